@@ -1,0 +1,65 @@
+// How a task learns who it is and finds the others: six functions over opaque bytes. The task's own launcher decides
+// the provider: PMIx (lapirun, mpirun, srun --mpi=pmix) or the guide's standalone environment (chapter 16).
+//
+// All calls come from one thread at a time (LAPI_Init, or the engine under the context's lock). Each returns false with
+// a reason in `error` when it fails; nothing is changed then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace openlapi {
+
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+
+  virtual std::string_view name() const = 0;  // "pmix" or "standalone"
+  virtual std::uint32_t rank() const = 0;     // this task, 0 .. size()-1
+  virtual std::uint32_t size() const = 0;     // tasks in the job
+
+  // The tasks on this task's node, itself included, ascending (PMIX_LOCAL_PEERS, or MP_COMMON_TASKS).
+  virtual const std::vector<std::uint32_t>& local_tasks() const = 0;
+
+  // 64 bits that all tasks of the job share and nobody else can guess (PMIx: random, made by the lowest task and
+  // exchanged or given by the launcher; standalone: derived from MP_PARTITION).
+  virtual std::uint64_t job_cookie() const = 0;
+
+  // Whether put/get/exchange/barrier move anything. Standalone: false, peers are known by the user's own means.
+  virtual bool can_exchange() const = 0;
+
+  // Publishes `value` under `key`; visible to others after the next exchange(). At most a few dozen bytes.
+  virtual bool put(std::string_view key, std::span<const std::byte> value, std::string& error) = 0;
+
+  // Collective. Makes what was put visible; a barrier as well (data is collected: a fence without data is none).
+  virtual bool exchange(std::string& error) = 0;
+
+  // What task `rank` put under `key`; blocks until it is here or `timeout_seconds` are over.
+  virtual bool get(std::uint32_t rank, std::string_view key, unsigned timeout_seconds, std::vector<std::byte>& value,
+                   std::string& error) = 0;
+
+  // Collective: nobody leaves before all came.
+  virtual bool barrier(std::string& error) = 0;
+
+  // Ends the whole job, with that exit status, as the launcher allows (PMIx_Abort; standalone: this task only).
+  virtual void abort(int status, std::string_view message) = 0;
+};
+
+// Reads one environment variable; null when unset. Handed in so that tests need not change the process's environment.
+using ReadEnvironment = std::function<const char*(const char*)>;
+
+// Whether a PMIx launcher is there. Initialises PMIx at most once per process and keeps it until the process ends (LAPI
+// may be initialised again after LAPI_Term); null when no launcher answers, with the reason.
+std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error);
+
+// The standalone environment: MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS. Null: `error` names the variable, its
+// value and what is allowed; `missing` is true when a required variable is not set at all.
+std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read, std::string& error, bool& missing);
+
+}  // namespace openlapi
