@@ -1,0 +1,185 @@
+// One endpoint is one context's engine: a passive, deterministic state machine. API calls, packets and the time go in;
+// packets, memory copies and handler calls come out. It knows no threads, no sockets, and no clock of its own.
+//
+// Threads: the owner calls every function with the context's lock held. Nothing blocks. Handlers run inside progress()
+// (and, for messages to oneself, inside active_message()); from a header handler no function may be called, from an
+// inline completion handler all but progress().
+//
+// Reading order: progress() in endpoint_progress.cc, then endpoint_submit.cc, endpoint_receive.cc, peer.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/endpoint/handler_host.h"
+#include "dataplane/transport/transport.h"
+#include "dataplane/wire/operation_header.h"
+
+namespace openlapi {
+
+struct EndpointConfig {
+  PeerIndex self = 0;
+  std::uint32_t tasks = 1;
+  std::uint64_t cookie = 0;      // of the job
+  std::uint32_t instance = 1;    // which context of the task; part of every packet
+  std::uint32_t epoch = 1;       // this incarnation; later incarnations of the same task have larger ones
+  std::uint32_t copy_limit = 16384;    // messages up to this size (user header and data) are copied before a call returns
+  std::uint32_t copy_buffers = 128;    // how many such copies may wait before calls answer `busy`
+  std::uint32_t ack_threshold = 30;    // packets
+  std::uint32_t idle_loops_between_timers = 1'000'000;  // MP_RETRANSMIT_INTERVAL; an upper bound
+  Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
+};
+
+// Where the ways to a peer come from. Asked once, at first contact; may block for milliseconds (PMIx).
+class RouteResolver {
+ public:
+  virtual ~RouteResolver() = default;
+  // Adds `peer` to the transports that can serve it and writes these to `paths`, best first. 0: it cannot be reached,
+  // with the reason.
+  virtual std::size_t resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) = 0;
+};
+
+enum class Submit : std::uint8_t {
+  accepted,
+  busy,         // no room; nothing was changed. Call progress() and try again.
+  unreachable,  // the resolver found no way; a fault was not reported, the caller returns the error
+};
+
+// Counter fields are addresses of counters: in this task (origin, completion), in the target (target); 0: none.
+struct PutRequest {
+  PeerIndex target;
+  std::uint64_t target_address;
+  const void* data;
+  std::uint64_t length;
+  std::uint64_t target_counter;
+  std::uint64_t origin_counter;
+  std::uint64_t completion_counter;
+};
+
+struct GetRequest {
+  PeerIndex target;
+  std::uint64_t target_address;
+  void* buffer;
+  std::uint64_t length;
+  std::uint64_t target_counter;
+  std::uint64_t origin_counter;
+};
+
+struct ActiveMessageRequest {
+  PeerIndex target;
+  std::uint64_t handler;
+  const void* user_header;
+  std::uint32_t user_header_length;  // a multiple of 4, at most Endpoint::max_user_header()
+  const void* data;
+  std::uint64_t length;
+  std::uint64_t target_counter;
+  std::uint64_t origin_counter;
+  std::uint64_t completion_counter;
+};
+
+struct RmwRequest {
+  PeerIndex target;
+  wire::RmwOperation operation;
+  std::uint8_t width;  // 4 or 8 bytes
+  std::uint64_t target_address;
+  std::uint64_t input;
+  std::uint64_t swap_value;
+  void* previous;  // `width` bytes; null: not wanted
+  std::uint64_t origin_counter;
+};
+
+// A fence in progress; owned by the caller, used with the endpoint that began it.
+struct FenceTicket {
+  std::uint32_t number = 0;
+  std::uint64_t last_request = 0;  // gets and read-modify-writes up to this serial number belong to the fence
+};
+
+enum class FenceState : std::uint8_t { pending, done, peer_lost };
+
+enum class CollectiveState : std::uint8_t { pending, done, peer_lost };
+
+// As lapi_statistics_t: one set for packets that leave the node's memory, one for shared memory, one for oneself.
+struct MessageStatistics {
+  std::uint64_t duplicate_packets = 0;
+  std::uint64_t retransmitted_packets = 0;  // shared memory: attachments that failed
+  std::uint64_t ghost_packets = 0;          // from strangers, former lives, or for nobody
+  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_received = 0;
+  std::uint64_t data_sent = 0;      // bytes of user data of messages sent
+  std::uint64_t data_received = 0;  // bytes of user data of messages that are complete here
+};
+
+enum class StatisticsPath : std::uint8_t { network, shared_memory, local };
+
+class EndpointCore;  // all state; dataplane/endpoint/endpoint_core.h
+
+class Endpoint {
+ public:
+  // The transports, clock, resolver and host outlive the endpoint.
+  Endpoint(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock, RouteResolver& resolver,
+           HandlerHost& host);
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  // Starts an operation. Target range, null pointers and lengths were checked by the caller.
+  Submit put(const PutRequest& request);
+  Submit get(const GetRequest& request);
+  Submit active_message(const ActiveMessageRequest& request);
+  Submit read_modify_write(const RmwRequest& request);
+
+  // One step of everything that can move. Returns how many packets, records or timers were handled; 0: nothing to do.
+  unsigned progress();
+
+  // Sends what small messages wait in half-filled packets. progress() does it too.
+  void flush();
+
+  // A completion handler that run_completion_handler() had queued has returned.
+  void completion_returned(const CompletionRun& run);
+
+  // Whether a reply from an inline completion handler would find room.
+  bool reply_has_room(PeerIndex peer);
+
+  // All operations begun before are complete at their targets when the ticket's state is done.
+  FenceTicket begin_fence();
+  FenceState fence_state(const FenceTicket& ticket);
+
+  // Collective calls, one at a time per endpoint: a barrier, or an exchange of one 64-bit value per task.
+  void begin_barrier();
+  void begin_exchange(std::uint64_t value);
+  CollectiveState collective_state();
+  std::span<const std::uint64_t> exchanged() const;  // by task; valid until the next collective begins
+
+  // For sleeping. deadline(): when progress() has to be called at the latest although nothing arrives (UINT64_MAX:
+  // never). has_work(): progress() would do something now (packets not yet sent, refused messages to try again).
+  Nanoseconds deadline() const;
+  bool has_work() const;
+
+  // Whether everything that was sent has been taken by the peers (LAPI_Term waits for it, bounded).
+  bool drained();
+
+  // Messages whose origin buffer became free / whose data arrived since the beginning (LAPI_Msgpoll).
+  std::uint64_t sends_completed() const;
+  std::uint64_t receives_completed() const;
+
+  std::uint32_t max_user_header() const;
+  std::uint32_t max_packet_payload() const;  // user header and data of one packet
+  std::uint32_t max_packets_out() const;     // towards one peer
+  MessageStatistics statistics(StatisticsPath path) const;
+
+  void set_timeout(Nanoseconds timeout);
+  void set_ack_threshold(std::uint32_t packets);
+
+  // For tests and budgets: bytes of state held, and peers that were contacted.
+  std::size_t contacted_peers() const;
+
+ private:
+  std::unique_ptr<EndpointCore> core_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,153 @@
+// The records that packets are made of: one record is one message, or one fragment of a long one. wire_format.md has the
+// text; this file has the layouts. All numbers are little-endian at fixed offsets, addresses are always 64 bits, every
+// record starts at a multiple of 8 bytes from the start of the packet's payload.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace openlapi::wire {
+
+static_assert(std::endian::native == std::endian::little, "records are copied to the wire as they lie in memory");
+
+enum class RecordKind : std::uint8_t {
+  put = 1,         // body PutBody, payload goes to target_address
+  active_message,  // body ActiveMessageBody, user header, payload
+  data,            // body DataBody: a later fragment of a long put, active message or collective
+  get_request,     // body GetRequestBody
+  get_data,        // body GetDataBody, payload: a fragment of what was asked for
+  rmw_request,     // body RmwRequestBody
+  rmw_reply,       // body RmwReplyBody
+  counter_update,  // body CounterUpdateBody: add one to a counter of the receiver
+  attach_done,     // body AttachDoneBody: the receiver has read (or could not read) the origin's memory
+  fence_request,   // body FenceBody: answer when that many of my messages are in place
+  fence_reply,     // body FenceBody
+  collective,      // body CollectiveBody, payload: one round of a barrier or an exchange
+};
+inline constexpr std::uint8_t kFirstRecordKind = 1;
+inline constexpr std::uint8_t kLastRecordKind = 12;
+
+// RecordHeader::flags.
+inline constexpr std::uint8_t kFlagLong = 1;    // LongExtension follows the body: the message has further fragments
+inline constexpr std::uint8_t kFlagAttach = 2;  // with kFlagLong: no payload, the receiver reads the origin's memory
+inline constexpr std::uint8_t kKnownFlags = kFlagLong | kFlagAttach;
+
+struct RecordHeader {
+  std::uint8_t kind;
+  std::uint8_t flags;
+  std::uint16_t user_header_length;  // bytes, only active messages; a multiple of 4
+  std::uint32_t payload_length;      // bytes of payload in this record
+};
+
+struct PutBody {
+  std::uint64_t target_address;
+  std::uint64_t target_counter;      // 0: none
+  std::uint64_t completion_counter;  // address in the origin, sent back by counter_update; 0: none
+};
+
+struct ActiveMessageBody {
+  std::uint64_t handler;  // header handler's address, or its index when below the address table's size
+  std::uint64_t target_counter;
+  std::uint64_t completion_counter;
+};
+
+// Behind the body of a put, active message or collective whose payload is longer than one record.
+struct LongExtension {
+  std::uint64_t total_length;    // bytes of the whole message
+  std::uint64_t source_address;  // with kFlagAttach: where the payload lies in the origin
+  std::uint32_t message_id;      // chosen by the origin; names the message's later fragments
+  std::uint32_t reserved;
+};
+
+struct DataBody {
+  std::uint32_t message_id;
+  std::uint32_t reserved;
+  std::uint64_t offset;  // of this fragment's first byte in the message
+};
+
+struct GetRequestBody {
+  std::uint64_t target_address;
+  std::uint64_t length;
+  std::uint64_t target_counter;
+  std::uint32_t request_id;
+  std::uint32_t reserved;
+};
+
+struct GetDataBody {
+  std::uint32_t request_id;
+  std::uint32_t reserved;
+  std::uint64_t offset;
+};
+
+struct RmwRequestBody {
+  std::uint8_t operation;  // wire::RmwOperation
+  std::uint8_t width;      // 4 or 8 bytes
+  std::uint16_t reserved;
+  std::uint32_t request_id;
+  std::uint64_t target_address;
+  std::uint64_t input;       // the value; for compare-and-swap what is compared with
+  std::uint64_t swap_value;  // compare-and-swap only
+};
+
+enum class RmwOperation : std::uint8_t { fetch_and_add = 1, fetch_and_or, swap, compare_and_swap };
+
+struct RmwReplyBody {
+  std::uint32_t request_id;
+  std::uint32_t reserved;
+  std::uint64_t previous;  // for compare-and-swap 1 or 0
+};
+
+struct CounterUpdateBody {
+  std::uint64_t counter;
+};
+
+struct AttachDoneBody {
+  std::uint32_t message_id;
+  std::uint32_t accepted;  // 1: read; 0: could not be read, send fragments
+};
+
+struct FenceBody {
+  std::uint32_t count;  // request: messages sent so far to this peer; reply: the same
+  std::uint32_t ticket;
+};
+
+struct CollectiveBody {
+  std::uint32_t sequence;  // the n-th collective of this context
+  std::uint32_t round;
+};
+
+static_assert(sizeof(RecordHeader) == 8 && sizeof(PutBody) == 24 && sizeof(ActiveMessageBody) == 24);
+static_assert(sizeof(LongExtension) == 24 && sizeof(DataBody) == 16 && sizeof(GetRequestBody) == 32);
+static_assert(sizeof(GetDataBody) == 16 && sizeof(RmwRequestBody) == 32 && sizeof(RmwReplyBody) == 16);
+static_assert(sizeof(CounterUpdateBody) == 8 && sizeof(AttachDoneBody) == 8 && sizeof(FenceBody) == 8);
+static_assert(sizeof(CollectiveBody) == 8);
+static_assert(offsetof(RecordHeader, payload_length) == 4 && offsetof(LongExtension, message_id) == 16);
+static_assert(offsetof(GetRequestBody, request_id) == 24 && offsetof(RmwRequestBody, target_address) == 8);
+
+inline constexpr std::size_t kLongestFixedPart = sizeof(RecordHeader) + sizeof(GetRequestBody) + sizeof(LongExtension);
+
+constexpr std::size_t align_record(std::size_t length) { return (length + 7) & ~std::size_t{7}; }
+
+// One record found in a packet; the pointers point into the packet.
+struct Record {
+  RecordHeader header;
+  const std::byte* body;
+  const std::byte* user_header;
+  std::byte* payload;
+  LongExtension extension;  // zeros without kFlagLong
+
+  RecordKind kind() const { return static_cast<RecordKind>(header.kind); }
+  bool is_long() const { return (header.flags & kFlagLong) != 0; }
+  bool is_attach() const { return (header.flags & kFlagAttach) != 0; }
+};
+
+// Bytes of the fixed body of a kind; 0 for a kind that does not exist.
+std::size_t body_size(std::uint8_t kind);
+
+// Takes the first record off `rest` and moves `rest` behind it. False: the bytes are no record (unknown kind or flags,
+// lengths that lie); nothing of them may be used.
+bool next_record(std::span<std::byte>& rest, Record& record);
+
+}  // namespace openlapi::wire
