@@ -1,0 +1,1124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lapi.h - LAPI, one-sided communication between the tasks of a job, as openlapi offers it.
+ *
+ * Plain C (C11) and C++ (C++11 and later). "Chapter", "table" and "appendix" below are those of the LAPI Programming
+ * Guide. Where the guide spells a name in two ways (hndlr/hdlr, lext/ltext, ...) both are here and mean the same.
+ *
+ * Contents: 1 version, 2 basic types and limits, 3 return codes, 4 queries, 5 counters and progress, 6 handlers,
+ * 7 initialization, 8 read-modify-write, 9 vectors, 10 data gather/scatter programs, 11 types of LAPI_Xfer,
+ * 12 types of LAPI_Util, 13 functions.
+ */
+#ifndef LAPI_H
+#define LAPI_H
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h> /* in_addr_t, in_port_t */
+#include <pthread.h>
+#include <stddef.h>
+#include <strings.h> /* bzero(), with which programs clear lapi_info_t */
+#include <sys/types.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define LAPI_ALIGN_8 alignas(8)
+#else
+#define LAPI_ALIGN_8 _Alignas(8)
+#endif
+
+/* LAPI_ALIGN_8 gives 64-bit fields one place in 32-bit and 64-bit tasks and in Fortran's derived types. */
+
+#define LAPI_PUBLIC __attribute__((visibility("default")))
+
+/* ---- 1 Version ---------------------------------------------------------------------------------------------------*/
+
+#define OPENLAPI_VERSION_MAJOR 0
+#define OPENLAPI_VERSION_MINOR 1
+#define OPENLAPI_VERSION_PATCH 0
+#define OPENLAPI_VERSION "0.1.0"
+/* For comparisons: #if OPENLAPI_VERSION_NUMBER >= 100 (0.1.0) */
+#define OPENLAPI_VERSION_NUMBER (OPENLAPI_VERSION_MAJOR * 10000 + OPENLAPI_VERSION_MINOR * 100 + OPENLAPI_VERSION_PATCH)
+
+/* ---- 2 Basic types and limits (appendices E and F) ---------------------------------------------------------------*/
+
+/* The C library hides its own definitions of these two under -std=c11; where it shows them they are the same. */
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+typedef unsigned int lapi_handle_t;     /* identifies a context of this task; its value has no other meaning */
+typedef unsigned long long lapi_long_t; /* 64 bits in every task: an address of a 32-bit or 64-bit task, or a length */
+typedef ulong lapi_msglen_t;            /* a message length in bytes */
+
+#ifndef TRUE
+#define TRUE 1
+#endif
+#ifndef FALSE
+#define FALSE 0
+#endif
+
+#define LAPI_ADDR_NULL NULL
+#define LAPI_NULL_THREAD_ID ((pthread_t)0) /* lapi_mutex_getowner_t: nobody holds the lock */
+
+/* Longest message, in bytes. */
+#if ULONG_MAX > 0xffffffffUL
+#define LAPI_MAX_MSG_SZ 0x7fffffffffffffffLL
+#else
+#define LAPI_MAX_MSG_SZ 0x7fffffff
+#endif
+
+#define LAPI_MAX_ERR_STRING 160 /* bytes that a buffer for LAPI_Msg_string needs at most, with the final zero */
+#define MAX_NODES 2048
+#define MAX_TASKS 16384
+#define MAX_SHM_TASKS 128      /* tasks of a node that can share memory */
+#define MAX_SLOTS_PER_TASK 128 /* shared memory slots */
+
+/* ---- 3 Return codes (appendix C, tables 33-36) -------------------------------------------------------------------
+ * Calls return LAPI_SUCCESS, a code from 400 on, or an errno value where the operating system refused something.
+ * LAPI_Msg_string has a text for each. */
+
+#define LAPI_SUCCESS 0
+
+#define LAPI_ERR_UNKNOWN 400
+#define LAPI_ERR_ALL_HNDL_IN_USE 401
+#define LAPI_ERR_BOTH_NETSTR_SET 402
+#define LAPI_ERR_CSS_LOAD_FAILED 404
+#define LAPI_ERR_INFO_NULL 405
+#define LAPI_ERR_MSG_API 406
+#define LAPI_ERR_NO_NETSTR_SET 407
+#define LAPI_ERR_NO_UDP_HNDLR 408
+#define LAPI_ERR_HDR_HNDLR_NULL 409
+#define LAPI_ERR_PSS_NON_ROOT 410
+#define LAPI_ERR_SHM_KE_NOT_LOADED 412
+#define LAPI_ERR_TIMEOUT 413
+#define LAPI_ERR_REG_TIMER 414
+#define LAPI_ERR_UDP_PKT_SZ 415
+#define LAPI_ERR_USER_UDP_HNDLR_FAIL 416
+#define LAPI_ERR_HNDL_INVALID 417
+#define LAPI_ERR_RET_PTR_NULL 418
+#define LAPI_ERR_ADDR_HNDL_RANGE 419
+#define LAPI_ERR_ADDR_TBL_NULL 420
+#define LAPI_ERR_TGT_PURGED 421
+#define LAPI_ERR_MULTIPLE_WAITERS 422
+#define LAPI_ERR_MEMORY_EXHAUSTED 423
+#define LAPI_ERR_INFO_NONZERO 424
+#define LAPI_ERR_INFO_NONZERO_INFO LAPI_ERR_INFO_NONZERO
+#define LAPI_ERR_ORG_ADDR_NULL 425
+#define LAPI_ERR_TGT_ADDR_NULL 426
+#define LAPI_ERR_DATA_LEN 427
+#define LAPI_ERR_TGT 428
+#define LAPI_ERR_UHDR_NULL 429
+#define LAPI_ERR_UHDR_LEN 430
+#define LAPI_ERR_HDR_LEN 431
+#define LAPI_ERR_ORG_EXTENT 432
+#define LAPI_ERR_ORG_STRIDE 433
+#define LAPI_ERR_NO_CONNECTIVITY 434
+#define LAPI_ERR_ADAPTERS_DOWN 435
+#define LAPI_ERR_RECV_INCOMP 436
+#define LAPI_ERR_SEND_INCOMP 437
+#define LAPI_ERR_SEND_TIMEOUT 438
+#define LAPI_ERR_SHM_SETUP 439
+#define LAPI_ERR_ORG_VEC_ADDR 440
+#define LAPI_ERR_ORG_VEC_LEN 441
+#define LAPI_ERR_ORG_VEC_NULL 442
+#define LAPI_ERR_ORG_VEC_TYPE 443
+#define LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL 444
+#define LAPI_ERR_STRIDE_TGT_VEC_ADDR_NULL 445
+#define LAPI_ERR_TGT_EXTENT 446
+#define LAPI_ERR_TGT_STRIDE 447
+#define LAPI_ERR_TGT_VEC_ADDR 448
+#define LAPI_ERR_TGT_VEC_LEN 449
+#define LAPI_ERR_TGT_VEC_NULL 451
+#define LAPI_ERR_TGT_VEC_TYPE 452
+#define LAPI_ERR_VEC_NUM_DIFF 453
+#define LAPI_ERR_VEC_TYPE_DIFF 454
+#define LAPI_ERR_VEC_LEN_DIFF 455
+#define LAPI_ERR_MSG_INFO_NULL 456
+#define LAPI_ERR_CNTR_NULL 458
+#define LAPI_ERR_CNTR_VAL 459
+#define LAPI_ERR_QUERY_TYPE 460
+#define LAPI_ERR_IN_VAL_NULL 461
+#define LAPI_ERR_RMW_OP 462
+#define LAPI_ERR_TGT_VAR_NULL 463
+#define LAPI_ERR_SET_VAL 464
+#define LAPI_ERR_DGSP 465
+#define LAPI_ERR_DGSP_ATOM 466
+#define LAPI_ERR_DGSP_BRANCH 467
+#define LAPI_ERR_DGSP_CTL 468
+#define LAPI_ERR_DGSP_COPY_SZ 469
+#define LAPI_ERR_DGSP_FREE 470
+#define LAPI_ERR_DGSP_OPC 471
+#define LAPI_ERR_DGSP_REPS 472
+#define LAPI_ERR_DGSP_STACK 473
+#define LAPI_ERR_OP_SZ 474
+#define LAPI_ERR_UDP_PORT_INFO 475
+#define LAPI_ERR_XFER_CMD 476
+#define LAPI_ERR_UTIL_CMD 477
+#define LAPI_ERR_CATALOG_FAIL 478
+#define LAPI_ERR_PACK_SZ 479
+#define LAPI_ERR_DGSP_OTHER 480
+#define LAPI_ERR_UDP_SOCKET 481
+#define LAPI_ERR_COLLECTIVE_PSS 482
+#define LAPI_ERR_TGT_CONTEXT 492
+#define LAPI_ERR_SRC_CONTEXT 493
+#define LAPI_ERR_TGT_BUFHNDL 494
+#define LAPI_ERR_SRC_BUFHNDL 495
+#define LAPI_ERR_TGT_OFFSET 496
+#define LAPI_ERR_SRC_OFFSET 497
+#define LAPI_ERR_NO_RDMA_RESOURCE 498
+#define LAPI_ERR_NO_ENV_VAR 510
+#define LAPI_ERR_CODE_UNKNOWN 511
+
+/* Numbers of attention messages: printed to stderr as MP_INFOLEVEL allows, never returned. */
+#define LAPI_ATTENTION_FAILOVER_INTERNAL 485
+#define LAPI_ATTENTION_FAILOVER_NO_NAM 486
+#define LAPI_ATTENTION_FAILOVER_NO_GROUP_SERVICES 487
+#define LAPI_ATTENTION_FAILOVER_OLD_POE 488
+#define LAPI_ATTENTION_FAILOVER_NO_POE 489
+#define LAPI_ATTENTION_FAILOVER_OTHER_DEVICE 490
+#define LAPI_ATTENTION_FAILOVER_HALTED 491
+#define LAPI_ATTENTION_BULK_ENABLED 499
+#define LAPI_ATTENTION_TIMEOUT 500
+#define LAPI_ATTENTION_VERSION 501
+#define LAPI_ATTENTION_SHM_INIT_FAILED 502
+#define LAPI_ATTENTION_SHM_RESTART_FAILED 503
+#define LAPI_ATTENTION_SHM_ONE_TASK 504
+#define LAPI_ATTENTION_SHM_CREATE_FAILED 505
+#define LAPI_ATTENTION_SHM_GET_FAILED 506
+#define LAPI_ATTENTION_SHM_ATTACH_FAILED 507
+#define LAPI_ATTENTION_SHM_RESERVE_FAILED 508
+#define LAPI_ATTENTION_INITIAL_PORT 509
+
+/* ---- 4 Queries of LAPI_Qenv and LAPI_Senv (chapter 18, appendix D) -----------------------------------------------*/
+
+typedef enum {
+  TASK_ID = 0,                      /* number of this task in the job, from 0 */
+  NUM_TASKS = 1,                    /* number of tasks in the job */
+  MAX_UHDR_SZ = 2,                  /* longest user header, bytes */
+  MAX_DATA_SZ = 3,                  /* deprecated: use LAPI_MAX_MSG_SZ */
+  ERROR_CHK = 4,                    /* set: check arguments (1) or not (0, the default) */
+  TIMEOUT = 5,                      /* set: seconds without an answer after which a task counts as lost; default 900 */
+  MIN_TIMEOUT = 6,                  /* smallest TIMEOUT, seconds (10) */
+  MAX_TIMEOUT = 7,                  /* largest TIMEOUT, seconds (86400) */
+  INTERRUPT_SET = 8,                /* set: interrupt mode (1, the default) or polling mode (0) */
+  MAX_PORTS = 9,                    /* contexts that a task can have (16) */
+  MAX_PKT_SZ = 10,                  /* user header and data in one packet, bytes */
+  NUM_REX_BUFS = 11,                /* MP_REXMIT_BUF_CNT */
+  REX_BUF_SZ = 12,                  /* MP_REXMIT_BUF_SIZE, bytes */
+  LOC_ADDRTBL_SZ = 13,              /* LAPI_Addr_set takes indices from 1 to one less than this */
+  EPOCH_NUM = 14,                   /* no longer used */
+  USE_THRESH = 15,                  /* no longer used */
+  RCV_FIFO_SIZE = 16,               /* no longer used */
+  MAX_ATOM_SIZE = 17,               /* largest atom of a data gather/scatter program, bytes */
+  BUF_CP_SIZE = 18,                 /* messages up to this size are copied before a call returns, bytes */
+  MAX_PKTS_OUT = 19,                /* packets in flight towards one task */
+  ACK_THRESHOLD = 20,               /* set: packets received before they are acknowledged, 1 to 31; default 30 */
+  QUERY_SHM_ENABLED = 21,           /* 1: this context uses shared memory */
+  QUERY_SHM_NUM_TASKS = 22,         /* tasks of this node that use shared memory, with this one */
+  QUERY_SHM_TASKS = 23,             /* int[NUM_TASKS]: each task's shared memory number, or -1 */
+  QUERY_STATISTICS = 24,            /* lapi_statistics_t: what went over the network */
+  PRINT_STATISTICS = 25,            /* prints all three statistics to standard output */
+  QUERY_SHM_STATISTICS = 26,        /* lapi_statistics_t: what went through shared memory */
+  QUERY_LOCAL_SEND_STATISTICS = 27, /* lapi_statistics_t: what this task sent to itself */
+  BULK_XFER = 28,                   /* 1: bulk transfer is switched on */
+  BULK_MIN_MSG_SIZE = 29,           /* smallest message of bulk transfer, bytes */
+  LAST_QUERY = 30                   /* the number of queries; not a query */
+} lapi_query_t;
+
+typedef struct {
+  LAPI_ALIGN_8 lapi_long_t Tot_dup_pkt_cnt; /* packets that came twice */
+  lapi_long_t Tot_retrans_pkt_cnt;          /* packets sent again; shared memory: attachments that failed */
+  lapi_long_t Tot_gho_pkt_cnt;              /* packets of nobody's, or of a task's former life */
+  lapi_long_t Tot_pkt_sent_cnt;
+  union {
+    lapi_long_t Tot_pkt_rcv_cnt;
+    lapi_long_t Tot_pkt_recv_cnt;
+  };
+  lapi_long_t Tot_data_sent; /* bytes of user data */
+  union {
+    lapi_long_t Tot_data_rcv;
+    lapi_long_t Tot_data_recv;
+  };
+} lapi_statistics_t;
+
+/* ---- 5 Counters and progress (chapters 6 and 19) -----------------------------------------------------------------*/
+
+/* A counter. All bytes zero: value 0. The library changes `cntr` atomically, other threads included; transfers touch
+ * no other field. Read and write it with LAPI_Getcntr, LAPI_Setcntr and LAPI_Waitcntr only. */
+typedef struct {
+  int cntr;
+  int num_dest;                         /* LAPI_Setcntr_wstatus: length of the two arrays */
+  LAPI_ALIGN_8 lapi_long_t dest_list;   /* LAPI_Setcntr_wstatus: address of the array of task numbers */
+  LAPI_ALIGN_8 lapi_long_t dest_status; /* LAPI_Setcntr_wstatus: address of the array of LAPI_MSG_x values */
+  LAPI_ALIGN_8 lapi_long_t reserve;
+} lapi_cntr_t;
+
+/* Values of the status array of LAPI_Setcntr_wstatus. */
+enum {
+  LAPI_MSG_INITIAL = 0,     /* nothing received from the task */
+  LAPI_MSG_RECVD = 1,       /* received */
+  LAPI_MSG_PURGED = 2,      /* purged before anything was received */
+  LAPI_MSG_PURGED_RCVD = 3, /* received, then purged */
+  LAPI_MSG_INVALID = 4      /* the task was purged already when the counter was set */
+};
+
+/* What LAPI_Msgpoll saw: bits of lapi_msg_state_t. When both kinds completed, all three COMPLETE bits are set. */
+enum {
+  LAPI_DISP_CNTR = 0x1,     /* nothing completed within the allowed number of loops */
+  LAPI_SEND_COMPLETE = 0x2, /* a message was sent: its origin buffer is free */
+  LAPI_RECV_COMPLETE = 0x4, /* a message was received */
+  LAPI_BOTH_COMPLETE = 0x8, /* both of these */
+  LAPI_POLLING_NET = 0x10   /* another thread polls already */
+};
+typedef uint lapi_msg_state_t;
+
+typedef struct {
+  lapi_msg_state_t status;
+  ulong reserve[10];
+} lapi_msg_info_t;
+
+/* ---- 6 Handlers (chapters 6, 7 and 11) ---------------------------------------------------------------------------*/
+
+typedef struct lapi_dgsp_descr lapi_dgsp_descr_t; /* section 10 */
+
+/* A registered data gather/scatter program. It points to the library's copy of the descriptor: read only. */
+typedef lapi_dgsp_descr_t* lapi_dg_handle_t;
+typedef lapi_dg_handle_t lapi_dgsp_handle_t;
+
+/* How the completion handler runs. */
+typedef enum {
+  LAPI_NORMAL = 0,      /* in a completion-handler thread; it may call LAPI and block */
+  LAPI_LOCAL_STATE = 1, /* at once in the thread that received; it does not call LAPI */
+  LAPI_SEND_REPLY = 2   /* at once when a reply could be sent without waiting, else as LAPI_NORMAL; no blocking calls */
+} lapi_ret_flags_t;
+
+/* What becomes of the message. */
+typedef enum {
+  LAPI_DELIVER_MSG = 0, /* its data is copied to the buffer that the header handler returned */
+  LAPI_BURY_MSG = 1,    /* its data is thrown away; counters and completion handler as usual */
+  LAPI_DROP_PKT = 2     /* as if it had not come: the header handler is called again when it comes again */
+} lapi_ctl_flags_t;
+
+/* The enhanced header-handler interface: what the argument `msg_len` of a header handler really points to. */
+typedef struct {
+  ulong msg_len;                /* in: bytes of user data in the message */
+  int MAGIC;                    /* in: marks the structure; not to be changed */
+  lapi_ret_flags_t ret_flags;   /* out */
+  lapi_ctl_flags_t ctl_flags;   /* out */
+  lapi_dg_handle_t dgsp_handle; /* out: scatter the data with this program; NULL: it is contiguous */
+  ulong bytes;                  /* out: with dgsp_handle, how many bytes to deliver; at first the message's length */
+  int src;                      /* in: the task that sent it */
+  void* udata_one_pkt_ptr;      /* in: all of the data, if it came in one packet, else NULL; the handler's only */
+} lapi_return_info_t;
+typedef lapi_return_info_t lapi_return_info;
+
+/* Completion handler: the message's data is in place. `completion_param` is what the header handler left in `uinfo`. */
+typedef void(compl_hndlr_t)(lapi_handle_t* hndl, void* completion_param);
+typedef compl_hndlr_t compl_hdlr_t;
+
+/* Header handler: runs in the target when a message's first packet arrives, in the thread that received it. Returns
+ * where the data goes; NULL: nowhere. It may change *comp_h (completion handler, NULL: none) and *uinfo (its argument),
+ * and the out fields of *(lapi_return_info_t*)msg_len. It may not call LAPI functions that communicate or wait: they
+ * return EDEADLK. Everything its arguments point to is valid until it returns. */
+typedef void*(hdr_hndlr_t)(lapi_handle_t* hndl, void* uhdr, uint* uhdr_len, ulong* msg_len, compl_hndlr_t** comp_h,
+                           void** uinfo);
+typedef hdr_hndlr_t hdr_hdlr_t;
+
+/* What a send completion handler is told. */
+typedef struct {
+  uint src;    /* the target task */
+  uint reason; /* a return code */
+  ulong reserve[6];
+} lapi_sh_info_t;
+
+/* Send completion handler: the origin buffers may be changed. */
+typedef void(scompl_hndlr_t)(lapi_handle_t* hndl, void* completion_param, lapi_sh_info_t* info);
+typedef scompl_hndlr_t scompl_hdlr_t;
+
+/* What kind of thing went wrong (error handlers). */
+typedef enum {
+  LAPI_INTERNAL_ERROR = 0,      /* in the library or the operating system */
+  LAPI_COMMUNICATION_ERROR = 1, /* another task or an adapter cannot be reached */
+  LAPI_PROGRAM_ERROR = 2        /* a mistake of the program, found when a message arrived */
+} lapi_err_t;
+
+/* Error handler: an asynchronous error. `task_id` is this task, `src` the other one, or -1. When it returns, the
+ * program goes on; without an error handler the task says what happened on stderr and exits with status 1. It may
+ * call LAPI_Term and exit(). */
+typedef void (*LAPI_err_hndlr)(lapi_handle_t* hndl, int* error_code, lapi_err_t* err_type, int* task_id, int* src);
+typedef LAPI_err_hndlr LAPI_err_hdlr;
+
+/* ---- 7 Initialization (chapters 5, 16 and 18) --------------------------------------------------------------------*/
+
+/* The transport for tasks of other nodes, as LAPI_Init found it. */
+typedef enum {
+  LAPI_DEV_NONE = 0,
+  LAPI_DEV_UDP = 1,   /* IP mode */
+  LAPI_DEV_SHM = 2,   /* shared memory only */
+  LAPI_DEV_VERBS = 3, /* user space, RDMA device */
+  LAPI_DEV_DPDK = 4   /* user space, Ethernet device */
+} lapi_dev_t;
+
+typedef enum {
+  L1_LIB = 0, /* basic functions; the default */
+  L2_LIB = 1, /* counters are structures: LAPI_Nopoll_wait, LAPI_Setcntr_wstatus */
+  LAST_LIB = 2 /* everything; for new programs */
+} lapi_lib_t;
+
+/* Where a task receives UDP. */
+typedef struct {
+  unsigned ip_addr; /* network byte order, as inet_addr() gives it */
+  unsigned port_no; /* host byte order, 1 to 65535 */
+} lapi_udp_t;
+
+/* What a UDP handler is told. */
+typedef struct {
+  uint task_id;     /* this task */
+  uint num_tasks;   /* entries of the address list */
+  uint instance_no; /* which of the context's adapters, from 0 */
+} lapi_udpinfo_t;
+
+/* UDP handler (standalone systems): fills `addr_list`, which the library owns, with every task's address. Called by
+ * LAPI_Init before it opens the sockets, once for each adapter. `local_addr`: this task's adapter address, port 0.
+ * Anything but 0 makes LAPI_Init fail with LAPI_ERR_USER_UDP_HNDLR_FAIL. */
+typedef int(udp_init_hndlr)(lapi_handle_t* hndl, lapi_udp_t* local_addr, lapi_udp_t* addr_list, lapi_udpinfo_t* info);
+typedef udp_init_hndlr udp_init_hdlr;
+
+/* UDP addresses on standalone systems: a handler, or a list. With both, the list is ignored. */
+typedef struct {
+  union {
+    udp_init_hndlr* udp_hndlr;
+    udp_init_hndlr* udp_hdlr;
+  };
+  lapi_udp_t* add_udp_addrs; /* by task; the program's memory, read during LAPI_Init only */
+  int num_udp_addr;          /* entries; 0: as many as MP_PROCS */
+} lapi_extend_t;
+
+/* How the library starts its threads. Null fields: nothing special. */
+typedef struct {
+  pthread_attr_t* attr;        /* passed to pthread_create(); read during LAPI_Init only */
+  void (*init_func)(void* arg); /* called by each thread before anything else */
+  void* init_arg;              /* its argument */
+} com_thread_info_t;
+
+/* Clear it with bzero() or memset() and set what is wanted. */
+typedef struct {
+  lapi_dev_t protocol; /* out */
+  lapi_lib_t lib_vers; /* in */
+  uint epoch_num;      /* ignored */
+  union {              /* in: completion-handler threads; 0 means 1 */
+    int num_compl_hndlr_thr;
+    int num_compl_hdlr_thr;
+  };
+  uint instance_no; /* in: 1 to 16: contexts of the same number belong together; 0: a free one. Out: which it is */
+  int info6;        /* must be 0 */
+  union {           /* in: NULL: none */
+    LAPI_err_hndlr err_hndlr;
+    LAPI_err_hdlr err_hdlr;
+  };
+  com_thread_info_t* lapi_thread_attr; /* in: NULL: nothing special */
+  void* adapter_name;                  /* in: a string: use this adapter; NULL: any */
+  lapi_extend_t* add_info;             /* in: UDP addresses on standalone systems; else NULL */
+} lapi_info_t;
+
+/* ---- 8 Read-modify-write (chapter 18) ----------------------------------------------------------------------------*/
+
+typedef enum { COMPARE_AND_SWAP = 0, FETCH_AND_ADD = 1, FETCH_AND_OR = 2, SWAP = 3 } RMW_ops_t;
+typedef RMW_ops_t Rmw_ops_t;
+
+/* ---- 9 Vectors (chapter 6) ---------------------------------------------------------------------------------------*/
+
+typedef enum {
+  LAPI_GEN_GENERIC = 0,     /* lists of buffers; the two sides may differ */
+  LAPI_GEN_IOVECTOR = 1,    /* lists of buffers, of the same number and lengths on both sides */
+  LAPI_GEN_STRIDED_XFER = 2 /* num_vecs blocks; info: base address, block size, stride */
+} lapi_vectype_t;
+
+typedef struct {
+  lapi_vectype_t vec_type;
+  uint num_vecs;
+  void** info; /* addresses */
+  ulong* len;  /* bytes */
+} lapi_vec_t;
+
+/* The same for tasks of other word size. */
+typedef struct {
+  lapi_vectype_t vec_type;
+  uint num_vecs;
+  lapi_long_t* info;
+  lapi_long_t* len;
+} lapi_lvec_t;
+
+/* Header handler of a vector message. `len_vec` points to a lapi_return_info_t, as in hdr_hndlr_t. */
+typedef lapi_vec_t*(vhdr_hndlr_t)(lapi_handle_t* hndl, void* uhdr, uint* uhdr_len, ulong* len_vec,
+                                  compl_hndlr_t** comp_h, void** uinfo);
+typedef vhdr_hndlr_t vhdr_hdlr_t;
+
+/* ---- 10 Data gather/scatter programs (chapter 6) -----------------------------------------------------------------*/
+
+typedef enum { LAPI_DGSM_SPARSE = 0, LAPI_DGSM_CONTIG = 1, LAPI_DGSM_UNIT = 2 } lapi_dgsp_density_t;
+
+struct lapi_dgsp_descr {
+  int* code;                   /* the program */
+  int code_size;               /* its length in ints */
+  int depth;                   /* nesting of routines; 1: no subroutines */
+  lapi_dgsp_density_t density; /* gaps inside, gaps between repetitions, or none */
+  long size;                   /* bytes that one run stands for */
+  long extent;                 /* bytes from one repetition to the next */
+  union {                      /* offset of the leftmost byte */
+    long lext;
+    long ltext;
+  };
+  union { /* offset just past the rightmost byte */
+    long rext;
+    long rtext;
+  };
+  int atom_size; /* packets hold whole multiples of this many bytes; 0: any */
+};
+
+/* Instructions, the first field of each. */
+enum {
+  LAPI_DGSM_COPY = 1,
+  LAPI_DGSM_MCOPY = 2,
+  LAPI_DGSM_GOSUB = 3,
+  LAPI_DGSM_ITERATE = 4,
+  LAPI_DGSM_CONTROL = 5
+};
+#define LAPI_DGSM_NO_CTL (-1) /* operation of CONTROL: leave control mode */
+
+/* Instructions lie in arrays of int, so their long fields are aligned as ints are. */
+typedef long lapi_dgsm_long_t __attribute__((aligned(4)));
+
+typedef struct {
+  int opcode;
+  lapi_dgsm_long_t bytes;
+  lapi_dgsm_long_t offset;
+} lapi_dgsm_copy_t;
+
+typedef struct {
+  lapi_dgsm_long_t block_disp;
+  lapi_dgsm_long_t block_len;
+} lapi_dgsm_block_t;
+
+typedef struct {
+  int opcode;
+  int count;                  /* blocks; all but the first lie behind the structure */
+  lapi_dgsm_block_t block[1];
+} lapi_dgsm_mcopy_t;
+
+typedef struct {
+  int opcode;
+  int reps;
+  lapi_dgsm_long_t offset; /* bytes */
+  lapi_dgsm_long_t stride; /* bytes */
+  int to_loc;              /* ints from this instruction */
+  int ret_loc;             /* ints from this instruction */
+} lapi_dgsm_gosub_t;
+
+typedef struct {
+  int opcode;
+  int iter_loc; /* ints from this instruction; negative */
+} lapi_dgsm_iterate_t;
+
+typedef struct {
+  int opcode;
+  int operation;
+  int operand;
+} lapi_dgsm_control_t;
+
+/* Lengths in ints. The first block of MCOPY is part of LAPI_DGSM_MCOPY_SIZE. */
+#define LAPI_DGSM_COPY_SIZE ((int)(sizeof(lapi_dgsm_copy_t) / sizeof(int)))
+#define LAPI_DGSM_MCOPY_SIZE ((int)(sizeof(lapi_dgsm_mcopy_t) / sizeof(int)))
+#define LAPI_DGSM_MCOPY_BLOCK_SIZE ((int)(sizeof(lapi_dgsm_block_t) / sizeof(int)))
+#define LAPI_DGSM_GOSUB_SIZE ((int)(sizeof(lapi_dgsm_gosub_t) / sizeof(int)))
+#define LAPI_DGSM_ITERATE_SIZE ((int)(sizeof(lapi_dgsm_iterate_t) / sizeof(int)))
+#define LAPI_DGSM_CONTROL_SIZE ((int)(sizeof(lapi_dgsm_control_t) / sizeof(int)))
+
+/* Data distribution manager function: combines inbound data with the destination; returns bytes processed. */
+typedef long(ddm_func_t)(void* in, void* inout, long bytes, int operand, int operation);
+
+/* ---- 11 Types of LAPI_Xfer (chapter 18, tables 23-31) ------------------------------------------------------------*/
+
+typedef enum {
+  LAPI_AM_XFER = 0,
+  LAPI_AMV_XFER = 1,
+  LAPI_DGSP_XFER = 2,
+  LAPI_GET_XFER = 3,
+  LAPI_GETV_XFER = 4,
+  LAPI_PUT_XFER = 5,
+  LAPI_PUTV_XFER = 6,
+  LAPI_RMW_XFER = 7,
+  LAPI_AM_LW_XFER = 8 /* lapi_am_t whose counters and send completion handler are neither read nor used */
+} lapi_xfer_type_t;
+
+/* Bits of `flags`. */
+#define USE_TGT_VEC_TYPE 0x1         /* tgt_vec is a lapi_vec_t; without it a lapi_lvec_t */
+#define BUFFER_BOTH_CONTIGUOUS 0x2   /* all data is contiguous, whatever the program says */
+#define LAPI_NOT_USE_BULK_XFER 0x4   /* hint; goes before the next one */
+#define LAPI_USE_BULK_XFER 0x8       /* hint */
+
+typedef void* lapi_usr_fcall_t; /* for debugging only; not read */
+typedef long lapi_status_t;     /* for future use; set to LAPI_SUCCESS */
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_AM_XFER or LAPI_AM_LW_XFER */
+  int flags;
+  uint tgt;
+  LAPI_ALIGN_8 lapi_long_t hdr_hdl;
+  uint uhdr_len;
+  void* uhdr;
+  void* udata;
+  ulong udata_len;
+  scompl_hndlr_t* shdlr;
+  void* sinfo;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  lapi_cntr_t* cmpl_cntr;
+} lapi_am_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_AMV_XFER */
+  int flags;
+  uint tgt;
+  LAPI_ALIGN_8 lapi_long_t hdr_hdl;
+  uint uhdr_len;
+  void* uhdr;
+  scompl_hndlr_t* shdlr;
+  void* sinfo;
+  lapi_vec_t* org_vec;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  lapi_cntr_t* cmpl_cntr;
+} lapi_amv_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_DGSP_XFER */
+  int flags;
+  uint tgt;
+  LAPI_ALIGN_8 lapi_long_t hdr_hdl;
+  uint uhdr_len;
+  void* uhdr;
+  void* udata;
+  ulong udata_len;
+  scompl_hndlr_t* shdlr;
+  void* sinfo;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  lapi_cntr_t* cmpl_cntr;
+  lapi_dg_handle_t dgsp;
+  lapi_status_t status;
+} lapi_amdgsp_t;
+typedef lapi_amdgsp_t lapi_am_dgsp_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_GET_XFER */
+  int flags;
+  uint tgt;
+  LAPI_ALIGN_8 lapi_long_t tgt_addr;
+  void* org_addr;
+  ulong len;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  compl_hndlr_t* chndlr;
+  void* cinfo;
+} lapi_get_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_GETV_XFER */
+  int flags;
+  uint tgt;
+  lapi_vec_t* org_vec;
+  void* tgt_vec;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  compl_hndlr_t* chndlr;
+  void* cinfo;
+} lapi_getv_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_PUT_XFER */
+  int flags;
+  uint tgt;
+  LAPI_ALIGN_8 lapi_long_t tgt_addr;
+  void* org_addr;
+  ulong len;
+  scompl_hndlr_t* shdlr;
+  void* sinfo;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  lapi_cntr_t* cmpl_cntr;
+} lapi_put_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_PUTV_XFER */
+  int flags;
+  uint tgt;
+  scompl_hndlr_t* shdlr;
+  void* sinfo;
+  lapi_vec_t* org_vec;
+  void* tgt_vec;
+  LAPI_ALIGN_8 lapi_long_t tgt_cntr;
+  lapi_cntr_t* org_cntr;
+  lapi_cntr_t* cmpl_cntr;
+} lapi_putv_t;
+
+typedef struct {
+  lapi_xfer_type_t Xfer_type; /* LAPI_RMW_XFER */
+  Rmw_ops_t op;
+  uint tgt;
+  uint size; /* bits: 32 or 64 */
+  LAPI_ALIGN_8 lapi_long_t tgt_var;
+  void* in_val;
+  void* prev_tgt_val;
+  lapi_cntr_t* org_cntr;
+  scompl_hndlr_t* shdlr;
+  void* sinfo;
+} lapi_rmw_t;
+
+typedef union {
+  lapi_xfer_type_t Xfer_type;
+  lapi_get_t Get;
+  lapi_am_t Am;
+  lapi_rmw_t Rmw;
+  lapi_put_t Put;
+  lapi_getv_t Getv;
+  lapi_putv_t Putv;
+  lapi_amv_t Amv;
+  lapi_amdgsp_t Dgsp;
+} lapi_xfer_t;
+
+/* ---- 12 Types of LAPI_Util (chapter 18, tables 14-22) ------------------------------------------------------------*/
+
+typedef enum {
+  LAPI_REGISTER_DGSP = 0,
+  LAPI_UNRESERVE_DGSP = 1,
+  LAPI_RESERVE_DGSP = 2,
+  LAPI_REG_DDM_FUNC = 3,
+  LAPI_ADD_UDP_DEST_PORT = 4,
+  LAPI_DGSP_PACK = 5,
+  LAPI_DGSP_UNPACK = 6,
+  LAPI_GET_THREAD_FUNC = 7
+} lapi_util_type_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_REGISTER_DGSP */
+  lapi_dgsp_descr_t* idgsp;
+  lapi_dg_handle_t dgsp_handle; /* out */
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_reg_dgsp_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_RESERVE_DGSP */
+  lapi_dg_handle_t dgsp_handle;
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_resv_dgsp_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_UNRESERVE_DGSP */
+  lapi_dg_handle_t dgsp_handle;
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_dref_dgsp_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_REG_DDM_FUNC */
+  ddm_func_t* ddm_func;
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_reg_ddm_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_DGSP_PACK */
+  lapi_dg_handle_t dgsp_handle;
+  void* in_buf;
+  ulong bytes;
+  void* out_buf;
+  ulong out_size;
+  ulong position; /* in and out */
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_pack_dgsp_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_DGSP_UNPACK */
+  lapi_dg_handle_t dgsp_handle;
+  void* buf;
+  ulong in_size;
+  void* out_buf;
+  ulong bytes;
+  ulong out_size;
+  ulong position; /* in and out */
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_unpack_dgsp_t;
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_ADD_UDP_DEST_PORT */
+  uint tgt;
+  lapi_udp_t* udp_port;
+  uint instance_no; /* from 0 */
+  lapi_usr_fcall_t in_usr_func;
+  lapi_status_t status;
+} lapi_add_udp_port_t;
+
+/* A condition variable of the shared lock; prepared with lapi_cond_init_t. */
+typedef struct {
+  LAPI_ALIGN_8 lapi_long_t reserve[8];
+} lapi_cond_t;
+
+typedef int (*lapi_mutex_lock_t)(lapi_handle_t hndl);
+typedef int (*lapi_mutex_unlock_t)(lapi_handle_t hndl);
+typedef int (*lapi_mutex_trylock_t)(lapi_handle_t hndl);
+typedef int (*lapi_mutex_getowner_t)(lapi_handle_t hndl, pthread_t* tid);
+typedef int (*lapi_cond_wait_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+typedef int (*lapi_cond_timedwait_t)(lapi_handle_t hndl, lapi_cond_t* cond, struct timespec* timeout);
+typedef int (*lapi_cond_signal_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+typedef int (*lapi_cond_init_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+typedef int (*lapi_cond_destroy_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+
+typedef struct {
+  lapi_util_type_t Util_type; /* LAPI_GET_THREAD_FUNC */
+  lapi_mutex_lock_t mutex_lock;
+  lapi_mutex_unlock_t mutex_unlock;
+  lapi_mutex_trylock_t mutex_trylock;
+  lapi_mutex_getowner_t mutex_getowner;
+  lapi_cond_wait_t cond_wait;
+  lapi_cond_timedwait_t cond_timedwait;
+  lapi_cond_signal_t cond_signal;
+  lapi_cond_init_t cond_init;
+  lapi_cond_destroy_t cond_destroy;
+} lapi_thread_func_t;
+
+typedef union {
+  lapi_util_type_t Util_type;
+  lapi_reg_dgsp_t RegDgsp;
+  lapi_dref_dgsp_t DrefDgsp;
+  lapi_resv_dgsp_t ResvDgsp;
+  lapi_reg_ddm_t DdmFunc;
+  lapi_add_udp_port_t Udp;
+  lapi_pack_dgsp_t PackDgsp;
+  lapi_unpack_dgsp_t UnpackDgsp;
+  lapi_thread_func_t ThreadFunc;
+} lapi_util_t;
+
+/* ---- 13 Functions ------------------------------------------------------------------------------------------------
+ * True of all of them:
+ * - Any thread may call, several at once on one handle; a context does one call at a time. Completion handlers in their
+ *   own threads may call everything. Header handlers may not call what communicates or waits, inline completion
+ *   handlers not what waits: such calls change nothing and return EDEADLK.
+ * - LAPI_ERR_HNDL_INVALID: the handle was not returned by LAPI_Init, or its context has been terminated. This and the
+ *   ranges of attributes are always checked, other arguments only while ERROR_CHK is 1 (LAPI_Senv); without it their
+ *   effect is undefined. A call that returns an error has done nothing.
+ * - Each LAPI_x has a twin PLAPI_x that is the same function. A program or profiling library that defines its own
+ *   LAPI_x calls PLAPI_x inside (chapter 9); the library itself calls neither.
+ * - "Origin" is the calling task, "target" the other one, which may be the same. Counter pointers may be NULL. A
+ *   counter or handler address of the target is an address in the target, usually learned with LAPI_Address_init.
+ */
+
+/* Makes a context and joins this task to the job (chapters 5, 16, 18). Blocking: waits for all tasks of the job.
+ *   hndl       out: the context's handle; not NULL
+ *   lapi_info  in and out: zeroed, then filled as wanted; not NULL. Read during the call only.
+ * Environment variables say the rest (lapi(7)). What is wrong is also said on stderr, with the variable, its value and
+ * what is allowed. May be called again after LAPI_Term.
+ *   LAPI_ERR_HNDL_INVALID          hndl is NULL
+ *   LAPI_ERR_INFO_NULL             lapi_info is NULL
+ *   LAPI_ERR_INFO_NONZERO          info6 is not 0 (also called LAPI_ERR_INFO_NONZERO_INFO)
+ *   LAPI_ERR_ALL_HNDL_IN_USE       instance_no is above 16 or in use, or all 16 are
+ *   LAPI_ERR_MSG_API               MP_MSG_API does not allow LAPI, or is unset without a launcher
+ *   LAPI_ERR_NO_ENV_VAR            a variable that a task without a launcher needs is not set
+ *   LAPI_ERR_BOTH_NETSTR_SET       MP_LAPI_NETWORK and MP_LAPI_INET_ADDR are both set
+ *   LAPI_ERR_NO_NETSTR_SET         user space mode, and no launcher or MP_LAPI_NETWORK says over what
+ *   LAPI_ERR_NO_UDP_HNDLR          IP mode, and no launcher, UDP handler or address list says where the tasks are
+ *   LAPI_ERR_USER_UDP_HNDLR_FAIL   the UDP handler did not return 0
+ *   LAPI_ERR_UDP_PORT_INFO         an address of the handler or list is not usable, as a port above 65535
+ *   LAPI_ERR_UDP_PKT_SZ            MP_UDP_PACKET_SIZE is not from 1024 to 65536
+ *   LAPI_ERR_UDP_SOCKET            a socket could not be opened or bound
+ *   LAPI_ERR_CSS_LOAD_FAILED       the transport that was asked for is not in this build or not usable here
+ *   LAPI_ERR_SHM_SETUP             LAPI_USE_SHM=only, and not all tasks can share memory
+ *   LAPI_ERR_MEMORY_EXHAUSTED      no memory
+ *   LAPI_ERR_TIMEOUT               the other tasks did not come
+ *   LAPI_ERR_PSS_NON_ROOT          never: persistent subsystem mode is not offered
+ *   LAPI_ERR_SHM_KE_NOT_LOADED     never: no kernel extension is needed
+ *   LAPI_ERR_UNKNOWN               internal
+ *   ENODEV                         adapter_name or MP_EUIDEVICE names no adapter that is here
+ *   EINVAL                         another field or variable has a value that is not allowed
+ *   EDEADLK                        called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
+LAPI_PUBLIC int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
+
+/* Ends a context (chapters 5, 18). Blocking, for a bounded time: until the other tasks have what was sent. Threads that
+ * the context started end. Registered gather/scatter programs stay. May be called from error handlers.
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   EDEADLK                 called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Term(lapi_handle_t hndl);
+LAPI_PUBLIC int PLAPI_Term(lapi_handle_t hndl);
+
+/* Asks for a runtime attribute or statistics (chapters 8, 18, appendix D). Not blocking. May be called in any handler.
+ *   query    one of lapi_query_t
+ *   ret_val  out: an int; for the QUERY_x_STATISTICS queries a lapi_statistics_t; for QUERY_SHM_TASKS NUM_TASKS ints;
+ *            PRINT_STATISTICS leaves it alone. Never NULL, and checked for every query.
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   LAPI_ERR_QUERY_TYPE     query is not a query
+ *   LAPI_ERR_RET_PTR_NULL   ret_val is NULL */
+LAPI_PUBLIC int LAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
+LAPI_PUBLIC int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
+
+/* Sets a runtime attribute of this context in this task (chapter 18, appendix D). Not blocking. In any handler.
+ *   query    ACK_THRESHOLD, ERROR_CHK, INTERRUPT_SET or TIMEOUT
+ *   set_val  ACK_THRESHOLD: 1 to 31 packets; TIMEOUT: 10 to 86400 seconds; the others: 0 or 1
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   LAPI_ERR_QUERY_TYPE     query is none of the four
+ *   LAPI_ERR_SET_VAL        set_val is out of range; the attribute keeps its value */
+LAPI_PUBLIC int LAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
+LAPI_PUBLIC int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
+
+/* Registers a header handler under an index, which active messages to this task may then carry instead of the address
+ * (chapter 18). Not blocking. In any handler. A second registration replaces the first.
+ *   addr       the function; NULL: forget it
+ *   addr_hndl  1 to LOC_ADDRTBL_SZ - 1
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range */
+LAPI_PUBLIC int LAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
+LAPI_PUBLIC int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
+
+/* Returns the function that is registered under an index (chapter 18). Not blocking. In any handler.
+ *   addr       out: the function, or NULL when there is none; not NULL itself
+ *   addr_hndl  1 to LOC_ADDRTBL_SZ - 1
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_RET_PTR_NULL      addr is NULL
+ *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range */
+LAPI_PUBLIC int LAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
+LAPI_PUBLIC int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
+
+/* Stores an address as a number (chapter 18; for Fortran). Not blocking. Anywhere, also before LAPI_Init.
+ *   my_addr   the address; not NULL
+ *   ret_addr  out: the same as an unsigned long; not NULL
+ *   LAPI_ERR_ORG_ADDR_NULL   my_addr is NULL
+ *   LAPI_ERR_TGT_ADDR_NULL   ret_addr is NULL */
+LAPI_PUBLIC int LAPI_Address(void* my_addr, ulong* ret_addr);
+LAPI_PUBLIC int PLAPI_Address(void* my_addr, ulong* ret_addr);
+
+/* Collects one address from every task (chapter 18). Collective: all tasks of the context call their collective
+ * functions in the same order. Blocking. For tasks of one word size.
+ *   my_addr  this task's entry; may be NULL
+ *   add_tab  out: NUM_TASKS entries, by task; not NULL
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_RET_PTR_NULL      add_tab is NULL
+ *   LAPI_ERR_COLLECTIVE_PSS    never: persistent subsystem mode is not offered
+ *   LAPI_ERR_NO_CONNECTIVITY   a task was lost; the error handler has been told which
+ *   LAPI_ERR_TGT_PURGED        messages to a task have been purged
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Address_init(lapi_handle_t hndl, void* my_addr, void* add_tab[]);
+LAPI_PUBLIC int PLAPI_Address_init(lapi_handle_t hndl, void* my_addr, void* add_tab[]);
+
+/* LAPI_Address_init with 64-bit entries, for tasks of any word size (chapters 11, 18). Collective, blocking.
+ *   my_addr  this task's entry, any value
+ *   add_tab  out: NUM_TASKS entries, by task; not NULL
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_RET_PTR_NULL      add_tab is NULL
+ *   LAPI_ERR_COLLECTIVE_PSS    never: persistent subsystem mode is not offered
+ *   LAPI_ERR_NO_CONNECTIVITY   a task was lost; the error handler has been told which
+ *   LAPI_ERR_TGT_PURGED        messages to a task have been purged
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* add_tab);
+LAPI_PUBLIC int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* add_tab);
+
+/* Copies data from here to a target (chapters 6, 18). Not blocking; not from header handlers.
+ *   tgt        the target, 0 to NUM_TASKS - 1
+ *   len        bytes, 0 to LAPI_MAX_MSG_SZ; 0 moves nothing, the counters move all the same
+ *   tgt_addr   where to, in the target; NULL only when len is 0
+ *   org_addr   where from; NULL only when len is 0. Not to be changed before org_cntr moves, unless len is at most
+ *              BUF_CP_SIZE: then it may be changed at once.
+ *   tgt_cntr   counter in the target, plus 1 when the data is in place
+ *   org_cntr   counter here, plus 1 when org_addr may be changed
+ *   cmpl_cntr  counter here, plus 1 after tgt_cntr
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_DATA_LEN          len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_ADDR_NULL     org_addr is NULL and len is not 0
+ *   LAPI_ERR_TGT_ADDR_NULL     tgt_addr is NULL and len is not 0
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler */
+LAPI_PUBLIC int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
+                         lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+LAPI_PUBLIC int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
+                          lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+
+/* Copies data from a target to here (chapters 6, 18). Not blocking; not from header handlers.
+ *   tgt       the target, which has the data, 0 to NUM_TASKS - 1
+ *   len       bytes, 0 to LAPI_MAX_MSG_SZ; 0 moves nothing, the counters move all the same
+ *   tgt_addr  where from, in the target; NULL only when len is 0
+ *   org_addr  out: where to; NULL only when len is 0. Valid when org_cntr has moved.
+ *   tgt_cntr  counter in the target, plus 1 when its data may be changed
+ *   org_cntr  counter here, plus 1 when the data is here
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_DATA_LEN          len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_ADDR_NULL     org_addr is NULL and len is not 0
+ *   LAPI_ERR_TGT_ADDR_NULL     tgt_addr is NULL and len is not 0
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler */
+LAPI_PUBLIC int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
+                         lapi_cntr_t* org_cntr);
+LAPI_PUBLIC int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
+                          lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr);
+
+/* Sends an active message: a header handler runs in the target and says where the data goes; when it is there, the
+ * completion handler that the header handler named runs (chapters 7, 11, 18). Not blocking; not from header handlers.
+ *   tgt        the target, 0 to NUM_TASKS - 1
+ *   hdr_hdl    header handler (hdr_hndlr_t): its address in the target, or its index there (LAPI_Addr_set); not NULL
+ *   uhdr       user header, handed to the header handler; NULL only when uhdr_len is 0
+ *   uhdr_len   bytes, a multiple of 4, 0 to MAX_UHDR_SZ
+ *   udata      the data; NULL only when udata_len is 0
+ *   udata_len  bytes, 0 to LAPI_MAX_MSG_SZ. When both lengths together are at most BUF_CP_SIZE, uhdr and udata may be
+ *              changed at once, else when org_cntr has moved.
+ *   tgt_cntr   counter in the target, plus 1 when the completion handler has returned; without one, the data is there
+ *   org_cntr   counter here, plus 1 when uhdr and udata may be changed
+ *   cmpl_cntr  counter here, plus 1 after tgt_cntr
+ * An index that is not registered in the target goes to the target's error handler; the message is thrown away.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_HDR_HNDLR_NULL    hdr_hdl is NULL
+ *   LAPI_ERR_UHDR_NULL         uhdr is NULL and uhdr_len is not 0
+ *   LAPI_ERR_UHDR_LEN          uhdr_len is above MAX_UHDR_SZ
+ *   LAPI_ERR_HDR_LEN           uhdr_len is not a multiple of 4
+ *   LAPI_ERR_DATA_LEN          udata_len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_ADDR_NULL     udata is NULL and udata_len is not 0
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler */
+LAPI_PUBLIC int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
+                            ulong udata_len, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
+                             ulong udata_len, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+
+/* Changes a variable of a target atomically and returns what it was (chapter 18). Not blocking; not from header
+ * handlers. Atomic against the target's own atomic instructions on the variable, too.
+ *   op            FETCH_AND_ADD, FETCH_AND_OR, SWAP: the variable becomes var + in, var | in, in.
+ *                 COMPARE_AND_SWAP: becomes in_val[1] if it equals in_val[0].
+ *   tgt           the target, 0 to NUM_TASKS - 1
+ *   tgt_var       the variable, in the target, aligned as an int is; not NULL
+ *   in_val        the operand, two for COMPARE_AND_SWAP; not NULL. Read before the call returns.
+ *   prev_tgt_val  out: the variable before; for COMPARE_AND_SWAP TRUE when it was swapped, else FALSE. NULL: not
+ *                 wanted. Valid when org_cntr has moved.
+ *   org_cntr      counter here, plus 1 when prev_tgt_val is there or, without one, the variable has been changed
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_RMW_OP            op is none of the four
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_TGT_VAR_NULL      tgt_var is NULL
+ *   LAPI_ERR_IN_VAL_NULL       in_val is NULL
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler */
+LAPI_PUBLIC int LAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
+                         lapi_cntr_t* org_cntr);
+LAPI_PUBLIC int PLAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
+                          lapi_cntr_t* org_cntr);
+
+/* LAPI_Rmw for 64-bit variables, in tasks of any word size (chapter 18). Not blocking; not from header handlers. All
+ * arguments as there; tgt_var is aligned to 8 bytes, and prev_tgt_val of COMPARE_AND_SWAP is a 64-bit TRUE or FALSE.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_RMW_OP            op is none of the four
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_TGT_VAR_NULL      tgt_var is NULL
+ *   LAPI_ERR_IN_VAL_NULL       in_val is NULL
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler */
+LAPI_PUBLIC int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
+                           long long* prev_tgt_val, lapi_cntr_t* org_cntr);
+LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
+                            long long* prev_tgt_val, lapi_cntr_t* org_cntr);
+
+/* Sets a counter (chapters 6, 18). Not blocking. In any handler. What arrives at the same moment may be lost: use it
+ * when nothing is on its way.
+ *   cntr  the counter, in this task; not NULL
+ *   val   any value
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   LAPI_ERR_CNTR_NULL      cntr is NULL */
+LAPI_PUBLIC int LAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val);
+LAPI_PUBLIC int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val);
+
+/* Reads a counter (chapters 6, 18). Not blocking, makes no progress. In any handler. Who sees a counter's value sees
+ * the data that it counts.
+ *   cntr  the counter, in this task; not NULL
+ *   val   out: its value; not NULL
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   LAPI_ERR_CNTR_NULL      cntr is NULL
+ *   LAPI_ERR_RET_PTR_NULL   val is NULL */
+LAPI_PUBLIC int LAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val);
+LAPI_PUBLIC int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val);
+
+/* Waits until a counter has reached a value, then subtracts the value (chapters 6, 15, 18). Blocking; makes progress.
+ * Threads may wait at the same time, but not on the same counter.
+ *   cntr          the counter, in this task; not NULL
+ *   val           the value to reach
+ *   cur_cntr_val  out: the counter after the subtraction; NULL: not wanted
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   LAPI_ERR_CNTR_NULL      cntr is NULL
+ *   EDEADLK                 called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_val);
+LAPI_PUBLIC int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_val);
+
+/* Makes one round of progress: takes what has arrived, sends what waits (chapters 6, 18). Not blocking. Nothing is
+ * promised about what it does in one call. Needed in polling mode.
+ *   LAPI_ERR_HNDL_INVALID   the handle is not valid
+ *   EDEADLK                 called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Probe(lapi_handle_t hndl);
+LAPI_PUBLIC int PLAPI_Probe(lapi_handle_t hndl);
+
+/* Makes progress until a message has been sent or received, at most so many rounds (chapters 6, 18). Blocking for that
+ * long. Reports what has completed since the last LAPI_Msgpoll on the handle.
+ *   cnt   rounds without progress, at most
+ *   info  out: status, bits of lapi_msg_state_t; not NULL
+ *   LAPI_ERR_HNDL_INVALID    the handle is not valid
+ *   LAPI_ERR_MSG_INFO_NULL   info is NULL
+ *   EDEADLK                  called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info);
+LAPI_PUBLIC int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info);
+
+/* Waits until the data of everything that this task began on the handle is in place at the targets (chapter 18). A
+ * fence for data: completion handlers may still run. Blocking; makes progress.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_NO_CONNECTIVITY   a target was lost; the error handler has been told which
+ *   LAPI_ERR_TGT_PURGED        messages to a target have been purged
+ *   EDEADLK                    called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Fence(lapi_handle_t hndl);
+LAPI_PUBLIC int PLAPI_Fence(lapi_handle_t hndl);
+
+/* LAPI_Fence in all tasks, and a barrier (chapters 15, 18): when it returns, the data of everything that any task began
+ * before it is in place. Collective, blocking; makes progress.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_NO_CONNECTIVITY   a task was lost; the error handler has been told which
+ *   LAPI_ERR_TGT_PURGED        messages to a task have been purged
+ *   EDEADLK                    called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Gfence(lapi_handle_t hndl);
+LAPI_PUBLIC int PLAPI_Gfence(lapi_handle_t hndl);
+
+/* Returns the text that belongs to a return code, an attention message's number or an errno value (chapter 18). Not
+ * blocking. Anywhere, also before LAPI_Init.
+ *   error_code  the code
+ *   buf         out: the text, at most 99 characters, and a zero; LAPI_MAX_ERR_STRING bytes are always enough; not NULL
+ *   LAPI_ERR_RET_PTR_NULL    buf is NULL
+ *   LAPI_ERR_CODE_UNKNOWN    no such code; buf then says so
+ *   LAPI_ERR_CATALOG_FAIL    never: the texts are part of the library */
+LAPI_PUBLIC int LAPI_Msg_string(int error_code, void* buf);
+LAPI_PUBLIC int PLAPI_Msg_string(int error_code, void* buf);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LAPI_H */
