@@ -1,5 +1,6 @@
 #include "dataplane/wire/operation_header.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 

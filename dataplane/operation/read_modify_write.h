@@ -1,0 +1,20 @@
+// The four read-modify-write operations of LAPI_Rmw and LAPI_Rmw64, on the processor's atomic instructions, so that they
+// stay atomic against every other path to the same word (design.md, rule 8).
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/wire/operation_header.h"
+
+namespace openlapi {
+
+// Whether the pair can be applied at all: a known operation and a width of 4 or 8 bytes.
+bool rmw_is_valid(std::uint8_t operation, std::uint8_t width);
+
+// Applies the operation to the word at `address` and returns its previous value; for compare-and-swap 1 when it swapped
+// and 0 when not (guide, LAPI_Rmw). A word that is not aligned to its width is changed with the context's lock as its
+// only protection.
+std::uint64_t apply_rmw(wire::RmwOperation operation, std::uint8_t width, std::uint64_t address, std::uint64_t input,
+                        std::uint64_t swap_value);
+
+}  // namespace openlapi

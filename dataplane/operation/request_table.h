@@ -1,0 +1,62 @@
+// The gets and read-modify-writes of this task that wait for their answers, in the order in which they were issued.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/transport/packet.h"
+
+namespace openlapi {
+
+struct PendingRequest {
+  PeerIndex peer = 0;
+  void* buffer = nullptr;            // where the answer goes; null: not wanted
+  std::uint64_t length = 0;          // bytes asked for
+  std::uint64_t received = 0;        // bytes that are in place
+  std::uint64_t origin_counter = 0;  // moves when all is in place
+  bool is_get = false;
+};
+
+// Ids name a slot and its generation, so an answer that comes late or twice finds nothing. Slots are reused, the table
+// grows to the largest number of requests that were ever outstanding together.
+class RequestTable {
+ public:
+  std::uint32_t add(const PendingRequest& request);
+  PendingRequest* find(std::uint32_t id);
+  void remove(std::uint32_t id);
+
+  std::size_t size() const { return size_; }
+
+  // Serial number of the youngest request so far, and of the oldest that still waits (UINT64_MAX: none waits).
+  std::uint64_t last_serial() const { return last_serial_; }
+  std::uint64_t oldest_serial() const;
+
+  // Forgets every request to `peer` and returns how many there were.
+  std::size_t remove_all_to(PeerIndex peer);
+  bool any_to(PeerIndex peer) const;
+
+ private:
+  static constexpr std::uint32_t kIndexBits = 20;  // 1 Mi requests outstanding, 4096 generations
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  struct Slot {
+    PendingRequest request;
+    std::uint64_t serial = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t older = kNone;  // neighbours in order of issue; `younger` links the free list as well
+    std::uint32_t younger = kNone;
+    bool used = false;
+  };
+
+  std::uint32_t take_slot();
+  void unlink(std::uint32_t index);
+
+  std::vector<Slot> slots_;
+  std::uint32_t free_ = kNone;
+  std::uint32_t oldest_ = kNone;
+  std::uint32_t youngest_ = kNone;
+  std::uint64_t last_serial_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,128 @@
+#include "dataplane/operation/collective.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+namespace openlapi {
+namespace {
+
+struct Round {
+  PeerIndex to;
+  std::uint32_t sequence;
+  std::uint32_t round;
+  std::vector<std::byte> bytes;
+};
+
+// All tasks of a job in one place; the messages between them are delivered in any order that the seed says.
+class Job {
+ public:
+  Job(std::uint32_t tasks, unsigned seed) : random_(seed) {
+    for (PeerIndex i = 0; i < tasks; ++i) members_.push_back(std::make_unique<Member>(*this, i, tasks));
+  }
+
+  Collective& operator[](PeerIndex i) { return members_[i]->collective; }
+  Collective::Outbox& outbox(PeerIndex i) { return *members_[i]; }
+  std::size_t sent() const { return sent_; }
+
+  void deliver_all() {
+    while (!on_the_way_.empty()) {
+      const std::size_t pick = std::uniform_int_distribution<std::size_t>(0, on_the_way_.size() - 1)(random_);
+      Round round = std::move(on_the_way_[pick]);
+      on_the_way_.erase(on_the_way_.begin() + static_cast<std::ptrdiff_t>(pick));
+      members_[round.to]->collective.arrived(round.sequence, round.round, std::move(round.bytes), *members_[round.to]);
+    }
+  }
+
+ private:
+  struct Member : Collective::Outbox {
+    Member(Job& job, PeerIndex self, std::uint32_t tasks) : job(job), collective(self, tasks) {}
+    void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
+                    std::span<const std::byte> bytes) override {
+      ++job.sent_;
+      job.on_the_way_.push_back({peer, sequence, round, {bytes.begin(), bytes.end()}});
+    }
+    Job& job;
+    Collective collective;
+  };
+
+  std::mt19937 random_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<Round> on_the_way_;
+  std::size_t sent_ = 0;
+};
+
+class CollectiveOf : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(CollectiveOf, BarrierOpensOnlyWhenAllHaveCome) {
+  const std::uint32_t tasks = GetParam();
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    Job job(tasks, seed);
+    for (PeerIndex i = 0; i + 1 < tasks; ++i) job[i].begin_barrier(job.outbox(i));
+    job.deliver_all();
+    for (PeerIndex i = 0; i + 1 < tasks; ++i) EXPECT_TRUE(job[i].active()) << "task " << i << " left too soon";
+    job[tasks - 1].begin_barrier(job.outbox(tasks - 1));
+    job.deliver_all();
+    for (PeerIndex i = 0; i < tasks; ++i) EXPECT_FALSE(job[i].active()) << "task " << i;
+  }
+}
+
+TEST_P(CollectiveOf, ExchangeGivesEveryValueToAll) {
+  const std::uint32_t tasks = GetParam();
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    Job job(tasks, seed);
+    for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+      for (PeerIndex i = 0; i < tasks; ++i) job[i].begin_exchange(turn << 32 | i, job.outbox(i));
+      job.deliver_all();
+      for (PeerIndex i = 0; i < tasks; ++i) {
+        ASSERT_FALSE(job[i].active());
+        const auto values = job[i].exchanged();
+        ASSERT_EQ(values.size(), tasks);
+        for (PeerIndex j = 0; j < tasks; ++j) EXPECT_EQ(values[j], turn << 32 | j) << "task " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveOf, testing::Values(1, 2, 3, 4, 5, 7, 8, 16, 31, 33));
+
+TEST(Collective, NeedsLogarithmicallyManyMessages) {
+  Job job(64, 1);
+  for (PeerIndex i = 0; i < 64; ++i) job[i].begin_barrier(job.outbox(i));
+  job.deliver_all();
+  EXPECT_EQ(job.sent(), 64u * 6);
+}
+
+TEST(Collective, ATaskAheadByOneCollectiveDoesNotDisturb) {
+  Job job(2, 1);
+  job[0].begin_barrier(job.outbox(0));
+  job[1].begin_barrier(job.outbox(1));
+  job.deliver_all();
+  job[0].begin_exchange(10, job.outbox(0));
+  job.deliver_all();
+  EXPECT_TRUE(job[0].active());
+  job[1].begin_exchange(11, job.outbox(1));
+  job.deliver_all();
+  EXPECT_EQ(job[0].exchanged()[1], 11u);
+  EXPECT_EQ(job[1].exchanged()[0], 10u);
+}
+
+TEST(Collective, BlocksOfAWrongLengthAreNoAnswer) {
+  Job job(2, 1);
+  job[0].begin_exchange(1, job.outbox(0));
+  job[0].arrived(1, 0, std::vector<std::byte>(3), job.outbox(0));
+  EXPECT_TRUE(job[0].active());
+}
+
+TEST(Collective, AnAbandonedOneStaysAbandoned) {
+  Job job(2, 1);
+  job[0].begin_barrier(job.outbox(0));
+  job[0].abandon();
+  job[1].begin_barrier(job.outbox(1));
+  job.deliver_all();
+  EXPECT_FALSE(job[0].active());
+}
+
+}  // namespace
+}  // namespace openlapi
