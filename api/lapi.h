@@ -828,23 +828,25 @@ typedef union {
  *   LAPI_ERR_INFO_NONZERO          info6 is not 0 (also called LAPI_ERR_INFO_NONZERO_INFO)
  *   LAPI_ERR_ALL_HNDL_IN_USE       instance_no is above 16 or in use, or all 16 are
  *   LAPI_ERR_MSG_API               MP_MSG_API does not allow LAPI, or is unset without a launcher
- *   LAPI_ERR_NO_ENV_VAR            a variable that a task without a launcher needs is not set
+ *   LAPI_ERR_NO_ENV_VAR            a variable that a task without a launcher needs is not set or makes no sense
  *   LAPI_ERR_BOTH_NETSTR_SET       MP_LAPI_NETWORK and MP_LAPI_INET_ADDR are both set
- *   LAPI_ERR_NO_NETSTR_SET         user space mode, and no launcher or MP_LAPI_NETWORK says over what
+ *   LAPI_ERR_NO_NETSTR_SET         MP_LAPI_NETWORK or MP_LAPI_INET_ADDR cannot be used; or user space mode, and no
+ *                                  launcher or MP_LAPI_NETWORK says over what
  *   LAPI_ERR_NO_UDP_HNDLR          IP mode, and no launcher, UDP handler or address list says where the tasks are
  *   LAPI_ERR_USER_UDP_HNDLR_FAIL   the UDP handler did not return 0
  *   LAPI_ERR_UDP_PORT_INFO         an address of the handler or list is not usable, as a port above 65535
  *   LAPI_ERR_UDP_PKT_SZ            MP_UDP_PACKET_SIZE is not from 1024 to 65536
  *   LAPI_ERR_UDP_SOCKET            a socket could not be opened or bound
- *   LAPI_ERR_CSS_LOAD_FAILED       the transport that was asked for is not in this build or not usable here
- *   LAPI_ERR_SHM_SETUP             LAPI_USE_SHM=only, and not all tasks can share memory
+ *   LAPI_ERR_CSS_LOAD_FAILED       the transport (MP_EUILIB) or adapter (adapter_name, MP_EUIDEVICE) that was asked for
+ *                                  is not in this build or not here
+ *   LAPI_ERR_SHM_SETUP             LAPI_USE_SHM=only, and not all tasks can share memory; or LAPI_USE_SHM or
+ *                                  MP_COMMON_TASKS cannot be used
+ *   LAPI_ERR_SET_VAL               another variable or field has a value that is not allowed
  *   LAPI_ERR_MEMORY_EXHAUSTED      no memory
  *   LAPI_ERR_TIMEOUT               the other tasks did not come
  *   LAPI_ERR_PSS_NON_ROOT          never: persistent subsystem mode is not offered
  *   LAPI_ERR_SHM_KE_NOT_LOADED     never: no kernel extension is needed
  *   LAPI_ERR_UNKNOWN               internal
- *   ENODEV                         adapter_name or MP_EUIDEVICE names no adapter that is here
- *   EINVAL                         another field or variable has a value that is not allowed
  *   EDEADLK                        called from a header handler or an inline completion handler */
 LAPI_PUBLIC int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
 LAPI_PUBLIC int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
