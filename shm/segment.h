@@ -1,0 +1,73 @@
+// One mapping of a group's shared memory, and views into it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "shm/segment_layout.h"
+
+namespace openlapi::shm {
+
+// A descriptor that is closed once.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : descriptor_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+
+  int get() const { return descriptor_; }
+  bool valid() const { return descriptor_ >= 0; }
+  int release();
+
+ private:
+  int descriptor_ = -1;
+};
+
+// The queue of one task as senders and the owner see it. Pointers are valid as long as the mapping.
+struct SegmentView {
+  SegmentFront* front = nullptr;
+  PacketLine* lines = nullptr;
+  std::byte* rooms = nullptr;
+};
+
+// The memory file and its mapping. The file has no name: it ends with the last process that maps it or holds it open.
+class GroupMemory {
+ public:
+  GroupMemory() = default;
+  GroupMemory(GroupMemory&& other) noexcept;
+  GroupMemory& operator=(GroupMemory&& other) noexcept;
+  ~GroupMemory();
+
+  // Makes the file, sealed to its size, and maps it. The header is filled but for `state`.
+  static GroupMemory create(const GroupLayout& layout, std::uint64_t nonce, PeerIndex leader, ShmSetupError& error);
+
+  // Maps a file that the leader made, after checking that it is one: size, seals, header. Takes the descriptor.
+  static GroupMemory attach(const GroupLayout& layout, std::uint64_t nonce, FileDescriptor file, ShmSetupError& error);
+
+  bool valid() const { return base_ != nullptr; }
+  int descriptor() const { return file_.get(); }
+  const GroupLayout& layout() const { return layout_; }
+  GroupHeader& header() const { return *reinterpret_cast<GroupHeader*>(base_); }
+  SegmentView segment(std::uint32_t index) const;
+
+  // Holds the lock that says "task `index` lives": byte `index` of the file, until this process ends or closes it.
+  bool hold_life_lock(std::uint32_t index, std::string& error) const;
+
+  // Whether another process holds that lock. Its own locks a process cannot see.
+  bool life_lock_held(std::uint32_t index) const;
+
+  // Has the pages that every packet touches made now rather than on the first packet.
+  void populate(std::uint32_t index) const;
+
+ private:
+  bool map(ShmSetupError& error);
+
+  GroupLayout layout_{};
+  FileDescriptor file_;
+  std::byte* base_ = nullptr;
+};
+
+}  // namespace openlapi::shm

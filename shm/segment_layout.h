@@ -1,0 +1,122 @@
+// The bytes that the tasks of one node share: one group header, then one segment per task. Offsets only, no pointers.
+// Every field names its writer. A segment belongs to its receiver; any task of the group may send into it.
+//
+//   group:    GroupHeader | Segment 0 | Segment 1 | ...                       (each part starts on a page)
+//   segment:  SegmentHeader | SendIntent[128] | PacketLine[slots] | room[slots]
+//
+// Slot i of a queue is PacketLine i and room i. A packet of up to kInlineBytes lives in its line alone, so that an
+// 8-byte put moves one cache line and a stream of them touches consecutive lines; a longer one lives in its room and
+// the line only announces it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "shm/shm_config.h"
+
+namespace openlapi::shm {
+
+inline constexpr std::size_t kCacheLine = 64;
+inline constexpr std::size_t kLinePair = 128;  // adjacent-line prefetchers fetch pairs: keep writers apart by two lines
+inline constexpr std::size_t kPage = 4096;
+inline constexpr std::size_t kInlineBytes = 56;
+inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d31;  // "lapishm1"
+
+enum class GroupState : std::uint32_t { kForming = 0, kOpen = 1, kFailed = 2 };
+enum class TaskState : std::uint32_t { kAbsent = 0, kReady = 1, kClosed = 2 };
+
+// Written by the leader before it hands out the descriptor; `state` by the leader afterwards.
+struct alignas(kPage) GroupHeader {
+  std::uint64_t magic;
+  std::uint64_t nonce;  // tells this group from every other; part of each task's address
+  std::uint32_t tasks;
+  std::uint32_t slots;
+  std::uint32_t packet_bytes;
+  std::uint32_t leader;              // PeerIndex
+  std::atomic<std::uint32_t> state;  // GroupState; the members' futex
+  std::uint32_t failure;             // ShmFailure, and why in words: valid once `state` is kFailed
+  char reason[256];
+};
+
+// Announces the packet in its slot. Written by the sender that owns the slot's ticket, as the last store (release);
+// read by the segment's owner (acquire). 64 bits, so the announcement and what it says are one store.
+//   bits 0..31  sequence: low half of ticket + 1;  32..47  sender's local index;  48..63  length in bytes
+struct alignas(kCacheLine) PacketLine {
+  std::atomic<std::uint64_t> control;
+  std::byte data[kInlineBytes];
+};
+
+constexpr std::uint64_t make_control(std::uint64_t ticket, std::uint32_t source, std::uint32_t length) {
+  return static_cast<std::uint32_t>(ticket + 1) | std::uint64_t{source} << 32 | std::uint64_t{length} << 48;
+}
+constexpr std::uint32_t control_sequence(std::uint64_t control) { return static_cast<std::uint32_t>(control); }
+constexpr std::uint32_t control_source(std::uint64_t control) { return (control >> 32) & 0xffff; }
+constexpr std::uint32_t control_length(std::uint64_t control) { return static_cast<std::uint32_t>(control >> 48); }
+
+// The tickets that one sender is about to claim or has claimed and not yet published; zero: none. Written by that
+// sender alone, before its claim becomes visible, and cleared after its last publication. The receiver reads it only
+// when its queue stands still, to find tickets whose owner died (receive_queue.cc).
+//   bits 0..15  number of tickets;  16..63  first ticket
+struct alignas(kCacheLine) SendIntent {
+  std::atomic<std::uint64_t> claim;
+};
+
+inline constexpr std::uint64_t kTicketMask = (std::uint64_t{1} << 48) - 1;
+
+constexpr std::uint64_t make_intent(std::uint64_t ticket, std::uint64_t count) { return ticket << 16 | count; }
+constexpr bool intent_covers(std::uint64_t intent, std::uint64_t ticket) {
+  return ((ticket - (intent >> 16)) & kTicketMask) < (intent & 0xffff);
+}
+
+struct SegmentHeader {
+  // Next ticket to claim. Written by senders (compare-and-swap); read by the owner only when it seems stuck.
+  alignas(kLinePair) std::atomic<std::uint64_t> tail;
+  // Tickets below this are free again. Written by the owner, lazily; read by a sender whose cached copy says "full".
+  alignas(kLinePair) std::atomic<std::uint64_t> head;
+  // Odd: the owner sleeps or is about to; even: awake. Owner: even -> odd (arm), odd -> even (disarm).
+  // A sender that has rung: the odd value it saw -> the even one after it.
+  alignas(kLinePair) std::atomic<std::uint32_t> armed;
+  // Who owns the segment. Written by the owner before `state` becomes kReady (release), constant afterwards.
+  alignas(kLinePair) std::uint64_t process_token;  // random per process: tells a task of the same process
+  std::uint64_t proof_address;                     // where in the owner's memory `proof` can be read
+  std::uint64_t proof;
+  std::uint32_t process_id;                        // in the owner's process namespace
+  std::uint32_t task;                              // PeerIndex
+  std::uint32_t sends_without_fence;               // 1: the owner's process is registered for membarrier
+  std::atomic<std::uint32_t> state;                // TaskState
+};
+
+struct alignas(kPage) SegmentFront {
+  SegmentHeader header;
+  SendIntent intents[kMaxShmTasks];  // one per sender
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(sizeof(GroupHeader) == kPage && offsetof(GroupHeader, state) == 32);
+static_assert(sizeof(PacketLine) == kCacheLine && offsetof(PacketLine, data) == 8);
+static_assert(sizeof(SendIntent) == kCacheLine);
+static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, armed) == 256);
+static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHeader) == 512);
+static_assert(offsetof(SegmentFront, intents) == 512 && sizeof(SegmentFront) == 3 * kPage);
+
+// Where the parts are, for one choice of sizes.
+struct GroupLayout {
+  std::uint32_t tasks;
+  std::uint32_t slots;
+  std::uint32_t packet_bytes;
+
+  // An odd number of lines, so that the rooms' first lines do not share a cache set.
+  constexpr std::size_t room_stride() const { return ((packet_bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine; }
+  constexpr std::size_t rooms_offset() const { return sizeof(SegmentFront) + slots * sizeof(PacketLine); }
+  constexpr std::size_t segment_size() const {
+    return (rooms_offset() + slots * room_stride() + kPage - 1) / kPage * kPage;
+  }
+  constexpr std::size_t segment_offset(std::size_t index) const { return sizeof(GroupHeader) + index * segment_size(); }
+  constexpr std::size_t group_size() const { return segment_offset(tasks); }
+};
+
+static_assert(GroupLayout{kMaxShmTasks, kDefaultShmSlots, kDefaultShmPacket}.segment_size() <= 4u << 20,
+              "at most 4 MiB of shared memory per task");
+
+}  // namespace openlapi::shm

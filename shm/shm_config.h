@@ -1,0 +1,45 @@
+// What a task says to join its node's shared-memory group, and what it is told when that fails.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataplane/transport/packet.h"
+
+namespace openlapi {
+
+inline constexpr std::uint32_t kMaxShmTasks = 128;       // MAX_SHM_TASKS of the guide
+inline constexpr std::uint32_t kDefaultShmSlots = 128;   // packets that one task's queue holds
+// Bytes of one packet: a whole MP_REXMIT_BUF_SIZE message (16384) and its headers.
+inline constexpr std::uint32_t kDefaultShmPacket = 16384 + 1024;
+
+// The same in all tasks of the group but for `self`.
+struct ShmConfig {
+  std::uint64_t cookie = 0;              // the job's secret; never shown in a name that others can read
+  std::uint32_t instance = 0;            // context of the task; each context has its own group
+  std::uint32_t generation = 0;          // counts re-initialisations of that context
+  PeerIndex self = 0;
+  std::vector<PeerIndex> local_tasks;    // ascending, with `self`; the first one leads the set-up
+  std::uint32_t slots = kDefaultShmSlots;             // a power of two, 8 .. 4096
+  std::uint32_t packet_bytes = kDefaultShmPacket;     // a multiple of 8, 64 .. 65528
+  std::uint32_t setup_timeout_milliseconds = 10'000;  // for the whole set-up, all tasks included
+};
+
+enum class ShmFailure : std::uint8_t {
+  kNone,
+  kBadConfig,      // arguments that cannot be served
+  kTooManyTasks,   // more than kMaxShmTasks on the node
+  kCreate,         // the shared memory or its socket could not be made (attention message 505)
+  kGet,            // the leader's memory was not handed over in time (506)
+  kAttach,         // the memory could not be mapped or locked (507)
+  kRefused,        // a task of the group runs as another user
+  kPeerFailed,     // another task of the group failed; its own reason is in the text
+};
+
+struct ShmSetupError {
+  ShmFailure failure = ShmFailure::kNone;
+  std::string reason;
+};
+
+}  // namespace openlapi
