@@ -1,0 +1,107 @@
+// The owner's side of a task's queue. What senders wrote is believed only after a check: a source or length that cannot
+// be is counted and its slot passed over.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "dataplane/transport/packet.h"
+#include "shm/segment.h"
+
+namespace openlapi::shm {
+
+class ReceiveQueue {
+ public:
+  // `tasks` gives each source's number; both outlive the queue.
+  ReceiveQueue(const SegmentView& segment, const GroupLayout& layout, std::span<const PeerIndex> tasks)
+      : lines_(segment.lines), mask_(layout.slots - 1), packet_bytes_(layout.packet_bytes), rooms_(segment.rooms),
+        room_stride_(layout.room_stride()), tasks_(tasks), front_(segment.front), holes_(layout.slots) {}
+
+  // What has arrived, oldest first. Never waits.
+  std::size_t receive(std::span<IncomingPacket> packets) {
+    std::size_t count = 0;
+    while (count < packets.size()) {
+      PacketLine& line = lines_[next_ & mask_];
+      // Acquire: the packet's bytes after its announcement; pairs with the release in SendQueue::send().
+      const std::uint64_t control = line.control.load(std::memory_order_acquire);
+      if (control_sequence(control) != static_cast<std::uint32_t>(next_ + 1)) break;
+      const std::uint32_t source = control_source(control);
+      const std::uint32_t length = control_length(control);
+      if (source >= tasks_.size() || length > packet_bytes_) [[unlikely]] {
+        ++dropped_;
+        pass_over();
+        continue;
+      }
+      std::byte* data = length <= kInlineBytes ? line.data : rooms_ + (next_ & mask_) * room_stride_;
+      packets[count++] = {data, length, tasks_[source]};
+      ++next_;
+    }
+    if (count == 0) note_empty();
+    return count;
+  }
+
+  // Gives the oldest `count` packets' slots back to the senders, in batches.
+  void release(std::size_t count) {
+    if (hole_count_ == 0) [[likely]] {
+      released_ += count;
+    } else {
+      release_around_holes(count);
+    }
+    if (released_ - published_ > mask_ / 4) publish_head();
+  }
+
+  // Whether the queue's next slot is announced.
+  bool waiting() const {
+    const std::uint64_t control = lines_[next_ & mask_].control.load(std::memory_order_acquire);
+    return control_sequence(control) == static_cast<std::uint32_t>(next_ + 1);
+  }
+
+  // Whether senders have claimed slots that are not announced yet. Reads the line that senders write.
+  bool claimed() const { return front_->header.tail.load(std::memory_order_acquire) != next_; }
+
+  // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
+  // local task is known to be dead. Returns how many.
+  std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);
+
+  // True once in kLookAfter empty receives in a row: time to look for orphans.
+  bool look_due() const { return look_due_; }
+
+  std::uint64_t dropped() const { return dropped_; }
+
+  static constexpr std::uint32_t kLookAfter = 1 << 14;
+
+ private:
+  void note_empty() {
+    if (released_ != published_) publish_head();
+    look_due_ = (++empty_receives_ & (kLookAfter - 1)) == 0;
+  }
+
+  // Release: our reads of the slots before their reuse; pairs with the acquire in SendQueue::claim().
+  void publish_head() {
+    front_->header.head.store(released_, std::memory_order_release);
+    published_ = released_;
+  }
+
+  void pass_over();
+  void release_around_holes(std::size_t count);
+  bool orphaned(const std::function<bool(std::uint32_t)>& gone) const;
+
+  PacketLine* lines_;
+  std::uint64_t mask_;
+  std::uint64_t next_ = 0;       // ticket to receive next
+  std::uint64_t released_ = 0;   // tickets below are given back
+  std::uint64_t published_ = 0;  // what senders know of released_
+  std::uint32_t packet_bytes_;
+  std::uint32_t empty_receives_ = 0;
+  std::byte* rooms_;
+  std::size_t room_stride_;
+  std::span<const PeerIndex> tasks_;
+  SegmentFront* front_;
+  std::size_t hole_count_ = 0;  // slots passed over and not yet given back, marked in holes_
+  std::vector<bool> holes_;
+  std::uint64_t dropped_ = 0;
+  bool look_due_ = false;
+};
+
+}  // namespace openlapi::shm
