@@ -1,0 +1,68 @@
+// The short path: no system call, no lock, no allocation. What is rare is behind [[unlikely]].
+#include <cassert>
+
+#include "shm/shm_transport.h"
+
+namespace openlapi {
+namespace {
+
+// How many full queues in a row before it is worth a system call to ask whether their owner still lives.
+constexpr std::uint32_t kAskAfterFull = 1024;
+
+}  // namespace
+
+std::size_t ShmTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
+  const std::uint32_t index = group_->index_of(peer);
+  assert(index != shm::kNoIndex);
+  Peer& target = peers_[index];
+  if (target.gone) [[unlikely]] return packets.size();
+  const std::size_t offered = packets.size();
+  const auto burst = offered <= limits_.max_burst ? packets : packets.first(limits_.max_burst);
+  const std::size_t taken = target.queue.send(burst);
+  if (taken != 0) {
+    target.full_in_a_row = 0;
+    counters_.packets_sent += taken;
+    doorbell_.published(target.queue.header(), index);
+  }
+  return taken == offered ? taken : refused(index, offered, taken);
+}
+
+// A queue that stays full may belong to a task that is gone: then its packets count as taken, and lost.
+std::size_t ShmTransport::refused(std::uint32_t index, std::size_t offered, std::size_t taken) {
+  Peer& target = peers_[index];
+  ++counters_.send_refused;
+  if (taken != 0 || ++target.full_in_a_row % kAskAfterFull != 0 || !group_->gone(index)) return taken;
+  target.gone = true;
+  return offered;
+}
+
+std::size_t ShmTransport::receive_burst(std::span<IncomingPacket> packets) {
+  const std::size_t count = queue_.receive(packets);
+  counters_.packets_received += count;
+  if (count == 0 && queue_.look_due()) [[unlikely]] look_for_orphans();
+  return count;
+}
+
+void ShmTransport::look_for_orphans() {
+  queue_.skip_orphans([this](std::uint32_t index) { return group_->gone(index); });
+}
+
+bool ShmTransport::peer_gone(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  if (index == shm::kNoIndex || !group_->gone(index)) return false;
+  peers_[index].gone = true;
+  return true;
+}
+
+TransportCounters ShmTransport::counters() const {
+  TransportCounters now = counters_;
+  now.receive_dropped = queue_.dropped();
+  return now;
+}
+
+std::int32_t ShmTransport::local_index(PeerIndex peer) const {
+  const std::uint32_t index = group_->index_of(peer);
+  return index == shm::kNoIndex ? -1 : static_cast<std::int32_t>(index);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,106 @@
+// The transport between the tasks of one node: a queue of slots per task in memory that they all map.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataplane/transport/transport.h"
+#include "shm/receive_queue.h"
+#include "shm/send_queue.h"
+#include "shm/shm_config.h"
+#include "shm/shm_group.h"
+
+namespace openlapi {
+
+// Sleeping on the task's socket (shm_doorbell.cc has the protocol).
+class ShmDoorbell final : public WakeSource {
+ public:
+  ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue);
+
+  int descriptor() const override { return group_.socket().descriptor(); }
+  bool arm() override;
+  void disarm() override;
+
+  // The sender's half: called after packets were published in the queue of local task `index`.
+  void published(const shm::SegmentHeader& target, std::uint32_t index) {
+    if (fence_) {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    const std::uint32_t armed = target.armed.load(std::memory_order_relaxed);
+    if (armed & 1) [[unlikely]] ring(index, armed);
+  }
+
+ private:
+  void ring(std::uint32_t index, std::uint32_t armed);
+
+  shm::ShmGroup& group_;
+  shm::ReceiveQueue& queue_;
+  const bool fence_;          // senders fence: a task could not register for membarrier
+  std::uint32_t epoch_ = 0;   // last value that we stored in our own `armed`
+};
+
+// Reading the memory of another task of the node with process_vm_readv.
+class ShmRemoteMemory final : public RemoteMemory {
+ public:
+  explicit ShmRemoteMemory(shm::ShmGroup& group);
+
+  bool reachable(PeerIndex peer) override;
+  bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
+
+ private:
+  enum class Proof : std::uint8_t { kUntried, kReachable, kUnreachable };
+  bool prove(std::uint32_t index);
+
+  shm::ShmGroup& group_;
+  std::vector<Proof> proofs_;  // by local index
+};
+
+class ShmTransport final : public Transport {
+ public:
+  explicit ShmTransport(std::unique_ptr<shm::ShmGroup> group);
+  ~ShmTransport() override;
+
+  std::string_view name() const override { return "shm"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override;
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  void release(std::size_t count) override { queue_.release(count); }
+  bool peer_gone(PeerIndex peer) override;
+  RemoteMemory* remote_memory() override { return &remote_memory_; }
+  WakeSource* wake_source() override { return &doorbell_; }
+  TransportCounters counters() const override;
+
+  // The task's number among the tasks of its node (the guide's shm task id); -1: not of this group.
+  std::int32_t local_index(PeerIndex peer) const;
+  std::uint32_t local_task_count() const { return group_->size(); }
+
+ private:
+  struct alignas(shm::kCacheLine) Peer {
+    shm::SendQueue queue;
+    std::uint32_t full_in_a_row = 0;
+    bool gone = false;
+  };
+
+  std::size_t refused(std::uint32_t index, std::size_t offered, std::size_t taken);
+  void look_for_orphans();
+
+  std::unique_ptr<shm::ShmGroup> group_;
+  shm::ReceiveQueue queue_;
+  std::vector<Peer> peers_;  // by local index
+  ShmDoorbell doorbell_;
+  ShmRemoteMemory remote_memory_;
+  TransportLimits limits_;
+  TransportCounters counters_;
+};
+
+// Blocks until all local tasks have joined, at most config.setup_timeout_milliseconds. Called by all of them. Null:
+// `error` says what was wrong; the caller chooses another transport or gives up.
+std::unique_ptr<ShmTransport> open_shm_transport(const ShmConfig& config, ShmSetupError& error);
+
+}  // namespace openlapi
