@@ -1,0 +1,111 @@
+// The environment variables of appendix D (tables 37-43), read once per LAPI_Init: one table says for each of them what
+// it is called, what it may hold and what holds when it is not set; reading, error texts and `lapi_info --env` all come
+// from that table.
+//
+// Rules for every variable: set to nothing counts as not set; numbers are decimal and nothing may stand around them.
+// MP_EUILIB and MP_MSG_API are compared as they are written, all other words in either case.
+//
+// Which code LAPI_Init returns for a wrong value (the guide names one for the first two only):
+//   MP_MSG_API                                LAPI_ERR_MSG_API
+//   MP_UDP_PACKET_SIZE                        LAPI_ERR_UDP_PKT_SZ
+//   MP_EUILIB                                 LAPI_ERR_CSS_LOAD_FAILED: there is no such communication library to load
+//   LAPI_USE_SHM                              LAPI_ERR_SHM_SETUP
+//   MP_LAPI_INET_ADDR, MP_LAPI_NETWORK        LAPI_ERR_NO_NETSTR_SET: there is no usable network statement;
+//                                             both set: LAPI_ERR_BOTH_NETSTR_SET
+//   MP_CHILD, MP_PROCS                        LAPI_ERR_NO_ENV_VAR: what they must say is not said
+//   all others                                LAPI_ERR_SET_VAL, as LAPI_Senv returns for a value out of range
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace openlapi {
+
+// Reads one environment variable; null when unset. Handed in so that tests need not change the process's environment.
+using ReadEnvironment = std::function<const char*(const char*)>;
+
+enum class MessageApi { kUnset, kLapi, kLapiAndMpi, kSharedWithMpi };
+enum class CommunicationLibrary { kIp, kUserSpace };
+enum class SharedMemoryUse { kNo, kYes, kOnly };
+
+// One pair of a network statement: "192.168.1.1,eth0" of MP_LAPI_INET_ADDR or "164,sn0" of MP_LAPI_NETWORK.
+struct NetworkInstance {
+  std::string address;  // dotted decimal address, or window number
+  std::string adapter;
+
+  bool operator==(const NetworkInstance&) const = default;
+};
+
+// What the environment asks for. A default-constructed object is what an empty environment gives.
+struct Settings {
+  static constexpr int kUnset = -1;
+  // MP_UDP_PACKET_SIZE may be larger than what a datagram holds; it then means this.
+  static constexpr int kLongestDatagram = 65507;
+  static constexpr int kSmallestBulkMinimum = 4096;
+  static constexpr int kMaxInstances = 16;
+
+  MessageApi message_api = MessageApi::kUnset;
+  CommunicationLibrary library = CommunicationLibrary::kIp;
+  std::string device;  // empty: any; see names_aix_device()
+  int instances = 0;   // 0: not asked for
+  SharedMemoryUse shared_memory = SharedMemoryUse::kNo;
+
+  // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.
+  int task = kUnset;
+  int num_tasks = kUnset;
+  std::string partition;
+  std::string common_tasks;
+  std::vector<NetworkInstance> inet_addresses;
+  std::vector<NetworkInstance> network_windows;
+
+  int ack_threshold = 30;             // packets
+  int polling_interval = 400000;      // microseconds
+  int retransmit_interval = 1000000;  // idle polling loops
+  int retransmit_buffer_count = 128;
+  int retransmit_buffer_size = 16384;  // bytes
+  int udp_packet_size = 0;             // bytes; 0: the transport chooses
+  bool use_bulk = false;
+  int bulk_minimum = 153600;  // bytes
+  bool verify_dgsp = false;
+  bool never_time_out = false;
+  int info_level = 0;
+  int trace_level = 0;
+};
+
+// A variable that holds what it must not.
+struct SettingError {
+  std::string variable;
+  std::string value;
+  std::string allowed;
+  int code = 0;  // what LAPI_Init returns
+
+  // One line for the user: variable, value, what is allowed.
+  std::string message() const;
+};
+
+// Reads all variables. False: the first wrong one (in the order of report_settings()) is in `error`, and `settings`
+// is unchanged. Whether MP_CHILD is below MP_PROCS and what MP_COMMON_TASKS lists matters without a launcher only: the
+// standalone bootstrap checks both.
+bool read_settings(const ReadEnvironment& read, Settings& settings, SettingError& error);
+
+// One variable as `lapi_info --env` shows it.
+struct SettingReport {
+  std::string name;
+  std::string type;  // "integer", "bytes", "word", "text" or "list"
+  std::string allowed;
+  std::string default_value;  // in words where it is no fixed value
+  std::string meaning;        // one line
+  std::string present;        // as it stands in the environment; empty: not set
+  bool valid = true;          // false: LAPI_Init would refuse the present value
+};
+
+// Every variable, by purpose as in appendix D.
+std::vector<SettingReport> report_settings(const ReadEnvironment& read);
+
+// Whether `device`, a value of MP_EUIDEVICE, is one of AIX's names (en0, fi0, ml0, tr0, csss): when this machine has no
+// such device the variable counts as not set.
+bool names_aix_device(std::string_view device);
+
+}  // namespace openlapi

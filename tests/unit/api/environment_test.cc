@@ -1,0 +1,343 @@
+#include "api/environment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <set>
+
+#include "api/lapi.h"
+
+namespace openlapi {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+ReadEnvironment reader(Variables variables) {
+  return [variables = std::move(variables)](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+}
+
+Settings accepted(const Variables& variables) {
+  Settings settings;
+  SettingError error;
+  EXPECT_TRUE(read_settings(reader(variables), settings, error)) << error.message();
+  return settings;
+}
+
+SettingError refused(const Variables& variables) {
+  Settings settings;
+  settings.ack_threshold = 17;
+  SettingError error;
+  EXPECT_FALSE(read_settings(reader(variables), settings, error)) << variables.begin()->second;
+  EXPECT_EQ(settings.ack_threshold, 17) << "settings changed by a wrong value";
+  return error;
+}
+
+SettingReport report_of(const std::string& name, const Variables& variables = {}) {
+  const auto report = report_settings(reader(variables));
+  const auto row = std::ranges::find(report, name, &SettingReport::name);
+  EXPECT_NE(row, report.end()) << name;
+  return row == report.end() ? SettingReport{} : *row;
+}
+
+TEST(Environment, EmptyGivesTheDefaultsOfTheGuide) {
+  const Settings settings = accepted({});
+  EXPECT_EQ(settings.message_api, MessageApi::kUnset);
+  EXPECT_EQ(settings.library, CommunicationLibrary::kIp);
+  EXPECT_EQ(settings.device, "");
+  EXPECT_EQ(settings.instances, 0);
+  EXPECT_EQ(settings.shared_memory, SharedMemoryUse::kNo);
+  EXPECT_EQ(settings.task, Settings::kUnset);
+  EXPECT_EQ(settings.num_tasks, Settings::kUnset);
+  EXPECT_EQ(settings.partition, "");
+  EXPECT_EQ(settings.common_tasks, "");
+  EXPECT_TRUE(settings.inet_addresses.empty());
+  EXPECT_TRUE(settings.network_windows.empty());
+  EXPECT_EQ(settings.ack_threshold, 30);
+  EXPECT_EQ(settings.polling_interval, 400000);
+  EXPECT_EQ(settings.retransmit_interval, 1000000);
+  EXPECT_EQ(settings.retransmit_buffer_count, 128);
+  EXPECT_EQ(settings.retransmit_buffer_size, 16384);
+  EXPECT_EQ(settings.udp_packet_size, 0);
+  EXPECT_FALSE(settings.use_bulk);
+  EXPECT_EQ(settings.bulk_minimum, 150 * 1024);
+  EXPECT_FALSE(settings.verify_dgsp);
+  EXPECT_FALSE(settings.never_time_out);
+  EXPECT_EQ(settings.info_level, 0);
+  EXPECT_EQ(settings.trace_level, 0);
+}
+
+TEST(Environment, MessageApi) {
+  EXPECT_EQ(accepted({{"MP_MSG_API", "lapi"}}).message_api, MessageApi::kLapi);
+  EXPECT_EQ(accepted({{"MP_MSG_API", "lapi,mpi"}}).message_api, MessageApi::kLapiAndMpi);
+  EXPECT_EQ(accepted({{"MP_MSG_API", "mpi,lapi"}}).message_api, MessageApi::kLapiAndMpi);
+  EXPECT_EQ(accepted({{"MP_MSG_API", "mpi_lapi"}}).message_api, MessageApi::kSharedWithMpi);
+  for (const char* wrong : {"mpi", "LAPI", "lapi,", "lapi mpi", " lapi"}) {
+    EXPECT_EQ(refused({{"MP_MSG_API", wrong}}).code, LAPI_ERR_MSG_API) << wrong;
+  }
+}
+
+TEST(Environment, CommunicationLibraryIsCaseSensitive) {
+  EXPECT_EQ(accepted({{"MP_EUILIB", "ip"}}).library, CommunicationLibrary::kIp);
+  EXPECT_EQ(accepted({{"MP_EUILIB", "us"}}).library, CommunicationLibrary::kUserSpace);
+  EXPECT_EQ(refused({{"MP_EUILIB", "IP"}}).code, LAPI_ERR_CSS_LOAD_FAILED);
+  EXPECT_EQ(refused({{"MP_EUILIB", "Us"}}).code, LAPI_ERR_CSS_LOAD_FAILED);
+  EXPECT_EQ(refused({{"MP_EUILIB", "udp"}}).code, LAPI_ERR_CSS_LOAD_FAILED);
+}
+
+TEST(Environment, SharedMemoryUseIgnoresCase) {
+  EXPECT_EQ(accepted({{"LAPI_USE_SHM", "no"}}).shared_memory, SharedMemoryUse::kNo);
+  EXPECT_EQ(accepted({{"LAPI_USE_SHM", "YES"}}).shared_memory, SharedMemoryUse::kYes);
+  EXPECT_EQ(accepted({{"LAPI_USE_SHM", "Only"}}).shared_memory, SharedMemoryUse::kOnly);
+  EXPECT_EQ(refused({{"LAPI_USE_SHM", "true"}}).code, LAPI_ERR_SHM_SETUP);
+  EXPECT_EQ(refused({{"LAPI_USE_SHM", "yes "}}).code, LAPI_ERR_SHM_SETUP);
+}
+
+TEST(Environment, SwitchesTakeYesAndNoInEitherCase) {
+  EXPECT_TRUE(accepted({{"MP_USE_BULK_XFER", "yes"}}).use_bulk);
+  EXPECT_TRUE(accepted({{"MP_USE_BULK_XFER", "Yes"}}).use_bulk);
+  EXPECT_FALSE(accepted({{"MP_USE_BULK_XFER", "no"}}).use_bulk);
+  EXPECT_TRUE(accepted({{"LAPI_VERIFY_DGSP", "YES"}}).verify_dgsp);
+  EXPECT_FALSE(accepted({{"LAPI_VERIFY_DGSP", "NO"}}).verify_dgsp);
+  EXPECT_EQ(refused({{"MP_USE_BULK_XFER", "1"}}).code, LAPI_ERR_SET_VAL);
+  EXPECT_EQ(refused({{"LAPI_VERIFY_DGSP", "y"}}).code, LAPI_ERR_SET_VAL);
+}
+
+TEST(Environment, NoTimeoutIsAnyTextButNo) {
+  EXPECT_TRUE(accepted({{"MP_DEBUG_NOTIMEOUT", "yes"}}).never_time_out);
+  EXPECT_TRUE(accepted({{"MP_DEBUG_NOTIMEOUT", "0"}}).never_time_out);
+  EXPECT_TRUE(accepted({{"MP_DEBUG_NOTIMEOUT", " "}}).never_time_out);
+  EXPECT_FALSE(accepted({{"MP_DEBUG_NOTIMEOUT", ""}}).never_time_out);
+  EXPECT_FALSE(accepted({{"MP_DEBUG_NOTIMEOUT", "no"}}).never_time_out);
+  EXPECT_FALSE(accepted({{"MP_DEBUG_NOTIMEOUT", "NO"}}).never_time_out);
+}
+
+struct IntegerCase {
+  const char* name;
+  int Settings::*member;
+  int min;
+  int max;
+  int code;
+};
+
+class EnvironmentInteger : public testing::TestWithParam<IntegerCase> {};
+
+TEST_P(EnvironmentInteger, TakesBothEndsOfItsRangeAndNothingBeyond) {
+  const auto& [name, member, min, max, code] = GetParam();
+  EXPECT_EQ(accepted({{name, std::to_string(min)}}).*member, min);
+  EXPECT_EQ(accepted({{name, std::to_string(max)}}).*member, max);
+  EXPECT_EQ(refused({{name, std::to_string(min - 1LL)}}).code, code);
+  EXPECT_EQ(refused({{name, std::to_string(max + 1LL)}}).code, code);
+}
+
+TEST_P(EnvironmentInteger, RefusesWhatIsNoNumber) {
+  const auto& [name, member, min, max, code] = GetParam();
+  for (const char* wrong :
+       {"x", "12x", " 12", "12 ", "+12", "1e4", "0x10", "12.0", "99999999999999999999", "-", "12K"}) {
+    const SettingError error = refused({{name, wrong}});
+    EXPECT_EQ(error.code, code) << wrong;
+    EXPECT_EQ(error.variable, name);
+    EXPECT_EQ(error.value, wrong);
+  }
+}
+
+TEST_P(EnvironmentInteger, SetToNothingCountsAsNotSet) {
+  const auto& [name, member, min, max, code] = GetParam();
+  EXPECT_EQ(accepted({{name, ""}}).*member, Settings{}.*member);
+}
+
+TEST_P(EnvironmentInteger, AllowedTextNamesBothEnds) {
+  const auto& [name, member, min, max, code] = GetParam();
+  const std::string allowed = report_of(name).allowed;
+  EXPECT_NE(allowed.find(std::to_string(min)), std::string::npos) << allowed;
+  EXPECT_NE(allowed.find(std::to_string(max)), std::string::npos) << allowed;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Variables, EnvironmentInteger,
+    testing::Values(IntegerCase{"MP_ACK_THRESH", &Settings::ack_threshold, 1, 31, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_POLLING_INTERVAL", &Settings::polling_interval, 10001, INT_MAX, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_RETRANSMIT_INTERVAL", &Settings::retransmit_interval, 1000, INT_MAX,
+                                LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_REXMIT_BUF_CNT", &Settings::retransmit_buffer_count, 1, INT_MAX, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_REXMIT_BUF_SIZE", &Settings::retransmit_buffer_size, 1, INT_MAX, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_INFOLEVEL", &Settings::info_level, 0, 6, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_LAPI_TRACE_LEVEL", &Settings::trace_level, 0, 5, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_CHILD", &Settings::task, 0, MAX_TASKS - 1, LAPI_ERR_NO_ENV_VAR},
+                    IntegerCase{"MP_PROCS", &Settings::num_tasks, 1, MAX_TASKS, LAPI_ERR_NO_ENV_VAR}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(Environment, UdpPacketSizeIsCutToWhatADatagramHolds) {
+  EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", "1024"}}).udp_packet_size, 1024);
+  EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", "65507"}}).udp_packet_size, 65507);
+  EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", "65508"}}).udp_packet_size, 65507);
+  EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", "65536"}}).udp_packet_size, 65507);
+  EXPECT_EQ(accepted({{"MP_UDP_PACKET_SIZE", ""}}).udp_packet_size, 0);
+  for (const char* wrong : {"1023", "65537", "0", "-1024", "8K", "mtu"}) {
+    EXPECT_EQ(refused({{"MP_UDP_PACKET_SIZE", wrong}}).code, LAPI_ERR_UDP_PKT_SZ) << wrong;
+  }
+}
+
+TEST(Environment, BulkMinimumTakesSuffixesAndIsAtLeast4K) {
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "4097"}}).bulk_minimum, 4097);
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "4K"}}).bulk_minimum, 4096);
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "150k"}}).bulk_minimum, 153600);
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "2M"}}).bulk_minimum, 2 * 1024 * 1024);
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "4095"}}).bulk_minimum, 4096);
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "0"}}).bulk_minimum, 4096);
+  EXPECT_EQ(accepted({{"MP_BULK_MIN_MSG_SIZE", "2147483647"}}).bulk_minimum, INT_MAX);
+  for (const char* wrong : {"2147483648", "2048M", "-1", "K", "4KB", "4 K", "1G", "9223372036854775807M"}) {
+    EXPECT_EQ(refused({{"MP_BULK_MIN_MSG_SIZE", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
+  }
+}
+
+TEST(Environment, Instances) {
+  EXPECT_EQ(accepted({{"MP_INSTANCES", "1"}}).instances, 1);
+  EXPECT_EQ(accepted({{"MP_INSTANCES", "16"}}).instances, 16);
+  EXPECT_EQ(accepted({{"MP_INSTANCES", "100"}}).instances, 16);
+  EXPECT_EQ(accepted({{"MP_INSTANCES", "Max"}}).instances, 16);
+  for (const char* wrong : {"0", "-1", "maximum", "2x"}) {
+    EXPECT_EQ(refused({{"MP_INSTANCES", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
+  }
+}
+
+TEST(Environment, TextsAreTakenAsTheyAre) {
+  const Settings settings =
+      accepted({{"MP_EUIDEVICE", "mlx5_0"}, {"MP_PARTITION", "job 7"}, {"MP_COMMON_TASKS", "1:0"}});
+  EXPECT_EQ(settings.device, "mlx5_0");
+  EXPECT_EQ(settings.partition, "job 7");
+  EXPECT_EQ(settings.common_tasks, "1:0");
+}
+
+TEST(Environment, InetAddresses) {
+  const std::vector<NetworkInstance> two{{"192.161.0.1", "sn0"}, {"192.161.1.1", "sn1"}};
+  EXPECT_EQ(accepted({{"MP_LAPI_INET_ADDR", "@2:192.161.0.1,sn0:192.161.1.1,sn1"}}).inet_addresses, two);
+  const std::vector<NetworkInstance> one{{"127.0.0.1", "lo"}};
+  EXPECT_EQ(accepted({{"MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo"}}).inet_addresses, one);
+  for (const char* wrong : {"127.0.0.1,lo",
+                            "@:127.0.0.1,lo",
+                            "@1",
+                            "@1:",
+                            "@0:",
+                            "@2:127.0.0.1,lo",
+                            "@1:127.0.0.1,lo:127.0.0.2,lo",
+                            "@1:127.0.0.1",
+                            "@1:127.0.0.1,",
+                            "@1:,lo",
+                            "@1:127.0.0,lo",
+                            "@1:127.0.0.256,lo",
+                            "@1:127.0.0.1.5,lo",
+                            "@1:127.0.0.-1,lo",
+                            "@1:127.0.0.,lo",
+                            "@1:127.0.0.0001,lo",
+                            "@1:localhost,lo",
+                            "@1:127.0.0.1,lo:",
+                            "@x:127.0.0.1,lo",
+                            "@1:127.0.0.1,lo,eth0",
+                            "@"}) {
+    EXPECT_EQ(refused({{"MP_LAPI_INET_ADDR", wrong}}).code, LAPI_ERR_NO_NETSTR_SET) << wrong;
+  }
+}
+
+TEST(Environment, NetworkWindowsInBothSpellingsOfTheGuide) {
+  const std::vector<NetworkInstance> one{{"164", "sn0"}};
+  EXPECT_EQ(accepted({{"MP_LAPI_NETWORK", "@1:164,sn0"}}).network_windows, one);
+  EXPECT_EQ(accepted({{"MP_LAPI_NETWORK", "@1>164,sn0"}}).network_windows, one);
+  for (const char* wrong : {"@1:x,sn0", "@1:-0,sn0", "164,sn0", "@1:164"}) {
+    EXPECT_EQ(refused({{"MP_LAPI_NETWORK", wrong}}).code, LAPI_ERR_NO_NETSTR_SET) << wrong;
+  }
+}
+
+TEST(Environment, NetworkStatementsHaveAtMostSixteenPairs) {
+  std::string pairs;
+  for (int i = 0; i < 16; ++i) pairs += ":" + std::to_string(i) + ",sn" + std::to_string(i);
+  EXPECT_EQ(accepted({{"MP_LAPI_NETWORK", "@16" + pairs}}).network_windows.size(), 16U);
+  EXPECT_EQ(refused({{"MP_LAPI_NETWORK", "@17" + pairs + ":16,sn16"}}).code, LAPI_ERR_NO_NETSTR_SET);
+}
+
+TEST(Environment, OnlyOneNetworkStatementMayBeSet) {
+  const SettingError error = refused({{"MP_LAPI_NETWORK", "@1:164,sn0"}, {"MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo"}});
+  EXPECT_EQ(error.code, LAPI_ERR_BOTH_NETSTR_SET);
+  EXPECT_NE(error.message().find("MP_LAPI_NETWORK=@1:164,sn0"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("MP_LAPI_INET_ADDR"), std::string::npos) << error.message();
+}
+
+TEST(Environment, MessageNamesVariableValueAndWhatIsAllowed) {
+  EXPECT_EQ(refused({{"MP_ACK_THRESH", "32"}}).message(), "MP_ACK_THRESH=32: allowed is an integer from 1 to 31");
+  EXPECT_EQ(refused({{"MP_EUILIB", "IP"}}).message(), "MP_EUILIB=IP: allowed is one of ip us (in lower case)");
+  EXPECT_EQ(refused({{"LAPI_USE_SHM", "maybe"}}).message(),
+            "LAPI_USE_SHM=maybe: allowed is one of yes no only (in either case)");
+}
+
+TEST(Environment, EveryVariableSetToNothingIsTheDefault) {
+  Variables empty;
+  for (const SettingReport& row : report_settings(reader({}))) empty[row.name] = "";
+  EXPECT_EQ(accepted(empty).message_api, MessageApi::kUnset);
+  EXPECT_EQ(accepted(empty).ack_threshold, 30);
+  for (const SettingReport& row : report_settings(reader(empty))) {
+    EXPECT_EQ(row.present, "") << row.name;
+    EXPECT_TRUE(row.valid) << row.name;
+  }
+}
+
+TEST(EnvironmentReport, ListsEveryVariableOfAppendixDOnce) {
+  const std::set<std::string> expected{"MP_MSG_API",
+                                       "MP_EUILIB",
+                                       "MP_EUIDEVICE",
+                                       "MP_PROCS",
+                                       "MP_CHILD",
+                                       "MP_PARTITION",
+                                       "MP_COMMON_TASKS",
+                                       "MP_LAPI_INET_ADDR",
+                                       "MP_LAPI_NETWORK",
+                                       "LAPI_USE_SHM",
+                                       "MP_ACK_THRESH",
+                                       "MP_POLLING_INTERVAL",
+                                       "MP_RETRANSMIT_INTERVAL",
+                                       "MP_REXMIT_BUF_CNT",
+                                       "MP_REXMIT_BUF_SIZE",
+                                       "MP_UDP_PACKET_SIZE",
+                                       "MP_DEBUG_NOTIMEOUT",
+                                       "MP_INFOLEVEL",
+                                       "MP_LAPI_TRACE_LEVEL",
+                                       "MP_USE_BULK_XFER",
+                                       "MP_BULK_MIN_MSG_SIZE",
+                                       "LAPI_VERIFY_DGSP",
+                                       "MP_INSTANCES"};
+  const auto report = report_settings(reader({}));
+  std::set<std::string> listed;
+  for (const SettingReport& row : report) {
+    listed.insert(row.name);
+    EXPECT_FALSE(row.type.empty() || row.allowed.empty() || row.default_value.empty() || row.meaning.empty())
+        << row.name;
+  }
+  EXPECT_EQ(listed, expected);
+  EXPECT_EQ(report.size(), expected.size());
+}
+
+TEST(EnvironmentReport, ShowsDefaultPresentValueAndWhetherItIsValid) {
+  EXPECT_EQ(report_of("MP_ACK_THRESH").default_value, "30");
+  EXPECT_EQ(report_of("MP_EUILIB").default_value, "ip");
+  EXPECT_EQ(report_of("LAPI_USE_SHM").default_value, "no");
+  EXPECT_EQ(report_of("MP_BULK_MIN_MSG_SIZE").default_value, "153600");
+  const SettingReport good = report_of("MP_ACK_THRESH", {{"MP_ACK_THRESH", "5"}});
+  EXPECT_EQ(good.present, "5");
+  EXPECT_TRUE(good.valid);
+  const SettingReport bad = report_of("MP_ACK_THRESH", {{"MP_ACK_THRESH", "500"}});
+  EXPECT_EQ(bad.present, "500");
+  EXPECT_FALSE(bad.valid);
+}
+
+TEST(EnvironmentDevice, KnowsTheNamesOfAix) {
+  for (const char* name : {"en0", "en12", "csss", "ml0", "fi0", "tr0"}) EXPECT_TRUE(names_aix_device(name)) << name;
+  for (const char* name : {"", "en", "eno1", "enp3s0", "eth0", "sn_all", "sn_single", "mlx5_0", "lo", "tr-1"}) {
+    EXPECT_FALSE(names_aix_device(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace openlapi
