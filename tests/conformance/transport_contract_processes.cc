@@ -1,0 +1,216 @@
+// Cases with one task per process.
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+
+#include "tests/conformance/transport_contract.h"
+
+namespace openlapi::test {
+namespace {
+
+constexpr uid_t kOrdinaryUser = 65534;
+
+// Afterwards the process is as one that an ordinary user started: changing the user forbids reading its memory.
+void become_ordinary_user() {
+  if (geteuid() != 0) return;
+  ASSERT_EQ(setgroups(0, nullptr), 0);
+  ASSERT_EQ(setresgid(kOrdinaryUser, kOrdinaryUser, kOrdinaryUser), 0);
+  ASSERT_EQ(setresuid(kOrdinaryUser, kOrdinaryUser, kOrdinaryUser), 0);
+  prctl(PR_SET_DUMPABLE, 1);
+}
+
+// Receives what `senders` tasks send, `each` packets per task; checks order when it is promised.
+void receive_from_many(Task& task, std::uint32_t senders, std::uint32_t each) {
+  std::vector<std::uint32_t> next(task.count, 0);
+  std::uint64_t left = std::uint64_t{senders} * each;
+  const bool reliable = task.transport.limits().reliable;
+  IncomingPacket packets[16];
+  while (left != 0) {
+    std::size_t count = 0;
+    // An unreliable transport may have lost the rest: then a pause ends the test.
+    if (!wait_for([&] { return (count = task.transport.receive_burst(packets)) != 0; }, reliable ? 60 : 2)) break;
+    for (std::size_t i = 0; i < count; ++i) {
+      const PeerIndex source = packet_source(packets[i]);
+      ASSERT_LT(source, task.count);
+      const std::uint32_t number = check_packet(packets[i], source);
+      if (reliable) {
+        ASSERT_EQ(number, next[source]++) << "from task " << source;
+      }
+      --left;
+    }
+    task.transport.release(count);
+  }
+  if (reliable) {
+    EXPECT_EQ(left, 0u);
+  } else {
+    EXPECT_LT(left, std::uint64_t{senders} * each) << "nothing arrived";
+  }
+}
+
+void send_many(Task& task, PeerIndex peer, std::uint32_t count) {
+  std::mt19937 random(task.self);
+  const std::uint32_t longest = task.transport.limits().max_packet;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t length = random() % 16 == 0 ? 8 + random() % (longest - 7) : 8 + random() % 120;
+    ASSERT_TRUE(send_one(task.transport, peer, make_packet(task.self, i, length)));
+  }
+}
+
+TEST_P(TransportContract, OrderAndBytesHoldBetweenProcesses) {
+  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+    task.self == 0 ? send_many(task, 1, 100'000) : receive_from_many(task, 1, 100'000);
+    task.meet();
+  });
+}
+
+TEST_P(TransportContract, BothWaysAsAnOrdinaryUser) {
+  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+    for (std::uint32_t lap = 0; lap < 20'000; ++lap) {
+      if (task.self == 0) {
+        ASSERT_TRUE(send_one(task.transport, 1, make_packet(0, lap, 48)));
+      }
+      IncomingPacket received;
+      ASSERT_TRUE(receive_one(task.transport, received));
+      ASSERT_EQ(check_packet(received, 1 - task.self), lap);
+      task.transport.release(1);
+      if (task.self == 1) {
+        ASSERT_TRUE(send_one(task.transport, 0, make_packet(1, lap, 48)));
+      }
+    }
+    task.meet();
+  }, become_ordinary_user);
+}
+
+TEST_P(TransportContract, ManySendersToOneReceiver) {
+  TaskProcesses tasks(GetParam(), 6, [](Task& task) {
+    task.self == 3 ? receive_from_many(task, 5, 10'000) : send_many(task, 3, 10'000);
+    task.meet();
+  });
+}
+
+// Sleeps until a packet is here; false when nobody woke us.
+bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
+  WakeSource& wake = *transport.wake_source();
+  while (transport.receive_burst({&packet, 1}) == 0) {
+    if (!wake.arm()) continue;
+    pollfd waiting{wake.descriptor(), POLLIN, 0};
+    const int ready = poll(&waiting, 1, 30'000);
+    wake.disarm();
+    if (ready == 0) return false;
+  }
+  return true;
+}
+
+// Each packet is sent at a random moment while the receiver goes to sleep; a lost wake-up ends in poll()'s time-out.
+TEST_P(TransportContract, NoWakeUpIsLost) {
+  constexpr std::uint32_t kRounds = 100'000;
+  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+    if (task.transport.wake_source() == nullptr) return;
+    std::mt19937 random(7);
+    std::atomic<std::uint64_t>& received_count = task.board.words[0];
+    for (std::uint32_t lap = 0; lap < kRounds; ++lap) {
+      if (task.self == 0) {
+        for (std::uint32_t i = random() % 4096; i != 0; --i) asm volatile("");
+        ASSERT_TRUE(send_one(task.transport, 1, make_packet(0, lap, 48)));
+        ASSERT_TRUE(wait_for([&] { return received_count.load() > lap; }));
+      } else {
+        IncomingPacket packet;
+        ASSERT_TRUE(sleep_for_packet(task.transport, packet)) << "lap " << lap;
+        ASSERT_EQ(check_packet(packet, 0), lap);
+        task.transport.release(1);
+        received_count.store(lap + 1);
+      }
+    }
+    task.meet();
+  });
+}
+
+TEST_P(TransportContract, AKilledPeerIsNoticedAndHangsNobody) {
+  const bool tells_death = GetParam().tells_death;
+  TaskProcesses tasks(GetParam(), 3, [tells_death](Task& task) {
+    if (task.self == 2) {  // receives nothing, waits for the end
+      task.board.words[0].fetch_add(1);
+      for (;;) pause();
+    }
+    EXPECT_FALSE(task.transport.peer_gone(2));
+    task.board.words[0].fetch_add(1);
+    ASSERT_TRUE(wait_for([&] { return task.board.words[1].load() != 0; }));
+    if (tells_death) {
+      EXPECT_TRUE(wait_for([&] { return task.transport.peer_gone(2); }, 10));
+    }
+    EXPECT_FALSE(task.transport.peer_gone(1 - task.self));
+    for (std::uint32_t i = 0; i < 1000; ++i) ASSERT_TRUE(send_one(task.transport, 2, make_packet(task.self, i, 200)));
+    // The living still talk.
+    ASSERT_TRUE(send_one(task.transport, 1 - task.self, make_packet(task.self, 5, 64)));
+    IncomingPacket packet;
+    ASSERT_TRUE(receive_one(task.transport, packet));
+    EXPECT_EQ(check_packet(packet, 1 - task.self), 5u);
+    task.transport.release(1);
+    task.board.arrived.fetch_add(1);
+    // Nobody closes while the other still looks.
+    ASSERT_TRUE(wait_for([&] { return task.board.arrived.load() >= 2 * 3 + 2; }));
+  });
+  ASSERT_TRUE(wait_for([&] { return tasks.board().words[0].load() == 3; }));
+  tasks.kill_task(2);
+  tasks.board().words[1].store(1);
+}
+
+TEST_P(TransportContract, SendingToAKilledPeerNeverHangsWithoutAsking) {
+  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+    if (task.self == 1) {
+      task.board.words[0].store(1);
+      for (;;) pause();
+    }
+    ASSERT_TRUE(wait_for([&] { return task.board.words[1].load() != 0; }));
+    for (std::uint32_t i = 0; i < 1000; ++i) ASSERT_TRUE(send_one(task.transport, 1, make_packet(0, i, 200)));
+  });
+  ASSERT_TRUE(wait_for([&] { return tasks.board().words[0].load() != 0; }));
+  tasks.kill_task(1);
+  tasks.board().words[1].store(1);
+}
+
+void read_peer_memory(Task& task) {
+  RemoteMemory* memory = task.transport.remote_memory();
+  if (memory == nullptr) return;
+  constexpr std::size_t kLength = (5u << 20) + 3;
+  const std::vector<std::byte> mine = make_packet(task.self, 9, kLength);
+  task.board.words[task.self].store(reinterpret_cast<std::uintptr_t>(mine.data()));
+  task.meet();
+  const PeerIndex peer = 1 - task.self;
+  EXPECT_TRUE(memory->reachable(peer));
+  std::vector<std::byte> copy(kLength);
+  EXPECT_TRUE(memory->read(peer, task.board.words[peer].load(), copy.data(), kLength));
+  EXPECT_TRUE(copy == make_packet(peer, 9, kLength));
+  EXPECT_TRUE(memory->read(peer, task.board.words[peer].load(), copy.data(), 0));
+  EXPECT_FALSE(memory->read(peer, 8, copy.data(), 16)) << "nothing is mapped there";
+  EXPECT_FALSE(memory->reachable(77)) << "not a peer";
+  task.meet();
+}
+
+TEST_P(TransportContract, ReadsAPeersMemory) { TaskProcesses tasks(GetParam(), 2, read_peer_memory); }
+
+TEST_P(TransportContract, ReadsAPeersMemoryAsAnOrdinaryUser) {
+  TaskProcesses tasks(GetParam(), 2, read_peer_memory, become_ordinary_user);
+}
+
+TEST_P(TransportContract, AdmitsThatAPeersMemoryIsClosed) {
+  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+    RemoteMemory* memory = task.transport.remote_memory();
+    if (memory == nullptr) return;
+    std::uint64_t word = 0;
+    EXPECT_FALSE(memory->reachable(1 - task.self));
+    EXPECT_FALSE(memory->read(1 - task.self, reinterpret_cast<std::uintptr_t>(&word), &word, sizeof word));
+    task.meet();
+  }, [] {
+    become_ordinary_user();
+    ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0), 0);
+  });
+}
+
+}  // namespace
+}  // namespace openlapi::test
