@@ -1,0 +1,17 @@
+// The first thing that an arrived packet meets. What is not from this job, not for this task and context, or damaged
+// is counted and dropped; the cookie is looked at before anything else.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "dataplane/reliability/channel_context.h"
+#include "dataplane/wire/packet_header.h"
+
+namespace openlapi {
+
+// True: `header` is complete and `packet` really came from a task of this job for this context; its payload is what
+// follows the header. The source's number still has to be compared with the number of tasks.
+bool admit_packet(ChannelContext& context, std::span<const std::byte> packet, wire::PacketHeader& header);
+
+}  // namespace openlapi

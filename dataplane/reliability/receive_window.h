@@ -1,0 +1,88 @@
+// The receiving side of one channel: which packets have been taken, which arrived early and are held, and when an
+// acknowledgement is due. Memory is bounded by tuning::kMostHeldPackets and the pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/reliability/packet_pool.h"
+#include "dataplane/reliability/sequence.h"
+
+namespace openlapi {
+
+enum class ArrivalVerdict : std::uint8_t {
+  in_order,   // the engine may take it; then taken() or refused()
+  duplicate,  // taken or held before
+  held,       // early; a copy is kept
+  dropped,    // early; no room
+  malformed,  // impossible numbers
+};
+
+class ReceiveWindow {
+ public:
+  explicit ReceiveWindow(PacketPool& pool) : pool_(pool) {}
+  ~ReceiveWindow() { forget(); }
+  ReceiveWindow(const ReceiveWindow&) = delete;
+  ReceiveWindow& operator=(const ReceiveWindow&) = delete;
+
+  // A data packet has arrived. `ahead` says how far it is from its sender's oldest unacknowledged packet: where the
+  // numbers begin when nothing is known of the sender, and how far to skip when the sender has given packets up.
+  ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted, std::span<const std::byte> payload,
+                       Nanoseconds now);
+
+  // The copy of the next packet, when it is held.
+  bool next_held(std::span<std::byte>& payload) const;
+
+  // The engine's answer to the next packet, as offered in place or held. A refused one counts as never arrived.
+  void taken(Nanoseconds now);
+  void refused();
+
+  // Nothing is known of the sender any more (a new incarnation).
+  void forget();
+
+  bool established() const { return established_; }  // the sender's numbers are known
+  Sequence next() const { return next_; }            // cumulative acknowledgement
+  std::uint64_t selective() const;
+  bool saw_duplicate() const { return saw_duplicate_; }
+  std::uint16_t ack_delay(Nanoseconds now) const;  // microseconds since the newest arrival
+
+  bool ack_due(Nanoseconds now, std::uint32_t threshold) const {
+    return ack_now_ || unacknowledged_ >= threshold || now >= ack_deadline_;
+  }
+  Nanoseconds ack_deadline() const { return ack_now_ ? 0 : ack_deadline_; }  // UINT64_MAX: nothing to acknowledge
+  void acknowledged();                                                      // an acknowledgement has left
+
+  std::uint32_t held_packets() const { return held_count_; }
+  std::size_t memory_bytes() const { return capacity_ * sizeof(Held); }
+
+ private:
+  struct Held {
+    std::byte* buffer = nullptr;  // null: not held; the payload begins kPacketHeaderSize bytes into it
+    std::uint32_t length = 0;
+  };
+
+  ArrivalVerdict hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now);
+  bool make_room_for(std::uint32_t steps);
+  void skip_to(Sequence base);
+  void drop_held(Sequence sequence);
+  void arrived(Nanoseconds now);
+  Held& held(Sequence sequence) { return held_[sequence & (capacity_ - 1)]; }
+  const Held& held(Sequence sequence) const { return held_[sequence & (capacity_ - 1)]; }
+
+  PacketPool& pool_;
+  std::unique_ptr<Held[]> held_;
+  std::uint32_t capacity_ = 0;  // 0 or a power of two
+  std::uint32_t held_count_ = 0;
+  Sequence next_ = 0;
+  std::uint32_t unacknowledged_ = 0;  // arrivals since the last acknowledgement
+  Nanoseconds ack_deadline_ = UINT64_MAX;
+  Nanoseconds newest_at_ = 0;
+  bool established_ = false;
+  bool ack_now_ = false;
+  bool saw_duplicate_ = false;
+};
+
+}  // namespace openlapi

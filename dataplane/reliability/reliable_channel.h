@@ -1,0 +1,145 @@
+// Exactly-once, in-order packets between two tasks over one unreliable path. Passive: it has no clock, socket or thread;
+// packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
+// One channel per peer and path, made on first contact and kept until the endpoint ends: packet numbers continue over a
+// peer's restarts. The caller holds the endpoint's lock.
+//
+// Sending. A packet is numbered when it is queued and kept until it is acknowledged. Only what has_room() admits may be
+// queued, so that small messages can go on being packed together while the window is closed.
+//
+//   if (channel.has_room()) {
+//     std::byte* buffer = context.pool->take();                    // null: try again after acknowledgements
+//     ... write `length` bytes of payload to buffer + wire::kPacketHeaderSize ...
+//     channel.queue(buffer, length, tag);                          // the buffer is the channel's now
+//   }
+//   or, without a copy, when `data` stays as it is until its tag is reported:
+//     std::byte* head = channel.queue_referenced(head_length, data, data_length, tag);
+//     ... write head_length (at most tuning::kSmallHeadBytes) bytes to head, before any other call ...
+//
+//   Transmission burst[32];                                        // once per step, whenever has_transmissions()
+//   std::size_t count = channel.collect(now, burst);               // headers and acknowledgements are filled in
+//   std::size_t taken = transport.send_burst(peer, <pieces of burst[0..count)>);
+//   channel.commit({burst, taken}, now);                           // the others are offered again later
+//
+// Receiving.
+//   if (!admit_packet(context, packet, header)) drop;              // strangers, damage; then find the channel by
+//   Channel& channel = ... header.source, header.path ...;         // source (check it is a task) and path
+//   ReceiveOutcome outcome = channel.receive(header, payload, now);
+//   while (channel.take_completed(done)) ...;                      // always: frees what was acknowledged
+//   if (outcome.peer_restarted) ...;                               // fail what the former incarnation owed, first
+//   if (outcome.deliver) take(payload) ? channel.taken(now) : channel.refused();
+//   while (channel.next_held(held)) take(held) ? channel.taken(now) : channel.refused();
+//   After refused() the peer sends the packet again; until then nothing behind it is delivered.
+//
+// Acknowledgements ride on every data packet. When none leaves in time:
+//   if (channel.ack_due(now)) { channel.encode_ack(bytes, now); if (sent) channel.ack_sent(); }   // kPacketHeaderSize
+// Ask after each burst of arrivals and when the deadline has passed.
+//
+// Timers. channel.run_timers(now) when now >= channel.next_deadline(); then collect() and ack_due() as above.
+// The peer's silence: channel.waiting_since() is when the oldest unacknowledged packet began to wait (or the last time
+// that something was acknowledged); compare it with the time-out. The channel itself never gives up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/reliability/channel_context.h"
+#include "dataplane/reliability/congestion.h"
+#include "dataplane/reliability/receive_window.h"
+#include "dataplane/reliability/round_trip.h"
+#include "dataplane/reliability/send_window.h"
+#include "dataplane/wire/packet_header.h"
+
+namespace openlapi {
+
+struct ReceiveOutcome {
+  bool deliver = false;         // the payload is the next one: offer it, then call taken() or refused()
+  bool peer_restarted = false;  // what was queued before is reported as not acknowledged by take_completed()
+};
+
+class ReliableChannel {
+ public:
+  // `context` outlives the channel.
+  ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path);
+  ReliableChannel(const ReliableChannel&) = delete;
+  ReliableChannel& operator=(const ReliableChannel&) = delete;
+
+  // ---- sending ----
+  std::uint32_t max_payload() const { return context_.max_packet - wire::kPacketHeaderSize; }
+  bool has_room() const {
+    return send_.has_slot() && send_.outstanding_bytes() < congestion_.window();
+  }
+  // `tag` 0: nobody wants to know when the packet is acknowledged.
+  void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
+    send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
+  }
+  // The payload is head and data. The head is in `buffer`, behind the place of the packet header.
+  void queue_with_data(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
+                       std::uint64_t tag) {
+    send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length, tag);
+  }
+  // The same with a short head, kept by the channel: the answer is where the caller writes it (8-byte aligned).
+  std::byte* queue_referenced(std::uint32_t head_length, const void* data, std::uint32_t data_length,
+                              std::uint64_t tag) {
+    return send_.add(nullptr, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length,
+                     tag) + wire::kPacketHeaderSize;
+  }
+  bool has_transmissions() const { return send_.has_transmission(congestion_.window()); }
+  std::size_t collect(Nanoseconds now, std::span<Transmission> out);
+  void commit(std::span<const Transmission> taken, Nanoseconds now);
+  bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
+
+  // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
+  void abandon();
+
+  // ---- receiving ----
+  ReceiveOutcome receive(const wire::PacketHeader& header, std::span<const std::byte> payload, Nanoseconds now);
+  bool next_held(std::span<std::byte>& payload) const { return receive_.next_held(payload); }
+  void taken(Nanoseconds now) { receive_.taken(now); }
+  void refused();
+
+  // ---- acknowledging ----
+  bool ack_due(Nanoseconds now) const { return answer_ || receive_.ack_due(now, context_.ack_threshold); }
+  void encode_ack(std::byte* out, Nanoseconds now);
+  void ack_sent();
+
+  // ---- time ----
+  Nanoseconds next_deadline() const;  // UINT64_MAX: none; 0: something is due at once
+  void run_timers(Nanoseconds now);
+  Nanoseconds waiting_since() const { return waiting_since_; }  // UINT64_MAX: nothing is unacknowledged
+  Nanoseconds last_heard() const { return last_heard_; }        // newest packet of the peer's living incarnation
+
+  // ---- state, for decisions of the engine and for tests ----
+  bool all_acknowledged() const { return send_.everything_settled(); }
+  std::uint32_t packets_out() const { return send_.packets_out(); }
+  std::uint32_t peer() const { return peer_; }
+  std::uint8_t path() const { return path_; }
+  std::uint32_t peer_epoch() const { return peer_epoch_; }  // 0: not heard of yet
+  const RoundTrip& round_trip() const { return round_trip_; }
+  const Congestion& congestion() const { return congestion_; }
+  std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
+
+ private:
+  bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
+  void process_ack(const wire::PacketHeader& header, Nanoseconds now);
+  void restart_timer(Nanoseconds now);
+  void fill_header(wire::PacketHeader& header, Nanoseconds now) const;
+  bool wants_ack(const Transmission& packet);
+
+  ChannelContext& context_;
+  std::uint32_t peer_;
+  std::uint32_t peer_epoch_ = 0;
+  std::uint8_t path_;
+  bool answer_ = false;            // tell the peer our epoch
+  std::uint64_t bytes_since_request_ = 0;  // sent since an acknowledgement was asked for
+  SendWindow send_;
+  ReceiveWindow receive_;
+  RoundTrip round_trip_;
+  Congestion congestion_;
+  Nanoseconds retransmit_at_ = UINT64_MAX;
+  Nanoseconds waiting_since_ = UINT64_MAX;
+  Nanoseconds last_heard_ = 0;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,150 @@
+// Packets towards one peer that are not acknowledged yet, in a ring that grows on demand. Numbers every packet, keeps its
+// bytes until it is acknowledged, decides which are lost and which may leave now. Knows no timer and no peer's epoch.
+//
+//   oldest_ ......... settled_ ............ unsent_ .......... next_
+//   reported to the   transmitted, not       queued, never      number of the next
+//   engine next       acknowledged           transmitted        packet
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/reliability/packet_pool.h"
+#include "dataplane/reliability/sequence.h"
+#include "dataplane/tuning.h"
+#include "dataplane/wire/packet_header.h"
+
+namespace openlapi {
+
+// A packet that is to leave now: its bytes are head, then data. Valid until the channel is used again.
+struct Transmission {
+  std::byte* head;  // begins with the packet header
+  const void* data;
+  std::uint32_t head_length;
+  std::uint32_t data_length;  // 0: there is no second piece
+  Sequence sequence;
+  bool again;  // has been sent before
+
+  std::uint32_t length() const { return head_length + data_length; }
+};
+
+struct CompletedPacket {
+  std::uint64_t tag;
+  bool acknowledged;  // false: abandoned, and nobody will ever know whether it arrived
+};
+
+// What one acknowledgement told.
+struct AckOutcome {
+  bool valid = true;  // false: acknowledges what was never sent
+  bool advanced = false;  // the oldest packet is acknowledged
+  bool lost = false;  // packets were found lost that the window has not been cut for
+  std::uint64_t bytes = 0;  // newly acknowledged
+  Nanoseconds round_trip = 0;  // measured, the receiver's delay included; 0: nothing to measure
+};
+
+class SendWindow {
+ public:
+  explicit SendWindow(PacketPool& pool) : pool_(pool) {}
+  ~SendWindow();
+  SendWindow(const SendWindow&) = delete;
+  SendWindow& operator=(const SendWindow&) = delete;
+
+  bool has_slot() const { return next_ - oldest_ < tuning::kMostPacketsInFlight; }
+  std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }  // transmitted and queued
+  std::uint64_t in_flight_bytes() const { return in_flight_bytes_; }      // believed to be on the way
+  bool anything_transmitted() const { return settled_ != unsent_; }
+  bool everything_settled() const { return settled_ == next_; }
+  std::uint32_t packets_out() const { return next_ - settled_; }
+  Sequence settled() const { return settled_; }
+  Sequence next() const { return next_; }
+
+  // Adds a packet; has_slot() was true. `head_length` counts the packet header. `buffer` (of the pool) becomes the
+  // window's; null: the head is kept in the window itself and the place for it is the answer.
+  std::byte* add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
+                 std::uint64_t tag);
+
+  // Whether next_transmission() would find something with this window.
+  bool has_transmission(std::uint64_t window) const;
+
+  // Fills `out` with packets that may leave, lost ones first, while fewer than `window` bytes are in flight. The oldest
+  // lost packet and the first of an empty window may always leave.
+  std::size_t collect(std::uint64_t window, std::span<Transmission> out) const;
+
+  // These have left. Called with the first of what collect() has just given.
+  void transmitted(std::span<const Transmission> taken, Nanoseconds now);
+
+  AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now, Nanoseconds shortest_round_trip,
+                         Nanoseconds reorder_time);
+
+  // The retransmission timer ran out: the oldest packet counts as lost. False: it waits for its retransmission already.
+  bool oldest_timed_out();
+
+  // The window was cut: what is out now is no reason for another cut.
+  void mark_recovery() { recovery_ = unsent_; }
+
+  void resend_all();  // everything transmitted counts as lost, without anything being wrong with the path
+  void abandon();     // nothing of what is in the window leaves any more; its numbers are not used again
+
+  // Reports settled packets in order of their numbers and frees their buffers; those with tag 0 are freed silently.
+  bool take_completed(CompletedPacket& completed);
+
+  std::size_t memory_bytes() const;
+
+ private:
+  enum class State : std::uint8_t { unsent, in_flight, selectively_acknowledged, lost, abandoned };
+
+  struct Slot {
+    std::uint64_t tag;
+    std::byte* buffer;  // null: the head is in small_heads_
+    const void* data;
+    Nanoseconds sent_at;  // last time
+    std::uint32_t data_length;
+    std::uint32_t order;  // of the last transmission among all transmissions of the window
+    std::uint16_t head_length;
+    State state;
+    std::uint8_t transmissions;  // stops at the most
+
+    std::uint32_t length() const { return head_length + data_length; }
+  };
+  static_assert(sizeof(Slot) <= 48);
+
+  struct alignas(8) SmallHead {
+    std::byte bytes[wire::kPacketHeaderSize + tuning::kSmallHeadBytes];
+  };
+
+  Slot& slot(Sequence sequence) { return slots_[sequence & mask()]; }
+  const Slot& slot(Sequence sequence) const { return slots_[sequence & mask()]; }
+  std::uint32_t mask() const { return capacity_ - 1; }
+  Transmission transmission(Sequence sequence) const;
+
+  void grow();
+  void make_small_heads();
+  void settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round_trip, AckOutcome& outcome);
+  void lose(Sequence sequence);
+  void find_lost(Sequence behind_newest, Nanoseconds reorder_time, AckOutcome& outcome);
+  bool sent_long_before_newest(const Slot& entry, Nanoseconds reorder_time) const;
+
+  PacketPool& pool_;
+  std::unique_ptr<Slot[]> slots_;
+  std::unique_ptr<SmallHead[]> small_heads_;
+  std::uint32_t capacity_ = 0;  // 0 or a power of two
+  Sequence oldest_ = 0;
+  Sequence settled_ = 0;
+  Sequence unsent_ = 0;
+  Sequence next_ = 0;
+  Sequence recovery_ = 0;
+  Sequence first_lost_ = 0;  // no packet before it is lost; meaningful while lost_ is not 0
+  std::uint32_t lost_ = 0;   // packets waiting for retransmission
+  std::uint32_t next_order_ = 1;
+  std::uint32_t newest_order_ = 0;        // of the transmissions that are known to have arrived
+  Nanoseconds newest_sent_at_ = 0;        // when that one was sent
+  Nanoseconds measured_at_ = 0;           // send time of the newest packet that may be measured, during acknowledge()
+  bool newest_was_again_ = false;         // it was a retransmission: packets sent before it may be lost without any gap
+  std::uint64_t outstanding_bytes_ = 0;
+  std::uint64_t in_flight_bytes_ = 0;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,84 @@
+// Every limit and interval of the data path, with unit and reason. Change numbers here, nowhere else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace openlapi::tuning {
+
+// ---- reliability: windows ----
+
+// Packets towards one peer that may be unacknowledged. 1 MiB in flight needs 713 packets of an ordinary Ethernet MTU.
+inline constexpr std::uint32_t kMostPacketsInFlight = 1024;
+// First size of a channel's rings, in packets: state of a peer that only exchanges small messages stays small.
+inline constexpr std::uint32_t kFirstRingSize = 16;
+// Bytes towards one peer that may be unacknowledged: bare UDP over this kernel reaches its bandwidth at 256 KiB to
+// 1 MiB, and several senders at once must fit the receiver's socket buffer.
+inline constexpr std::uint64_t kMostBytesInFlight = 1024 * 1024;
+// Bytes in flight before anything is known of the path: about a default socket buffer's half.
+inline constexpr std::uint64_t kFirstBytesInFlight = 128 * 1024;
+// Packets that may be in flight in any case: with fewer than 4, a loss cannot be told from the acknowledgements.
+inline constexpr std::uint32_t kFewestPacketsInFlight = 4;
+// Packets that arrived early and are held for one peer; those beyond are dropped and come again.
+inline constexpr std::uint32_t kMostHeldPackets = 256;
+// Bytes in front of a piece of user memory that the window keeps itself: the longest record without user header.
+inline constexpr std::size_t kSmallHeadBytes = 64;
+
+// ---- reliability: acknowledgements ----
+
+// Packets that arrive before they are acknowledged together (MP_ACK_THRESH).
+inline constexpr std::uint32_t kAckThreshold = 30;
+// Longest wait of an acknowledgement for a packet that carries it. Far below the shortest retransmission time-out, and
+// long enough that replies of a handler (5-50 us) carry it.
+inline constexpr std::uint64_t kAckDelay = 50'000;  // ns
+
+// ---- reliability: retransmission ----
+
+// Later packets that must have arrived before a missing one counts as lost: networks swap neighbours.
+inline constexpr std::uint32_t kReorderPackets = 3;
+// Bounds of the retransmission time-out, ns. Shortest: a task that shares its core sleeps a slice of 3-4 ms, and its
+// peer must rarely retransmit for that. First: nothing is measured yet, and set-up of a peer may be slow. Longest: the
+// interval of the guide's timer pops; a peer that computes without a call costs 2.5 packets a second.
+inline constexpr std::uint64_t kShortestRetransmitTimeout = 5'000'000;
+inline constexpr std::uint64_t kFirstRetransmitTimeout = 20'000'000;
+inline constexpr std::uint64_t kLongestRetransmitTimeout = 400'000'000;
+// A packet sent this much (ns) before one that arrived is lost even if fewer than kReorderPackets followed it.
+inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
+
+// ---- reliability: packet buffers ----
+
+// Bytes of buffers taken from the heap at a time.
+inline constexpr std::size_t kPoolSlabBytes = 256 * 1024;
+// Bytes of buffers of one endpoint at most, and the part of them that only packets to be sent may use, so that
+// early arrivals cannot stop the sending that would close their gaps.
+inline constexpr std::size_t kPoolMostBytes = 4 * 1024 * 1024;
+inline constexpr std::size_t kPoolSendReserve = 4;  // one part in this many
+
+// ---- endpoint ----
+
+// Ways to one peer that the engine can keep (instances of one context).
+inline constexpr std::size_t kMaxPathsPerPeer = 16;
+// A transport whose packets hold less cannot carry a record with its fixed part and a useful piece of data.
+inline constexpr std::uint32_t kSmallestRecord = 512;
+// Longest user header: the whole of it travels in the first packet of every transport (MAX_UHDR_SZ, at least 912).
+inline constexpr std::uint32_t kMaxUserHeader = 920;
+// Packets taken from a transport per step: enough to spread the cost of giving them back, few enough for the stack.
+inline constexpr std::size_t kReceiveBurst = 16;
+// Fragments of one long message per step: others get their turn after at most half a megabyte.
+inline constexpr unsigned kFragmentsPerTurn = 64;
+// Bytes read from a peer's memory per step: a tenth of a millisecond, against half a microsecond for the call.
+inline constexpr std::uint64_t kDirectReadPiece = 1024 * 1024;
+// Gets and read-modify-writes that may wait for answers before calls answer `busy`.
+inline constexpr std::size_t kMostRequests = 65536;
+// Packets towards one peer over a reliable transport: the slots of its queue (MAX_SLOTS_PER_TASK).
+inline constexpr std::uint32_t kDirectPacketsOut = 128;
+// Idle steps between looks at the clock when no channel needs it: a step is tens of nanoseconds, so some hundred us.
+inline constexpr std::uint32_t kIdleLoopsBetweenTimers = 8192;
+// ns. Between looks whether the processes of silent peers still live; a system call each.
+inline constexpr std::uint64_t kWatchPeers = 100'000'000;
+// ns. A message that its header handler dropped comes again at least this often.
+inline constexpr std::uint64_t kRetryRefused = 100'000;
+// ns. Between looks for room in a full queue whose owner cannot tell when it made some.
+inline constexpr std::uint64_t kLookForRoom = 50'000;
+
+}  // namespace openlapi::tuning
