@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Compiles every header of the project alone: each must bring all that it needs, and must bear being included twice.
+
+    check_headers.py ROOT C_COMPILER CXX_COMPILER
+
+api/lapi.h is also compiled as users do, as strict C11 and C++17. Prints the compiler's words for each header that fails and
+ends with status 1 if there is any.
+"""
+import concurrent.futures
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "shm", "tests"]
+WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json"]
+NOT_ALONE = {"api/lapif.h"}  # Fortran's
+
+
+def library_flags():
+    """Compiler flags of those libraries that are here; a header that needs another one fails and says so."""
+    flags = []
+    for library in LIBRARIES:
+        done = subprocess.run(["pkg-config", "--cflags", library], capture_output=True, text=True, check=False)
+        flags += shlex.split(done.stdout) if done.returncode == 0 else []
+    return flags
+
+
+def compile_alone(compiler, language, flags, root, header):
+    """What the compiler says when `header` is included twice and nothing else is; empty: it compiles."""
+    unit = f'#include "{header}"\n#include "{header}"\n'
+    command = [*compiler, "-fsyntax-only", "-x", language, *flags, "-I", str(root), "-"]
+    done = subprocess.run(command, input=unit, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"{header} does not compile alone ({shlex.join(command)}):\n{done.stderr}"
+
+
+def jobs(root, c_compiler, cxx_compiler):
+    """One (compiler, language, flags, root, header) for each header; several for lapi.h."""
+    cxx_flags = ["-std=c++20", "-D_GNU_SOURCE", *WARNINGS, *library_flags()]
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*.h")):
+            header = file.relative_to(root).as_posix()
+            if header not in NOT_ALONE:
+                yield cxx_compiler, "c++", cxx_flags, root, header
+    if (root / "api/lapi.h").exists():
+        yield c_compiler, "c", ["-std=c11", *WARNINGS], root, "api/lapi.h"
+        yield cxx_compiler, "c++", ["-std=c++17", *WARNINGS], root, "api/lapi.h"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    work = list(jobs(root, shlex.split(sys.argv[2]), shlex.split(sys.argv[3])))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = [text for text in pool.map(lambda job: compile_alone(*job), work) if text]
+    for text in failures:
+        print(text)
+    print(f"{len(work)} headers compiled alone, {len(failures)} failed")
+    return 1 if failures or not work else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Refuses every include that the project's layers do not allow.
+
+    check_includes.py [ROOT]
+
+Two tables say all: which part of the project may include which other part, and which headers from outside belong to
+which part. Prints one line for each forbidden include and ends with status 1 if there is any.
+"""
+import pathlib
+import re
+import sys
+
+# Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
+# api/context* is a part of its own because only the wiring of a context may name concrete transports.
+MAY_INCLUDE = {
+    "dataplane/base": [],
+    "dataplane/tuning.h": [],
+    "dataplane/wire": ["dataplane/base"],
+    "dataplane/transport": ["dataplane/base"],
+    "dataplane/reliability": ["dataplane/wire", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/operation": ["dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/endpoint": ["dataplane/operation", "dataplane/reliability", "dataplane/wire", "dataplane/transport",
+                           "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
+    "nic": ["nic/udp", "nic/dpdk", "nic/verbs", "dataplane/transport", "dataplane/base"],
+    "nic/udp": ["dataplane/transport", "dataplane/base"],
+    "nic/dpdk": ["dataplane/transport", "dataplane/base"],
+    "nic/verbs": ["dataplane/transport", "dataplane/base"],
+    "shm": ["dataplane/transport", "dataplane/base"],
+    "control": ["dataplane/base"],
+    "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h", "dataplane/base"],
+    "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
+                    "dataplane/transport", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h",
+                    "dataplane/base"],
+    # The tool, no part of the library: it asks every transport whether it is usable here.
+    "api/lapi_info": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
+                      "dataplane/transport", "dataplane/base"],
+    # The users' header stands alone.
+    "api/lapi.h": [],
+    "libtrace": ["api/lapi.h", "api", "dataplane/base"],
+    "tests": None,  # anything
+    "bench": None,
+}
+
+FILE_GROUPS = ["api/context", "api/lapi_info"]  # parts that are the files whose names begin so, not folders
+ENGINE = ["dataplane/wire", "dataplane/transport", "dataplane/reliability", "dataplane/operation", "dataplane/endpoint"]
+
+# Headers from outside: pattern, why, and the places (beginnings of paths) that may include them.
+ONLY_IN = [
+    (r"rte_.*\.h", "DPDK", ["nic/dpdk/"]),
+    (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/"]),
+    (r"(sys/socket|sys/un|netdb|ifaddrs|net/.*|netinet/.*|arpa/inet|linux/(udp|netlink|rtnetlink|errqueue))(\.h)?",
+     "sockets", ["nic/udp/", "control/", "shm/", "bench/", "tests/"]),
+    (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/verbs_setup",
+                                     "bench/", "tests/"]),
+    (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
+     "threads", ["dataplane/poller/", "api/", "control/", "bench/", "tests/"]),
+    (r"(gtest|gmock)/.*", "the test framework", ["tests/"]),
+    (r"benchmark/.*", "the benchmark framework", ["bench/", "tests/"]),
+    (r"pmix.*\.h", "PMIx", ["control/", "bench/", "tests/"]),
+    (r"hwloc.*", "hwloc", ["dataplane/poller/", "control/", "api/", "bench/", "tests/"]),
+    (r"(CLI|nlohmann|spdlog)/.*", "libraries of the tools", ["api/lapi_info", "control/", "bench/", "tests/"]),
+]
+# Besides: the engine is handed its clock and its random numbers. (pattern, why, the parts that must not)
+NEVER_IN = [(r"chrono|ctime|time\.h|sys/time(fd)?\.h|random|sys/random\.h", "a clock or random numbers of its own", ENGINE)]
+# lapi.h needs the types in_addr_t and in_port_t.
+EXCEPTIONS = {("api/lapi.h", "netinet/in.h")}
+# Calls that need no header of their own. (pattern, why, places)
+CALLS_ONLY_IN = [(r"\bprocess_vm_(readv|writev)\s*\(", "cross-memory attach", ["shm/", "bench/", "tests/"])]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "shm", "tests"]
+SUFFIXES = {".h", ".cc", ".c"}
+
+
+def part_of(path):
+    """The part that a path (from the root) belongs to; None when the tables do not know it."""
+    names = [name for name in MAY_INCLUDE
+             if path == name or path.startswith(name + "/") or (name in FILE_GROUPS and path.startswith(name))]
+    return max(names, key=len, default=None)
+
+
+def check_own_include(root, path, target):
+    """What is wrong with `#include "target"` in `path`; None if nothing is."""
+    if not (root / target).is_file() or ".." in target.split("/"):
+        return "no such file or not plain: includes are written from the root of the project"
+    here, there = part_of(path), part_of(target)
+    if here is None or there is None:
+        return f"{path if here is None else target} belongs to no part that this check knows"
+    allowed = MAY_INCLUDE[here]
+    if allowed is None or there == here or there in allowed:
+        return None
+    return f"{here} may not include {there}; it may include: {', '.join(allowed) or 'nothing of ours'}"
+
+
+def check_outside_include(path, header):
+    """What is wrong with including the header from outside in `path`; None if nothing is."""
+    if (path, header) in EXCEPTIONS:
+        return None
+    for pattern, what, places in ONLY_IN:
+        if re.fullmatch(pattern, header) and not path.startswith(tuple(places)):
+            return f"{what} may be used only in: {', '.join(places)}"
+    for pattern, what, parts in NEVER_IN:
+        if re.fullmatch(pattern, header) and part_of(path) in parts:
+            return f"{part_of(path)} may not have {what}"
+    return None
+
+
+def check_file(root, path):
+    """All complaints about one file, as lines "path:line: what"."""
+    complaints = []
+    for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        wrong = None
+        if match and (match[1] == '"' or (root / match[2]).is_file()):
+            wrong = check_own_include(root, path, match[2])
+        if match and not wrong:
+            wrong = check_outside_include(path, match[2])
+        if wrong:
+            complaints.append(f"{path}:{number}: {match[2]}: {wrong}")
+        for pattern, what, places in CALLS_ONLY_IN:
+            if re.search(pattern, line) and not path.startswith(tuple(places)):
+                complaints.append(f"{path}:{number}: {what} may be used only in: {', '.join(places)}")
+    return complaints
+
+
+def sources(root):
+    """The project's C and C++ files, as paths from the root."""
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in SUFFIXES and file.is_file():
+                yield file.relative_to(root).as_posix()
+
+
+def main():
+    default = pathlib.Path(__file__).resolve().parents[2]
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    files = list(sources(root))
+    complaints = [line for path in files for line in check_file(root, path)]
+    for line in complaints:
+        print(line)
+    print(f"{len(files)} files, {len(complaints)} forbidden includes")
+    if not files:
+        print(f"{root} has no sources to check")
+    return 1 if complaints or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
