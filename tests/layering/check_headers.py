@@ -30,9 +30,10 @@ def library_flags():
 
 def compile_alone(compiler, language, flags, root, header):
     """What the compiler says when `header` is included twice and nothing else is; empty: it compiles."""
+    # The compiler looks for the unit's includes where it runs first: that must be `root`.
     unit = f'#include "{header}"\n#include "{header}"\n'
     command = [*compiler, "-fsyntax-only", "-x", language, *flags, "-I", str(root), "-"]
-    done = subprocess.run(command, input=unit, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=unit, cwd=root, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else f"{header} does not compile alone ({shlex.join(command)}):\n{done.stderr}"
 
 
