@@ -62,6 +62,10 @@ inline constexpr std::size_t kMaxPathsPerPeer = 16;
 inline constexpr std::uint32_t kSmallestRecord = 512;
 // Longest user header: the whole of it travels in the first packet of every transport (MAX_UHDR_SZ, at least 912).
 inline constexpr std::uint32_t kMaxUserHeader = 920;
+// Packets that leave at once towards a peer; while as many are unacknowledged, further records wait for company.
+inline constexpr std::uint32_t kPacketsBeforePacking = 2;
+// Packets handed to a transport per call: a kernel's segmentation takes 64.
+inline constexpr std::size_t kSendBurst = 64;
 // Packets taken from a transport per step: enough to spread the cost of giving them back, few enough for the stack.
 inline constexpr std::size_t kReceiveBurst = 16;
 // Fragments of one long message per step: others get their turn after at most half a megabyte.

@@ -1,0 +1,117 @@
+#include "dataplane/endpoint/channel_path.h"
+
+#include <array>
+#include <cstring>
+
+#include "dataplane/endpoint/channel_set.h"
+#include "dataplane/tuning.h"
+#include "dataplane/wire/operation_header.h"
+
+namespace openlapi {
+
+ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer)
+    : set_(set), transport_(transport), context_(context), peer_(peer), channel_(context, peer, 0) {}
+
+ChannelPath::~ChannelPath() { drop_open_packet(); }
+
+void ChannelPath::drop_open_packet() {
+  if (open_ != nullptr) context_.pool->give_back(open_);
+  open_ = nullptr;
+}
+
+bool ChannelPath::send(std::span<const ConstBuffer> pieces, std::uint32_t length) {
+  if (open_ != nullptr && open_length_ + length > channel_.max_payload() && !close_open_packet()) return false;
+  if (open_ == nullptr) {
+    open_ = context_.pool->take();
+    if (open_ == nullptr) return false;
+    open_length_ = 0;
+  }
+  std::byte* out = open_ + wire::kPacketHeaderSize + open_length_;
+  for (const ConstBuffer& piece : pieces) {
+    if (piece.length == 0) continue;
+    std::memcpy(out, piece.data, piece.length);
+    out += piece.length;
+  }
+  // The padding up to the next record is sent too when another one follows: it must not be what lay there before.
+  const std::uint32_t end = open_length_ + length;
+  open_length_ = static_cast<std::uint32_t>(wire::align_record(end));
+  if (open_length_ > channel_.max_payload()) open_length_ = end;
+  if (open_length_ != end) std::memset(out, 0, open_length_ - end);
+  set_.activate(*this);
+  if (!set_.is_receiving() && channel_.packets_out() < tuning::kPacketsBeforePacking) transmit(set_.now());
+  return true;
+}
+
+bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag) {
+  if (open_ != nullptr && !close_open_packet()) return false;
+  if (!channel_.has_room()) return false;
+  std::uint32_t head_length = 0;
+  for (const ConstBuffer& piece : head) head_length += static_cast<std::uint32_t>(piece.length);
+
+  const auto data_length = static_cast<std::uint32_t>(data.length);
+  std::byte* out;
+  if (head_length <= tuning::kSmallHeadBytes) {
+    out = channel_.queue_referenced(head_length, data.data, data_length, tag);
+  } else {
+    std::byte* buffer = context_.pool->take();
+    if (buffer == nullptr) return false;
+    channel_.queue_with_data(buffer, head_length, data.data, data_length, tag);
+    out = buffer + wire::kPacketHeaderSize;
+  }
+  for (const ConstBuffer& piece : head) {
+    if (piece.length == 0) continue;
+    std::memcpy(out, piece.data, piece.length);
+    out += piece.length;
+  }
+  set_.activate(*this);
+  return true;
+}
+
+// False: the window is closed.
+bool ChannelPath::close_open_packet() {
+  if (!channel_.has_room()) return false;
+  channel_.queue(open_, open_length_, 0);
+  open_ = nullptr;
+  return true;
+}
+
+unsigned ChannelPath::transmit(Nanoseconds now) {
+  unsigned sent = 0;
+  if (open_ != nullptr) close_open_packet();
+  while (channel_.has_transmissions()) {
+    std::array<Transmission, tuning::kSendBurst> burst;
+    const std::size_t count = channel_.collect(now, burst);
+    std::array<std::array<ConstBuffer, 2>, tuning::kSendBurst> pieces;
+    std::array<OutgoingPacket, tuning::kSendBurst> packets;
+    for (std::size_t i = 0; i < count; ++i) {
+      pieces[i] = {{{burst[i].head, burst[i].head_length}, {burst[i].data, burst[i].data_length}}};
+      packets[i] = {std::span(pieces[i].data(), burst[i].data_length != 0 ? 2u : 1u), burst[i].length()};
+    }
+    const std::size_t taken = transport_.send_burst(peer_, std::span(packets.data(), count));
+    channel_.commit(std::span(burst.data(), taken), now);
+    sent += static_cast<unsigned>(taken);
+    if (taken != count || count == 0) break;
+  }
+  return sent + send_acknowledgement(now);
+}
+
+unsigned ChannelPath::send_acknowledgement(Nanoseconds now) {
+  if (!channel_.ack_due(now)) return 0;
+  alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
+  channel_.encode_ack(bytes.data(), now);
+  const ConstBuffer piece{bytes.data(), bytes.size()};
+  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
+  if (transport_.send_burst(peer_, {&packet, 1}) == 0) return 0;
+  channel_.ack_sent();
+  return 1;
+}
+
+void ChannelPath::reset() {
+  drop_open_packet();
+  channel_.abandon();
+  CompletedPacket forgotten;
+  while (channel_.take_completed(forgotten)) {
+  }
+}
+
+}  // namespace openlapi

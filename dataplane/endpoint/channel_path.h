@@ -1,0 +1,68 @@
+// The way to one peer over an unreliable transport: records are packed into packets, packets travel through a reliable
+// channel. A packet leaves as soon as a record is in it while little is on the way; otherwise it waits for company
+// until it is full or the next step of the engine (what waits is packed, nothing waits longer than a step).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/reliability/reliable_channel.h"
+#include "dataplane/transport/transport.h"
+
+namespace openlapi {
+
+class ChannelSet;
+
+class ChannelPath {
+ public:
+  ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer);
+  ~ChannelPath();
+  ChannelPath(const ChannelPath&) = delete;
+  ChannelPath& operator=(const ChannelPath&) = delete;
+
+  // Bytes of the longest record; a multiple of 8, so that full packets have a length that segmentation can keep.
+  std::uint32_t max_record() const { return channel_.max_payload() & ~7u; }
+
+  // Takes one record, copied. False: no room.
+  bool send(std::span<const ConstBuffer> pieces, std::uint32_t length);
+
+  // Takes one record whose data stays where it is until ChannelListener::channel_acknowledged(tag). It leaves with the
+  // next transmit(). False: no room.
+  bool send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag);
+
+  // Sends what may leave now. Returns the number of packets.
+  unsigned transmit(Nanoseconds now);
+
+  // Forgets the records that wait for a packet to fill.
+  void drop_open_packet();
+
+  // Forgets everything that is on the way or waits (the peer is lost).
+  void reset();
+
+  bool has_work() const { return (open_ != nullptr && channel_.has_room()) || channel_.has_transmissions(); }
+  bool is_idle() const {
+    return open_ == nullptr && channel_.all_acknowledged() && channel_.next_deadline() == UINT64_MAX;
+  }
+  bool all_acknowledged() const { return open_ == nullptr && channel_.all_acknowledged(); }
+
+  ReliableChannel& channel() { return channel_; }
+  PeerIndex peer() const { return peer_; }
+
+ private:
+  friend class ChannelSet;
+
+  bool close_open_packet();
+  unsigned send_acknowledgement(Nanoseconds now);
+
+  ChannelSet& set_;
+  Transport& transport_;
+  ChannelContext& context_;
+  PeerIndex peer_;
+  ReliableChannel channel_;
+  std::byte* open_ = nullptr;      // packet being filled, a buffer of the pool; null: none
+  std::uint32_t open_length_ = 0;  // bytes of records in it
+  bool active_ = false;            // the set looks at it in every step
+};
+
+}  // namespace openlapi

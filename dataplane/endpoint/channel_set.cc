@@ -1,0 +1,173 @@
+#include "dataplane/endpoint/channel_set.h"
+
+#include <algorithm>
+#include <array>
+
+#include "dataplane/base/check.h"
+#include "dataplane/reliability/packet_filter.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+namespace {
+
+std::uint32_t packet_bytes(const Transport& transport) {
+  return std::min<std::uint32_t>(transport.limits().max_packet, wire::kLongestPacket) & ~7u;
+}
+
+}  // namespace
+
+ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
+    : transport(transport), pool(packet_bytes(transport), PacketPool::buffers_for(packet_bytes(transport))) {
+  context.cookie = config.cookie;
+  context.self = config.self;
+  context.epoch = config.epoch;
+  context.instance = static_cast<std::uint8_t>(config.instance);
+  context.checksum = !transport.limits().checked;
+  context.max_packet = packet_bytes(transport);
+  context.ack_threshold = config.ack_threshold;
+  context.pool = &pool;
+}
+
+ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
+                       ChannelListener& listener)
+    : config_(config), clock_(clock), listener_(listener) {
+  for (Transport* transport : transports) lines_.push_back(std::make_unique<Line>(config, *transport));
+}
+
+ChannelSet::~ChannelSet() = default;
+
+std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& transport) {
+  const auto line = std::find_if(lines_.begin(), lines_.end(),
+                                 [&](const auto& candidate) { return &candidate->transport == &transport; });
+  OPENLAPI_CHECK(line != lines_.end());
+  return std::make_unique<ChannelPath>(*this, transport, (*line)->context, peer);
+}
+
+void ChannelSet::activate(ChannelPath& path) {
+  if (path.active_) return;
+  path.active_ = true;
+  active_.push_back(&path);
+}
+
+unsigned ChannelSet::receive() {
+  unsigned received = 0;
+  receiving_ = true;
+  for (const auto& line : lines_) received += receive_from(*line);
+  receiving_ = false;
+  return received;
+}
+
+unsigned ChannelSet::receive_from(Line& line) {
+  std::array<IncomingPacket, tuning::kReceiveBurst> packets;
+  const std::size_t count = line.transport.receive_burst(packets);
+  if (count == 0) return 0;
+  const Nanoseconds now = clock_.now();
+  for (std::size_t i = 0; i < count; ++i) handle_packet(line, packets[i], now);
+  line.transport.release(count);
+  return static_cast<unsigned>(count);
+}
+
+void ChannelSet::handle_packet(Line& line, const IncomingPacket& packet, Nanoseconds now) {
+  const std::span<std::byte> bytes(packet.data, packet.length);
+  wire::PacketHeader header;
+  if (!admit_packet(line.context, bytes, header)) return;
+  if (header.source >= config_.tasks || header.source == config_.self || header.path != 0) {
+    ++line.context.counters.malformed;
+    return;
+  }
+  ChannelPath* path = listener_.channel_path(header.source);
+  if (path == nullptr || &path->transport_ != &line.transport) {
+    ++line.context.counters.ghosts;
+    return;
+  }
+  activate(*path);
+  ReliableChannel& channel = path->channel_;
+  const std::span<std::byte> payload = bytes.subspan(wire::kPacketHeaderSize);
+  const ReceiveOutcome outcome = channel.receive(header, payload, now);
+  report_completed(*path);
+  if (outcome.peer_restarted) listener_.channel_restarted(path->peer_);
+  if (outcome.deliver) {
+    // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
+    channel.taken(now);
+    listener_.channel_delivered(path->peer_, payload);
+  }
+  for (std::span<std::byte> held; channel.next_held(held);) {
+    listener_.channel_delivered(path->peer_, held);
+    channel.taken(now);
+  }
+}
+
+void ChannelSet::report_completed(ChannelPath& path) {
+  for (CompletedPacket done; path.channel_.take_completed(done);) {
+    if (done.acknowledged) listener_.channel_acknowledged(path.peer_, done.tag);
+  }
+}
+
+unsigned ChannelSet::transmit() {
+  if (active_.empty()) return 0;
+  const Nanoseconds now = clock_.now();
+  unsigned sent = 0;
+  for (ChannelPath* path : active_) sent += path->transmit(now);
+  std::erase_if(active_, [](ChannelPath* path) {
+    path->active_ = !path->is_idle();
+    return !path->active_;
+  });
+  return sent;
+}
+
+unsigned ChannelSet::run_timers(Nanoseconds now) {
+  unsigned ran = 0;
+  for (ChannelPath* path : active_) {
+    ReliableChannel& channel = path->channel_;
+    if (now >= channel.next_deadline()) {
+      channel.run_timers(now);
+      ran += path->transmit(now);
+    }
+    const Nanoseconds since = channel.waiting_since();
+    if (since <= now && now - since >= config_.timeout) listener_.channel_timed_out(path->peer_);
+  }
+  return ran;
+}
+
+bool ChannelSet::has_work() const {
+  return std::any_of(active_.begin(), active_.end(), [](const ChannelPath* path) { return path->has_work(); });
+}
+
+bool ChannelSet::all_acknowledged() const {
+  return std::all_of(active_.begin(), active_.end(), [](const ChannelPath* path) { return path->all_acknowledged(); });
+}
+
+Nanoseconds ChannelSet::deadline() const {
+  Nanoseconds earliest = UINT64_MAX;
+  for (const ChannelPath* path : active_) earliest = std::min(earliest, path->channel_.next_deadline());
+  return earliest;
+}
+
+std::uint32_t ChannelSet::max_record() const {
+  std::uint32_t smallest = UINT32_MAX;
+  for (const auto& line : lines_) {
+    smallest = std::min(smallest, (line->context.max_packet - static_cast<std::uint32_t>(wire::kPacketHeaderSize)) & ~7u);
+  }
+  return smallest;
+}
+
+std::uint32_t ChannelSet::max_packets_out() const { return tuning::kMostPacketsInFlight; }
+
+void ChannelSet::set_ack_threshold(std::uint32_t packets) {
+  for (const auto& line : lines_) line->context.ack_threshold = packets;
+}
+
+void ChannelSet::add_statistics(MessageStatistics& statistics) const {
+  for (const auto& line : lines_) {
+    const ReliabilityCounters& counters = line->context.counters;
+    statistics.duplicate_packets += counters.duplicates;
+    statistics.retransmitted_packets += counters.retransmits;
+    statistics.ghost_packets +=
+        counters.ghosts + counters.wrong_cookie + counters.wrong_destination + counters.malformed + counters.damaged;
+    statistics.packets_sent += counters.packets_sent;
+    statistics.packets_received += counters.packets_received;
+  }
+}
+
+}  // namespace openlapi

@@ -1,0 +1,84 @@
+// All unreliable transports of an endpoint with the reliable channels over them: packets are filtered, put in order,
+// acknowledged and retransmitted here, and what comes out are payloads, each exactly once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/endpoint/channel_path.h"
+#include "dataplane/endpoint/endpoint.h"
+#include "dataplane/reliability/channel_context.h"
+#include "dataplane/reliability/packet_pool.h"
+#include "dataplane/transport/transport.h"
+
+namespace openlapi {
+
+// Who hears of what the channels find. Called inside receive() and run_timers().
+class ChannelListener {
+ public:
+  // The way to a task that sent something; null: it is not reached over an unreliable transport.
+  virtual ChannelPath* channel_path(PeerIndex source) = 0;
+  virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
+  virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
+  virtual void channel_restarted(PeerIndex peer) = 0;  // a new incarnation; nothing sent to the former one will arrive
+  virtual void channel_timed_out(PeerIndex peer) = 0;  // no acknowledgement for the whole time-out
+
+ protected:
+  ~ChannelListener() = default;
+};
+
+class ChannelSet {
+ public:
+  // `config` is read whenever its values are needed; it may change.
+  ChannelSet(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
+             ChannelListener& listener);
+  ~ChannelSet();
+
+  // The way to `peer` over one of the transports; the set keeps a reference to it until it is destroyed.
+  std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport);
+
+  unsigned receive();                    // takes in what arrived on all transports
+  unsigned transmit();                   // open packets, retransmissions, acknowledgements
+  unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
+  void flush() { transmit(); }
+
+  bool has_work() const;                                  // transmit() would send something
+  bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches
+  bool all_acknowledged() const;
+  Nanoseconds deadline() const;
+
+  std::uint32_t max_record() const;  // bytes of the longest record that fits a packet of every transport
+  std::uint32_t max_packets_out() const;
+  void set_ack_threshold(std::uint32_t packets);
+  void add_statistics(MessageStatistics& statistics) const;
+
+  // For the paths.
+  void activate(ChannelPath& path);
+  bool is_receiving() const { return receiving_; }  // what is sent now leaves at the end of the step, packed
+  Nanoseconds now() const { return clock_.now(); }
+
+ private:
+  // One transport with what all channels over it share.
+  struct Line {
+    Line(const EndpointConfig& config, Transport& transport);
+    Transport& transport;
+    PacketPool pool;
+    ChannelContext context;
+  };
+
+  unsigned receive_from(Line& line);
+  void handle_packet(Line& line, const IncomingPacket& packet, Nanoseconds now);
+  void report_completed(ChannelPath& path);
+
+  const EndpointConfig& config_;
+  Clock& clock_;
+  ChannelListener& listener_;
+  std::vector<std::unique_ptr<Line>> lines_;
+  std::vector<ChannelPath*> active_;  // paths with something to send, to acknowledge, or to wait for
+  bool receiving_ = false;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,39 @@
+#include "dataplane/endpoint/endpoint.h"
+
+#include "dataplane/endpoint/endpoint_core.h"
+
+namespace openlapi {
+
+Endpoint::Endpoint(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
+                   RouteResolver& resolver, HandlerHost& host)
+    : core_(std::make_unique<EndpointCore>(config, transports, clock, resolver, host)) {}
+Endpoint::~Endpoint() = default;
+
+Submit Endpoint::put(const PutRequest& request) { return core_->put(request); }
+Submit Endpoint::get(const GetRequest& request) { return core_->get(request); }
+Submit Endpoint::active_message(const ActiveMessageRequest& request) { return core_->active_message(request); }
+Submit Endpoint::read_modify_write(const RmwRequest& request) { return core_->read_modify_write(request); }
+unsigned Endpoint::progress() { return core_->progress(); }
+void Endpoint::flush() { core_->flush(); }
+void Endpoint::completion_returned(const CompletionRun& run) { core_->completion_returned(run); }
+bool Endpoint::reply_has_room(PeerIndex peer) { return core_->reply_has_room(peer); }
+FenceTicket Endpoint::begin_fence() { return core_->begin_fence(); }
+FenceState Endpoint::fence_state(const FenceTicket& ticket) { return core_->fence_state(ticket); }
+void Endpoint::begin_barrier() { core_->begin_barrier(); }
+void Endpoint::begin_exchange(std::uint64_t value) { core_->begin_exchange(value); }
+CollectiveState Endpoint::collective_state() { return core_->collective_state(); }
+std::span<const std::uint64_t> Endpoint::exchanged() const { return core_->exchanged(); }
+Nanoseconds Endpoint::deadline() const { return core_->deadline(); }
+bool Endpoint::has_work() const { return core_->has_work(); }
+bool Endpoint::drained() { return core_->drained(); }
+std::uint64_t Endpoint::sends_completed() const { return core_->sends_completed(); }
+std::uint64_t Endpoint::receives_completed() const { return core_->receives_completed(); }
+std::uint32_t Endpoint::max_user_header() const { return core_->max_user_header(); }
+std::uint32_t Endpoint::max_packet_payload() const { return core_->max_packet_payload(); }
+std::uint32_t Endpoint::max_packets_out() const { return core_->max_packets_out(); }
+MessageStatistics Endpoint::statistics(StatisticsPath path) const { return core_->statistics(path); }
+void Endpoint::set_timeout(Nanoseconds timeout) { core_->set_timeout(timeout); }
+void Endpoint::set_ack_threshold(std::uint32_t packets) { core_->set_ack_threshold(packets); }
+std::size_t Endpoint::contacted_peers() const { return core_->contacted_peers(); }
+
+}  // namespace openlapi

@@ -1,0 +1,179 @@
+// Active messages: the header handler decides where the data goes, the completion handler runs when it is there, and
+// then the counters move (guide, chapter 7; decisions.md, "Completion").
+#include <cstring>
+
+#include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/operation/completion_counter.h"
+
+namespace openlapi {
+
+using wire::RecordKind;
+
+namespace {
+
+// The message's data has nowhere to go.
+bool is_buried(const HeaderVerdict& verdict) {
+  return verdict.delivery == Delivery::bury || verdict.buffer == nullptr;
+}
+
+wire::ActiveMessageBody body_of(const wire::Record& record) {
+  wire::ActiveMessageBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  return body;
+}
+
+}  // namespace
+
+HeaderVerdict EndpointCore::ask_header_handler(const WholeMessage& message) {
+  return host_.run_header_handler({message.source, message.body.handler, message.user_header,
+                                   message.user_header_length, message.length,
+                                   message.one_packet ? message.data : nullptr});
+}
+
+CompletionRun EndpointCore::completion_run(PeerIndex source, const wire::ActiveMessageBody& body,
+                                           const HeaderVerdict& verdict) const {
+  const std::uint32_t life = source == config_.self ? 0 : peers_[source]->life;
+  return {verdict.completion_handler, verdict.completion_info, source, life, body.target_counter,
+          body.completion_counter};
+}
+
+void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
+  if (record.is_long()) return begin_long_message(from, record);
+  const WholeMessage message{from.index,
+                             body_of(record),
+                             const_cast<std::byte*>(record.user_header),
+                             record.header.user_header_length,
+                             record.payload,
+                             record.header.payload_length,
+                             true};
+  if (!deliver_whole(message)) keep_waiting(message);
+}
+
+// False: the header handler dropped it.
+bool EndpointCore::deliver_whole(const WholeMessage& message) {
+  const HeaderVerdict verdict = ask_header_handler(message);
+  if (verdict.delivery == Delivery::drop) return false;
+  if (!is_buried(verdict) && message.length != 0) std::memmove(verdict.buffer, message.data, message.length);
+  Peer* from = message.source == config_.self ? nullptr : peers_[message.source].get();
+  data_in_place(from, completion_run(message.source, message.body, verdict), verdict.style, message.length);
+  return true;
+}
+
+// The first record of a message with further fragments, or of one that is to be read from the origin's memory.
+void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
+  const WholeMessage message{from.index,
+                             body_of(record),
+                             const_cast<std::byte*>(record.user_header),
+                             record.header.user_header_length,
+                             nullptr,
+                             record.extension.total_length,
+                             false};
+  const HeaderVerdict verdict = ask_header_handler(message);
+  IncomingMessage incoming;
+  incoming.kind = RecordKind::active_message;
+  incoming.total = record.extension.total_length;
+  incoming.style = verdict.style;
+  incoming.run = completion_run(from.index, message.body, verdict);
+  if (verdict.delivery == Delivery::drop) {
+    incoming.refused = true;
+    incoming.own_buffer = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
+    incoming.buffer = incoming.own_buffer.get();
+    keep_waiting(message);
+    waiting_.back().is_long = true;
+    waiting_.back().message_id = record.extension.message_id;
+  } else if (!is_buried(verdict)) {
+    incoming.buffer = static_cast<std::byte*>(verdict.buffer);
+  }
+  begin_incoming(from, record, std::move(incoming));
+}
+
+// All data of a message is where it belongs. For fences it has arrived; its counters may have to wait for a handler.
+void EndpointCore::data_in_place(Peer* from, const CompletionRun& run, CompletionStyle style,
+                                 std::uint64_t data_bytes) {
+  ++receives_completed_;
+  MessageStatistics& statistics =
+      from != nullptr ? statistics_of(*from) : statistics_[static_cast<std::size_t>(StatisticsPath::local)];
+  statistics.data_received += data_bytes;
+  if (from != nullptr) message_finished(*from);
+  if (run.handler == nullptr) return move_counters(run);
+
+  const bool now = style == CompletionStyle::inline_local ||
+                   (style == CompletionStyle::inline_reply && (from == nullptr || reply_has_room(from->index)));
+  ++inline_depth_;
+  const bool returned = host_.run_completion_handler(run, now);
+  --inline_depth_;
+  if (returned) move_counters(run);
+}
+
+void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }
+
+void EndpointCore::move_counters(const CompletionRun& run) {
+  add_to_counter(run.target_counter);
+  if (run.completion_counter == 0) return;
+  if (run.source == config_.self) return add_to_counter(run.completion_counter);
+  Peer* peer = peers_[run.source].get();
+  // The address belongs to the life of the source that sent the message, and to no later one.
+  if (peer == nullptr || peer->life != run.source_life) return;
+  post_record(*peer, RecordKind::counter_update, wire::CounterUpdateBody{run.completion_counter});
+}
+
+bool EndpointCore::reply_has_room(PeerIndex index) {
+  if (index == config_.self) return true;
+  const Peer* peer = contact(index);
+  return peer != nullptr && peer->backlog.empty() && copies_waiting_ < config_.copy_buffers;
+}
+
+void EndpointCore::keep_waiting(const WholeMessage& message) {
+  const auto* header = static_cast<const std::byte*>(message.user_header);
+  const auto* data = static_cast<const std::byte*>(message.data);
+  WaitingMessage waiting{message.source, message.body, {header, header + message.user_header_length},
+                         {}, false, 0, message.length};
+  if (data != nullptr) waiting.data.assign(data, data + message.length);
+  waiting_.push_back(std::move(waiting));
+}
+
+// Refused messages arrive again whenever something arrives, and at least every kRetryRefused.
+unsigned EndpointCore::retry_waiting() {
+  unsigned delivered = 0;
+  retry_now_ = false;
+  const std::size_t present = waiting_.size();
+  for (std::size_t i = 0; i < present; ++i) {
+    WaitingMessage waiting = std::move(waiting_[i]);
+    if (waiting.is_long ? retry_long(waiting) : retry(waiting)) {
+      waiting_[i].source = kUnknownPeer;
+      ++delivered;
+    } else {
+      waiting_[i] = std::move(waiting);
+    }
+  }
+  if (delivered != 0) std::erase_if(waiting_, [](const WaitingMessage& w) { return w.source == kUnknownPeer; });
+  return delivered;
+}
+
+bool EndpointCore::retry(WaitingMessage& waiting) {
+  return deliver_whole({waiting.source, waiting.body, waiting.user_header.data(),
+                        static_cast<std::uint32_t>(waiting.user_header.size()), waiting.data.data(), waiting.length,
+                        true});
+}
+
+// The handler is asked again; on acceptance what has come so far moves to its buffer, and the rest goes there directly.
+bool EndpointCore::retry_long(WaitingMessage& waiting) {
+  Peer& from = *peers_[waiting.source];
+  if (!from.incoming.contains(waiting.message_id)) return true;
+  const HeaderVerdict verdict =
+      ask_header_handler({waiting.source, waiting.body, waiting.user_header.data(),
+                          static_cast<std::uint32_t>(waiting.user_header.size()), nullptr, waiting.length, false});
+  if (verdict.delivery == Delivery::drop) return false;
+  IncomingMessage& message = from.incoming.at(waiting.message_id);
+  message.refused = false;
+  message.style = verdict.style;
+  message.run = completion_run(waiting.source, waiting.body, verdict);
+  auto* buffer = is_buried(verdict) ? nullptr : static_cast<std::byte*>(verdict.buffer);
+  if (buffer != nullptr) std::memcpy(buffer, message.own_buffer.get(), message.total);
+  message.buffer = buffer;
+  message.own_buffer.reset();
+  if (message.received == message.total) fragment_arrived(from, waiting.message_id, message, 0);
+  return true;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,102 @@
+// Peers that are gone, came back, or stay silent. Whatever was outstanding to such a peer is given up, so that nothing
+// waits for ever; the host hears of it at the end of the step.
+#include <algorithm>
+
+#include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+unsigned EndpointCore::run_timers() {
+  idle_loops_ = 0;
+  const Nanoseconds now = clock_.now();
+  unsigned moved = channels_ != nullptr ? channels_->run_timers(now) : 0;
+  if (now - last_watch_ >= tuning::kWatchPeers) {
+    last_watch_ = now;
+    watch_direct_peers(now);
+  }
+  return moved;
+}
+
+bool EndpointCore::something_outstanding(const Peer& peer) const {
+  if (!peer.backlog.empty() || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
+  if (collective_.active() || requests_.any_to(peer.index)) return true;
+  return std::any_of(outgoing_.begin(), outgoing_.end(),
+                     [&](const auto& entry) { return entry.second.peer == peer.index; });
+}
+
+// Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
+// nothing for the whole time-out.
+void EndpointCore::watch_direct_peers(Nanoseconds now) {
+  for (Peer* peer : contacted_) {
+    if (!peer->is_direct() || !something_outstanding(*peer)) continue;
+    if (peer->direct->peer_gone(peer->index)) {
+      lose(*peer, Fault::no_connectivity);
+    } else if (peer->backlog.empty()) {
+      peer->stuck_since = 0;
+    } else if (peer->stuck_since == 0) {
+      peer->stuck_since = now;
+    } else if (now - peer->stuck_since >= config_.timeout) {
+      lose(*peer, Fault::timeout);
+    }
+  }
+}
+
+void EndpointCore::channel_timed_out(PeerIndex index) { lose(*peers_[index], Fault::timeout); }
+
+// The peer is a new process: what was outstanding to the former one will never be answered.
+void EndpointCore::channel_restarted(PeerIndex index) {
+  Peer& peer = *peers_[index];
+  if (something_outstanding(peer)) losses_.push_back({index, Fault::no_connectivity});
+  peer.channel->drop_open_packet();
+  give_up(peer);
+}
+
+void EndpointCore::lose(Peer& peer, Fault fault) {
+  losses_.push_back({peer.index, fault});
+  give_up(peer);
+  if (peer.channel != nullptr) peer.channel->reset();
+}
+
+// Back to the state of first contact. Later messages to the peer start afresh.
+void EndpointCore::give_up(Peer& peer) {
+  for (const QueuedRecord& record : peer.backlog) copies_waiting_ -= record.user_copy ? 1 : 0;
+  if (!peer.backlog.empty()) --backlogged_peers_;
+  peer.backlog.clear();
+  peer.stuck_since = 0;
+  peer.incoming.clear();
+  std::erase_if(outgoing_, [&](const auto& entry) {
+    const OutgoingMessage& message = entry.second;
+    if (message.peer != peer.index) return false;
+    if (message.copy != nullptr) --copies_waiting_;
+    if (message.stage == OutgoingMessage::Stage::sending) --sending_;
+    return true;
+  });
+  std::erase_if(waiting_, [&](const WaitingMessage& waiting) { return waiting.source == peer.index; });
+  std::erase_if(reads_, [&](const DirectRead& read) { return read.peer == peer.index; });
+  requests_.remove_all_to(peer.index);
+
+  for (PendingFence& fence : fences_) {
+    const auto awaited = std::count(peer.fences_awaited.begin(), peer.fences_awaited.end(), fence.number);
+    fence.remaining -= static_cast<std::uint32_t>(awaited);
+    fence.peer_lost |= awaited != 0;
+  }
+  peer.fences_awaited.clear();
+  peer.fence_requests.clear();
+  peer.messages_sent = peer.messages_confirmed = peer.messages_finished = 0;
+  ++peer.life;
+  if (collective_.active()) {
+    collective_peer_lost_ = true;
+    collective_.abandon();
+  }
+}
+
+void EndpointCore::report_losses() {
+  while (!losses_.empty()) {
+    const Loss loss = losses_.front();
+    losses_.erase(losses_.begin());
+    host_.report_fault(loss.fault, loss.peer);
+  }
+}
+
+}  // namespace openlapi

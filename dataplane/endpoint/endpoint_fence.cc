@@ -1,0 +1,121 @@
+// Fences and collectives. A fence asks every peer that was sent something since its last answer to reply when that many
+// messages are in place; gets and read-modify-writes are complete when their answers are here.
+#include <algorithm>
+#include <cstring>
+
+#include "dataplane/endpoint/endpoint_core.h"
+
+namespace openlapi {
+
+using wire::RecordKind;
+
+namespace {
+
+bool has_reached(std::uint32_t count, std::uint32_t wanted) { return static_cast<std::int32_t>(count - wanted) >= 0; }
+
+}  // namespace
+
+FenceTicket EndpointCore::begin_fence() {
+  PendingFence fence{next_fence_++, 0, false};
+  for (Peer* peer : contacted_) {
+    if (peer->messages_confirmed == peer->messages_sent) continue;
+    ++fence.remaining;
+    peer->fences_awaited.push_back(fence.number);
+    post_record(*peer, RecordKind::fence_request, wire::FenceBody{peer->messages_sent, fence.number});
+  }
+  flush();
+  fences_.push_back(fence);
+  return {fence.number, requests_.last_serial()};
+}
+
+FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
+  const auto found = std::find_if(fences_.begin(), fences_.end(),
+                                  [&](const PendingFence& fence) { return fence.number == ticket.number; });
+  if (found == fences_.end()) return FenceState::done;
+  const bool waits_for_self =
+      std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingMessage& w) { return w.source == config_.self; });
+  if (found->remaining != 0 || requests_.oldest_serial() <= ticket.last_request || waits_for_self) {
+    return FenceState::pending;
+  }
+  const FenceState state = found->peer_lost ? FenceState::peer_lost : FenceState::done;
+  fences_.erase(found);
+  return state;
+}
+
+void EndpointCore::on_fence_request(Peer& from, const wire::Record& record) {
+  wire::FenceBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  from.fence_requests.push_back({body.count, body.ticket});
+  answer_fences(from);
+}
+
+void EndpointCore::message_finished(Peer& from) {
+  ++from.messages_finished;
+  if (!from.fence_requests.empty()) [[unlikely]] answer_fences(from);
+}
+
+void EndpointCore::answer_fences(Peer& from) {
+  std::erase_if(from.fence_requests, [&](const FenceRequest& request) {
+    if (!has_reached(from.messages_finished, request.count)) return false;
+    post_record(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});
+    return true;
+  });
+}
+
+void EndpointCore::on_fence_reply(Peer& from, const wire::Record& record) {
+  wire::FenceBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  const auto awaited = std::find(from.fences_awaited.begin(), from.fences_awaited.end(), body.ticket);
+  if (awaited == from.fences_awaited.end()) return ghost();
+  from.fences_awaited.erase(awaited);
+  if (has_reached(body.count, from.messages_confirmed)) from.messages_confirmed = body.count;
+  for (PendingFence& fence : fences_) {
+    if (fence.number == body.ticket) --fence.remaining;
+  }
+}
+
+void EndpointCore::begin_barrier() {
+  collective_peer_lost_ = false;
+  collective_.begin_barrier(*this);
+  flush();
+}
+
+void EndpointCore::begin_exchange(std::uint64_t value) {
+  collective_peer_lost_ = false;
+  collective_.begin_exchange(value, *this);
+  flush();
+}
+
+CollectiveState EndpointCore::collective_state() const {
+  if (collective_.active()) return CollectiveState::pending;
+  return collective_peer_lost_ ? CollectiveState::peer_lost : CollectiveState::done;
+}
+
+// A round of a collective. The bytes belong to the collective, so what cannot leave at once is copied.
+void EndpointCore::send_round(PeerIndex index, std::uint32_t sequence, std::uint32_t round,
+                              std::span<const std::byte> bytes) {
+  Peer* peer = contact(index);
+  if (peer == nullptr) {
+    collective_peer_lost_ = true;
+    return collective_.abandon();
+  }
+  const wire::CollectiveBody body{sequence, round};
+  RecordBytes fixed(RecordKind::collective, body);
+  if (fixed.length() + bytes.size() <= peer->max_record) {
+    fixed.payload_length(bytes.size());
+    const ConstBuffer pieces[] = {fixed.piece(), {bytes.data(), bytes.size()}};
+    return post(*peer, pieces, static_cast<std::uint32_t>(fixed.length() + bytes.size()));
+  }
+  OutgoingMessage message;
+  message.id = next_message_id_++;
+  message.peer = index;
+  message.kind = RecordKind::collective;
+  std::memcpy(message.body.data(), &body, sizeof(body));
+  message.data = bytes.data();
+  message.total = bytes.size();
+  OutgoingMessage& stored = store(std::move(message));
+  keep_copy(stored);
+  if (peer->backlog.empty() && pump(*peer, stored)) finish_sending(stored);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,93 @@
+// Construction, and first contact with a peer: the only places that allocate state per peer.
+#include <algorithm>
+
+#include "dataplane/base/check.h"
+#include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
+                           RouteResolver& resolver, HandlerHost& host)
+    : config_(config),
+      clock_(clock),
+      resolver_(resolver),
+      host_(host),
+      peers_(config.tasks),
+      collective_(config.self, config.tasks) {
+  std::vector<Transport*> unreliable;
+  for (Transport* transport : transports) {
+    (transport->limits().reliable ? direct_transports_ : unreliable).push_back(transport);
+  }
+  if (!unreliable.empty()) channels_ = std::make_unique<ChannelSet>(config_, unreliable, clock_, *this);
+}
+
+Peer* EndpointCore::contact(PeerIndex index) {
+  if (index >= peers_.size()) return nullptr;
+  if (peers_[index] == nullptr) [[unlikely]] {
+    peers_[index] = make_peer(index);
+    if (peers_[index] != nullptr) contacted_.push_back(peers_[index].get());
+  }
+  return peers_[index].get();
+}
+
+std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
+  std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};
+  std::string reason;
+  if (index == config_.self || resolver_.resolve(index, paths, reason) == 0) return nullptr;
+
+  auto peer = std::make_unique<Peer>();
+  peer->index = index;
+  Transport& best = *paths[0];
+  if (best.limits().reliable) {
+    peer->direct = &best;
+    peer->remote_memory = best.remote_memory();
+    peer->max_record = best.limits().max_packet & ~7u;
+  } else {
+    peer->channel = channels_->make_path(index, best);
+    peer->max_record = peer->channel->max_record();
+  }
+  OPENLAPI_CHECK(peer->max_record >= tuning::kSmallestRecord);
+  return peer;
+}
+
+std::uint32_t EndpointCore::max_user_header() const {
+  // The whole header travels in the first record, beside the fixed part and at least one word of data.
+  const std::uint32_t room = max_packet_payload();
+  return std::min(room, tuning::kMaxUserHeader) & ~7u;
+}
+
+std::uint32_t EndpointCore::max_packet_payload() const {
+  std::uint32_t smallest = UINT32_MAX;
+  for (const Transport* transport : direct_transports_) {
+    smallest = std::min(smallest, transport->limits().max_packet & ~7u);
+  }
+  if (channels_ != nullptr) smallest = std::min(smallest, channels_->max_record());
+  if (smallest == UINT32_MAX) return config_.copy_limit;  // a task alone: everything is a local copy
+  return smallest - static_cast<std::uint32_t>(sizeof(wire::RecordHeader) + sizeof(wire::ActiveMessageBody));
+}
+
+std::uint32_t EndpointCore::max_packets_out() const {
+  return channels_ != nullptr ? channels_->max_packets_out() : tuning::kDirectPacketsOut;
+}
+
+void EndpointCore::set_ack_threshold(std::uint32_t packets) {
+  config_.ack_threshold = packets;
+  if (channels_ != nullptr) channels_->set_ack_threshold(packets);
+}
+
+MessageStatistics EndpointCore::statistics(StatisticsPath path) const {
+  MessageStatistics result = statistics_[static_cast<std::size_t>(path)];
+  if (path == StatisticsPath::network) {
+    if (channels_ != nullptr) channels_->add_statistics(result);
+    result.ghost_packets += network_ghosts_;
+  }
+  return result;
+}
+
+MessageStatistics& EndpointCore::statistics_of(const Peer& peer) {
+  return statistics_[static_cast<std::size_t>(peer.is_direct() ? StatisticsPath::shared_memory
+                                                               : StatisticsPath::network)];
+}
+
+}  // namespace openlapi

@@ -1,0 +1,79 @@
+// The loop. One step, in this order:
+//   1. what arrived - it frees room, carries acknowledgements, and is what waiting threads wait for;
+//   2. large transfers read from peers' memory, a piece each, so that they share the processor;
+//   3. messages that their header handler refused, now that others have arrived;
+//   4. records and long messages that found no room before; arrivals may have made some;
+//   5. half-filled packets leave: nothing more will join them in this step;
+//   6. timers, when something is outstanding that a timer watches;
+//   7. faults are told last, when the state is consistent: the host may end the context.
+#include <algorithm>
+
+#include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+unsigned EndpointCore::progress() {
+  unsigned moved = 0;
+  for (Transport* transport : direct_transports_) moved += receive_direct(*transport);
+  if (channels_ != nullptr) moved += channels_->receive();
+  if (work_waits()) [[unlikely]] moved += move_what_waits(moved != 0);
+  if (channels_ != nullptr) moved += channels_->transmit();
+  if (timers_due()) [[unlikely]] moved += run_timers();
+  if (!losses_.empty()) [[unlikely]] report_losses();
+  return moved;
+}
+
+unsigned EndpointCore::move_what_waits(bool arrivals) {
+  unsigned moved = advance_reads();
+  if (!waiting_.empty() && (arrivals || retry_is_due())) moved += retry_waiting();
+  moved += flush_backlogs();
+  if (!outgoing_.empty()) moved += pump_outgoing();
+  return moved;
+}
+
+void EndpointCore::flush() {
+  if (channels_ != nullptr) channels_->flush();
+}
+
+// What a step would surely move although nothing arrives.
+bool EndpointCore::has_work() const {
+  return !reads_.empty() || retry_now_ || !losses_.empty() || (channels_ != nullptr && channels_->has_work());
+}
+
+// The same, and what may move when a peer has made room.
+bool EndpointCore::work_waits() const {
+  return backlogged_peers_ != 0 || sending_ != 0 || !waiting_.empty() || has_work();
+}
+
+bool EndpointCore::retry_is_due() {
+  const Nanoseconds now = clock_.now();
+  if (!retry_now_ && now < next_retry_) return false;
+  next_retry_ = now + tuning::kRetryRefused;
+  return true;
+}
+
+// Timers are looked at when a channel has something to time, and otherwise once in many idle loops: reading the clock
+// costs as much as a whole step.
+bool EndpointCore::timers_due() {
+  if (channels_ != nullptr && channels_->needs_clock()) return true;
+  return ++idle_loops_ >= std::min(config_.idle_loops_between_timers, tuning::kIdleLoopsBetweenTimers);
+}
+
+Nanoseconds EndpointCore::deadline() const {
+  Nanoseconds earliest = UINT64_MAX;
+  if (channels_ != nullptr) earliest = channels_->deadline();
+  if (!waiting_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kRetryRefused);
+  if (backlogged_peers_ != 0 || sending_ != 0) earliest = std::min(earliest, clock_.now() + tuning::kLookForRoom);
+  const bool watched = !outgoing_.empty() || requests_.size() != 0 || !fences_.empty() || collective_.active();
+  if (watched) earliest = std::min(earliest, clock_.now() + tuning::kWatchPeers);
+  return earliest;
+}
+
+bool EndpointCore::drained() {
+  flush();
+  return backlogged_peers_ == 0 && outgoing_.empty() && reads_.empty() &&
+         (channels_ == nullptr || channels_->all_acknowledged());
+}
+
+}  // namespace openlapi

@@ -1,0 +1,105 @@
+// Attach mode (guide, appendix B): the side that receives copies straight from the other side's memory, a bounded piece
+// per step so that one huge message does not hold up the rest. When the memory cannot be read the message comes as
+// fragments instead.
+#include <algorithm>
+
+#include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/operation/completion_counter.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+using wire::RecordKind;
+
+void EndpointCore::begin_read(const DirectRead& read) {
+  if (!advance_read(read)) reads_.push_back(read);
+}
+
+unsigned EndpointCore::advance_reads() {
+  if (reads_.empty()) return 0;
+  const DirectRead read = reads_.front();
+  reads_.pop_front();
+  begin_read(read);
+  return 1;
+}
+
+// Copies the next piece; true: this read needs no further steps.
+bool EndpointCore::advance_read(const DirectRead& read) {
+  Peer* peer = peers_[read.peer].get();
+  if (peer == nullptr || peer->remote_memory == nullptr) {
+    if (peer != nullptr && !read.is_get) {
+      post_record(*peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 0});
+    }
+    return true;
+  }
+  return read.is_get ? advance_get(read, *peer) : advance_attach(read, *peer);
+}
+
+bool EndpointCore::advance_get(const DirectRead& read, Peer& peer) {
+  PendingRequest* request = requests_.find(read.id);
+  if (request == nullptr) return true;
+  const std::uint64_t piece = std::min(request->length - request->received, tuning::kDirectReadPiece);
+  auto* place = static_cast<std::byte*>(request->buffer) + request->received;
+  if (!peer.remote_memory->read(peer.index, read.source_address + request->received, place, piece)) {
+    ++statistics_of(peer).retransmitted_packets;
+    request->received = 0;
+    send_get_request(peer, read.id, read.source_address, request->length, read.target_counter);
+    return true;
+  }
+  request->received += piece;
+  if (request->received != request->length) return false;
+  ++statistics_of(peer).packets_received;
+  if (read.target_counter != 0) {
+    post_record(peer, RecordKind::counter_update, wire::CounterUpdateBody{read.target_counter});
+  }
+  request_complete(read.id, &peer);
+  return true;
+}
+
+bool EndpointCore::advance_attach(const DirectRead& read, Peer& peer) {
+  const auto found = peer.incoming.find(read.id);
+  if (found == peer.incoming.end()) return true;
+  IncomingMessage& message = found->second;
+  const std::uint64_t piece = std::min(message.total - message.received, tuning::kDirectReadPiece);
+  const bool wanted = message.buffer != nullptr;
+  if (wanted && !(peer.remote_memory->reachable(peer.index) &&
+                  peer.remote_memory->read(peer.index, read.source_address + message.received,
+                                           message.buffer + message.received, piece))) {
+    message.received = 0;
+    post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 0});
+    return true;
+  }
+  const std::uint64_t step = wanted ? piece : message.total;
+  if (message.received + step != message.total) {
+    message.received += step;
+    return false;
+  }
+  ++statistics_of(peer).packets_received;
+  post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 1});
+  fragment_arrived(peer, read.id, message, step);
+  return true;
+}
+
+void EndpointCore::on_attach_done(Peer& from, const wire::Record& record) {
+  wire::AttachDoneBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  const auto found = outgoing_.find(body.message_id);
+  if (found == outgoing_.end() || found->second.peer != from.index) return ghost();
+  OutgoingMessage& message = found->second;
+  if (message.stage != OutgoingMessage::Stage::awaiting_attach) return ghost();
+  if (body.accepted != 0) {
+    ++statistics_of(from).packets_sent;
+    return finish_sending(message);
+  }
+  from.attach_refused = true;
+  ++statistics_of(from).retransmitted_packets;
+  set_stage(message, OutgoingMessage::Stage::sending);
+  if (from.backlog.empty() && pump(from, message)) finish_sending(message);
+}
+
+void EndpointCore::send_get_request(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_t length,
+                                    std::uint64_t target_counter) {
+  post_record(peer, RecordKind::get_request, wire::GetRequestBody{address, length, target_counter, id, 0});
+}
+
+}  // namespace openlapi

@@ -1,0 +1,48 @@
+// A message of this task that could not leave at once: longer than one record, or waiting for room.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dataplane/transport/packet.h"
+#include "dataplane/wire/operation_header.h"
+
+namespace openlapi {
+
+struct OutgoingMessage {
+  enum class Stage : std::uint8_t {
+    sending,          // fragments are left to send
+    awaiting_attach,  // the peer was asked to read our memory
+    awaiting_acks,    // everything is sent, the data is still needed for retransmission
+  };
+
+  std::uint32_t id = 0;
+  PeerIndex peer = 0;
+  Stage stage = Stage::sending;
+
+  wire::RecordKind kind = wire::RecordKind::put;  // put, active_message, collective or get_data
+  std::array<std::byte, sizeof(wire::PutBody)> body{};  // of the first record; get_data: GetDataBody without offset
+  std::vector<std::byte> user_header;             // until the first record has left
+  bool first_sent = false;                        // later fragments are `data` records
+
+  const std::byte* data = nullptr;    // the user's memory, or `copy`; its first byte is the message's byte data_begin
+  std::uint64_t data_begin = 0;
+  std::unique_ptr<std::byte[]> copy;  // counts against EndpointConfig::copy_buffers
+  std::uint64_t total = 0;
+  std::uint64_t offset = 0;           // first byte not yet handed to the path
+  bool referenced = false;            // packets point into the user's memory until they are acknowledged
+  std::uint32_t unacknowledged = 0;   // such packets
+
+  const std::byte* unsent() const { return data + (offset - data_begin); }
+
+  std::uint64_t free_counter = 0;  // moves when the data is no longer needed; 0: none (or it has moved already)
+  bool counts_as_send = false;     // for LAPI_Msgpoll and the statistics: not yet counted
+};
+
+static_assert(sizeof(wire::PutBody) == sizeof(wire::ActiveMessageBody));
+static_assert(sizeof(wire::CollectiveBody) <= sizeof(wire::PutBody) && sizeof(wire::GetDataBody) <= sizeof(wire::PutBody));
+
+}  // namespace openlapi

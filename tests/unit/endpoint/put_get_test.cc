@@ -1,0 +1,251 @@
+// Puts, gets and read-modify-writes over a reliable transport: every length at the edges of a packet and of the copy
+// limit, full queues, attach mode and its refusal.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+std::vector<unsigned char> pattern(std::size_t length, unsigned seed) {
+  std::vector<unsigned char> bytes(length);
+  for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<unsigned char>(i * 7 + seed);
+  return bytes;
+}
+
+EndpointConfig small_copies() {
+  EndpointConfig config;
+  config.copy_limit = 4000;
+  config.copy_buffers = 4;
+  return config;
+}
+
+class TransferOf : public testing::TestWithParam<std::tuple<std::size_t, bool>> {
+ protected:
+  TransferOf() : job_(2, small_copies()) {
+    if (std::get<1>(GetParam())) {
+      job_.task(0).transport.make_readable();
+      job_.task(1).transport.make_readable();
+    }
+    job_.start();
+  }
+  std::size_t length() const { return std::get<0>(GetParam()); }
+
+  Job job_;
+  int target_ = 0, origin_ = 0, completion_ = 0;
+};
+
+TEST_P(TransferOf, PutArrivesOnceWithItsCounters) {
+  auto source = pattern(length(), 1);
+  const auto original = source;
+  std::vector<unsigned char> sink(length() + 16, 0xee);
+  ASSERT_EQ(job_[0].put({1, address(sink.data() + 8), source.data(), length(), address(&target_), address(&origin_),
+                         address(&completion_)}),
+            Submit::accepted);
+  if (length() <= 4000) {
+    EXPECT_EQ(origin_, 1) << "the origin buffer must be free when the call returns";
+    std::fill(source.begin(), source.end(), 0);
+  }
+  EXPECT_EQ(target_, 0);
+  EXPECT_EQ(completion_, 0);
+  job_.settle();
+  EXPECT_EQ(std::vector(sink.begin() + 8, sink.end() - 8), original);
+  EXPECT_EQ(sink[7], 0xee);
+  EXPECT_EQ(sink[length() + 8], 0xee);
+  EXPECT_EQ(target_, 1);
+  EXPECT_EQ(origin_, 1);
+  EXPECT_EQ(completion_, 1);
+  EXPECT_TRUE(job_[0].drained());
+  EXPECT_EQ(job_[0].statistics(StatisticsPath::shared_memory).data_sent, length());
+  EXPECT_EQ(job_[1].statistics(StatisticsPath::shared_memory).data_received, length());
+}
+
+TEST_P(TransferOf, GetBringsTheBytes) {
+  const auto source = pattern(length(), 2);
+  std::vector<unsigned char> sink(length() + 1, 0xee);
+  ASSERT_EQ(job_[0].get({1, address(source.data()), sink.data(), length(), address(&target_), address(&origin_)}),
+            Submit::accepted);
+  job_.settle();
+  EXPECT_EQ(std::vector(sink.begin(), sink.end() - 1), source);
+  EXPECT_EQ(sink[length()], 0xee);
+  EXPECT_EQ(target_, 1);
+  EXPECT_EQ(origin_, 1);
+}
+
+TEST_P(TransferOf, PutToOneselfIsALocalCopy) {
+  const auto source = pattern(length(), 3);
+  std::vector<unsigned char> sink(length());
+  ASSERT_EQ(job_[0].put({0, address(sink.data()), source.data(), length(), address(&target_), address(&origin_),
+                         address(&completion_)}),
+            Submit::accepted);
+  EXPECT_EQ(sink, source);
+  EXPECT_EQ(target_ + origin_ + completion_, 3);
+  EXPECT_EQ(job_[0].statistics(StatisticsPath::local).data_sent, length());
+  EXPECT_EQ(job_[0].statistics(StatisticsPath::local).packets_sent, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, TransferOf,
+                         testing::Combine(testing::Values(0, 1, 8, 991, 992, 993, 1000, 1024, 2000, 3999, 4000, 4001,
+                                                          10'000, 300'000, 3'000'000),
+                                          testing::Bool()));
+
+TEST(Put, AFullQueueCopiesAndThenSaysBusy) {
+  Job job(2, small_copies());
+  job.task(1).transport.set_room(2);
+  job.start();
+  std::vector<int> sink(20);
+  int value = 0, origin = 0;
+  int accepted = 0;
+  for (; accepted < 20; ++accepted) {
+    value = accepted + 1;
+    if (job[0].put({1, address(&sink[accepted]), &value, sizeof(value), 0, address(&origin), 0}) == Submit::busy) break;
+    value = -1;
+  }
+  EXPECT_EQ(accepted, 2 + 4) << "two in the queue, four copied";
+  EXPECT_EQ(origin, accepted);
+  job.settle();
+  for (int i = 0; i < accepted; ++i) EXPECT_EQ(sink[i], i + 1);
+  EXPECT_EQ(sink[accepted], 0) << "what was answered busy must leave no trace";
+}
+
+TEST(Put, AttachIsOnlyForMessagesAboveTheCopyLimit) {
+  Job job(2, small_copies());
+  job.task(1).transport.make_readable();
+  job.task(0).transport.make_readable();
+  job.start();
+  const auto source = pattern(5000, 1);
+  std::vector<unsigned char> sink(5000);
+  job[0].put({1, address(sink.data()), source.data(), 4000, 0, 0, 0});
+  job.settle();
+  EXPECT_EQ(job.task(1).transport.reads(), 0u);
+  job[0].put({1, address(sink.data()), source.data(), 4001, 0, 0, 0});
+  job.settle();
+  EXPECT_EQ(job.task(1).transport.reads(), 1u);
+}
+
+TEST(Put, MemoryThatCannotBeReadComesInPackets) {
+  for (const std::size_t good_pieces : {0u, 1u}) {
+    Job job(2, small_copies());
+    job.task(0).transport.make_readable();
+    job.task(1).transport.make_readable(good_pieces);
+    job.start();
+    const auto source = pattern(3'000'000, 9);
+    std::vector<unsigned char> sink(source.size());
+    int origin = 0, target = 0;
+    job[0].put({1, address(sink.data()), source.data(), source.size(), address(&target), address(&origin), 0});
+    job.settle();
+    EXPECT_EQ(sink, source);
+    EXPECT_EQ(origin, 1);
+    EXPECT_EQ(target, 1);
+    EXPECT_EQ(job[0].statistics(StatisticsPath::shared_memory).retransmitted_packets, 1u);
+  }
+}
+
+TEST(Get, MemoryThatCannotBeReadComesInPackets) {
+  Job job(2, small_copies());
+  job.task(0).transport.make_readable(1);
+  job.start();
+  const auto source = pattern(3'000'000, 4);
+  std::vector<unsigned char> sink(source.size());
+  int origin = 0, target = 0;
+  job[0].get({1, address(source.data()), sink.data(), source.size(), address(&target), address(&origin)});
+  job.settle();
+  EXPECT_EQ(sink, source);
+  EXPECT_EQ(origin, 1);
+  EXPECT_EQ(target, 1);
+}
+
+TEST(ReadModifyWriteRemote, GivesThePreviousValueAndCounts) {
+  Job job(2);
+  job.start();
+  std::uint64_t word = 40;
+  std::uint64_t previous = 0;
+  int origin = 0;
+  job[0].read_modify_write({1, wire::RmwOperation::fetch_and_add, 8, address(&word), 2, 0, &previous, address(&origin)});
+  EXPECT_EQ(word, 40u);
+  job.settle();
+  EXPECT_EQ(word, 42u);
+  EXPECT_EQ(previous, 40u);
+  EXPECT_EQ(origin, 1);
+
+  std::uint32_t narrow[2] = {7, 8};
+  std::uint32_t narrow_previous[2] = {0, 99};
+  job[0].read_modify_write(
+      {1, wire::RmwOperation::compare_and_swap, 4, address(&narrow[0]), 7, 11, &narrow_previous[0], address(&origin)});
+  job.settle();
+  EXPECT_EQ(narrow[0], 11u);
+  EXPECT_EQ(narrow[1], 8u);
+  EXPECT_EQ(narrow_previous[0], 1u);
+  EXPECT_EQ(narrow_previous[1], 99u);
+
+  job[0].read_modify_write({1, wire::RmwOperation::swap, 8, address(&word), 1, 0, nullptr, address(&origin)});
+  job.settle();
+  EXPECT_EQ(word, 1u);
+  EXPECT_EQ(origin, 3);
+}
+
+TEST(Fence, WaitsForPutsGetsAndLongMessages) {
+  Job job(3, small_copies());
+  job.start();
+  const auto source = pattern(50'000, 5);
+  std::vector<unsigned char> sink(source.size()), other(source.size());
+  job[0].put({1, address(sink.data()), source.data(), source.size(), 0, 0, 0});
+  job[0].get({2, address(source.data()), other.data(), source.size(), 0, 0});
+  const FenceTicket ticket = job[0].begin_fence();
+  unsigned steps = 0;
+  while (job[0].fence_state(ticket) == FenceState::pending) {
+    ASSERT_LT(++steps, 10'000u);
+    for (PeerIndex i = 0; i < 3; ++i) job[i].progress();
+  }
+  EXPECT_EQ(sink, source);
+  EXPECT_EQ(other, source);
+}
+
+TEST(Fence, IsDoneAtOnceWhenNothingWasSent) {
+  Job job(2);
+  job.start();
+  EXPECT_EQ(job[0].fence_state(job[0].begin_fence()), FenceState::done);
+}
+
+TEST(Faults, APeerThatIsGoneReleasesWhoeverWaits) {
+  Job job(2);
+  job.start();
+  std::uint64_t word = 0;
+  job[0].read_modify_write({1, wire::RmwOperation::swap, 8, address(&word), 1, 0, nullptr, 0});
+  const FenceTicket ticket = job[0].begin_fence();
+  job[0].begin_barrier();
+  job.task(0).transport.set_gone(1);
+  job.clock.advance(kSecond);
+  for (int i = 0; i < 100'000 && job.task(0).host.faults.empty(); ++i) job[0].progress();
+  ASSERT_EQ(job.task(0).host.faults.size(), 1u);
+  EXPECT_EQ(job.task(0).host.faults[0], std::make_pair(Fault::no_connectivity, PeerIndex{1}));
+  EXPECT_NE(job[0].fence_state(ticket), FenceState::pending);
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_lost);
+}
+
+TEST(Faults, APeerThatTakesNothingForTheWholeTimeOutIsLost) {
+  EndpointConfig config = small_copies();
+  config.timeout = 10 * kSecond;
+  Job job(2, config);
+  job.task(1).transport.set_room(1);
+  job.start();
+  int value = 1, sink = 0;
+  for (int i = 0; i < 3; ++i) job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0});
+  const auto run = [&] { for (int i = 0; i < 20'000; ++i) job[0].progress(); };
+  job.clock.advance(kSecond);
+  run();
+  job.clock.advance(9 * kSecond);
+  run();
+  EXPECT_TRUE(job.task(0).host.faults.empty()) << "before the time-out is over";
+  job.clock.advance(2 * kSecond);
+  run();
+  ASSERT_EQ(job.task(0).host.faults.size(), 1u);
+  EXPECT_EQ(job.task(0).host.faults[0].first, Fault::timeout);
+}
+
+}  // namespace
+}  // namespace openlapi
