@@ -20,7 +20,7 @@ struct ShmConfig {
   std::uint32_t instance = 0;            // context of the task; each context has its own group
   std::uint32_t generation = 0;          // counts re-initialisations of that context
   PeerIndex self = 0;
-  std::vector<PeerIndex> local_tasks;    // ascending, with `self`; the first one leads the set-up
+  std::vector<PeerIndex> local_tasks{};  // ascending, with `self`; the first one leads the set-up
   std::uint32_t slots = kDefaultShmSlots;             // a power of two, 8 .. 4096
   std::uint32_t packet_bytes = kDefaultShmPacket;     // a multiple of 8, 64 .. 65528
   std::uint32_t setup_timeout_milliseconds = 10'000;  // for the whole set-up, all tasks included

@@ -1,0 +1,161 @@
+// The queue between senders and its owner, also with senders that die at the worst moments: they write through the
+// layout themselves, up to that moment.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "shm/receive_queue.h"
+#include "shm/send_queue.h"
+
+namespace openlapi::shm {
+namespace {
+
+constexpr PeerIndex kTasks[] = {10, 20, 30};
+
+class PacketQueue : public testing::Test {
+ protected:
+  PacketQueue() : memory_(GroupMemory::create(layout_, 1, 10, error_)) {}
+
+  bool send(std::uint32_t source, std::uint64_t value) {
+    const ConstBuffer piece{&value, sizeof value};
+    const OutgoingPacket packet{{&piece, 1}, sizeof value};
+    return senders_[source].send({&packet, 1}) == 1;
+  }
+
+  // The value of the next packet; 0: none.
+  std::uint64_t receive() {
+    IncomingPacket packet;
+    if (queue_.receive({&packet, 1}) == 0) return 0;
+    std::uint64_t value;
+    std::memcpy(&value, packet.data, sizeof value);
+    queue_.release(1);
+    return value;
+  }
+
+  // Does what SendQueue::claim() does, and then no more.
+  void claim_and_die(std::uint32_t source, std::uint64_t count, bool claimed = true) {
+    SegmentFront& front = *segment_.front;
+    const std::uint64_t ticket = front.header.tail.load();
+    front.intents[source].claim.store(make_intent(ticket, count));
+    if (claimed) front.header.tail.store(ticket + count);
+    dead_.insert(source);
+  }
+
+  std::size_t skip() {
+    return queue_.skip_orphans([this](std::uint32_t source) { return dead_.count(source) != 0; });
+  }
+
+  ShmSetupError error_;
+  const GroupLayout layout_{3, 8, 64};
+  GroupMemory memory_;
+  SegmentView segment_ = memory_.segment(0);
+  SendQueue senders_[3] = {{segment_, layout_, 0}, {segment_, layout_, 1}, {segment_, layout_, 2}};
+  ReceiveQueue queue_{segment_, layout_, kTasks};
+  std::set<std::uint32_t> dead_;
+};
+
+TEST_F(PacketQueue, SequencesSurviveTheirWrap) {
+  for (std::uint64_t i = 1; i < 1000; ++i) {
+    ASSERT_TRUE(send(i % 3, i));
+    ASSERT_EQ(receive(), i);
+  }
+}
+
+TEST_F(PacketQueue, HoldsExactlyItsSlots) {
+  for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(send(1, i));
+  EXPECT_FALSE(send(1, 9));
+  EXPECT_FALSE(send(2, 9));
+  EXPECT_EQ(segment_.front->intents[2].claim.load(), 0u) << "who claimed nothing announces nothing";
+  for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_EQ(receive(), i);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_TRUE(send(2, 9));
+}
+
+TEST_F(PacketQueue, ASlotWhoseOwnerDiedIsPassedOver) {
+  EXPECT_TRUE(send(0, 1));
+  claim_and_die(1, 2);
+  EXPECT_TRUE(send(2, 2));
+  EXPECT_EQ(receive(), 1u);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(skip(), 2u);
+  EXPECT_EQ(receive(), 2u);
+  EXPECT_EQ(queue_.dropped(), 2u);
+  for (std::uint64_t i = 10; i < 100; ++i) {
+    EXPECT_TRUE(send(2, i));
+    EXPECT_EQ(receive(), i);
+  }
+}
+
+TEST_F(PacketQueue, ASlotWhoseOwnerLivesIsWaitedFor) {
+  claim_and_die(1, 1);
+  dead_.clear();
+  EXPECT_TRUE(send(2, 5));
+  EXPECT_EQ(skip(), 0u);
+  EXPECT_EQ(receive(), 0u);
+  dead_.insert(1);
+  EXPECT_EQ(skip(), 1u);
+  EXPECT_EQ(receive(), 5u);
+}
+
+TEST_F(PacketQueue, ADeadSendersUnkeptIntentDoesNotTakeALivingOnesSlot) {
+  claim_and_die(1, 1, false);       // died before its claim succeeded
+  claim_and_die(2, 1);              // owns the same ticket, and lives
+  dead_.erase(2);
+  EXPECT_EQ(skip(), 0u);
+  // The living one publishes.
+  segment_.lines[0].control.store(make_control(0, 2, 8));
+  segment_.front->intents[2].claim.store(0);
+  EXPECT_EQ(skip(), 0u);
+  IncomingPacket packet;
+  ASSERT_EQ(queue_.receive({&packet, 1}), 1u);
+  EXPECT_EQ(packet.source, 30u);
+}
+
+TEST_F(PacketQueue, OrphansBehindHeldPacketsAreGivenBackInTheirOrder) {
+  EXPECT_TRUE(send(0, 1));
+  claim_and_die(1, 3);
+  EXPECT_TRUE(send(2, 2));
+  IncomingPacket first, second;
+  ASSERT_EQ(queue_.receive({&first, 1}), 1u);
+  EXPECT_EQ(skip(), 3u);
+  ASSERT_EQ(queue_.receive({&second, 1}), 1u);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(send(0, 7 + i));
+  EXPECT_FALSE(send(0, 10)) << "the first packet is still held";
+  queue_.release(1);
+  queue_.release(1);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(receive(), 7 + i);
+  EXPECT_EQ(receive(), 0u);
+  for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(send(0, i));
+  EXPECT_FALSE(send(0, 9));
+}
+
+TEST_F(PacketQueue, LiesInTheControlWordAreCountedAndPassedOver) {
+  segment_.front->header.tail.store(2);
+  segment_.lines[0].control.store(make_control(0, 99, 8));    // no such source
+  segment_.lines[1].control.store(make_control(1, 1, 65000));  // longer than a slot
+  EXPECT_TRUE(send(1, 3));
+  EXPECT_EQ(receive(), 3u);
+  EXPECT_EQ(queue_.dropped(), 2u);
+}
+
+TEST_F(PacketQueue, AKilledProcessMidClaimDoesNotStopTheQueue) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string reason;
+    memory_.hold_life_lock(1, reason);
+    claim_and_die(1, 1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(send(2, 4));
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(queue_.skip_orphans([this](std::uint32_t source) { return !memory_.life_lock_held(source); }), 1u);
+  EXPECT_EQ(receive(), 4u);
+}
+
+}  // namespace
+}  // namespace openlapi::shm

@@ -1,0 +1,43 @@
+#include "shm/segment_layout.h"
+
+#include <gtest/gtest.h>
+
+namespace openlapi::shm {
+namespace {
+
+TEST(SegmentLayout, ControlWordKeepsItsThreeParts) {
+  const std::uint64_t control = make_control(0xffffffffull, 127, 17408);
+  EXPECT_EQ(control_sequence(control), 0u);
+  EXPECT_EQ(control_source(control), 127u);
+  EXPECT_EQ(control_length(control), 17408u);
+  EXPECT_EQ(control_length(make_control(5, 0, 65528)), 65528u);
+}
+
+TEST(SegmentLayout, IntentCoversItsTicketsAlsoAcrossTheWrap) {
+  EXPECT_FALSE(intent_covers(0, 0));
+  const std::uint64_t intent = make_intent(10, 3);
+  EXPECT_FALSE(intent_covers(intent, 9));
+  EXPECT_TRUE(intent_covers(intent, 10));
+  EXPECT_TRUE(intent_covers(intent, 12));
+  EXPECT_FALSE(intent_covers(intent, 13));
+  const std::uint64_t last = kTicketMask;
+  EXPECT_TRUE(intent_covers(make_intent(last, 2), last + 1));
+}
+
+TEST(SegmentLayout, RoomsAreDisjointAndAnOddNumberOfLinesApart) {
+  for (const std::uint32_t bytes : {64u, 1024u, 17408u, 65528u}) {
+    const GroupLayout layout{3, 128, bytes};
+    EXPECT_GE(layout.room_stride(), bytes);
+    EXPECT_EQ(layout.room_stride() / kCacheLine % 2, 1u);
+    EXPECT_LE(layout.rooms_offset() + 128 * layout.room_stride(), layout.segment_size());
+    EXPECT_EQ(layout.segment_size() % kPage, 0u);
+  }
+}
+
+TEST(SegmentLayout, FullGroupStaysBelowFourMebibytesPerTask) {
+  const GroupLayout layout{kMaxShmTasks, kDefaultShmSlots, kDefaultShmPacket};
+  EXPECT_LE(layout.group_size(), std::size_t{kMaxShmTasks} * (4u << 20));
+}
+
+}  // namespace
+}  // namespace openlapi::shm
