@@ -1,5 +1,5 @@
-/* lapi.h alone, first in the file, as C11 without any extension: everything is checked while this compiles. What runs is
- * what only a running program shows. */
+/* lapi.h alone, first in the file, as C11 without any extension: everything is checked while this compiles. What runs
+ * is what only a running program shows. */
 #include "api/lapi.h"
 #include "tests/unit/api/lapi_layout.h"
 #include "tests/unit/api/lapi_types.h"
@@ -19,7 +19,7 @@ static void expect(int condition, const char* what) {
 
 int main(void) {
   static lapi_cntr_t zeroed_counter;
-  expect(zeroed_counter.cntr == 0 && *(int*)&zeroed_counter == 0, "a zeroed counter has the value 0, in its first field");
+  expect(zeroed_counter.cntr == 0 && *(int*)&zeroed_counter == 0, "a zeroed counter is 0, in its first field");
 
   lapi_info_t info;
   bzero(&info, sizeof(lapi_info_t));

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Checks that lapi.h and the man pages say the same, and that groff formats the pages without a complaint.
+
+usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
+       check_man_pages.py --self-test LAPI_H MAN_DIRECTORY [GROFF]
+
+Every call has a page in section 3 that declares it and its twin with all parameters, describes each parameter, and
+lists exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. With
+--self-test copies of the pages are damaged, and each damage has to be found.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CALL = re.compile(r"/\*((?:(?!\*/).)*)\*/\nLAPI_PUBLIC int (LAPI_\w+)\(([^;]*)\);\nLAPI_PUBLIC int P(LAPI_\w+)\(", re.S)
+ERROR_IN_COMMENT = re.compile(r"^ \*   (LAPI_ERR_\w+|E[A-Z]+)\s", re.M)
+ERROR_IN_PAGE = re.compile(r"^\.TP\n\.B (LAPI_ERR_\w+|E[A-Z]+)$", re.M)
+SECTIONS = [
+    "NAME", "SYNOPSIS", "DESCRIPTION", "PARAMETERS", "THREADS AND BLOCKING", "RETURN VALUES", "NOTES", "SEE ALSO",
+]
+
+
+def section(page, name):
+    found = re.search(r'^\.SH "?%s"?\n(.*?)(?=^\.SH |\Z)' % re.escape(name), page, re.S | re.M)
+    return found.group(1) if found else ""
+
+
+def check_page(name, comment, parameters, page):
+    for title in SECTIONS:
+        if not section(page, title):
+            yield f"{name}.3 has no section {title}"
+    synopsis = section(page, "SYNOPSIS")
+    for function in (name, "P" + name):
+        if f"int {function}(" not in synopsis:
+            yield f"{name}.3 does not declare {function}"
+    for parameter in parameters:
+        if f'" {parameter} "' not in synopsis:
+            yield f"{name}.3 does not declare the parameter {parameter}"
+        if f".I {parameter}\n" not in section(page, "PARAMETERS"):
+            yield f"{name}.3 does not describe the parameter {parameter}"
+    in_header = set(ERROR_IN_COMMENT.findall(comment))
+    in_page = set(ERROR_IN_PAGE.findall(section(page, "RETURN VALUES")))
+    for error in sorted(in_header - in_page):
+        yield f"{name}.3 does not list {error}"
+    for error in sorted(in_page - in_header):
+        yield f"{name}.3 lists {error}, lapi.h does not"
+
+
+def formatting_complaints(groff, page):
+    command = [groff, "-man", "-Tutf8", "-ww", "-z", str(page)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    for line in (result.stdout + result.stderr).splitlines():
+        yield f"{page.name}: {line}"
+
+
+def check(header_path, man, groff):
+    header = header_path.read_text()
+    calls = CALL.findall(header)
+    declared = set(re.findall(r"^LAPI_PUBLIC int (LAPI_\w+)\(", header, re.M))
+    undocumented = sorted(declared - {call[1] for call in calls})
+    problems = [f"{name} has no comment, or no twin behind it" for name in undocumented]
+    if not calls:
+        problems.append(f"no calls found in {header_path}")
+    overview = man / "man7" / "lapi.7"
+    overview_text = overview.read_text() if overview.exists() else ""
+    for comment, name, parameter_list, twin in calls:
+        parameters = [re.search(r"(\w+)(\[\])?$", part.strip()).group(1) for part in parameter_list.split(",")]
+        page = man / "man3" / f"{name}.3"
+        twin_page = man / "man3" / f"P{name}.3"
+        if twin != name:
+            problems.append(f"the twin of {name} is called P{twin}")
+        if not page.exists():
+            problems.append(f"{name} has no page")
+            continue
+        problems += check_page(name, comment, parameters, page.read_text())
+        if not twin_page.exists() or twin_page.read_text() != f".so man3/{name}.3\n":
+            problems.append(f"P{name}.3 does not refer to {name}.3")
+        if f".BR {name} (3)" not in overview_text:
+            problems.append(f"lapi.7 does not name {name}")
+    if groff:
+        for page in sorted(man.glob("man3/LAPI_*.3")) + [overview]:
+            problems += formatting_complaints(groff, page)
+    return problems
+
+
+def self_test(header_path, man, groff):
+    """Each damage is a file, what to take out of it, and what to put there."""
+    damages = [
+        ("man3/LAPI_Put.3", ".B LAPI_ERR_TGT_ADDR_NULL", ".B LAPI_ERR_TGT_ADDR"),
+        ("man3/LAPI_Get.3", ".I org_cntr\n", ".I counter\n"),
+        ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
+        ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
+        ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
+    ]
+    if groff:
+        damages.append(("man3/LAPI_Term.3", ".SH NOTES", ".NOSUCHMACRO\n.SH NOTES"))
+    missed = []
+    for file, old, new in damages:
+        with tempfile.TemporaryDirectory() as directory:
+            copy = pathlib.Path(directory) / "man"
+            shutil.copytree(man, copy)
+            text = (copy / file).read_text()
+            (copy / file).write_text(text.replace(old, new))
+            if old not in text or not check(header_path, copy, groff):
+                missed.append(f"{file} without {old!r} was not found to be wrong")
+    return missed
+
+
+def main(arguments):
+    run = check
+    if arguments and arguments[0] == "--self-test":
+        run = self_test
+        arguments = arguments[1:]
+    if len(arguments) not in (2, 3):
+        sys.exit(__doc__)
+    groff = arguments[2] if len(arguments) == 3 else None
+    if not groff:
+        print("groff is not here: the formatting is not checked")
+    problems = run(pathlib.Path(arguments[0]), pathlib.Path(arguments[1]), groff)
+    print("\n".join(problems) if problems else "no problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
