@@ -32,8 +32,8 @@ class Congestion {
   std::uint64_t most_;
   std::uint64_t window_;
   std::uint64_t threshold_;
-  std::uint64_t acknowledged_ = 0;     // bytes towards the next step of one packet
-  std::uint64_t window_before_ = 0;    // before the last cut; 0: there is nothing to take back
+  std::uint64_t acknowledged_ = 0;   // bytes towards the next step of one packet
+  std::uint64_t window_before_ = 0;  // before the last cut; 0: there is nothing to take back
   std::uint64_t threshold_before_ = 0;
 };
 

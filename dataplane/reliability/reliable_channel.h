@@ -100,7 +100,7 @@ class ReliableChannel {
   void refused();
 
   // ---- acknowledging ----
-  bool ack_due(Nanoseconds now) const { return answer_ || receive_.ack_due(now, context_.ack_threshold); }
+  bool ack_due(Nanoseconds now) const { return answer_ != 0 || receive_.ack_due(now, context_.ack_threshold); }
   void encode_ack(std::byte* out, Nanoseconds now);
   void ack_sent();
 
@@ -109,6 +109,9 @@ class ReliableChannel {
   void run_timers(Nanoseconds now);
   Nanoseconds waiting_since() const { return waiting_since_; }  // UINT64_MAX: nothing is unacknowledged
   Nanoseconds last_heard() const { return last_heard_; }        // newest packet of the peer's living incarnation
+
+  // Gives the memory of rings back while nothing is in them; for peers that have been silent for long.
+  void trim() { send_.trim(); }
 
   // ---- state, for decisions of the engine and for tests ----
   bool all_acknowledged() const { return send_.everything_settled(); }
@@ -122,17 +125,18 @@ class ReliableChannel {
 
  private:
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
+  void peer_restarted();
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
   void restart_timer(Nanoseconds now);
-  void fill_header(wire::PacketHeader& header, Nanoseconds now) const;
-  bool wants_ack(const Transmission& packet);
+  wire::PacketHeader common_header(Nanoseconds now) const;
+  bool accepts_unknown_destination() const { return context_.epoch == kFirstEpoch; }
 
   ChannelContext& context_;
   std::uint32_t peer_;
   std::uint32_t peer_epoch_ = 0;
-  std::uint8_t path_;
-  bool answer_ = false;            // tell the peer our epoch
+  std::uint32_t answer_ = 0;  // an incarnation of the peer that has to be told ours; 0: none
   std::uint64_t bytes_since_request_ = 0;  // sent since an acknowledgement was asked for
+  std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;
   RoundTrip round_trip_;

@@ -2,7 +2,10 @@
 // once are measured (Karn), and the receiver's own delay is taken off.
 #pragma once
 
+#include <algorithm>
+
 #include "dataplane/base/clock.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -15,22 +18,20 @@ class RoundTrip {
   // Something new was acknowledged: the time-out follows the estimate again.
   void reset_back_off() { back_offs_ = 0; }
 
-  Nanoseconds timeout() const { return timeout_ << back_offs_ < longest() ? timeout_ << back_offs_ : longest(); }
+  Nanoseconds timeout() const { return std::min(timeout_ << back_offs_, tuning::kLongestRetransmitTimeout); }
   Nanoseconds smoothed() const { return smoothed_; }  // 0: nothing measured yet
   Nanoseconds shortest() const { return shortest_; }  // ever measured; 0: nothing measured yet
-  Nanoseconds reorder_time() const;                   // how much later a packet may overtake another
   unsigned back_offs() const { return back_offs_; }
 
- private:
-  static Nanoseconds longest();
+  // How much later a packet may be sent and still overtake another.
+  Nanoseconds reorder_time() const { return std::max(smoothed_ / 4, tuning::kShortestReorderTime); }
 
+ private:
   Nanoseconds smoothed_ = 0;
   Nanoseconds variation_ = 0;
   Nanoseconds shortest_ = 0;
-  Nanoseconds timeout_ = first_timeout();
+  Nanoseconds timeout_ = tuning::kFirstRetransmitTimeout;
   unsigned back_offs_ = 0;
-
-  static Nanoseconds first_timeout();
 };
 
 }  // namespace openlapi

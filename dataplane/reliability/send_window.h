@@ -91,6 +91,8 @@ class SendWindow {
   // Reports settled packets in order of their numbers and frees their buffers; those with tag 0 are freed silently.
   bool take_completed(CompletedPacket& completed);
 
+  // Gives the memory of the rings back when nothing is in them.
+  void trim();
   std::size_t memory_bytes() const;
 
  private:
@@ -124,8 +126,10 @@ class SendWindow {
   void make_small_heads();
   void settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round_trip, AckOutcome& outcome);
   void lose(Sequence sequence);
-  void find_lost(Sequence behind_newest, Nanoseconds reorder_time, AckOutcome& outcome);
-  bool sent_long_before_newest(const Slot& entry, Nanoseconds reorder_time) const;
+  void settle_selected(Sequence cumulative, std::uint64_t selective, Nanoseconds now, Nanoseconds shortest_round_trip,
+                       AckOutcome& outcome);
+  void find_lost(Nanoseconds reorder_time, AckOutcome& outcome);
+  bool is_lost(const Slot& entry, unsigned arrived_behind, Nanoseconds reorder_time) const;
 
   PacketPool& pool_;
   std::unique_ptr<Slot[]> slots_;
@@ -139,10 +143,9 @@ class SendWindow {
   Sequence first_lost_ = 0;  // no packet before it is lost; meaningful while lost_ is not 0
   std::uint32_t lost_ = 0;   // packets waiting for retransmission
   std::uint32_t next_order_ = 1;
-  std::uint32_t newest_order_ = 0;        // of the transmissions that are known to have arrived
-  Nanoseconds newest_sent_at_ = 0;        // when that one was sent
-  Nanoseconds measured_at_ = 0;           // send time of the newest packet that may be measured, during acknowledge()
-  bool newest_was_again_ = false;         // it was a retransmission: packets sent before it may be lost without any gap
+  std::uint32_t newest_order_ = 0;  // of the transmissions that are known to have arrived
+  Nanoseconds newest_sent_at_ = 0;  // when that one was sent
+  bool newest_was_again_ = false;  // it was a retransmission: packets sent before it may be lost without any gap
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t in_flight_bytes_ = 0;
 };

@@ -39,7 +39,7 @@ struct PacketHeader {
   std::uint32_t checksum = 0;           // CRC32C; this field counts as 0
 };
 
-enum class DecodeResult : std::uint8_t { ok, too_short, wrong_magic, wrong_version, wrong_flags, wrong_length, wrong_field };
+enum class DecodeResult : std::uint8_t { ok, too_short, wrong_magic, wrong_version, wrong_flags, wrong_length, wrong_epoch };
 
 // Writes kPacketHeaderSize bytes.
 void encode(const PacketHeader& header, std::byte* out);
@@ -47,10 +47,17 @@ void encode(const PacketHeader& header, std::byte* out);
 // `header` is complete when the answer is ok, and not to be used otherwise. Says nothing about the cookie.
 DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header);
 
+// Where the cookie lies, to be looked at before anything else of a packet of at least kPacketHeaderSize bytes.
+inline constexpr std::size_t kCookieAt = 8;
+std::uint64_t load_cookie(const std::byte* encoded_header);
+
+// Whether an encoded header has kPacketAckWanted.
+bool asks_for_ack(const std::byte* encoded_header);
+
 // CRC32C over an encoded header and what follows it, in up to two pieces: `head` begins with the header.
 std::uint32_t packet_checksum(std::span<const std::byte> head, std::span<const std::byte> data);
 
-// Sets flag and field in an encoded header.
+// Sets the field of a header that was encoded with kPacketHasChecksum.
 void store_checksum(std::byte* encoded_header, std::uint32_t checksum);
 
 // The packet's checksum is right. `packet` decodes.

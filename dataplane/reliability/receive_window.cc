@@ -1,0 +1,135 @@
+#include "dataplane/reliability/receive_window.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "dataplane/tuning.h"
+#include "dataplane/wire/packet_header.h"
+
+namespace openlapi {
+
+namespace {
+
+constexpr std::uint32_t kSelectiveBits = 64;
+
+}  // namespace
+
+ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted,
+                                    std::span<const std::byte> payload, Nanoseconds now) {
+  if (ahead >= tuning::kMostPacketsInFlight) return ArrivalVerdict::malformed;
+  const Sequence base = sequence - ahead;
+  if (!established_) {
+    established_ = true;
+    next_ = base;
+  } else if (before(next_, base)) {
+    skip_to(base);
+  }
+  newest_at_ = now;
+  if (ack_wanted) ack_now_ = true;
+
+  const std::int32_t steps = distance(next_, sequence);
+  if (steps == 0) return ArrivalVerdict::in_order;
+  if (steps > 0) return hold(sequence, payload, now);
+  ack_now_ = saw_duplicate_ = true;
+  return ArrivalVerdict::duplicate;
+}
+
+ArrivalVerdict ReceiveWindow::hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now) {
+  const std::uint32_t steps = sequence - next_;
+  if (steps < capacity_ && held(sequence).buffer != nullptr) {
+    ack_now_ = saw_duplicate_ = true;
+    return ArrivalVerdict::duplicate;
+  }
+  arrived(now);
+  if (steps <= kSelectiveBits) ack_now_ = true;  // further ones could not be reported anyway
+  if (held_count_ >= tuning::kMostHeldPackets || !make_room_for(steps)) return ArrivalVerdict::dropped;
+  if (payload.size() > pool_.buffer_bytes() - wire::kPacketHeaderSize) return ArrivalVerdict::dropped;
+  std::byte* const buffer = pool_.take_for_holding();
+  if (buffer == nullptr) return ArrivalVerdict::dropped;
+
+  if (!payload.empty()) std::memcpy(buffer + wire::kPacketHeaderSize, payload.data(), payload.size());
+  held(sequence) = {.buffer = buffer, .length = static_cast<std::uint32_t>(payload.size())};
+  ++held_count_;
+  return ArrivalVerdict::held;
+}
+
+bool ReceiveWindow::make_room_for(std::uint32_t steps) {
+  if (steps < capacity_) return true;
+  if (steps >= tuning::kMostPacketsInFlight) return false;
+  std::uint32_t larger = std::max(capacity_, tuning::kFirstRingSize);
+  while (larger <= steps) larger *= 2;
+  auto ring = std::make_unique<Held[]>(larger);
+  for (std::uint32_t step = 0; step < capacity_; ++step) {
+    ring[(next_ + step) & (larger - 1)] = held(next_ + step);
+  }
+  held_ = std::move(ring);
+  capacity_ = larger;
+  return true;
+}
+
+bool ReceiveWindow::next_held(std::span<std::byte>& payload) const {
+  if (held_count_ == 0 || held(next_).buffer == nullptr) return false;
+  payload = {held(next_).buffer + wire::kPacketHeaderSize, held(next_).length};
+  return true;
+}
+
+void ReceiveWindow::taken(Nanoseconds now) {
+  if (held_count_ != 0) [[unlikely]] {
+    ack_now_ = true;
+    drop_held(next_);
+  }
+  ++next_;
+  arrived(now);
+}
+
+void ReceiveWindow::refused() {
+  if (held_count_ != 0) drop_held(next_);
+}
+
+void ReceiveWindow::arrived(Nanoseconds now) {
+  if (unacknowledged_++ == 0) ack_deadline_ = now + tuning::kAckDelay;
+}
+
+void ReceiveWindow::drop_held(Sequence sequence) {
+  std::byte* const buffer = std::exchange(held(sequence).buffer, nullptr);
+  if (buffer == nullptr) return;
+  pool_.give_back(buffer);
+  --held_count_;
+}
+
+void ReceiveWindow::skip_to(Sequence base) {
+  const std::uint32_t steps = std::min(base - next_, capacity_);
+  for (std::uint32_t step = 0; step < steps; ++step) drop_held(next_ + step);
+  next_ = base;
+}
+
+void ReceiveWindow::forget() {
+  skip_to(next_ + capacity_);
+  established_ = false;
+  newest_at_ = 0;
+  acknowledged();
+}
+
+std::uint64_t ReceiveWindow::selective() const {
+  if (held_count_ == 0) return 0;
+  std::uint64_t bits = 0;
+  const std::uint32_t reach = std::min(capacity_ - 1, kSelectiveBits);
+  for (std::uint32_t bit = 0; bit < reach; ++bit) {
+    if (held(next_ + 1 + bit).buffer != nullptr) bits |= std::uint64_t{1} << bit;
+  }
+  return bits;
+}
+
+std::uint16_t ReceiveWindow::ack_delay(Nanoseconds now) const {
+  const Nanoseconds delay = (now - newest_at_) / kMicrosecond;
+  return static_cast<std::uint16_t>(std::min<Nanoseconds>(delay, UINT16_MAX));
+}
+
+void ReceiveWindow::acknowledged() {
+  unacknowledged_ = 0;
+  ack_deadline_ = UINT64_MAX;
+  ack_now_ = saw_duplicate_ = false;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,232 @@
+#include "dataplane/reliability/reliable_channel.h"
+
+#include <algorithm>
+
+#include "dataplane/base/check.h"
+
+namespace openlapi {
+
+ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path)
+    : context_(context),
+      peer_(peer),
+      path_(path),
+      send_(*context.pool),
+      receive_(*context.pool),
+      congestion_(context.max_packet, context.most_bytes_in_flight) {
+  OPENLAPI_CHECK(context.max_packet > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
+  OPENLAPI_CHECK(context.pool->buffer_bytes() >= context.max_packet);
+  OPENLAPI_CHECK(context.epoch != 0);
+}
+
+wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
+  wire::PacketHeader header;
+  header.instance = context_.instance;
+  header.path = path_;
+  header.cookie = context_.cookie;
+  header.source = context_.self;
+  header.destination = peer_;
+  header.source_epoch = context_.epoch;
+  header.destination_epoch = peer_epoch_;
+  header.sequence = send_.next();
+  if (context_.checksum) header.flags = wire::kPacketHasChecksum;
+  if (receive_.established()) {
+    header.flags |= wire::kPacketHasAck;
+    if (receive_.saw_duplicate()) header.flags |= wire::kPacketSawDuplicate;
+    header.cumulative_ack = receive_.next();
+    header.selective_ack = receive_.selective();
+    header.ack_delay = receive_.ack_delay(now);
+  }
+  return header;
+}
+
+std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
+  const std::uint64_t window = congestion_.window();
+  const std::size_t count = send_.collect(window, out);
+  if (count == 0) return 0;
+
+  wire::PacketHeader header = common_header(now);
+  const std::uint8_t flags = header.flags | wire::kPacketHasData;
+  std::uint64_t since_request = bytes_since_request_;
+  for (Transmission& packet : out.first(count)) {
+    // Half a window without an answer, or nothing can follow before one: waiting for the peer's batch would stall.
+    since_request += packet.length();
+    const bool last = packet.sequence + 1 == send_.next() && !has_room();
+    const bool ask = packet.again || last || since_request >= window / 2;
+    if (ask) since_request = 0;
+    header.flags = ask ? flags | wire::kPacketAckWanted : flags;
+    header.sequence = packet.sequence;
+    header.ahead = static_cast<std::uint16_t>(packet.sequence - send_.settled());
+    header.length = static_cast<std::uint16_t>(packet.length());
+    wire::encode(header, packet.head);
+    if (context_.checksum) {
+      wire::store_checksum(packet.head, wire::packet_checksum({packet.head, packet.head_length},
+                                                              {static_cast<const std::byte*>(packet.data),
+                                                               packet.data_length}));
+    }
+  }
+  return count;
+}
+
+void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
+  if (taken.empty()) return;
+  const bool timer_was_off = retransmit_at_ == UINT64_MAX;
+  bool oldest_again = false;
+  for (const Transmission& packet : taken) {
+    bytes_since_request_ = wire::asks_for_ack(packet.head) ? 0 : bytes_since_request_ + packet.length();
+    if (!packet.again) continue;
+    ++context_.counters.retransmits;
+    oldest_again |= packet.sequence == send_.settled();
+  }
+  send_.transmitted(taken, now);
+  context_.counters.packets_sent += taken.size();
+  receive_.acknowledged();
+  if (timer_was_off || oldest_again) retransmit_at_ = now + round_trip_.timeout();
+  if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
+}
+
+void ReliableChannel::abandon() {
+  send_.abandon();
+  retransmit_at_ = waiting_since_ = UINT64_MAX;
+}
+
+void ReliableChannel::peer_restarted() {
+  abandon();
+  receive_.forget();
+  round_trip_ = RoundTrip();
+  congestion_ = Congestion(context_.max_packet, context_.most_bytes_in_flight);
+  bytes_since_request_ = 0;
+  answer_ = 0;
+  ++context_.counters.peer_restarts;
+}
+
+// Only packets that are meant for this incarnation teach the peer's: one that is not may be a late packet of a former
+// life of the peer, and what is sent to that life would be lost.
+bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome) {
+  const bool known = peer_epoch_ != 0;
+  if (known && before(header.source_epoch, peer_epoch_)) {
+    ++context_.counters.ghosts;
+    return false;
+  }
+  const bool unknown_destination = header.destination_epoch == 0 && accepts_unknown_destination();
+  if (header.destination_epoch != context_.epoch && !unknown_destination) {
+    if (header.destination_epoch != 0) ++context_.counters.ghosts;
+    if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
+    return false;
+  }
+  if (header.source_epoch == peer_epoch_) return true;
+  if (known) {
+    peer_restarted();
+    outcome.peer_restarted = true;
+  } else if (header.source_epoch != kFirstEpoch) {
+    send_.resend_all();  // what has been sent did not name this incarnation and was turned away
+  }
+  peer_epoch_ = header.source_epoch;
+  return true;
+}
+
+ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::span<const std::byte> payload,
+                                        Nanoseconds now) {
+  ReceiveOutcome outcome;
+  if (!admit_epochs(header, outcome)) return outcome;
+  last_heard_ = now;
+  const bool ack_is_ours = header.destination_epoch == context_.epoch;
+  if ((header.flags & wire::kPacketHasAck) != 0 && ack_is_ours) process_ack(header, now);
+  const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
+  if ((header.flags & wire::kPacketHasData) == 0) {
+    if (ack_wanted) answer_ = peer_epoch_;
+    return outcome;
+  }
+
+  ReliabilityCounters& counters = context_.counters;
+  switch (receive_.offer(header.sequence, header.ahead, ack_wanted, payload, now)) {
+    case ArrivalVerdict::in_order:
+      outcome.deliver = true;
+      break;
+    case ArrivalVerdict::duplicate:
+      ++counters.duplicates;
+      break;
+    case ArrivalVerdict::dropped:
+      ++counters.dropped_early;
+      [[fallthrough]];
+    case ArrivalVerdict::held:
+      ++counters.early;
+      break;
+    case ArrivalVerdict::malformed:
+      ++counters.malformed;
+      break;
+  }
+  return outcome;
+}
+
+void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds now) {
+  const std::uint64_t in_flight = send_.in_flight_bytes();
+  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack, header.selective_ack, now,
+                                               round_trip_.shortest(), round_trip_.reorder_time());
+  if (!outcome.valid) {
+    ++context_.counters.malformed;
+    return;
+  }
+  if (outcome.round_trip != 0) {
+    const Nanoseconds delay = header.ack_delay * kMicrosecond;
+    round_trip_.sample(outcome.round_trip > delay ? outcome.round_trip - delay : outcome.round_trip);
+  }
+  if (outcome.bytes != 0) congestion_.on_acknowledged(outcome.bytes, in_flight);
+  if ((header.flags & wire::kPacketSawDuplicate) != 0) congestion_.on_spurious_retransmission();
+  if (outcome.lost) {
+    congestion_.on_loss();
+    send_.mark_recovery();
+  }
+  if (outcome.advanced) restart_timer(now);
+}
+
+void ReliableChannel::restart_timer(Nanoseconds now) {
+  round_trip_.reset_back_off();
+  const bool outstanding = send_.anything_transmitted();
+  retransmit_at_ = outstanding ? now + round_trip_.timeout() : UINT64_MAX;
+  waiting_since_ = outstanding ? now : UINT64_MAX;
+}
+
+void ReliableChannel::refused() {
+  receive_.refused();
+  ++context_.counters.refused;
+}
+
+void ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
+  wire::PacketHeader header = common_header(now);
+  if (answer_ != 0 && answer_ != peer_epoch_) {
+    // Not the incarnation that our acknowledgements are about.
+    header.destination_epoch = answer_;
+    header.flags &= wire::kPacketHasChecksum;
+  }
+  header.length = static_cast<std::uint16_t>(wire::kPacketHeaderSize);
+  wire::encode(header, out);
+  if (context_.checksum) wire::store_checksum(out, wire::packet_checksum({out, wire::kPacketHeaderSize}, {}));
+}
+
+void ReliableChannel::ack_sent() {
+  const bool was_ack = answer_ == 0 || answer_ == peer_epoch_;
+  answer_ = 0;
+  if (was_ack) receive_.acknowledged();
+  ++context_.counters.packets_sent;
+  ++context_.counters.acks_sent;
+}
+
+Nanoseconds ReliableChannel::next_deadline() const {
+  if (answer_ != 0) return 0;
+  return std::min(retransmit_at_, receive_.ack_deadline());
+}
+
+void ReliableChannel::run_timers(Nanoseconds now) {
+  if (now < retransmit_at_) return;
+  if (send_.oldest_timed_out()) {
+    ++context_.counters.timeouts;
+    if (round_trip_.back_offs() == 0) {
+      congestion_.on_timeout();
+      send_.mark_recovery();
+    }
+    round_trip_.back_off();
+  }
+  retransmit_at_ = now + round_trip_.timeout();
+}
+
+}  // namespace openlapi

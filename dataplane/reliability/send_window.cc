@@ -1,0 +1,221 @@
+#include "dataplane/reliability/send_window.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "dataplane/base/check.h"
+
+namespace openlapi {
+
+SendWindow::~SendWindow() {
+  for (Sequence sequence = oldest_; sequence != next_; ++sequence) {
+    if (std::byte* buffer = slot(sequence).buffer; buffer != nullptr) pool_.give_back(buffer);
+  }
+}
+
+std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
+                           std::uint64_t tag) {
+  OPENLAPI_CHECK(has_slot());
+  if (next_ - oldest_ == capacity_) [[unlikely]] grow();
+  if (buffer == nullptr && !small_heads_) [[unlikely]] make_small_heads();
+
+  Slot& entry = slot(next_);
+  entry.tag = tag;
+  entry.buffer = buffer;
+  entry.data = data;
+  entry.data_length = data_length;
+  entry.head_length = static_cast<std::uint16_t>(head_length);
+  entry.state = State::unsent;
+  entry.transmissions = 0;
+  outstanding_bytes_ += entry.length();
+  std::byte* const head = buffer != nullptr ? buffer : small_heads_[next_ & mask()].bytes;
+  ++next_;
+  return head;
+}
+
+void SendWindow::grow() {
+  const std::uint32_t larger = capacity_ == 0 ? tuning::kFirstRingSize : 2 * capacity_;
+  auto slots = std::make_unique<Slot[]>(larger);
+  auto small_heads = small_heads_ ? std::make_unique<SmallHead[]>(larger) : nullptr;
+  for (Sequence sequence = oldest_; sequence != next_; ++sequence) {
+    slots[sequence & (larger - 1)] = slot(sequence);
+    if (small_heads) small_heads[sequence & (larger - 1)] = small_heads_[sequence & mask()];
+  }
+  slots_ = std::move(slots);
+  small_heads_ = std::move(small_heads);
+  capacity_ = larger;
+}
+
+void SendWindow::make_small_heads() { small_heads_ = std::make_unique<SmallHead[]>(capacity_); }
+
+void SendWindow::trim() {
+  if (oldest_ != next_) return;
+  slots_.reset();
+  small_heads_.reset();
+  capacity_ = 0;
+}
+
+std::size_t SendWindow::memory_bytes() const {
+  return capacity_ * (sizeof(Slot) + (small_heads_ ? sizeof(SmallHead) : 0));
+}
+
+bool SendWindow::has_transmission(std::uint64_t window) const {
+  if (lost_ == 0 && unsent_ == next_) return false;
+  return in_flight_bytes_ < window || (lost_ != 0 && slot(settled_).state == State::lost);
+}
+
+Transmission SendWindow::transmission(Sequence sequence) const {
+  const Slot& entry = slot(sequence);
+  return {.head = entry.buffer != nullptr ? entry.buffer : small_heads_[sequence & mask()].bytes,
+          .data = entry.data,
+          .head_length = entry.head_length,
+          .data_length = entry.data_length,
+          .sequence = sequence,
+          .again = entry.transmissions != 0};
+}
+
+std::size_t SendWindow::collect(std::uint64_t window, std::span<Transmission> out) const {
+  std::size_t count = 0;
+  std::uint64_t in_flight = in_flight_bytes_;
+  std::uint32_t lost = lost_;
+  Sequence sequence = before(first_lost_, settled_) ? settled_ : first_lost_;
+  for (; lost != 0 && count < out.size(); ++sequence) {
+    if (slot(sequence).state != State::lost) continue;
+    if (in_flight >= window && sequence != settled_) return count;
+    out[count] = transmission(sequence);
+    in_flight += out[count++].length();
+    --lost;
+  }
+  for (sequence = unsent_; sequence != next_ && count < out.size() && in_flight < window; ++sequence) {
+    out[count] = transmission(sequence);
+    in_flight += out[count++].length();
+  }
+  return count;
+}
+
+void SendWindow::transmitted(std::span<const Transmission> taken, Nanoseconds now) {
+  for (const Transmission& packet : taken) {
+    Slot& entry = slot(packet.sequence);
+    if (packet.again) {
+      --lost_;
+      if (packet.sequence == first_lost_) ++first_lost_;
+    } else {
+      unsent_ = packet.sequence + 1;
+    }
+    entry.state = State::in_flight;
+    entry.sent_at = now;
+    entry.order = next_order_++;
+    if (entry.transmissions != UINT8_MAX) ++entry.transmissions;
+    in_flight_bytes_ += entry.length();
+  }
+}
+
+AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now,
+                                   Nanoseconds shortest_round_trip, Nanoseconds reorder_time) {
+  AckOutcome outcome;
+  if (before(unsent_, cumulative)) {
+    outcome.valid = false;
+    return outcome;
+  }
+  if (before(cumulative, settled_)) return outcome;
+
+  outcome.advanced = cumulative != settled_;
+  for (; settled_ != cumulative; ++settled_) {
+    Slot& entry = slot(settled_);
+    outstanding_bytes_ -= entry.length();
+    settle(entry, now, shortest_round_trip, outcome);
+  }
+  if (before(recovery_, settled_)) recovery_ = settled_;
+  if (selective != 0) settle_selected(cumulative, selective, now, shortest_round_trip, outcome);
+  if (selective != 0 || newest_was_again_) find_lost(reorder_time, outcome);
+  return outcome;
+}
+
+void SendWindow::settle_selected(Sequence cumulative, std::uint64_t selective, Nanoseconds now,
+                                 Nanoseconds shortest_round_trip, AckOutcome& outcome) {
+  for (; selective != 0; selective &= selective - 1) {
+    const Sequence sequence = cumulative + 1 + static_cast<Sequence>(std::countr_zero(selective));
+    if (!before(sequence, unsent_)) return;
+    settle(slot(sequence), now, shortest_round_trip, outcome);
+  }
+}
+
+void SendWindow::settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round_trip, AckOutcome& outcome) {
+  if (entry.state == State::selectively_acknowledged) return;
+  if (entry.state == State::in_flight) in_flight_bytes_ -= entry.length();
+  if (entry.state == State::lost) --lost_;
+  entry.state = State::selectively_acknowledged;
+  outcome.bytes += entry.length();
+
+  // An answer faster than the path's best may be one to an earlier transmission: it proves nothing about this one.
+  const bool again = entry.transmissions > 1;
+  if (again && now - entry.sent_at < shortest_round_trip) return;
+  if (!again) outcome.round_trip = std::max<Nanoseconds>(now - entry.sent_at, 1);
+  if (!before(newest_order_, entry.order)) return;
+  newest_order_ = entry.order;
+  newest_sent_at_ = entry.sent_at;
+  newest_was_again_ = again;
+}
+
+// Goes from the newest packet that may be missing to the oldest, counting what arrived behind each. Packets out of reach
+// of a selective acknowledgement may have arrived without our hearing of it: their turn comes later.
+void SendWindow::find_lost(Nanoseconds reorder_time, AckOutcome& outcome) {
+  constexpr Sequence kReach = 65;
+  Sequence sequence = settled_ + std::min(unsent_ - settled_, kReach);
+  unsigned arrived = 0;
+  while (sequence != settled_) {
+    --sequence;
+    const Slot& entry = slot(sequence);
+    if (entry.state == State::selectively_acknowledged) ++arrived;
+    if (!is_lost(entry, arrived, reorder_time)) continue;
+    lose(sequence);
+    if (not_after(recovery_, sequence)) outcome.lost = true;
+  }
+}
+
+bool SendWindow::is_lost(const Slot& entry, unsigned arrived_behind, Nanoseconds reorder_time) const {
+  if (entry.state != State::in_flight || !before(entry.order, newest_order_)) return false;
+  if (entry.sent_at + reorder_time <= newest_sent_at_) return true;
+  return arrived_behind >= tuning::kReorderPackets && not_after(entry.order + tuning::kReorderPackets, newest_order_);
+}
+
+void SendWindow::lose(Sequence sequence) {
+  Slot& entry = slot(sequence);
+  if (entry.state == State::in_flight) in_flight_bytes_ -= entry.length();
+  entry.state = State::lost;
+  if (lost_++ == 0 || before(sequence, first_lost_)) first_lost_ = sequence;
+}
+
+bool SendWindow::oldest_timed_out() {
+  if (settled_ == unsent_ || slot(settled_).state == State::lost) return false;
+  lose(settled_);  // also when it had been acknowledged selectively: the peer has not kept it
+  return true;
+}
+
+void SendWindow::resend_all() {
+  for (Sequence sequence = settled_; sequence != unsent_; ++sequence) {
+    if (slot(sequence).state != State::lost) lose(sequence);
+  }
+}
+
+void SendWindow::abandon() {
+  for (Sequence sequence = settled_; sequence != next_; ++sequence) slot(sequence).state = State::abandoned;
+  settled_ = unsent_ = recovery_ = next_;
+  lost_ = 0;
+  newest_was_again_ = false;
+  outstanding_bytes_ = in_flight_bytes_ = 0;
+}
+
+bool SendWindow::take_completed(CompletedPacket& completed) {
+  while (oldest_ != settled_) {
+    Slot& entry = slot(oldest_++);
+    if (entry.buffer != nullptr) pool_.give_back(std::exchange(entry.buffer, nullptr));
+    if (entry.tag == 0) continue;
+    completed = {.tag = entry.tag, .acknowledged = entry.state != State::abandoned};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace openlapi
