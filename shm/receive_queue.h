@@ -57,8 +57,9 @@ class ReceiveQueue {
     return control_sequence(control) == static_cast<std::uint32_t>(next_ + 1);
   }
 
-  // Whether senders have claimed slots that are not announced yet. Reads the line that senders write.
-  bool claimed() const { return front_->header.tail.load(std::memory_order_acquire) != next_; }
+  // Whether senders have claimed slots that we have not received. Reads the line that senders write. Sequentially
+  // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
+  bool claimed() const { return front_->header.tail.load(std::memory_order_seq_cst) != next_; }
 
   // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
   // local task is known to be dead. Returns how many.

@@ -83,7 +83,6 @@ struct SegmentHeader {
   std::uint64_t proof;
   std::uint32_t process_id;                        // in the owner's process namespace
   std::uint32_t task;                              // PeerIndex
-  std::uint32_t sends_without_fence;               // 1: the owner's process is registered for membarrier
   std::atomic<std::uint32_t> state;                // TaskState
 };
 

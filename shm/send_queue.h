@@ -85,7 +85,8 @@ class SendQueue {
       // Release here and in the exchange: whoever sees a tail beyond our tickets sees that we may own them, and
       // whoever sees this intent sees everything that we published under the one before.
       intent_->store(make_intent(ticket, count), std::memory_order_release);
-      if (tail_->compare_exchange_weak(ticket, ticket + count, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      // Sequentially consistent: comes before our look at `armed` (shm_doorbell.cc).
+      if (tail_->compare_exchange_weak(ticket, ticket + count, std::memory_order_seq_cst, std::memory_order_relaxed)) {
         return count;
       }
     }

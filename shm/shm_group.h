@@ -39,9 +39,6 @@ class ShmGroup {
   // before that.
   bool gone(std::uint32_t index);
 
-  // Whether all tasks' processes take part in membarrier, so that senders need no fence (shm_doorbell.cc).
-  bool sends_without_fence() const { return sends_without_fence_; }
-
  private:
   explicit ShmGroup(const ShmConfig& config);
   bool fill_segment(GroupMemory& memory, ShmSetupError& error);
@@ -53,7 +50,6 @@ class ShmGroup {
   std::uint64_t proof_ = 0;  // read by the others through process_vm_readv
   std::uint64_t token_ = 0;  // this process's, see SegmentHeader::process_token
   pid_t process_ = 0;        // a child of fork() has our memory but is not the task
-  bool sends_without_fence_ = false;
   bool joined_ = false;
   TaskSocket socket_;
   GroupMemory memory_;

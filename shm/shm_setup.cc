@@ -1,8 +1,6 @@
 // Joining and leaving the group. Nothing here runs after set-up but the destructors and add_peer().
-#include <linux/membarrier.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,15 +88,12 @@ bool ShmGroup::fill_segment(GroupMemory& memory, ShmSetupError& error) {
   header.proof = proof_;
   header.process_id = static_cast<std::uint32_t>(process_);
   header.task = tasks_[self_];
-  header.sends_without_fence =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 ? 1 : 0;
   // Release: the fields above before the state; pairs with check_members().
   header.state.store(static_cast<std::uint32_t>(TaskState::kReady), std::memory_order_release);
   return true;
 }
 
 bool ShmGroup::check_members(ShmSetupError& error) {
-  sends_without_fence_ = true;
   for (std::uint32_t i = 0; i < size(); ++i) {
     const SegmentHeader& header = segment(i).front->header;
     // Acquire: pairs with fill_segment(). A task that was quick may have closed already.
@@ -109,7 +104,6 @@ bool ShmGroup::check_members(ShmSetupError& error) {
                                      std::to_string(header.task)};
       return false;
     }
-    sends_without_fence_ = sends_without_fence_ && header.sends_without_fence != 0;
   }
   return true;
 }

@@ -25,12 +25,8 @@ class ShmDoorbell final : public WakeSource {
 
   // The sender's half: called after packets were published in the queue of local task `index`.
   void published(const shm::SegmentHeader& target, std::uint32_t index) {
-    if (fence_) {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-    } else {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
-    const std::uint32_t armed = target.armed.load(std::memory_order_relaxed);
+    // Sequentially consistent after the claim, which is too; pairs with arm().
+    const std::uint32_t armed = target.armed.load(std::memory_order_seq_cst);
     if (armed & 1) [[unlikely]] ring(index, armed);
   }
 
@@ -39,8 +35,7 @@ class ShmDoorbell final : public WakeSource {
 
   shm::ShmGroup& group_;
   shm::ReceiveQueue& queue_;
-  const bool fence_;          // senders fence: a task could not register for membarrier
-  std::uint32_t epoch_ = 0;   // last value that we stored in our own `armed`
+  std::uint32_t epoch_ = 0;  // last value that we stored in our own `armed`
 };
 
 // Reading the memory of another task of the node with process_vm_readv.

@@ -1,17 +1,14 @@
 // Set-up with real processes: how it succeeds, how it fails, and that nothing stays behind.
 #include <dirent.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstddef>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <numeric>
@@ -356,44 +353,6 @@ TEST(ShmLife, ATaskThatClosedIsGone) {
   EXPECT_FALSE(tasks[0]->peer_gone(1));
   tasks[1].reset();
   EXPECT_TRUE(tasks[0]->peer_gone(1));
-}
-
-// Membarrier refused, as a strict seccomp filter does: all tasks use fences, and no wake-up is lost.
-void forbid_membarrier() {
-  sock_filter rules[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{4, rules};
-  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
-
-TEST(ShmLife, WakesWithoutMembarrier) {
-  test::TaskProcesses tasks(kShm, 2, [](test::Task& task) {
-    for (std::uint64_t lap = 0; lap < 5000; ++lap) {
-      if (task.self == 0) {
-        const ConstBuffer piece{&lap, sizeof lap};
-        const OutgoingPacket packet{{&piece, 1}, sizeof lap};
-        ASSERT_EQ(task.transport.send_burst(1, {&packet, 1}), 1u);
-        ASSERT_TRUE(wait_for([&] { return task.board.words[0].load() > lap; }));
-        continue;
-      }
-      IncomingPacket packet;
-      while (task.transport.receive_burst({&packet, 1}) == 0) {
-        WakeSource& wake = *task.transport.wake_source();
-        if (!wake.arm()) continue;
-        pollfd waiting{wake.descriptor(), POLLIN, 0};
-        ASSERT_EQ(poll(&waiting, 1, 30'000), 1) << "lap " << lap;
-        wake.disarm();
-      }
-      task.transport.release(1);
-      task.board.words[0].store(lap + 1);
-    }
-    task.meet();
-  }, forbid_membarrier);
 }
 
 }  // namespace
