@@ -2,7 +2,6 @@
 
 #include <strings.h>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <climits>
 #include <cstddef>
@@ -101,13 +100,15 @@ struct Word {
   Value value;
 };
 
-constexpr std::array kMessageApis{Word{"lapi", MessageApi::kLapi}, Word{"lapi,mpi", MessageApi::kLapiAndMpi},
-                                  Word{"mpi,lapi", MessageApi::kLapiAndMpi},
-                                  Word{"mpi_lapi", MessageApi::kSharedWithMpi}};
-constexpr std::array kLibraries{Word{"ip", CommunicationLibrary::kIp}, Word{"us", CommunicationLibrary::kUserSpace}};
-constexpr std::array kSharedMemoryUses{Word{"yes", SharedMemoryUse::kYes}, Word{"no", SharedMemoryUse::kNo},
-                                       Word{"only", SharedMemoryUse::kOnly}};
-constexpr std::array kYesNo{Word{"yes", true}, Word{"no", false}};
+constexpr Word<MessageApi> kMessageApis[] = {{"lapi", MessageApi::kLapi},
+                                             {"lapi,mpi", MessageApi::kLapiAndMpi},
+                                             {"mpi,lapi", MessageApi::kLapiAndMpi},
+                                             {"mpi_lapi", MessageApi::kSharedWithMpi}};
+constexpr Word<CommunicationLibrary> kLibraries[] = {{"ip", CommunicationLibrary::kIp},
+                                                     {"us", CommunicationLibrary::kUserSpace}};
+constexpr Word<SharedMemoryUse> kSharedMemoryUses[] = {
+    {"yes", SharedMemoryUse::kYes}, {"no", SharedMemoryUse::kNo}, {"only", SharedMemoryUse::kOnly}};
+constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
 
 template <auto Member, const auto& Words, Case Rule>
 bool store_word(std::string_view text, Settings& settings) {
