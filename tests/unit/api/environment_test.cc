@@ -254,7 +254,10 @@ TEST(Environment, NetworkWindowsInBothSpellingsOfTheGuide) {
 
 TEST(Environment, NetworkStatementsHaveAtMostSixteenPairs) {
   std::string pairs;
-  for (int i = 0; i < 16; ++i) pairs += ":" + std::to_string(i) + ",sn" + std::to_string(i);
+  for (int i = 0; i < 16; ++i) {
+    const std::string number = std::to_string(i);
+    pairs.append(":").append(number).append(",sn").append(number);
+  }
   EXPECT_EQ(accepted({{"MP_LAPI_NETWORK", "@16" + pairs}}).network_windows.size(), 16U);
   EXPECT_EQ(refused({{"MP_LAPI_NETWORK", "@17" + pairs + ":16,sn16"}}).code, LAPI_ERR_NO_NETSTR_SET);
 }
