@@ -1,0 +1,160 @@
+#include <netinet/udp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "nic/udp/udp_adapters.h"
+#include "nic/udp/udp_transport.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint32_t kIpAndUdpHeaders = 28;
+constexpr std::size_t kAddressLength = 6;
+
+std::string place(const UdpConfig& config) { return to_text(config.address) + ":" + std::to_string(config.port); }
+
+std::string open_file_limit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return std::to_string(limit.rlim_cur);
+}
+
+UdpSetupError describe(const UdpConfig& config, const char* what, int reason) {
+  using Kind = UdpSetupError::Kind;
+  switch (reason) {
+    case EADDRINUSE:
+      return {Kind::address_in_use, reason,
+              "UDP " + place(config) + " is in use by another program; choose another port or end that program"};
+    case EADDRNOTAVAIL:
+      return {Kind::no_such_address, reason,
+              to_text(config.address) + " is not an address of this machine (lapi_info lists those present)"};
+    case EMFILE:
+      return {Kind::too_many_files, reason,
+              "no UDP socket: this process may open " + open_file_limit() +
+                  " files (RLIMIT_NOFILE) and has as many open; raise it with ulimit -n"};
+    case ENFILE:
+      return {Kind::too_many_files, reason, "no UDP socket: the system's table of open files is full (fs.file-max)"};
+    case EACCES:
+      return {Kind::system, reason,
+              "UDP " + place(config) + " may not be used by this user: ports below 1024 usually need a privilege"};
+    default:
+      return {Kind::system, reason, std::string(what) + " for UDP " + place(config) + ": " + std::strerror(reason)};
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<UdpTransport> open_udp_transport(const UdpConfig& config, UdpSetupError& error) {
+  std::unique_ptr<UdpTransport> transport(new UdpTransport(config));
+  error = {};
+  if (!transport->open(error)) return nullptr;
+  return transport;
+}
+
+UdpTransport::~UdpTransport() {
+  if (receiver_ >= 0) close(receiver_);
+}
+
+bool UdpTransport::open(UdpSetupError& error) {
+  if (config_.address.s_addr == htonl(INADDR_ANY)) {
+    error = {UdpSetupError::Kind::no_such_address, 0, "0.0.0.0 names no adapter: peers need one address of this machine"};
+    return false;
+  }
+  if (!bind_receiver(error)) return false;
+  if (!writers_[0].open(config_.address, static_cast<int>(config_.send_buffer))) {
+    error = describe(config_, "socket to send from", errno);
+    return false;
+  }
+  if (!choose_packet_size(error)) return false;
+  size_receive_buffer();
+  probe_offload();
+  return true;
+}
+
+bool UdpTransport::bind_receiver(UdpSetupError& error) {
+  receiver_ = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (receiver_ < 0) {
+    error = describe(config_, "socket", errno);
+    return false;
+  }
+  local_.sin_family = AF_INET;
+  local_.sin_addr = config_.address;
+  local_.sin_port = htons(config_.port);
+  socklen_t length = sizeof(local_);
+  if (bind(receiver_, reinterpret_cast<const sockaddr*>(&local_), sizeof(local_)) != 0 ||
+      getsockname(receiver_, reinterpret_cast<sockaddr*>(&local_), &length) != 0) {
+    error = describe(config_, "bind", errno);
+    return false;
+  }
+  return true;
+}
+
+bool UdpTransport::choose_packet_size(UdpSetupError& error) {
+  interface_mtu_ = mtu_of_local_address(config_.address);
+  if (interface_mtu_ == 0) interface_mtu_ = 1500;
+  if (config_.packet_size != 0 && config_.packet_size < kSmallestUdpPacketSize) {
+    error = {UdpSetupError::Kind::bad_packet_size, 0,
+             "UDP packet size " + std::to_string(config_.packet_size) + ": at least " +
+                 std::to_string(kSmallestUdpPacketSize) + " is needed"};
+    return false;
+  }
+  const std::uint32_t fits = std::max(interface_mtu_, kIpAndUdpHeaders + kSmallestUdpPacketSize) - kIpAndUdpHeaders;
+  const std::uint32_t wanted = config_.packet_size != 0 ? config_.packet_size : std::min(kDefaultUdpPacketSize, fits);
+  const std::uint32_t datagram = std::min(wanted, udp::kLongestDatagram) & ~7U;
+  const auto header = static_cast<std::uint32_t>(sizeof(udp::FrameHeader));
+  limits_ = {.max_packet = datagram - header, .max_burst = kMaxBurst, .reliable = false, .checked = true};
+  return true;
+}
+
+void UdpTransport::size_receive_buffer() {
+  const int wanted = static_cast<int>(std::min<std::uint32_t>(config_.receive_buffer, 64 << 20));
+  if (setsockopt(receiver_, SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof(wanted)) == 0) return;
+  setsockopt(receiver_, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof(wanted));  // the kernel cuts it to what it allows
+}
+
+void UdpTransport::probe_offload() {
+  if (!config_.offload) return;
+  const int on = 1;
+  coalescing_ = setsockopt(receiver_, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)) == 0;
+  int segment = 0;
+  socklen_t length = sizeof(segment);
+  segmentation_ = getsockopt(writers_[0].descriptor(), IPPROTO_UDP, UDP_SEGMENT, &segment, &length) == 0;
+}
+
+PeerAddress make_udp_address(in_addr address, std::uint16_t port) {
+  const std::uint16_t network_port = htons(port);
+  PeerAddress made;
+  std::memcpy(made.bytes.data(), &address, sizeof(address));
+  std::memcpy(made.bytes.data() + sizeof(address), &network_port, sizeof(network_port));
+  made.length = kAddressLength;
+  return made;
+}
+
+PeerAddress UdpTransport::local_address() const { return make_udp_address(local_.sin_addr, port()); }
+
+bool UdpTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) {
+  if (address.length != kAddressLength) {
+    error = "a UDP address has 6 bytes, this one has " + std::to_string(address.length);
+    return false;
+  }
+  sockaddr_in destination{};
+  destination.sin_family = AF_INET;
+  std::memcpy(&destination.sin_addr, address.bytes.data(), sizeof(destination.sin_addr));
+  std::memcpy(&destination.sin_port, address.bytes.data() + sizeof(destination.sin_addr), sizeof(destination.sin_port));
+  const std::uint32_t host_address = ntohl(destination.sin_addr.s_addr);
+  if (destination.sin_port == 0 || host_address == INADDR_ANY || host_address >= 0xe0000000) {
+    error = to_text(destination.sin_addr) + ":" + std::to_string(ntohs(destination.sin_port)) +
+            " cannot be a task's UDP address: one machine's address and a port from 1 to 65535 are needed";
+    return false;
+  }
+  peers_[peer] = destination;
+  for (udp::WriteSocket& writer : writers_) writer.forget(peer);
+  return true;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,112 @@
+// Packets over the kernel's UDP, one local IPv4 address per transport. datagram_frame.h says what is in a datagram.
+//
+// Unreliable: packets are lost, duplicated and overtake each other; damaged ones never arrive (UDP's checksum). Needs
+// no privilege. Reading order: udp_datapath.cc, send_batch.h, write_socket.h, receive_arena.h, udp_setup.cc.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "dataplane/transport/transport.h"
+#include "nic/udp/receive_arena.h"
+#include "nic/udp/send_batch.h"
+#include "nic/udp/write_socket.h"
+
+namespace openlapi {
+
+struct UdpConfig {
+  in_addr address{};              // a local one, not 0.0.0.0: it is what peers are told
+  std::uint16_t port = 0;         // host order; 0: the kernel chooses
+  std::uint32_t packet_size = 0;  // longest datagram in bytes (MP_UDP_PACKET_SIZE), above 65507 means 65507; 0: chosen
+  std::uint32_t receive_buffer = 4 << 20;  // bytes of the kernel's buffer; less when the system allows less
+  std::uint32_t send_buffer = 256 << 10;   // bytes; below the usual queue limits, so that a full link refuses, not drops
+  bool offload = true;            // use segmentation and coalescing where the kernel has them
+};
+
+struct UdpSetupError {
+  enum class Kind : std::uint8_t { none, address_in_use, no_such_address, too_many_files, bad_packet_size, system };
+  Kind kind = Kind::none;
+  int system_error = 0;  // errno; 0: none
+  std::string text;      // for the user: what was asked for, what went wrong, what to do
+};
+
+inline constexpr std::uint32_t kSmallestUdpPacketSize = 256;    // bytes of a datagram
+inline constexpr std::uint32_t kDefaultUdpPacketSize = 8192;    // bytes of a datagram, where the MTU has room for it
+
+class UdpTransport final : public Transport, private WakeSource {
+ public:
+  ~UdpTransport() override;
+
+  std::string_view name() const override { return "udp"; }
+  // max_packet is the datagram size rounded down to a multiple of 8, less the frame's header of 8 bytes.
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override;
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  // May return packets longer than limits().max_packet: the sender's interface may carry longer ones.
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  void release(std::size_t count) override { arena_.release(count); }
+  WakeSource* wake_source() override { return this; }
+  TransportCounters counters() const override { return counters_; }
+
+  std::uint16_t port() const { return ntohs(local_.sin_port); }
+  bool segments() const { return segmentation_; }   // segmentation offload is in use
+  bool coalesces() const { return coalescing_; }    // the kernel coalesces for us
+  // Packets that were taken but that the system refused to send at all (no route, a filter).
+  std::uint64_t unsendable_packets() const { return unsendable_packets_; }
+
+ private:
+  friend std::unique_ptr<UdpTransport> open_udp_transport(const UdpConfig&, UdpSetupError&);
+  // Eight connected sockets serve eight peers without looking up routes; more peers share them.
+  static constexpr std::size_t kWriteSockets = 8;
+  static constexpr std::uint32_t kMaxBurst = 64;
+
+  explicit UdpTransport(const UdpConfig& config) : config_(config) {}
+
+  // udp_setup.cc
+  bool open(UdpSetupError& error);
+  bool bind_receiver(UdpSetupError& error);
+  bool choose_packet_size(UdpSetupError& error);
+  void size_receive_buffer();
+  void probe_offload();
+
+  // udp_datapath.cc
+  udp::WriteSocket& write_socket(PeerIndex peer);
+  udp::BatchLimits batch_limits(const udp::WriteSocket& socket, bool connected) const;
+  void segment_refused(udp::WriteSocket& socket, bool connected);
+  bool read_datagram();
+  std::size_t take_frames(std::span<IncomingPacket> packets);
+
+  int descriptor() const override { return receiver_; }
+  bool arm() override;
+  void disarm() override {}
+
+  UdpConfig config_;
+  TransportLimits limits_{};
+  sockaddr_in local_{};
+  int receiver_ = -1;
+  bool segmentation_ = false;
+  bool coalescing_ = false;
+  std::uint32_t interface_mtu_ = 0;
+  unsigned busy_polls_ = 0;  // receive_burst() calls in a row that found packets
+  std::array<udp::WriteSocket, kWriteSockets> writers_;
+  std::unordered_map<PeerIndex, sockaddr_in> peers_;
+  TransportCounters counters_;
+  std::uint64_t unsendable_packets_ = 0;
+  udp::ReceiveArena arena_;
+  udp::SendBatch batch_;
+};
+
+// Null: `error` says why. Blocks no longer than a few system calls.
+std::unique_ptr<UdpTransport> open_udp_transport(const UdpConfig& config, UdpSetupError& error);
+
+// {ip, port}, 6 bytes in network order: what local_address() gives and add_peer() takes. For peers that are known by the
+// user's own means (standalone mode).
+PeerAddress make_udp_address(in_addr address, std::uint16_t port);
+
+}  // namespace openlapi
