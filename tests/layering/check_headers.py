@@ -3,8 +3,8 @@
 
     check_headers.py ROOT C_COMPILER CXX_COMPILER
 
-api/lapi.h is also compiled as users do, as strict C11 and C++17. Prints the compiler's words for each header that fails and
-ends with status 1 if there is any.
+api/lapi.h is also compiled as users do, as strict C11 and C++17. Prints the compiler's words for each header that
+fails and ends with status 1 if there is any.
 """
 import concurrent.futures
 import os

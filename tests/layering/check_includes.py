@@ -28,7 +28,8 @@ MAY_INCLUDE = {
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
     "control": ["dataplane/base"],
-    "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h", "dataplane/base"],
+    "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h",
+            "dataplane/base"],
     "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
                     "dataplane/transport", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h",
                     "dataplane/base"],
@@ -62,7 +63,9 @@ ONLY_IN = [
     (r"(CLI|nlohmann|spdlog)/.*", "libraries of the tools", ["api/lapi_info", "control/", "bench/", "tests/"]),
 ]
 # Besides: the engine is handed its clock and its random numbers. (pattern, why, the parts that must not)
-NEVER_IN = [(r"chrono|ctime|time\.h|sys/time(fd)?\.h|random|sys/random\.h", "a clock or random numbers of its own", ENGINE)]
+NEVER_IN = [
+    (r"chrono|ctime|time\.h|sys/time(fd)?\.h|random|sys/random\.h", "a clock or random numbers of its own", ENGINE),
+]
 # lapi.h needs the types in_addr_t and in_port_t.
 EXCEPTIONS = {("api/lapi.h", "netinet/in.h")}
 # Calls that need no header of their own. (pattern, why, places)
