@@ -3,8 +3,8 @@
 
     count_cases.py LOG.json      prints "PASSED FAILED SKIPPED", then one line for each case that failed or was skipped
 
-A GoogleTest program, or one that prints TAP, counts as its cases; any other test counts as one. A test that fails without
-a failed case (it crashed, timed out, was not built) counts as one failed case more.
+A GoogleTest program, or one that prints TAP, counts as its cases; any other test counts as one. A test that fails
+without a failed case (it crashed, timed out, was not built) counts as one failed case more.
 """
 import json
 import re
