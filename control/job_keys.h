@@ -1,0 +1,13 @@
+// Names that lapirun and the tasks agree on.
+#pragma once
+
+namespace openlapi {
+
+// 64 random bits, unsigned: part of the job's data under lapirun, put by task 0 (8 bytes) under other launchers. It
+// travels through PMIx only, so that no file, argument or environment variable holds it.
+inline constexpr const char* kJobCookieKey = "openlapi.job.cookie";
+
+// The cookie was collected by the exchange before it is asked for; only a launcher in trouble needs any of this.
+inline constexpr unsigned kJobCookieWaitSeconds = 60;
+
+}  // namespace openlapi

@@ -1,0 +1,180 @@
+#include "control/launch/job.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace openlapi {
+namespace {
+
+constexpr std::chrono::seconds kKillGrace{2};  // between SIGTERM and SIGKILL
+// After the last task: how long a process that left its task's group may keep lapirun by holding its output open.
+constexpr int kStragglerMilliseconds = 500;
+
+std::string signal_text(int signal) {
+  const char* name = sigdescr_np(signal);
+  return "signal " + std::to_string(signal) + " (" + (name != nullptr ? name : "unknown") + ")";
+}
+
+}  // namespace
+
+Job::Job(JobOptions options, std::string program, TaskEnvironment environment)
+    : options_(std::move(options)),
+      program_(std::move(program)),
+      environment_(std::move(environment)),
+      output_(STDOUT_FILENO, STDERR_FILENO, options_.tag_output) {}
+
+int Job::run() {
+  if (!start()) {
+    guard_.close();
+    return kExitOwnFailure;
+  }
+  wait_for_tasks();
+  reap_all();
+  report_phase("tasks ended");
+  flush_output();
+  guard_.close();
+  return failure_.value_or(0);
+}
+
+void Job::wait_for_tasks() {
+  while (running_ > 0) {
+    wait_once(-1);
+    check_deadlines();
+  }
+}
+
+void Job::wait_once(int milliseconds_at_most) {
+  PollSet poll_set;
+  poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
+  poll_set.add(mailbox_.fd(), POLLIN, [this] { mailbox_.run_letters(); });
+  for (TaskProcess& task : tasks_)
+    if (!task.has_ended()) poll_set.add(task.fd(), POLLIN, [this, &task] { take_ended(task); });
+  output_.watch(poll_set);
+  if (running_ > 0) input_.watch(poll_set);
+  int limit = milliseconds_at_most;
+  for (const auto& deadline : {timeout_at_, kill_at_}) {
+    if (!deadline) continue;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+    const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000 * 1000));
+    limit = limit < 0 ? wait : std::min(limit, wait);
+  }
+  poll_set.wait(limit);
+}
+
+void Job::take_signals() {
+  while (const int signal = signals_.next()) take_signal(signal);
+}
+
+void Job::take_signal(int signal) {
+  switch (signal) {
+    case SIGTSTP:
+      send_to_running(SIGTSTP);
+      raise(SIGSTOP);
+      break;
+    case SIGCONT:
+    case SIGUSR1:
+    case SIGUSR2:
+      send_to_running(signal);
+      break;
+    default:
+      take_ending_signal(signal);
+  }
+}
+
+// The first is the tasks' to handle; the second ends them.
+void Job::take_ending_signal(int signal) {
+  last_ending_signal_ = signal;
+  if (++ending_signals_ == 1) {
+    send_to_running(signal);
+    send_to_running(SIGCONT);
+    return;
+  }
+  record_failure(kExitSignalBase + signal);
+  send_to_running(SIGKILL);
+}
+
+void Job::take_ended(TaskProcess& task) {
+  if (!task.check_ended()) return;
+  --running_;
+  if (!task.failed()) return;
+  const bool first = !failure_.has_value();
+  record_failure(task.exit_status());
+  if (!first) return;
+  const bool asked_for = task.signal() != 0 && task.signal() == last_ending_signal_;
+  if (!asked_for) {
+    output_.note("lapirun: task " + std::to_string(task.rank()) + " (process " + std::to_string(task.pid()) + ") " +
+                 (task.signal() != 0 ? "was killed by " + signal_text(task.signal())
+                                     : "exited with status " + std::to_string(task.exit_status())) +
+                 (running_ > 0 ? "; ending the others" : ""));
+  }
+  end_tasks();
+}
+
+void Job::take_abort(std::uint32_t rank, int status, const std::string& message) {
+  const int low_bits = status & 0xff;
+  if (!failure_) {
+    output_.note("lapirun: task " + std::to_string(rank) + " ends the job with status " + std::to_string(status) +
+                 (message.empty() ? "" : ": " + message));
+  }
+  record_failure(low_bits == 0 && status != 0 ? kExitOwnFailure : low_bits);
+  end_tasks();
+}
+
+void Job::check_deadlines() {
+  const TimePoint now = Clock::now();
+  if (timeout_at_ && now >= *timeout_at_) {
+    timeout_at_.reset();
+    output_.note("lapirun: the time of --timeout is over; ending the tasks");
+    record_failure(kExitTimeout);
+    end_tasks();
+  }
+  if (kill_at_ && now >= *kill_at_) {
+    kill_at_.reset();
+    send_to_running(SIGKILL);
+  }
+}
+
+void Job::end_tasks() {
+  if (ending_) return;
+  ending_ = true;
+  send_to_running(SIGTERM);
+  send_to_running(SIGCONT);
+  kill_at_ = Clock::now() + kKillGrace;
+}
+
+void Job::send_to_running(int signal) {
+  for (const TaskProcess& task : tasks_)
+    if (!task.has_ended()) task.send(signal);
+}
+
+// What tasks started and left running ends here. Until a task is reaped its group's number cannot be another's.
+void Job::reap_all() {
+  timeout_at_.reset();
+  kill_at_.reset();
+  for (TaskProcess& task : tasks_) {
+    task.send(SIGKILL);
+    guard_.remove_group(task.pid());
+    task.reap();
+  }
+}
+
+// Waits for a slow reader as long as it takes, unless the user says stop.
+void Job::flush_output() {
+  const int signals_before = ending_signals_;
+  while (!(output_.read_all() && output_.written_all()) && ending_signals_ == signals_before) {
+    const bool only_reading = output_.written_all();
+    const std::uint64_t read_before = output_.bytes_read();
+    const TimePoint before = Clock::now();
+    wait_once(only_reading ? kStragglerMilliseconds : -1);
+    const bool idle = Clock::now() - before >= std::chrono::milliseconds(kStragglerMilliseconds);
+    if (only_reading && idle && output_.bytes_read() == read_before) output_.give_up_reading();
+  }
+}
+
+void Job::record_failure(int status) {
+  if (!failure_) failure_ = status;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,89 @@
+// A running job: its tasks, their output, the signals for them, and how it ends.
+//
+// One thread runs everything; only libpmix has another, which posts into the mailbox.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/launch/binding_plan.h"
+#include "control/launch/job_options.h"
+#include "control/launch/machine_topology.h"
+#include "control/launch/mailbox.h"
+#include "control/launch/output_forwarder.h"
+#include "control/launch/pmix_server.h"
+#include "control/launch/session_guard.h"
+#include "control/launch/signal_source.h"
+#include "control/launch/standard_input.h"
+#include "control/launch/task_environment.h"
+#include "control/launch/task_process.h"
+
+namespace openlapi {
+
+class Job {
+ public:
+  // `program`: what to execute for options.command[0].
+  Job(JobOptions options, std::string program, TaskEnvironment environment);
+
+  // Starts the tasks, waits for all to end, cleans up. lapirun's exit status. Call once, from the main thread.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using TimePoint = Clock::time_point;
+
+  // job_start.cc
+  bool start();
+  bool prepare(std::string& error);
+  bool start_server(std::string& error);
+  void plan_binding(const std::vector<Core>& cores);
+  bool start_task(std::uint32_t rank, std::vector<char*>& arguments, std::string& error);
+  void raise_open_files();
+  void report_phase(const char* what);
+
+  // job.cc
+  void wait_for_tasks();
+  void flush_output();
+  void wait_once(int milliseconds_at_most);
+  void take_signals();
+  void take_signal(int signal);
+  void take_ending_signal(int signal);
+  void take_ended(TaskProcess& task);
+  void take_abort(std::uint32_t rank, int status, const std::string& message);
+  void check_deadlines();
+  void end_tasks();
+  void send_to_running(int signal);
+  void reap_all();
+  void record_failure(int status);
+
+  const JobOptions options_;
+  const std::string program_;
+  TaskEnvironment environment_;
+
+  SignalSource signals_;
+  SessionGuard guard_;
+  Mailbox mailbox_;
+  MachineTopology topology_;
+  PmixServer server_;
+  StandardInput input_;
+  OutputForwarder output_;
+  std::vector<TaskBinding> bindings_;
+  std::vector<TaskProcess> tasks_;
+  rlimit open_files_{};
+
+  std::size_t running_ = 0;
+  std::optional<int> failure_;     // the exit status, once something has failed
+  int ending_signals_ = 0;         // SIGINT and the like, that lapirun got
+  int last_ending_signal_ = 0;
+  bool ending_ = false;            // the tasks were told to end
+  std::optional<TimePoint> timeout_at_;
+  std::optional<TimePoint> kill_at_;
+  TimePoint phase_start_ = Clock::now();
+};
+
+}  // namespace openlapi

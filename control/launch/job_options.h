@@ -1,0 +1,34 @@
+// What the user asked lapirun for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace openlapi {
+
+enum class Binding { kCore, kNone };
+
+struct JobOptions {
+  std::uint32_t tasks = 1;
+  Binding binding = Binding::kCore;
+  bool report_bindings = false;
+  bool tag_output = false;
+  bool verbose = false;
+  std::vector<std::string> variables{};     // -x: NAME or NAME=value
+  std::string working_directory{};          // empty: where lapirun was started
+  std::optional<std::chrono::milliseconds> timeout{};
+  std::vector<std::string> command{};       // program and arguments, never empty
+};
+
+// Exit statuses of lapirun itself, as shells and timeout(1) use them.
+inline constexpr int kExitOwnFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitTimeout = 124;
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitSignalBase = 128;
+
+}  // namespace openlapi

@@ -1,0 +1,113 @@
+#include "control/launch/pmix_server.h"
+
+#include <pmix.h>
+#include <pmix_server.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "control/launch/pmix_job_data.h"
+
+namespace openlapi {
+namespace {
+
+// libpmix calls these on its own thread and must not be called back before they return: each posts to the loop.
+struct Host {
+  Mailbox* mailbox = nullptr;
+  PmixServer::OnAbort on_abort;
+};
+
+Host& host() {
+  static Host* instance = new Host;  // libpmix's thread may still call while the process exits
+  return *instance;
+}
+
+pmix_status_t client_connected(const pmix_proc_t*, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t client_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
+
+// All participants are on this node: what libpmix collected from them is the whole result. `data` is ours to free.
+pmix_status_t fence(const pmix_proc_t*, std::size_t, const pmix_info_t*, std::size_t, char* data, std::size_t size,
+                    pmix_modex_cbfunc_t done, void* context) {
+  host().mailbox->post([=] {
+    if (done != nullptr) done(PMIX_SUCCESS, data, size, context, [](void* bytes) { std::free(bytes); }, data);
+  });
+  return PMIX_SUCCESS;
+}
+
+// Asked only for tasks of other nodes, and there are none.
+pmix_status_t direct_modex(const pmix_proc_t*, const pmix_info_t*, std::size_t, pmix_modex_cbfunc_t, void*) {
+  return PMIX_ERR_NOT_FOUND;
+}
+
+pmix_status_t abort_job(const pmix_proc_t* caller, void*, int status, const char* message, pmix_proc_t*, std::size_t,
+                        pmix_op_cbfunc_t done, void* context) {
+  host().mailbox->post([rank = caller->rank, status, text = std::string(message != nullptr ? message : ""), done, context] {
+    host().on_abort(rank, status, text);
+    if (done != nullptr) done(PMIX_SUCCESS, context);
+  });
+  return PMIX_SUCCESS;
+}
+
+pmix_server_module_t* module() {
+  static pmix_server_module_t functions{};
+  functions.client_connected2 = client_connected;
+  functions.client_finalized = client_finalized;
+  functions.abort = abort_job;
+  functions.fence_nb = fence;
+  functions.direct_modex = direct_modex;
+  return &functions;
+}
+
+pmix_status_t initialise(const PmixJob& job, void* hwloc_topology) {
+  pmix_topology_t topology{};
+  topology.source = const_cast<char*>("hwloc");
+  topology.topology = static_cast<decltype(topology.topology)>(hwloc_topology);
+  pmix_info_t info[5];
+  for (pmix_info_t& entry : info) PMIX_INFO_CONSTRUCT(&entry);
+  PMIx_Info_load(&info[0], PMIX_SERVER_NSPACE, "lapirun", PMIX_STRING);
+  PMIx_Info_load(&info[1], PMIX_SERVER_TMPDIR, job.directory.c_str(), PMIX_STRING);
+  PMIx_Info_load(&info[2], PMIX_SYSTEM_TMPDIR, job.directory.c_str(), PMIX_STRING);
+  PMIx_Info_load(&info[3], PMIX_HOSTNAME, job.host_name.c_str(), PMIX_STRING);
+  // Given, so that libpmix does not discover the whole machine again (8 ms).
+  PMIx_Info_load(&info[4], PMIX_TOPOLOGY2, &topology, PMIX_TOPO);
+  const pmix_status_t status = PMIx_server_init(module(), info, 5);
+  for (pmix_info_t& entry : info) PMIX_INFO_DESTRUCT(&entry);
+  return status;
+}
+
+}  // namespace
+
+bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort,
+                       std::string& error) {
+  job_ = job;
+  host().mailbox = &mailbox;
+  host().on_abort = std::move(on_abort);
+  const pmix_status_t status = initialise(job, hwloc_topology);
+  if (status != PMIX_SUCCESS) {
+    error = std::string("PMIx_server_init: ") + PMIx_Error_string(status);
+    return false;
+  }
+  return register_job_data(job_, error);
+}
+
+bool PmixServer::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {
+  pmix_proc_t process;
+  PMIX_LOAD_PROCID(&process, job_.name_space.c_str(), rank);
+  char** environment = nullptr;
+  const pmix_status_t status = PMIx_server_setup_fork(&process, &environment);
+  if (status != PMIX_SUCCESS) {
+    error = std::string("PMIx_server_setup_fork: ") + PMIx_Error_string(status);
+    return false;
+  }
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    variables.emplace_back(*entry);
+    std::free(*entry);
+  }
+  std::free(environment);
+  return true;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,45 @@
+#include "control/launch/task_environment.h"
+
+#include <string_view>
+
+namespace openlapi {
+namespace {
+
+// PMIX_MCA_ are the user's settings of libpmix; all else is an identity.
+bool is_identity_of_another_job(std::string_view name) {
+  return name.starts_with("PMIX_") && !name.starts_with("PMIX_MCA_");
+}
+
+}  // namespace
+
+TaskEnvironment::TaskEnvironment(const char* const* inherited) {
+  for (; *inherited != nullptr; ++inherited) {
+    const std::string entry(*inherited);
+    if (!is_identity_of_another_job(entry)) set_entry(entry);
+  }
+}
+
+bool TaskEnvironment::apply(const std::string& variable) {
+  if (variable.find('=') == std::string::npos) return variables_.contains(variable);
+  set_entry(variable);
+  return true;
+}
+
+void TaskEnvironment::set_entry(const std::string& entry) {
+  const std::size_t equals = entry.find('=');
+  if (equals != std::string::npos) variables_[entry.substr(0, equals)] = entry.substr(equals + 1);
+}
+
+std::string TaskEnvironment::get(const std::string& name) const {
+  const auto found = variables_.find(name);
+  return found == variables_.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> TaskEnvironment::entries() const {
+  std::vector<std::string> entries;
+  entries.reserve(variables_.size());
+  for (const auto& [name, value] : variables_) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+}  // namespace openlapi
