@@ -30,6 +30,8 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
     connected = socket.consider(peer, found->second);
     if (!connected) destination = &found->second;
   }
+  const std::size_t offered = packets.size();
+  packets = packets.first(std::min<std::size_t>(offered, kMaxBurst));
   std::size_t taken = 0;
   while (taken < packets.size()) {
     batch_.build(packets.subspan(taken), batch_limits(socket, connected));
@@ -43,7 +45,7 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
     taken += batch_.packets();
   }
   counters_.packets_sent += taken;
-  if (taken < packets.size()) ++counters_.send_refused;
+  if (taken < offered) ++counters_.send_refused;
   return taken;
 }
 

@@ -117,10 +117,32 @@ TEST_P(TransportContract, NothingArrivesWhenNothingWasSent) {
   EXPECT_EQ(tasks[1]->receive_burst({}), 0u);
 }
 
+// Offers far more than any queue holds while nobody receives; once that is cleared away, packets arrive as before.
+void flood_then_use(Transport& sender, Transport& receiver) {
+  for (std::uint32_t number = 0; number < 100'000; ++number) {
+    const std::vector<std::byte> bytes = make_packet(0, number, 8 + number % 1000);
+    const ConstBuffer piece{bytes.data(), bytes.size()};
+    const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
+    ASSERT_LE(sender.send_burst(1, {&packet, 1}), 1u);
+  }
+  IncomingPacket received[16];
+  for (std::size_t count; (count = receiver.receive_burst(received)) != 0;) {
+    for (std::size_t i = 0; i < count; ++i) check_packet(received[i], 0);
+    receiver.release(count);
+  }
+  ASSERT_TRUE(send_one(sender, 1, make_packet(0, 200'000, 64)));
+  ASSERT_TRUE(receive_one(receiver, received[0]));
+  EXPECT_EQ(check_packet(received[0], 0), 200'000u);
+  receiver.release(1);
+}
+
 TEST_P(TransportContract, AFullQueueTakesLessAndLosesNothing) {
   const auto tasks = open_in_this_process(GetParam(), 2);
   ASSERT_EQ(tasks.size(), 2u);
-  if (!tasks[0]->limits().reliable) GTEST_SKIP() << "only reliable transports push back instead of losing";
+  if (!tasks[0]->limits().reliable) {  // it may lose instead of pushing back, but never stops working
+    flood_then_use(*tasks[0], *tasks[1]);
+    return;
+  }
   std::uint32_t expected = 0;
   std::uint32_t next = 0;
   for (int lap = 0; lap < 50; ++lap) {
