@@ -8,11 +8,6 @@
 
 namespace openlapi {
 
-// The first incarnation of a task. No former incarnation can have taken a packet, so that this one (and only this one)
-// takes packets whose sender does not know the incarnation yet. Later ones have larger numbers and answer such a packet
-// with their own number first: one more round trip on first contact, and nothing is ever delivered to two lives.
-inline constexpr std::uint32_t kFirstEpoch = 1;
-
 // Plain numbers, as lapi_statistics_t wants them and more.
 struct ReliabilityCounters {
   std::uint64_t packets_sent = 0;        // all, also acknowledgements and retransmissions
@@ -35,12 +30,13 @@ struct ReliabilityCounters {
 struct ChannelContext {
   std::uint64_t cookie = 0;  // of the job
   std::uint32_t self = 0;    // this task
-  std::uint32_t epoch = kFirstEpoch;
+  std::uint32_t epoch = 1;   // this incarnation of it, never 0; later ones have larger numbers
   std::uint8_t instance = 0;
   bool checksum = false;        // TransportLimits::checked is false: every packet carries a checksum
   std::uint32_t max_packet = 0;  // TransportLimits::max_packet, at most wire::kLongestPacket
   std::uint32_t ack_threshold = tuning::kAckThreshold;             // may change at any time
   std::uint64_t most_bytes_in_flight = tuning::kMostBytesInFlight;  // towards one peer
+  std::uint32_t first_sequence = 0;  // number of the first packet of each channel; any value will do
   PacketPool* pool = nullptr;   // buffers of at least max_packet bytes
   ReliabilityCounters counters;
 };

@@ -10,7 +10,7 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
     : context_(context),
       peer_(peer),
       path_(path),
-      send_(*context.pool),
+      send_(*context.pool, context.first_sequence),
       receive_(*context.pool),
       congestion_(context.max_packet, context.most_bytes_in_flight) {
   OPENLAPI_CHECK(context.max_packet > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
@@ -40,18 +40,18 @@ wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
 }
 
 std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
-  const std::uint64_t window = congestion_.window();
-  const std::size_t count = send_.collect(window, out);
+  const std::size_t count = send_.collect(window(), out);
   if (count == 0) return 0;
 
   wire::PacketHeader header = common_header(now);
   const std::uint8_t flags = header.flags | wire::kPacketHasData;
+  const std::uint64_t half_window = congestion_.window() / 2;
   std::uint64_t since_request = bytes_since_request_;
   for (Transmission& packet : out.first(count)) {
     // Half a window without an answer, or nothing can follow before one: waiting for the peer's batch would stall.
     since_request += packet.length();
     const bool last = packet.sequence + 1 == send_.next() && !has_room();
-    const bool ask = packet.again || last || since_request >= window / 2;
+    const bool ask = packet.again || last || since_request >= half_window;
     if (ask) since_request = 0;
     header.flags = ask ? flags | wire::kPacketAckWanted : flags;
     header.sequence = packet.sequence;
@@ -73,11 +73,9 @@ void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds no
   bool oldest_again = false;
   for (const Transmission& packet : taken) {
     bytes_since_request_ = wire::asks_for_ack(packet.head) ? 0 : bytes_since_request_ + packet.length();
-    if (!packet.again) continue;
-    ++context_.counters.retransmits;
-    oldest_again |= packet.sequence == send_.settled();
+    oldest_again |= packet.again && packet.sequence == send_.settled();
   }
-  send_.transmitted(taken, now);
+  context_.counters.retransmits += send_.transmitted(taken, now);
   context_.counters.packets_sent += taken.size();
   receive_.acknowledged();
   if (timer_was_off || oldest_again) retransmit_at_ = now + round_trip_.timeout();
@@ -107,8 +105,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
     ++context_.counters.ghosts;
     return false;
   }
-  const bool unknown_destination = header.destination_epoch == 0 && accepts_unknown_destination();
-  if (header.destination_epoch != context_.epoch && !unknown_destination) {
+  if (header.destination_epoch != context_.epoch) {
     if (header.destination_epoch != 0) ++context_.counters.ghosts;
     if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
     return false;
@@ -117,7 +114,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   if (known) {
     peer_restarted();
     outcome.peer_restarted = true;
-  } else if (header.source_epoch != kFirstEpoch) {
+  } else {
     send_.resend_all();  // what has been sent did not name this incarnation and was turned away
   }
   peer_epoch_ = header.source_epoch;
@@ -129,8 +126,7 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   ReceiveOutcome outcome;
   if (!admit_epochs(header, outcome)) return outcome;
   last_heard_ = now;
-  const bool ack_is_ours = header.destination_epoch == context_.epoch;
-  if ((header.flags & wire::kPacketHasAck) != 0 && ack_is_ours) process_ack(header, now);
+  if ((header.flags & wire::kPacketHasAck) != 0) process_ack(header, now);
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
   if ((header.flags & wire::kPacketHasData) == 0) {
     if (ack_wanted) answer_ = peer_epoch_;

@@ -30,6 +30,9 @@
 //   while (channel.next_held(held)) take(held) ? channel.taken(now) : channel.refused();
 //   After refused() the peer sends the packet again; until then nothing behind it is delivered.
 //
+// First contact. A packet names the incarnation that it is meant for, and no other takes it. The first packet to a peer
+// cannot: it is answered with the peer's epoch and then sent again, one round trip later than otherwise.
+//
 // Acknowledgements ride on every data packet. When none leaves in time:
 //   if (channel.ack_due(now)) { channel.encode_ack(bytes, now); if (sent) channel.ack_sent(); }   // kPacketHeaderSize
 // Ask after each burst of arrivals and when the deadline has passed.
@@ -85,7 +88,7 @@ class ReliableChannel {
     return send_.add(nullptr, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length,
                      tag) + wire::kPacketHeaderSize;
   }
-  bool has_transmissions() const { return send_.has_transmission(congestion_.window()); }
+  bool has_transmissions() const { return send_.has_transmission(window()); }
   std::size_t collect(Nanoseconds now, std::span<Transmission> out);
   void commit(std::span<const Transmission> taken, Nanoseconds now);
   bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
@@ -129,7 +132,8 @@ class ReliableChannel {
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
   void restart_timer(Nanoseconds now);
   wire::PacketHeader common_header(Nanoseconds now) const;
-  bool accepts_unknown_destination() const { return context_.epoch == kFirstEpoch; }
+  // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
+  std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
 
   ChannelContext& context_;
   std::uint32_t peer_;

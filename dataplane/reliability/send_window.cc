@@ -72,7 +72,7 @@ Transmission SendWindow::transmission(Sequence sequence) const {
           .head_length = entry.head_length,
           .data_length = entry.data_length,
           .sequence = sequence,
-          .again = entry.transmissions != 0};
+          .again = entry.state == State::lost};
 }
 
 std::size_t SendWindow::collect(std::uint64_t window, std::span<Transmission> out) const {
@@ -94,7 +94,8 @@ std::size_t SendWindow::collect(std::uint64_t window, std::span<Transmission> ou
   return count;
 }
 
-void SendWindow::transmitted(std::span<const Transmission> taken, Nanoseconds now) {
+std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanoseconds now) {
+  std::uint32_t retransmissions = 0;
   for (const Transmission& packet : taken) {
     Slot& entry = slot(packet.sequence);
     if (packet.again) {
@@ -106,9 +107,11 @@ void SendWindow::transmitted(std::span<const Transmission> taken, Nanoseconds no
     entry.state = State::in_flight;
     entry.sent_at = now;
     entry.order = next_order_++;
+    if (entry.transmissions != 0) ++retransmissions;
     if (entry.transmissions != UINT8_MAX) ++entry.transmissions;
     in_flight_bytes_ += entry.length();
   }
+  return retransmissions;
 }
 
 AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now,
@@ -196,6 +199,7 @@ bool SendWindow::oldest_timed_out() {
 void SendWindow::resend_all() {
   for (Sequence sequence = settled_; sequence != unsent_; ++sequence) {
     if (slot(sequence).state != State::lost) lose(sequence);
+    slot(sequence).transmissions = 0;
   }
 }
 

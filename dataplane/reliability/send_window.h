@@ -26,7 +26,7 @@ struct Transmission {
   std::uint32_t head_length;
   std::uint32_t data_length;  // 0: there is no second piece
   Sequence sequence;
-  bool again;  // has been sent before
+  bool again;  // has left before
 
   std::uint32_t length() const { return head_length + data_length; }
 };
@@ -47,7 +47,8 @@ struct AckOutcome {
 
 class SendWindow {
  public:
-  explicit SendWindow(PacketPool& pool) : pool_(pool) {}
+  explicit SendWindow(PacketPool& pool, Sequence first = 0)
+      : pool_(pool), oldest_(first), settled_(first), unsent_(first), next_(first), recovery_(first) {}
   ~SendWindow();
   SendWindow(const SendWindow&) = delete;
   SendWindow& operator=(const SendWindow&) = delete;
@@ -73,8 +74,8 @@ class SendWindow {
   // lost packet and the first of an empty window may always leave.
   std::size_t collect(std::uint64_t window, std::span<Transmission> out) const;
 
-  // These have left. Called with the first of what collect() has just given.
-  void transmitted(std::span<const Transmission> taken, Nanoseconds now);
+  // These have left. Called with the first of what collect() has just given. Answers how many are retransmissions.
+  std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now);
 
   AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now, Nanoseconds shortest_round_trip,
                          Nanoseconds reorder_time);
@@ -85,7 +86,7 @@ class SendWindow {
   // The window was cut: what is out now is no reason for another cut.
   void mark_recovery() { recovery_ = unsent_; }
 
-  void resend_all();  // everything transmitted counts as lost, without anything being wrong with the path
+  void resend_all();  // everything transmitted was turned away: counts as never sent, but keeps its numbers
   void abandon();     // nothing of what is in the window leaves any more; its numbers are not used again
 
   // Reports settled packets in order of their numbers and frees their buffers; those with tag 0 are freed silently.
@@ -135,11 +136,11 @@ class SendWindow {
   std::unique_ptr<Slot[]> slots_;
   std::unique_ptr<SmallHead[]> small_heads_;
   std::uint32_t capacity_ = 0;  // 0 or a power of two
-  Sequence oldest_ = 0;
-  Sequence settled_ = 0;
-  Sequence unsent_ = 0;
-  Sequence next_ = 0;
-  Sequence recovery_ = 0;
+  Sequence oldest_;
+  Sequence settled_;
+  Sequence unsent_;
+  Sequence next_;
+  Sequence recovery_;
   Sequence first_lost_ = 0;  // no packet before it is lost; meaningful while lost_ is not 0
   std::uint32_t lost_ = 0;   // packets waiting for retransmission
   std::uint32_t next_order_ = 1;

@@ -1,0 +1,198 @@
+// Tasks that die and come back: nothing is delivered to two lives, and both sides find each other again.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/unit/reliability/channel_end.h"
+
+namespace openlapi {
+namespace {
+
+constexpr Nanoseconds kNow = kSecond;
+
+class ChannelEpochsTest : public testing::Test {
+ protected:
+  void start_left(std::uint32_t epoch) {
+    left_ = std::make_unique<ChannelEnd>(EndConfig{.self = 0, .epoch = epoch});
+  }
+  void start_right(std::uint32_t epoch) {
+    right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = epoch});
+  }
+
+  // Carries packets both ways until none is left.
+  void exchange() {
+    for (int round = 0; round < 10; ++round) {
+      right_->receive_all(left_->transmit(kNow), kNow);
+      left_->receive_all(right_->transmit(kNow), kNow);
+    }
+  }
+
+  std::unique_ptr<ChannelEnd> left_;
+  std::unique_ptr<ChannelEnd> right_;
+};
+
+TEST_F(ChannelEpochsTest, FirstPacketIsAnsweredWithTheEpochAndComesAgain) {
+  start_left(1);
+  start_right(7);
+  left_->send(0);
+  left_->send(1);
+  const auto first = left_->transmit(kNow);
+  EXPECT_EQ(first.size(), 1u) << "one asks for all";
+  right_->receive_all(first, kNow);
+  EXPECT_TRUE(right_->delivered.empty());
+  EXPECT_EQ(right_->counters().ghosts, 0u) << "the sender could not know better";
+  const auto answer = right_->transmit(kNow);
+  ASSERT_EQ(answer.size(), 1u);
+  EXPECT_EQ(answer[0].size(), wire::kPacketHeaderSize);
+  left_->receive_all(answer, kNow);
+  EXPECT_EQ(left_->channel().peer_epoch(), 7u);
+  EXPECT_EQ(left_->restarts_seen, 0u);
+  right_->receive_all(left_->transmit(kNow), kNow);
+  EXPECT_EQ(right_->delivered, numbers(0, 2)) << "sent again at once, without waiting for a timer";
+  EXPECT_EQ(left_->counters().timeouts, 0u);
+}
+
+TEST_F(ChannelEpochsTest, NothingIsDeliveredToTwoLives) {
+  start_left(1);
+  start_right(1);
+  left_->send(0);
+  right_->receive_all(left_->transmit(kNow), kNow);
+  left_->receive_all(right_->transmit(kNow), kNow);
+  right_->receive_all(left_->transmit(kNow), kNow);
+  ASSERT_EQ(right_->delivered, numbers(0, 1));  // not acknowledged before the task dies
+  start_right(2);
+  for (int round = 0; round < 3; ++round) {
+    const Nanoseconds now = kNow + (round + 1) * kSecond;
+    left_->channel().run_timers(now);
+    right_->receive_all(left_->transmit(now), now);
+    left_->receive_all(right_->transmit(now), now);
+  }
+  EXPECT_TRUE(right_->delivered.empty());
+  EXPECT_EQ(left_->abandoned, numbers(0, 1));
+}
+
+TEST_F(ChannelEpochsTest, BothSendAtOnceOnFirstContact) {
+  start_left(3);
+  start_right(9);
+  left_->send(0);
+  right_->send(10);
+  const auto from_left = left_->transmit(kNow);
+  const auto from_right = right_->transmit(kNow);
+  right_->receive_all(from_left, kNow);
+  left_->receive_all(from_right, kNow);
+  exchange();
+  EXPECT_EQ(right_->delivered, numbers(0, 1));
+  EXPECT_EQ(left_->delivered, numbers(10, 1));
+}
+
+TEST_F(ChannelEpochsTest, RestartedReceiverMakesTheSenderAbandon) {
+  start_left(1);
+  start_right(1);
+  left_->send(0);
+  exchange();
+  left_->send(1);
+  left_->send(2);
+  const auto unanswered = left_->transmit(kNow);
+  right_->receive_all(unanswered, kNow);  // delivered, but the answer is lost with the task
+  start_right(2);
+  right_->context().ack_threshold = 1;
+  right_->receive_all(unanswered, kNow);  // late copies
+  EXPECT_TRUE(right_->delivered.empty());
+  EXPECT_EQ(right_->counters().ghosts, 2u);
+  left_->receive_all(right_->transmit(kNow), kNow);
+  EXPECT_EQ(left_->restarts_seen, 1u);
+  EXPECT_EQ(left_->abandoned, numbers(1, 2));
+  EXPECT_EQ(left_->channel().peer_epoch(), 2u);
+  left_->send(3);
+  exchange();
+  EXPECT_EQ(right_->delivered, numbers(3, 1));
+  EXPECT_EQ(left_->acknowledged, (std::vector<std::uint64_t>{0, 3}));
+}
+
+TEST_F(ChannelEpochsTest, RestartedSenderBeginsAnewAndItsOldPacketsAreGhosts) {
+  start_left(1);
+  start_right(1);
+  left_->send(0);
+  exchange();
+  left_->send(1);
+  left_->send(2);
+  const auto late = left_->transmit(kNow);
+  right_->receive(late[1], kNow);  // held: 1 is missing
+  EXPECT_EQ(right_->pool().in_use(), 1u);
+  start_left(2);
+  left_->send(20);
+  exchange();
+  EXPECT_EQ(right_->restarts_seen, 1u);
+  EXPECT_EQ(right_->delivered, (std::vector<std::uint64_t>{0, 20}));
+  EXPECT_EQ(right_->pool().in_use(), 0u);
+  right_->receive_all(late, kNow);
+  EXPECT_EQ(right_->delivered.size(), 2u);
+  EXPECT_EQ(right_->counters().ghosts, 2u);
+  EXPECT_EQ(right_->channel().peer_epoch(), 2u);
+}
+
+TEST_F(ChannelEpochsTest, RestartOfBothSides) {
+  start_left(1);
+  start_right(1);
+  left_->send(0);
+  right_->send(10);
+  exchange();
+  start_left(2);
+  start_right(2);
+  left_->send(1);
+  right_->send(11);
+  exchange();
+  EXPECT_EQ(left_->delivered, numbers(11, 1));
+  EXPECT_EQ(right_->delivered, numbers(1, 1));
+}
+
+TEST_F(ChannelEpochsTest, LatePacketForAFormerLifeTeachesNothing) {
+  start_left(1);
+  start_right(1);
+  left_->send(0);
+  right_->send(10);
+  exchange();
+  right_->send(11);
+  const auto late = right_->transmit(kNow);  // from life 1 to life 1
+  start_left(2);
+  start_right(2);
+  left_->receive_all(late, kNow);
+  EXPECT_EQ(left_->channel().peer_epoch(), 0u);
+  EXPECT_EQ(left_->counters().ghosts, 1u);
+  left_->send(1);
+  exchange();
+  EXPECT_EQ(right_->delivered, numbers(1, 1));
+  EXPECT_EQ(left_->restarts_seen, 0u);
+  EXPECT_TRUE(left_->abandoned.empty());
+}
+
+TEST_F(ChannelEpochsTest, LostIntroductionIsRepeated) {
+  start_left(1);
+  start_right(4);
+  left_->send(0);
+  right_->receive_all(left_->transmit(kNow), kNow);
+  right_->transmit(kNow);  // lost
+  const Nanoseconds later = left_->channel().next_deadline();
+  ASSERT_NE(later, UINT64_MAX);
+  left_->channel().run_timers(later);
+  right_->receive_all(left_->transmit(later), later);
+  left_->receive_all(right_->transmit(later), later);
+  right_->receive_all(left_->transmit(later), later);
+  EXPECT_EQ(right_->delivered, numbers(0, 1));
+}
+
+TEST_F(ChannelEpochsTest, EpochsWrapRound) {
+  start_left(1);
+  start_right(UINT32_MAX);
+  left_->send(0);
+  exchange();
+  EXPECT_EQ(left_->channel().peer_epoch(), UINT32_MAX);
+  start_right(1);
+  left_->send(1);
+  exchange();
+  EXPECT_EQ(left_->restarts_seen, 1u);
+  EXPECT_EQ(left_->channel().peer_epoch(), 1u);
+}
+
+}  // namespace
+}  // namespace openlapi

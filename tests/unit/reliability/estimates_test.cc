@@ -1,0 +1,165 @@
+// The pieces that a channel is made of and that need no packet: numbers, round trips, congestion, buffers.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "dataplane/reliability/congestion.h"
+#include "dataplane/reliability/packet_pool.h"
+#include "dataplane/reliability/round_trip.h"
+#include "dataplane/reliability/sequence.h"
+
+namespace openlapi {
+namespace {
+
+TEST(Sequence, OrderHoldsAcrossTheWrap) {
+  EXPECT_TRUE(before(1, 2));
+  EXPECT_FALSE(before(2, 1));
+  EXPECT_FALSE(before(5, 5));
+  EXPECT_TRUE(not_after(5, 5));
+  EXPECT_TRUE(before(UINT32_MAX, 0));
+  EXPECT_TRUE(before(UINT32_MAX - 10, 10));
+  EXPECT_FALSE(before(10, UINT32_MAX - 10));
+  EXPECT_EQ(distance(UINT32_MAX, 4), 5);
+  EXPECT_EQ(distance(4, UINT32_MAX), -5);
+  EXPECT_TRUE(before(0, INT32_MAX));
+}
+
+TEST(RoundTrip, StartsWithTheFirstTimeout) {
+  const RoundTrip estimate;
+  EXPECT_EQ(estimate.timeout(), tuning::kFirstRetransmitTimeout);
+  EXPECT_EQ(estimate.smoothed(), 0u);
+}
+
+TEST(RoundTrip, FollowsSteadyMeasurements) {
+  RoundTrip estimate;
+  for (int i = 0; i < 100; ++i) estimate.sample(20 * kMillisecond);
+  EXPECT_EQ(estimate.smoothed(), 20 * kMillisecond);
+  EXPECT_EQ(estimate.shortest(), 20 * kMillisecond);
+  EXPECT_GE(estimate.timeout(), 20 * kMillisecond);
+  EXPECT_LT(estimate.timeout(), 21 * kMillisecond) << "no variation is left";
+}
+
+TEST(RoundTrip, FirstMeasurementLeavesRoomForVariation) {
+  RoundTrip estimate;
+  estimate.sample(10 * kMillisecond);
+  EXPECT_EQ(estimate.timeout(), 30 * kMillisecond);  // RFC 6298: R + 4 R/2
+}
+
+TEST(RoundTrip, TimeoutStaysInItsBounds) {
+  RoundTrip estimate;
+  for (int i = 0; i < 50; ++i) estimate.sample(5 * kMicrosecond);
+  EXPECT_EQ(estimate.timeout(), tuning::kShortestRetransmitTimeout);
+  for (int i = 0; i < 50; ++i) estimate.sample(10 * kSecond);
+  EXPECT_EQ(estimate.timeout(), tuning::kLongestRetransmitTimeout);
+  EXPECT_EQ(estimate.shortest(), 5 * kMicrosecond);
+}
+
+TEST(RoundTrip, BackOffDoublesUpToTheLongest) {
+  RoundTrip estimate;
+  estimate.sample(5 * kMicrosecond);
+  Nanoseconds expected = tuning::kShortestRetransmitTimeout;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(estimate.timeout(), expected);
+    estimate.back_off();
+    expected = std::min(2 * expected, tuning::kLongestRetransmitTimeout);
+  }
+  estimate.reset_back_off();
+  EXPECT_EQ(estimate.timeout(), tuning::kShortestRetransmitTimeout);
+}
+
+constexpr std::uint32_t kPacket = 8192;
+constexpr std::uint64_t kMost = 1024 * 1024;
+
+TEST(Congestion, DoublesUntilTheFirstLossThenGrowsByAPacket) {
+  Congestion congestion(kPacket, kMost);
+  const std::uint64_t first = congestion.window();
+  EXPECT_EQ(first, tuning::kFirstBytesInFlight);
+  congestion.on_acknowledged(first, first);
+  EXPECT_EQ(congestion.window(), 2 * first);
+  congestion.on_loss();
+  EXPECT_EQ(congestion.window(), first);
+  congestion.on_acknowledged(first / 2, first);
+  EXPECT_EQ(congestion.window(), first);
+  congestion.on_acknowledged(first / 2, first);
+  EXPECT_EQ(congestion.window(), first + kPacket);
+}
+
+TEST(Congestion, NeverLeavesItsBounds) {
+  Congestion congestion(kPacket, kMost);
+  for (int i = 0; i < 100; ++i) congestion.on_acknowledged(congestion.window(), congestion.window());
+  EXPECT_EQ(congestion.window(), kMost);
+  for (int i = 0; i < 100; ++i) congestion.on_loss();
+  EXPECT_EQ(congestion.window(), 4 * kPacket);
+  for (int i = 0; i < 100; ++i) congestion.on_timeout();
+  EXPECT_EQ(congestion.window(), 4 * kPacket);
+}
+
+TEST(Congestion, HugePacketsKeepAtLeastOne) {
+  Congestion congestion(65535, 1000);
+  EXPECT_EQ(congestion.window(), 65535u);
+  congestion.on_timeout();
+  EXPECT_EQ(congestion.window(), 65535u);
+  Congestion wide(65535, kMost);
+  wide.on_timeout();
+  EXPECT_EQ(wide.window(), 65536u) << "four of them would be a quarter of a megabyte from each sender";
+}
+
+TEST(Congestion, UnusedWindowDoesNotGrow) {
+  Congestion congestion(kPacket, kMost);
+  const std::uint64_t window = congestion.window();
+  for (int i = 0; i < 100; ++i) congestion.on_acknowledged(kPacket, window / 4);
+  EXPECT_EQ(congestion.window(), window);
+}
+
+TEST(Congestion, TimeoutFallsToTheLeastAndIsTakenBackWhenSpurious) {
+  Congestion congestion(kPacket, kMost);
+  congestion.on_acknowledged(congestion.window(), congestion.window());
+  const std::uint64_t window = congestion.window();
+  congestion.on_timeout();
+  EXPECT_EQ(congestion.window(), 4 * kPacket);
+  EXPECT_EQ(congestion.threshold(), window / 2);
+  congestion.on_spurious_retransmission();
+  EXPECT_EQ(congestion.window(), window);
+  EXPECT_EQ(congestion.threshold(), kMost);
+  congestion.on_spurious_retransmission();
+  EXPECT_EQ(congestion.window(), window) << "taken back once";
+}
+
+TEST(PacketPool, GivesDistinctAlignedBuffersUpToItsCapacity) {
+  PacketPool pool(1000, 10);
+  EXPECT_EQ(pool.buffer_bytes(), 1024u);
+  std::set<std::byte*> buffers;
+  for (int i = 0; i < 10; ++i) {
+    std::byte* buffer = pool.take();
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer) % 64, 0u);
+    EXPECT_TRUE(buffers.insert(buffer).second);
+    std::fill_n(buffer, pool.buffer_bytes(), std::byte{0xee});
+  }
+  EXPECT_EQ(pool.take(), nullptr);
+  EXPECT_EQ(pool.in_use(), 10u);
+  for (std::byte* buffer : buffers) pool.give_back(buffer);
+  EXPECT_EQ(pool.in_use(), 0u);
+  EXPECT_TRUE(buffers.contains(pool.take()));
+}
+
+TEST(PacketPool, HoldingLeavesThePartForSending) {
+  PacketPool pool(64, 8);
+  for (int i = 0; i < 6; ++i) ASSERT_NE(pool.take_for_holding(), nullptr);
+  EXPECT_EQ(pool.take_for_holding(), nullptr);
+  EXPECT_NE(pool.take(), nullptr);
+  EXPECT_NE(pool.take(), nullptr);
+  EXPECT_EQ(pool.take(), nullptr);
+}
+
+TEST(PacketPool, GrowsOverSlabs) {
+  PacketPool pool(65536, PacketPool::buffers_for(65536));
+  std::vector<std::byte*> buffers;
+  while (std::byte* buffer = pool.take()) buffers.push_back(buffer);
+  EXPECT_EQ(buffers.size(), 64u);
+  for (std::byte* buffer : buffers) pool.give_back(buffer);
+}
+
+}  // namespace
+}  // namespace openlapi

@@ -1,0 +1,206 @@
+#include "dataplane/reliability/receive_window.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint32_t kThreshold = 5;
+
+class ReceiveWindowTest : public testing::Test {
+ protected:
+  ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead = 0, Nanoseconds now = 0, bool ack_wanted = false) {
+    std::byte payload[sizeof(sequence)];
+    std::memcpy(payload, &sequence, sizeof(sequence));
+    return window_.offer(sequence, ahead, ack_wanted, payload, now);
+  }
+
+  void take(Sequence sequence, Nanoseconds now = 0) {
+    ASSERT_EQ(offer(sequence, 0, now), ArrivalVerdict::in_order);
+    window_.taken(now);
+  }
+
+  // What the next held packet contains, after taking it.
+  std::optional<Sequence> take_held() {
+    std::span<std::byte> payload;
+    if (!window_.next_held(payload)) return std::nullopt;
+    Sequence sequence = 0;
+    EXPECT_EQ(payload.size(), sizeof(sequence));
+    std::memcpy(&sequence, payload.data(), sizeof(sequence));
+    window_.taken(0);
+    return sequence;
+  }
+
+  PacketPool pool_{256, 1024};
+  ReceiveWindow window_{pool_};
+};
+
+TEST_F(ReceiveWindowTest, FirstPacketSetsTheBeginning) {
+  EXPECT_FALSE(window_.established());
+  EXPECT_EQ(offer(107, 7), ArrivalVerdict::held);
+  EXPECT_TRUE(window_.established());
+  EXPECT_EQ(window_.next(), 100u);
+  EXPECT_EQ(offer(100), ArrivalVerdict::in_order);
+}
+
+TEST_F(ReceiveWindowTest, InOrderPacketsCountOnlyWhenTaken) {
+  EXPECT_EQ(offer(0), ArrivalVerdict::in_order);
+  EXPECT_EQ(window_.next(), 0u);
+  window_.refused();
+  EXPECT_EQ(window_.next(), 0u);
+  EXPECT_EQ(offer(0), ArrivalVerdict::in_order) << "comes again";
+  window_.taken(0);
+  EXPECT_EQ(window_.next(), 1u);
+  EXPECT_EQ(offer(0), ArrivalVerdict::duplicate);
+  EXPECT_TRUE(window_.saw_duplicate());
+}
+
+TEST_F(ReceiveWindowTest, EarlyPacketsComeOutWhenTheGapCloses) {
+  take(0);
+  EXPECT_EQ(offer(4, 3), ArrivalVerdict::held);
+  EXPECT_EQ(offer(2, 1), ArrivalVerdict::held);
+  EXPECT_EQ(offer(3, 2), ArrivalVerdict::held);
+  EXPECT_EQ(window_.selective(), 0b111u);
+  EXPECT_EQ(offer(3, 2), ArrivalVerdict::duplicate);
+  EXPECT_EQ(take_held(), std::nullopt);
+  take(1);
+  EXPECT_EQ(take_held(), 2u);
+  EXPECT_EQ(take_held(), 3u);
+  EXPECT_EQ(take_held(), 4u);
+  EXPECT_EQ(take_held(), std::nullopt);
+  EXPECT_EQ(window_.next(), 5u);
+  EXPECT_EQ(pool_.in_use(), 0u);
+  EXPECT_EQ(window_.selective(), 0u);
+}
+
+TEST_F(ReceiveWindowTest, EveryBitOfTheSelectiveAcknowledgement) {
+  for (unsigned bit = 0; bit < 70; ++bit) {
+    PacketPool pool(256, 1024);
+    ReceiveWindow window(pool);
+    const Sequence first = UINT32_MAX - 20;  // the numbers wrap on the way
+    const Sequence early = first + 1 + bit;
+    EXPECT_EQ(window.offer(early, static_cast<std::uint16_t>(1 + bit), false, {}, 0), ArrivalVerdict::held);
+    EXPECT_EQ(window.next(), first);
+    EXPECT_EQ(window.selective(), bit < 64 ? std::uint64_t{1} << bit : 0) << "bit " << bit;
+  }
+}
+
+TEST_F(ReceiveWindowTest, DistantPacketsAreDroppedOrMalformed) {
+  EXPECT_EQ(offer(2000, tuning::kMostPacketsInFlight), ArrivalVerdict::malformed);
+  EXPECT_FALSE(window_.established());
+  EXPECT_EQ(offer(5), ArrivalVerdict::in_order);  // seen, not taken
+  EXPECT_EQ(offer(5 + 1023, 1023), ArrivalVerdict::held);
+  EXPECT_EQ(offer(4, 0), ArrivalVerdict::duplicate);
+  EXPECT_EQ(offer(5 + 1030, 1023), ArrivalVerdict::held) << "its sender has given 5 to 11 up";
+  EXPECT_EQ(window_.next(), 12u);
+}
+
+TEST_F(ReceiveWindowTest, HeldPacketsAreBounded) {
+  take(0);
+  std::uint32_t held = 0;
+  for (Sequence sequence = 2; sequence < 1000; ++sequence) {
+    if (offer(sequence, static_cast<std::uint16_t>(sequence - 1)) == ArrivalVerdict::held) ++held;
+  }
+  EXPECT_EQ(held, tuning::kMostHeldPackets);
+  EXPECT_EQ(window_.held_packets(), tuning::kMostHeldPackets);
+  EXPECT_EQ(pool_.in_use(), tuning::kMostHeldPackets);
+  window_.forget();
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+TEST_F(ReceiveWindowTest, EmptyPoolDropsEarlyPacketsOnly) {
+  while (pool_.take() != nullptr) {
+  }
+  take(0);
+  EXPECT_EQ(offer(2, 1), ArrivalVerdict::dropped);
+  take(1);
+  take(2);
+}
+
+TEST_F(ReceiveWindowTest, RefusedHeldPacketHasToComeAgain) {
+  take(0);
+  offer(2, 1);
+  offer(3, 2);
+  take(1);
+  std::span<std::byte> payload;
+  ASSERT_TRUE(window_.next_held(payload));
+  window_.refused();
+  EXPECT_FALSE(window_.next_held(payload));
+  EXPECT_EQ(window_.next(), 2u);
+  EXPECT_EQ(window_.selective(), 0b1u) << "3 is still here";
+  take(2);
+  EXPECT_EQ(take_held(), 3u);
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+TEST_F(ReceiveWindowTest, RetransmissionReplacesAHeldCopyNotYetTaken) {
+  take(0);
+  offer(2, 1);
+  take(1);
+  EXPECT_EQ(offer(2), ArrivalVerdict::in_order);
+  window_.taken(0);
+  EXPECT_EQ(take_held(), std::nullopt);
+  EXPECT_EQ(window_.next(), 3u);
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+TEST_F(ReceiveWindowTest, SkipsWhatTheSenderGaveUp) {
+  take(0);
+  offer(3, 2);
+  offer(8, 7);
+  EXPECT_EQ(offer(9, 2), ArrivalVerdict::held);  // the sender's oldest is 7
+  EXPECT_EQ(window_.next(), 7u);
+  EXPECT_EQ(pool_.in_use(), 2u) << "3 is gone";
+  EXPECT_EQ(offer(5), ArrivalVerdict::duplicate);
+  take(7);
+  EXPECT_EQ(take_held(), 8u);
+  EXPECT_EQ(take_held(), 9u);
+}
+
+TEST_F(ReceiveWindowTest, AckAfterTheThresholdOrTheDelay) {
+  take(0, 1000);
+  EXPECT_FALSE(window_.ack_due(1000, kThreshold));
+  EXPECT_EQ(window_.ack_deadline(), 1000 + tuning::kAckDelay);
+  EXPECT_TRUE(window_.ack_due(1000 + tuning::kAckDelay, kThreshold));
+  for (Sequence sequence = 1; sequence < kThreshold - 1; ++sequence) take(sequence, 2000);
+  EXPECT_FALSE(window_.ack_due(2000, kThreshold));
+  take(kThreshold - 1, 2000);
+  EXPECT_TRUE(window_.ack_due(2000, kThreshold));
+  EXPECT_TRUE(window_.ack_due(2000, 1));
+  window_.acknowledged();
+  EXPECT_FALSE(window_.ack_due(1'000'000'000, kThreshold));
+  EXPECT_EQ(window_.ack_deadline(), UINT64_MAX);
+}
+
+TEST_F(ReceiveWindowTest, AckAtOnceWhenAskedOrEarlyOrAgain) {
+  EXPECT_EQ(offer(0, 0, 0, true), ArrivalVerdict::in_order);
+  window_.taken(0);
+  EXPECT_TRUE(window_.ack_due(0, kThreshold));
+  EXPECT_EQ(window_.ack_deadline(), 0u);
+  window_.acknowledged();
+  offer(2, 1);
+  EXPECT_TRUE(window_.ack_due(0, kThreshold));
+  window_.acknowledged();
+  offer(0);
+  EXPECT_TRUE(window_.ack_due(0, kThreshold));
+  window_.acknowledged();
+  EXPECT_FALSE(window_.saw_duplicate());
+  take(1);
+  EXPECT_TRUE(window_.ack_due(0, kThreshold)) << "the gap is closed: the sender waits for that";
+}
+
+TEST_F(ReceiveWindowTest, TellsItsOwnDelay) {
+  take(0, 1'000'000);
+  EXPECT_EQ(window_.ack_delay(1'000'000), 0);
+  EXPECT_EQ(window_.ack_delay(1'045'999), 45);
+  EXPECT_EQ(window_.ack_delay(10 * kSecond), UINT16_MAX);
+}
+
+}  // namespace
+}  // namespace openlapi

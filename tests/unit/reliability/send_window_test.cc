@@ -1,0 +1,309 @@
+#include "dataplane/reliability/send_window.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint32_t kLength = 100;
+constexpr std::uint64_t kWide = UINT64_MAX;
+
+class SendWindowTest : public testing::Test {
+ protected:
+  void add(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) window_.add(pool_.take(), kLength, nullptr, 0, ++tag_);
+  }
+
+  std::vector<Sequence> transmit(Nanoseconds now, std::uint64_t limit = kWide) {
+    std::array<Transmission, 64> burst;
+    const std::size_t count = window_.collect(limit, burst);
+    window_.transmitted({burst.data(), count}, now);
+    std::vector<Sequence> sequences;
+    for (std::size_t i = 0; i < count; ++i) sequences.push_back(burst[i].sequence);
+    return sequences;
+  }
+
+  AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now) {
+    return window_.acknowledge(cumulative, selective, now, shortest_, reorder_time_);
+  }
+
+  std::vector<std::uint64_t> completed(bool acknowledged = true) {
+    std::vector<std::uint64_t> tags;
+    for (CompletedPacket done; window_.take_completed(done);) {
+      EXPECT_EQ(done.acknowledged, acknowledged);
+      tags.push_back(done.tag);
+    }
+    return tags;
+  }
+
+  PacketPool pool_{1024, 2048};
+  SendWindow window_{pool_};
+  std::uint64_t tag_ = 0;
+  Nanoseconds shortest_ = 0;
+  Nanoseconds reorder_time_ = kMillisecond;
+};
+
+using Sequences = std::vector<Sequence>;
+using Tags = std::vector<std::uint64_t>;
+
+TEST_F(SendWindowTest, CumulativeAcknowledgementCompletesInOrder) {
+  add(5);
+  EXPECT_EQ(transmit(10), (Sequences{0, 1, 2, 3, 4}));
+  EXPECT_EQ(window_.in_flight_bytes(), 5 * kLength);
+  AckOutcome outcome = acknowledge(3, 0, 50);
+  EXPECT_TRUE(outcome.valid && outcome.advanced);
+  EXPECT_FALSE(outcome.lost);
+  EXPECT_EQ(outcome.bytes, 3 * kLength);
+  EXPECT_EQ(outcome.round_trip, 40u);
+  EXPECT_EQ(completed(), (Tags{1, 2, 3}));
+  EXPECT_EQ(window_.packets_out(), 2u);
+  EXPECT_EQ(pool_.in_use(), 2u);
+  outcome = acknowledge(5, 0, 60);
+  EXPECT_EQ(outcome.bytes, 2 * kLength);
+  EXPECT_EQ(completed(), (Tags{4, 5}));
+  EXPECT_TRUE(window_.everything_settled());
+  EXPECT_EQ(window_.in_flight_bytes(), 0u);
+  EXPECT_EQ(window_.outstanding_bytes(), 0u);
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+TEST_F(SendWindowTest, OldAndRepeatedAcknowledgementsChangeNothing) {
+  add(5);
+  transmit(0);
+  acknowledge(4, 0, 10);
+  for (const Sequence old : {Sequence{0}, Sequence{3}, Sequence{4}, Sequence{0} - 1}) {
+    const AckOutcome outcome = acknowledge(old, 0, 20);
+    EXPECT_TRUE(outcome.valid);
+    EXPECT_FALSE(outcome.advanced);
+    EXPECT_EQ(outcome.bytes, 0u);
+  }
+  EXPECT_EQ(acknowledge(2, ~std::uint64_t{0}, 20).bytes, 0u) << "the bits of an old one do not count either";
+  EXPECT_EQ(window_.packets_out(), 1u);
+}
+
+TEST_F(SendWindowTest, AcknowledgementOfTheFutureIsRefused) {
+  add(3);
+  EXPECT_FALSE(acknowledge(1, 0, 5).valid) << "queued but never sent";
+  transmit(10);
+  EXPECT_FALSE(acknowledge(4, 0, 20).valid);
+  EXPECT_FALSE(acknowledge(1000, 0, 20).valid);
+  EXPECT_TRUE(completed().empty());
+  const AckOutcome outcome = acknowledge(0, ~std::uint64_t{0}, 20);
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_EQ(outcome.bytes, 2 * kLength) << "bits beyond what was sent mean nothing";
+}
+
+TEST_F(SendWindowTest, WindowLimitsWhatLeaves) {
+  add(10);
+  EXPECT_TRUE(window_.has_transmission(1));
+  EXPECT_EQ(transmit(0, 3 * kLength), (Sequences{0, 1, 2}));
+  EXPECT_FALSE(window_.has_transmission(3 * kLength));
+  EXPECT_TRUE(transmit(0, 3 * kLength).empty());
+  acknowledge(2, 0, 5);
+  EXPECT_EQ(transmit(6, 3 * kLength), (Sequences{3, 4}));
+}
+
+TEST_F(SendWindowTest, PacketsNotTakenAreOfferedAgain) {
+  add(4);
+  std::array<Transmission, 8> burst;
+  ASSERT_EQ(window_.collect(kWide, burst), 4u);
+  window_.transmitted({burst.data(), 1}, 0);
+  EXPECT_EQ(transmit(1), (Sequences{1, 2, 3}));
+}
+
+TEST_F(SendWindowTest, ThreeLaterArrivalsMakeALoss) {
+  add(6);
+  transmit(0);
+  EXPECT_FALSE(acknowledge(1, 0b001, 10).lost);  // 1 missing, 2 arrived
+  EXPECT_FALSE(acknowledge(1, 0b011, 11).lost);
+  EXPECT_FALSE(window_.has_transmission(1));
+  EXPECT_TRUE(acknowledge(1, 0b111, 12).lost);
+  EXPECT_EQ(transmit(13), (Sequences{1}));
+  EXPECT_FALSE(acknowledge(1, 0b1111, 14).lost) << "its retransmission is on the way";
+  EXPECT_TRUE(transmit(15).empty());
+  EXPECT_EQ(acknowledge(6, 0, 20).bytes, kLength);
+  EXPECT_EQ(completed(), (Tags{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(SendWindowTest, SeveralGapsAreFoundAtOnceAndCutOnce) {
+  add(12);
+  transmit(0);
+  // 0, 2, 5 missing; 1, 3, 4, 6, 7, 8 arrived.
+  AckOutcome outcome = acknowledge(0, 0b11101101, 10);
+  EXPECT_TRUE(outcome.lost);
+  window_.mark_recovery();
+  EXPECT_EQ(transmit(11), (Sequences{0, 2, 5}));
+  outcome = acknowledge(0, 0b11111101101, 12);  // 9, 10, 11 too
+  EXPECT_FALSE(outcome.lost);
+  EXPECT_EQ(acknowledge(12, 0, 20).bytes, 3 * kLength);
+}
+
+TEST_F(SendWindowTest, NewLossAfterRecoveryCutsAgain) {
+  add(4);
+  transmit(0);
+  EXPECT_TRUE(acknowledge(0, 0b111, 10).lost);
+  window_.mark_recovery();
+  transmit(11);
+  acknowledge(4, 0, 20);
+  add(4);
+  transmit(30);
+  EXPECT_TRUE(acknowledge(4, 0b111, 40).lost);
+}
+
+TEST_F(SendWindowTest, LostRetransmissionIsFoundByLaterArrivals) {
+  add(4);
+  transmit(0);
+  acknowledge(0, 0b111, 10);
+  EXPECT_EQ(transmit(11), (Sequences{0}));
+  add(4);
+  transmit(12);  // 4..7, sent after the retransmission of 0
+  acknowledge(0, 0b0011111, 20);
+  EXPECT_TRUE(transmit(21).empty());
+  acknowledge(0, 0b0111111, 22);
+  EXPECT_EQ(transmit(23), (Sequences{0}));
+}
+
+TEST_F(SendWindowTest, TimeoutRetransmitsTheOldestThenTheTailFollowsItsAnswer) {
+  add(5);
+  transmit(0);
+  EXPECT_TRUE(window_.oldest_timed_out());
+  EXPECT_FALSE(window_.oldest_timed_out()) << "waits already";
+  EXPECT_EQ(transmit(5 * kMillisecond), (Sequences{0}));
+  acknowledge(1, 0, 6 * kMillisecond);
+  EXPECT_EQ(transmit(7 * kMillisecond), (Sequences{1, 2, 3, 4})) << "sent long before something that arrived";
+  acknowledge(5, 0, 8 * kMillisecond);
+  EXPECT_EQ(completed().size(), 5u);
+  EXPECT_FALSE(window_.oldest_timed_out());
+}
+
+TEST_F(SendWindowTest, AnswerTooFastForTheRetransmissionProvesNothing) {
+  shortest_ = kMillisecond;
+  add(3);
+  transmit(0);
+  window_.oldest_timed_out();
+  transmit(5 * kMillisecond);
+  const AckOutcome outcome = acknowledge(1, 0, 5 * kMillisecond + 10 * kMicrosecond);
+  EXPECT_EQ(outcome.round_trip, 0u) << "sent twice: not measured";
+  EXPECT_TRUE(transmit(6 * kMillisecond).empty()) << "the first transmission was answered, the rest may follow";
+}
+
+TEST_F(SendWindowTest, OldestLostPacketLeavesThroughAClosedWindow) {
+  add(8);
+  transmit(0);
+  window_.oldest_timed_out();
+  EXPECT_TRUE(window_.has_transmission(kLength));
+  EXPECT_EQ(transmit(1, kLength), (Sequences{0}));
+}
+
+TEST_F(SendWindowTest, PeerThatDroppedAHeldPacketGetsItAgain) {
+  add(2);
+  transmit(0);
+  acknowledge(0, 0b1, 10);
+  acknowledge(1, 0, 20);  // 1 had been acknowledged selectively, then was refused
+  EXPECT_TRUE(window_.oldest_timed_out());
+  EXPECT_EQ(transmit(30), (Sequences{1}));
+  acknowledge(2, 0, 40);
+  EXPECT_EQ(completed(), (Tags{1, 2}));
+  EXPECT_EQ(window_.in_flight_bytes(), 0u);
+}
+
+TEST_F(SendWindowTest, ResendAllRepeatsEverythingTransmitted) {
+  add(3);
+  transmit(0);
+  add(1);
+  window_.resend_all();
+  EXPECT_EQ(window_.in_flight_bytes(), 0u);
+  EXPECT_EQ(transmit(1), (Sequences{0, 1, 2, 3}));
+  EXPECT_EQ(window_.in_flight_bytes(), 4 * kLength);
+}
+
+TEST_F(SendWindowTest, AbandonedPacketsAreReportedSoAndNumbersGoOn) {
+  add(3);
+  transmit(0);
+  acknowledge(1, 0, 5);
+  EXPECT_EQ(completed(), (Tags{1}));
+  add(1);
+  window_.abandon();
+  EXPECT_EQ(completed(false), (Tags{2, 3, 4}));
+  EXPECT_EQ(pool_.in_use(), 0u);
+  EXPECT_FALSE(window_.has_transmission(kWide));
+  add(1);
+  EXPECT_EQ(transmit(10), (Sequences{4}));
+  EXPECT_EQ(window_.settled(), 4u);
+}
+
+TEST_F(SendWindowTest, RingGrowsAndKeepsHeadsAndTags) {
+  const char data[4] = "abc";
+  std::vector<Transmission> burst(tuning::kMostPacketsInFlight);
+  for (std::uint32_t i = 0; i < tuning::kMostPacketsInFlight; ++i) {
+    ASSERT_TRUE(window_.has_slot());
+    std::byte* head = window_.add(nullptr, 60, data, 3, i + 1);
+    head[wire::kPacketHeaderSize] = static_cast<std::byte>(i);
+    head[wire::kPacketHeaderSize + 1] = static_cast<std::byte>(i >> 8);
+  }
+  EXPECT_FALSE(window_.has_slot());
+  ASSERT_EQ(window_.collect(kWide, burst), burst.size());
+  for (std::uint32_t i = 0; i < burst.size(); ++i) {
+    EXPECT_EQ(burst[i].sequence, i);
+    EXPECT_EQ(burst[i].length(), 63u);
+    EXPECT_EQ(burst[i].data, data);
+    EXPECT_EQ(burst[i].head[wire::kPacketHeaderSize], static_cast<std::byte>(i));
+    EXPECT_EQ(burst[i].head[wire::kPacketHeaderSize + 1], static_cast<std::byte>(i >> 8));
+  }
+  window_.transmitted(burst, 0);
+  acknowledge(tuning::kMostPacketsInFlight, 0, 10);
+  EXPECT_EQ(completed().size(), tuning::kMostPacketsInFlight);
+  EXPECT_GT(window_.memory_bytes(), 100'000u);
+  window_.trim();
+  EXPECT_EQ(window_.memory_bytes(), 0u);
+  add(1);
+  EXPECT_EQ(transmit(20), (Sequences{tuning::kMostPacketsInFlight}));
+}
+
+TEST_F(SendWindowTest, NumbersWrapRound) {
+  SendWindow window(pool_, UINT32_MAX - 3);
+  for (int i = 0; i < 8; ++i) window.add(pool_.take(), kLength, nullptr, 0, 100 + i);
+  std::array<Transmission, 16> burst;
+  ASSERT_EQ(window.collect(kWide, burst), 8u);
+  EXPECT_EQ(burst[0].sequence, UINT32_MAX - 3);
+  EXPECT_EQ(burst[7].sequence, 3u);
+  window.transmitted({burst.data(), 8}, 0);
+  EXPECT_FALSE(window.acknowledge(4 + 1, 0, 1, 0, kMillisecond).valid);
+  // UINT32_MAX - 3 and UINT32_MAX are missing.
+  EXPECT_TRUE(window.acknowledge(UINT32_MAX - 3, 0b1111011, 1, 0, kMillisecond).lost);
+  ASSERT_EQ(window.collect(kWide, burst), 2u);
+  EXPECT_EQ(burst[0].sequence, UINT32_MAX - 3);
+  EXPECT_EQ(burst[1].sequence, UINT32_MAX);
+  window.transmitted({burst.data(), 2}, 2);
+  EXPECT_EQ(window.acknowledge(0, 0b111, 3, 0, kMillisecond).bytes, 2 * kLength);
+  EXPECT_TRUE(window.acknowledge(4, 0, 4, 0, kMillisecond).advanced);
+  unsigned completed = 0;
+  for (CompletedPacket done; window.take_completed(done); ++completed) EXPECT_EQ(done.tag, 100 + completed);
+  EXPECT_EQ(completed, 8u);
+  EXPECT_TRUE(window.everything_settled());
+}
+
+TEST_F(SendWindowTest, PacketsWithoutTagAreFreedSilently) {
+  window_.add(pool_.take(), kLength, nullptr, 0, 0);
+  window_.add(pool_.take(), kLength, nullptr, 0, 7);
+  window_.add(pool_.take(), kLength, nullptr, 0, 0);
+  transmit(0);
+  acknowledge(3, 0, 1);
+  EXPECT_EQ(completed(), (Tags{7}));
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+TEST_F(SendWindowTest, DestructionGivesBuffersBack) {
+  {
+    SendWindow other(pool_);
+    for (int i = 0; i < 20; ++i) other.add(pool_.take(), kLength, nullptr, 0, 1);
+    EXPECT_EQ(pool_.in_use(), 20u);
+  }
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+}  // namespace
+}  // namespace openlapi
