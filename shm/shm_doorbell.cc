@@ -12,8 +12,7 @@
 
 namespace openlapi {
 
-ShmDoorbell::ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue)
-    : group_(group), queue_(queue) {}
+ShmDoorbell::ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue) : group_(group), queue_(queue) {}
 
 bool ShmDoorbell::arm() {
   std::atomic<std::uint32_t>& armed = group_.segment(group_.self()).front->header.armed;

@@ -159,9 +159,13 @@ ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group)
 
 ShmTransport::~ShmTransport() = default;
 
-PeerAddress ShmTransport::local_address() const {
-  const ShmAddress content{group_->memory().header().nonce, group_->self(), group_->tasks()[group_->self()]};
+PeerAddress ShmTransport::local_address() const { return address_of(group_->tasks()[group_->self()]); }
+
+PeerAddress ShmTransport::address_of(PeerIndex peer) const {
   PeerAddress address;
+  const std::uint32_t index = group_->index_of(peer);
+  if (index == shm::kNoIndex) return address;
+  const ShmAddress content{group_->memory().header().nonce, index, peer};
   std::memcpy(address.bytes.data(), &content, sizeof content);
   address.length = sizeof content;
   return address;

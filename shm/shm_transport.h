@@ -73,6 +73,9 @@ class ShmTransport final : public Transport {
 
   // The task's number among the tasks of its node (the guide's shm task id); -1: not of this group.
   std::int32_t local_index(PeerIndex peer) const;
+  // What add_peer() wants for a task of the group. Meeting in one memory has proved the task already, so nothing has to
+  // be exchanged for it. length 0: not of this group.
+  PeerAddress address_of(PeerIndex peer) const;
   std::uint32_t local_task_count() const { return group_->size(); }
 
  private:
