@@ -1,6 +1,7 @@
 // The queue between senders and its owner, also with senders that die at the worst moments: they write through the
 // layout themselves, up to that moment.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,6 +155,30 @@ TEST_F(PacketQueue, AKilledProcessMidClaimDoesNotStopTheQueue) {
   EXPECT_TRUE(send(2, 4));
   EXPECT_EQ(receive(), 0u);
   EXPECT_EQ(queue_.skip_orphans([this](std::uint32_t source) { return !memory_.life_lock_held(source); }), 1u);
+  EXPECT_EQ(receive(), 4u);
+}
+
+// The real sender, killed by a fault while it copies: after its claim, before its publication.
+TEST_F(PacketQueue, ASenderThatFaultsWhileItCopiesDoesNotStopTheQueue) {
+  void* closed = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(closed, MAP_FAILED);
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);
+    std::string reason;
+    memory_.hold_life_lock(1, reason);
+    const ConstBuffer piece{closed, 48};
+    const OutgoingPacket packets[] = {{{&piece, 1}, 48}, {{&piece, 1}, 48}};
+    senders_[1].send(packets);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  munmap(closed, kPage);
+  EXPECT_TRUE(send(2, 4));
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(queue_.skip_orphans([this](std::uint32_t source) { return !memory_.life_lock_held(source); }), 2u);
   EXPECT_EQ(receive(), 4u);
 }
 
