@@ -1,0 +1,181 @@
+// The user threads' side. The dataplane thread's is in poller_service.cc.
+#include "dataplane/poller/poller.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <utility>
+
+namespace openlapi {
+
+namespace {
+
+constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;
+constexpr int kHandOverPauses = 64;
+
+}  // namespace
+
+Poller::Poller(PolledEngine& engine, const PollerConfig& config, std::vector<WakeSource*> sources, bool blind)
+    : engine_(engine), config_(config), sources_(std::move(sources)), blind_(blind) {}
+
+void Poller::wait(WaitCondition& condition) {
+  Backoff backoff(config_.wait);
+  for (;;) {
+    const unsigned done = engine_.progress();
+    if (done != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
+    if (condition.holds()) return;
+    if (engine_.lock_wanted()) [[unlikely]] relinquish();
+    if (done != 0) {
+      backoff.reset();
+      continue;
+    }
+    switch (backoff.next()) {
+      case BackoffStep::pause:
+        cpu_pause();
+        break;
+      case BackoffStep::yield:
+        give_core_away();
+        break;
+      case BackoffStep::sleep:
+        doze(condition);
+        backoff.reset();
+        break;
+    }
+  }
+}
+
+void Poller::doze(WaitCondition& condition) {
+  const bool guard = inside_ == 1 && service_ != Service::running;
+  // Before the last look: pairs with anybody_dozes(), which is asked after a condition may have come true.
+  dozing_.fetch_add(1, std::memory_order_seq_cst);
+  condition.next_dozing_ = first_dozing_;
+  first_dozing_ = &condition;
+  if (!doze_bell_rung_ && !condition.holds() && (!guard || arm())) {
+    const Nanoseconds limit = guard ? sleep_limit() : config_.longest_sleep;
+    if (guard && (limit == 0 || engine_.has_work())) {
+      disarm();
+      give_core_away();
+    } else {
+      sleep_dozing(guard, limit);
+    }
+  }
+  WaitCondition** link = &first_dozing_;
+  while (*link != &condition) link = &(*link)->next_dozing_;
+  *link = condition.next_dozing_;
+  if (dozing_.fetch_sub(1, std::memory_order_seq_cst) == 1 && doze_bell_rung_) {
+    doze_bell_.silence();
+    doze_bell_rung_ = false;
+  }
+}
+
+void Poller::sleep_dozing(bool guard, Nanoseconds limit) {
+  std::vector<pollfd> descriptors;
+  descriptors.push_back({doze_bell_.descriptor(), POLLIN, 0});
+  if (guard) {
+    for (const WakeSource* source : sources_) descriptors.push_back({source->descriptor(), POLLIN, 0});
+  }
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(limit / kSecond);
+  timeout.tv_nsec = static_cast<long>(limit % kSecond);
+  --inside_;
+  guarded_by_doze_ = guarded_by_doze_ || guard;
+  engine_.unlock();
+  ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
+  engine_.lock();
+  enter();
+}
+
+void Poller::wake_ready() {
+  if (doze_bell_rung_) return;
+  for (WaitCondition* condition = first_dozing_; condition != nullptr; condition = condition->next_dozing_) {
+    if (condition->holds()) {
+      doze_bell_rung_ = true;
+      doze_bell_.ring();
+      return;
+    }
+  }
+}
+
+// The last user thread stops polling and the dataplane thread is not running.
+void Poller::hand_over() {
+  if (service_ == Service::napping) {
+    if (long_nap_) [[unlikely]] {
+      timer_.set_after(kShortNap);
+      long_nap_ = false;
+    }
+    return;
+  }
+  // Polling mode: only a sleeping user thread can go on.
+  if (dozing_.load(std::memory_order_relaxed) != 0 && !doze_bell_rung_) {
+    doze_bell_rung_ = true;
+    doze_bell_.ring();
+  }
+}
+
+// A call has left something behind and whoever is in charge sleeps.
+void Poller::settle() {
+  if (engine_.has_work()) engine_.flush();
+  const Nanoseconds deadline = engine_.deadline();
+  const bool earlier = deadline < alarm_ && alarm_ - deadline > kAlarmSlack;
+  if (service_ == Service::armed) {
+    if (engine_.has_work()) {
+      service_bell_.ring();
+    } else if (earlier) {
+      const Nanoseconds now = engine_.now();
+      timer_.set_after(deadline > now ? deadline - now : 0);
+      alarm_ = deadline;
+    }
+  } else if (guarded_by_doze_ && !doze_bell_rung_ && (earlier || engine_.has_work())) {
+    doze_bell_rung_ = true;
+    doze_bell_.ring();
+  }
+}
+
+bool Poller::arm() {
+  for (std::size_t count = 0; count < sources_.size(); ++count) {
+    if (sources_[count]->arm()) continue;
+    while (count > 0) sources_[--count]->disarm();
+    return false;
+  }
+  armed_ = true;
+  return true;
+}
+
+void Poller::disarm() {
+  for (WakeSource* source : sources_) source->disarm();
+  armed_ = false;
+  guarded_by_doze_ = false;
+  if (service_ == Service::armed) {
+    // It sleeps on, now as one who has no charge; leave() sees to it that it wakes.
+    service_ = Service::napping;
+    long_nap_ = true;
+  }
+}
+
+// Lets a thread that waits for the lock have it.
+void Poller::relinquish() {
+  engine_.unlock();
+  int pauses = 0;
+  while (engine_.lock_wanted() && pauses++ < kHandOverPauses) cpu_pause();
+  if (engine_.lock_wanted()) sched_yield();
+  engine_.lock();
+}
+
+void Poller::give_core_away() {
+  engine_.unlock();
+  sched_yield();
+  engine_.lock();
+}
+
+// How long whoever is in charge may sleep; 0: not at all. Notes when that is over.
+Nanoseconds Poller::sleep_limit() {
+  const Nanoseconds now = engine_.now();
+  const Nanoseconds deadline = engine_.deadline();
+  const Nanoseconds longest = blind_ ? kBlindSleep : config_.longest_sleep;
+  if (deadline <= now) return 0;
+  const Nanoseconds limit = deadline - now < longest ? deadline - now : longest;
+  alarm_ = now + limit;
+  return limit;
+}
+
+}  // namespace openlapi

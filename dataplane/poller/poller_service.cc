@@ -1,0 +1,123 @@
+// The dataplane thread.
+#include <poll.h>
+
+#include "dataplane/poller/poller.h"
+
+namespace openlapi {
+
+int Poller::start(const ThreadStart& how) {
+  entries_seen_ = entries_;
+  return thread_.start(how, [](void* self) { static_cast<Poller*>(self)->serve(); }, this);
+}
+
+void Poller::request_stop() {
+  stop_ = true;
+  service_bell_.ring();
+  wake_ready();
+}
+
+void Poller::set_interrupt_mode(bool on) {
+  if (interrupt_ == on) return;
+  interrupt_ = on;
+  service_bell_.ring();
+  // Whoever slept while the dataplane thread was in charge has to look after itself.
+  if (!on && dozing_.load(std::memory_order_relaxed) != 0 && !doze_bell_rung_) {
+    doze_bell_rung_ = true;
+    doze_bell_.ring();
+  }
+}
+
+void Poller::serve() {
+  PolledEngine& engine = engine_;
+  engine.lock();
+  while (!stop_) {
+    if (!interrupt_) {
+      park();
+    } else if (inside_ > 0 || guarded_by_doze_ || entries_ != entries_seen_) {
+      nap();
+    } else {
+      serve_in_charge();
+    }
+  }
+  service_ = Service::none;
+  engine.unlock();
+  engine.thread_ends();
+}
+
+void Poller::serve_in_charge() {
+  service_ = Service::running;
+  Backoff backoff(config_.service);
+  while (!stop_ && interrupt_ && inside_ == 0 && !guarded_by_doze_) {
+    const unsigned done = engine_.progress();
+    if (done != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
+    if (engine_.lock_wanted()) relinquish();
+    if (done != 0) {
+      backoff.reset();
+      continue;
+    }
+    switch (backoff.next()) {
+      case BackoffStep::pause:
+        // Not holding the lock while it pauses: a user thread's put finds it free more often than not.
+        engine_.unlock();
+        cpu_pause();
+        engine_.lock();
+        break;
+      case BackoffStep::yield:
+        give_core_away();
+        break;
+      case BackoffStep::sleep:
+        sleep_armed();
+        backoff.reset();
+        break;
+    }
+  }
+  // Between two services it counts as asleep: a leaving user thread may set the timer, the next nap sets it again.
+  service_ = Service::napping;
+  long_nap_ = false;
+}
+
+void Poller::sleep_armed() {
+  if (inside_ > 0 || !arm()) return;
+  const Nanoseconds limit = sleep_limit();
+  if (limit == 0 || engine_.has_work()) {
+    disarm();
+    give_core_away();
+    return;
+  }
+  service_ = Service::armed;
+  timer_.set_after(limit);
+  std::vector<pollfd> descriptors;
+  descriptors.push_back({service_bell_.descriptor(), POLLIN, 0});
+  descriptors.push_back({timer_.descriptor(), POLLIN, 0});
+  for (const WakeSource* source : sources_) descriptors.push_back({source->descriptor(), POLLIN, 0});
+  engine_.unlock();
+  poll(descriptors.data(), descriptors.size(), -1);
+  engine_.lock();
+  service_bell_.silence();
+  if (armed_ && !guarded_by_doze_) disarm();
+  if (inside_ == 0 && !guarded_by_doze_) service_ = Service::running;
+}
+
+// Others poll, or have just polled and may do so again.
+void Poller::nap() {
+  long_nap_ = (inside_ > 0 || guarded_by_doze_) && entries_ == entries_seen_;
+  entries_seen_ = entries_;
+  service_ = Service::napping;
+  timer_.set_after(long_nap_ ? config_.longest_sleep : kShortNap);
+  pollfd descriptors[] = {{service_bell_.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+  engine_.unlock();
+  poll(descriptors, 2, -1);
+  engine_.lock();
+  service_bell_.silence();
+}
+
+void Poller::park() {
+  service_ = Service::parked;
+  pollfd descriptor{service_bell_.descriptor(), POLLIN, 0};
+  engine_.unlock();
+  poll(&descriptor, 1, -1);
+  engine_.lock();
+  service_bell_.silence();
+}
+
+}  // namespace openlapi

@@ -1,0 +1,58 @@
+#include "dataplane/poller/service_thread.h"
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace openlapi {
+
+namespace {
+
+bool starts_detached(const pthread_attr_t* attributes) {
+  int state = PTHREAD_CREATE_JOINABLE;
+  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &state);
+  return state == PTHREAD_CREATE_DETACHED;
+}
+
+}  // namespace
+
+int ServiceThread::start(const ThreadStart& how, void (*main)(void*), void* argument) {
+  how_ = how;
+  main_ = main;
+  argument_ = argument;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  // The new thread inherits the mask of its creator, whose own mask is as before when this returns.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int result = pthread_create(&thread_, how.attributes, &ServiceThread::entry, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  joinable_ = result == 0 && !starts_detached(how.attributes);
+  return result;
+}
+
+void* ServiceThread::entry(void* self) {
+  auto& thread = *static_cast<ServiceThread*>(self);
+  void (*main)(void*) = thread.main_;
+  void* argument = thread.argument_;
+  if (thread.how_.initialize != nullptr) thread.how_.initialize(thread.how_.argument);
+  main(argument);  // `thread` may be gone when it returns
+  return nullptr;
+}
+
+void ServiceThread::join(Nanoseconds at_most) {
+  if (!joinable_) return;
+  joinable_ = false;
+  if (pthread_equal(thread_, pthread_self())) {
+    pthread_detach(thread_);
+    return;
+  }
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  const Nanoseconds moment = static_cast<Nanoseconds>(until.tv_nsec) + at_most;
+  until.tv_sec += static_cast<time_t>(moment / kSecond);
+  until.tv_nsec = static_cast<long>(moment % kSecond);
+  if (pthread_clockjoin_np(thread_, nullptr, CLOCK_MONOTONIC, &until) != 0) pthread_detach(thread_);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,40 @@
+// A thread of the library's own. It blocks all signals, so that the program's handlers run in the program's threads,
+// and inherits the processors that the creating task may use.
+#pragma once
+
+#include <pthread.h>
+
+#include "dataplane/base/clock.h"
+
+namespace openlapi {
+
+// What the program wants of the library's threads. Null: nothing special.
+struct ThreadStart {
+  const pthread_attr_t* attributes = nullptr;  // read while the thread is created
+  void (*initialize)(void*) = nullptr;         // called by the thread before anything else
+  void* argument = nullptr;
+};
+
+class ServiceThread {
+ public:
+  ServiceThread() = default;
+  ServiceThread(const ServiceThread&) = delete;
+  ServiceThread& operator=(const ServiceThread&) = delete;
+
+  // Runs main(argument) in a new thread. An errno value when it cannot be made.
+  int start(const ThreadStart& how, void (*main)(void*), void* argument);
+
+  // Waits for its end, at most so long, then lets it go. The thread itself is let go at once: nobody joins itself.
+  void join(Nanoseconds at_most);
+
+ private:
+  static void* entry(void* self);
+
+  ThreadStart how_;
+  void (*main_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  pthread_t thread_{};
+  bool joinable_ = false;
+};
+
+}  // namespace openlapi

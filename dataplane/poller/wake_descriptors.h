@@ -1,0 +1,41 @@
+// The two descriptors of the poller's own: a bell that other threads ring, and an alarm that they can pull forward.
+#pragma once
+
+#include "dataplane/base/clock.h"
+
+namespace openlapi {
+
+// An eventfd: readable from ring() until silence().
+class Bell {
+ public:
+  Bell();
+  ~Bell();
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+
+  bool valid() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  void ring();
+  void silence();
+
+ private:
+  int descriptor_;
+};
+
+// A timerfd: readable from its moment until it is set again.
+class AlarmTimer {
+ public:
+  AlarmTimer();
+  ~AlarmTimer();
+  AlarmTimer(const AlarmTimer&) = delete;
+  AlarmTimer& operator=(const AlarmTimer&) = delete;
+
+  bool valid() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  void set_after(Nanoseconds duration);
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace openlapi
