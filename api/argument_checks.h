@@ -1,0 +1,26 @@
+// What ERROR_CHK switches on: the arguments of the calls of the short path, each checked in the order of the call's man
+// page. Out of line, so that they cost nothing when they are off. LAPI_SUCCESS: nothing wrong.
+#pragma once
+
+#include <cstdint>
+
+#include "api/lapi.h"
+
+namespace openlapi {
+
+int check_put_or_get(std::uint32_t tasks, uint target, ulong length, const void* target_address,
+                     const void* origin_address);
+
+struct ActiveMessageArguments {
+  uint target;
+  const void* handler;
+  const void* user_header;
+  uint user_header_length;
+  const void* data;
+  ulong length;
+};
+int check_active_message(std::uint32_t tasks, std::uint32_t max_user_header, const ActiveMessageArguments& arguments);
+
+int check_read_modify_write(std::uint32_t tasks, int operation, uint target, const void* variable, const void* input);
+
+}  // namespace openlapi

@@ -1,0 +1,267 @@
+// One LAPI context: what a handle stands for. The 16 Context objects live as long as the process; what a context needs
+// while it is open (engine, transports, threads) is in ContextResources and comes and goes with LAPI_Init and
+// LAPI_Term. So a thread may always look at a Context, lock it, and then see whether its handle is still meant.
+//
+// Life: closed -> open (LAPI_Init) -> closing (LAPI_Term: the handle is refused from now on, waiting threads are sent
+// home) -> closed, when the last thread that is inside has left: the thread that runs LAPI_Term may itself be inside, in
+// a handler, and then what it stands on is freed only when it has come out.
+//
+// Everything here except find_context() and the handle needs the context's lock, unless it says so.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "api/completion_threads.h"
+#include "api/context_lock.h"
+#include "api/lapi.h"
+#include "dataplane/endpoint/endpoint.h"
+#include "dataplane/poller/poller.h"
+
+namespace openlapi {
+
+struct ContextResources;
+struct FreeContextResources {
+  void operator()(ContextResources* resources) const;
+};
+using ContextResourcesPointer = std::unique_ptr<ContextResources, FreeContextResources>;
+
+inline constexpr unsigned kMaxContexts = 16;
+inline constexpr int kAddressTableSize = 256;
+
+// Which handler the lock's owner is running.
+enum class RunningHandler : std::uint8_t { none, header, inline_completion };
+
+enum class CallKind : std::uint8_t {
+  communicates,  // refused in header handlers
+  waits,         // refused in header handlers and inline completion handlers
+  local,         // allowed everywhere
+};
+
+class Context final : public PolledEngine, public CompletionOwner, public HandlerHost {
+ public:
+  constexpr explicit Context(unsigned index) : handle_(closed_handle(index)), index_(index) {}
+
+  // Any thread, without the lock.
+  bool is(lapi_handle_t handle) const { return handle_.load(std::memory_order_relaxed) == handle; }
+  bool checks_arguments() const { return check_arguments_.load(std::memory_order_relaxed); }
+  bool polling_mode() const { return polling_mode_.load(std::memory_order_relaxed); }
+  bool refuses(CallKind kind) const { return lock_.owned_by_caller() && refuses_nested(kind); }
+  void counter_was_set();
+
+  ContextLock& context_lock() { return lock_; }
+  Endpoint& endpoint() { return *endpoint_; }
+  Poller& poller() { return *poller_; }
+  ContextResources& resources() { return *resources_; }
+  std::uint32_t tasks() const { return tasks_; }
+  std::uint32_t max_user_header() const { return max_user_header_; }
+  RunningHandler running() const { return running_; }
+  bool refuses_nested(CallKind kind) const {
+    return running_ != RunningHandler::none && kind != CallKind::local &&
+           (running_ == RunningHandler::header || kind == CallKind::waits);
+  }
+
+  // To be called at the end of a call that does not poll, outside handlers.
+  void after_call() {
+    if (attention_) [[unlikely]] {
+      attend();
+    } else {
+      poller_->after_call();
+    }
+  }
+
+  // Polls, at least one step, until done(), which must not change anything unless it returns true. False: the context
+  // is being closed, done() or not. The context and its resources stay while this runs; afterwards they may be gone.
+  template <class Done>
+  bool wait_until(Done done);
+
+  // LAPI_Probe: one step.
+  void probe();
+  // LAPI_Msgpoll: at most `rounds` steps. False: closed.
+  bool poll_messages(unsigned rounds, lapi_msg_state_t& state);
+
+  // LAPI_Fence: waits until what this task began is in place. A return code.
+  int fence();
+
+  // A collective call, one at a time per context, others wait for their turn: begin(endpoint), and when all tasks have
+  // come, finish(endpoint). A return code.
+  template <class Begin, class Finish>
+  int collective(Begin begin, Finish finish);
+
+  void set_polling_mode(bool polling);
+  void set_check_arguments(bool check) { check_arguments_.store(check, std::memory_order_relaxed); }
+
+  // LAPI_Init: the context becomes open under a new handle. The resources are complete, threads are not started.
+  void open(ContextResourcesPointer resources);
+  lapi_handle_t name() const { return name_; }
+  // LAPI_Term, as soon as the handle has been found valid.
+  void terminate();
+  // exit() without LAPI_Term: from now on nothing runs any more. Without the lock.
+  void abandon();
+  // Takes the object for a new context; false: it is taken. Without the lock.
+  bool reserve();
+  void give_back() { reserved_.store(false, std::memory_order_release); }
+
+  // PolledEngine, CompletionOwner.
+  void lock() override { lock_.lock(); }
+  void unlock() override { lock_.unlock(); }
+  bool lock_wanted() const override { return lock_.wanted(); }
+  unsigned progress() override;
+  void flush() override { endpoint_->flush(); }
+  bool has_work() override { return endpoint_->has_work(); }
+  Nanoseconds deadline() override { return endpoint_->deadline(); }
+  Nanoseconds now() override;
+  void run_handler(const CompletionRun& run) override;
+  void handler_returned(const CompletionRun& run) override;
+  void thread_ends() override;
+
+  // HandlerHost.
+  HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
+  bool run_completion_handler(const CompletionRun& run, bool now) override;
+  void report_fault(Fault fault, PeerIndex peer) override;
+
+  // A thread of the context's own is about to be started (open()'s caller).
+  void pin() { ++pins_; }
+  void unpin();
+
+ private:
+  struct PendingFault {
+    Fault fault;
+    PeerIndex peer;
+  };
+
+  // A value that no lookup of this object can ask for: the low bits of a handle name its object.
+  static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
+
+  void attend();
+  void deliver_fault(const PendingFault& pending);
+  void finish_termination();
+  void drain();
+  void free_resources();
+
+  // Read by every call.
+  std::atomic<lapi_handle_t> handle_;
+  std::atomic<bool> check_arguments_{false};
+  std::atomic<bool> polling_mode_{false};
+  std::uint32_t tasks_ = 0;
+  std::uint32_t max_user_header_ = 0;
+  ContextLock lock_;
+  Endpoint* endpoint_ = nullptr;
+  Poller* poller_ = nullptr;
+  bool attention_ = false;  // a fault to report, or a termination to finish
+  bool closing_ = false;
+  bool termination_deferred_ = false;  // LAPI_Term was called from a handler that held the lock
+  bool resources_released_ = false;    // LAPI_Term is through; the last one out frees them
+  bool collective_busy_ = false;
+  RunningHandler running_ = RunningHandler::none;
+
+  unsigned pins_ = 0;  // threads that need the resources although they may release the lock
+  lapi_handle_t name_ = 0;
+  std::uint32_t idle_polls_ = 0;  // fruitless LAPI_Probe and LAPI_Msgpoll rounds in a row
+  std::uint64_t sends_reported_ = 0;
+  std::uint64_t receives_reported_ = 0;
+  ContextResourcesPointer resources_;
+  std::vector<PendingFault> faults_;
+  std::uint32_t generation_ = 0;
+  const unsigned index_;
+  std::atomic<bool> reserved_{false};
+
+  template <class Done>
+  friend class ContextCondition;
+};
+
+// Whether the calling thread runs a completion handler or an error handler of some context.
+bool in_context_callback();
+
+// The open context of a handle. Null: zero, stale, terminated or never valid. Costs a table look-up and a comparison.
+inline Context* find_context(lapi_handle_t handle);
+
+// Never destroyed: threads may look at it while the process exits.
+union ContextTable {
+  constexpr ContextTable();
+  constexpr ~ContextTable() {}
+  Context contexts[kMaxContexts];
+};
+extern ContextTable context_table;
+
+inline Context* find_context(lapi_handle_t handle) {
+  Context& context = context_table.contexts[handle % kMaxContexts];
+  return context.is(handle) ? &context : nullptr;
+}
+
+// One LAPI call on a context: holds the lock, which is taken at most once, and knows why the call is refused.
+class Call {
+ public:
+  Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
+    ContextLock& lock = context.context_lock();
+    if (lock.owned_by_caller()) [[unlikely]] {
+      if (context.refuses_nested(kind)) error_ = EDEADLK;
+    } else {
+      lock.lock();
+      taken_ = true;
+    }
+    if (!context.is(handle)) [[unlikely]] error_ = LAPI_ERR_HNDL_INVALID;
+  }
+  ~Call() {
+    if (taken_) context_.context_lock().unlock();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  int error() const { return error_; }
+  bool in_handler() const { return context_.running() != RunningHandler::none; }
+
+ private:
+  Context& context_;
+  int error_ = LAPI_SUCCESS;
+  bool taken_ = false;
+};
+
+template <class Done>
+class ContextCondition final : public WaitCondition {
+ public:
+  ContextCondition(Context& context, Done& done) : context_(context), done_(done) {}
+  bool holds() override { return context_.closing_ || done_(); }
+
+ private:
+  Context& context_;
+  Done& done_;
+};
+
+template <class Begin, class Finish>
+int Context::collective(Begin begin, Finish finish) {
+  const lapi_handle_t mine = name_;
+  if (collective_busy_) wait_until([this] { return !collective_busy_; });
+  if (!is(mine)) return LAPI_ERR_HNDL_INVALID;
+  collective_busy_ = true;
+  pin();
+  begin(*endpoint_);
+  CollectiveState state = endpoint_->collective_state();
+  const bool open = wait_until([&] {
+    if (state == CollectiveState::pending) state = endpoint_->collective_state();
+    return state != CollectiveState::pending;
+  });
+  if (state == CollectiveState::done) finish(*endpoint_);
+  collective_busy_ = false;
+  if (poller_->anybody_dozes()) poller_->wake_ready();
+  unpin();
+  if (state == CollectiveState::done) return LAPI_SUCCESS;
+  return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
+}
+
+template <class Done>
+bool Context::wait_until(Done done) {
+  ContextCondition<Done> condition(*this, done);
+  pin();
+  poller_->enter();
+  poller_->wait(condition);
+  poller_->leave();
+  const bool open = !closing_;
+  unpin();
+  return open;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,180 @@
+// Running the user's handlers: header handlers and inline completion handlers with the lock held, inside the engine;
+// completion handlers in their threads; the error handler outside of both, at the end of a step.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "api/context_resources.h"
+#include "api/messages.h"
+
+namespace openlapi {
+
+namespace {
+
+constexpr int kReturnInfoMagic = 0x4c415049;  // "LAPI"
+
+// How many of the context's callbacks are on this thread's stack: such a thread must not wait for itself.
+constinit thread_local unsigned callbacks = 0;
+
+class InCallback {
+ public:
+  InCallback() { ++callbacks; }
+  ~InCallback() { --callbacks; }
+};
+
+CompletionStyle style_of(lapi_ret_flags_t flags) {
+  switch (flags) {
+    case LAPI_LOCAL_STATE:
+      return CompletionStyle::inline_local;
+    case LAPI_SEND_REPLY:
+      return CompletionStyle::inline_reply;
+    default:
+      return CompletionStyle::thread;
+  }
+}
+
+struct FaultReport {
+  int code;
+  lapi_err_t type;
+};
+
+FaultReport report_of(Fault fault) {
+  switch (fault) {
+    case Fault::timeout:
+      return {LAPI_ERR_TIMEOUT, LAPI_COMMUNICATION_ERROR};
+    case Fault::no_connectivity:
+      return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR};
+    case Fault::unknown_handler:
+      return {LAPI_ERR_HDR_HNDLR_NULL, LAPI_PROGRAM_ERROR};
+    case Fault::out_of_memory:
+      return {LAPI_ERR_MEMORY_EXHAUSTED, LAPI_INTERNAL_ERROR};
+    case Fault::internal:
+      break;
+  }
+  return {LAPI_ERR_UNKNOWN, LAPI_INTERNAL_ERROR};
+}
+
+// Nobody handles the error: say it and end the task; under a launcher the job ends with it.
+[[noreturn]] void end_task(ContextResources& resources, const FaultReport& report, PeerIndex peer) {
+  const char* text = message_text(report.code);
+  std::string message = "openlapi: task " + std::to_string(resources.bootstrap->rank()) + ": error " +
+                        std::to_string(report.code) + ": " + (text != nullptr ? text : "unknown");
+  if (peer != kUnknownPeer) message += " (task " + std::to_string(peer) + ")";
+  std::fprintf(stderr, "%s\n", message.c_str());
+  std::fflush(stdout);
+  resources.bootstrap->abort(1, message);
+  _exit(1);
+}
+
+}  // namespace
+
+bool in_context_callback() { return callbacks != 0; }
+
+HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
+  auto handler = reinterpret_cast<hdr_hndlr_t*>(message.handler);
+  if (message.handler < static_cast<std::uint64_t>(kAddressTableSize)) {
+    handler = reinterpret_cast<hdr_hndlr_t*>(resources_->address_table[message.handler]);
+  }
+  HeaderVerdict verdict;
+  if (handler == nullptr) [[unlikely]] {
+    report_fault(Fault::unknown_handler, message.source);
+    verdict.delivery = Delivery::bury;
+    return verdict;
+  }
+  lapi_return_info_t info{};
+  info.msg_len = message.length;
+  info.MAGIC = kReturnInfoMagic;
+  info.bytes = message.length;
+  info.src = static_cast<int>(message.source);
+  info.udata_one_pkt_ptr = message.one_packet_data;
+  lapi_handle_t name = name_;
+  uint user_header_length = message.user_header_length;
+  compl_hndlr_t* completion_handler = nullptr;
+  void* completion_info = nullptr;
+
+  const RunningHandler outer = running_;
+  running_ = RunningHandler::header;
+  verdict.buffer = handler(&name, message.user_header, &user_header_length, &info.msg_len, &completion_handler,
+                           &completion_info);
+  running_ = outer;
+
+  verdict.style = style_of(info.ret_flags);
+  verdict.completion_handler = reinterpret_cast<void*>(completion_handler);
+  verdict.completion_info = completion_info;
+  if (info.ctl_flags == LAPI_DROP_PKT) {
+    verdict.delivery = Delivery::drop;
+  } else if (info.ctl_flags == LAPI_BURY_MSG || verdict.buffer == nullptr) {
+    verdict.delivery = Delivery::bury;
+  }
+  return verdict;
+}
+
+bool Context::run_completion_handler(const CompletionRun& run, bool now) {
+  if (!now) {
+    resources_->completions->push(run);
+    return false;
+  }
+  lapi_handle_t name = name_;
+  const RunningHandler outer = running_;
+  running_ = RunningHandler::inline_completion;
+  reinterpret_cast<compl_hndlr_t*>(run.handler)(&name, run.info);
+  running_ = outer;
+  return true;
+}
+
+void Context::run_handler(const CompletionRun& run) {
+  const InCallback mark;
+  lapi_handle_t name = name_;
+  reinterpret_cast<compl_hndlr_t*>(run.handler)(&name, run.info);
+}
+
+void Context::handler_returned(const CompletionRun& run) {
+  endpoint_->completion_returned(run);
+  if (poller_->anybody_dozes()) poller_->wake_ready();
+  after_call();
+}
+
+void Context::report_fault(Fault fault, PeerIndex peer) {
+  faults_.push_back({fault, peer});
+  attention_ = true;
+}
+
+// The safe point: the engine is not on the stack, no handler runs.
+void Context::attend() {
+  if (running_ != RunningHandler::none) return;
+  pin();
+  while (!faults_.empty()) {
+    const PendingFault pending = faults_.front();
+    faults_.erase(faults_.begin());
+    deliver_fault(pending);
+  }
+  attention_ = false;
+  if (termination_deferred_) {
+    termination_deferred_ = false;
+    finish_termination();
+  }
+  unpin();
+}
+
+void Context::deliver_fault(const PendingFault& pending) {
+  FaultReport report = report_of(pending.fault);
+  ContextResources& resources = *resources_;
+  if (closing_) return;  // the program has turned away from this context
+  if (pending.fault == Fault::timeout) {
+    print_attention(LAPI_ATTENTION_TIMEOUT, resources.settings.info_level, "task %u had no answer from task %d",
+                    resources.bootstrap->rank(), static_cast<int>(pending.peer));
+  }
+  lapi_handle_t name = name_;
+  int own_task = static_cast<int>(resources.bootstrap->rank());
+  int source = pending.peer == kUnknownPeer ? -1 : static_cast<int>(pending.peer);
+  lock_.unlock();
+  {
+    const InCallback mark;
+    if (resources.error_handler == nullptr) end_task(resources, report, pending.peer);
+    resources.error_handler(&name, &report.code, &report.type, &own_task, &source);
+  }
+  lock_.lock();
+}
+
+}  // namespace openlapi

@@ -1,0 +1,38 @@
+// Choosing local adapters and opening the network transports of a context (LAPI_Init only).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/context_routes.h"
+#include "api/environment.h"
+#include "api/lapi.h"
+#include "control/bootstrap.h"
+#include "dataplane/transport/transport.h"
+
+namespace openlapi {
+
+// Why LAPI_Init fails: what it returns, and what the user reads.
+struct OpenError {
+  int code = LAPI_SUCCESS;
+  std::string text;
+};
+
+struct NetworkRequest {
+  const Settings& settings;
+  Bootstrap& bootstrap;
+  const lapi_info_t& info;
+  std::uint32_t life;  // see address_key()
+};
+
+struct OpenNetworks {
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<ContextRoutes::Network> networks;  // one for each transport
+  bool published = false;                        // addresses were put: an exchange() has to follow
+};
+
+// IP mode. False: `error` says why and everything is closed again.
+bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);
+
+}  // namespace openlapi

@@ -1,0 +1,318 @@
+#include "api/context_open.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+
+#include "api/context_resources.h"
+#include "api/messages.h"
+#include "api/version.h"
+#include "shm/shm_transport.h"
+
+namespace openlapi {
+
+namespace {
+
+bool fail(OpenError& error, int code, std::string text) {
+  error = {code, std::move(text)};
+  return false;
+}
+
+const char* read_environment(const char* name) { return std::getenv(name); }
+
+// What the process keeps from one LAPI_Init to the next; guarded by opening().
+struct ProcessState {
+  std::shared_ptr<Bootstrap> launcher;
+  bool exit_handler_set = false;
+  std::uint32_t last_epoch = 0;
+  std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
+};
+
+std::mutex& opening() {
+  static std::mutex* mutex = new std::mutex;  // never destroyed, as the contexts
+  return *mutex;
+}
+
+ProcessState& process() {
+  static ProcessState* state = new ProcessState;
+  return *state;
+}
+
+// Quarters of a second since 2024: larger in every later life of a task, for 34 years.
+std::uint32_t next_epoch() {
+  constexpr std::int64_t kStart = 1704067200;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const auto quarters = static_cast<std::uint32_t>((now.tv_sec - kStart) * 4 + now.tv_nsec / 250'000'000);
+  ProcessState& state = process();
+  state.last_epoch = quarters > state.last_epoch ? quarters : state.last_epoch + 1;
+  return state.last_epoch;
+}
+
+bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenError& error) {
+  ProcessState& state = process();
+  std::string reason;
+  if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
+  bootstrap = state.launcher;
+  if (bootstrap != nullptr) return true;
+  if (settings.message_api == MessageApi::kUnset) {
+    return fail(error, LAPI_ERR_MSG_API,
+                "MP_MSG_API is not set and no launcher is there (" + reason +
+                    "); without a launcher it must be lapi, 'lapi,mpi', 'mpi,lapi' or mpi_lapi");
+  }
+  bool missing = false;
+  bootstrap = open_standalone_bootstrap(read_environment, reason, missing);
+  return bootstrap != nullptr || fail(error, LAPI_ERR_NO_ENV_VAR, reason);
+}
+
+int attention_of(ShmFailure failure) {
+  switch (failure) {
+    case ShmFailure::kCreate:
+      return LAPI_ATTENTION_SHM_CREATE_FAILED;
+    case ShmFailure::kGet:
+      return LAPI_ATTENTION_SHM_GET_FAILED;
+    case ShmFailure::kAttach:
+      return LAPI_ATTENTION_SHM_ATTACH_FAILED;
+    default:
+      return LAPI_ATTENTION_SHM_INIT_FAILED;
+  }
+}
+
+// One LAPI_Init at work.
+class Opening {
+ public:
+  Opening(lapi_info_t& info, OpenError& error)
+      : info_(info), error_(error), resources_(new ContextResources) {}
+
+  bool run(Context& context, lapi_handle_t& handle);
+
+ private:
+  bool open_shared_memory();
+  bool open_network();
+  bool refuse_user_space();
+  bool make_engine(Context& context);
+  bool start_threads(Context& context);
+  bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
+  Bootstrap& bootstrap() const { return *resources_->bootstrap; }
+  const Settings& settings() const { return resources_->settings; }
+
+  lapi_info_t& info_;
+  OpenError& error_;
+  ContextResourcesPointer resources_;
+  ShmTransport* shared_memory_ = nullptr;
+  std::vector<ContextRoutes::Network> networks_;
+  bool has_network_ = false;
+  std::uint32_t life_ = 0;  // times this instance was opened before
+};
+
+// LAPI_USE_SHM=yes: failure is a warning and the network serves everybody; only: it is the end.
+bool Opening::open_shared_memory() {
+  if (settings().shared_memory == SharedMemoryUse::kNo) return true;
+  const bool only = settings().shared_memory == SharedMemoryUse::kOnly;
+  const std::vector<std::uint32_t>& local = bootstrap().local_tasks();
+  if (only && !everybody_here()) {
+    return fail(error_, LAPI_ERR_SHM_SETUP,
+                "LAPI_USE_SHM=only, but only " + std::to_string(local.size()) + " of the job's " +
+                    std::to_string(bootstrap().size()) + " tasks are on this node");
+  }
+  if (!only && local.size() == 1) {
+    print_attention(LAPI_ATTENTION_SHM_ONE_TASK, settings().info_level, "task %u is alone on its node",
+                    bootstrap().rank());
+    return true;
+  }
+  ShmConfig config;
+  config.cookie = bootstrap().job_cookie();
+  config.instance = info_.instance_no;
+  config.generation = life_;
+  config.self = bootstrap().rank();
+  config.local_tasks = local;
+  ShmSetupError reason;
+  std::unique_ptr<ShmTransport> transport = open_shm_transport(config, reason);
+  if (transport == nullptr) {
+    print_attention(attention_of(reason.failure), settings().info_level, "%s", reason.reason.c_str());
+    return !only || fail(error_, LAPI_ERR_SHM_SETUP, "LAPI_USE_SHM=only: " + reason.reason);
+  }
+  resources_->shm_numbers.assign(bootstrap().size(), -1);
+  for (const std::uint32_t task : local) resources_->shm_numbers[task] = transport->local_index(task);
+  resources_->shm_tasks = static_cast<int>(local.size());
+  shared_memory_ = transport.get();
+  resources_->transports.push_back(std::move(transport));
+  return true;
+}
+
+bool Opening::refuse_user_space() {
+  const std::string tried = "MP_EUILIB=us: no user-space transport can be used (verbs: not part of this library; dpdk: "
+                            "not part of this library); allowed here: ip";
+  if (!bootstrap().can_exchange() && settings().network_windows.empty()) {
+    return fail(error_, LAPI_ERR_NO_NETSTR_SET, "MP_LAPI_NETWORK is not set. " + tried);
+  }
+  return fail(error_, LAPI_ERR_CSS_LOAD_FAILED, tried);
+}
+
+bool Opening::open_network() {
+  if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
+  if (settings().library == CommunicationLibrary::kUserSpace) return refuse_user_space();
+  // All tasks share this node's memory: a socket would only be polled in vain.
+  if (shared_memory_ != nullptr && everybody_here()) return true;
+  OpenNetworks opened;
+  if (!open_udp_networks({settings(), bootstrap(), info_, life_}, opened, error_)) return false;
+  networks_ = std::move(opened.networks);
+  has_network_ = true;
+  for (std::unique_ptr<Transport>& transport : opened.transports) {
+    resources_->transports.push_back(std::move(transport));
+  }
+  std::string reason;
+  if (opened.published && !bootstrap().exchange(reason)) {
+    return fail(error_, LAPI_ERR_UNKNOWN, "the tasks' UDP addresses could not be exchanged: " + reason);
+  }
+  return true;
+}
+
+bool Opening::make_engine(Context& context) {
+  ContextResources& resources = *resources_;
+  resources.instance = info_.instance_no;
+  resources.error_handler = info_.err_hndlr;
+  resources.ack_threshold = static_cast<std::uint32_t>(settings().ack_threshold);
+  resources.timeout_seconds = 900;
+  EndpointConfig config;
+  config.self = bootstrap().rank();
+  config.tasks = bootstrap().size();
+  config.cookie = bootstrap().job_cookie();
+  config.instance = info_.instance_no;
+  config.epoch = next_epoch();
+  config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);
+  config.copy_buffers = static_cast<std::uint32_t>(settings().retransmit_buffer_count);
+  config.ack_threshold = resources.ack_threshold;
+  config.idle_loops_between_timers = static_cast<std::uint32_t>(settings().retransmit_interval);
+  config.timeout = settings().never_time_out ? UINT64_MAX : resources.timeout_seconds * kSecond;
+  resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, shared_memory_, resources.shm_numbers,
+                                                     std::move(networks_));
+  std::vector<Transport*> transports;
+  for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
+  resources.endpoint =
+      std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, context);
+  resources.completions = std::make_unique<CompletionThreads>(context);
+  return true;
+}
+
+PollerConfig poller_config(const Settings& settings, const Bootstrap& bootstrap) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const unsigned online = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+  const unsigned usable = known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : online;
+  const bool own_core = owns_core(usable, online, static_cast<unsigned>(bootstrap.local_tasks().size()));
+  PollerConfig config;
+  config.wait = own_core ? kOwnCoreWait : kSharedCoreWait;
+  // The dataplane thread owns a core only if there is one more than the task's own thread uses.
+  config.service = own_core && usable >= 2 * bootstrap.local_tasks().size() ? kOwnCoreService : kSharedCoreService;
+  config.longest_sleep = static_cast<Nanoseconds>(settings.polling_interval) * kMicrosecond;
+  return config;
+}
+
+bool Opening::start_threads(Context& context) {
+  ContextResources& resources = *resources_;
+  std::vector<WakeSource*> sources;
+  bool blind = false;
+  for (const std::unique_ptr<Transport>& transport : resources.transports) {
+    WakeSource* source = transport->wake_source();
+    blind = blind || source == nullptr;
+    if (source != nullptr) sources.push_back(source);
+  }
+  resources.poller = std::make_unique<Poller>(context, poller_config(resources.settings, *resources.bootstrap),
+                                              std::move(sources), blind);
+  if (!resources.poller->valid()) {
+    return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, "no more file descriptors (ulimit -n)");
+  }
+  ThreadStart how;
+  if (info_.lapi_thread_attr != nullptr) {
+    how = {info_.lapi_thread_attr->attr, info_.lapi_thread_attr->init_func, info_.lapi_thread_attr->init_arg};
+  }
+  const int handlers = info_.num_compl_hndlr_thr > 0 ? info_.num_compl_hndlr_thr : 1;
+  Poller& poller = *resources.poller;
+  CompletionThreads& completions = *resources.completions;
+  context.lock();
+  context.open(std::move(resources_));
+  poller.set_interrupt_mode(true);
+  int failed = poller.start(how);
+  if (failed == 0) context.pin();
+  for (int thread = 0; failed == 0 && thread < handlers; ++thread) {
+    failed = completions.start_one(how);
+    if (failed == 0) context.pin();
+  }
+  if (failed != 0) context.terminate();
+  context.unlock();
+  if (failed == 0) return true;
+  return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
+}
+
+bool Opening::run(Context& context, lapi_handle_t& handle) {
+  SettingError wrong;
+  if (!read_settings(read_environment, resources_->settings, wrong)) return fail(error_, wrong.code, wrong.message());
+  if (settings().info_level >= kLevelInformation) {
+    print_attention(LAPI_ATTENTION_VERSION, settings().info_level, "%s, built %s", version_text(), build_stamp());
+  }
+  if (settings().trace_level > 0 && settings().info_level >= kLevelWarning) {
+    std::fprintf(stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, libtrace does\n",
+                 settings().trace_level);
+  }
+  if (!find_bootstrap(settings(), resources_->bootstrap, error_)) return false;
+  life_ = process().lives[info_.instance_no]++;
+  if (!open_shared_memory() || !open_network() || !make_engine(context)) return false;
+  info_.protocol = has_network_ ? LAPI_DEV_UDP : LAPI_DEV_SHM;
+  if (!start_threads(context)) return false;
+  handle = context.name();
+  return true;
+}
+
+bool reserve_context(lapi_info_t& info, Context*& context, OpenError& error) {
+  for (unsigned index = 0; index < kMaxContexts; ++index) {
+    const unsigned instance = index + 1;
+    if (info.instance_no != 0 && info.instance_no != instance) continue;
+    context = &context_table.contexts[index];
+    if (!context->reserve()) continue;
+    info.instance_no = instance;
+    return true;
+  }
+  return fail(error, LAPI_ERR_ALL_HNDL_IN_USE,
+              info.instance_no == 0 ? "all 16 instances are in use"
+                                    : "instance_no " + std::to_string(info.instance_no) +
+                                          " is in use or not allowed; allowed: 1 to 16, 0 for any free one");
+}
+
+void abandon_contexts() {
+  for (Context& context : context_table.contexts) context.abandon();
+}
+
+}  // namespace
+
+bool open_context(lapi_info_t& info, lapi_handle_t& handle, OpenError& error) {
+  const std::scoped_lock turn(opening());
+  Context* context = nullptr;
+  const uint asked = info.instance_no;
+  if (!reserve_context(info, context, error)) return false;
+  bool opened = false;
+  try {
+    opened = Opening(info, error).run(*context, handle);
+  } catch (...) {
+    context->give_back();
+    info.instance_no = asked;
+    throw;
+  }
+  if (!opened) {
+    // When threads had been started already, LAPI_Term's way has given the object back.
+    context->give_back();
+    info.instance_no = asked;
+    return false;
+  }
+  if (!process().exit_handler_set) process().exit_handler_set = std::atexit(abandon_contexts) == 0;
+  return true;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,51 @@
+// What an open context consists of. Members are destroyed from the last to the first: threads are gone by then, the
+// engine goes before the transports that it uses.
+#pragma once
+
+#include <array>
+#include <ctime>
+#include <memory>
+#include <vector>
+
+#include "api/completion_threads.h"
+#include "api/context.h"
+#include "api/context_routes.h"
+#include "api/environment.h"
+#include "control/bootstrap.h"
+#include "dataplane/base/clock.h"
+#include "dataplane/endpoint/endpoint.h"
+#include "dataplane/poller/poller.h"
+#include "dataplane/transport/transport.h"
+
+namespace openlapi {
+
+class MonotonicClock final : public Clock {
+ public:
+  Nanoseconds now() const override {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+  }
+};
+
+struct ContextResources {
+  Settings settings;
+  MonotonicClock clock;
+  std::uint32_t instance = 0;
+  std::uint32_t timeout_seconds = 0;
+  std::uint32_t ack_threshold = 0;
+  LAPI_err_hndlr error_handler = nullptr;
+  lapi_dev_t protocol = LAPI_DEV_NONE;
+  std::vector<int> shm_numbers;  // by task: its number among the tasks that share memory here, or -1; empty: none
+  int shm_tasks = 0;
+  std::array<void*, kAddressTableSize> address_table{};
+
+  std::shared_ptr<Bootstrap> bootstrap;
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::unique_ptr<ContextRoutes> routes;
+  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<CompletionThreads> completions;
+  std::unique_ptr<Poller> poller;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,47 @@
+// LAPI_Amsend, LAPI_Addr_set, LAPI_Addr_get.
+#include "api/argument_checks.h"
+#include "api/context_resources.h"
+#include "api/lapi.h"
+#include "api/profiling.h"
+#include "api/submit.h"
+
+using namespace openlapi;
+
+int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata, ulong udata_len,
+                 lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context->checks_arguments()) {
+    const int error = check_active_message(context->tasks(), context->max_user_header(),
+                                           {tgt, hdr_hdl, uhdr, uhdr_len, udata, udata_len});
+    if (error != LAPI_SUCCESS) return error;
+  }
+  const ActiveMessageRequest request{tgt,   address_bits(hdr_hdl), uhdr, uhdr_len, udata, udata_len,
+                                     address_bits(tgt_cntr), address_bits(org_cntr), address_bits(cmpl_cntr)};
+  return submit(*context, hndl, [&](Endpoint& endpoint) { return endpoint.active_message(request); });
+}
+
+int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return LAPI_ERR_ADDR_HNDL_RANGE;
+  Call call(*context, hndl, CallKind::local);
+  if (call.error() != LAPI_SUCCESS) return call.error();
+  context->resources().address_table[static_cast<unsigned>(addr_hndl)] = addr;
+  return LAPI_SUCCESS;
+}
+
+int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return LAPI_ERR_ADDR_HNDL_RANGE;
+  if (addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  Call call(*context, hndl, CallKind::local);
+  if (call.error() != LAPI_SUCCESS) return call.error();
+  *addr = context->resources().address_table[static_cast<unsigned>(addr_hndl)];
+  return LAPI_SUCCESS;
+}
+
+OPENLAPI_PROFILED(LAPI_Amsend);
+OPENLAPI_PROFILED(LAPI_Addr_set);
+OPENLAPI_PROFILED(LAPI_Addr_get);

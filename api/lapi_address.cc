@@ -1,0 +1,66 @@
+// LAPI_Address, LAPI_Address_init, LAPI_Address_init64, LAPI_Gfence.
+#include "api/context.h"
+#include "api/guarded.h"
+#include "api/lapi.h"
+#include "api/profiling.h"
+
+namespace openlapi {
+
+namespace {
+
+template <class Store>
+int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* table, Store store) {
+  Context* context = find_context(handle);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (table == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  return guarded([&] {
+    Call call(*context, handle, CallKind::waits);
+    if (call.error() != LAPI_SUCCESS) return call.error();
+    return context->collective([own](Endpoint& endpoint) { endpoint.begin_exchange(own); },
+                               [&](Endpoint& endpoint) {
+                                 std::size_t task = 0;
+                                 for (const std::uint64_t value : endpoint.exchanged()) store(task++, value);
+                               });
+  });
+}
+
+}  // namespace
+
+}  // namespace openlapi
+
+using namespace openlapi;
+
+int PLAPI_Address(void* my_addr, ulong* ret_addr) {
+  if (my_addr == nullptr) return LAPI_ERR_ORG_ADDR_NULL;
+  if (ret_addr == nullptr) return LAPI_ERR_TGT_ADDR_NULL;
+  *ret_addr = reinterpret_cast<ulong>(my_addr);
+  return LAPI_SUCCESS;
+}
+
+int PLAPI_Address_init(lapi_handle_t hndl, void* my_addr, void* add_tab[]) {
+  return exchange_addresses(hndl, reinterpret_cast<std::uintptr_t>(my_addr), add_tab,
+                            [add_tab](std::size_t task, std::uint64_t value) {
+                              add_tab[task] = reinterpret_cast<void*>(static_cast<std::uintptr_t>(value));
+                            });
+}
+
+int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* add_tab) {
+  return exchange_addresses(hndl, my_addr, add_tab,
+                            [add_tab](std::size_t task, std::uint64_t value) { add_tab[task] = value; });
+}
+
+int PLAPI_Gfence(lapi_handle_t hndl) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  return guarded([&] {
+    Call call(*context, hndl, CallKind::waits);
+    if (call.error() != LAPI_SUCCESS) return call.error();
+    if (const int error = context->fence()) return error;
+    return context->collective([](Endpoint& endpoint) { endpoint.begin_barrier(); }, [](Endpoint&) {});
+  });
+}
+
+OPENLAPI_PROFILED(LAPI_Address);
+OPENLAPI_PROFILED(LAPI_Address_init);
+OPENLAPI_PROFILED(LAPI_Address_init64);
+OPENLAPI_PROFILED(LAPI_Gfence);

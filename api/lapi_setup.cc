@@ -1,0 +1,50 @@
+// LAPI_Init, LAPI_Term, LAPI_Msg_string.
+#include <cstdio>
+#include <cstring>
+
+#include "api/context.h"
+#include "api/context_open.h"
+#include "api/guarded.h"
+#include "api/lapi.h"
+#include "api/messages.h"
+#include "api/profiling.h"
+
+using namespace openlapi;
+
+int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
+  if (hndl == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (lapi_info == nullptr) return LAPI_ERR_INFO_NULL;
+  if (lapi_info->info6 != 0) return LAPI_ERR_INFO_NONZERO;
+  return guarded([&] {
+    OpenError error;
+    if (open_context(*lapi_info, *hndl, error)) return LAPI_SUCCESS;
+    std::fprintf(stderr, "openlapi: LAPI_Init: %s\n", error.text.c_str());
+    return error.code;
+  });
+}
+
+int PLAPI_Term(lapi_handle_t hndl) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  return guarded([&] {
+    Call call(*context, hndl, CallKind::local);
+    if (call.error() != LAPI_SUCCESS) return call.error();
+    context->terminate();
+    return LAPI_SUCCESS;
+  });
+}
+
+int PLAPI_Msg_string(int error_code, void* buf) {
+  if (buf == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  const char* text = message_text(error_code);
+  if (text == nullptr) {
+    std::snprintf(static_cast<char*>(buf), kMaxMessageLength + 1, "%d is no code of LAPI", error_code);
+    return LAPI_ERR_CODE_UNKNOWN;
+  }
+  std::memcpy(buf, text, std::strlen(text) + 1);
+  return LAPI_SUCCESS;
+}
+
+OPENLAPI_PROFILED(LAPI_Init);
+OPENLAPI_PROFILED(LAPI_Term);
+OPENLAPI_PROFILED(LAPI_Msg_string);

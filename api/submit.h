@@ -1,0 +1,44 @@
+// Handing an operation to the engine, and waiting inside the call when it has no room.
+#pragma once
+
+#include <cstdint>
+
+#include "api/context.h"
+#include "api/guarded.h"
+
+namespace openlapi {
+
+inline std::uint64_t address_bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// Polls until the engine takes the operation. `start` is tried by whichever thread polls.
+template <class Start>
+int submit_when_room(Context& context, Start& start) {
+  if (context.running() != RunningHandler::none) return EDEADLK;  // the engine keeps room for handlers: not reached
+  Submit result = Submit::busy;
+  const bool open = context.wait_until([&] {
+    if (result == Submit::busy) result = start();
+    return result != Submit::busy;
+  });
+  if (result == Submit::unreachable) return LAPI_ERR_NO_CONNECTIVITY;
+  return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
+}
+
+// One operation: the call's lock, the engine, and what the call leaves behind. `make` is called with the engine.
+template <class Make>
+inline int submit(Context& context, lapi_handle_t handle, Make make) noexcept {
+  return guarded([&] {
+    Call call(context, handle, CallKind::communicates);
+    if (call.error() != LAPI_SUCCESS) [[unlikely]] return call.error();
+    auto start = [&] { return make(context.endpoint()); };
+    const Submit result = start();
+    if (result == Submit::unreachable) [[unlikely]] return LAPI_ERR_NO_CONNECTIVITY;
+    if (result == Submit::busy) [[unlikely]] {
+      if (const int error = submit_when_room(context, start)) return error;
+      if (!context.is(handle)) return LAPI_SUCCESS;
+    }
+    if (!call.in_handler()) context.after_call();
+    return LAPI_SUCCESS;
+  });
+}
+
+}  // namespace openlapi

@@ -1,0 +1,11 @@
+#include "api/version.h"
+
+#include "api/lapi.h"
+
+namespace openlapi {
+
+const char* version_text() { return "openlapi " OPENLAPI_VERSION; }
+
+const char* build_stamp() { return __DATE__ " " __TIME__; }
+
+}  // namespace openlapi

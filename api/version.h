@@ -1,0 +1,9 @@
+// What this library is; both texts are static.
+#pragma once
+
+namespace openlapi {
+
+const char* version_text();  // "openlapi 0.1.0"
+const char* build_stamp();   // when it was built, as the compiler says (SOURCE_DATE_EPOCH makes it reproducible)
+
+}  // namespace openlapi
