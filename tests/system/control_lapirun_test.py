@@ -1,0 +1,443 @@
+"""lapirun and the tasks' Bootstrap with real processes.
+
+Usage: control_lapirun_test.py LAPIRUN PROBE [unittest arguments]
+"""
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+LAPIRUN = PROBE = None
+DEADLINE = 60  # seconds; only a hang reaches it
+NOBODY = 65534
+
+
+def processes_with(marker):
+    """Process numbers of all that carry the marker in their environment."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if marker.encode() in file.read():
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def eventually(condition):
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        select.select([], [], [], 0.01)
+    return True
+
+
+class LauncherCase(unittest.TestCase):
+    """Each test has a marker and a TMPDIR of its own; afterwards neither a process nor a file may be left."""
+
+    def setUp(self):
+        self.marker = f"OPENLAPI_TEST_MARKER={uuid.uuid4()}"
+        self.folder = tempfile.mkdtemp(prefix="lapirun_test.")
+        self.temporary = os.path.join(self.folder, "tmp")
+        os.mkdir(self.temporary)
+        name, value = self.marker.split("=")
+        self.environment = {key: item for key, item in os.environ.items() if not key.startswith(("PMIX_", "LAPI_"))}
+        self.environment.update({name: value, "TMPDIR": self.temporary})
+
+    def tearDown(self):
+        left = not eventually(lambda: not processes_with(self.marker))
+        for number in processes_with(self.marker):
+            os.kill(number, signal.SIGKILL)
+        files = os.listdir(self.temporary)
+        shutil.rmtree(self.folder)
+        self.assertFalse(left, "processes are left behind")
+        self.assertEqual(files, [], "files are left behind")
+
+    def command(self, *words):
+        return [LAPIRUN, *map(str, words)]
+
+    def start(self, *words, **options):
+        settings = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment,
+                        text=True)
+        settings.update(options)
+        return subprocess.Popen(self.command(*words), **settings)
+
+    def run_job(self, *words, status=0, input_text=None, **options):
+        if input_text is not None:
+            options["stdin"] = subprocess.PIPE
+        job = self.start(*words, **options)
+        try:
+            output, errors = job.communicate(input_text, timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            raise
+        self.assertEqual(job.returncode, status, f"{words}: {output}{errors}")
+        return output, errors
+
+    def start_staying(self, tasks, *ignored):
+        """A job whose tasks have all said that they are there; also their process numbers."""
+        job = self.start("-n", tasks, PROBE, "stay", *[int(number) for number in ignored])
+        ready = [job.stdout.readline().split() for _ in range(tasks)]
+        self.assertEqual(sorted(int(words[1]) for words in ready), list(range(tasks)))
+        return job, {int(words[1]): int(words[2]) for words in ready}
+
+    def finish(self, job):
+        output, errors = job.communicate(timeout=DEADLINE)
+        return job.returncode, output, errors
+
+    def check_exchange(self, output, tasks):
+        lines = re.findall(r"^rank=(\d+) size=(\d+) local=(\S+) cookie=([0-9a-f]{16}) name=pmix$", output, re.M)
+        self.assertEqual(sorted(int(line[0]) for line in lines), list(range(tasks)), output)
+        self.assertEqual({int(line[1]) for line in lines}, {tasks})
+        self.assertEqual({line[2] for line in lines}, {",".join(map(str, range(tasks)))})
+        cookies = {line[3] for line in lines}
+        self.assertEqual(len(cookies), 1, output)
+        self.assertNotEqual(cookies, {"0" * 16})
+        return cookies.pop()
+
+
+class BootstrapTest(LauncherCase):
+    def test_exchange(self):
+        for tasks in (1, 2, 8):
+            output, errors = self.run_job("-n", tasks, PROBE, "exchange")
+            self.check_exchange(output, tasks)
+            self.assertEqual(errors, "")
+
+    def test_cookies_of_jobs_differ(self):
+        cookies = {self.check_exchange(self.run_job("-n", 2, PROBE, "exchange")[0], 2) for _ in range(4)}
+        self.assertEqual(len(cookies), 4)
+
+    def test_cookie_is_not_in_the_environment(self):
+        output, _ = self.run_job("-n", 1, "sh", "-c", f"env; exec {PROBE} exchange")
+        cookie = re.search(r"cookie=([0-9a-f]{16})", output).group(1)
+        self.assertEqual(output.count(cookie), 1)
+
+    def test_barrier_waits_for_the_last(self):
+        self.run_job("-n", 4, PROBE, "barrier", os.path.join(self.folder, "came"))
+
+    def test_absent_value_immediately(self):
+        output, _ = self.run_job("-n", 2, PROBE, "get-absent", 0)
+        self.assertEqual(output.count("error=PMIx_Get of probe.absent of task 1: "), 2, output)
+
+    def test_absent_value_with_a_time_limit(self):
+        output, _ = self.run_job("-n", 2, PROBE, "get-absent", 1)
+        self.assertEqual(len(re.findall("waited=", output)), 2)
+
+    def test_singleton(self):
+        result = subprocess.run([PROBE, "singleton"], env=self.environment, capture_output=True, text=True,
+                                timeout=DEADLINE)
+        self.assertIn("opened=0", result.stdout)
+        self.assertIn("no PMIx launcher", result.stdout)
+        self.assertEqual(result.stderr, "")
+
+    def test_launcher_that_is_gone(self):
+        output, _ = self.run_job("-n", 1, "sh", "-c", "env | grep ^PMIX_ && echo PMIX_END=1")
+        stale = dict(line.split("=", 1) for line in output.splitlines())
+        result = subprocess.run([PROBE, "singleton"], env={**self.environment, **stale}, capture_output=True, text=True,
+                                timeout=DEADLINE)
+        self.assertIn("opened=0", result.stdout)
+        self.assertIn("does not answer", result.stdout)
+
+    def test_exit_without_goodbye(self):
+        self.run_job("-n", 3, PROBE, "no-goodbye")
+
+    def test_forked_child_does_not_disconnect_its_parent(self):
+        self.run_job("-n", 2, PROBE, "fork")
+
+
+class MpirunTest(LauncherCase):
+    def command(self, *words):
+        return ["mpirun", "--allow-run-as-root", "--oversubscribe", *map(str, words)]
+
+    def setUp(self):
+        if shutil.which("mpirun") is None:
+            self.skipTest("Open MPI's mpirun is not installed")
+        super().setUp()
+
+    def test_exchange(self):
+        self.check_exchange(self.run_job("-n", 4, PROBE, "exchange")[0], 4)
+
+    def test_barrier_waits_for_the_last(self):
+        self.run_job("-n", 4, PROBE, "barrier", os.path.join(self.folder, "came"))
+
+    def test_absent_value_immediately(self):
+        self.run_job("-n", 2, PROBE, "get-absent", 0)
+
+    def test_abort_ends_the_job(self):
+        self.run_job("-n", 3, PROBE, "one-of-them", "abort", 1, 7, status=7)
+
+
+class EndTest(LauncherCase):
+    def test_status_of_the_first_that_failed(self):
+        for status in (1, 7, 255):
+            _, errors = self.run_job("-n", 3, PROBE, "one-of-them", "exit", 1, status, status=status)
+            self.assertRegex(errors, rf"lapirun: task 1 .* exited with status {status}")
+
+    def test_killed_task(self):
+        _, errors = self.run_job("-n", 3, PROBE, "one-of-them", "signal", 2, int(signal.SIGKILL), status=137)
+        self.assertIn("was killed by signal 9 (Killed)", errors)
+
+    def test_task_killed_from_outside(self):
+        job, numbers = self.start_staying(3)
+        os.kill(numbers[1], signal.SIGKILL)
+        self.assertEqual(self.finish(job)[0], 137)
+
+    def test_deaf_tasks_are_killed_after_the_grace(self):
+        job, numbers = self.start_staying(2, signal.SIGTERM)
+        os.kill(numbers[0], signal.SIGKILL)
+        self.assertEqual(self.finish(job)[0], 137)
+
+    def test_abort(self):
+        _, errors = self.run_job("-n", 3, PROBE, "one-of-them", "abort", 1, 7, status=7)
+        self.assertIn("lapirun: task 1 ends the job with status 7: asked to", errors)
+
+    def test_signals_are_passed_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            job, _ = self.start_staying(2)
+            job.send_signal(number)
+            self.assertEqual(self.finish(job)[0], 128 + number)
+
+    def test_task_may_handle_a_signal(self):
+        script = "trap 'echo caught; exit 0' INT; echo ready; while :; do sleep 0.01; done"
+        job = self.start("-n", 1, "sh", "-c", script)
+        self.assertEqual(job.stdout.readline(), "ready\n")
+        job.send_signal(signal.SIGINT)
+        status, output, _ = self.finish(job)
+        self.assertEqual((status, output), (0, "caught\n"))
+
+    def test_second_interrupt_kills(self):
+        job, _ = self.start_staying(2, signal.SIGINT, signal.SIGTERM)
+        job.send_signal(signal.SIGINT)
+        job.send_signal(signal.SIGTERM)
+        self.assertIn(self.finish(job)[0], (128 + signal.SIGINT, 128 + signal.SIGTERM))
+
+    def test_killed_lapirun_takes_everything_along(self):
+        script = f"(trap '' HUP TERM INT; while :; do sleep 1; done) & exec {PROBE} stay 1 2 15"
+        job = self.start("-n", 2, "sh", "-c", script)
+        for _ in range(2):
+            self.assertTrue(job.stdout.readline().startswith("ready"))
+        self.assertEqual(len(os.listdir(self.temporary)), 1)
+        self.assertGreaterEqual(len(processes_with(self.marker)), 6)
+        job.kill()
+        self.finish(job)
+        self.assertTrue(eventually(lambda: not processes_with(self.marker)))
+        self.assertTrue(eventually(lambda: not os.listdir(self.temporary)))
+
+    def test_what_tasks_leave_running_ends_with_the_job(self):
+        self.run_job("-n", 2, "sh", "-c", "sleep 1000 & exit 0")
+
+    def test_timeout(self):
+        _, errors = self.run_job("-n", 2, "--timeout", "0.2", "sleep", 1000, status=124)
+        self.assertIn("--timeout", errors)
+
+    def test_stop_and_continue(self):
+        job, numbers = self.start_staying(2)
+
+        def state(number):
+            with open(f"/proc/{number}/stat") as file:
+                return file.read().rsplit(")", 1)[1].split()[0]
+
+        everyone = [job.pid, *numbers.values()]
+        job.send_signal(signal.SIGTSTP)
+        self.assertTrue(eventually(lambda: all(state(number) == "T" for number in everyone)))
+        job.send_signal(signal.SIGCONT)
+        self.assertTrue(eventually(lambda: all(state(number) != "T" for number in everyone)))
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job)[0], 143)
+
+
+class OutputTest(LauncherCase):
+    LINES = 20000
+
+    def much_output(self):
+        script = 'BEGIN { for (i = 0; i < %d; i++) print ENVIRON["PMIX_RANK"], i, "abcdefghijklmnopqrstuvwxyz" }'
+        return ["awk", script % self.LINES]
+
+    def check_much_output(self, output, prefix=""):
+        seen = {}
+        for line in output.splitlines():
+            match = re.fullmatch(prefix + r"(\d) (\d+) abcdefghijklmnopqrstuvwxyz", line)
+            self.assertIsNotNone(match, line)
+            task, number = match.groups()
+            self.assertEqual(int(number), seen.get(task, 0))
+            seen[task] = int(number) + 1
+        self.assertEqual(seen, {str(task): self.LINES for task in range(8)})
+
+    def test_eight_tasks_with_much_output(self):
+        output, errors = self.run_job("-n", 8, *self.much_output())
+        self.check_much_output(output)
+        self.assertEqual(errors, "")
+
+    def test_tagged(self):
+        output, _ = self.run_job("-n", 8, "--tag-output", *self.much_output())
+        self.check_much_output(output, r"\[\d\] ")
+        for line in output.splitlines():
+            self.assertEqual(line[1], line[4])
+
+    def test_blocked_reader_loses_nothing(self):
+        job = self.start("-n", 8, *self.much_output())
+        first = os.read(job.stdout.fileno(), 1).decode()
+        # The tasks cannot end: their output is far more than what anybody holds for them.
+        self.assertIsNone(job.poll())
+        rest, _ = job.communicate(timeout=DEADLINE)
+        self.check_much_output(first + rest)
+
+    def test_reader_that_leaves(self):
+        job = self.start("-n", 2, "yes")
+        job.stdout.readline()
+        job.stdout.close()
+        self.assertTrue(eventually(lambda: job.poll() is not None))
+        self.assertNotEqual(job.returncode, 0)
+        job.stderr.close()
+
+    def test_streams_stay_apart(self):
+        output, errors = self.run_job("-n", 2, "sh", "-c", "echo out; echo err >&2")
+        self.assertEqual((output, errors), ("out\nout\n", "err\nerr\n"))
+
+    def test_line_without_end(self):
+        output, _ = self.run_job("-n", 1, "printf", "no newline")
+        self.assertEqual(output, "no newline")
+
+    def test_input_goes_to_task_0(self):
+        output, _ = self.run_job("-n", 3, "--tag-output", "cat", input_text="one\ntwo\n")
+        self.assertEqual(output, "[0] one\n[0] two\n")
+
+    def test_input_from_a_terminal(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve(LAPIRUN, self.command("sh", "-c", "read a && echo got-$a"), self.environment)
+        os.write(terminal, b"hello\n")
+        output = b""
+        try:
+            while b"got-hello" not in output:
+                output += os.read(terminal, 4096)
+        except OSError:
+            self.fail(output)
+        finally:
+            _, status = os.waitpid(child, 0)
+            os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+
+    def test_streams_that_are_closed(self):
+        self.run_job("-n", 2, "true", preexec_fn=lambda: [os.close(fd) for fd in (0, 1, 2)])
+
+
+class OptionTest(LauncherCase):
+    def test_environment(self):
+        print_all = 'echo "$LAPI_USE_SHM,$GIVEN,$MP_CHILD,$MP_PROCS"'
+        output, _ = self.run_job("-n", 1, "-x", "GIVEN=a b", "sh", "-c", print_all)
+        self.assertEqual(output, "yes,a b,,\n")
+        self.environment.update({"LAPI_USE_SHM": "no", "GIVEN": "own"})
+        output, _ = self.run_job("-n", 1, "-x", "GIVEN", "sh", "-c", print_all)
+        self.assertEqual(output, "no,own,,\n")
+
+    def test_variable_that_is_not_set(self):
+        _, errors = self.run_job("-x", "NOT_SET_HERE", "true", status=2)
+        self.assertIn("NOT_SET_HERE", errors)
+
+    def test_working_directory(self):
+        output, _ = self.run_job("--wd", self.folder, "pwd")
+        self.assertEqual(output, os.path.realpath(self.folder) + "\n")
+        _, errors = self.run_job("--wd", "/absent", "pwd", status=2)
+        self.assertIn("'/absent'", errors)
+
+    def allowed(self):
+        return os.sched_getaffinity(0)
+
+    def bindings(self, *words, **options):
+        show = "import os, sys; sys.stdout.write('%s\\n' % sorted(os.sched_getaffinity(0)))"
+        output, errors = self.run_job(*words, sys.executable, "-c", show, **options)
+        return [set(eval(line)) for line in output.splitlines()], errors
+
+    def test_binding(self):
+        tasks = min(2, len(self.allowed()))
+        sets, errors = self.bindings("-n", tasks, "--report-bindings")
+        self.assertEqual(len(set(map(frozenset, sets))), tasks)
+        self.assertEqual(len(re.findall(r"^lapirun: task \d+: core \d+ \(processor", errors, re.M)), tasks)
+
+    def test_no_binding(self):
+        self.assertEqual(self.bindings("-n", 2, "--bind", "none")[0], [self.allowed()] * 2)
+
+    def test_more_tasks_than_processors(self):
+        tasks = len(self.allowed()) + 1
+        sets, errors = self.bindings("-n", tasks, "--report-bindings")
+        self.assertEqual(sets, [self.allowed()] * tasks)
+        self.assertEqual(errors.count(": not bound"), tasks)
+
+    def test_binding_stays_in_what_lapirun_was_given(self):
+        last = max(self.allowed())
+        sets, _ = self.bindings("-n", 1, preexec_fn=lambda: os.sched_setaffinity(0, {last}))
+        self.assertEqual(sets, [{last}])
+
+    def test_program_that_cannot_run(self):
+        plain = os.path.join(self.folder, "plain")
+        broken = os.path.join(self.folder, "broken")
+        script = os.path.join(self.folder, "script")
+        for name, text in ((plain, "x"), (broken, "#!/absent/interpreter\n"), (script, "echo $1\n")):
+            with open(name, "w") as file:
+                file.write(text)
+        os.chmod(broken, 0o755)
+        os.chmod(script, 0o755)
+        self.assertIn("'no-such-program'", self.run_job("no-such-program", status=127)[1])
+        self.assertIn("Permission denied", self.run_job(plain, status=126)[1])
+        self.assertIn("cannot run", self.run_job(broken, status=127)[1])
+        self.assertIn("no program", self.run_job(status=127)[1])
+        self.assertEqual(self.run_job("-n", 1, script, "word")[0], "word\n")
+
+    def test_wrong_options(self):
+        for words in (["-n", "0", "true"], ["--bind", "socket", "true"], ["--what", "true"]):
+            _, errors = self.run_job(*words, status=2)
+            self.assertIn("lapirun: ", errors)
+
+    def test_directory_that_cannot_be_made(self):
+        self.environment["TMPDIR"] = "/proc/absent"
+        _, errors = self.run_job("true", status=1)
+        self.assertIn("TMPDIR", errors)
+
+    def test_job_within_a_job(self):
+        output, _ = self.run_job("-n", 1, LAPIRUN, "-n", 2, PROBE, "exchange")
+        self.check_exchange(output, 2)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
+class OrdinaryUserTest(LauncherCase):
+    """The same as an ordinary user, with copies that this user can reach."""
+
+    def setUp(self):
+        super().setUp()
+        self.programs = tempfile.mkdtemp(prefix="lapirun_programs.")
+        self.addCleanup(shutil.rmtree, self.programs)
+        os.chmod(self.programs, 0o755)
+        self.lapirun = shutil.copy(LAPIRUN, self.programs)
+        self.probe = shutil.copy(PROBE, self.programs)
+        os.chmod(self.folder, 0o755)
+        os.chown(self.temporary, NOBODY, NOBODY)
+
+    def command(self, *words):
+        user = ["--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        return ["setpriv", *user, self.lapirun, *map(str, words)]
+
+    def test_exchange(self):
+        output, errors = self.run_job("-n", 4, self.probe, "exchange", cwd="/")
+        self.check_exchange(output, 4)
+        self.assertEqual(errors, "")
+
+    def test_killed_task(self):
+        self.run_job("-n", 3, self.probe, "one-of-them", "signal", 2, int(signal.SIGKILL), status=137, cwd="/")
+
+
+if __name__ == "__main__":
+    LAPIRUN, PROBE = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

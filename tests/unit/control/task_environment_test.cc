@@ -1,0 +1,35 @@
+#include "control/launch/task_environment.h"
+
+#include <gtest/gtest.h>
+
+namespace openlapi {
+namespace {
+
+const char* const kInherited[] = {"PATH=/bin", "A=1", "B=x=y", "PMIX_RANK=3", "PMIX_NAMESPACE=other", "PMIX_MCA_gds=hash",
+                                  "broken", nullptr};
+
+TEST(TaskEnvironment, PassesEverythingOnButAnotherJobsIdentity) {
+  const TaskEnvironment environment(kInherited);
+  EXPECT_EQ(environment.entries(), (std::vector<std::string>{"A=1", "B=x=y", "PATH=/bin", "PMIX_MCA_gds=hash"}));
+}
+
+TEST(TaskEnvironment, SetsAndChecksVariables) {
+  TaskEnvironment environment(kInherited);
+  EXPECT_TRUE(environment.apply("A"));
+  EXPECT_FALSE(environment.apply("C"));
+  EXPECT_TRUE(environment.apply("A=2=3"));
+  EXPECT_EQ(environment.get("A"), "2=3");
+  EXPECT_TRUE(environment.apply("C="));
+  EXPECT_EQ(environment.get("C"), "");
+}
+
+TEST(TaskEnvironment, KeepsTheUsersValueOfADefault) {
+  TaskEnvironment environment(kInherited);
+  environment.set_default("A", "other");
+  environment.set_default("D", "new");
+  EXPECT_EQ(environment.get("A"), "1");
+  EXPECT_EQ(environment.get("D"), "new");
+}
+
+}  // namespace
+}  // namespace openlapi
