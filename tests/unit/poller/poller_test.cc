@@ -1,0 +1,286 @@
+// The poller with an engine that only counts: who makes progress, when doorbells are armed, and that no wake-up is lost.
+#include "dataplane/poller/poller.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace openlapi {
+namespace {
+
+// A source whose packets are a number that other threads raise; rings only while armed, as the interface says.
+class FakeSource final : public WakeSource {
+ public:
+  FakeSource() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  ~FakeSource() { close(descriptor_); }
+  int descriptor() const override { return descriptor_; }
+  bool arm() override {
+    ++arms;
+    armed.store(true);
+    if (waiting.load() == 0) return true;
+    disarm();
+    return false;
+  }
+  void disarm() override {
+    armed.store(false);
+    eventfd_t count;
+    eventfd_read(descriptor_, &count);
+  }
+  void arrive() {
+    waiting.fetch_add(1);
+    if (armed.load()) {
+      ++rings;
+      eventfd_write(descriptor_, 1);
+    }
+  }
+
+  std::atomic<int> waiting{0};
+  std::atomic<bool> armed{false};
+  std::atomic<int> arms{0};
+  std::atomic<int> rings{0};
+
+ private:
+  int descriptor_;
+};
+
+class FakeEngine final : public PolledEngine {
+ public:
+  void lock() override { mutex_.lock(); }
+  void unlock() override { mutex_.unlock(); }
+  bool lock_wanted() const override { return false; }
+  unsigned progress() override {
+    progress_thread = std::this_thread::get_id();
+    ++steps;
+    const int arrived = source.waiting.exchange(0);
+    handled.fetch_add(arrived);
+    return static_cast<unsigned>(arrived);
+  }
+  void flush() override { ++flushes; }
+  bool has_work() override { return work; }
+  Nanoseconds deadline() override { return next_deadline; }
+  Nanoseconds now() override {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+  }
+  void thread_ends() override { ended.store(true); }
+
+  FakeSource source;
+  std::atomic<int> handled{0};
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<bool> ended{false};
+  std::thread::id progress_thread;
+  int flushes = 0;
+  bool work = false;
+  Nanoseconds next_deadline = UINT64_MAX;
+
+ private:
+  std::mutex mutex_;
+};
+
+class Condition final : public WaitCondition {
+ public:
+  explicit Condition(std::function<bool()> test) : test_(std::move(test)) {}
+  bool holds() override { return test_(); }
+
+ private:
+  std::function<bool()> test_;
+};
+
+class PollerTest : public testing::Test {
+ protected:
+  static constexpr PollerConfig kConfig{{20, 0}, {20, 5}, 400 * kMillisecond};
+
+  ~PollerTest() override {
+    engine.lock();
+    poller.request_stop();
+    engine.unlock();
+    poller.join(10 * kSecond);
+  }
+  void start_interrupt_mode() {
+    engine.lock();
+    poller.set_interrupt_mode(true);
+    ASSERT_EQ(poller.start({}), 0);
+    engine.unlock();
+  }
+  void user_waits(const std::function<bool()>& test) {
+    Condition condition(test);
+    engine.lock();
+    poller.enter();
+    poller.wait(condition);
+    poller.leave();
+    engine.unlock();
+  }
+  template <class Happened>
+  static void eventually(Happened happened) {
+    while (!happened()) std::this_thread::yield();  // the test's time-out ends it
+  }
+
+  FakeEngine engine;
+  Poller poller{engine, kConfig, {&engine.source}, false};
+};
+
+TEST_F(PollerTest, DataplaneThreadHandlesWhatArrivesWhileNobodyPolls) {
+  start_interrupt_mode();
+  for (int packet = 1; packet <= 100; ++packet) {
+    engine.source.arrive();
+    eventually([&] { return engine.handled.load() == packet; });
+  }
+}
+
+TEST_F(PollerTest, SleepingDataplaneThreadIsWokenByTheDoorbell) {
+  start_interrupt_mode();
+  for (int packet = 1; packet <= 20; ++packet) {
+    eventually([&] { return engine.source.armed.load(); });
+    engine.source.arrive();
+    eventually([&] { return engine.handled.load() == packet; });
+  }
+  EXPECT_GE(engine.source.rings.load(), 20);
+}
+
+TEST_F(PollerTest, PollingUserDisarmsTheDoorbells) {
+  start_interrupt_mode();
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  poller.enter();
+  EXPECT_FALSE(engine.source.armed.load());
+  engine.unlock();
+  const int rings = engine.source.rings.load();
+  engine.source.arrive();
+  EXPECT_EQ(engine.source.rings.load(), rings);
+  engine.lock();
+  poller.leave();
+  engine.unlock();
+  eventually([&] { return engine.handled.load() == 1; });  // the dataplane thread takes charge again
+}
+
+TEST_F(PollerTest, LeavingDoesNotArm) {
+  start_interrupt_mode();
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  poller.enter();
+  const int arms = engine.source.arms.load();
+  for (int call = 0; call < 1000; ++call) {
+    poller.enter();
+    poller.leave();
+  }
+  EXPECT_EQ(engine.source.arms.load(), arms);
+  poller.leave();
+  engine.unlock();
+}
+
+TEST_F(PollerTest, SleepingUserSeesWhatArrives) {
+  std::thread sender([&] {
+    for (int packet = 0; packet < 200; ++packet) {
+      const int before = engine.handled.load();
+      engine.source.arrive();
+      eventually([&] { return engine.handled.load() > before; });
+    }
+  });
+  for (int packet = 1; packet <= 200; ++packet) user_waits([&] { return engine.handled.load() >= packet; });
+  sender.join();
+}
+
+TEST_F(PollerTest, SleepingUserIsToldOfWhatAnotherThreadBroughtAbout) {
+  std::atomic<bool> set{false};
+  std::thread waiter([&] { user_waits([&] { return set.load(); }); });
+  eventually([&] { return poller.anybody_dozes(); });
+  set.store(true);
+  engine.lock();
+  poller.wake_ready();
+  engine.unlock();
+  waiter.join();
+  EXPECT_FALSE(poller.anybody_dozes());
+}
+
+TEST_F(PollerTest, InPollingModeNobodyMakesProgressByItself) {
+  start_interrupt_mode();
+  eventually([&] { return engine.steps.load() > 0; });
+  engine.lock();
+  poller.set_interrupt_mode(false);
+  engine.source.arrive();
+  const std::uint64_t steps = engine.steps.load();
+  engine.unlock();
+  for (int look = 0; look < 1000; ++look) std::this_thread::yield();
+  engine.lock();
+  EXPECT_EQ(engine.steps.load(), steps);
+  poller.set_interrupt_mode(true);
+  engine.unlock();
+  eventually([&] { return engine.handled.load() == 1; });
+}
+
+TEST_F(PollerTest, CallThatLeavesWorkFlushesWhenTheDataplaneThreadSleeps) {
+  start_interrupt_mode();
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  engine.work = true;
+  poller.after_call();
+  EXPECT_EQ(engine.flushes, 1);
+  engine.work = false;
+  engine.unlock();
+}
+
+TEST_F(PollerTest, EarlierTimerPullsTheAlarmForward) {
+  start_interrupt_mode();
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  const std::uint64_t steps = engine.steps.load();
+  engine.next_deadline = engine.now() + kMillisecond;
+  const Nanoseconds begin = engine.now();
+  poller.after_call();
+  engine.unlock();
+  eventually([&] { return engine.steps.load() > steps; });
+  EXPECT_LT(engine.now() - begin, 200 * kSecond);
+  engine.lock();
+  engine.next_deadline = UINT64_MAX;
+  engine.unlock();
+}
+
+TEST_F(PollerTest, ThreadEndsWhenAsked) {
+  start_interrupt_mode();
+  engine.lock();
+  poller.request_stop();
+  engine.unlock();
+  poller.join(10 * kSecond);
+  EXPECT_TRUE(engine.ended.load());
+}
+
+TEST(ServiceThreadTest, BlocksAllSignalsAndLeavesTheCallersMaskAlone) {
+  sigset_t before;
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  static sigset_t inside;
+  ServiceThread thread;
+  ASSERT_EQ(thread.start({}, [](void*) { pthread_sigmask(SIG_SETMASK, nullptr, &inside); }, nullptr), 0);
+  thread.join(10 * kSecond);
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&inside, SIGTERM), 1);
+  EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
+}
+
+TEST(BackoffTest, PausesThenYieldsThenSleeps) {
+  Backoff backoff({2, 1});
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+  EXPECT_EQ(backoff.next(), BackoffStep::yield);
+  EXPECT_EQ(backoff.next(), BackoffStep::sleep);
+  EXPECT_EQ(backoff.next(), BackoffStep::sleep);
+  backoff.reset();
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+}
+
+TEST(BackoffTest, CoreIsOwnedWhenThereAreEnough) {
+  EXPECT_TRUE(owns_core(2, 2, 2));
+  EXPECT_TRUE(owns_core(1, 2, 2));   // pinned
+  EXPECT_FALSE(owns_core(1, 2, 4));  // pinned, two to a core
+  EXPECT_FALSE(owns_core(2, 2, 4));
+}
+
+}  // namespace
+}  // namespace openlapi
