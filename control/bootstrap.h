@@ -58,8 +58,8 @@ using ReadEnvironment = std::function<const char*(const char*)>;
 // may be initialised again after LAPI_Term); null when no launcher answers, with the reason.
 std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error);
 
-// The standalone environment: MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS. Null: `error` names the variable, its
-// value and what is allowed; `missing` is true when a required variable is not set at all.
+// The standalone environment: MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS. Null: `error` names the variable,
+// its value and what is allowed; `missing` is true when a required variable is not set at all.
 std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read, std::string& error, bool& missing);
 
 }  // namespace openlapi

@@ -46,8 +46,7 @@ int run(const JobOptions& options) {
   environment.set_default("LAPI_USE_SHM", "yes");
   if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
-  const ProgramPath program =
-      find_program(options.command[0], environment.get("PATH"), options.working_directory);
+  const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
   if (program.status != 0) return refuse(program.status, program.error);
   forget_other_job();
   // Never destroyed: libpmix's thread lives as long as the process.

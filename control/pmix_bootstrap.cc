@@ -133,7 +133,8 @@ bool PmixBootstrap::read_size(std::string& error) {
   }
   size_ = value->data.uint32;
   if (identity_.rank < size_) return true;
-  error = "the PMIx launcher calls this task " + std::to_string(identity_.rank) + " in a job of " + std::to_string(size_);
+  error =
+      "the PMIx launcher calls this task " + std::to_string(identity_.rank) + " in a job of " + std::to_string(size_);
   return false;
 }
 
@@ -205,8 +206,8 @@ bool PmixBootstrap::get(std::uint32_t rank, std::string_view key, unsigned timeo
   const std::string name(key);
   const std::string call = "PMIx_Get of " + name + " of task " + std::to_string(rank);
   const int seconds = static_cast<int>(std::min(timeout_seconds, 86400U));
-  PmixOption limit = seconds == 0 ? PmixOption(PMIX_IMMEDIATE, true, PMIX_BOOL)
-                                  : PmixOption(PMIX_TIMEOUT, seconds, PMIX_INT);
+  PmixOption limit =
+      seconds == 0 ? PmixOption(PMIX_IMMEDIATE, true, PMIX_BOOL) : PmixOption(PMIX_TIMEOUT, seconds, PMIX_INT);
   PmixValue found;
   if (failed(PMIx_Get(&owner, name.c_str(), limit.get(), 1, found.out()), call, error)) return false;
   if (found->type != PMIX_BYTE_OBJECT) {

@@ -34,7 +34,8 @@ Session& session() {
   return *instance;
 }
 
-// Restores what libpmix's start must not change for the calling thread. Threads made meanwhile have all signals blocked.
+// Restores what libpmix's start must not change for the calling thread. Threads made meanwhile have all signals
+// blocked.
 class CallerState {
  public:
   CallerState() {
@@ -86,7 +87,8 @@ void finalize_at_exit() {
 void connect(Session& state) {
   // Every PMIx launcher sets both. Without them PMIx_Init only finds out, in 14 ms, that there is nobody.
   if (std::getenv("PMIX_NAMESPACE") == nullptr || std::getenv("PMIX_RANK") == nullptr) {
-    state.error = "no PMIx launcher: PMIX_NAMESPACE and PMIX_RANK are not set (start with lapirun, mpirun or srun --mpi=pmix)";
+    state.error =
+        "no PMIx launcher: PMIX_NAMESPACE and PMIX_RANK are not set (start with lapirun, mpirun or srun --mpi=pmix)";
     return;
   }
   pmix_proc_t self{};

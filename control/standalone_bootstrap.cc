@@ -103,8 +103,8 @@ bool StandaloneBootstrap::open(const ReadEnvironment& read, std::string& error, 
   missing = false;
   const Variable procs{"MP_PROCS", "the number of tasks in the job, 1 to " + std::to_string(kMaxTasks)};
   if (!read_number(read, procs, 1, kMaxTasks, size_, error, missing)) return false;
-  const Variable child{"MP_CHILD", "this task's number, 0 to " + std::to_string(size_ - 1) +
-                                       " (MP_PROCS is " + std::to_string(size_) + ")"};
+  const Variable child{"MP_CHILD", "this task's number, 0 to " + std::to_string(size_ - 1) + " (MP_PROCS is " +
+                                       std::to_string(size_) + ")"};
   if (!read_number(read, child, 0, size_ - 1, rank_, error, missing)) return false;
   const Variable partition{"MP_PARTITION", "a value that is the same for all tasks of the job, and not empty"};
   const char* key = read_required(read, partition, error, missing);
@@ -140,8 +140,8 @@ bool StandaloneBootstrap::read_common_tasks(const char* text, std::string& error
   if (!valid) {
     const Variable common{"MP_COMMON_TASKS",
                           "the number of other tasks on this node and then each of them once, without this task, as in "
-                          "3:0:2:3 for task 1; 0 for a task alone (this task is " + std::to_string(rank_) + " of " +
-                          std::to_string(size_) + ")"};
+                          "3:0:2:3 for task 1; 0 for a task alone (this task is " +
+                              std::to_string(rank_) + " of " + std::to_string(size_) + ")"};
     refuse(common, text, error);
     return false;
   }

@@ -12,11 +12,13 @@ constexpr double kMaxTimeoutSeconds = 1e9;
 
 constexpr const char* kFooter =
     "Tasks are numbered from 0. With --bind core, task i gets the i-th core of those that lapirun itself may use (all\n"
-    "its hardware threads); with more tasks than cores each gets one hardware thread, going round the cores. With more\n"
+    "its hardware threads); with more tasks than cores each gets one hardware thread, going round the cores. With "
+    "more\n"
     "tasks than hardware threads none is bound: tasks that share a processor must be free to move.\n\n"
     "Standard input goes to task 0. LAPI_USE_SHM=yes is set unless it has a value. When a task fails (a status other\n"
     "than 0, or a signal), the others get SIGTERM and 2 seconds later SIGKILL.\n\n"
-    "Exit status: that of the first task that failed, 128 + n when signal n killed it; 124 after --timeout; 127 when the\n"
+    "Exit status: that of the first task that failed, 128 + n when signal n killed it; 124 after --timeout; 127 when "
+    "the\n"
     "program is not found or none is given, 126 when it cannot be run; 2 for a wrong option; 1 when lapirun fails.";
 
 struct Parsed {
@@ -50,8 +52,8 @@ void declare(CLI::App& app, Parsed& parsed) {
   app.footer(kFooter);
 }
 
-// How many leading arguments are lapirun's own; "--" ends them as well. The old spelling -np becomes --np, but only where
-// an option may stand: the program or one of its arguments may be called so.
+// How many leading arguments are lapirun's own; "--" ends them as well. The old spelling -np becomes --np, but only
+// where an option may stand: the program or one of its arguments may be called so.
 std::size_t split_off_own(const CLI::App& app, std::vector<std::string>& arguments) {
   std::size_t at = 0;
   while (at < arguments.size() && arguments[at].size() > 1 && arguments[at][0] == '-' && arguments[at] != "--") {
@@ -101,7 +103,8 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
     return usage_error(wrong.what());
   }
   if (parsed.version) return CommandLineEnd{0, "lapirun (openlapi) " + version + "\n"};
-  if (const auto& all = parsed.options.variables; !wrong_variable(all).empty() || std::count(all.begin(), all.end(), ""))
+  if (const auto& all = parsed.options.variables;
+      !wrong_variable(all).empty() || std::count(all.begin(), all.end(), ""))
     return usage_error("-x '" + wrong_variable(all) + "': a variable has a name: NAME or NAME=VALUE");
   if (parsed.timeout_seconds > 0)
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));

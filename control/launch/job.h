@@ -77,10 +77,10 @@ class Job {
   rlimit open_files_{};
 
   std::size_t running_ = 0;
-  std::optional<int> failure_;     // the exit status, once something has failed
-  int ending_signals_ = 0;         // SIGINT and the like, that lapirun got
+  std::optional<int> failure_;  // the exit status, once something has failed
+  int ending_signals_ = 0;      // SIGINT and the like, that lapirun got
   int last_ending_signal_ = 0;
-  bool ending_ = false;            // the tasks were told to end
+  bool ending_ = false;  // the tasks were told to end
   std::optional<TimePoint> timeout_at_;
   std::optional<TimePoint> kill_at_;
   TimePoint phase_start_ = Clock::now();

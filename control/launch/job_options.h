@@ -17,10 +17,10 @@ struct JobOptions {
   bool report_bindings = false;
   bool tag_output = false;
   bool verbose = false;
-  std::vector<std::string> variables{};     // -x: NAME or NAME=value
-  std::string working_directory{};          // empty: where lapirun was started
+  std::vector<std::string> variables{};  // -x: NAME or NAME=value
+  std::string working_directory{};       // empty: where lapirun was started
   std::optional<std::chrono::milliseconds> timeout{};
-  std::vector<std::string> command{};       // program and arguments, never empty
+  std::vector<std::string> command{};  // program and arguments, never empty
 };
 
 // Exit statuses of lapirun itself, as shells and timeout(1) use them.

@@ -91,7 +91,9 @@ bool Job::start_server(std::string& error) {
   char name_space[64];
   std::snprintf(name_space, sizeof name_space, "lapirun-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
   const PmixJob job{name_space, guard_.directory(), host_name(), options_.tasks, random[2]};
-  const auto on_abort = [this](std::uint32_t rank, int status, const std::string& text) { take_abort(rank, status, text); };
+  const auto on_abort = [this](std::uint32_t rank, int status, const std::string& text) {
+    take_abort(rank, status, text);
+  };
   return server_.start(job, topology_.handle(), mailbox_, on_abort, error);
 }
 

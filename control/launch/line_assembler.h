@@ -27,8 +27,8 @@ class LineAssembler {
   std::string pending_;  // the beginning of a line, shorter than limit_
 };
 
-// Puts the lines of several sources behind each other. A piece without newline is completed when another source comes in
-// between, so that no two sources ever share a line.
+// Puts the lines of several sources behind each other. A piece without newline is completed when another source comes
+// in between, so that no two sources ever share a line.
 class LineMerger {
  public:
   explicit LineMerger(bool tag) : tag_(tag) {}

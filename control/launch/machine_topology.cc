@@ -46,7 +46,8 @@ std::vector<Core> MachineTopology::cores() const {
        object = hwloc_get_next_obj_by_type(topology, type, object)) {
     Core core{object->logical_index, {}};
     for (int at = hwloc_bitmap_next(object->cpuset, -1); at >= 0; at = hwloc_bitmap_next(object->cpuset, at))
-      if (hwloc_bitmap_isset(allowed.get(), static_cast<unsigned>(at))) core.processors.push_back(static_cast<unsigned>(at));
+      if (hwloc_bitmap_isset(allowed.get(), static_cast<unsigned>(at)))
+        core.processors.push_back(static_cast<unsigned>(at));
     if (!core.processors.empty()) cores.push_back(std::move(core));
   }
   return cores;

@@ -106,7 +106,8 @@ bool add_maps(const PmixJob& job, const std::string& ranks, InfoList& info, std:
 
 void add_job(const PmixJob& job, const std::string& ranks, InfoList& info) {
   info.text(PMIX_JOBID, job.name_space);
-  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_APP_SIZE, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE})
+  for (const char* key :
+       {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_APP_SIZE, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE})
     info.number(key, job.tasks);
   info.number(PMIX_JOB_NUM_APPS, 1);
   info.number(PMIX_NUM_NODES, 1);

@@ -32,7 +32,9 @@ pmix_status_t client_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t, void
 pmix_status_t fence(const pmix_proc_t*, std::size_t, const pmix_info_t*, std::size_t, char* data, std::size_t size,
                     pmix_modex_cbfunc_t done, void* context) {
   host().mailbox->post([=] {
-    if (done != nullptr) done(PMIX_SUCCESS, data, size, context, [](void* bytes) { std::free(bytes); }, data);
+    if (done != nullptr)
+      done(
+          PMIX_SUCCESS, data, size, context, [](void* bytes) { std::free(bytes); }, data);
   });
   return PMIX_SUCCESS;
 }
@@ -44,10 +46,11 @@ pmix_status_t direct_modex(const pmix_proc_t*, const pmix_info_t*, std::size_t, 
 
 pmix_status_t abort_job(const pmix_proc_t* caller, void*, int status, const char* message, pmix_proc_t*, std::size_t,
                         pmix_op_cbfunc_t done, void* context) {
-  host().mailbox->post([rank = caller->rank, status, text = std::string(message != nullptr ? message : ""), done, context] {
-    host().on_abort(rank, status, text);
-    if (done != nullptr) done(PMIX_SUCCESS, context);
-  });
+  host().mailbox->post(
+      [rank = caller->rank, status, text = std::string(message != nullptr ? message : ""), done, context] {
+        host().on_abort(rank, status, text);
+        if (done != nullptr) done(PMIX_SUCCESS, context);
+      });
   return PMIX_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
-// The job's PMIx server, by libpmix: tells each task who it is and moves what tasks put for each other. One node and one
-// job, so an exchange never leaves this process.
+// The job's PMIx server, by libpmix: tells each task who it is and moves what tasks put for each other. One node and
+// one job, so an exchange never leaves this process.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class PmixServer {
   // Runs in the loop's thread: task `rank` wants the job to end.
   using OnAbort = std::function<void(std::uint32_t rank, int status, const std::string& message)>;
 
-  // At most one server per process; libpmix is never shut down again: PMIx_server_finalize of 4.2.2 may not return after a
-  // client died in a fence, and whatever it would free ends with the process.
+  // At most one server per process; libpmix is never shut down again: PMIx_server_finalize of 4.2.2 may not return
+  // after a client died in a fence, and whatever it would free ends with the process.
   bool start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort, std::string& error);
 
   // The variables (NAME=value) with which task `rank` finds the server.

@@ -15,7 +15,7 @@ namespace {
 // 0, or the reason why `path` cannot be executed.
 int executable_error(const std::string& path, const std::string& directory) {
   const std::string place = path[0] == '/' || directory.empty() ? path : directory + "/" + path;
-  struct stat info{};
+  struct stat info {};
   if (stat(place.c_str(), &info) != 0) return errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   return access(place.c_str(), X_OK) == 0 ? 0 : errno;

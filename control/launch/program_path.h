@@ -6,8 +6,8 @@
 namespace openlapi {
 
 struct ProgramPath {
-  std::string path{};   // what to execute; relative ones are so to the tasks' working directory
-  int status = 0;       // else: kExitNotFound or kExitNotExecutable, and
+  std::string path{};  // what to execute; relative ones are so to the tasks' working directory
+  int status = 0;      // else: kExitNotFound or kExitNotExecutable, and
   std::string error{};
 };
 

@@ -19,7 +19,8 @@ class SessionGuard {
   SessionGuard(const SessionGuard&) = delete;
   SessionGuard& operator=(const SessionGuard&) = delete;
 
-  // Before the process has a second thread: the watcher is forked. Makes the job's directory in `parent`, for this user only.
+  // Before the process has a second thread: the watcher is forked. Makes the job's directory in `parent`, for this user
+  // only.
   bool open(const std::string& parent, std::string& error);
 
   const std::string& directory() const { return directory_; }

@@ -1,5 +1,5 @@
-// Task 0's standard input. A file or pipe is handed over as it is. A terminal is not: the task is in a process group of its
-// own and would be stopped when it reads, so lapirun reads for it, as long as it is in the foreground.
+// Task 0's standard input. A file or pipe is handed over as it is. A terminal is not: the task is in a process group of
+// its own and would be stopped when it reads, so lapirun reads for it, as long as it is in the foreground.
 #pragma once
 
 #include <string>

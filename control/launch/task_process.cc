@@ -48,8 +48,7 @@ void execute(const TaskStart& start) {
   dup2(start.output, STDOUT_FILENO);
   dup2(start.errors, STDERR_FILENO);
   setrlimit(RLIMIT_NOFILE, start.open_files);
-  if (processors != nullptr && sched_setaffinity(0, set_size, processors) != 0)
-    leave_child("bind", start.path, errno);
+  if (processors != nullptr && sched_setaffinity(0, set_size, processors) != 0) leave_child("bind", start.path, errno);
   if (start.directory != nullptr && chdir(start.directory) != 0) leave_child("change to", start.directory, errno);
   start.signals->restore_in_child();
   execute(start);

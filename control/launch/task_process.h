@@ -16,9 +16,9 @@ namespace openlapi {
 // What a task starts with. Nothing here is owned.
 struct TaskStart {
   const char* path = nullptr;
-  char* const* arguments = nullptr;    // null-terminated
-  char* const* environment = nullptr;  // null-terminated
-  const char* directory = nullptr;     // null: lapirun's own
+  char* const* arguments = nullptr;                   // null-terminated
+  char* const* environment = nullptr;                 // null-terminated
+  const char* directory = nullptr;                    // null: lapirun's own
   const std::vector<unsigned>* processors = nullptr;  // empty: not bound
   const SignalSource* signals = nullptr;
   const rlimit* open_files = nullptr;

@@ -98,8 +98,8 @@ int exchange(const Arguments&) {
     if (!local.empty()) local += ',';
     local += std::to_string(task);
   }
-  std::printf("rank=%u size=%u local=%s cookie=%016" PRIx64 " name=%s\n", bootstrap->rank(), bootstrap->size(), local.c_str(),
-              bootstrap->job_cookie(), std::string(bootstrap->name()).c_str());
+  std::printf("rank=%u size=%u local=%s cookie=%016" PRIx64 " name=%s\n", bootstrap->rank(), bootstrap->size(),
+              local.c_str(), bootstrap->job_cookie(), std::string(bootstrap->name()).c_str());
   return 0;
 }
 
@@ -188,10 +188,15 @@ int fork_and_go_on(const Arguments&) {
 }
 
 int run(const std::string& mode, const Arguments& arguments) {
-  const std::map<std::string, int (*)(const Arguments&)> modes{
-      {"exchange", exchange}, {"barrier", barrier},         {"get-absent", get_absent},
-      {"singleton", singleton}, {"hello", hello},           {"one-of-them", one_of_them},
-      {"stay", stay},         {"no-goodbye", leave_without_goodbye}, {"fork", fork_and_go_on}};
+  const std::map<std::string, int (*)(const Arguments&)> modes{{"exchange", exchange},
+                                                               {"barrier", barrier},
+                                                               {"get-absent", get_absent},
+                                                               {"singleton", singleton},
+                                                               {"hello", hello},
+                                                               {"one-of-them", one_of_them},
+                                                               {"stay", stay},
+                                                               {"no-goodbye", leave_without_goodbye},
+                                                               {"fork", fork_and_go_on}};
   const auto found = modes.find(mode);
   if (found == modes.end()) fail("unknown mode " + mode);
   return found->second(arguments);

@@ -46,8 +46,8 @@ TEST(CommandLine, EndsItsOptionsAtTwoDashes) {
 }
 
 TEST(CommandLine, ReadsAllOptions) {
-  const JobOptions options = parse({"--bind", "none", "--report-bindings", "--tag-output", "-v", "-x", "A", "-x", "B=c d",
-                                    "--wd", "/tmp", "--timeout", "1.5", "prog"});
+  const JobOptions options = parse({"--bind", "none", "--report-bindings", "--tag-output", "-v", "-x", "A", "-x",
+                                    "B=c d", "--wd", "/tmp", "--timeout", "1.5", "prog"});
   EXPECT_EQ(options.binding, Binding::kNone);
   EXPECT_TRUE(options.report_bindings && options.tag_output && options.verbose);
   EXPECT_EQ(options.variables, (Words{"A", "B=c d"}));
@@ -63,10 +63,15 @@ TEST(CommandLine, TakesValuesBehindAnEqualSign) {
 }
 
 TEST(CommandLine, RefusesWrongValuesByName) {
-  const std::vector<std::pair<Words, std::string>> wrong{
-      {{"-n", "0", "prog"}, "--np"},     {{"-n", "-1", "prog"}, "--np"},       {{"-n", "two", "prog"}, "--np"},
-      {{"-n", "65537", "prog"}, "--np"}, {{"--bind", "socket", "prog"}, "socket"}, {{"--timeout", "0", "prog"}, "--timeout"},
-      {{"--nonsense", "prog"}, "--nonsense"}, {{"-x", "=v", "prog"}, "-x"},    {{"-x", "", "prog"}, "-x"}};
+  const std::vector<std::pair<Words, std::string>> wrong{{{"-n", "0", "prog"}, "--np"},
+                                                         {{"-n", "-1", "prog"}, "--np"},
+                                                         {{"-n", "two", "prog"}, "--np"},
+                                                         {{"-n", "65537", "prog"}, "--np"},
+                                                         {{"--bind", "socket", "prog"}, "socket"},
+                                                         {{"--timeout", "0", "prog"}, "--timeout"},
+                                                         {{"--nonsense", "prog"}, "--nonsense"},
+                                                         {{"-x", "=v", "prog"}, "-x"},
+                                                         {{"-x", "", "prog"}, "-x"}};
   for (const auto& [words, name] : wrong) {
     const CommandLineEnd end = refused(words);
     EXPECT_EQ(end.status, kExitUsage) << words[0];

@@ -30,7 +30,9 @@ class Assembled {
   Pieces pieces_;
 };
 
-TEST(LineAssembler, CutsAtNewlines) { EXPECT_EQ(Assembled(100).take("a\n\nbc\n").pieces(), (Pieces{"a\n", "\n", "bc\n"})); }
+TEST(LineAssembler, CutsAtNewlines) {
+  EXPECT_EQ(Assembled(100).take("a\n\nbc\n").pieces(), (Pieces{"a\n", "\n", "bc\n"}));
+}
 
 TEST(LineAssembler, HoldsABeginningBack) {
   EXPECT_EQ(Assembled(100).take("a\nb").pieces(), (Pieces{"a\n"}));

@@ -69,8 +69,8 @@ TEST(StandaloneBootstrap, TakesZeroForATaskAlone) {
 }
 
 TEST(StandaloneBootstrap, RefusesWrongCommonTasks) {
-  for (const char* value : {"", ":", "x", "1", "0:2", "2:0", "1:0:2", "1:1", "2:0:0", "1:4", "1:-1", "3:0:2:3:", "3:0 :2:3",
-                            " 1:0", "1:0x2", "1;0", "3:0::3", "99999999999:0"})
+  for (const char* value : {"", ":", "x", "1", "0:2", "2:0", "1:0:2", "1:1", "2:0:0", "1:4", "1:-1",
+                            "3:0:2:3:", "3:0 :2:3", " 1:0", "1:0x2", "1;0", "3:0::3", "99999999999:0"})
     expect_refused("MP_COMMON_TASKS", value);
 }
 
@@ -114,7 +114,9 @@ TEST(StandaloneBootstrap, DerivesTheCookieFromThePartitionAlone) {
 }
 
 TEST(StandaloneBootstrap, ChangesAboutHalfOfTheCookieForOneDigit) {
-  const auto cookie = [](const char* partition) { return open(with("MP_PARTITION", partition)).bootstrap->job_cookie(); };
+  const auto cookie = [](const char* partition) {
+    return open(with("MP_PARTITION", partition)).bootstrap->job_cookie();
+  };
   const int changed = __builtin_popcountll(cookie("1") ^ cookie("2"));
   EXPECT_GT(changed, 16);
   EXPECT_LT(changed, 48);
