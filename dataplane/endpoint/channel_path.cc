@@ -92,18 +92,22 @@ unsigned ChannelPath::transmit(Nanoseconds now) {
     sent += static_cast<unsigned>(taken);
     if (taken != count || count == 0) break;
   }
-  return sent + send_acknowledgement(now);
+  if (channel_.ack_due(now) && send_acknowledgement(now)) ++sent;
+  return sent;
 }
 
-unsigned ChannelPath::send_acknowledgement(Nanoseconds now) {
-  if (!channel_.ack_due(now)) return 0;
+void ChannelPath::acknowledge_now(Nanoseconds now) {
+  if (channel_.ack_owed()) send_acknowledgement(now);
+}
+
+bool ChannelPath::send_acknowledgement(Nanoseconds now) {
   alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
   channel_.encode_ack(bytes.data(), now);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  if (transport_.send_burst(peer_, {&packet, 1}) == 0) return 0;
+  if (transport_.send_burst(peer_, {&packet, 1}) == 0) return false;
   channel_.ack_sent();
-  return 1;
+  return true;
 }
 
 void ChannelPath::reset() {

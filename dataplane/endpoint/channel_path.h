@@ -34,6 +34,9 @@ class ChannelPath {
   // Sends what may leave now. Returns the number of packets.
   unsigned transmit(Nanoseconds now);
 
+  // Sends the acknowledgement that is owed, due or not.
+  void acknowledge_now(Nanoseconds now);
+
   // Forgets the records that wait for a packet to fill.
   void drop_open_packet();
 
@@ -53,7 +56,7 @@ class ChannelPath {
   friend class ChannelSet;
 
   bool close_open_packet();
-  unsigned send_acknowledgement(Nanoseconds now);
+  bool send_acknowledgement(Nanoseconds now);
 
   ChannelSet& set_;
   Transport& transport_;

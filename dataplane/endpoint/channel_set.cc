@@ -116,6 +116,12 @@ unsigned ChannelSet::transmit() {
   return sent;
 }
 
+void ChannelSet::acknowledge_now() {
+  if (active_.empty()) return;
+  const Nanoseconds now = clock_.now();
+  for (ChannelPath* path : active_) path->acknowledge_now(now);
+}
+
 unsigned ChannelSet::run_timers(Nanoseconds now) {
   unsigned ran = 0;
   for (ChannelPath* path : active_) {

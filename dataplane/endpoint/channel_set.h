@@ -44,6 +44,7 @@ class ChannelSet {
   unsigned transmit();                   // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
   void flush() { transmit(); }
+  void acknowledge_now();  // nobody has to wait for an acknowledgement of ours any more
 
   bool has_work() const;                                  // transmit() would send something
   bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches

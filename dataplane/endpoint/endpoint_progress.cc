@@ -70,8 +70,10 @@ Nanoseconds EndpointCore::deadline() const {
   return earliest;
 }
 
+// The peers may be waiting for our acknowledgements as we wait for theirs, and we are about to be gone.
 bool EndpointCore::drained() {
   flush();
+  if (channels_ != nullptr) channels_->acknowledge_now();
   return backlogged_peers_ == 0 && outgoing_.empty() && reads_.empty() &&
          (channels_ == nullptr || channels_->all_acknowledged());
 }
