@@ -29,6 +29,7 @@ const char* read_environment(const char* name) { return std::getenv(name); }
 // What the process keeps from one LAPI_Init to the next; guarded by opening().
 struct ProcessState {
   std::shared_ptr<Bootstrap> launcher;
+  bool cookie_known = false;
   bool exit_handler_set = false;
   std::uint32_t last_epoch = 0;
   std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
@@ -60,7 +61,15 @@ bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootst
   std::string reason;
   if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
   bootstrap = state.launcher;
-  if (bootstrap != nullptr) return true;
+  if (bootstrap != nullptr) {
+    // Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it, and shared memory needs
+    // it before the exchange of addresses.
+    if (!state.cookie_known && !bootstrap->exchange(reason)) {
+      return fail(error, LAPI_ERR_UNKNOWN, "the tasks could not agree on the job's cookie: " + reason);
+    }
+    state.cookie_known = true;
+    return true;
+  }
   if (settings.message_api == MessageApi::kUnset) {
     return fail(error, LAPI_ERR_MSG_API,
                 "MP_MSG_API is not set and no launcher is there (" + reason +
