@@ -1,8 +1,7 @@
 #include "api/context_network.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <cstdio>
 
 #include "api/messages.h"
 #include "nic/udp/udp_adapters.h"
@@ -15,6 +14,19 @@ namespace {
 bool fail(OpenError& error, int code, std::string text) {
   error = {code, std::move(text)};
   return false;
+}
+
+bool parse_address(const std::string& text, in_addr& address) {
+  unsigned part[4];
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%3u.%3u.%3u.%3u%c", &part[0], &part[1], &part[2], &part[3], &rest) != 4) return false;
+  std::uint32_t value = 0;
+  for (const unsigned byte : part) {
+    if (byte > 255) return false;
+    value = value << 8 | byte;
+  }
+  address.s_addr = htonl(value);
+  return true;
 }
 
 std::string names_of(const std::vector<LocalAdapter>& adapters) {
@@ -59,7 +71,7 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
   }
   for (const NetworkInstance& instance : settings.inet_addresses) {
     in_addr address{};
-    if (inet_pton(AF_INET, instance.address.c_str(), &address) != 1) {
+    if (!parse_address(instance.address, address)) {
       return fail(error, LAPI_ERR_NO_NETSTR_SET,
                   "MP_LAPI_INET_ADDR: '" + instance.address + "' is not an address in dotted decimal");
     }
