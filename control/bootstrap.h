@@ -27,8 +27,8 @@ class Bootstrap {
   // The tasks on this task's node, itself included, ascending (PMIX_LOCAL_PEERS, or MP_COMMON_TASKS).
   virtual const std::vector<std::uint32_t>& local_tasks() const = 0;
 
-  // 64 bits that all tasks of the job share and nobody else can guess (PMIx: random, made by the lowest task and
-  // exchanged or given by the launcher; standalone: derived from MP_PARTITION).
+  // 64 bits that all tasks of the job share and nobody else can guess. PMIx: random, given by lapirun; under other
+  // launchers task 0 makes it and it is 0 for the others until the first exchange(). Standalone: from MP_PARTITION.
   virtual std::uint64_t job_cookie() const = 0;
 
   // Whether put/get/exchange/barrier move anything. Standalone: false, peers are known by the user's own means.
@@ -40,7 +40,7 @@ class Bootstrap {
   // Collective. Makes what was put visible; a barrier as well (data is collected: a fence without data is none).
   virtual bool exchange(std::string& error) = 0;
 
-  // What task `rank` put under `key`; blocks until it is here or `timeout_seconds` are over.
+  // What task `rank` put under `key`; blocks until it is here or `timeout_seconds` are over (0: does not wait).
   virtual bool get(std::uint32_t rank, std::string_view key, unsigned timeout_seconds, std::vector<std::byte>& value,
                    std::string& error) = 0;
 

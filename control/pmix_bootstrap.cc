@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -237,7 +238,9 @@ void PmixBootstrap::abort(int status, std::string_view message) {
 
 std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error) {
   // Kept for the life of the process, with its cookie: LAPI may be initialised again after LAPI_Term.
+  static std::mutex lock;
   static std::shared_ptr<Bootstrap> opened;
+  std::lock_guard guard(lock);
   if (opened) return opened;
   const PmixIdentity* identity = open_pmix_session(error);
   if (identity == nullptr) return nullptr;

@@ -25,8 +25,9 @@ using Clock = std::chrono::steady_clock;
   _exit(99);
 }
 
-void check(bool holds, const std::string& what) {
-  if (!holds) fail(what);
+// `error` by reference: it may be filled while `holds` is computed.
+void check(bool holds, const std::string& what, const std::string& error = {}) {
+  if (!holds) fail(what + error);
 }
 
 double milliseconds_since(Clock::time_point start) {
@@ -36,13 +37,13 @@ double milliseconds_since(Clock::time_point start) {
 std::shared_ptr<Bootstrap> open_or_fail() {
   std::string error;
   auto bootstrap = open_pmix_bootstrap(error);
-  check(bootstrap != nullptr, "open: " + error);
+  check(bootstrap != nullptr, "open: ", error);
   return bootstrap;
 }
 
 void exchange_or_fail(Bootstrap& bootstrap) {
   std::string error;
-  check(bootstrap.exchange(error), "exchange: " + error);
+  check(bootstrap.exchange(error), "exchange: ", error);
 }
 
 std::vector<std::byte> card_of(std::uint32_t rank, unsigned round) {
@@ -72,13 +73,13 @@ std::vector<int> blocked_signals() {
 void check_cards(Bootstrap& bootstrap, unsigned round) {
   const std::string key = "probe.card." + std::to_string(round);
   std::string error;
-  check(bootstrap.put(key, card_of(bootstrap.rank(), round), error), "put: " + error);
+  check(bootstrap.put(key, card_of(bootstrap.rank(), round), error), "put: ", error);
   exchange_or_fail(bootstrap);
   for (std::uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
     std::vector<std::byte> card;
-    check(bootstrap.get(rank, key, 10, card, error), "get: " + error);
+    check(bootstrap.get(rank, key, 10, card, error), "get: ", error);
     check(card == card_of(rank, round), "wrong card of " + std::to_string(rank));
-    check(bootstrap.get(rank, key, 0, card, error), "immediate get: " + error);
+    check(bootstrap.get(rank, key, 0, card, error), "immediate get: ", error);
     check(card == card_of(rank, round), "wrong immediate card of " + std::to_string(rank));
   }
 }
@@ -92,7 +93,7 @@ int exchange(const Arguments&) {
   for (unsigned round = 0; round < 3; ++round) check_cards(*bootstrap, round);
   check(open_or_fail() == bootstrap, "a second open gives another object");
   std::string error;
-  for (int i = 0; i < 10; ++i) check(bootstrap->barrier(error), "barrier: " + error);
+  for (int i = 0; i < 10; ++i) check(bootstrap->barrier(error), "barrier: ", error);
   std::string local;
   for (const std::uint32_t task : bootstrap->local_tasks()) {
     if (!local.empty()) local += ',';
@@ -112,7 +113,7 @@ int barrier(const Arguments& arguments) {
     for (const auto start = Clock::now(); milliseconds_since(start) < 50;) sched_yield();
     close(open(arguments.at(0).c_str(), O_CREAT | O_WRONLY, 0600));
   }
-  check(bootstrap->barrier(error), "barrier: " + error);
+  check(bootstrap->barrier(error), "barrier: ", error);
   check(access(arguments.at(0).c_str(), F_OK) == 0, "left the barrier before the last task came");
   return 0;
 }
@@ -128,7 +129,7 @@ int get_absent(const Arguments& arguments) {
   check(value.size() == 3, "the value was changed");
   std::printf("rank=%u waited=%.1f error=%s\n", bootstrap->rank(), milliseconds_since(start), error.c_str());
   std::fflush(stdout);
-  check(bootstrap->barrier(error), "barrier: " + error);
+  check(bootstrap->barrier(error), "barrier: ", error);
   return 0;
 }
 
@@ -183,7 +184,7 @@ int fork_and_go_on(const Arguments&) {
   if (child == 0) std::exit(0);
   exchange_or_fail(*bootstrap);
   std::string error;
-  check(bootstrap->barrier(error), "barrier: " + error);
+  check(bootstrap->barrier(error), "barrier: ", error);
   return 0;
 }
 
