@@ -1,5 +1,5 @@
-// The threads that run completion handlers which do not run inline, and the queue they take them from. The queue belongs
-// to the context's lock; handlers run without it and may make any LAPI call.
+// The threads that run completion handlers which do not run inline, and the queue they take them from. The queue
+// belongs to the context's lock; handlers run without it and may make any LAPI call.
 #pragma once
 
 #include <atomic>

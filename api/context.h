@@ -3,8 +3,8 @@
 // LAPI_Term. So a thread may always look at a Context, lock it, and then see whether its handle is still meant.
 //
 // Life: closed -> open (LAPI_Init) -> closing (LAPI_Term: the handle is refused from now on, waiting threads are sent
-// home) -> closed, when the last thread that is inside has left: the thread that runs LAPI_Term may itself be inside, in
-// a handler, and then what it stands on is freed only when it has come out.
+// home) -> closed, when the last thread that is inside has left: the thread that runs LAPI_Term may itself be inside,
+// in a handler, and then what it stands on is freed only when it has come out.
 //
 // Everything here except find_context() and the handle needs the context's lock, unless it says so.
 #pragma once

@@ -62,8 +62,8 @@ bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootst
   if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
   bootstrap = state.launcher;
   if (bootstrap != nullptr) {
-    // Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it, and shared memory needs
-    // it before the exchange of addresses.
+    // Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it, and shared memory
+    // needs it before the exchange of addresses.
     if (!state.cookie_known && !bootstrap->exchange(reason)) {
       return fail(error, LAPI_ERR_UNKNOWN, "the tasks could not agree on the job's cookie: " + reason);
     }

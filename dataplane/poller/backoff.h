@@ -1,5 +1,5 @@
-// What a thread does between two fruitless polls: pause, then give the core away, then sleep. Measured on two cores with
-// four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core, sleeping early costs 10 to
+// What a thread does between two fruitless polls: pause, then give the core away, then sleep. Measured on two cores
+// with four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core, sleeping early costs 10 to
 // 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best in every placement.
 //
 // It counts polls and never reads a clock.
@@ -19,8 +19,8 @@ struct BackoffLimits {
 inline constexpr BackoffLimits kSharedCoreWait{100, 50};
 inline constexpr BackoffLimits kOwnCoreWait{2000, 200};
 
-// The dataplane thread after the last traffic. No yields: with a computing thread on its core a yield costs a whole time
-// slice, whereas a sleeper is woken at once.
+// The dataplane thread after the last traffic. No yields: with a computing thread on its core a yield costs a whole
+// time slice, whereas a sleeper is woken at once.
 inline constexpr BackoffLimits kSharedCoreService{400, 0};  // about 20 us
 inline constexpr BackoffLimits kOwnCoreService{1500, 0};    // about 50 us
 

@@ -37,7 +37,8 @@ void complete(lapi_handle_t*, void* info) { __atomic_fetch_add(static_cast<int*>
 
 void* accept_message(lapi_handle_t*, void* header, uint* header_length, ulong* length, compl_hndlr_t** completion,
                      void** info) {
-  if (*header_length != 8 || *length != sizeof shared.message || std::memcmp(header, "greeting", 8) != 0) return nullptr;
+  if (*header_length != 8 || *length != sizeof shared.message) return nullptr;
+  if (std::memcmp(header, "greeting", 8) != 0) return nullptr;
   *completion = complete;
   *info = &shared.handled;
   return &shared.message;

@@ -1,4 +1,5 @@
-// The poller with an engine that only counts: who makes progress, when doorbells are armed, and that no wake-up is lost.
+// The poller with an engine that only counts: who makes progress, when doorbells are armed, and that no wake-up is
+// lost.
 #include "dataplane/poller/poller.h"
 
 #include <gtest/gtest.h>
