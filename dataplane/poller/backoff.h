@@ -1,6 +1,6 @@
 // What a thread does between two fruitless polls: pause, then give the core away, then sleep. Measured on two cores
-// with four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core, sleeping early costs 10 to
-// 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best in every placement.
+// with four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core, sleeping early costs
+// 10 to 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best in every placement.
 //
 // It counts polls and never reads a clock.
 #pragma once
