@@ -1,0 +1,102 @@
+#include "tests/simulation/scenario.h"
+
+#include <algorithm>
+
+namespace openlapi::simulation {
+
+namespace {
+
+constexpr std::uint64_t kScenarioStream = 0x7363656e;
+
+const char* name_of(Flavour flavour) {
+  switch (flavour) {
+    case Flavour::network: return "network";
+    case Flavour::shared_memory: return "shared memory";
+    case Flavour::mixed: return "mixed";
+  }
+  return "?";
+}
+
+Flavour flavour_of(std::uint64_t seed) {
+  if (seed % 8 == 3) return Flavour::shared_memory;
+  return seed % 4 == 2 ? Flavour::mixed : Flavour::network;
+}
+
+}  // namespace
+
+std::string Options::replay_command() const {
+  return "simulate --seed " + std::to_string(seed) + " --engines " + std::to_string(tasks) + " --contexts " +
+         std::to_string(contexts) + " --operations " + std::to_string(operations) + " --verbose --trace";
+}
+
+Scenario::Scenario(const Options& options) : options(options), flavour(flavour_of(options.seed)) {
+  SeededRandom random(options.seed, kScenarioStream);
+  for (std::uint32_t task = 0; task < options.tasks; ++task) {
+    const bool together = flavour == Flavour::shared_memory || (flavour == Flavour::mixed && task < options.tasks / 2);
+    node_of.push_back(together ? 0 : task + 1);
+  }
+  const std::uint32_t packets[] = {1032, 1472, 1472, 2048, 4096, 8192, 65507};
+  network_limits = {random.pick(packets), static_cast<std::uint32_t>(random.between(1, 32)), false,
+                    random.chance(0.5)};
+  const std::uint32_t slots[] = {1024, 2048, 4096, 8192};
+  memory_limits = {random.pick(slots), 32, true, true};
+  network_queue = static_cast<std::uint32_t>(random.between(16, 512));
+  memory_queue = static_cast<std::uint32_t>(random.between(2, 128));
+  memory_readable = random.chance(0.7);
+  read_refusal = random.chance(0.5) ? 0.2 : 0;
+
+  const std::uint32_t limits[] = {128, 1024, 4096, 16384, 16384, 65536};
+  copy_limit = random.pick(limits);
+  const std::uint32_t buffers[] = {1, 2, 8, 32, 128};
+  copy_buffers = random.pick(buffers);
+  const std::uint32_t thresholds[] = {1, 2, 8, 30, 31};
+  ack_threshold = random.pick(thresholds);
+  const std::uint32_t loops[] = {1, 8, 1'000'000};
+  idle_loops = random.pick(loops);
+  timeout = 10 * kSecond;
+
+  const Nanoseconds gaps[] = {5 * kMicrosecond, 20 * kMicrosecond, 100 * kMicrosecond, 500 * kMicrosecond};
+  issue_gap = random.pick(gaps);
+  long_message = random.between(16, 320) * 1024;
+  long_share = random.chance(0.5) ? 0.02 : 0.06;
+  collective_share = 0.1;
+
+  const double roughnesses[] = {0, 0.2, 0.5, 0.8, 1};
+  roughness = random.pick(roughnesses);
+  deaths = random.chance(0.25) ? 0 : static_cast<std::uint32_t>(random.between(1, 4));
+  partitions = static_cast<std::uint32_t>(random.between(0, 4));
+  longest_partition = random.chance(0.5) ? 20 * kMillisecond : 800 * kMillisecond;
+  noise = random.chance(0.5) ? 3 : 0;
+}
+
+bool Scenario::can_come_back(PeerIndex task) const {
+  return std::count(node_of.begin(), node_of.end(), node_of[task]) == 1;
+}
+
+NetworkFaults Scenario::next_faults(SeededRandom& random) const {
+  const auto up_to = [&](double most) {
+    return random.chance(0.6) ? most * roughness * static_cast<double>(random.below(1000)) / 1000 : 0;
+  };
+  NetworkFaults faults;
+  faults.loss = up_to(random.chance(0.1) ? 0.6 : 0.25);
+  faults.duplication = up_to(0.25);
+  faults.corruption = up_to(0.1);
+  faults.misdelivery = up_to(0.03);
+  faults.refusal = up_to(0.5);
+  faults.most_delay = faults.least_delay + random.between(1, 20) * kMicrosecond;
+  if (random.chance(0.3)) faults.most_delay += static_cast<Nanoseconds>(roughness * 500) * kMicrosecond;
+  faults.late = up_to(0.1);
+  const Nanoseconds latest[] = {100 * kMicrosecond, kMillisecond, 30 * kMillisecond, 2 * kSecond};
+  faults.latest = random.pick(latest);
+  return faults;
+}
+
+std::string Scenario::describe() const {
+  return std::string(name_of(flavour)) + ", packets " + std::to_string(network_limits.max_packet) + "/" +
+         std::to_string(memory_limits.max_packet) + (network_limits.checked ? " checked" : " unchecked") +
+         ", copy limit " + std::to_string(copy_limit) + " x " + std::to_string(copy_buffers) + ", roughness " +
+         std::to_string(roughness).substr(0, 3) + ", deaths " + std::to_string(deaths) + ", partitions " +
+         std::to_string(partitions);
+}
+
+}  // namespace openlapi::simulation

@@ -1,0 +1,72 @@
+// What one seed is: all choices that are made before the run. Everything follows from the options, so that the options
+// alone replay it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataplane/base/clock.h"
+#include "tests/support/simulated_network.h"
+
+namespace openlapi::simulation {
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint32_t tasks = 8;
+  std::uint32_t contexts = 2;
+  std::uint32_t operations = 2000;
+  bool trace = false;
+
+  // The command that runs this seed again.
+  std::string replay_command() const;
+};
+
+enum class Flavour : std::uint8_t {
+  network,        // every packet may be lost; tasks die and come back
+  shared_memory,  // reliable transports; tasks die for good
+  mixed,          // some tasks share a node, the others are alone on theirs
+};
+
+struct Scenario {
+  explicit Scenario(const Options& options);
+
+  Options options;
+  Flavour flavour;
+  std::vector<std::uint32_t> node_of;  // by task
+
+  // Transports.
+  TransportLimits network_limits;
+  TransportLimits memory_limits;
+  std::uint32_t network_queue;
+  std::uint32_t memory_queue;
+  bool memory_readable;
+  double read_refusal;
+
+  // Engines.
+  std::uint32_t copy_limit;
+  std::uint32_t copy_buffers;
+  std::uint32_t ack_threshold;
+  std::uint32_t idle_loops;
+  Nanoseconds timeout;
+
+  // Load: ns between two bursts of operations of one engine, and the mean size of the random ones.
+  Nanoseconds issue_gap;
+  std::uint64_t long_message;
+  double long_share;
+  double collective_share;  // engines that have done this share of their operations are at the last collective
+
+  // Faults.
+  double roughness;           // 0: a calm network, 1: the worst
+  std::uint32_t deaths;
+  std::uint32_t partitions;
+  Nanoseconds longest_partition;
+  double noise;               // strangers' packets per phase
+
+  bool share_node(PeerIndex a, PeerIndex b) const { return node_of[a] == node_of[b]; }
+  bool can_come_back(PeerIndex task) const;
+  NetworkFaults next_faults(SeededRandom& random) const;
+  std::string describe() const;
+};
+
+}  // namespace openlapi::simulation

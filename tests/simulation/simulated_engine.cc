@@ -1,0 +1,265 @@
+#include "tests/simulation/simulated_engine.h"
+
+#include <algorithm>
+
+#include "tests/simulation/simulation.h"
+
+namespace openlapi::simulation {
+
+namespace {
+
+constexpr std::uint32_t kMemoryAdapter = 1;
+constexpr std::uint32_t kNetworkAdapter = 0;
+constexpr std::size_t kMostFences = 2;  // at a time
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+}  // namespace
+
+SimulatedEngine::SimulatedEngine(Simulation& simulation, PeerIndex task, std::uint32_t context, std::uint32_t quota)
+    : simulation_(simulation),
+      scenario_(simulation.scenario()),
+      checker_(simulation.checker()),
+      time_(simulation.time()),
+      task_(task),
+      context_(context),
+      random_(scenario_.options.seed, (std::uint64_t{checker_.life(task)} << 32) + task * 16 + context + 1),
+      source_(scenario_, checker_, task, context, random_),
+      quota_left_(quota),
+      share_(quota) {
+  open_transports();
+  EndpointConfig config;
+  config.self = task;
+  config.tasks = scenario_.options.tasks;
+  config.cookie = mix_bits(scenario_.options.seed);
+  config.instance = context + 1;
+  config.epoch = checker_.life(task);
+  config.copy_limit = scenario_.copy_limit;
+  config.copy_buffers = scenario_.copy_buffers;
+  config.ack_threshold = scenario_.ack_threshold;
+  config.idle_loops_between_timers = scenario_.idle_loops;
+  config.timeout = scenario_.timeout;
+  std::vector<Transport*> transports;
+  for (const auto& transport : transports_) transports.push_back(transport.get());
+  endpoint_ = std::make_unique<Endpoint>(config, transports, time_.clock(), *this, *this);
+  source_.set_edges(endpoint_->max_packet_payload(), endpoint_->max_user_header());
+  next_issue_ = time_.now() + random_.below(2 * scenario_.issue_gap);
+  step_within(scenario_.issue_gap);
+}
+
+SimulatedEngine::~SimulatedEngine() {
+  *alive_ = false;
+  endpoint_.reset();
+}
+
+void SimulatedEngine::open_transports() {
+  if (!scenario_.can_come_back(task_)) {
+    PortConfig memory;
+    memory.address = {task_, context_, kMemoryAdapter};
+    memory.limits = scenario_.memory_limits;
+    memory.queue_packets = scenario_.memory_queue;
+    memory.readable = scenario_.memory_readable;
+    memory.read_refusal = scenario_.read_refusal;
+    transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), memory));
+  }
+  if (scenario_.flavour != Flavour::shared_memory) {
+    PortConfig network;
+    network.address = {task_, context_, kNetworkAdapter};
+    network.limits = scenario_.network_limits;
+    network.queue_packets = scenario_.network_queue;
+    transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), network));
+  }
+  for (const auto& transport : transports_) {
+    transport->set_arrival_listener([this] { step_within(3 * kMicrosecond); });
+  }
+}
+
+std::size_t SimulatedEngine::resolve(PeerIndex peer, std::span<Transport*> paths, std::string&) {
+  std::size_t count = 0;
+  for (const auto& transport : transports_) {
+    if (transport->limits().reliable && !scenario_.share_node(task_, peer)) continue;
+    paths[count++] = transport.get();
+  }
+  return count;
+}
+
+void SimulatedEngine::add_quota(std::uint32_t operations) {
+  quota_left_ += operations;
+  step_within(scenario_.issue_gap);
+}
+
+void SimulatedEngine::step_within(Nanoseconds longest) { step_at(time_.now() + random_.between(50, longest)); }
+
+void SimulatedEngine::step_at(Nanoseconds when) {
+  if (when >= next_step_) return;
+  next_step_ = when;
+  time_.at(when, [this, alive = alive_, token = ++step_token_] {
+    if (!*alive || token != step_token_) return;
+    next_step_ = UINT64_MAX;
+    step();
+  });
+}
+
+void SimulatedEngine::step() {
+  const bool moved = endpoint_->progress() != 0;
+  checker_.look(task_, context_);
+  look_at_fences();
+  advance_collectives();
+  issue_some();
+  plan_next_step(moved);
+}
+
+void SimulatedEngine::plan_next_step(bool moved) {
+  const Nanoseconds now = time_.now();
+  if (random_.chance(0.002)) {
+    // The task is off its core; nothing that arrives wakes it.
+    next_step_ = UINT64_MAX;
+    step_at(now + random_.between(kMillisecond, 8 * kMillisecond));
+    return;
+  }
+  if (moved || endpoint_->has_work()) return step_within(1500);
+  const Nanoseconds deadline = endpoint_->deadline();
+  if (deadline != UINT64_MAX) step_at(std::max(deadline, now + 200));
+  if (refused_ != nullptr) step_within(20 * kMicrosecond);
+  const bool wants_collective = !in_collective_ && collectives_begun_ < Simulation::kCollectives;
+  if (quota_left_ != 0 || (wants_collective && !checker_.anybody_died())) step_at(std::max(next_issue_, now + 200));
+}
+
+void SimulatedEngine::issue_some() {
+  if (time_.now() < next_issue_) return;
+  next_issue_ = time_.now() + random_.below(2 * scenario_.issue_gap);
+  for (std::uint64_t n = random_.chance(0.05) ? 20 : random_.between(1, 3); n != 0 && quota_left_ != 0; --n) {
+    if (refused_ == nullptr) {
+      refused_ = source_.next();
+      if (refused_ == nullptr) {
+        --quota_left_;
+        continue;
+      }
+    }
+    if (!issue(*refused_)) return;
+    refused_ = nullptr;
+    --quota_left_;
+    maybe_begin_fence();
+  }
+}
+
+bool SimulatedEngine::issue(Operation& operation) {
+  // Its addresses are those of a task that is no more.
+  if (operation.target_life != checker_.life(operation.target)) return true;
+  const Submit result = submit(operation);
+  if (result == Submit::busy) return false;
+  if (result == Submit::unreachable) checker_.fail("task %u finds no way to task %u", task_, operation.target);
+  simulation_.operation_issued(operation);
+  checker_.issued(operation);
+  return true;
+}
+
+Submit SimulatedEngine::submit(const Operation& operation) {
+  const std::uint64_t origin = address(operation.origin_counter);
+  const std::uint64_t target = address(operation.target_counter);
+  const std::uint64_t completion = address(operation.completion_counter);
+  switch (operation.kind) {
+    case Kind::put:
+      return endpoint_->put({operation.target, address(operation.place.data()), operation.data.get(), operation.length,
+                             target, origin, completion});
+    case Kind::get:
+      return endpoint_->get({operation.target, address(operation.source.data()), operation.place.data(),
+                             operation.length, target, origin});
+    case Kind::active_message:
+      return endpoint_->active_message({operation.target, operation.id, operation.header.get(), operation.header_length,
+                                        operation.data.get(), operation.length, target, origin, completion});
+    case Kind::read_modify_write:
+      break;
+  }
+  return endpoint_->read_modify_write({operation.target, operation.word->operation, operation.word->width,
+                                       address(operation.word->place), operation.input, operation.swap_value,
+                                       operation.place.data(), origin});
+}
+
+void SimulatedEngine::maybe_begin_fence() {
+  if (fences_.size() >= kMostFences || !random_.chance(0.04)) return;
+  const std::size_t operations = checker_.issued_by(task_, context_);
+  fences_.push_back({endpoint_->begin_fence(), operations});
+}
+
+void SimulatedEngine::look_at_fences() {
+  std::erase_if(fences_, [&](const Fence& fence) {
+    const FenceState state = endpoint_->fence_state(fence.ticket);
+    if (state == FenceState::pending) return false;
+    if (state == FenceState::peer_lost && !checker_.anybody_died()) {
+      checker_.fail("a fence of task %u lost a peer, but nobody died", task_);
+    }
+    checker_.check_all_in_place(task_, context_, fence.operations, "a fence");
+    ++simulation_.tally().fences;
+    return true;
+  });
+}
+
+// The n-th collective begins after n parts of the operations; every third one has a fence in front of it.
+void SimulatedEngine::advance_collectives() {
+  if (in_collective_) {
+    const CollectiveState state = endpoint_->collective_state();
+    if (state == CollectiveState::pending) return;
+    in_collective_ = false;
+    if (checker_.anybody_died()) return;
+    if (state == CollectiveState::peer_lost) checker_.fail("a collective of task %u lost a peer", task_);
+    return collective_done();
+  }
+  if (checker_.anybody_died() || collectives_begun_ == Simulation::kCollectives) return;
+  const std::uint32_t issued = share_ - quota_left_;
+  if (issued < share_ * (collectives_begun_ + 1) / (Simulation::kCollectives + 1)) return;
+  if (collectives_begun_ % 3 == 0 && !fence_before_barrier_) {
+    fence_before_barrier_ = true;
+    fenced_operations_ = checker_.issued_by(task_, context_);
+    fences_.push_back({endpoint_->begin_fence(), fenced_operations_});
+  }
+  if (fence_before_barrier_ && !fences_.empty()) return;
+  begin_collective();
+}
+
+void SimulatedEngine::begin_collective() {
+  const std::uint32_t number = collectives_begun_++;
+  in_collective_ = true;
+  // With a fence before it: everything older than the fence. Operations issued while it was pending do not count.
+  simulation_.collective_begun(task_, context_, number, fence_before_barrier_ ? fenced_operations_ : 0);
+  fence_before_barrier_ = false;
+  if (number % 2 == 0) {
+    endpoint_->begin_barrier();
+  } else {
+    endpoint_->begin_exchange(mix_bits(number * 1000 + task_));
+  }
+  simulation_.trace("task %u context %u begins collective %u", task_, context_, number);
+}
+
+void SimulatedEngine::collective_done() {
+  const std::uint32_t number = collectives_begun_ - 1;
+  ++simulation_.tally().collectives;
+  if (!simulation_.all_have_begun(context_, number)) {
+    checker_.fail("task %u left collective %u of context %u before all had begun it", task_, number, context_);
+  }
+  if (number % 2 != 0) {
+    const std::span<const std::uint64_t> values = endpoint_->exchanged();
+    bool right = values.size() == scenario_.options.tasks;
+    for (PeerIndex task = 0; right && task < values.size(); ++task) right = values[task] == mix_bits(number * 1000 + task);
+    if (!right) checker_.fail("task %u got wrong values from exchange %u", task_, number);
+  }
+  for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
+    checker_.check_all_in_place(task, context_, simulation_.issued_before(task, context_, number), "a global fence");
+  }
+}
+
+bool SimulatedEngine::is_idle() const {
+  const bool collectives_over = checker_.anybody_died() ||
+                                (collectives_begun_ == Simulation::kCollectives && !in_collective_);
+  return quota_left_ == 0 && refused_ == nullptr && completions_queued_ == 0 && fences_.empty() && collectives_over;
+}
+
+std::string SimulatedEngine::what_it_waits_for() const {
+  if (is_idle()) return "";
+  return " task " + std::to_string(task_) + " context " + std::to_string(context_) + ": " +
+         std::to_string(quota_left_) + " operations, " + std::to_string(fences_.size()) + " fences, " +
+         std::to_string(completions_queued_) + " completions, collective " + std::to_string(collectives_begun_) +
+         (in_collective_ ? " under way;" : ";");
+}
+
+}  // namespace openlapi::simulation

@@ -1,0 +1,96 @@
+// One context of one task: an endpoint, its transports, and what the task does with it - it issues operations, runs
+// handlers, begins fences and collectives. Sleeps as a dataplane thread would: it steps when something arrives, at the
+// engine's deadline, or while the engine says that it has work.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "dataplane/endpoint/endpoint.h"
+#include "tests/simulation/checker.h"
+#include "tests/simulation/operation_source.h"
+#include "tests/simulation/scenario.h"
+#include "tests/support/simulated_network.h"
+
+namespace openlapi::simulation {
+
+class Simulation;
+
+class SimulatedEngine final : public HandlerHost, public RouteResolver {
+ public:
+  SimulatedEngine(Simulation& simulation, PeerIndex task, std::uint32_t context, std::uint32_t quota);
+  ~SimulatedEngine() override;
+
+  std::uint32_t quota_left() const { return quota_left_; }
+  void add_quota(std::uint32_t operations);
+
+  // Nothing is left that the task itself would still do.
+  bool is_idle() const;
+  std::string what_it_waits_for() const;
+  Endpoint& endpoint() { return *endpoint_; }
+
+ private:
+  struct Fence {
+    FenceTicket ticket;
+    std::size_t operations;  // issued before it
+  };
+
+  // HandlerHost
+  HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
+  bool run_completion_handler(const CompletionRun& run, bool now) override;
+  void report_fault(Fault fault, PeerIndex peer) override;
+
+  // RouteResolver
+  std::size_t resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) override;
+
+  void open_transports();
+  void step_within(Nanoseconds longest);
+  void step_at(Nanoseconds when);
+  void step();
+  void plan_next_step(bool moved);
+
+  void issue_some();
+  bool issue(Operation& operation);  // false: busy
+  Submit submit(const Operation& operation);
+
+  void maybe_begin_fence();
+  void look_at_fences();
+  void advance_collectives();
+  void begin_collective();
+  void collective_done();
+
+  void queue_completion(const CompletionRun& run, Nanoseconds longest);
+  void completion_thread(const CompletionRun& run);
+  bool reply_to(Operation& operation, bool must_be_taken);
+
+  Simulation& simulation_;
+  const Scenario& scenario_;
+  Checker& checker_;
+  VirtualTime& time_;
+  const PeerIndex task_;
+  const std::uint32_t context_;
+  SeededRandom random_;
+  OperationSource source_;
+  std::uint32_t quota_left_;
+  std::uint32_t share_;  // the quota at the beginning
+
+  std::vector<std::unique_ptr<SimulatedTransport>> transports_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // outlives this: events of dead engines do nothing
+
+  Nanoseconds next_step_ = UINT64_MAX;
+  std::uint64_t step_token_ = 0;
+  Nanoseconds next_issue_ = 0;
+  Operation* refused_ = nullptr;  // answered `busy`, to be tried again
+  std::uint32_t completions_queued_ = 0;
+
+  std::vector<Fence> fences_;
+  std::uint32_t collectives_begun_ = 0;
+  bool in_collective_ = false;
+  bool fence_before_barrier_ = false;  // LAPI_Gfence: the fence first
+  std::size_t fenced_operations_ = 0;  // issued before that fence
+  std::map<std::uint64_t, Operation*> reply_of_;  // replies that were refused so far, by the message they answer
+};
+
+}  // namespace openlapi::simulation

@@ -1,0 +1,116 @@
+// The user's side of a simulated task: header and completion handlers, inline and in a thread, and the error handler.
+#include <cstring>
+
+#include "tests/simulation/simulated_engine.h"
+#include "tests/simulation/simulation.h"
+
+namespace openlapi::simulation {
+
+namespace {
+
+// Stands for the address of a completion handler.
+char completion_handler_tag;
+
+constexpr Nanoseconds kLongestHandler = 300 * kMicrosecond;
+
+const char* name_of(Fault fault) {
+  constexpr const char* kNames[] = {"time-out", "no connectivity", "unknown handler", "out of memory", "internal"};
+  return kNames[static_cast<int>(fault)];
+}
+
+}  // namespace
+
+HeaderVerdict SimulatedEngine::run_header_handler(const ArrivedMessage& message) {
+  HeaderVerdict verdict;
+  verdict.delivery = Delivery::bury;
+  Operation* operation = checker_.message_arrived(task_, context_, message, endpoint_->max_packet_payload());
+  if (operation == nullptr) return verdict;
+  if (operation->drops_left != 0) {
+    --operation->drops_left;
+    verdict.delivery = Delivery::drop;
+    return verdict;
+  }
+  ++operation->accepted;
+  simulation_.trace("task %u context %u accepts message %llu", task_, context_,
+                    static_cast<unsigned long long>(operation->id));
+  verdict.style = operation->style;
+  if (operation->has_completion) {
+    verdict.completion_handler = &completion_handler_tag;
+    verdict.completion_info = operation;
+  }
+  if (operation->takes_one_packet && message.one_packet_data != nullptr && !operation->place.empty()) {
+    std::memcpy(operation->place.data(), message.one_packet_data, operation->place.size());
+  } else if (operation->delivery == Delivery::deliver) {
+    verdict.delivery = Delivery::deliver;
+    verdict.buffer = operation->place.data();
+  } else if (random_.chance(0.5)) {
+    verdict.delivery = Delivery::deliver;  // to nowhere: buried as well
+  }
+  return verdict;
+}
+
+bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now) {
+  auto* operation = static_cast<Operation*>(run.info);
+  if (run.handler != &completion_handler_tag || operation == nullptr) {
+    checker_.fail("task %u was asked to run a completion handler that is none", task_);
+    return true;
+  }
+  const bool wrong_thread = (operation->style == CompletionStyle::thread && now) ||
+                            (operation->style == CompletionStyle::inline_local && !now);
+  if (wrong_thread) checker_.fail("completion handler of message %llu asked for in the wrong thread",
+                                  static_cast<unsigned long long>(operation->id));
+  if (!checker_.is_in_place(*operation)) checker_.fail("completion of message %llu before its data is in place",
+                                                       static_cast<unsigned long long>(operation->id));
+  if (!now || random_.chance(0.1)) {
+    ++completions_queued_;
+    queue_completion(run, kLongestHandler);
+    return false;
+  }
+  checker_.completion_begins(*operation, task_, run.source);
+  if (operation->replies) reply_to(*operation, true);
+  operation->handler_returned = true;
+  return true;
+}
+
+void SimulatedEngine::queue_completion(const CompletionRun& run, Nanoseconds longest) {
+  time_.after(random_.between(500, longest), [this, alive = alive_, run] {
+    if (*alive) completion_thread(run);
+  });
+}
+
+void SimulatedEngine::completion_thread(const CompletionRun& run) {
+  Operation& operation = *static_cast<Operation*>(run.info);
+  if (operation.handlers_run == 0) checker_.completion_begins(operation, task_, run.source);
+  if (operation.replies && !reply_to(operation, false)) {
+    step_within(kMicrosecond);
+    return queue_completion(run, 20 * kMicrosecond);  // the handler waits for room
+  }
+  operation.handler_returned = true;
+  --completions_queued_;
+  endpoint_->completion_returned(run);
+  checker_.look(task_, context_);
+  step_within(kMicrosecond);
+}
+
+// False: busy.
+bool SimulatedEngine::reply_to(Operation& operation, bool must_be_taken) {
+  if (operation.origin_life != checker_.life(operation.origin) || !checker_.alive(operation.origin)) return true;
+  Operation* reply = reply_of_[operation.id];
+  if (reply == nullptr) reply = reply_of_[operation.id] = source_.reply(operation.origin);
+  if (reply != nullptr && !issue(*reply)) {
+    if (must_be_taken) checker_.fail("a reply of an inline handler in task %u was refused", task_);
+    return false;
+  }
+  reply_of_.erase(operation.id);
+  return true;
+}
+
+void SimulatedEngine::report_fault(Fault fault, PeerIndex peer) {
+  ++simulation_.tally().faults;
+  simulation_.trace("task %u context %u: %s with task %u", task_, context_, name_of(fault), peer);
+  const bool expected = (fault == Fault::timeout || fault == Fault::no_connectivity) &&
+                        checker_.died_during(task_, context_, peer);
+  if (!expected) checker_.fail("task %u reports %s with task %u, which lives", task_, name_of(fault), peer);
+}
+
+}  // namespace openlapi::simulation

@@ -1,0 +1,279 @@
+#include "tests/simulation/simulation.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "tests/simulation/byte_pattern.h"
+
+namespace openlapi::simulation {
+
+namespace {
+
+constexpr std::uint64_t kControlStream = 0x636f6e74;
+constexpr Nanoseconds kLongestFinish = 200 * kSecond;  // virtual, for everything to come to rest
+constexpr Nanoseconds kLinger = 3 * kSecond;           // for the latest packets of all
+constexpr std::uint64_t kMostEvents = 20'000'000;
+constexpr std::uint32_t kKillTries = 100;
+
+}  // namespace
+
+Simulation::Simulation(const Options& options)
+    : scenario_(options),
+      network_(time_, options.seed),
+      checker_(scenario_, time_),
+      random_(options.seed, kControlStream),
+      engines_(options.tasks),
+      quotas_of_dead_(options.tasks),
+      begun_(options.contexts, std::vector(kCollectives, std::vector<std::size_t>(options.tasks))),
+      partitions_left_(scenario_.partitions) {
+  for (std::uint32_t n = 0; n < scenario_.deaths; ++n) {
+    deaths_after_.push_back(random_.between(options.operations / 5, options.operations * 9 / 10));
+  }
+  std::sort(deaths_after_.rbegin(), deaths_after_.rend());
+  const std::uint32_t engines = options.tasks * options.contexts;
+  for (PeerIndex task = 0; task < options.tasks; ++task) {
+    for (std::uint32_t context = 0; context < options.contexts; ++context) {
+      const std::uint32_t quota = (options.operations + engines - 1) / engines;
+      engines_[task].push_back(std::make_unique<SimulatedEngine>(*this, task, context, quota));
+    }
+  }
+}
+
+Simulation::~Simulation() = default;
+
+std::string Simulation::run() {
+  next_phase();
+  supervise();
+  while (!checker_.failed() && !done_ && time_.run_next()) {
+    if (time_.events_run() > kMostEvents) checker_.fail("does not come to rest:%s", what_is_not_at_rest().c_str());
+  }
+  if (!checker_.failed()) finish();
+  collect_statistics();
+  return checker_.failure();
+}
+
+void Simulation::trace(const char* format, ...) {
+  if (!scenario_.options.trace) return;
+  std::printf("%12.6f ms  ", static_cast<double>(time_.now()) / 1e6);
+  va_list arguments;
+  va_start(arguments, format);
+  std::vprintf(format, arguments);
+  va_end(arguments);
+  std::printf("\n");
+}
+
+void Simulation::operation_issued(const Operation& operation) {
+  ++summary_.operations;
+  ++summary_.by_kind[static_cast<int>(operation.kind)];
+  trace("task %u context %u issues %llu (kind %d, to task %u, %llu bytes)", operation.origin, operation.context,
+        static_cast<unsigned long long>(operation.id), static_cast<int>(operation.kind), operation.target,
+        static_cast<unsigned long long>(operation.length));
+  if (deaths_after_.empty() || summary_.operations < deaths_after_.back()) return;
+  deaths_after_.pop_back();
+  ++killings_under_way_;
+  time_.after(0, [this] { maybe_kill(); });
+}
+
+void Simulation::collective_begun(PeerIndex task, std::uint32_t context, std::uint32_t number, std::size_t issued) {
+  begun_[context][number][task] = issued + 1;
+}
+
+bool Simulation::all_have_begun(std::uint32_t context, std::uint32_t number) const {
+  const std::vector<std::size_t>& begun = begun_[context][number];
+  return std::none_of(begun.begin(), begun.end(), [](std::size_t value) { return value == 0; });
+}
+
+std::size_t Simulation::issued_before(PeerIndex task, std::uint32_t context, std::uint32_t number) const {
+  return begun_[context][number][task] - 1;
+}
+
+// Faults change all the time; sometimes the network falls apart for a while.
+void Simulation::next_phase() {
+  if (finishing_) return;
+  network_.set_faults(scenario_.next_faults(random_));
+  make_noise();
+  if (partitions_left_ != 0 && random_.chance(0.3)) {
+    --partitions_left_;
+    std::vector<std::uint8_t> groups;
+    for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) groups.push_back(random_.below(2) != 0);
+    network_.partition(groups);
+    const Nanoseconds length = random_.between(kMillisecond, scenario_.longest_partition);
+    trace("partition for %.3f ms", static_cast<double>(length) / 1e6);
+    time_.after(length, [this] { network_.partition({}); });
+  }
+  time_.after(random_.between(100 * kMicrosecond, 10 * kMillisecond), [this] { next_phase(); });
+}
+
+// Packets from strangers: random bytes of any length.
+void Simulation::make_noise() {
+  const auto packets = static_cast<std::uint64_t>(scenario_.noise);
+  for (std::uint64_t n = 0; n < packets && scenario_.flavour != Flavour::shared_memory; ++n) {
+    std::vector<std::byte> bytes(random_.below(scenario_.network_limits.max_packet));
+    fill_pattern(bytes, random_.next());
+    const auto task = static_cast<PeerIndex>(random_.below(scenario_.options.tasks));
+    network_.inject({task, static_cast<std::uint32_t>(random_.below(scenario_.options.contexts)), 0}, bytes);
+  }
+}
+
+// Kills somebody whom all have heard of that sent him something (checker.h says why); tries again a little later.
+void Simulation::maybe_kill() {
+  std::vector<PeerIndex> candidates;
+  std::uint32_t alive = 0;
+  for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
+    if (!checker_.alive(task)) continue;
+    ++alive;
+    if (!checker_.first_message_unanswered(task)) candidates.push_back(task);
+  }
+  if (!candidates.empty() && alive > scenario_.options.tasks / 2) {
+    --killings_under_way_;
+    return kill(candidates[random_.below(candidates.size())]);
+  }
+  if (++kill_tries_ % kKillTries == 0) {
+    --killings_under_way_;
+    return;
+  }
+  time_.after(200 * kMicrosecond, [this] { maybe_kill(); });
+}
+
+void Simulation::kill(PeerIndex task) {
+  trace("task %u dies", task);
+  ++summary_.deaths;
+  std::vector<std::uint32_t> quotas;
+  for (auto& engine : engines_[task]) {
+    quotas.push_back(engine->quota_left());
+    engine.reset();
+  }
+  checker_.task_died(task);
+  if (!scenario_.can_come_back(task)) return move_quotas(quotas);
+  quotas_of_dead_[task] = quotas;
+  ++killings_under_way_;
+  const Nanoseconds longest = random_.chance(0.15) ? 2 * scenario_.timeout : 50 * kMillisecond;
+  time_.after(random_.between(10 * kMicrosecond, longest), [this, task] { bring_back(task); });
+}
+
+void Simulation::bring_back(PeerIndex task) {
+  trace("task %u comes back", task);
+  ++summary_.returns;
+  --killings_under_way_;
+  checker_.task_came_back(task);
+  for (std::uint32_t context = 0; context < scenario_.options.contexts; ++context) {
+    engines_[task][context] = std::make_unique<SimulatedEngine>(*this, task, context, quotas_of_dead_[task][context]);
+  }
+}
+
+void Simulation::move_quotas(std::vector<std::uint32_t> quotas) {
+  for (std::uint32_t context = 0; context < quotas.size(); ++context) {
+    for (auto& engines : engines_) {
+      if (engines[context] == nullptr) continue;
+      engines[context]->add_quota(quotas[context]);
+      break;
+    }
+  }
+}
+
+bool Simulation::everything_issued() const {
+  if (killings_under_way_ != 0) return false;
+  for (const auto& engines : engines_) {
+    for (const auto& engine : engines) {
+      if (engine != nullptr && engine->quota_left() != 0) return false;
+    }
+  }
+  return true;
+}
+
+bool Simulation::at_rest() {
+  for (const auto& engines : engines_) {
+    for (const auto& engine : engines) {
+      if (engine != nullptr && !engine->is_idle()) return false;
+    }
+  }
+  if (!checker_.all_settled()) return false;
+  for (const auto& engines : engines_) {
+    for (const auto& engine : engines) {
+      if (engine != nullptr && !engine->endpoint().drained()) return false;
+    }
+  }
+  return true;
+}
+
+std::string Simulation::what_is_not_at_rest() {
+  std::string text;
+  checker_.all_settled();
+  for (PeerIndex task = 0; task < engines_.size(); ++task) {
+    for (const auto& engine : engines_[task]) {
+      if (engine == nullptr) continue;
+      text += engine->what_it_waits_for();
+      if (!engine->endpoint().drained()) text += " task " + std::to_string(task) + " is not drained;";
+    }
+  }
+  return text + " " + checker_.unsettled();
+}
+
+void Simulation::supervise() {
+  if (!finishing_ && everything_issued()) {
+    finishing_ = true;
+    finishing_since_ = time_.now();
+    network_.partition({});
+    network_.set_faults({});
+    trace("everything is issued");
+  }
+  if (finishing_) {
+    if (at_rest()) {
+      done_ = true;
+      return;
+    }
+    if (time_.now() - finishing_since_ > kLongestFinish) {
+      return checker_.fail("not at rest:%s", what_is_not_at_rest().c_str());
+    }
+    supervise_every_ = std::min(supervise_every_ + supervise_every_ / 8, 100 * kMillisecond);
+  }
+  time_.after(supervise_every_, [this] { supervise(); });
+}
+
+void Simulation::finish() {
+  trace("at rest; the latest packets may still come");
+  time_.run_until(time_.now() + kLinger);
+  for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
+    for (std::uint32_t context = 0; context < scenario_.options.contexts; ++context) checker_.look(task, context);
+  }
+  checker_.check_end();
+  check_statistics();
+}
+
+// What was sent has been received, when nobody died on the way.
+void Simulation::check_statistics() {
+  if (checker_.anybody_died()) return;
+  for (const StatisticsPath path : {StatisticsPath::network, StatisticsPath::shared_memory, StatisticsPath::local}) {
+    std::uint64_t sent = 0, received = 0;
+    for (const auto& engines : engines_) {
+      for (const auto& engine : engines) {
+        const MessageStatistics statistics = engine->endpoint().statistics(path);
+        sent += statistics.data_sent;
+        received += statistics.data_received;
+      }
+    }
+    if (sent != received) {
+      checker_.fail("statistics of path %d: %llu bytes sent, %llu received", static_cast<int>(path),
+                    static_cast<unsigned long long>(sent), static_cast<unsigned long long>(received));
+    }
+  }
+}
+
+void Simulation::collect_statistics() {
+  for (const auto& engines : engines_) {
+    for (const auto& engine : engines) {
+      if (engine == nullptr) continue;
+      const MessageStatistics statistics = engine->endpoint().statistics(StatisticsPath::network);
+      summary_.retransmitted += statistics.retransmitted_packets;
+      summary_.duplicates += statistics.duplicate_packets;
+      summary_.ghosts += statistics.ghost_packets;
+    }
+  }
+  for (const Operation& operation : checker_.operations()) summary_.excused += operation.issued && operation.excused;
+  summary_.network = network_.counters();
+  summary_.virtual_time = time_.now() - kSecond;
+  summary_.events = time_.events_run();
+}
+
+}  // namespace openlapi::simulation

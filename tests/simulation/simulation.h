@@ -1,0 +1,93 @@
+// One run of one seed: all engines of a job in one process, over a simulated network and in virtual time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/checker.h"
+#include "tests/simulation/scenario.h"
+#include "tests/simulation/simulated_engine.h"
+#include "tests/support/simulated_network.h"
+#include "tests/support/virtual_time.h"
+
+namespace openlapi::simulation {
+
+// What a run did, to see that it tested what it should.
+struct Summary {
+  std::uint64_t operations = 0;  // issued, replies included
+  std::uint64_t by_kind[4] = {};
+  std::uint64_t excused = 0;
+  std::uint64_t fences = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t deaths = 0;
+  std::uint64_t returns = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t retransmitted = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t ghosts = 0;
+  SimulatedNetwork::Counters network;
+  Nanoseconds virtual_time = 0;
+  std::uint64_t events = 0;
+};
+
+class Simulation {
+ public:
+  static constexpr std::uint32_t kCollectives = 8;  // of one context
+
+  explicit Simulation(const Options& options);
+  ~Simulation();
+
+  // Empty: everything held. Else what did not.
+  std::string run();
+  const Summary& summary() const { return summary_; }
+  const Scenario& scenario() const { return scenario_; }
+
+  // ---- for the engines ----
+  Checker& checker() { return checker_; }
+  VirtualTime& time() { return time_; }
+  SimulatedNetwork& network() { return network_; }
+  Summary& tally() { return summary_; }
+  void operation_issued(const Operation& operation);
+  [[gnu::format(printf, 2, 3)]] void trace(const char* format, ...);
+
+  // Collectives of a context: how many tasks have begun the n-th, and what each had issued before.
+  void collective_begun(PeerIndex task, std::uint32_t context, std::uint32_t number, std::size_t issued);
+  bool all_have_begun(std::uint32_t context, std::uint32_t number) const;
+  std::size_t issued_before(PeerIndex task, std::uint32_t context, std::uint32_t number) const;
+
+ private:
+  void supervise();
+  void next_phase();
+  void make_noise();
+  void maybe_kill();
+  void kill(PeerIndex task);
+  void bring_back(PeerIndex task);
+  void move_quotas(std::vector<std::uint32_t> quotas);
+  bool everything_issued() const;
+  bool at_rest();
+  std::string what_is_not_at_rest();
+  void finish();
+  void check_statistics();
+  void collect_statistics();
+
+  const Scenario scenario_;
+  VirtualTime time_;
+  SimulatedNetwork network_;
+  Checker checker_;
+  SeededRandom random_;
+  std::vector<std::vector<std::unique_ptr<SimulatedEngine>>> engines_;  // by task and context; null: dead
+  std::vector<std::vector<std::uint32_t>> quotas_of_dead_;
+  std::vector<std::vector<std::vector<std::size_t>>> begun_;  // by context, number and task: issued + 1, or 0
+  std::vector<std::uint64_t> deaths_after_;                   // operations issued in total; latest first
+  std::uint32_t killings_under_way_ = 0;                      // begun, or waiting to come back
+  std::uint32_t kill_tries_ = 0;
+  std::uint32_t partitions_left_;
+  bool finishing_ = false;
+  bool done_ = false;
+  Nanoseconds finishing_since_ = 0;
+  Nanoseconds supervise_every_ = 500 * kMicrosecond;
+  Summary summary_;
+};
+
+}  // namespace openlapi::simulation

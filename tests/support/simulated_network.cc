@@ -1,0 +1,213 @@
+#include "tests/support/simulated_network.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace openlapi {
+
+namespace {
+
+// What the memory of a packet is overwritten with once it was given back: whoever still looks at it sees this.
+constexpr int kReleasedByte = 0xd5;
+
+}  // namespace
+
+SimulatedTransport::SimulatedTransport(SimulatedNetwork& network, const PortConfig& config)
+    : network_(network), config_(config), serial_(network.next_serial_++) {
+  network_.open(*this);
+}
+
+SimulatedTransport::~SimulatedTransport() { network_.close(*this); }
+
+PeerAddress SimulatedTransport::local_address() const {
+  PeerAddress address;
+  address.length = sizeof(PortAddress);
+  std::memcpy(address.bytes.data(), &config_.address, sizeof(PortAddress));
+  return address;
+}
+
+bool SimulatedTransport::add_peer(PeerIndex, const PeerAddress&, std::string&) { return true; }
+
+std::size_t SimulatedTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
+  const std::size_t most = std::min<std::size_t>(packets.size(), config_.limits.max_burst);
+  std::size_t taken = 0;
+  while (taken < most && network_.carry(*this, peer, packets[taken])) ++taken;
+  counters_.packets_sent += taken;
+  if (taken != packets.size()) ++counters_.send_refused;
+  return taken;
+}
+
+std::size_t SimulatedTransport::receive_burst(std::span<IncomingPacket> packets) {
+  if (queue_.empty()) return 0;
+  // Bursts of any size, so that messages are seen in every stage of their arrival.
+  const std::size_t most = network_.random_.between(1, std::min(packets.size(), queue_.size()));
+  for (std::size_t i = 0; i < most; ++i) {
+    held_.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    Packet& packet = held_.back();
+    packets[i] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, packet.source};
+  }
+  counters_.packets_received += most;
+  return most;
+}
+
+void SimulatedTransport::release(std::size_t count) {
+  for (; count != 0; --count) {
+    std::memset(held_.front().words.get(), kReleasedByte, held_.front().length);
+    held_.pop_front();
+  }
+}
+
+bool SimulatedTransport::peer_gone(PeerIndex peer) {
+  if (!config_.limits.reliable) return false;
+  return network_.find({peer, config_.address.context, config_.address.adapter}) == nullptr;
+}
+
+bool SimulatedTransport::reachable(PeerIndex peer) { return !peer_gone(peer); }
+
+bool SimulatedTransport::read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) {
+  if (peer_gone(peer) || network_.random_.chance(config_.read_refusal)) return false;
+  std::memcpy(local, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(remote_address)), length);
+  return true;
+}
+
+void SimulatedTransport::arrive(Packet packet) {
+  if (!config_.limits.reliable && queue_.size() + held_.size() >= config_.queue_packets) {
+    ++network_.counters_.overflowed;
+    return;
+  }
+  queue_.push_back(std::move(packet));
+  if (on_arrival_) on_arrival_();
+}
+
+SimulatedNetwork::SimulatedNetwork(VirtualTime& time, std::uint64_t seed) : time_(time), random_(seed, 0x6e6574) {}
+
+void SimulatedNetwork::open(SimulatedTransport& port) { ports_[port.config_.address] = &port; }
+
+void SimulatedNetwork::close(SimulatedTransport& port) { ports_.erase(port.config_.address); }
+
+SimulatedTransport* SimulatedNetwork::find(const PortAddress& address) const {
+  const auto found = ports_.find(address);
+  return found == ports_.end() ? nullptr : found->second;
+}
+
+bool SimulatedNetwork::separated(PeerIndex a, PeerIndex b) const {
+  const auto group = [&](PeerIndex task) { return task < groups_.size() ? groups_[task] : 0; };
+  return group(a) != group(b);
+}
+
+Nanoseconds SimulatedNetwork::delay() {
+  if (random_.chance(faults_.late)) {
+    ++counters_.late;
+    return random_.between(faults_.least_delay, std::max(faults_.latest, faults_.least_delay));
+  }
+  return random_.between(faults_.least_delay, faults_.most_delay);
+}
+
+namespace {
+
+std::unique_ptr<std::uint64_t[]> gather(const OutgoingPacket& packet) {
+  auto words = std::make_unique_for_overwrite<std::uint64_t[]>((packet.length + 7) / 8 + 1);
+  auto* out = reinterpret_cast<std::byte*>(words.get());
+  for (const ConstBuffer& piece : packet.pieces) {
+    if (piece.length != 0) std::memcpy(out, piece.data, piece.length);
+    out += piece.length;
+  }
+  return words;
+}
+
+}  // namespace
+
+bool SimulatedNetwork::carry(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet) {
+  if (from.config_.limits.reliable) return carry_reliably(from, peer, packet);
+  const Nanoseconds now = time_.now();
+  if (from.free_at_ > now + from.config_.longest_backlog || random_.chance(faults_.refusal)) return false;
+  const Nanoseconds departure =
+      std::max(now, from.free_at_) + packet.length * kSecond / from.config_.bytes_per_second;
+  from.free_at_ = departure;
+  ++counters_.carried;
+  const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter};
+  if (random_.chance(faults_.loss)) {
+    ++counters_.lost;
+  } else {
+    send_copy(from, to, packet, departure);
+  }
+  if (random_.chance(faults_.duplication)) {
+    ++counters_.doubled;
+    send_copy(from, to, packet, departure);
+  }
+  return true;
+}
+
+void SimulatedNetwork::send_copy(SimulatedTransport& from, PortAddress to, const OutgoingPacket& packet,
+                                 Nanoseconds departure) {
+  const PeerIndex source = from.config_.address.task;
+  if (random_.chance(faults_.misdelivery)) {
+    ++counters_.misdelivered;
+    to = some_other_port(to);
+  }
+  if (separated(source, to.task)) {
+    ++counters_.lost;
+    return;
+  }
+  SimulatedTransport::Packet copy{gather(packet), packet.length, kUnknownPeer};
+  if (!from.config_.limits.checked && random_.chance(faults_.corruption)) damage(copy);
+  auto carried = std::make_shared<SimulatedTransport::Packet>(std::move(copy));
+  time_.at(departure + delay(), [this, source, to, carried] {
+    SimulatedTransport* port = find(to);
+    if (port == nullptr || separated(source, to.task)) {
+      ++counters_.lost;
+    } else {
+      port->arrive(std::move(*carried));
+    }
+  });
+}
+
+bool SimulatedNetwork::carry_reliably(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet) {
+  const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter};
+  SimulatedTransport* target = find(to);
+  ++counters_.carried;
+  if (target == nullptr) return true;
+  const std::size_t waiting = target->queue_.size() + target->held_.size() + target->expected_;
+  if (waiting >= target->config_.queue_packets || random_.chance(faults_.refusal)) return false;
+  ++target->expected_;
+  Nanoseconds& newest = from.newest_arrival_[peer];
+  newest = std::max(newest, time_.now() + random_.between(100, 1000));
+  auto carried = std::make_shared<SimulatedTransport::Packet>(gather(packet), packet.length, from.config_.address.task);
+  time_.at(newest, [this, to, carried, serial = target->serial_] {
+    SimulatedTransport* port = find(to);
+    if (port == nullptr || port->serial_ != serial) return;
+    --port->expected_;
+    port->arrive(std::move(*carried));
+  });
+  return true;
+}
+
+void SimulatedNetwork::damage(SimulatedTransport::Packet& packet) {
+  ++counters_.damaged;
+  if (packet.length == 0) return;
+  if (random_.chance(0.2)) {
+    packet.length = static_cast<std::uint32_t>(random_.below(packet.length));
+    return;
+  }
+  auto* bytes = reinterpret_cast<std::uint8_t*>(packet.words.get());
+  for (std::uint64_t n = random_.between(1, 6); n != 0; --n) {
+    bytes[random_.below(packet.length)] ^= static_cast<std::uint8_t>(random_.between(1, 255));
+  }
+}
+
+PortAddress SimulatedNetwork::some_other_port(const PortAddress& address) {
+  auto place = ports_.begin();
+  std::advance(place, static_cast<std::ptrdiff_t>(random_.below(ports_.size())));
+  return place->second->config_.limits.reliable ? address : place->first;
+}
+
+void SimulatedNetwork::inject(const PortAddress& to, std::span<const std::byte> bytes) {
+  SimulatedTransport* port = find(to);
+  if (port == nullptr) return;
+  const ConstBuffer piece{bytes.data(), bytes.size()};
+  const auto length = static_cast<std::uint32_t>(bytes.size());
+  port->arrive({gather({{&piece, 1}, length}), length, kUnknownPeer});
+}
+
+}  // namespace openlapi

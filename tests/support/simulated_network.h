@@ -1,0 +1,144 @@
+// A network in one process and in virtual time, with faults drawn from a seed: packets are lost, doubled, overtaken,
+// damaged, brought to the wrong place, or wait behind a partition that heals. A reliable flavour keeps order and loses
+// nothing, is sometimes full, and lets tasks read each other's memory, as shared memory does.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataplane/transport/transport.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/virtual_time.h"
+
+namespace openlapi {
+
+// What may happen to a packet; shares are probabilities. Reliable ports know only delays and refusals.
+struct NetworkFaults {
+  double loss = 0;
+  double duplication = 0;
+  double corruption = 0;   // only between ports that are not `checked`
+  double misdelivery = 0;  // brought to any other unreliable port
+  double refusal = 0;      // send_burst() answers "full" although there is room
+  Nanoseconds least_delay = 2 * kMicrosecond;
+  Nanoseconds most_delay = 10 * kMicrosecond;
+  double late = 0;  // of packets and of second copies: take up to `latest` instead
+  Nanoseconds latest = 0;
+};
+
+struct PortAddress {
+  PeerIndex task = 0;
+  std::uint32_t context = 0;
+  std::uint32_t adapter = 0;
+  auto operator<=>(const PortAddress&) const = default;
+};
+
+struct PortConfig {
+  PortAddress address;
+  TransportLimits limits{1472, 32, false, true};
+  std::uint32_t queue_packets = 256;  // that wait at the receiver; more are dropped, or refused when reliable
+  std::uint64_t bytes_per_second = 1'000'000'000;
+  Nanoseconds longest_backlog = 200 * kMicrosecond;  // of bytes on their way out; then the port is full
+  bool readable = false;       // has RemoteMemory
+  double read_refusal = 0;     // share of reads that fail
+};
+
+class SimulatedNetwork;
+
+// One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same address.
+class SimulatedTransport final : public Transport, public RemoteMemory {
+ public:
+  SimulatedTransport(SimulatedNetwork& network, const PortConfig& config);
+  ~SimulatedTransport() override;
+  SimulatedTransport(const SimulatedTransport&) = delete;
+  SimulatedTransport& operator=(const SimulatedTransport&) = delete;
+
+  // Called when a packet has been put into the queue.
+  void set_arrival_listener(std::function<void()> listener) { on_arrival_ = std::move(listener); }
+
+  std::string_view name() const override { return config_.limits.reliable ? "simulated-shm" : "simulated-net"; }
+  const TransportLimits& limits() const override { return config_.limits; }
+  PeerAddress local_address() const override;
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  void release(std::size_t count) override;
+  bool peer_gone(PeerIndex peer) override;
+  RemoteMemory* remote_memory() override { return config_.readable ? this : nullptr; }
+  TransportCounters counters() const override { return counters_; }
+
+  bool reachable(PeerIndex peer) override;
+  bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
+
+ private:
+  friend class SimulatedNetwork;
+
+  struct Packet {
+    std::unique_ptr<std::uint64_t[]> words;  // 8-byte aligned
+    std::uint32_t length = 0;
+    PeerIndex source = kUnknownPeer;
+  };
+
+  void arrive(Packet packet);
+
+  SimulatedNetwork& network_;
+  PortConfig config_;
+  std::uint64_t serial_;  // tells apart ports that had the same address one after the other
+  std::function<void()> on_arrival_;
+  std::deque<Packet> queue_;
+  std::deque<Packet> held_;       // given to the engine, not yet released
+  std::uint32_t expected_ = 0;    // reliable: accepted by senders, not yet in the queue
+  Nanoseconds free_at_ = 0;       // when the last byte has left
+  std::map<PeerIndex, Nanoseconds> newest_arrival_;  // reliable: keeps the order towards each peer
+  TransportCounters counters_;
+};
+
+class SimulatedNetwork {
+ public:
+  struct Counters {
+    std::uint64_t carried = 0, lost = 0, doubled = 0, damaged = 0, misdelivered = 0, overflowed = 0, late = 0;
+  };
+
+  SimulatedNetwork(VirtualTime& time, std::uint64_t seed);
+
+  void set_faults(const NetworkFaults& faults) { faults_ = faults; }
+  const NetworkFaults& faults() const { return faults_; }
+
+  // Packets pass only between tasks of the same group (by task; tasks beyond the end are in group 0). Empty: all are
+  // together again. Memory is never partitioned: reliable ports do not notice.
+  void partition(std::vector<std::uint8_t> groups) { groups_ = std::move(groups); }
+
+  // Bytes from a stranger, to whoever is at the address.
+  void inject(const PortAddress& to, std::span<const std::byte> bytes);
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  friend class SimulatedTransport;
+
+  void open(SimulatedTransport& port);
+  void close(SimulatedTransport& port);
+  SimulatedTransport* find(const PortAddress& address) const;
+  bool carry(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet);
+  bool carry_reliably(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet);
+  void send_copy(SimulatedTransport& from, PortAddress to, const OutgoingPacket& packet, Nanoseconds departure);
+  void damage(SimulatedTransport::Packet& packet);
+  bool separated(PeerIndex a, PeerIndex b) const;
+  Nanoseconds delay();
+  PortAddress some_other_port(const PortAddress& address);
+
+  VirtualTime& time_;
+  SeededRandom random_;
+  NetworkFaults faults_;
+  std::vector<std::uint8_t> groups_;
+  std::map<PortAddress, SimulatedTransport*> ports_;
+  std::uint64_t next_serial_ = 1;
+  Counters counters_;
+};
+
+}  // namespace openlapi
