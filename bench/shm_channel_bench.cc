@@ -2,7 +2,9 @@
 // single-producer ring of 64-byte slots against the same with packets. Prints medians and ratios.
 //   shm_channel_bench [rounds] [repetitions]
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,7 +75,11 @@ class Side {
   void meet() {
     floor_.meeting.fetch_add(1);
     const std::uint64_t goal = 2 * ++meetings_;
-    while (floor_.meeting.load() < goal) relax();
+    for (std::uint64_t spins = 1; floor_.meeting.load() < goal; ++spins) {
+      relax();
+      // The other side may have died, of a closed pipe for instance.
+      if (spins % (1 << 20) == 0 && side_ == 0 && waitpid(-1, nullptr, WNOHANG) != 0) std::exit(1);
+    }
   }
 
   void flag_ping_pong(std::uint64_t rounds) {
@@ -328,6 +334,7 @@ int run(int argc, char** argv) {
   const auto cookie = static_cast<std::uint64_t>(getpid()) << 32 ^ static_cast<std::uint64_t>(seconds() * 1e9);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const pid_t child = fork();
+  if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
   pin(child == 0 ? 1 : 0);
   Bench(*floor, child == 0 ? 1 : 0, cookie, rounds, repetitions).run();
   if (child == 0) return 0;
