@@ -1,0 +1,26 @@
+// Arbitrary bytes to the decoder of packet headers: what it accepts must encode to the same bytes.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/base/check.h"
+#include "dataplane/wire/packet_header.h"
+
+namespace wire = openlapi::wire;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::span packet(reinterpret_cast<const std::byte*>(data), size);
+  wire::PacketHeader header;
+  if (wire::decode(packet, header) != wire::DecodeResult::ok) return 0;
+  OPENLAPI_CHECK(header.length == size && header.source_epoch != 0);
+  std::array<std::byte, wire::kPacketHeaderSize> encoded;
+  wire::encode(header, encoded.data());
+  OPENLAPI_CHECK(std::equal(encoded.begin(), encoded.end(), packet.begin()));
+  OPENLAPI_CHECK(wire::load_cookie(packet.data()) == header.cookie);
+  const bool flagged = (header.flags & wire::kPacketHasChecksum) != 0;
+  const bool right = wire::packet_checksum(packet, {}) == header.checksum;
+  OPENLAPI_CHECK(wire::checksum_matches(packet, header) == (flagged && right));
+  return 0;
+}
