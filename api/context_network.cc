@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/context_trace.h"
 #include "api/messages.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
@@ -146,8 +147,8 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
   }
   print_attention(LAPI_ATTENTION_INITIAL_PORT, request.settings.info_level, "task %u, %s port %u",
                   request.bootstrap.rank(), to_text(address).c_str(), transport->port());
-  result.networks.push_back({transport.get(), {}, {}});
-  result.transports.push_back(std::move(transport));
+  result.transports.push_back(traced(std::move(transport)));
+  result.networks.push_back({result.transports.back().get(), {}, {}});
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "api/context_resources.h"
+#include "api/context_trace.h"
 #include "api/messages.h"
 #include "api/version.h"
 #include "shm/shm_transport.h"
@@ -114,7 +115,7 @@ class Opening {
   lapi_info_t& info_;
   OpenError& error_;
   ContextResourcesPointer resources_;
-  ShmTransport* shared_memory_ = nullptr;
+  ContextRoutes::SharedMemory shared_memory_;
   std::vector<ContextRoutes::Network> networks_;
   bool has_network_ = false;
   std::uint32_t life_ = 0;  // times this instance was opened before
@@ -150,8 +151,9 @@ bool Opening::open_shared_memory() {
   resources_->shm_numbers.assign(bootstrap().size(), -1);
   for (const std::uint32_t task : local) resources_->shm_numbers[task] = transport->local_index(task);
   resources_->shm_tasks = static_cast<int>(local.size());
-  shared_memory_ = transport.get();
-  resources_->transports.push_back(std::move(transport));
+  shared_memory_.group = transport.get();
+  resources_->transports.push_back(traced(std::move(transport)));
+  shared_memory_.path = resources_->transports.back().get();
   return true;
 }
 
@@ -168,7 +170,7 @@ bool Opening::open_network() {
   if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
   if (settings().library == CommunicationLibrary::kUserSpace) return refuse_user_space();
   // All tasks share this node's memory: a socket would only be polled in vain.
-  if (shared_memory_ != nullptr && everybody_here()) return true;
+  if (shared_memory_.group != nullptr && everybody_here()) return true;
   OpenNetworks opened;
   if (!open_udp_networks({settings(), bootstrap(), info_, life_}, opened, error_)) return false;
   networks_ = std::move(opened.networks);
@@ -204,8 +206,10 @@ bool Opening::make_engine(Context& context) {
                                                      std::move(networks_));
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
+  resources.traced_host = traced(context);
+  HandlerHost* host = resources.traced_host != nullptr ? resources.traced_host.get() : &context;
   resources.endpoint =
-      std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, context);
+      std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, *host);
   resources.completions = std::make_unique<CompletionThreads>(context);
   return true;
 }
@@ -267,11 +271,12 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   if (settings().info_level >= kLevelInformation) {
     print_attention(LAPI_ATTENTION_VERSION, settings().info_level, "%s, built %s", version_text(), build_stamp());
   }
-  if (settings().trace_level > 0 && settings().info_level >= kLevelWarning) {
+  if (settings().trace_level > 0 && !tracing_is_built() && settings().info_level >= kLevelWarning) {
     std::fprintf(stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, libtrace does\n",
                  settings().trace_level);
   }
   if (!find_bootstrap(settings(), resources_->bootstrap, error_)) return false;
+  start_tracing(settings().trace_level, bootstrap().rank());
   life_ = process().lives[info_.instance_no]++;
   if (!open_shared_memory() || !open_network() || !make_engine(context)) return false;
   info_.protocol = has_network_ ? LAPI_DEV_UDP : LAPI_DEV_SHM;

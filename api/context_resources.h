@@ -43,6 +43,7 @@ struct ContextResources {
   std::shared_ptr<Bootstrap> bootstrap;
   std::vector<std::unique_ptr<Transport>> transports;
   std::unique_ptr<ContextRoutes> routes;
+  std::unique_ptr<HandlerHost> traced_host;  // around the context; null: not traced
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<CompletionThreads> completions;
   std::unique_ptr<Poller> poller;

@@ -30,7 +30,7 @@ std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t 
   return "openlapi." + std::to_string(instance) + "." + std::to_string(life) + "." + std::to_string(adapter);
 }
 
-ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, ShmTransport* shared_memory,
+ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
                              std::span<const int> shm_numbers, std::vector<Network> networks)
     : bootstrap_(std::move(bootstrap)), shared_memory_(shared_memory),
       shm_numbers_(shm_numbers.begin(), shm_numbers.end()), networks_(std::move(networks)) {}
@@ -38,12 +38,12 @@ ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, ShmTransport*
 std::size_t ContextRoutes::resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) {
   reason.clear();
   std::string error;
-  if (shared_memory_ != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0 && !paths.empty()) {
-    if (shared_memory_->add_peer(peer, shared_memory_->address_of(peer), error)) {
-      paths[0] = shared_memory_;
+  if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0 && !paths.empty()) {
+    if (shared_memory_.path->add_peer(peer, shared_memory_.group->address_of(peer), error)) {
+      paths[0] = shared_memory_.path;
       return 1;
     }
-    append(reason, shared_memory_->name(), error);
+    append(reason, shared_memory_.path->name(), error);
   }
   std::size_t found = 0;
   for (const Network& network : networks_) {

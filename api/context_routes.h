@@ -27,8 +27,13 @@ class ContextRoutes final : public RouteResolver {
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
   };
 
-  // `shared_memory` may be null; `shm_numbers` says by task who is there (-1: not).
-  ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, ShmTransport* shared_memory, std::span<const int> shm_numbers,
+  struct SharedMemory {
+    ShmTransport* group = nullptr;  // knows the addresses; null: no shared memory
+    Transport* path = nullptr;      // what the engine uses: the group, or tracing around it
+  };
+
+  // `shm_numbers` says by task who is in the group (-1: not).
+  ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory, std::span<const int> shm_numbers,
                 std::vector<Network> networks);
 
   std::size_t resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) override;
@@ -37,7 +42,7 @@ class ContextRoutes final : public RouteResolver {
   bool address_of(const Network& network, PeerIndex peer, PeerAddress& address, std::string& reason);
 
   std::shared_ptr<Bootstrap> bootstrap_;
-  ShmTransport* shared_memory_;
+  SharedMemory shared_memory_;
   std::vector<int> shm_numbers_;
   std::vector<Network> networks_;
 };

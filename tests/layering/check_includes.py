@@ -38,7 +38,7 @@ MAY_INCLUDE = {
                       "dataplane/transport", "dataplane/base"],
     # The users' header stands alone.
     "api/lapi.h": [],
-    "libtrace": ["api/lapi.h", "api", "dataplane/base"],
+    "libtrace": ["api/lapi.h", "api", "api/context", "dataplane/base", "dataplane/transport", "dataplane/endpoint"],
     "tests": None,  # anything
     "bench": None,
 }

@@ -1,0 +1,81 @@
+// Level 3: which handlers run and what they answer. Level 1: faults.
+#include "api/context_trace.h"
+#include "libtrace/trace_log.h"
+
+namespace openlapi {
+
+namespace {
+
+const char* text_of(Delivery delivery) {
+  switch (delivery) {
+    case Delivery::deliver:
+      return "deliver";
+    case Delivery::bury:
+      return "bury";
+    case Delivery::drop:
+      return "drop";
+  }
+  return "?";
+}
+
+const char* text_of(Fault fault) {
+  switch (fault) {
+    case Fault::timeout:
+      return "time-out";
+    case Fault::no_connectivity:
+      return "no connectivity";
+    case Fault::unknown_handler:
+      return "unknown handler";
+    case Fault::out_of_memory:
+      return "out of memory";
+    case Fault::internal:
+      return "internal";
+  }
+  return "?";
+}
+
+class TracedHost final : public HandlerHost {
+ public:
+  explicit TracedHost(HandlerHost& inner) : inner_(inner) {}
+
+  HeaderVerdict run_header_handler(const ArrivedMessage& message) override {
+    const HeaderVerdict verdict = inner_.run_header_handler(message);
+    if (traces(TraceLevel::handlers)) {
+      trace("header handler %#llx for %llu bytes and a header of %u from %u: %s to %p, completion handler %p",
+            static_cast<unsigned long long>(message.handler), static_cast<unsigned long long>(message.length),
+            message.user_header_length, message.source, text_of(verdict.delivery), verdict.buffer,
+            verdict.completion_handler);
+    }
+    return verdict;
+  }
+
+  bool run_completion_handler(const CompletionRun& run, bool now) override {
+    const bool returned = inner_.run_completion_handler(run, now);
+    if (traces(TraceLevel::handlers)) {
+      trace("completion handler %p of a message from %u %s", run.handler, run.source,
+            returned ? "ran inline" : "queued for its thread");
+    }
+    return returned;
+  }
+
+  void report_fault(Fault fault, PeerIndex peer) override {
+    if (peer == kUnknownPeer) {
+      trace("fault: %s", text_of(fault));
+    } else {
+      trace("fault: %s, task %u", text_of(fault), peer);
+    }
+    inner_.report_fault(fault, peer);
+  }
+
+ private:
+  HandlerHost& inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<HandlerHost> traced(HandlerHost& host) {
+  if (!traces(TraceLevel::contexts)) return nullptr;
+  return std::make_unique<TracedHost>(host);
+}
+
+}  // namespace openlapi
