@@ -1,0 +1,109 @@
+// Operations of messages that are longer than what is copied at once.
+#include "bench/perf/operations.h"
+#include "bench/perf/payload.h"
+
+namespace openlapi::bench {
+
+// Task `side` says that it has done its part of the present step; both wait, and the library goes on meanwhile.
+void Operations::step(int side) {
+  const std::uint64_t now = sequence_;
+  std::atomic<std::uint64_t>& word = region_->step[side].value;
+  if (region_.side() == side) {
+    word.store(now, std::memory_order_release);
+  } else {
+    spin_until([&] { return word.load(std::memory_order_acquire) == now; }, [&] { job_.probe(); });
+  }
+}
+
+void Operations::rewrite(std::size_t length, Regime regime) {
+  if (regime == Regime::fresh) write_all(job_.source(), length, sequence_);
+}
+
+// Task 0 sends and waits for completion; task 1 takes it, and reads it when task 0 has stopped its clock.
+template <class Send>
+void Operations::large_push(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples, Send&& send) {
+  sequence_ = region_.agree(sequence_);
+  time_each(iterations, 1, samples, [&]() -> std::uint64_t {
+    ++sequence_;
+    if (job_.task() != 0) {
+      job_.wait(job_.window().arrived);
+      step(0);
+      if (regime == Regime::fresh) read_all(job_.target(), length);
+      step(1);
+      return 0;
+    }
+    rewrite(length, regime);
+    const std::uint64_t start = ticks();
+    send();
+    job_.wait(job_.window().completed);
+    const std::uint64_t taken = ticks() - start;
+    step(0);
+    step(1);
+    return taken;
+  });
+  job_.fence_all();
+}
+
+void Operations::large_put(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples) {
+  large_push(iterations, length, regime, samples, [&] {
+    check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), job_.source(), job_.peer_arrived(), nullptr,
+                   &job_.window().completed),
+          "LAPI_Put");
+  });
+}
+
+void Operations::large_active_message(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples) {
+  void* handler = job_.peer_handler(Handler::deliver);
+  large_push(iterations, length, regime, samples, [&] {
+    check(LAPI_Amsend(job_.handle(), job_.peer(), handler, nullptr, 0, job_.source(), length, job_.peer_arrived(), nullptr,
+                      &job_.window().completed),
+          "LAPI_Amsend");
+  });
+}
+
+void Operations::large_get(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples) {
+  sequence_ = region_.agree(sequence_);
+  time_each(iterations, 1, samples, [&]() -> std::uint64_t {
+    ++sequence_;
+    if (job_.task() != 0) {
+      rewrite(length, regime);
+      step(1);
+      job_.wait(job_.window().finished);
+      return 0;
+    }
+    step(1);
+    const std::uint64_t start = ticks();
+    check(LAPI_Get(job_.handle(), job_.peer(), length, job_.peer_source(), job_.target(), nullptr, &job_.window().returned),
+          "LAPI_Get");
+    job_.wait(job_.window().returned);
+    const std::uint64_t taken = ticks() - start;
+    job_.finish_phase();
+    if (regime == Regime::fresh) read_all(job_.target(), length);
+    return taken;
+  });
+  job_.fence_all();
+}
+
+void Operations::large_put_both_ways(std::uint64_t iterations, std::size_t length, Samples* samples) {
+  sequence_ = region_.agree(sequence_);
+  const auto meet = [&] { region_.barrier([&] { job_.probe(); }); };
+  time_each(iterations, 1, samples, [&] {
+    ++sequence_;
+    rewrite(length, Regime::fresh);
+    meet();
+    const std::uint64_t start = ticks();
+    check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), job_.source(), job_.peer_arrived(), nullptr,
+                   &job_.window().completed),
+          "LAPI_Put");
+    job_.wait(job_.window().arrived);
+    job_.wait(job_.window().completed);
+    const std::uint64_t taken = ticks() - start;
+    meet();
+    read_all(job_.target(), length);
+    meet();
+    return taken;
+  });
+  job_.fence_all();
+}
+
+}  // namespace openlapi::bench

@@ -1,0 +1,226 @@
+#include "bench/perf/options.h"
+
+#include <strings.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/lapi.h"
+
+namespace openlapi::bench {
+namespace {
+
+constexpr std::size_t kLargestSize = std::size_t{1} << 30;
+constexpr const char* kDefaultSizes = "8,64,1K,8K,64K,1M,4M";
+
+bool parse_size(std::string text, std::size_t& size) {
+  std::size_t unit = 1;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'k': case 'K': unit = 1u << 10; break;
+      case 'm': case 'M': unit = 1u << 20; break;
+      case 'g': case 'G': unit = 1u << 30; break;
+      default: break;
+    }
+    if (unit != 1) text.pop_back();
+  }
+  if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string::npos) return false;
+  size = std::strtoull(text.c_str(), nullptr, 10) * unit;
+  return size >= 1 && size <= kLargestSize;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (std::size_t comma; (comma = text.find(',', begin)) != std::string::npos; begin = comma + 1) {
+    words.push_back(text.substr(begin, comma - begin));
+  }
+  words.push_back(text.substr(begin));
+  return words;
+}
+
+std::string allowed_operations() {
+  std::string text;
+  for (const OperationName& operation : operation_names()) text += (text.empty() ? "" : ", ") + std::string(operation.name);
+  return text;
+}
+
+bool parse_operations(const std::string& text, std::vector<std::string>& operations, std::string& error) {
+  for (const std::string& word : split(text)) {
+    const bool known = std::any_of(operation_names().begin(), operation_names().end(),
+                                   [&](const OperationName& operation) { return word == operation.name; });
+    if (!known) {
+      error = "--ops '" + word + "': allowed are " + allowed_operations();
+      return false;
+    }
+    operations.push_back(word);
+  }
+  return true;
+}
+
+// LAPI_USE_SHM chooses when --transport does not; when both speak they must agree.
+bool choose_wires(const std::string& transport, const char* shared_memory, std::vector<Wire>& wires, std::string& error) {
+  const bool set = shared_memory != nullptr && *shared_memory != '\0';
+  const bool no = set && strcasecmp(shared_memory, "no") == 0;
+  const bool yes = set && (strcasecmp(shared_memory, "yes") == 0 || strcasecmp(shared_memory, "only") == 0);
+  if (set && !no && !yes) {
+    error = "LAPI_USE_SHM='" + std::string(shared_memory) + "': allowed are no, yes, only";
+    return false;
+  }
+  if ((transport == "shm" && no) || (transport == "udp" && yes)) {
+    error = "--transport " + transport + " contradicts LAPI_USE_SHM=" + shared_memory +
+            " in the environment: unset LAPI_USE_SHM or leave --transport out";
+    return false;
+  }
+  if (transport != "udp" && !(transport.empty() && no)) wires.push_back(Wire::shm);
+  if (transport != "shm" && !(transport.empty() && yes)) wires.push_back(Wire::udp);
+  return true;
+}
+
+bool has_gnuplot() {
+  const char* path = std::getenv("PATH");
+  for (std::string folder; path != nullptr && *path != '\0';) {
+    const char* end = path;
+    while (*end != '\0' && *end != ':') ++end;
+    folder.assign(path, end);
+    if (access((folder + "/gnuplot").c_str(), X_OK) == 0) return true;
+    path = *end == ':' ? end + 1 : end;
+  }
+  return false;
+}
+
+bool check_plot(const std::string& file, std::string& error) {
+  if (file.empty()) return true;
+  if (file.size() < 5 || file.substr(file.size() - 4) != ".svg") {
+    error = "--plot '" + file + "': allowed is a file name that ends in .svg";
+    return false;
+  }
+  if (!has_gnuplot()) {
+    error = "--plot needs gnuplot, which is not in PATH: install it (Debian: gnuplot-nox) or leave --plot out";
+    return false;
+  }
+  return true;
+}
+
+struct Words {
+  std::string transport, mode = "polling", sizes = kDefaultSizes, operations, pairs;
+};
+
+void declare(CLI::App& app, Options& options, Words& words, bool& version) {
+  app.add_option("-t,--transport", words.transport, "shm or udp; both, one after the other, when not given")
+      ->check(CLI::IsMember({"shm", "udp"}));
+  app.add_option("-m,--mode", words.mode, "polling or interrupt: who drives progress at the target (default polling)")
+      ->check(CLI::IsMember({"polling", "interrupt"}));
+  app.add_option("-s,--sizes", words.sizes, "message sizes, bytes, with K, M or G (default 8,64,1K,8K,64K,1M,4M)");
+  app.add_option("-o,--ops", words.operations, "operations, as put,get,am (default all; listed below)");
+  app.add_option("-i,--iterations", options.iterations,
+                 "operations of each row, at least 20 (default: as many as fit 0.25 s)")
+      ->check(CLI::Range(std::uint64_t{20}, std::uint64_t{1'000'000'000}));
+  app.add_option("--json", options.json_file, "also write all figures to this file");
+  app.add_option("--plot", options.plot_file, "also draw latency and bandwidth over size (SVG, by gnuplot)");
+  app.add_option("--pairs", words.pairs,
+                 "instead of the table: an even number of tasks, in pairs, mean half round trip of each pair; adjacent "
+                 "(0-1, 2-3, ...; the default) or halves (0-2, 1-3 of four)")
+      ->expected(0, 1)
+      ->default_str("adjacent")
+      ->check(CLI::IsMember({"adjacent", "halves"}));
+  app.add_flag("-q,--quick", options.quick, "fewer and shorter slices: seconds instead of a minute, figures less steady");
+  app.add_flag("!--no-pin", options.pin, "do not bind a task that its launcher left unbound to a core");
+  app.add_flag("--version", version, "print the version and end");
+  std::string footer = "Operations:\n";
+  for (const OperationName& operation : operation_names()) {
+    footer += "  " + std::string(operation.name) + std::string(14 - std::min<std::size_t>(13, std::string(operation.name).size()), ' ') +
+              operation.meaning + "\n";
+  }
+  app.footer(footer + "Start it with: lapirun -n 2 lapi_perf");
+}
+
+bool interpret(const Words& words, bool with_pairs, const char* shared_memory, Options& options, std::string& error) {
+  options.mode = words.mode == "interrupt" ? Mode::interrupt : Mode::polling;
+  if (with_pairs) options.pairs = words.pairs == "halves" ? PairPattern::halves : PairPattern::adjacent;
+  if (!parse_sizes(words.sizes, options.sizes, error)) return false;
+  if (!words.operations.empty() && !parse_operations(words.operations, options.operations, error)) return false;
+  if (!choose_wires(words.transport, shared_memory, options.wires, error)) return false;
+  return check_plot(options.plot_file, error);
+}
+
+}  // namespace
+
+const char* name_of(Wire wire) { return wire == Wire::shm ? "shm" : "udp"; }
+const char* name_of(Mode mode) { return mode == Mode::polling ? "polling" : "interrupt"; }
+
+const std::vector<OperationName>& operation_names() {
+  static const std::vector<OperationName> names = {
+      {"put", "put until the target has it: half a ping-pong; large ones until completed"},
+      {"put-complete", "put with a completion counter, until the origin knows that it is complete"},
+      {"put-warm", "large put of bytes that nobody touches in between (cache-warm)"},
+      {"get", "get until the data is here"},
+      {"am", "active message, its handler reads the payload in place: half a ping-pong"},
+      {"am-untouched", "active message whose payload is not read"},
+      {"am-inline", "active message with an inline completion handler"},
+      {"am-thread", "active message with a completion handler in its own thread"},
+      {"put-both", "puts in both directions at once: time until both are there"},
+      {"rate", "puts of 8 bytes, one after the other without waiting: time of each"},
+      {"rmw", "four read-modify-writes on 32 and 64 bits, until the old value is here"},
+      {"wake", "interrupt mode only: put with completion counter to a task that sleeps"},
+  };
+  return names;
+}
+
+bool parse_sizes(const std::string& text, std::vector<std::size_t>& sizes, std::string& error) {
+  sizes.clear();
+  for (const std::string& word : split(text)) {
+    std::size_t size = 0;
+    if (!parse_size(word, size)) {
+      error = "--sizes '" + word + "': allowed are sizes from 1 to 1G, as 8,1K,64K,1M";
+      return false;
+    }
+    sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return true;
+}
+
+std::string size_text(std::size_t bytes) {
+  if (bytes >= 1u << 20 && bytes % (1u << 20) == 0) return std::to_string(bytes >> 20) + "M";
+  if (bytes >= 1u << 10 && bytes % (1u << 10) == 0) return std::to_string(bytes >> 10) + "K";
+  return std::to_string(bytes);
+}
+
+ParsedOptions parse_options(int argc, const char* const* argv, const char* shared_memory) {
+  ParsedOptions result;
+  CLI::App app("Measures LAPI between two tasks, each figure beside what the bare machine does in the same run.",
+               "lapi_perf");
+  Words words;
+  bool version = false;
+  declare(app, result.options, words, version);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    result.text = app.help();
+    result.exit = true;
+    return result;
+  } catch (const CLI::ParseError& wrong) {
+    result.text = "lapi_perf: " + std::string(wrong.what()) + "\nSee lapi_perf --help\n";
+    result.exit = true;
+    result.status = 2;
+    return result;
+  }
+  if (version) {
+    result.text = "lapi_perf " OPENLAPI_VERSION "\n";
+    result.exit = true;
+    return result;
+  }
+  std::string error;
+  if (!interpret(words, app.count("--pairs") != 0, shared_memory, result.options, error)) {
+    result.text = "lapi_perf: " + error + "\n";
+    result.exit = true;
+    result.status = 2;
+  }
+  return result;
+}
+
+}  // namespace openlapi::bench

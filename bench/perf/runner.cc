@@ -1,0 +1,85 @@
+#include "bench/perf/runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace openlapi::bench {
+namespace {
+
+constexpr unsigned kSlices = 20;
+constexpr unsigned kQuickSlices = 6;
+constexpr unsigned kRateSlices = 10;
+constexpr double kSlice = 5e6;       // nanoseconds of floor or library at a time
+constexpr double kQuickSlice = 2e6;
+constexpr unsigned kFlagIterations = 400;
+constexpr unsigned kRepeatsOfRow = 2;
+constexpr unsigned kRepeats = 8;  // of all rows together: on a machine of another kind F never fits
+constexpr unsigned kSettle = 50;  // milliseconds that a dataplane thread has to fall asleep
+
+}  // namespace
+
+double Row::bandwidth() const { return bytes > 0 && figures.median > 0 ? bytes / figures.median * 1e9 : 0; }
+double Row::floor_bandwidth() const { return bytes > 0 && figures.floor > 0 ? bytes / figures.floor * 1e9 : 0; }
+
+Runner::Runner(Workbench& bench, const Options& options)
+    : bench_(bench), slices_(options.quick ? kQuickSlices : kSlices), slice_(options.quick ? kQuickSlice : kSlice),
+      fixed_iterations_(options.iterations), repeats_left_(options.quick ? 2 : kRepeats) {}
+
+// In interrupt mode our dataplane thread may still spin on this core: a floor would share it.
+void Runner::quiet() {
+  if (bench_.mode == Mode::interrupt) wait_until_asleep(getpid(), gettid(), kSettle);
+  bench_.region.barrier();
+}
+
+// Iterations that fill a slice. Doing them warms up caches, pages and connections.
+std::uint64_t Runner::calibrate(const Work& work, std::uint64_t fewest) {
+  std::uint64_t iterations = fewest;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    quiet();
+    const std::uint64_t start = monotonic_nanoseconds();
+    work(iterations, nullptr);
+    bench_.region.barrier();
+    const double taken = std::max(1.0, static_cast<double>(monotonic_nanoseconds() - start));
+    const bool enough = bench_.region.agree(taken >= slice_ / 4) != 0;
+    const double fitting = static_cast<double>(iterations) * slice_ / taken;
+    const double next = enough ? fitting : std::min(fitting, static_cast<double>(iterations) * 8);
+    iterations = bench_.region.agree(std::max(fewest, static_cast<std::uint64_t>(next)));
+    if (enough) break;
+  }
+  return iterations;
+}
+
+void Runner::measure(const Case& row, Row& result) {
+  const unsigned slices = row.is_rate ? std::min(slices_, kRateSlices) : slices_;
+  std::uint64_t floor_iterations = row.floor ? calibrate(row.floor, row.fewest) : 0;
+  std::uint64_t library_iterations = calibrate(row.library, row.fewest);
+  if (fixed_iterations_ != 0) {
+    library_iterations = floor_iterations = std::max<std::uint64_t>(1, fixed_iterations_ / slices);
+  }
+  std::vector<Slice> turns(slices);
+  Samples flags;
+  for (Slice& turn : turns) {
+    quiet();
+    if (bench_.wire == Wire::shm) bench_.memory.flag(kFlagIterations, 2, &flags);
+    if (row.floor) row.floor(floor_iterations, &turn.floor);
+    bench_.region.barrier();
+    row.library(library_iterations, &turn.library);
+    bench_.region.barrier();
+  }
+  result.figures = compare(turns);
+  result.flag = median(std::move(flags));
+}
+
+Row Runner::run(const Case& row) {
+  Row result{.wire = bench_.wire, .operation = row.operation, .variant = row.variant, .size = row.size,
+             .floor_name = row.floor_name, .figures = {}, .bytes = row.bytes, .is_rate = row.is_rate};
+  for (;; ++result.repeats, --repeats_left_) {
+    measure(row, result);
+    const bool unusual = bench_.wire == Wire::shm && (result.flag < kFlagLow || result.flag > kFlagHigh);
+    result.unusual = bench_.region.agree(unusual ? 1 : 0) != 0;
+    if (!result.unusual || result.repeats == kRepeatsOfRow || repeats_left_ == 0) return result;
+  }
+}
+
+}  // namespace openlapi::bench

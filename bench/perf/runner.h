@@ -1,0 +1,52 @@
+// Measures one row: floor and library in turn, slice by slice, so that both see the same states of the machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bench/perf/cases.h"
+#include "bench/perf/statistics.h"
+
+namespace openlapi::bench {
+
+// F within these bounds is the state of the machine for which targets are written down (nanoseconds).
+inline constexpr double kFlagLow = 100;
+inline constexpr double kFlagHigh = 200;
+
+struct Row {
+  Wire wire = Wire::shm;
+  std::string operation;
+  std::string variant;
+  std::size_t size = 0;
+  std::string floor_name;
+  Comparison figures;
+  double bytes = 0;
+  bool is_rate = false;
+  double flag = 0;        // F during this row, nanoseconds; 0: not measured (udp)
+  bool unusual = false;   // F was out of its bounds, also when repeated
+  unsigned repeats = 0;
+
+  double bandwidth() const;        // of the library, bytes per second; 0: means nothing here
+  double floor_bandwidth() const;
+};
+
+class Runner {
+ public:
+  Runner(Workbench& bench, const Options& options);
+
+  // Called by both tasks with the same row; the figures are task 0's.
+  Row run(const Case& row);
+
+ private:
+  std::uint64_t calibrate(const Work& work, std::uint64_t fewest);
+  void quiet();
+  void measure(const Case& row, Row& result);
+
+  Workbench& bench_;
+  unsigned slices_;
+  double slice_;  // nanoseconds
+  std::uint64_t fixed_iterations_;
+  unsigned repeats_left_;
+};
+
+}  // namespace openlapi::bench
