@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kFirstRingSize = 16;
 inline constexpr std::uint64_t kMostBytesInFlight = 1024 * 1024;
 // Bytes in flight before anything is known of the path: about a default socket buffer's half.
 inline constexpr std::uint64_t kFirstBytesInFlight = 128 * 1024;
-// What a cut leaves: 4 packets, since with fewer a loss cannot be told from the acknowledgements, but not more bytes than
-// these (or one packet), since 100 senders may have been cut because of one receiver.
+// What a cut leaves: 4 packets, since with fewer a loss cannot be told from the acknowledgements, but not more bytes
+// than these (or one packet), since 100 senders may have been cut because of one receiver.
 inline constexpr std::uint32_t kFewestPacketsInFlight = 4;
 inline constexpr std::uint64_t kFewestBytesInFlight = 64 * 1024;
 // Packets that arrived early and are held for one peer; those beyond are dropped and come again.

@@ -25,15 +25,15 @@ std::size_t PacketPool::buffers_for(std::size_t packet_bytes) {
 }
 
 void PacketPool::SlabDeleter::operator()(std::byte* slab) const {
-  ::operator delete(slab, std::align_val_t{kAlignment});
+  ::operator delete (slab, std::align_val_t{kAlignment});
 }
 
 bool PacketPool::grow() {
   const std::size_t wanted = std::max<std::size_t>(tuning::kPoolSlabBytes / buffer_bytes_, 1);
   const std::size_t count = std::min(wanted, most_buffers_ - made_);
   if (count == 0) return false;
-  auto* slab = static_cast<std::byte*>(
-      ::operator new(count * buffer_bytes_, std::align_val_t{kAlignment}, std::nothrow));
+  auto* slab =
+      static_cast<std::byte*>(::operator new (count* buffer_bytes_, std::align_val_t{kAlignment}, std::nothrow));
   if (slab == nullptr) return false;
   slabs_.emplace_back(slab);
   for (std::size_t index = count; index > 0; --index) {

@@ -53,7 +53,7 @@ class ReceiveWindow {
     return ack_now_ || unacknowledged_ >= threshold || now >= ack_deadline_;
   }
   Nanoseconds ack_deadline() const { return ack_now_ ? 0 : ack_deadline_; }  // UINT64_MAX: nothing to acknowledge
-  void acknowledged();                                                      // an acknowledgement has left
+  void acknowledged();                                                       // an acknowledgement has left
 
   std::uint32_t held_packets() const { return held_count_; }
   std::size_t memory_bytes() const { return capacity_ * sizeof(Held); }

@@ -59,9 +59,9 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
     header.length = static_cast<std::uint16_t>(packet.length());
     wire::encode(header, packet.head);
     if (context_.checksum) {
-      wire::store_checksum(packet.head, wire::packet_checksum({packet.head, packet.head_length},
-                                                              {static_cast<const std::byte*>(packet.data),
-                                                               packet.data_length}));
+      wire::store_checksum(packet.head,
+                           wire::packet_checksum({packet.head, packet.head_length},
+                                                 {static_cast<const std::byte*>(packet.data), packet.data_length}));
     }
   }
   return count;
@@ -156,8 +156,8 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
 
 void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds now) {
   const std::uint64_t in_flight = send_.in_flight_bytes();
-  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack, header.selective_ack, now,
-                                               round_trip_.shortest(), round_trip_.reorder_time());
+  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack, header.selective_ack, now, round_trip_.shortest(),
+                                               round_trip_.reorder_time());
   if (!outcome.valid) {
     ++context_.counters.malformed;
     return;

@@ -1,5 +1,5 @@
-// Exactly-once, in-order packets between two tasks over one unreliable path. Passive: it has no clock, socket or thread;
-// packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
+// Exactly-once, in-order packets between two tasks over one unreliable path. Passive: has no clock, socket or
+// thread; packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
 // One channel per peer and path, made on first contact and kept until the endpoint ends: packet numbers continue over a
 // peer's restarts. The caller holds the endpoint's lock.
 //
@@ -70,9 +70,7 @@ class ReliableChannel {
 
   // ---- sending ----
   std::uint32_t max_payload() const { return context_.max_packet - wire::kPacketHeaderSize; }
-  bool has_room() const {
-    return send_.has_slot() && send_.outstanding_bytes() < congestion_.window();
-  }
+  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < congestion_.window(); }
   // `tag` 0: nobody wants to know when the packet is acknowledged.
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
@@ -86,7 +84,8 @@ class ReliableChannel {
   std::byte* queue_referenced(std::uint32_t head_length, const void* data, std::uint32_t data_length,
                               std::uint64_t tag) {
     return send_.add(nullptr, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length,
-                     tag) + wire::kPacketHeaderSize;
+                     tag) +
+           wire::kPacketHeaderSize;
   }
   bool has_transmissions() const { return send_.has_transmission(window()); }
   std::size_t collect(Nanoseconds now, std::span<Transmission> out);
@@ -140,7 +139,7 @@ class ReliableChannel {
   ChannelContext& context_;
   std::uint32_t peer_;
   std::uint32_t peer_epoch_ = 0;
-  std::uint32_t answer_ = 0;  // an incarnation of the peer that has to be told ours; 0: none
+  std::uint32_t answer_ = 0;               // an incarnation of the peer that has to be told ours; 0: none
   std::uint64_t bytes_since_request_ = 0;  // sent since an acknowledgement was asked for
   std::uint8_t path_;
   SendWindow send_;

@@ -13,8 +13,8 @@ void RoundTrip::sample(Nanoseconds measured) {
     variation_ = (3 * variation_ + difference) / 4;
     smoothed_ = std::max<Nanoseconds>((7 * smoothed_ + measured) / 8, 1);
   }
-  timeout_ = std::clamp(smoothed_ + 4 * variation_, tuning::kShortestRetransmitTimeout,
-                        tuning::kLongestRetransmitTimeout);
+  timeout_ =
+      std::clamp(smoothed_ + 4 * variation_, tuning::kShortestRetransmitTimeout, tuning::kLongestRetransmitTimeout);
 }
 
 void RoundTrip::back_off() {

@@ -1,5 +1,5 @@
-// Round-trip estimate and retransmission time-out of one channel (RFC 6298, in nanoseconds). Only packets that were sent
-// once are measured (Karn), and the receiver's own delay is taken off.
+// Round-trip estimate and retransmission time-out of one channel (RFC 6298, in nanoseconds). Only packets that were
+// sent once are measured (Karn), and the receiver's own delay is taken off.
 #pragma once
 
 #include <algorithm>

@@ -17,8 +17,10 @@ SendWindow::~SendWindow() {
 std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
                            std::uint64_t tag) {
   OPENLAPI_CHECK(has_slot());
-  if (next_ - oldest_ == capacity_) [[unlikely]] grow();
-  if (buffer == nullptr && !small_heads_) [[unlikely]] make_small_heads();
+  if (next_ - oldest_ == capacity_) [[unlikely]]
+    grow();
+  if (buffer == nullptr && !small_heads_) [[unlikely]]
+    make_small_heads();
 
   Slot& entry = slot(next_);
   entry.tag = tag;
@@ -161,8 +163,8 @@ void SendWindow::settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round
   newest_was_again_ = again;
 }
 
-// Goes from the newest packet that may be missing to the oldest, counting what arrived behind each. Packets out of reach
-// of a selective acknowledgement may have arrived without our hearing of it: their turn comes later.
+// Goes from the newest packet that may be missing to the oldest, counting what arrived behind each. Packets out of
+// reach of a selective acknowledgement may have arrived without our hearing of it: their turn comes later.
 void SendWindow::find_lost(Nanoseconds reorder_time, AckOutcome& outcome) {
   constexpr Sequence kReach = 65;
   Sequence sequence = settled_ + std::min(unsent_ - settled_, kReach);

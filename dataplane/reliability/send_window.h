@@ -1,5 +1,5 @@
-// Packets towards one peer that are not acknowledged yet, in a ring that grows on demand. Numbers every packet, keeps its
-// bytes until it is acknowledged, decides which are lost and which may leave now. Knows no timer and no peer's epoch.
+// Packets towards one peer that are not acknowledged yet, in a ring that grows on demand. Numbers every packet, keeps
+// its bytes until it is acknowledged, decides which are lost and which may leave now. Knows no timer and no epochs.
 //
 //   oldest_ ......... settled_ ............ unsent_ .......... next_
 //   reported to the   transmitted, not       queued, never      number of the next
@@ -38,10 +38,10 @@ struct CompletedPacket {
 
 // What one acknowledgement told.
 struct AckOutcome {
-  bool valid = true;  // false: acknowledges what was never sent
-  bool advanced = false;  // the oldest packet is acknowledged
-  bool lost = false;  // packets were found lost that the window has not been cut for
-  std::uint64_t bytes = 0;  // newly acknowledged
+  bool valid = true;           // false: acknowledges what was never sent
+  bool advanced = false;       // the oldest packet is acknowledged
+  bool lost = false;           // packets were found lost that the window has not been cut for
+  std::uint64_t bytes = 0;     // newly acknowledged
   Nanoseconds round_trip = 0;  // measured, the receiver's delay included; 0: nothing to measure
 };
 
@@ -146,7 +146,7 @@ class SendWindow {
   std::uint32_t next_order_ = 1;
   std::uint32_t newest_order_ = 0;  // of the transmissions that are known to have arrived
   Nanoseconds newest_sent_at_ = 0;  // when that one was sent
-  bool newest_was_again_ = false;  // it was a retransmission: packets sent before it may be lost without any gap
+  bool newest_was_again_ = false;   // it was a retransmission: packets sent before it may be lost without any gap
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t in_flight_bytes_ = 0;
 };

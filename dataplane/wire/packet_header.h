@@ -39,7 +39,15 @@ struct PacketHeader {
   std::uint32_t checksum = 0;           // CRC32C; this field counts as 0
 };
 
-enum class DecodeResult : std::uint8_t { ok, too_short, wrong_magic, wrong_version, wrong_flags, wrong_length, wrong_epoch };
+enum class DecodeResult : std::uint8_t {
+  ok,
+  too_short,
+  wrong_magic,
+  wrong_version,
+  wrong_flags,
+  wrong_length,
+  wrong_epoch
+};
 
 // Writes kPacketHeaderSize bytes.
 void encode(const PacketHeader& header, std::byte* out);

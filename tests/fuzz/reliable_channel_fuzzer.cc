@@ -72,14 +72,25 @@ class Victim {
   void command(ReliableChannel& channel, Input& input) {
     const auto choice = input.take<std::uint8_t>();
     switch (choice % 8) {
-      case 0: return receive(channel, input.take_bytes(kMaxPacket + 8));
-      case 1: return receive(channel, forged(input));
-      case 2: return send(channel, choice / 8 + 1);
-      case 3: return transmit(channel);
-      case 4: now_ += Nanoseconds{1} << (choice / 8); return channel.run_timers(now_);
-      case 5: return acknowledge(channel);
-      case 6: refusals_ = choice / 8; return;
-      default: if (choice / 8 == 0) channel.abandon(); return take_completed(channel);
+      case 0:
+        return receive(channel, input.take_bytes(kMaxPacket + 8));
+      case 1:
+        return receive(channel, forged(input));
+      case 2:
+        return send(channel, choice / 8 + 1);
+      case 3:
+        return transmit(channel);
+      case 4:
+        now_ += Nanoseconds{1} << (choice / 8);
+        return channel.run_timers(now_);
+      case 5:
+        return acknowledge(channel);
+      case 6:
+        refusals_ = choice / 8;
+        return;
+      default:
+        if (choice / 8 == 0) channel.abandon();
+        return take_completed(channel);
     }
   }
 

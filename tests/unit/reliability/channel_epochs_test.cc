@@ -12,12 +12,8 @@ constexpr Nanoseconds kNow = kSecond;
 
 class ChannelEpochsTest : public testing::Test {
  protected:
-  void start_left(std::uint32_t epoch) {
-    left_ = std::make_unique<ChannelEnd>(EndConfig{.self = 0, .epoch = epoch});
-  }
-  void start_right(std::uint32_t epoch) {
-    right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = epoch});
-  }
+  void start_left(std::uint32_t epoch) { left_ = std::make_unique<ChannelEnd>(EndConfig{.self = 0, .epoch = epoch}); }
+  void start_right(std::uint32_t epoch) { right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = epoch}); }
 
   // Carries packets both ways until none is left.
   void exchange() {

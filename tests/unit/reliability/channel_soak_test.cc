@@ -14,7 +14,7 @@ namespace openlapi {
 namespace {
 
 struct LinkFaults {
-  unsigned lose = 0;       // per cent of the packets
+  unsigned lose = 0;  // per cent of the packets
   unsigned repeat = 0;
   unsigned damage = 0;
   Nanoseconds delay = 0;   // at least
@@ -24,7 +24,10 @@ struct LinkFaults {
 class Simulation {
  public:
   explicit Simulation(std::uint64_t seed) : random_(seed) {
-    faults_ = {.lose = below(30), .repeat = below(30), .damage = below(10), .delay = 1 + below(100'000),
+    faults_ = {.lose = below(30),
+               .repeat = below(30),
+               .damage = below(10),
+               .delay = 1 + below(100'000),
                .jitter = 1 + below(below(2) != 0 ? 1'000'000 : 1'000)};
     for (unsigned end = 0; end < 2; ++end) start(end);
   }

@@ -127,8 +127,8 @@ TEST(PacketChecksum, FindsEveryFlippedBit) {
   header.flags |= kPacketHasChecksum;
   header.length = static_cast<std::uint16_t>(packet.size());
   encode(header, packet.data());
-  const std::uint32_t checksum = packet_checksum({packet.data(), kPacketHeaderSize + 5},
-                                                 {packet.data() + kPacketHeaderSize + 5, 16});
+  const std::uint32_t checksum =
+      packet_checksum({packet.data(), kPacketHeaderSize + 5}, {packet.data() + kPacketHeaderSize + 5, 16});
   EXPECT_EQ(checksum, packet_checksum(packet, {})) << "where the pieces meet must not matter";
   store_checksum(packet.data(), checksum);
   ASSERT_EQ(decode(packet, header), DecodeResult::ok);
