@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Runs api_* programs over two network namespaces between which packets are lost, doubled and reordered.
+
+    api_lossy_network.py PROGRAM_DIRECTORY [CASE...]
+
+The tasks are started by hand, without a launcher, with the address list that the programs take from API_UDP_LIST: the
+even ones in one namespace, the odd ones in the other. Prints TAP. Without the right to make namespaces: skipped.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LIMIT = 100  # seconds for one case
+FIRST_PORT = 20100
+
+# name: rules for the sender's device, in both namespaces. HTB's slow class holds packets back behind later ones.
+LOSS = "udp dport 20000-29999 numgen random mod 100 < 20 counter drop"
+DUPLICATION = 'udp dport 20000-29999 numgen random mod 100 < 20 counter dup to "{device}"'
+REORDERING = "udp dport 20000-29999 numgen random mod 100 < 5 counter meta priority set 1:2"
+FAULTS = {
+    "loss": [LOSS],
+    "duplication": [DUPLICATION],
+    "reordering": [REORDERING],
+    "all": [LOSS, DUPLICATION, REORDERING],
+}
+
+# case: faults, tasks, program and its arguments
+CASES = {
+    "storm_loss_interrupt": ("loss", 2, ["api_storm", "interrupt", "300", "11", "30000"]),
+    "storm_loss_polling": ("loss", 2, ["api_storm", "polling", "300", "12", "30000"]),
+    "storm_duplication": ("duplication", 2, ["api_storm", "interrupt", "800", "13"]),
+    "storm_reordering": ("reordering", 2, ["api_storm", "polling", "800", "14"]),
+    "storm_all": ("all", 4, ["api_storm", "interrupt", "150", "15", "20000"]),
+}
+
+
+def run(*words, **more):
+    return subprocess.run(words, check=True, capture_output=True, text=True, **more)
+
+
+class Network:
+    """Two namespaces, a veth pair between them, faults on both ends."""
+
+    def __init__(self, faults):
+        tag = str(os.getpid() % 100000)
+        self.names = [f"ola{tag}", f"olb{tag}"]
+        self.devices = [f"oa{tag}", f"ob{tag}"]
+        self.addresses = ["10.91.7.1", "10.91.7.2"]
+        self.faults = FAULTS[faults]
+
+    def __enter__(self):
+        try:
+            for name in self.names:
+                run("ip", "netns", "add", name)
+            run("ip", "link", "add", self.devices[0], "netns", self.names[0], "type", "veth",
+                "peer", "name", self.devices[1], "netns", self.names[1])
+            for end in (0, 1):
+                self.set_up(end)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def set_up(self, end):
+        inside = ["ip", "netns", "exec", self.names[end]]
+        device = self.devices[end]
+        run(*inside, "ip", "address", "add", self.addresses[end] + "/24", "dev", device)
+        run(*inside, "ip", "link", "set", "lo", "up")
+        run(*inside, "ip", "link", "set", device, "up")
+        run(*inside, "tc", "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
+        run(*inside, "tc", "class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb", "rate", "10gbit")
+        run(*inside, "tc", "class", "add", "dev", device, "parent", "1:", "classid", "1:2", "htb", "rate", "10mbit")
+        rules = "\n".join(rule.format(device=device) for rule in self.faults)
+        table = (f"table netdev faults {{\n chain out {{\n type filter hook egress device \"{device}\" priority 0;\n"
+                 f"{rules}\n }}\n}}\n")
+        run(*inside, "nft", "-f", "-", input=table)
+
+    def idle_rules(self):
+        """Rules that met no packet."""
+        idle = []
+        for name in self.names:
+            listing = run("ip", "netns", "exec", name, "nft", "list", "ruleset").stdout
+            idle += [line.strip() for line in listing.splitlines() if "counter packets 0 " in line]
+        return idle
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
+
+
+def start(network, directory, tasks, words, task, port, output):
+    end = task % 2
+    addresses = ",".join(f"{network.addresses[other % 2]}:{port + other}" for other in range(tasks))
+    environment = dict(os.environ, MP_MSG_API="lapi", MP_EUILIB="ip", MP_PROCS=str(tasks), MP_CHILD=str(task),
+                       MP_PARTITION=str(os.getpid()), LAPI_USE_SHM="no", API_UDP_LIST=addresses, API_SLOWNESS="2")
+    command = ["ip", "netns", "exec", network.names[end], os.path.join(directory, words[0]), *words[1:]]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+
+
+def run_case(directory, faults, tasks, words, port):
+    """Returns None, or what went wrong."""
+    with Network(faults) as network, tempfile.TemporaryFile("w+") as output:
+        processes = [start(network, directory, tasks, words, task, port, output) for task in range(tasks)]
+        failed = []
+        try:
+            for task, process in enumerate(processes):
+                status = process.wait(LIMIT)
+                if status != 0:
+                    failed.append(f"task {task} ended with {status}")
+                    break
+        except subprocess.TimeoutExpired:
+            failed.append(f"task {task} did not end in {LIMIT} s")
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        failed += [f"a rule met no packet: {rule}" for rule in network.idle_rules()]
+        if not failed:
+            return None
+        output.seek(0)
+        return "; ".join(failed) + "\n" + output.read()
+
+
+def unfit():
+    missing = [tool for tool in ("ip", "tc", "nft") if shutil.which(tool) is None]
+    if missing:
+        return "no " + ", ".join(missing)
+    name = f"olt{os.getpid() % 100000}"
+    probe = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        return "no right to make network namespaces"
+    subprocess.run(["ip", "netns", "delete", name], check=False)
+    return None
+
+
+def main():
+    directory, chosen = sys.argv[1], sys.argv[2:] or list(CASES)
+    reason = unfit()
+    broken = 0
+    for number, name in enumerate(chosen, 1):
+        if reason:
+            print(f"ok {number} - {name} # SKIP {reason}")
+            continue
+        faults, tasks, words = CASES[name]
+        try:
+            problem = run_case(directory, faults, tasks, words, FIRST_PORT + 16 * number)
+        except subprocess.CalledProcessError as error:
+            problem = f"{' '.join(error.cmd)}: {error.stderr}"
+        if problem is None:
+            print(f"ok {number} - {name}", flush=True)
+        else:
+            broken += 1
+            print(f"not ok {number} - {name}: {problem.strip().splitlines()[0]}", flush=True)
+            print("\n".join("# " + line for line in problem.splitlines()[1:40]), flush=True)
+    print(f"1..{len(chosen)}")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
