@@ -45,7 +45,8 @@ void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
                              record.header.user_header_length,
                              record.payload,
                              record.header.payload_length,
-                             true};
+                             true,
+                             ++from.messages_begun};
   if (!deliver_whole(message)) keep_waiting(message);
 }
 
@@ -55,7 +56,8 @@ bool EndpointCore::deliver_whole(const WholeMessage& message) {
   if (verdict.delivery == Delivery::drop) return false;
   if (!is_buried(verdict) && message.length != 0) std::memmove(verdict.buffer, message.data, message.length);
   Peer* from = message.source == config_.self ? nullptr : peers_[message.source].get();
-  data_in_place(from, completion_run(message.source, message.body, verdict), verdict.style, message.length);
+  data_in_place(from, message.number, completion_run(message.source, message.body, verdict), verdict.style,
+                message.length);
   return true;
 }
 
@@ -88,13 +90,13 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
 }
 
 // All data of a message is where it belongs. For fences it has arrived; its counters may have to wait for a handler.
-void EndpointCore::data_in_place(Peer* from, const CompletionRun& run, CompletionStyle style,
+void EndpointCore::data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run, CompletionStyle style,
                                  std::uint64_t data_bytes) {
   ++receives_completed_;
   MessageStatistics& statistics =
       from != nullptr ? statistics_of(*from) : statistics_[static_cast<std::size_t>(StatisticsPath::local)];
   statistics.data_received += data_bytes;
-  if (from != nullptr) message_finished(*from);
+  if (from != nullptr) message_finished(*from, number);
   if (run.handler == nullptr) return move_counters(run);
 
   const bool now = style == CompletionStyle::inline_local ||
@@ -127,7 +129,7 @@ void EndpointCore::keep_waiting(const WholeMessage& message) {
   const auto* header = static_cast<const std::byte*>(message.user_header);
   const auto* data = static_cast<const std::byte*>(message.data);
   WaitingMessage waiting{message.source, message.body, {header, header + message.user_header_length},
-                         {}, false, 0, message.length};
+                         {}, false, 0, message.length, message.number};
   if (data != nullptr) waiting.data.assign(data, data + message.length);
   waiting_.push_back(std::move(waiting));
 }
@@ -153,7 +155,7 @@ unsigned EndpointCore::retry_waiting() {
 bool EndpointCore::retry(WaitingMessage& waiting) {
   return deliver_whole({waiting.source, waiting.body, waiting.user_header.data(),
                         static_cast<std::uint32_t>(waiting.user_header.size()), waiting.data.data(), waiting.length,
-                        true});
+                        true, waiting.number});
 }
 
 // The handler is asked again; on acceptance what has come so far moves to its buffer, and the rest goes there directly.

@@ -11,7 +11,7 @@ using wire::RecordKind;
 
 namespace {
 
-bool has_reached(std::uint32_t count, std::uint32_t wanted) { return static_cast<std::int32_t>(count - wanted) >= 0; }
+bool not_before(std::uint32_t number, std::uint32_t other) { return static_cast<std::int32_t>(number - other) >= 0; }
 
 }  // namespace
 
@@ -21,7 +21,8 @@ FenceTicket EndpointCore::begin_fence() {
     if (peer->messages_confirmed == peer->messages_sent) continue;
     ++fence.remaining;
     peer->fences_awaited.push_back(fence.number);
-    post_record(*peer, RecordKind::fence_request, wire::FenceBody{peer->messages_sent, fence.number});
+    peer->held_fences.push_back({peer->messages_sent, fence.number, next_message_id_});
+    ask_held_fences(*peer);
   }
   flush();
   fences_.push_back(fence);
@@ -45,19 +46,33 @@ FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
 void EndpointCore::on_fence_request(Peer& from, const wire::Record& record) {
   wire::FenceBody body;
   std::memcpy(&body, record.body, sizeof(body));
-  from.fence_requests.push_back({body.count, body.ticket});
-  answer_fences(from);
+  const std::uint32_t unfinished = from.messages_begun - from.messages_finished;
+  if (unfinished == 0) return post_record(from, RecordKind::fence_reply, body);
+  from.fence_requests.push_back({body.count, body.ticket, from.messages_begun, unfinished});
 }
 
-void EndpointCore::message_finished(Peer& from) {
+void EndpointCore::message_finished(Peer& from, std::uint32_t number) {
   ++from.messages_finished;
-  if (!from.fence_requests.empty()) [[unlikely]] answer_fences(from);
+  if (from.fence_requests.empty()) [[likely]] return;
+  std::erase_if(from.fence_requests, [&](FenceRequest& request) {
+    if (!not_before(request.newest, number) || --request.unfinished != 0) return false;
+    post_record(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});
+    return true;
+  });
 }
 
-void EndpointCore::answer_fences(Peer& from) {
-  std::erase_if(from.fence_requests, [&](const FenceRequest& request) {
-    if (!has_reached(from.messages_finished, request.count)) return false;
-    post_record(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});
+// Asks for the fences before which every message has begun to leave, so that it begins to arrive before them.
+void EndpointCore::ask_held_fences(Peer& peer) {
+  std::uint32_t first_waiting = next_message_id_;
+  for (const auto& [id, message] : outgoing_) {
+    const bool moves_data = message.kind == RecordKind::put || message.kind == RecordKind::active_message;
+    if (message.peer != peer.index || message.first_sent || !moves_data) continue;
+    first_waiting = id;
+    break;
+  }
+  std::erase_if(peer.held_fences, [&](const HeldFence& fence) {
+    if (!not_before(first_waiting, fence.next_message_id)) return false;
+    post_record(peer, RecordKind::fence_request, wire::FenceBody{fence.count, fence.ticket});
     return true;
   });
 }
@@ -68,7 +83,7 @@ void EndpointCore::on_fence_reply(Peer& from, const wire::Record& record) {
   const auto awaited = std::find(from.fences_awaited.begin(), from.fences_awaited.end(), body.ticket);
   if (awaited == from.fences_awaited.end()) return ghost();
   from.fences_awaited.erase(awaited);
-  if (has_reached(body.count, from.messages_confirmed)) from.messages_confirmed = body.count;
+  if (not_before(body.count, from.messages_confirmed)) from.messages_confirmed = body.count;
   for (PendingFence& fence : fences_) {
     if (fence.number == body.ticket) --fence.remaining;
   }

@@ -84,7 +84,7 @@ void EndpointCore::on_put(Peer& from, const wire::Record& record) {
   if (!record.is_long()) {
     const std::uint32_t length = record.header.payload_length;
     if (length != 0) std::memcpy(pointer(body.target_address), record.payload, length);
-    return data_in_place(&from, run, CompletionStyle::thread, length);
+    return data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
   }
   IncomingMessage message;
   message.kind = RecordKind::put;
@@ -115,6 +115,7 @@ void EndpointCore::begin_incoming(Peer& from, const wire::Record& record, Incomi
   const std::uint32_t id = record.extension.message_id;
   const auto [place, is_new] = from.incoming.emplace(id, std::move(message));
   if (!is_new) return ghost();
+  if (place->second.kind != RecordKind::collective) place->second.number = ++from.messages_begun;
   if (record.is_attach()) return begin_read({from.index, false, id, record.extension.source_address, 0});
   IncomingMessage& stored = place->second;
   if (stored.buffer != nullptr && record.header.payload_length != 0) {
@@ -144,7 +145,7 @@ void EndpointCore::fragment_arrived(Peer& from, std::uint32_t id, IncomingMessag
     collective_.arrived(done.collective_sequence, done.collective_round, {done.buffer, done.buffer + done.total}, *this);
     return;
   }
-  data_in_place(&from, done.run, done.style, done.total);
+  data_in_place(&from, done.number, done.run, done.style, done.total);
 }
 
 void EndpointCore::on_get_request(Peer& from, const wire::Record& record) {

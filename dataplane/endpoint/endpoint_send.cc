@@ -95,6 +95,7 @@ bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
   }
   message.first_sent = true;
   message.offset += bytes;
+  if (!peer.held_fences.empty()) [[unlikely]] ask_held_fences(peer);
   return true;
 }
 

@@ -29,6 +29,7 @@ struct IncomingMessage {
   std::byte* buffer = nullptr;  // null: the data is thrown away
   std::uint64_t total = 0;      // bytes
   std::uint64_t received = 0;
+  std::uint32_t number = 0;     // Peer::messages_begun when it began
   CompletionRun run;            // handler null: counters only
   CompletionStyle style = CompletionStyle::thread;
   std::unique_ptr<std::byte[]> own_buffer;  // `buffer` of a collective's round, or of a message refused so far
@@ -37,9 +38,19 @@ struct IncomingMessage {
   bool refused = false;         // its header handler dropped it; `buffer` is `own_buffer` until one accepts
 };
 
+// A fence of the peer that waits for messages which had begun to arrive before it.
 struct FenceRequest {
   std::uint32_t count;
   std::uint32_t ticket;
+  std::uint32_t newest;      // message that it waits for, by number
+  std::uint32_t unfinished;  // of the messages up to that one
+};
+
+// A fence of ours that may not be asked for yet: a message before it has not begun to leave.
+struct HeldFence {
+  std::uint32_t count;
+  std::uint32_t ticket;
+  std::uint32_t next_message_id;  // messages with smaller ids come first
 };
 
 struct Peer {
@@ -58,10 +69,13 @@ struct Peer {
   Nanoseconds stuck_since = 0;            // `direct` took nothing of the backlog since then; 0: not stuck
   std::unordered_map<std::uint32_t, IncomingMessage> incoming;  // by message id
 
-  // Fences. Counts of messages that move data to the other side; they wrap.
+  // Fences. Counts of messages that move data to the other side; they wrap. Messages end in any order, but what begins
+  // to arrive before a fence request was begun before the fence.
   std::uint32_t messages_sent = 0;
   std::uint32_t messages_confirmed = 0;   // of messages_sent, known to be in place there
-  std::uint32_t messages_finished = 0;    // from the peer, in place here
+  std::uint32_t messages_begun = 0;       // from the peer, first record arrived; also the newest one's number
+  std::uint32_t messages_finished = 0;    // of these, in place here
+  std::vector<HeldFence> held_fences;
   std::vector<FenceRequest> fence_requests;  // from the peer, not yet answered
   std::vector<std::uint32_t> fences_awaited;  // tickets of our fences that the peer has not answered
 
