@@ -82,6 +82,8 @@ inline constexpr std::uint32_t kDirectPacketsOut = 128;
 inline constexpr std::uint32_t kIdleLoopsBetweenTimers = 8192;
 // ns. Between looks whether the processes of silent peers still live; a system call each.
 inline constexpr std::uint64_t kWatchPeers = 100'000'000;
+// ns. A peer that owes an answer and was not heard for this long is asked whether it lives: a packet per second.
+inline constexpr std::uint64_t kProbeSilentPeer = 1'000'000'000;
 // ns. A message that its header handler dropped comes again at least this often.
 inline constexpr std::uint64_t kRetryRefused = 100'000;
 // ns. Between looks for room in a full queue whose owner cannot tell when it made some.

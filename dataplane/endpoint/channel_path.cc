@@ -67,6 +67,14 @@ bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   return true;
 }
 
+void ChannelPath::probe() {
+  if (!all_acknowledged() || !channel_.has_room()) return;
+  std::byte* buffer = context_.pool->take();
+  if (buffer == nullptr) return;
+  channel_.queue(buffer, 0, 0);
+  set_.activate(*this);
+}
+
 // False: the window is closed.
 bool ChannelPath::close_open_packet() {
   if (!channel_.has_room()) return false;

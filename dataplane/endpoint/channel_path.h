@@ -37,6 +37,10 @@ class ChannelPath {
   // Sends the acknowledgement that is owed, due or not.
   void acknowledge_now(Nanoseconds now);
 
+  // Sends a packet without records when nothing is on the way: its acknowledgement, or the lack of it, tells whether
+  // the peer still lives.
+  void probe();
+
   // Forgets the records that wait for a packet to fill.
   void drop_open_packet();
 

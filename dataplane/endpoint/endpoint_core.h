@@ -74,6 +74,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     bool is_long;
     std::uint32_t message_id;
     std::uint64_t length;
+    std::uint32_t number;  // of the short one, as in IncomingMessage
   };
 
   // An active message in one piece, wherever it lies.
@@ -85,6 +86,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     void* data;
     std::uint64_t length;
     bool one_packet;  // the header handler gets to see `data`
+    std::uint32_t number = 0;  // as in IncomingMessage; of one to oneself 0
   };
 
   // A large message or get whose bytes are read from the peer's memory, piece by piece.
@@ -165,7 +167,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_deliver.cc
   void on_active_message(Peer& from, const wire::Record& record);
   HeaderVerdict ask_header_handler(const WholeMessage& message);
-  void data_in_place(Peer* from, const CompletionRun& run, CompletionStyle style, std::uint64_t data_bytes);
+  void data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run, CompletionStyle style,
+                     std::uint64_t data_bytes);
   void move_counters(const CompletionRun& run);
   bool deliver_whole(const WholeMessage& message);
   void begin_long_message(Peer& from, const wire::Record& record);
@@ -187,13 +190,14 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_fence.cc
   void on_fence_request(Peer& from, const wire::Record& record);
   void on_fence_reply(Peer& from, const wire::Record& record);
-  void answer_fences(Peer& from);
-  void message_finished(Peer& from);
+  void message_finished(Peer& from, std::uint32_t number);
+  void ask_held_fences(Peer& peer);
   void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round, std::span<const std::byte> bytes) override;
 
   // endpoint_faults.cc
   unsigned run_timers();
-  void watch_direct_peers(Nanoseconds now);
+  void watch_peers(Nanoseconds now);
+  void watch_direct_peer(Peer& peer, Nanoseconds now);
   bool something_outstanding(const Peer& peer) const;
   void give_up(Peer& peer);
   void lose(Peer& peer, Fault fault);
@@ -239,7 +243,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint64_t sends_completed_ = 0;
   std::uint64_t receives_completed_ = 0;
 
-  std::uint32_t idle_loops_ = 0;
+  mutable std::uint32_t idle_loops_ = 0;
   Nanoseconds last_watch_ = 0;
 };
 

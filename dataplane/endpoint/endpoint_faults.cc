@@ -13,7 +13,7 @@ unsigned EndpointCore::run_timers() {
   unsigned moved = channels_ != nullptr ? channels_->run_timers(now) : 0;
   if (now - last_watch_ >= tuning::kWatchPeers) {
     last_watch_ = now;
-    watch_direct_peers(now);
+    watch_peers(now);
   }
   return moved;
 }
@@ -25,20 +25,30 @@ bool EndpointCore::something_outstanding(const Peer& peer) const {
                      [&](const auto& entry) { return entry.second.peer == peer.index; });
 }
 
+// Who owes an answer may have died after it had taken the question. Over a channel a silent one is asked for a sign of
+// life: the channel's time-out or the answer of a new life does the rest.
+void EndpointCore::watch_peers(Nanoseconds now) {
+  for (Peer* peer : contacted_) {
+    if (!something_outstanding(*peer)) continue;
+    if (peer->is_direct()) {
+      watch_direct_peer(*peer, now);
+    } else if (now - peer->channel->channel().last_heard() >= tuning::kProbeSilentPeer) {
+      peer->channel->probe();
+    }
+  }
+}
+
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
 // nothing for the whole time-out.
-void EndpointCore::watch_direct_peers(Nanoseconds now) {
-  for (Peer* peer : contacted_) {
-    if (!peer->is_direct() || !something_outstanding(*peer)) continue;
-    if (peer->direct->peer_gone(peer->index)) {
-      lose(*peer, Fault::no_connectivity);
-    } else if (peer->backlog.empty()) {
-      peer->stuck_since = 0;
-    } else if (peer->stuck_since == 0) {
-      peer->stuck_since = now;
-    } else if (now - peer->stuck_since >= config_.timeout) {
-      lose(*peer, Fault::timeout);
-    }
+void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
+  if (peer.direct->peer_gone(peer.index)) {
+    lose(peer, Fault::no_connectivity);
+  } else if (peer.backlog.empty()) {
+    peer.stuck_since = 0;
+  } else if (peer.stuck_since == 0) {
+    peer.stuck_since = now;
+  } else if (now - peer.stuck_since >= config_.timeout) {
+    lose(peer, Fault::timeout);
   }
 }
 
@@ -83,7 +93,8 @@ void EndpointCore::give_up(Peer& peer) {
   }
   peer.fences_awaited.clear();
   peer.fence_requests.clear();
-  peer.messages_sent = peer.messages_confirmed = peer.messages_finished = 0;
+  peer.held_fences.clear();
+  peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
   ++peer.life;
   if (collective_.active()) {
     collective_peer_lost_ = true;

@@ -66,7 +66,10 @@ Nanoseconds EndpointCore::deadline() const {
   if (!waiting_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kRetryRefused);
   if (backlogged_peers_ != 0 || sending_ != 0) earliest = std::min(earliest, clock_.now() + tuning::kLookForRoom);
   const bool watched = !outgoing_.empty() || requests_.size() != 0 || !fences_.empty() || collective_.active();
-  if (watched) earliest = std::min(earliest, clock_.now() + tuning::kWatchPeers);
+  if (watched) {
+    earliest = std::min(earliest, clock_.now() + tuning::kWatchPeers);
+    idle_loops_ = tuning::kIdleLoopsBetweenTimers;  // who sleeps until then makes a single step, and it must look
+  }
   return earliest;
 }
 
