@@ -60,6 +60,7 @@ struct Operation {
   bool takes_one_packet = false;   // the header handler copies the data itself when it can see all of it
   bool replies = false;            // the completion handler sends something back
   std::uint32_t drops_left = 0;    // the header handler refuses it so often
+  bool refused_once = false;       // it has done so
   std::uint32_t accepted = 0;      // times
   std::uint32_t handlers_run = 0;  // completion handlers that were begun
   bool handler_returned = false;

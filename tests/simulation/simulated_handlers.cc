@@ -27,6 +27,7 @@ HeaderVerdict SimulatedEngine::run_header_handler(const ArrivedMessage& message)
   if (operation == nullptr) return verdict;
   if (operation->drops_left != 0) {
     --operation->drops_left;
+    operation->refused_once = true;
     verdict.delivery = Delivery::drop;
     return verdict;
   }
