@@ -57,7 +57,8 @@ std::vector<LocalAdapter> list_adapters() {
   for (const ifaddrs* entry = interfaces.get(); entry != nullptr; entry = entry->ifa_next) {
     if (!is_ipv4(*entry)) continue;
     const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_RUNNING) != 0;
-    adapters.push_back({entry->ifa_name, address_in(entry->ifa_addr), mtu_of_interface(descriptor, entry->ifa_name), up});
+    const std::uint32_t mtu = mtu_of_interface(descriptor, entry->ifa_name);
+    adapters.push_back({entry->ifa_name, address_in(entry->ifa_addr), mtu, up});
   }
   if (descriptor >= 0) close(descriptor);
   return adapters;

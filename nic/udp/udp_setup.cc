@@ -62,7 +62,8 @@ UdpTransport::~UdpTransport() {
 
 bool UdpTransport::open(UdpSetupError& error) {
   if (config_.address.s_addr == htonl(INADDR_ANY)) {
-    error = {UdpSetupError::Kind::no_such_address, 0, "0.0.0.0 names no adapter: peers need one address of this machine"};
+    error = {UdpSetupError::Kind::no_such_address, 0,
+             "0.0.0.0 names no adapter: peers need one address of this machine"};
     return false;
   }
   if (!bind_receiver(error)) return false;

@@ -22,9 +22,11 @@ namespace openlapi {
 struct UdpConfig {
   in_addr address{};              // a local one, not 0.0.0.0: it is what peers are told
   std::uint16_t port = 0;         // host order; 0: the kernel chooses
-  std::uint32_t packet_size = 0;  // longest datagram in bytes (MP_UDP_PACKET_SIZE), above 65507 means 65507; 0: chosen
+  // Longest datagram in bytes (MP_UDP_PACKET_SIZE). Above 65507 means 65507; 0: 8192 or what fits the MTU, if less, and
+  // packets that wait together may share datagrams up to the MTU.
+  std::uint32_t packet_size = 0;
   std::uint32_t receive_buffer = 4 << 20;  // bytes of the kernel's buffer; less when the system allows less
-  std::uint32_t send_buffer = 256 << 10;   // bytes; below the usual queue limits, so that a full link refuses, not drops
+  std::uint32_t send_buffer = 256 << 10;   // bytes; below the usual queue limits: a full link refuses, not drops
   bool offload = true;            // use segmentation and coalescing where the kernel has them
 };
 
@@ -105,8 +107,8 @@ class UdpTransport final : public Transport, private WakeSource {
 // Null: `error` says why. Blocks no longer than a few system calls.
 std::unique_ptr<UdpTransport> open_udp_transport(const UdpConfig& config, UdpSetupError& error);
 
-// {ip, port}, 6 bytes in network order: what local_address() gives and add_peer() takes. For peers that are known by the
-// user's own means (standalone mode).
+// {ip, port}, 6 bytes in network order: what local_address() gives and add_peer() takes. For peers that are known by
+// the user's own means (standalone mode).
 PeerAddress make_udp_address(in_addr address, std::uint16_t port);
 
 }  // namespace openlapi

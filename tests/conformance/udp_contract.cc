@@ -2,6 +2,7 @@
 
 #include "nic/udp/udp_transport.h"
 #include "tests/conformance/transport_contract.h"
+#include "tests/support/faulty_transport.h"
 
 namespace openlapi::test {
 namespace {
@@ -35,11 +36,19 @@ std::unique_ptr<Transport> open_longest(const OpenRequest&, std::string& error) 
   return open_udp(config, error);
 }
 
+// The decorator itself keeps the contract as long as it is given no faults.
+std::unique_ptr<Transport> open_decorated(const OpenRequest& request, std::string& error) {
+  std::unique_ptr<Transport> inner = open_default(request, error);
+  return inner ? std::make_unique<FaultyTransport>(std::move(inner), FaultPlan{}, request.self) : nullptr;
+}
+
 INSTANTIATE_TEST_SUITE_P(Udp, TransportContract,
                          testing::Values(TransportKind{.name = "udp", .open = open_default, .tells_death = false},
                                          TransportKind{.name = "udp_plain", .open = open_plain, .tells_death = false},
                                          TransportKind{.name = "udp_small", .open = open_small, .tells_death = false},
                                          TransportKind{.name = "udp_longest", .open = open_longest,
+                                                       .tells_death = false},
+                                         TransportKind{.name = "udp_decorated", .open = open_decorated,
                                                        .tells_death = false}),
                          kind_name);
 

@@ -1,0 +1,161 @@
+// The transport between two network namespaces: a path with an MTU, with routes that go away, and with a filter.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "nic/udp/udp_adapters.h"
+#include "tests/support/network_namespaces.h"
+#include "tests/unit/udp/udp_pair.h"
+
+namespace openlapi::test {
+namespace {
+
+class UdpNetwork : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "network namespaces need root";
+  }
+
+  void connect(std::uint32_t mtu, UdpConfig first = {}, UdpConfig second = {}) {
+    std::string error;
+    ASSERT_TRUE(network_.create(mtu, error)) << error;
+    ASSERT_TRUE(network_.run_in(0, [&] { left_ = open_at(NetworkNamespaces::address(0), first); }));
+    ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1), second); }));
+    ASSERT_TRUE(left_ && right_);
+    introduce(*left_, 1, *right_);
+    introduce(*right_, 0, *left_);
+  }
+
+  // Sends bursts of packets up to `longest` and expects all of them, in order, on a path that loses nothing.
+  void exchange(std::uint32_t longest) {
+    for (std::uint32_t round = 0; round < 30; ++round) {
+      std::vector<std::vector<std::byte>> burst;
+      for (std::uint32_t i = 0; i < 1 + round; ++i) {
+        burst.push_back(packet_bytes(i, round % 2 == 0 ? longest : (i * 977 + round) % longest));
+      }
+      // Side by side with receiving: a queue between the namespaces holds only so much.
+      ASSERT_TRUE(send_all(*left_, 1, burst));
+      ASSERT_EQ(receive_copies(*right_, burst.size()), burst) << "round " << round;
+      ASSERT_TRUE(send_one(*right_, 0, burst[0]));
+      ASSERT_EQ(receive_copies(*left_, 1).at(0), burst[0]);
+    }
+  }
+
+  NetworkNamespaces network_;
+  std::unique_ptr<UdpTransport> left_;
+  std::unique_ptr<UdpTransport> right_;
+};
+
+TEST_F(UdpNetwork, PacketsFitTheInterface) {
+  connect(1500);
+  EXPECT_EQ(left_->limits().max_packet, 1464u);
+  std::vector<LocalAdapter> adapters;
+  ASSERT_TRUE(network_.run_in(0, [&] { adapters = list_adapters(); }));
+  ASSERT_EQ(adapters.size(), 2u);
+  EXPECT_EQ(adapters[1].name, "veth0");
+  EXPECT_EQ(adapters[1].mtu, 1500u);
+  EXPECT_TRUE(adapters[1].up);
+  EXPECT_EQ(adapters[1].address.s_addr, NetworkNamespaces::address(0).s_addr);
+  exchange(1464);
+  EXPECT_TRUE(left_->segments()) << "segmentation was given up on a path where it works";
+}
+
+TEST_F(UdpNetwork, WithoutOffloadOnEitherSide) {
+  UdpConfig plain;
+  plain.offload = false;
+  connect(1500, plain, {});
+  exchange(1464);
+  right_.reset();
+  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1), plain); }));
+  ASSERT_TRUE(network_.run_in(0, [&] { left_ = open_at(NetworkNamespaces::address(0)); }));
+  introduce(*left_, 1, *right_);
+  introduce(*right_, 0, *left_);
+  exchange(1464);
+}
+
+TEST_F(UdpNetwork, PacketsLongerThanTheMtuAreFragmented) {
+  UdpConfig longest;
+  longest.packet_size = 65507;
+  connect(1500, longest, longest);
+  exchange(65496);
+}
+
+TEST_F(UdpNetwork, JumboFramesTakeWholePackets) {
+  connect(9000);
+  EXPECT_EQ(left_->limits().max_packet, 8184u);
+  exchange(8184);
+}
+
+TEST_F(UdpNetwork, TheTinyMtuOfAnOldLinkWorks) {
+  connect(576);
+  EXPECT_EQ(left_->limits().max_packet, 536u);
+  exchange(536);
+}
+
+// The interface would carry 9,000 bytes, the route only 1,400: datagrams are made for the route.
+TEST_F(UdpNetwork, ARouteWithASmallerMtuIsObeyed) {
+  std::string error;
+  ASSERT_TRUE(network_.create(9000, error)) << error;
+  ASSERT_TRUE(network_.command(0, "ip route change 10.77.0.0/24 dev veth0 src 10.77.0.1 mtu 1400"));
+  ASSERT_TRUE(network_.run_in(0, [&] { left_ = open_at(NetworkNamespaces::address(0)); }));
+  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
+  introduce(*left_, 1, *right_);
+  introduce(*right_, 0, *left_);
+  exchange(1000);
+  EXPECT_TRUE(left_->segments());
+  exchange(8184);
+  // It becomes narrower under way: a refused segment makes the transport look again.
+  ASSERT_TRUE(network_.command(0, "ip route change 10.77.0.0/24 dev veth0 src 10.77.0.1 mtu 1000"));
+  exchange(1000);
+  EXPECT_TRUE(left_->segments());
+}
+
+TEST_F(UdpNetwork, ARouteThatIsGoneLosesAndComesBack) {
+  connect(1500);
+  exchange(100);
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 down"));
+  const std::uint64_t before = left_->counters().packets_sent;
+  ASSERT_TRUE(send_one(*left_, 1, packet_bytes(1, 100)));
+  ASSERT_TRUE(send_one(*left_, 1, packet_bytes(1, 100)));
+  EXPECT_EQ(left_->counters().packets_sent, before + 2);
+  EXPECT_EQ(left_->unsendable_packets(), 2u);
+  std::vector<LocalAdapter> adapters;
+  ASSERT_TRUE(network_.run_in(0, [&] { adapters = list_adapters(); }));
+  ASSERT_EQ(adapters.size(), 2u);
+  EXPECT_FALSE(adapters[1].up);
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 up"));
+  exchange(100);
+}
+
+TEST_F(UdpNetwork, WhatAFilterForbidsCountsAsLost) {
+  connect(1500);
+  exchange(100);
+  const std::string filter = "nft 'table inet t { chain c { type filter hook output priority 0; udp dport " +
+                             std::to_string(right_->port()) + " drop; }; }'";
+  ASSERT_TRUE(network_.command(0, filter));
+  ASSERT_TRUE(send_one(*left_, 1, packet_bytes(1, 100)));
+  EXPECT_EQ(left_->unsendable_packets(), 1u);
+  ASSERT_TRUE(network_.command(0, "nft delete table inet t"));
+  exchange(100);
+}
+
+// A slow link whose queue is larger than the send buffer: "full" comes back, and nothing is lost.
+TEST_F(UdpNetwork, AFullLinkRefusesInsteadOfDropping) {
+  connect(9000);
+  ASSERT_TRUE(network_.command(0, "tc qdisc add dev veth0 root tbf rate 1mbit burst 32k limit 2m"));
+  std::vector<std::vector<std::byte>> taken;
+  while (left_->counters().send_refused == 0) {
+    ASSERT_LT(taken.size(), 1000u) << "never full";
+    taken.push_back(packet_bytes(static_cast<std::uint32_t>(taken.size()), 8184));
+    const ConstBuffer piece{taken.back().data(), taken.back().size()};
+    const OutgoingPacket offered{{&piece, 1}, 8184};
+    if (left_->send_burst(1, {&offered, 1}) == 0) taken.pop_back();
+  }
+  EXPECT_GT(taken.size(), 4u);
+  ASSERT_TRUE(network_.command(0, "tc qdisc change dev veth0 root tbf rate 1gbit burst 128k limit 2m"));
+  EXPECT_EQ(receive_copies(*right_, taken.size()), taken);
+  EXPECT_EQ(left_->unsendable_packets(), 0u);
+  exchange(1000);
+}
+
+}  // namespace
+}  // namespace openlapi::test
