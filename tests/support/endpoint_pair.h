@@ -58,7 +58,8 @@ class Job {
     for (PeerIndex i = 0; i < tasks_.size(); ++i) {
       config_.self = i;
       Transport* transport = &tasks_[i]->transport;
-      tasks_[i]->endpoint = std::make_unique<Endpoint>(config_, std::span(&transport, 1), clock, *tasks_[i], tasks_[i]->host);
+      tasks_[i]->endpoint =
+          std::make_unique<Endpoint>(config_, std::span(&transport, 1), clock, *tasks_[i], tasks_[i]->host);
     }
   }
 

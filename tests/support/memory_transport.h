@@ -1,11 +1,13 @@
-// A reliable transport between endpoints of one process and one thread, for unit tests of the engine: packets wait in
-// queues of a set length until the receiver takes them. Its memory can be read by peers when a test says so.
+// A transport between endpoints of one process and one thread, for unit tests of the engine: packets wait in queues of
+// a set length until the receiver takes them. Reliable unless a test makes it lossy; its memory can be read by peers
+// when a test says so.
 #pragma once
 
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "dataplane/transport/transport.h"
@@ -27,6 +29,13 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   // `pieces` reads succeed, then one fails, and so on; SIZE_MAX: all succeed.
   void make_readable(std::size_t pieces = SIZE_MAX) { readable_ = true, reads_until_failure_ = pieces; }
 
+  // From now on the transport promises nothing: this share of the packets is lost, and as many come twice.
+  void make_lossy(double share, unsigned seed) {
+    limits_.reliable = false;
+    loss_ = share;
+    random_.seed(seed);
+  }
+
   std::size_t waiting() const { return queue_.size(); }
   std::size_t reads() const { return reads_; }
 
@@ -40,8 +49,11 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     std::size_t taken = 0;
     for (const OutgoingPacket& packet : packets) {
       if (to.queue_.size() + to.held_.size() >= to.room_) break;
-      to.queue_.push_back({self_, gather(packet)});
       ++taken;
+      const double fate = loss_ == 0 ? 1 : std::uniform_real_distribution<>(0, 1)(random_);
+      if (fate < loss_) continue;
+      to.queue_.push_back({self_, gather(packet)});
+      if (fate < 2 * loss_) to.queue_.push_back({self_, gather(packet)});
     }
     return taken;
   }
@@ -52,7 +64,8 @@ class MemoryTransport final : public Transport, public RemoteMemory {
       held_.push_back(std::move(queue_.front()));
       queue_.pop_front();
       Packet& packet = held_.back();
-      packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, packet.source};
+      const PeerIndex source = limits_.reliable ? packet.source : kUnknownPeer;
+      packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source};
     }
     return count;
   }
@@ -100,6 +113,8 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::deque<Packet> held_;
   std::size_t room_ = 64;
   PeerIndex gone_ = kUnknownPeer;
+  double loss_ = 0;
+  std::mt19937 random_;
   bool readable_ = false;
   std::size_t reads_until_failure_ = SIZE_MAX;
   std::size_t reads_ = 0;

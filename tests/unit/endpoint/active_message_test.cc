@@ -1,5 +1,5 @@
-// Active messages over a reliable transport: header handlers that deliver, bury and drop; completion handlers inline and
-// in threads; counters that move only when the handler has returned; messages to oneself.
+// Active messages over a reliable transport: header handlers that deliver, bury and drop; completion handlers inline
+// and in threads; counters that move only when the handler has returned; messages to oneself.
 #include <gtest/gtest.h>
 
 #include "tests/support/endpoint_pair.h"

@@ -53,7 +53,7 @@ TEST_P(TransferOf, PutArrivesOnceWithItsCounters) {
   EXPECT_EQ(target_, 0);
   EXPECT_EQ(completion_, 0);
   job_.settle();
-  EXPECT_EQ(std::vector(sink.begin() + 8, sink.end() - 8), original);
+  EXPECT_TRUE(std::vector(sink.begin() + 8, sink.end() - 8) == original);
   EXPECT_EQ(sink[7], 0xee);
   EXPECT_EQ(sink[length() + 8], 0xee);
   EXPECT_EQ(target_, 1);
@@ -70,7 +70,7 @@ TEST_P(TransferOf, GetBringsTheBytes) {
   ASSERT_EQ(job_[0].get({1, address(source.data()), sink.data(), length(), address(&target_), address(&origin_)}),
             Submit::accepted);
   job_.settle();
-  EXPECT_EQ(std::vector(sink.begin(), sink.end() - 1), source);
+  EXPECT_TRUE(std::vector(sink.begin(), sink.end() - 1) == source);
   EXPECT_EQ(sink[length()], 0xee);
   EXPECT_EQ(target_, 1);
   EXPECT_EQ(origin_, 1);
@@ -82,7 +82,7 @@ TEST_P(TransferOf, PutToOneselfIsALocalCopy) {
   ASSERT_EQ(job_[0].put({0, address(sink.data()), source.data(), length(), address(&target_), address(&origin_),
                          address(&completion_)}),
             Submit::accepted);
-  EXPECT_EQ(sink, source);
+  EXPECT_TRUE(sink == source);
   EXPECT_EQ(target_ + origin_ + completion_, 3);
   EXPECT_EQ(job_[0].statistics(StatisticsPath::local).data_sent, length());
   EXPECT_EQ(job_[0].statistics(StatisticsPath::local).packets_sent, 0u);
@@ -138,7 +138,7 @@ TEST(Put, MemoryThatCannotBeReadComesInPackets) {
     int origin = 0, target = 0;
     job[0].put({1, address(sink.data()), source.data(), source.size(), address(&target), address(&origin), 0});
     job.settle();
-    EXPECT_EQ(sink, source);
+    EXPECT_TRUE(sink == source);
     EXPECT_EQ(origin, 1);
     EXPECT_EQ(target, 1);
     EXPECT_EQ(job[0].statistics(StatisticsPath::shared_memory).retransmitted_packets, 1u);
@@ -154,7 +154,7 @@ TEST(Get, MemoryThatCannotBeReadComesInPackets) {
   int origin = 0, target = 0;
   job[0].get({1, address(source.data()), sink.data(), source.size(), address(&target), address(&origin)});
   job.settle();
-  EXPECT_EQ(sink, source);
+  EXPECT_TRUE(sink == source);
   EXPECT_EQ(origin, 1);
   EXPECT_EQ(target, 1);
 }
@@ -165,7 +165,8 @@ TEST(ReadModifyWriteRemote, GivesThePreviousValueAndCounts) {
   std::uint64_t word = 40;
   std::uint64_t previous = 0;
   int origin = 0;
-  job[0].read_modify_write({1, wire::RmwOperation::fetch_and_add, 8, address(&word), 2, 0, &previous, address(&origin)});
+  job[0].read_modify_write(
+      {1, wire::RmwOperation::fetch_and_add, 8, address(&word), 2, 0, &previous, address(&origin)});
   EXPECT_EQ(word, 40u);
   job.settle();
   EXPECT_EQ(word, 42u);
@@ -201,8 +202,8 @@ TEST(Fence, WaitsForPutsGetsAndLongMessages) {
     ASSERT_LT(++steps, 10'000u);
     for (PeerIndex i = 0; i < 3; ++i) job[i].progress();
   }
-  EXPECT_EQ(sink, source);
-  EXPECT_EQ(other, source);
+  EXPECT_TRUE(sink == source);
+  EXPECT_TRUE(other == source);
 }
 
 TEST(Fence, IsDoneAtOnceWhenNothingWasSent) {
@@ -235,7 +236,9 @@ TEST(Faults, APeerThatTakesNothingForTheWholeTimeOutIsLost) {
   job.start();
   int value = 1, sink = 0;
   for (int i = 0; i < 3; ++i) job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0});
-  const auto run = [&] { for (int i = 0; i < 20'000; ++i) job[0].progress(); };
+  const auto run = [&] {
+    for (int i = 0; i < 20'000; ++i) job[0].progress();
+  };
   job.clock.advance(kSecond);
   run();
   job.clock.advance(9 * kSecond);
