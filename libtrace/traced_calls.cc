@@ -1,5 +1,5 @@
-// Levels 1 and 2: the user's calls. These LAPI_x take the place of the library's weak ones, so only the user's own calls
-// are written down; a user's profiling LAPI_x still comes first.
+// Levels 1 and 2: the user's calls. These LAPI_x take the place of the library's weak ones, so only the user's own
+// calls are written down; a user's profiling LAPI_x still comes first.
 #include "api/lapi.h"
 #include "api/messages.h"
 #include "libtrace/trace_log.h"
@@ -9,9 +9,7 @@ namespace openlapi {
 namespace {
 
 // Writes a call down after it has returned: at level 2, and at level 1 if it failed.
-bool is_shown(int result) {
-  return traces(result == LAPI_SUCCESS ? TraceLevel::calls : TraceLevel::contexts);
-}
+bool is_shown(int result) { return traces(result == LAPI_SUCCESS ? TraceLevel::calls : TraceLevel::contexts); }
 
 const char* result_text(int result) {
   const char* name = error_name(result);
@@ -24,11 +22,11 @@ const char* result_text(int result) {
 
 using namespace openlapi;
 
-#define TRACED_RETURN(result, format, ...)                                                                    \
-  do {                                                                                                        \
-    const int traced_result = (result);                                                                       \
+#define TRACED_RETURN(result, format, ...)                                                                         \
+  do {                                                                                                             \
+    const int traced_result = (result);                                                                            \
     if (is_shown(traced_result)) trace(format " = %d %s", __VA_ARGS__, traced_result, result_text(traced_result)); \
-    return traced_result;                                                                                     \
+    return traced_result;                                                                                          \
   } while (false)
 
 int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
@@ -77,9 +75,8 @@ int LAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_v
 int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
                long long* prev_tgt_val, lapi_cntr_t* org_cntr) {
   TRACED_RETURN(PLAPI_Rmw64(hndl, op, tgt, tgt_var, in_val, prev_tgt_val, org_cntr),
-                "LAPI_Rmw64(%u, %d, %u, %p, %p, %p, %p)", hndl, static_cast<int>(op), tgt,
-                static_cast<void*>(tgt_var), static_cast<void*>(in_val), static_cast<void*>(prev_tgt_val),
-                static_cast<void*>(org_cntr));
+                "LAPI_Rmw64(%u, %d, %u, %p, %p, %p, %p)", hndl, static_cast<int>(op), tgt, static_cast<void*>(tgt_var),
+                static_cast<void*>(in_val), static_cast<void*>(prev_tgt_val), static_cast<void*>(org_cntr));
 }
 
 int LAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {

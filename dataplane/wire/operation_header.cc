@@ -36,7 +36,8 @@ bool flags_fit(const RecordHeader& header) {
   const auto kind = static_cast<RecordKind>(header.kind);
   if ((header.flags & ~kKnownFlags) != 0) return false;
   if (header.flags != 0 && !may_be_long(kind)) return false;
-  if ((header.flags & kFlagAttach) != 0 && ((header.flags & kFlagLong) == 0 || header.payload_length != 0)) return false;
+  if ((header.flags & kFlagAttach) != 0 && ((header.flags & kFlagLong) == 0 || header.payload_length != 0))
+    return false;
   if (header.user_header_length != 0 && kind != RecordKind::active_message) return false;
   if (header.user_header_length % 4 != 0) return false;
   return header.payload_length == 0 || may_have_payload(kind);

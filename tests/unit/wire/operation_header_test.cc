@@ -33,10 +33,10 @@ TEST(OperationHeader, APutOnTheWireByteForByte) {
   fixed.payload_length(3);
   const auto packet = packet_of(fixed, 3);
   const std::array<unsigned char, 35> expected = {
-      1,    0,    0,    0,    3,    0,    0,    0,                             // kind, flags, user header, payload
-      0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,                          // target address
-      8,    7,    6,    5,    4,    3,    2,    1,                             // target counter
-      0xa8, 0xa7, 0xa6, 0xa5, 0xa4, 0xa3, 0xa2, 0xa1,                          // completion counter
+      1,    0,    0,    0,    3,    0,    0,    0,     // kind, flags, user header, payload
+      0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,  // target address
+      8,    7,    6,    5,    4,    3,    2,    1,     // target counter
+      0xa8, 0xa7, 0xa6, 0xa5, 0xa4, 0xa3, 0xa2, 0xa1,  // completion counter
       1,    2,    3};
   ASSERT_EQ(packet.size(), expected.size());
   EXPECT_EQ(std::memcmp(packet.data(), expected.data(), expected.size()), 0);
