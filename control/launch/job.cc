@@ -87,11 +87,16 @@ void Job::take_signal(int signal) {
 void Job::take_ending_signal(int signal) {
   last_ending_signal_ = signal;
   if (++ending_signals_ == 1) {
+    const bool all_will_die = std::none_of(tasks_.begin(), tasks_.end(), [signal](const TaskProcess& task) {
+      return !task.has_ended() && task.handles(signal);
+    });
+    if (all_will_die) server_.freeze();
     send_to_running(signal);
     send_to_running(SIGCONT);
     return;
   }
   record_failure(kExitSignalBase + signal);
+  server_.freeze();
   send_to_running(SIGKILL);
 }
 
@@ -139,6 +144,7 @@ void Job::check_deadlines() {
 void Job::end_tasks() {
   if (ending_) return;
   ending_ = true;
+  server_.freeze();
   send_to_running(SIGTERM);
   send_to_running(SIGCONT);
   kill_at_ = Clock::now() + kKillGrace;

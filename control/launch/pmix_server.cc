@@ -2,14 +2,21 @@
 
 #include <pmix.h>
 #include <pmix_server.h>
+#include <semaphore.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <utility>
 
 #include "control/launch/pmix_job_data.h"
 
 namespace openlapi {
 namespace {
+
+// Only a libpmix that is stuck already needs any of it.
+constexpr time_t kFreezeLimitSeconds = 1;
 
 // libpmix calls these on its own thread and must not be called back before they return: each posts to the loop.
 struct Host {
@@ -44,14 +51,14 @@ pmix_status_t direct_modex(const pmix_proc_t*, const pmix_info_t*, std::size_t, 
   return PMIX_ERR_NOT_FOUND;
 }
 
+// Answered at once, on libpmix's own thread: an answer from the loop would race with the end of the caller's
+// connection, which the job's end brings about, and libpmix 4.2 does not survive that.
 pmix_status_t abort_job(const pmix_proc_t* caller, void*, int status, const char* message, pmix_proc_t*, std::size_t,
-                        pmix_op_cbfunc_t done, void* context) {
-  host().mailbox->post(
-      [rank = caller->rank, status, text = std::string(message != nullptr ? message : ""), done, context] {
-        host().on_abort(rank, status, text);
-        if (done != nullptr) done(PMIX_SUCCESS, context);
-      });
-  return PMIX_SUCCESS;
+                        pmix_op_cbfunc_t, void*) {
+  host().mailbox->post([rank = caller->rank, status, text = std::string(message != nullptr ? message : "")] {
+    host().on_abort(rank, status, text);
+  });
+  return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_server_module_t* module() {
@@ -62,6 +69,12 @@ pmix_server_module_t* module() {
   functions.fence_nb = fence;
   functions.direct_modex = direct_modex;
   return &functions;
+}
+
+// Runs on libpmix's thread and keeps it. What `semaphore` points to lives as long as the process.
+void keep_thread(pmix_status_t, void* semaphore) {
+  sem_post(static_cast<sem_t*>(semaphore));
+  while (true) pause();
 }
 
 pmix_status_t initialise(const PmixJob& job, void* hwloc_topology) {
@@ -94,6 +107,21 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
     return false;
   }
   return register_job_data(job_, error);
+}
+
+void PmixServer::freeze() {
+  if (std::exchange(frozen_, true)) return;
+  static sem_t reached;
+  sem_init(&reached, 0, 0);
+  // An operation on a job that does not exist does nothing but call back, on the right thread.
+  pmix_proc_t nobody;
+  PMIX_LOAD_PROCID(&nobody, "lapirun-end", 0);
+  PMIx_server_deregister_client(&nobody, keep_thread, &reached);
+  timespec limit{};
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += kFreezeLimitSeconds;
+  while (sem_timedwait(&reached, &limit) != 0 && errno == EINTR) {
+  }
 }
 
 bool PmixServer::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {

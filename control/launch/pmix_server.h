@@ -28,11 +28,16 @@ class PmixServer {
   // after a client died in a fence, and whatever it would free ends with the process.
   bool start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort, std::string& error);
 
+  // Stops serving, for good: libpmix's thread handles nothing more. To be called before several tasks are ended at
+  // once: libpmix 4.2 corrupts its memory when clients that wait in the same fence die together (openpmix issue 1122).
+  void freeze();
+
   // The variables (NAME=value) with which task `rank` finds the server.
   bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
 
  private:
   PmixJob job_{};
+  bool frozen_ = false;
 };
 
 }  // namespace openlapi

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "control/launch/job_options.h"
@@ -92,6 +93,16 @@ bool TaskProcess::check_ended() {
 }
 
 int TaskProcess::exit_status() const { return signal_ != 0 ? kExitSignalBase + signal_ : exit_code_; }
+
+bool TaskProcess::handles(int signal) const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t set = 0;
+    if ((word == "SigCgt:" || word == "SigIgn:") && status >> std::hex >> set && ((set >> (signal - 1)) & 1) != 0)
+      return true;
+  }
+  return false;
+}
 
 void TaskProcess::send(int signal) const {
   if (pid_ > 0) kill(-pid_, signal);

@@ -44,6 +44,9 @@ class TaskProcess {
   // As a shell gives it.
   int exit_status() const;
 
+  // Whether the process itself catches or ignores the signal, so that it may live on.
+  bool handles(int signal) const;
+
   // To the process group: also what the task started.
   void send(int signal) const;
 

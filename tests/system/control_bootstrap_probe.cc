@@ -157,6 +157,11 @@ int one_of_them(const Arguments& arguments) {
     if (arguments.at(0) == "signal") raise(std::stoi(arguments.at(2)));
     if (arguments.at(0) == "abort") bootstrap->abort(std::stoi(arguments.at(2)), "asked to");
   }
+  if (arguments.at(0) == "wait") {
+    std::printf("waits\n");
+    std::fflush(stdout);
+    if (bootstrap->rank() == std::stoul(arguments.at(1))) pause();
+  }
   bootstrap->barrier(error);
   while (true) pause();
 }

@@ -215,6 +215,19 @@ class EndTest(LauncherCase):
             job.send_signal(number)
             self.assertEqual(self.finish(job)[0], 128 + number)
 
+    def test_tasks_that_die_together_in_a_fence(self):
+        # Freed memory is filled, so that its use by libpmix shows.
+        self.environment["MALLOC_PERTURB_"] = "48"
+        for _ in range(10):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                job = self.start("-n", 4, PROBE, "one-of-them", "wait", 0)
+                for _ in range(4):
+                    self.assertTrue(job.stdout.readline().startswith("waits"))
+                job.send_signal(number)
+                self.assertEqual(self.finish(job)[0], 128 + number)
+            self.run_job("-n", 4, PROBE, "one-of-them", "abort", 1, 7, status=7)
+            self.run_job("-n", 4, PROBE, "one-of-them", "signal", 1, 9, status=137)
+
     def test_task_may_handle_a_signal(self):
         script = "trap 'echo caught; exit 0' INT; echo ready; while :; do sleep 0.01; done"
         job = self.start("-n", 1, "sh", "-c", script)
