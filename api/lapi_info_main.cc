@@ -1,0 +1,54 @@
+// lapi_info: what this library is, what it can use on this machine and why not the rest.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "api/lapi_info_report.h"
+#include "api/version.h"
+
+namespace openlapi::info {
+namespace {
+
+bool all_valid(const std::vector<SettingReport>& settings) {
+  for (const SettingReport& setting : settings) {
+    if (!setting.valid) return false;
+  }
+  return true;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Shows what openlapi can use on this machine, and why not the rest.", "lapi_info");
+  bool environment = false, json = false, version = false;
+  app.add_flag("-e,--env", environment,
+               "every environment variable: meaning, allowed values, default, present value; status 1 when one is wrong");
+  app.add_flag("-j,--json", json, "the same as JSON");
+  app.add_flag("--version", version, "print the version and end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& wrong) {
+    std::fprintf(stderr, "lapi_info: %s\nSee lapi_info --help\n", wrong.what());
+    return 2;
+  }
+  if (version) {
+    std::printf("%s\n", version_text());
+    return 0;
+  }
+  if (environment) {
+    const auto settings = report_settings([](const char* name) -> const char* { return std::getenv(name); });
+    std::fputs((json ? to_json(nullptr, &settings) : describe(settings)).c_str(), stdout);
+    return all_valid(settings) ? 0 : 1;
+  }
+  const Report report = make_report();
+  std::fputs((json ? to_json(&report, nullptr) : describe(report)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace openlapi::info
+
+int main(int argc, char** argv) { return openlapi::info::run(argc, argv); }

@@ -1,0 +1,56 @@
+// What lapi_info finds out about this machine, apart from how it is shown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/environment.h"
+
+namespace openlapi::info {
+
+struct Adapter {
+  std::string name;
+  std::string address;
+  std::uint32_t mtu = 0;  // bytes of an IP packet
+  bool up = false;
+};
+
+struct TransportReport {
+  std::string name;
+  bool built = false;
+  bool usable = false;
+  std::string reason;              // why it is not built or not usable; empty when it is
+  std::vector<std::string> notes;  // what it can and cannot do here, one line each
+  std::vector<Adapter> adapters;
+};
+
+struct Limit {
+  std::string name;
+  std::string value;  // "unlimited" or a number
+  std::string meaning;
+};
+
+struct Report {
+  std::string version;
+  std::string build_stamp;
+  std::string processor;
+  std::string kernel;
+  int cores = 0;                  // of the machine
+  std::vector<int> allowed_cores; // that this process may use
+  std::vector<TransportReport> transports;
+  std::vector<Limit> limits;
+};
+
+// Tries every transport; takes some milliseconds. Call it while the process has one thread.
+Report make_report();
+
+std::string describe(const Report& report);
+std::string describe(const std::vector<SettingReport>& settings);
+// Both parts in one document.
+std::string to_json(const Report* report, const std::vector<SettingReport>* settings);
+
+// {0, 1, 2, 5} -> "0-2,5"
+std::string core_ranges(const std::vector<int>& cores);
+
+}  // namespace openlapi::info
