@@ -65,6 +65,24 @@ class CaseList {
     }
   }
 
+  // A message of `size` one way and a short one back.
+  void set_answered_floor(Case& row, std::size_t size) {
+    if (size <= 8) return set_ping_pong_floor(row, 8, 1);
+    Case there, back;
+    set_ping_pong_floor(there, size, 2);
+    set_ping_pong_floor(back, 8, 2);
+    row.floor_name = there.floor_name;
+    row.floor_name.append(" + ").append(back.floor_name);
+    row.floor = [one = there.floor, other = back.floor](Count n, Samples* s) {
+      Samples first, second;
+      one(n, &first);
+      other(n, &second);
+      for (std::size_t i = 0; s != nullptr && i < std::min(first.size(), second.size()); ++i) {
+        s->push_back(first[i] + second[i]);
+      }
+    };
+  }
+
   void set_push_floor(Case& row, std::size_t size, Regime regime) {
     Workbench& b = bench_;
     if (!shm()) {
@@ -97,7 +115,7 @@ class CaseList {
     if (!small(size) || size > 8192) return;
     Operations& o = bench_.operations;
     Case row{.operation = "put-complete", .size = size};
-    set_ping_pong_floor(row, size, 1);
+    set_answered_floor(row, size);
     row.library = [&o, size, k = batch_](Count n, Samples* s) { o.put_completed(n, size, k, s); };
     add(std::move(row));
   }
@@ -118,7 +136,7 @@ class CaseList {
     Case row{.operation = "get", .size = size};
     row.bytes = static_cast<double>(size);
     if (small(size)) {
-      set_ping_pong_floor(row, size, 1);
+      set_answered_floor(row, size);
       if (shm() && size > 8) {
         row.floor_name = "ask and copy";
         row.floor = [&b, size](Count n, Samples* s) { b.memory.fetch(n, size, s); };

@@ -60,22 +60,23 @@ bool parse_operations(const std::string& text, std::vector<std::string>& operati
   return true;
 }
 
-// LAPI_USE_SHM chooses when --transport does not; when both speak they must agree.
+// LAPI_USE_SHM chooses when --transport does not; when both speak they must agree. "yes", which lapirun sets by itself,
+// leaves the choice open: over shared memory where that is possible.
 bool choose_wires(const std::string& transport, const char* shared_memory, std::vector<Wire>& wires, std::string& error) {
   const bool set = shared_memory != nullptr && *shared_memory != '\0';
   const bool no = set && strcasecmp(shared_memory, "no") == 0;
-  const bool yes = set && (strcasecmp(shared_memory, "yes") == 0 || strcasecmp(shared_memory, "only") == 0);
-  if (set && !no && !yes) {
+  const bool only = set && strcasecmp(shared_memory, "only") == 0;
+  if (set && !no && !only && strcasecmp(shared_memory, "yes") != 0) {
     error = "LAPI_USE_SHM='" + std::string(shared_memory) + "': allowed are no, yes, only";
     return false;
   }
-  if ((transport == "shm" && no) || (transport == "udp" && yes)) {
+  if ((transport == "shm" && no) || (transport == "udp" && only)) {
     error = "--transport " + transport + " contradicts LAPI_USE_SHM=" + shared_memory +
             " in the environment: unset LAPI_USE_SHM or leave --transport out";
     return false;
   }
   if (transport != "udp" && !(transport.empty() && no)) wires.push_back(Wire::shm);
-  if (transport != "shm" && !(transport.empty() && yes)) wires.push_back(Wire::udp);
+  if (transport != "shm" && !(transport.empty() && only)) wires.push_back(Wire::udp);
   return true;
 }
 
