@@ -84,7 +84,7 @@ void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds no
 
 void ReliableChannel::abandon() {
   send_.abandon();
-  retransmit_at_ = waiting_since_ = UINT64_MAX;
+  retransmit_at_ = waiting_since_ = recheck_at_ = UINT64_MAX;
 }
 
 void ReliableChannel::peer_restarted() {
@@ -156,23 +156,34 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
 
 void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds now) {
   const std::uint64_t in_flight = send_.in_flight_bytes();
-  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack, header.selective_ack, now, round_trip_.shortest(),
-                                               round_trip_.reorder_time());
+  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack, header.selective_ack, ack_timing(now));
   if (!outcome.valid) {
     ++context_.counters.malformed;
     return;
   }
+  if (outcome.old) return;
   if (outcome.round_trip != 0) {
     const Nanoseconds delay = header.ack_delay * kMicrosecond;
     round_trip_.sample(outcome.round_trip > delay ? outcome.round_trip - delay : outcome.round_trip);
   }
   if (outcome.bytes != 0) congestion_.on_acknowledged(outcome.bytes, in_flight);
   if ((header.flags & wire::kPacketSawDuplicate) != 0) congestion_.on_spurious_retransmission();
-  if (outcome.lost) {
-    congestion_.on_loss();
-    send_.mark_recovery();
-  }
   if (outcome.advanced) restart_timer(now);
+  handle_losses(outcome);
+}
+
+void ReliableChannel::handle_losses(const AckOutcome& outcome) {
+  if (outcome.recheck_at != UINT64_MAX) recheck_at_ = outcome.recheck_at;
+  if (!outcome.lost) return;
+  congestion_.on_loss();
+  send_.mark_recovery();
+}
+
+AckTiming ReliableChannel::ack_timing(Nanoseconds now) const {
+  return {.now = now,
+          .shortest_round_trip = round_trip_.shortest(),
+          .reorder_time = round_trip_.reorder_time(),
+          .patience = round_trip_.patience()};
 }
 
 void ReliableChannel::restart_timer(Nanoseconds now) {
@@ -180,6 +191,7 @@ void ReliableChannel::restart_timer(Nanoseconds now) {
   const bool outstanding = send_.anything_transmitted();
   retransmit_at_ = outstanding ? now + round_trip_.timeout() : UINT64_MAX;
   waiting_since_ = outstanding ? now : UINT64_MAX;
+  recheck_at_ = UINT64_MAX;
 }
 
 void ReliableChannel::refused() {
@@ -209,12 +221,17 @@ void ReliableChannel::ack_sent() {
 
 Nanoseconds ReliableChannel::next_deadline() const {
   if (answer_ != 0) return 0;
-  return std::min(retransmit_at_, receive_.ack_deadline());
+  return std::min({retransmit_at_, recheck_at_, receive_.ack_deadline()});
 }
 
 void ReliableChannel::run_timers(Nanoseconds now) {
+  if (now >= recheck_at_) {
+    recheck_at_ = UINT64_MAX;
+    handle_losses(send_.give_up_overtaken(ack_timing(now)));
+  }
   if (now < retransmit_at_) return;
-  if (send_.oldest_timed_out()) {
+  const Nanoseconds timeout = round_trip_.timeout();
+  if (send_.oldest_timed_out(now > timeout ? now - timeout : 0)) {
     ++context_.counters.timeouts;
     if (round_trip_.back_offs() == 0) {
       congestion_.on_timeout();

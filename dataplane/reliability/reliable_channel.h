@@ -131,6 +131,8 @@ class ReliableChannel {
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
   void peer_restarted();
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
+  void handle_losses(const AckOutcome& outcome);
+  AckTiming ack_timing(Nanoseconds now) const;
   void restart_timer(Nanoseconds now);
   wire::PacketHeader common_header(Nanoseconds now) const;
   // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
@@ -147,6 +149,7 @@ class ReliableChannel {
   RoundTrip round_trip_;
   Congestion congestion_;
   Nanoseconds retransmit_at_ = UINT64_MAX;
+  Nanoseconds recheck_at_ = UINT64_MAX;  // when an overtaken packet counts as lost
   Nanoseconds waiting_since_ = UINT64_MAX;
   Nanoseconds last_heard_ = 0;
 };

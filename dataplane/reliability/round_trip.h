@@ -24,6 +24,7 @@ class RoundTrip {
   unsigned back_offs() const { return back_offs_; }
 
   // How much later a packet may be sent and still overtake another.
+  Nanoseconds patience() const { return smoothed_ + reorder_time(); }
   Nanoseconds reorder_time() const { return std::max(smoothed_ / 4, tuning::kShortestReorderTime); }
 
  private:

@@ -116,37 +116,44 @@ std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanos
   return retransmissions;
 }
 
-AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now,
-                                   Nanoseconds shortest_round_trip, Nanoseconds reorder_time) {
+AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, const AckTiming& timing) {
   AckOutcome outcome;
   if (before(unsent_, cumulative)) {
     outcome.valid = false;
     return outcome;
   }
-  if (before(cumulative, settled_)) return outcome;
-
+  if (before(cumulative, settled_)) {
+    outcome.old = true;
+    return outcome;
+  }
   outcome.advanced = cumulative != settled_;
   for (; settled_ != cumulative; ++settled_) {
     Slot& entry = slot(settled_);
     outstanding_bytes_ -= entry.length();
-    settle(entry, now, shortest_round_trip, outcome);
+    settle(entry, timing, outcome);
   }
   if (before(recovery_, settled_)) recovery_ = settled_;
-  if (selective != 0) settle_selected(cumulative, selective, now, shortest_round_trip, outcome);
-  if (selective != 0 || newest_was_again_) find_lost(reorder_time, outcome);
+  if (selective != 0) settle_selected(cumulative, selective, timing, outcome);
+  if (selective != 0 || newest_was_again_) find_lost(timing, outcome);
   return outcome;
 }
 
-void SendWindow::settle_selected(Sequence cumulative, std::uint64_t selective, Nanoseconds now,
-                                 Nanoseconds shortest_round_trip, AckOutcome& outcome) {
+AckOutcome SendWindow::give_up_overtaken(const AckTiming& timing) {
+  AckOutcome outcome;
+  find_lost(timing, outcome);
+  return outcome;
+}
+
+void SendWindow::settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing,
+                                 AckOutcome& outcome) {
   for (; selective != 0; selective &= selective - 1) {
     const Sequence sequence = cumulative + 1 + static_cast<Sequence>(std::countr_zero(selective));
     if (!before(sequence, unsent_)) return;
-    settle(slot(sequence), now, shortest_round_trip, outcome);
+    settle(slot(sequence), timing, outcome);
   }
 }
 
-void SendWindow::settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round_trip, AckOutcome& outcome) {
+void SendWindow::settle(Slot& entry, const AckTiming& timing, AckOutcome& outcome) {
   if (entry.state == State::selectively_acknowledged) return;
   if (entry.state == State::in_flight) in_flight_bytes_ -= entry.length();
   if (entry.state == State::lost) --lost_;
@@ -155,9 +162,11 @@ void SendWindow::settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round
 
   // An answer faster than the path's best may be one to an earlier transmission: it proves nothing about this one.
   const bool again = entry.transmissions > 1;
-  if (again && now - entry.sent_at < shortest_round_trip) return;
-  if (!again) outcome.round_trip = std::max<Nanoseconds>(now - entry.sent_at, 1);
+  const Nanoseconds age = timing.now - entry.sent_at;
+  if (again && age < timing.shortest_round_trip) return;
   if (!before(newest_order_, entry.order)) return;
+  // Only the newest arrival is measured: an older one may have waited here for news that was lost on the way.
+  outcome.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);
   newest_order_ = entry.order;
   newest_sent_at_ = entry.sent_at;
   newest_was_again_ = again;
@@ -165,7 +174,7 @@ void SendWindow::settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round
 
 // Goes from the newest packet that may be missing to the oldest, counting what arrived behind each. Packets out of
 // reach of a selective acknowledgement may have arrived without our hearing of it: their turn comes later.
-void SendWindow::find_lost(Nanoseconds reorder_time, AckOutcome& outcome) {
+void SendWindow::find_lost(const AckTiming& timing, AckOutcome& outcome) {
   constexpr Sequence kReach = 65;
   Sequence sequence = settled_ + std::min(unsent_ - settled_, kReach);
   unsigned arrived = 0;
@@ -173,15 +182,19 @@ void SendWindow::find_lost(Nanoseconds reorder_time, AckOutcome& outcome) {
     --sequence;
     const Slot& entry = slot(sequence);
     if (entry.state == State::selectively_acknowledged) ++arrived;
-    if (!is_lost(entry, arrived, reorder_time)) continue;
+    if (!overtaken(entry)) continue;
+    if (!is_lost(entry, arrived, timing)) {
+      outcome.recheck_at = std::min(outcome.recheck_at, entry.sent_at + timing.patience);
+      continue;
+    }
     lose(sequence);
     if (not_after(recovery_, sequence)) outcome.lost = true;
   }
 }
 
-bool SendWindow::is_lost(const Slot& entry, unsigned arrived_behind, Nanoseconds reorder_time) const {
-  if (entry.state != State::in_flight || !before(entry.order, newest_order_)) return false;
-  if (entry.sent_at + reorder_time <= newest_sent_at_) return true;
+bool SendWindow::is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const {
+  if (entry.sent_at + timing.reorder_time <= newest_sent_at_ || entry.sent_at + timing.patience <= timing.now)
+    return true;
   return arrived_behind >= tuning::kReorderPackets && not_after(entry.order + tuning::kReorderPackets, newest_order_);
 }
 
@@ -192,9 +205,13 @@ void SendWindow::lose(Sequence sequence) {
   if (lost_++ == 0 || before(sequence, first_lost_)) first_lost_ = sequence;
 }
 
-bool SendWindow::oldest_timed_out() {
+bool SendWindow::oldest_timed_out(Nanoseconds not_after) {
   if (settled_ == unsent_ || slot(settled_).state == State::lost) return false;
   lose(settled_);  // also when it had been acknowledged selectively: the peer has not kept it
+  for (Sequence sequence = settled_ + 1; sequence != unsent_; ++sequence) {
+    const Slot& entry = slot(sequence);
+    if (entry.state == State::in_flight && entry.sent_at <= not_after) lose(sequence);
+  }
   return true;
 }
 

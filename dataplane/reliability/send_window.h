@@ -38,11 +38,21 @@ struct CompletedPacket {
 
 // What one acknowledgement told.
 struct AckOutcome {
-  bool valid = true;           // false: acknowledges what was never sent
-  bool advanced = false;       // the oldest packet is acknowledged
-  bool lost = false;           // packets were found lost that the window has not been cut for
-  std::uint64_t bytes = 0;     // newly acknowledged
-  Nanoseconds round_trip = 0;  // measured, the receiver's delay included; 0: nothing to measure
+  bool valid = true;                    // false: acknowledges what was never sent
+  bool old = false;                     // older than another one: says nothing
+  bool advanced = false;                // the oldest packet is acknowledged
+  bool lost = false;                    // packets were found lost that the window has not been cut for
+  std::uint64_t bytes = 0;              // newly acknowledged
+  Nanoseconds recheck_at = UINT64_MAX;  // when give_up_overtaken() would find more
+  Nanoseconds round_trip = 0;           // measured, the receiver's delay included; 0: nothing to measure
+};
+
+// The present, and what the path is known to do.
+struct AckTiming {
+  Nanoseconds now;
+  Nanoseconds shortest_round_trip;
+  Nanoseconds reorder_time;  // a packet sent this much before one that arrived is lost
+  Nanoseconds patience;      // a packet that was overtaken and sent this long ago is lost
 };
 
 class SendWindow {
@@ -77,11 +87,15 @@ class SendWindow {
   // These have left. Called with the first of what collect() has just given. Answers how many are retransmissions.
   std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now);
 
-  AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now, Nanoseconds shortest_round_trip,
-                         Nanoseconds reorder_time);
+  AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, const AckTiming& timing);
 
-  // The retransmission timer ran out: the oldest packet counts as lost. False: it waits for its retransmission already.
-  bool oldest_timed_out();
+  // Later packets arrived a while ago: counts those as lost that have been waited for long enough.
+  AckOutcome give_up_overtaken(const AckTiming& timing);
+
+  // The retransmission timer ran out: the oldest packet counts as lost, and with it all that were last sent no later
+  // than `not_after` and not acknowledged since; one by one they would take a time-out each. False: the oldest waits
+  // for its retransmission already.
+  bool oldest_timed_out(Nanoseconds not_after);
 
   // The window was cut: what is out now is no reason for another cut.
   void mark_recovery() { recovery_ = unsent_; }
@@ -125,12 +139,14 @@ class SendWindow {
 
   void grow();
   void make_small_heads();
-  void settle(Slot& entry, Nanoseconds now, Nanoseconds shortest_round_trip, AckOutcome& outcome);
+  void settle(Slot& entry, const AckTiming& timing, AckOutcome& outcome);
+  void settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing, AckOutcome& outcome);
+  void find_lost(const AckTiming& timing, AckOutcome& outcome);
+  bool overtaken(const Slot& entry) const {
+    return entry.state == State::in_flight && before(entry.order, newest_order_);
+  }
+  bool is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const;
   void lose(Sequence sequence);
-  void settle_selected(Sequence cumulative, std::uint64_t selective, Nanoseconds now, Nanoseconds shortest_round_trip,
-                       AckOutcome& outcome);
-  void find_lost(Nanoseconds reorder_time, AckOutcome& outcome);
-  bool is_lost(const Slot& entry, unsigned arrived_behind, Nanoseconds reorder_time) const;
 
   PacketPool& pool_;
   std::unique_ptr<Slot[]> slots_;

@@ -92,6 +92,10 @@ class Simulation {
   }
 
   void keep_order() { faults_.jitter = 1; }
+  void set_faults(const LinkFaults& faults) {
+    heal();
+    faults_ = faults;
+  }
 
   ChannelEnd& end(unsigned which) { return *ends_[which]; }
   std::uint64_t queued(unsigned end) const { return queued_[end]; }
@@ -199,6 +203,22 @@ TEST(ChannelSoak, RestartsNeitherRepeatNorInvent) {
           << "every message is either acknowledged or reported as lost";
       ASSERT_TRUE(sender.restarts_seen != 0 || sender.abandoned.empty());
     }
+  }
+}
+
+// Acknowledgements are lost as well as data: neither may make the estimates, and with them every repair, slow.
+TEST(ChannelSoak, HeavyLossStillMoves) {
+  for (const std::uint64_t seed : seeds(20)) {
+    SCOPED_TRACE("CHANNEL_SOAK_SEED=" + std::to_string(seed));
+    Simulation simulation(seed);
+    simulation.set_faults({.lose = 20, .repeat = 20, .delay = 100'000, .jitter = 1000});
+    const Nanoseconds start = simulation.now();
+    while (simulation.queued(0) < 2000 || !simulation.settled()) {
+      simulation.queue_some(0, 2000);
+      simulation.step();
+    }
+    EXPECT_LT(simulation.now() - start, 5 * kSecond);
+    EXPECT_LT(simulation.end(0).channel().round_trip().smoothed(), 5 * kMillisecond);
   }
 }
 

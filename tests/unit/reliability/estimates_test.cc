@@ -90,9 +90,12 @@ TEST(Congestion, NeverLeavesItsBounds) {
   for (int i = 0; i < 100; ++i) congestion.on_acknowledged(congestion.window(), congestion.window());
   EXPECT_EQ(congestion.window(), kMost);
   for (int i = 0; i < 100; ++i) congestion.on_loss();
-  EXPECT_EQ(congestion.window(), 4 * kPacket);
+  EXPECT_EQ(congestion.window(), tuning::kFewestBytesInFlight);
   for (int i = 0; i < 100; ++i) congestion.on_timeout();
-  EXPECT_EQ(congestion.window(), 4 * kPacket);
+  EXPECT_EQ(congestion.window(), tuning::kFewestBytesInFlight);
+  Congestion small(1024, kMost);
+  for (int i = 0; i < 100; ++i) small.on_loss();
+  EXPECT_EQ(small.window(), 1024 * tuning::kFewestPacketsInFlight);
 }
 
 TEST(Congestion, HugePacketsKeepAtLeastOne) {
@@ -117,7 +120,7 @@ TEST(Congestion, TimeoutFallsToTheLeastAndIsTakenBackWhenSpurious) {
   congestion.on_acknowledged(congestion.window(), congestion.window());
   const std::uint64_t window = congestion.window();
   congestion.on_timeout();
-  EXPECT_EQ(congestion.window(), 4 * kPacket);
+  EXPECT_EQ(congestion.window(), tuning::kFewestBytesInFlight);
   EXPECT_EQ(congestion.threshold(), window / 2);
   congestion.on_spurious_retransmission();
   EXPECT_EQ(congestion.window(), window);

@@ -27,7 +27,11 @@ class SendWindowTest : public testing::Test {
   }
 
   AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now) {
-    return window_.acknowledge(cumulative, selective, now, shortest_, reorder_time_);
+    return window_.acknowledge(cumulative, selective, timing(now));
+  }
+
+  AckTiming timing(Nanoseconds now) const {
+    return {.now = now, .shortest_round_trip = shortest_, .reorder_time = kMillisecond, .patience = 2 * kMillisecond};
   }
 
   std::vector<std::uint64_t> completed(bool acknowledged = true) {
@@ -43,7 +47,6 @@ class SendWindowTest : public testing::Test {
   SendWindow window_{pool_};
   std::uint64_t tag_ = 0;
   Nanoseconds shortest_ = 0;
-  Nanoseconds reorder_time_ = kMillisecond;
 };
 
 using Sequences = std::vector<Sequence>;
@@ -141,6 +144,28 @@ TEST_F(SendWindowTest, SeveralGapsAreFoundAtOnceAndCutOnce) {
   EXPECT_EQ(acknowledge(12, 0, 20).bytes, 3 * kLength);
 }
 
+TEST_F(SendWindowTest, OvertakenPacketIsGivenUpAfterAWhile) {
+  add(3);
+  transmit(0);
+  AckOutcome outcome = acknowledge(0, 0b1, 10);
+  EXPECT_FALSE(outcome.lost);
+  EXPECT_EQ(outcome.recheck_at, 2 * kMillisecond);
+  outcome = window_.give_up_overtaken(timing(2 * kMillisecond - 1));
+  EXPECT_FALSE(outcome.lost);
+  EXPECT_EQ(outcome.recheck_at, 2 * kMillisecond);
+  outcome = window_.give_up_overtaken(timing(2 * kMillisecond));
+  EXPECT_TRUE(outcome.lost);
+  EXPECT_EQ(outcome.recheck_at, UINT64_MAX);
+  EXPECT_EQ(transmit(3 * kMillisecond), (Sequences{0})) << "2 was not overtaken";
+}
+
+TEST_F(SendWindowTest, LateNewsOfAnOldArrivalIsNotMeasured) {
+  add(3);
+  transmit(0);
+  acknowledge(0, 0b10, 10);  // that 1 arrived too was said in an acknowledgement that was lost
+  EXPECT_EQ(acknowledge(3, 0, 900'000).round_trip, 0u);
+}
+
 TEST_F(SendWindowTest, NewLossAfterRecoveryCutsAgain) {
   add(4);
   transmit(0);
@@ -166,24 +191,28 @@ TEST_F(SendWindowTest, LostRetransmissionIsFoundByLaterArrivals) {
   EXPECT_EQ(transmit(23), (Sequences{0}));
 }
 
-TEST_F(SendWindowTest, TimeoutRetransmitsTheOldestThenTheTailFollowsItsAnswer) {
-  add(5);
+TEST_F(SendWindowTest, TimeoutRetransmitsWhatIsAsOldAndTheRestFollowsTheAnswer) {
+  add(3);
   transmit(0);
-  EXPECT_TRUE(window_.oldest_timed_out());
-  EXPECT_FALSE(window_.oldest_timed_out()) << "waits already";
-  EXPECT_EQ(transmit(5 * kMillisecond), (Sequences{0}));
-  acknowledge(1, 0, 6 * kMillisecond);
-  EXPECT_EQ(transmit(7 * kMillisecond), (Sequences{1, 2, 3, 4})) << "sent long before something that arrived";
+  add(2);
+  transmit(4 * kMillisecond);
+  EXPECT_TRUE(window_.oldest_timed_out(kMillisecond));
+  EXPECT_FALSE(window_.oldest_timed_out(kMillisecond)) << "waits already";
+  EXPECT_EQ(transmit(5 * kMillisecond), (Sequences{0, 1, 2}));
+  acknowledge(3, 0, 6 * kMillisecond);
+  EXPECT_EQ(transmit(7 * kMillisecond), (Sequences{3, 4})) << "sent long before something that arrived";
   acknowledge(5, 0, 8 * kMillisecond);
   EXPECT_EQ(completed().size(), 5u);
-  EXPECT_FALSE(window_.oldest_timed_out());
+  EXPECT_FALSE(window_.oldest_timed_out(kSecond));
 }
 
 TEST_F(SendWindowTest, AnswerTooFastForTheRetransmissionProvesNothing) {
   shortest_ = kMillisecond;
-  add(3);
+  add(1);
   transmit(0);
-  window_.oldest_timed_out();
+  add(2);
+  transmit(kMillisecond);
+  window_.oldest_timed_out(0);
   transmit(5 * kMillisecond);
   const AckOutcome outcome = acknowledge(1, 0, 5 * kMillisecond + 10 * kMicrosecond);
   EXPECT_EQ(outcome.round_trip, 0u) << "sent twice: not measured";
@@ -193,7 +222,7 @@ TEST_F(SendWindowTest, AnswerTooFastForTheRetransmissionProvesNothing) {
 TEST_F(SendWindowTest, OldestLostPacketLeavesThroughAClosedWindow) {
   add(8);
   transmit(0);
-  window_.oldest_timed_out();
+  window_.oldest_timed_out(0);
   EXPECT_TRUE(window_.has_transmission(kLength));
   EXPECT_EQ(transmit(1, kLength), (Sequences{0}));
 }
@@ -203,7 +232,7 @@ TEST_F(SendWindowTest, PeerThatDroppedAHeldPacketGetsItAgain) {
   transmit(0);
   acknowledge(0, 0b1, 10);
   acknowledge(1, 0, 20);  // 1 had been acknowledged selectively, then was refused
-  EXPECT_TRUE(window_.oldest_timed_out());
+  EXPECT_TRUE(window_.oldest_timed_out(0));
   EXPECT_EQ(transmit(30), (Sequences{1}));
   acknowledge(2, 0, 40);
   EXPECT_EQ(completed(), (Tags{1, 2}));
@@ -271,15 +300,15 @@ TEST_F(SendWindowTest, NumbersWrapRound) {
   EXPECT_EQ(burst[0].sequence, UINT32_MAX - 3);
   EXPECT_EQ(burst[7].sequence, 3u);
   window.transmitted({burst.data(), 8}, 0);
-  EXPECT_FALSE(window.acknowledge(4 + 1, 0, 1, 0, kMillisecond).valid);
+  EXPECT_FALSE(window.acknowledge(4 + 1, 0, timing(1)).valid);
   // UINT32_MAX - 3 and UINT32_MAX are missing.
-  EXPECT_TRUE(window.acknowledge(UINT32_MAX - 3, 0b1111011, 1, 0, kMillisecond).lost);
+  EXPECT_TRUE(window.acknowledge(UINT32_MAX - 3, 0b1111011, timing(1)).lost);
   ASSERT_EQ(window.collect(kWide, burst), 2u);
   EXPECT_EQ(burst[0].sequence, UINT32_MAX - 3);
   EXPECT_EQ(burst[1].sequence, UINT32_MAX);
   window.transmitted({burst.data(), 2}, 2);
-  EXPECT_EQ(window.acknowledge(0, 0b111, 3, 0, kMillisecond).bytes, 2 * kLength);
-  EXPECT_TRUE(window.acknowledge(4, 0, 4, 0, kMillisecond).advanced);
+  EXPECT_EQ(window.acknowledge(0, 0b111, timing(3)).bytes, 2 * kLength);
+  EXPECT_TRUE(window.acknowledge(4, 0, timing(4)).advanced);
   unsigned completed = 0;
   for (CompletedPacket done; window.take_completed(done); ++completed) EXPECT_EQ(done.tag, 100 + completed);
   EXPECT_EQ(completed, 8u);
