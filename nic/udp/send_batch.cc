@@ -7,8 +7,7 @@
 namespace openlapi::udp {
 
 void SendBatch::build(std::span<const OutgoingPacket> packets, const BatchLimits& limits) {
-  piece_count_ = packet_count_ = copied_ = 0;
-  last_is_copy_ = false;
+  size_ = 0;
   std::size_t total = 0;
   packet_count_ = count_fitting(packets, limits.datagram, total);
   if (packet_count_ == 0) {  // longer than a datagram should be: alone, and IP cuts it into fragments
@@ -28,11 +27,11 @@ void SendBatch::build(std::span<const OutgoingPacket> packets, const BatchLimits
     }
   }
   OPENLAPI_CHECK(total <= kLongestFramedDatagram);
-  for (const OutgoingPacket& packet : packets.first(packet_count_)) append_packet(packet);
+  for (const OutgoingPacket& packet : packets.first(packet_count_)) append(packet);
 }
 
 std::size_t SendBatch::count_fitting(std::span<const OutgoingPacket> packets, std::size_t limit,
-                                     std::size_t& total) const {
+                                     std::size_t& total) {
   std::size_t count = 0;
   total = 0;
   for (const OutgoingPacket& packet : packets) {
@@ -44,36 +43,18 @@ std::size_t SendBatch::count_fitting(std::span<const OutgoingPacket> packets, st
   return count;
 }
 
-void SendBatch::append_packet(const OutgoingPacket& packet) {
-  static constexpr std::array<std::byte, kFrameAlignment> kZeros{};
+void SendBatch::append(const OutgoingPacket& packet) {
   const FrameHeader header = make_frame_header(packet.length);
-  append_copy(&header, sizeof(header));
+  std::byte* const frame = bytes_.data() + size_;
+  std::byte* place = frame + sizeof(header);
+  std::memcpy(frame, &header, sizeof(header));
   for (const ConstBuffer& piece : packet.pieces) {
-    if (piece.length <= kCopyLimit) {
-      append_copy(piece.data, piece.length);
-    } else {
-      append_reference(piece.data, piece.length);
-    }
+    if (piece.length == 0) continue;
+    std::memcpy(place, piece.data, piece.length);
+    place += piece.length;
   }
-  append_copy(kZeros.data(), padded(packet.length) - packet.length);
-}
-
-void SendBatch::append_copy(const void* data, std::size_t length) {
-  if (length == 0) return;
-  std::byte* place = copies_.data() + copied_;
-  std::memcpy(place, data, length);
-  copied_ += length;
-  if (last_is_copy_) {
-    pieces_[piece_count_ - 1].iov_len += length;
-    return;
-  }
-  pieces_[piece_count_++] = {place, length};
-  last_is_copy_ = true;
-}
-
-void SendBatch::append_reference(const void* data, std::size_t length) {
-  pieces_[piece_count_++] = {const_cast<void*>(data), length};
-  last_is_copy_ = false;
+  std::memset(place, 0, padded(packet.length) - packet.length);
+  size_ += frame_size(packet.length);
 }
 
 }  // namespace openlapi::udp

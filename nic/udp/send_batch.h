@@ -2,8 +2,6 @@
 // same length (the last may be shorter) that the kernel or the card cuts apart.
 #pragma once
 
-#include <sys/uio.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,33 +19,27 @@ struct BatchLimits {
 
 class SendBatch {
  public:
-  // Gathers as many packets from the front as one call can carry, at least one. What it points to is valid until the
-  // next build() and as long as the packets' pieces are. Short pieces are copied: a gather list's entry costs more.
+  // Gathers as many packets from the front as one call can carry, at least one. Everything is copied, also long pieces:
+  // a kernel that reads one warm, aligned stretch is faster than one that walks a gather list to cold memory (8 KiB by
+  // 0.1 to 0.7 us, a stream by a sixth).
   void build(std::span<const OutgoingPacket> packets, const BatchLimits& limits);
 
-  std::span<const iovec> pieces() const { return {pieces_.data(), piece_count_}; }
+  // Valid until the next build().
+  std::span<const std::byte> bytes() const { return {bytes_.data(), size_}; }
   std::size_t packets() const { return packet_count_; }
   std::uint32_t segment() const { return datagrams_ > 1 ? segment_ : 0; }  // 0: a single datagram
 
  private:
-  static constexpr std::size_t kCopyLimit = 1024;   // bytes; pieces up to here are copied
   static constexpr std::size_t kMaxDatagrams = 64;  // the kernel's limit for one segmented call (UDP_MAX_SEGMENTS)
-  // Pieces longer than kCopyLimit that fit a datagram, and the copied stretches between them.
-  static constexpr std::size_t kMaxPieces = 2 * (kLongestDatagram / kCopyLimit + 1) + 1;
 
-  std::size_t count_fitting(std::span<const OutgoingPacket> packets, std::size_t limit, std::size_t& total) const;
-  void append_packet(const OutgoingPacket& packet);
-  void append_copy(const void* data, std::size_t length);
-  void append_reference(const void* data, std::size_t length);
+  static std::size_t count_fitting(std::span<const OutgoingPacket> packets, std::size_t limit, std::size_t& total);
+  void append(const OutgoingPacket& packet);
 
-  std::array<iovec, kMaxPieces> pieces_;
-  std::size_t piece_count_ = 0;
   std::size_t packet_count_ = 0;
   std::size_t datagrams_ = 0;
   std::uint32_t segment_ = 0;
-  std::size_t copied_ = 0;       // bytes used of copies_
-  bool last_is_copy_ = false;    // the last piece ends at copies_ + copied_
-  alignas(64) std::array<std::byte, kLongestFramedDatagram> copies_;
+  std::size_t size_ = 0;  // bytes used of bytes_
+  alignas(64) std::array<std::byte, kLongestFramedDatagram> bytes_;
 };
 
 }  // namespace openlapi::udp

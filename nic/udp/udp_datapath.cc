@@ -35,7 +35,7 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   std::size_t taken = 0;
   while (taken < packets.size()) {
     batch_.build(packets.subspan(taken), batch_limits(socket, connected));
-    const udp::Sent result = socket.send(batch_.pieces(), batch_.segment(), destination);
+    const udp::Sent result = socket.send(batch_.bytes(), batch_.segment(), destination);
     if (result == udp::Sent::full) break;
     if (result == udp::Sent::segment_refused) {
       segment_refused(socket, connected);

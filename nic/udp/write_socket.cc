@@ -55,38 +55,36 @@ void WriteSocket::refresh_path_mtu() {
   path_mtu_ = known ? static_cast<std::uint32_t>(mtu) : 0;
 }
 
-long WriteSocket::send_once(std::span<const iovec> pieces, std::uint32_t segment, const sockaddr_in* destination) {
-  if (pieces.size() == 1 && segment == 0) {
-    const iovec& piece = pieces.front();
-    if (destination == nullptr) return ::send(descriptor_, piece.iov_base, piece.iov_len, MSG_NOSIGNAL);
-    return sendto(descriptor_, piece.iov_base, piece.iov_len, MSG_NOSIGNAL,
-                  reinterpret_cast<const sockaddr*>(destination), sizeof(*destination));
+long WriteSocket::send_once(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination) {
+  if (segment == 0) {
+    if (destination == nullptr) return ::send(descriptor_, bytes.data(), bytes.size(), 0);
+    return sendto(descriptor_, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(destination),
+                  sizeof(*destination));
   }
+  iovec all{const_cast<std::byte*>(bytes.data()), bytes.size()};
   msghdr message{};
-  message.msg_iov = const_cast<iovec*>(pieces.data());
-  message.msg_iovlen = pieces.size();
+  message.msg_iov = &all;
+  message.msg_iovlen = 1;
   if (destination != nullptr) {
     message.msg_name = const_cast<sockaddr_in*>(destination);
     message.msg_namelen = sizeof(*destination);
   }
   alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof(std::uint16_t))];
-  if (segment > 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = IPPROTO_UDP;
-    header->cmsg_type = UDP_SEGMENT;
-    header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-    const auto size = static_cast<std::uint16_t>(segment);
-    std::memcpy(CMSG_DATA(header), &size, sizeof(size));
-  }
-  return sendmsg(descriptor_, &message, MSG_NOSIGNAL);
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = IPPROTO_UDP;
+  header->cmsg_type = UDP_SEGMENT;
+  header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+  const auto size = static_cast<std::uint16_t>(segment);
+  std::memcpy(CMSG_DATA(header), &size, sizeof(size));
+  return sendmsg(descriptor_, &message, 0);
 }
 
-Sent WriteSocket::send(std::span<const iovec> pieces, std::uint32_t segment, const sockaddr_in* destination) {
+Sent WriteSocket::send(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination) {
   // An error may belong to an earlier datagram (ICMP brought it back) and is then reported only once: try again.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    if (send_once(pieces, segment, destination) >= 0) return Sent::accepted;
+    if (send_once(bytes, segment, destination) >= 0) return Sent::accepted;
     switch (errno) {
       case EAGAIN:
       case ENOBUFS:

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <netinet/in.h>
-#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,13 +43,13 @@ class WriteSocket {
   void forget(PeerIndex peer);
 
   // Sends one datagram, or with `segment` > 0 one for each `segment` bytes. `destination` null: the connected peer.
-  Sent send(std::span<const iovec> pieces, std::uint32_t segment, const sockaddr_in* destination);
+  Sent send(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination);
 
   // Asks the kernel again how long a packet to the connected peer may be.
   void refresh_path_mtu();
 
  private:
-  long send_once(std::span<const iovec> pieces, std::uint32_t segment, const sockaddr_in* destination);
+  long send_once(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination);
 
   int descriptor_ = -1;
   PeerIndex peer_ = kUnknownPeer;
