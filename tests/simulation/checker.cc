@@ -72,7 +72,6 @@ bool Checker::died_during(PeerIndex task, std::uint32_t context, PeerIndex peer)
 }
 
 bool Checker::first_message_unanswered(PeerIndex target) const {
-  if (tasks_[target].life != 1) return false;
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {
     if (task == target || !tasks_[task].alive) continue;
     for (const Engine& sender : tasks_[task].engines) {

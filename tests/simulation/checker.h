@@ -19,8 +19,8 @@
 // issued to or by a former life touches the present one: the renewed memory must stay clean, and an engine that has heard
 // of the new life takes nothing of the old one any more.
 // Faults may be reported only for peers that died during the reporting engine's own life.
-// A first message whose answer was never seen cannot be told from one to a life before: a task is killed only when every
-// engine that sent it something has heard of it (simulation.cc).
+// An engine that was never answered by a task cannot know for which life its first messages were: they wait for whoever
+// answers. So a task is killed only when every engine that sent it something has heard of it (simulation.cc).
 #pragma once
 
 #include <deque>

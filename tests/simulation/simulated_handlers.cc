@@ -11,7 +11,9 @@ namespace {
 // Stands for the address of a completion handler.
 char completion_handler_tag;
 
+// Most handlers wait only a little for their thread, a few for long: their source may die and come back meanwhile.
 constexpr Nanoseconds kLongestHandler = 300 * kMicrosecond;
+constexpr Nanoseconds kLongestWait = 80 * kMillisecond;
 
 const char* name_of(Fault fault) {
   constexpr const char* kNames[] = {"time-out", "no connectivity", "unknown handler", "out of memory", "internal"};
@@ -64,7 +66,7 @@ bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now)
                                                        static_cast<unsigned long long>(operation->id));
   if (!now || random_.chance(0.1)) {
     ++completions_queued_;
-    queue_completion(run, kLongestHandler);
+    queue_completion(run, random_.chance(0.05) ? kLongestWait : kLongestHandler);
     return false;
   }
   checker_.completion_begins(*operation, task_, run.source);

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Deliberate mistakes: each is a small change to a copy of one source file of the engine.
+
+    mutants.py --write NAME SOURCE OUTPUT     writes the changed copy of SOURCE
+    mutants.py --list                         names and files, as meson.build has them
+
+A change whose text is not found exactly once in the source is an error: mutants must follow the product.
+"""
+import pathlib
+import sys
+
+# name: (file, what is wrong, [(text, replacement), ...])
+MUTANTS = {
+    "duplicate_accepted": (
+        "dataplane/reliability/reliable_channel.cc", "a packet that came again is handed to the engine",
+        [("      ++counters.duplicates;\n", "      ++counters.duplicates;\n      outcome.deliver = true;\n")]),
+    "window_off_by_one": (
+        "dataplane/reliability/receive_window.cc", "a packet one beyond the ring takes the next one's place",
+        [("  if (steps < capacity_) return true;\n", "  if (steps <= capacity_) return true;\n")]),
+    "counter_early": (
+        "dataplane/endpoint/endpoint_deliver.cc", "counters move before the completion handler has returned",
+        [("  if (run.handler == nullptr) return move_counters(run);\n",
+          "  move_counters(run);\n  if (run.handler == nullptr) return;\n"),
+         ("  if (returned) move_counters(run);\n", "  (void)returned;\n"),
+         ("void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }",
+          "void EndpointCore::completion_returned(const CompletionRun&) {}")]),
+    "fence_too_soon": (
+        "dataplane/endpoint/endpoint_fence.cc", "the target answers although messages are still on their way",
+        [("  if (unfinished == 0) return post_record(from, RecordKind::fence_reply, body);\n",
+          "  if (unfinished <= 1) return post_record(from, RecordKind::fence_reply, body);\n")]),
+    "fence_asked_too_soon": (
+        "dataplane/endpoint/endpoint_fence.cc", "the fence request overtakes messages that wait for room",
+        [("    if (!not_before(first_waiting, fence.next_message_id)) return false;\n", "")]),
+    "stale_epoch": (
+        "dataplane/reliability/reliable_channel.cc", "packets of a former life of the sender are taken",
+        [("  if (known && before(header.source_epoch, peer_epoch_)) {\n", "  if (false) {\n")]),
+    "wrong_life": (
+        "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
+        [("  if (header.destination_epoch != context_.epoch && !unknown_destination) {\n",
+          "  if (header.destination_epoch > context_.epoch && !unknown_destination) {\n")]),
+    "damage_unseen": (
+        "dataplane/reliability/packet_filter.cc", "the checksum is not looked at",
+        [("  if (context.checksum && !wire::checksum_matches(packet, header)) return count(counters.damaged);\n", "")]),
+    "wrong_receiver": (
+        "dataplane/reliability/packet_filter.cc", "packets for another context of the task are taken",
+        [("header.destination != context.self || header.instance != context.instance",
+          "header.destination != context.self")]),
+    "late_read_of_small_message": (
+        "dataplane/endpoint/endpoint_submit.cc", "a message that waits for room is not copied",
+        [("    keep_copy(stored);\n", "    ++copies_waiting_;\n")]),
+    "origin_counter_early": (
+        "dataplane/endpoint/endpoint_send.cc", "the origin's data is called free while packets still point into it",
+        [("  if (message.unacknowledged != 0) return;\n", "")]),
+    "get_counter_early": (
+        "dataplane/endpoint/endpoint_receive.cc", "a get is complete before its last fragment",
+        [("  if (request->received == request->length) request_complete(body.request_id, &from);\n",
+          "  if (request->received * 2 >= request->length) request_complete(body.request_id, &from);\n")]),
+    "refused_message_twice": (
+        "dataplane/endpoint/endpoint_deliver.cc", "a message that was refused and then accepted is offered again",
+        [("      waiting_[i].source = kUnknownPeer;\n      ++delivered;\n",
+          "      if (!waiting.user_header.empty()) waiting_[i] = std::move(waiting);\n"
+          "      else waiting_[i].source = kUnknownPeer;\n      ++delivered;\n")]),
+    "barrier_round_missing": (
+        "dataplane/operation/collective.cc", "the last round of a barrier is left out",
+        [("    if (tasks_ == 1 || distance() >= tasks_) return finish();\n",
+          "    if (tasks_ == 1 || (exchange_ ? distance() : 2 * distance()) >= tasks_) return finish();\n")]),
+    "first_packets_lost": (
+        "dataplane/reliability/reliable_channel.cc", "what a second incarnation turned away is not sent again",
+        [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
+          "    send_.abandon();\n")]),
+    "silence_unnoticed": (
+        "dataplane/endpoint/endpoint_faults.cc", "a peer that died owing an answer is waited for without end",
+        [("      peer->channel->probe();\n", "")]),
+    "counter_of_former_life": (
+        "dataplane/endpoint/endpoint_deliver.cc", "a completion counter of the source's former life is moved",
+        [("  if (peer == nullptr || peer->life != run.source_life) return;\n", "  if (peer == nullptr) return;\n")]),
+}
+
+
+def write(name, source, output):
+    text = pathlib.Path(source).read_text(encoding="utf-8")
+    for old, new in MUTANTS[name][2]:
+        found = text.count(old)
+        if found != 1:
+            sys.exit(f"mutants.py: {name}: this text is {found} times in {source}, not once:\n{old}"
+                     "Change the mutant with the product.")
+        text = text.replace(old, new)
+    pathlib.Path(output).write_text(text, encoding="utf-8")
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        for name, (source, what, _) in MUTANTS.items():
+            print(f"{name:28} {source}: {what}")
+        return 0
+    if len(sys.argv) == 5 and sys.argv[1] == "--write" and sys.argv[2] in MUTANTS:
+        write(*sys.argv[2:])
+        return 0
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Shows that the seeds of CI find deliberate mistakes.
+
+    mutation_test.py SEEDS ORIGINAL MUTANT...
+
+Every MUTANT (simulate built with one mistake of mutants.py) must fail on one of the SEEDS (A..B); ORIGINAL must pass
+the seed on which it failed.
+"""
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+
+SECONDS_PER_MUTANT = 240
+
+
+def run(program, *arguments):
+    try:
+        done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=SECONDS_PER_MUTANT, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"still running after {SECONDS_PER_MUTANT} s"
+    return done.returncode, done.stdout
+
+
+def try_mutant(original, mutant, seeds):
+    name = pathlib.Path(mutant).name.removeprefix("simulate_")
+    status, output = run(mutant, "--seeds", seeds)
+    if status is None:
+        return False, f"{name}: {output}"
+    replay = re.search(r"^replay: .*--seed (\d+) .*$", output, re.MULTILINE)
+    if status == 0 or replay is None:
+        return False, f"{name}: NOT FOUND by seeds {seeds} (status {status})"
+    seed = replay.group(1)
+    why = re.search(r"^seed \d+ failed (.*)$", output, re.MULTILINE)
+    status, output = run(original, "--seed", seed)
+    if status != 0:
+        return False, f"{name}: the original fails on seed {seed} as well:\n{output}"
+    return True, f"{name}: found by seed {seed}: {why.group(1)[:110] if why else 'crashed'}"
+
+
+def main():
+    if len(sys.argv) < 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    seeds, original, mutants = sys.argv[1], sys.argv[2], sys.argv[3:]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        results = list(pool.map(lambda mutant: try_mutant(original, mutant, seeds), mutants))
+    for _, text in results:
+        print(text)
+    missed = sum(1 for found, _ in results if not found)
+    print(f"{len(results) - missed} of {len(results)} mistakes found")
+    return 1 if missed or len(results) < 10 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+// The seeds that run with every change: simulation_test --seeds A..B, one test per seed. `simulate` runs more of them.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/simulation/crash_report.h"
+#include "tests/simulation/simulation.h"
+
+namespace openlapi::simulation {
+namespace {
+
+class Seed : public testing::Test {
+ public:
+  explicit Seed(std::uint64_t seed) { options_.seed = seed; }
+
+  void TestBody() override {
+    set_crash_report(options_.replay_command());
+    Simulation simulation(options_);
+    const std::string failure = simulation.run();
+    EXPECT_EQ(failure, "") << simulation.scenario().describe() << "\nreplay: " << options_.replay_command();
+    EXPECT_GE(simulation.summary().operations, options_.operations * 9 / 10);
+    EXPECT_GT(simulation.summary().fences, 0u);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace
+}  // namespace openlapi::simulation
+
+int main(int count, char** texts) {
+  testing::InitGoogleTest(&count, texts);
+  unsigned long long first = 1, last = 20;
+  if (count == 3 && std::strcmp(texts[1], "--seeds") == 0 && std::sscanf(texts[2], "%llu..%llu", &first, &last) != 2) {
+    std::fprintf(stderr, "simulation_test: --seeds is '%s'; allowed: A..B\n", texts[2]);
+    return 2;
+  }
+  for (unsigned long long seed = first; seed <= last; ++seed) {
+    testing::RegisterTest("Simulation", ("Seed" + std::to_string(seed)).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [seed]() -> testing::Test* { return new openlapi::simulation::Seed(seed); });
+  }
+  return RUN_ALL_TESTS();
+}
