@@ -17,9 +17,9 @@ inline constexpr std::uint32_t kFirstRingSize = 16;
 inline constexpr std::uint64_t kMostBytesInFlight = 1024 * 1024;
 // Bytes in flight before anything is known of the path: about a default socket buffer's half.
 inline constexpr std::uint64_t kFirstBytesInFlight = 128 * 1024;
-// What a cut leaves: 4 packets, since with fewer a loss cannot be told from the acknowledgements, but not more bytes
-// than these (or one packet), since 100 senders may have been cut because of one receiver.
-inline constexpr std::uint32_t kFewestPacketsInFlight = 4;
+// What a cut leaves: packets enough that a loss shows in the acknowledgements also when every fifth packet is lost, but
+// not more bytes than these (or one packet), since 100 senders may have been cut because of one receiver.
+inline constexpr std::uint32_t kFewestPacketsInFlight = 16;
 inline constexpr std::uint64_t kFewestBytesInFlight = 64 * 1024;
 // Packets that arrived early and are held for one peer; those beyond are dropped and come again.
 inline constexpr std::uint32_t kMostHeldPackets = 256;
@@ -44,7 +44,8 @@ inline constexpr std::uint32_t kReorderPackets = 3;
 inline constexpr std::uint64_t kShortestRetransmitTimeout = 5'000'000;
 inline constexpr std::uint64_t kFirstRetransmitTimeout = 20'000'000;
 inline constexpr std::uint64_t kLongestRetransmitTimeout = 400'000'000;
-// A packet sent this much (ns) before one that arrived is lost even if fewer than kReorderPackets followed it.
+// A packet sent this much (ns) before one that arrived, or overtaken and this much later than a round trip, is lost even
+// if fewer than kReorderPackets followed it.
 inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 
 // ---- reliability: packet buffers ----
