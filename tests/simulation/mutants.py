@@ -36,8 +36,8 @@ MUTANTS = {
         [("  if (known && before(header.source_epoch, peer_epoch_)) {\n", "  if (false) {\n")]),
     "wrong_life": (
         "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
-        [("  if (header.destination_epoch != context_.epoch && !unknown_destination) {\n",
-          "  if (header.destination_epoch > context_.epoch && !unknown_destination) {\n")]),
+        [("  if (header.destination_epoch != context_.epoch) {\n",
+          "  if (header.destination_epoch == 0 || header.destination_epoch > context_.epoch) {\n")]),
     "damage_unseen": (
         "dataplane/reliability/packet_filter.cc", "the checksum is not looked at",
         [("  if (context.checksum && !wire::checksum_matches(packet, header)) return count(counters.damaged);\n", "")]),
@@ -65,7 +65,7 @@ MUTANTS = {
         [("    if (tasks_ == 1 || distance() >= tasks_) return finish();\n",
           "    if (tasks_ == 1 || (exchange_ ? distance() : 2 * distance()) >= tasks_) return finish();\n")]),
     "first_packets_lost": (
-        "dataplane/reliability/reliable_channel.cc", "what a second incarnation turned away is not sent again",
+        "dataplane/reliability/reliable_channel.cc", "what was turned away on first contact is not sent again",
         [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
           "    send_.abandon();\n")]),
     "silence_unnoticed": (
