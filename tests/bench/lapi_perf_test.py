@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""lapi_perf as a user runs it.   lapi_perf_test.py LAPIRUN LAPI_PERF"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+LAPIRUN, LAPI_PERF = sys.argv[1:3]
+FAST = ["--quick", "--iterations", "20"]
+
+
+def run(*arguments, tasks=2, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_"))}
+    start = [LAPIRUN, "-n", str(tasks), LAPI_PERF] if tasks else [LAPI_PERF]
+    return subprocess.run([*start, *arguments], capture_output=True, text=True, timeout=240, env={**clean, **environment})
+
+
+def table_rows(output):
+    """First words of the table's rows."""
+    names = ("put", "get", "am", "rate", "rmw", "wake")
+    return [line.split() for line in output.splitlines() if line.startswith(names)]
+
+
+class LapiPerf(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name):
+        return str(pathlib.Path(self.folder.name) / name)
+
+    def check(self, result):
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_both_transports_all_operations(self):
+        result = run(*FAST, "--sizes", "8,1K,64K", "--json", self.file("a.json"))
+        self.check(result)
+        self.assertIn("Shared memory, polling mode", result.stdout)
+        self.assertIn("UDP, polling mode", result.stdout)
+        rows = json.loads(pathlib.Path(self.file("a.json")).read_text())["rows"]
+        self.assertEqual(len(table_rows(result.stdout)), len(rows))
+        for wire in ("shm", "udp"):
+            seen = {row["operation"] for row in rows if row["transport"] == wire}
+            self.assertLessEqual({"put", "put-complete", "get", "am", "am-untouched", "am-inline", "am-thread", "put-both",
+                                  "rate", "rmw"}, seen)
+            variants = {(row["variant"], row["size"]) for row in rows
+                        if row["operation"] == "rmw" and row["transport"] == wire}
+            self.assertEqual(len(variants), 8)
+
+    def test_json_figures_fit_together(self):
+        self.check(run(*FAST, "--transport", "shm", "--ops", "put,rate", "--sizes", "8,64K", "--json", self.file("a.json")))
+        document = json.loads(pathlib.Path(self.file("a.json")).read_text())
+        self.assertEqual(document["mode"], "polling")
+        self.assertEqual(len(document["cores"]), 2)
+        self.assertGreater(document["flag_us"], 0)
+        for row in document["rows"]:
+            self.assertGreater(row["median_us"], 0)
+            self.assertGreaterEqual(row["p99_us"], row["median_us"])
+            self.assertGreater(row["floor_us"], 0)
+            self.assertGreater(row["ratio"], 0)
+            self.assertTrue(row["floor"])
+            if row["operation"] == "put":
+                self.assertAlmostEqual(row["bandwidth"], row["size"] / row["median_us"] * 1e6, delta=row["bandwidth"] / 1e6)
+            else:
+                self.assertAlmostEqual(row["rate"], 1e6 / row["median_us"], delta=row["rate"] / 1e6)
+
+    def test_plot(self):
+        self.check(run(*FAST, "--ops", "put,get,am", "--sizes", "8,1K,64K", "--plot", self.file("a.svg")))
+        text = pathlib.Path(self.file("a.svg")).read_text()
+        xml.etree.ElementTree.fromstring(text)
+        for word in ("Latency", "Bandwidth", "shm put", "udp put", "floor"):
+            self.assertIn(word, text)
+
+    def test_plot_without_gnuplot(self):
+        result = run("--plot", self.file("a.svg"), tasks=0, PATH="/nowhere")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--plot needs gnuplot", result.stderr)
+
+    def test_interrupt_mode_wakes_a_sleeper(self):
+        result = run(*FAST, "--mode", "interrupt", "--ops", "wake")
+        self.check(result)
+        self.assertEqual([row[:2] for row in table_rows(result.stdout)],
+                         [["wake", "spinning"], ["wake", "asleep"]] * 2)
+
+    def test_pairs_of_more_tasks_than_cores(self):
+        for pattern, pairs in (("adjacent", ["0 - 1", "2 - 3"]), ("halves", ["0 - 2", "1 - 3"])):
+            result = run("--quick", "--pairs", pattern, tasks=4)
+            self.check(result)
+            for pair in pairs:
+                self.assertEqual(result.stdout.count(pair), 2, result.stdout)
+
+    def test_wrong_number_of_tasks(self):
+        result = run("--transport", "shm", tasks=3)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("needs 2 tasks, this job has 3", result.stderr)
+        result = run("--transport", "shm", "--pairs", tasks=3)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("even number of tasks, not 3", result.stderr)
+
+    def test_contradicting_environment(self):
+        result = run("--transport", "shm", LAPI_USE_SHM="no")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr.count("contradicts LAPI_USE_SHM=no"), 1, "one task complains, not both")
+        result = run(*FAST, "--ops", "put", "--sizes", "8", LAPI_USE_SHM="only")
+        self.check(result)
+        self.assertNotIn("UDP", result.stdout)
+
+    def test_unwritable_json(self):
+        result = run(*FAST, "--ops", "put", "--sizes", "8", "--json", self.file("no/such/folder.json"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("cannot be written", result.stderr)
+
+    def test_help_and_version_need_no_job(self):
+        for option in ("--help", "--version"):
+            result = run(option, tasks=0)
+            self.check(result)
+            self.assertIn("lapi_perf", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)

@@ -1,0 +1,102 @@
+#include "bench/perf/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace openlapi::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ParsedOptions parse(std::vector<const char*> words, const char* shared_memory = nullptr) {
+  words.insert(words.begin(), "lapi_perf");
+  return parse_options(static_cast<int>(words.size()), words.data(), shared_memory);
+}
+
+TEST(Options, Defaults) {
+  const ParsedOptions parsed = parse({});
+  ASSERT_FALSE(parsed.exit) << parsed.text;
+  EXPECT_THAT(parsed.options.wires, ElementsAre(Wire::shm, Wire::udp));
+  EXPECT_THAT(parsed.options.sizes, ElementsAre(8, 64, 1024, 8192, 65536, 1 << 20, 4 << 20));
+  EXPECT_EQ(parsed.options.mode, Mode::polling);
+  EXPECT_EQ(parsed.options.pairs, PairPattern::none);
+  EXPECT_TRUE(parsed.options.pin);
+}
+
+TEST(Options, EveryOption) {
+  const ParsedOptions parsed = parse({"--transport", "udp", "--mode", "interrupt", "--sizes", "1M,8,8", "--ops", "get,am",
+                                      "--iterations", "40", "--json", "a.json", "--quick", "--no-pin", "--pairs", "halves"});
+  ASSERT_FALSE(parsed.exit) << parsed.text;
+  EXPECT_THAT(parsed.options.wires, ElementsAre(Wire::udp));
+  EXPECT_EQ(parsed.options.mode, Mode::interrupt);
+  EXPECT_THAT(parsed.options.sizes, ElementsAre(8, 1 << 20));
+  EXPECT_THAT(parsed.options.operations, ElementsAre("get", "am"));
+  EXPECT_EQ(parsed.options.iterations, 40u);
+  EXPECT_EQ(parsed.options.json_file, "a.json");
+  EXPECT_TRUE(parsed.options.quick);
+  EXPECT_FALSE(parsed.options.pin);
+  EXPECT_EQ(parsed.options.pairs, PairPattern::halves);
+}
+
+TEST(Options, PairsAloneMeansAdjacent) {
+  EXPECT_EQ(parse({"--pairs"}).options.pairs, PairPattern::adjacent);
+  EXPECT_EQ(parse({"--pairs", "--quick"}).options.pairs, PairPattern::adjacent);
+}
+
+TEST(Options, HelpAndVersionEndWell) {
+  const ParsedOptions help = parse({"--help"});
+  EXPECT_TRUE(help.exit);
+  EXPECT_EQ(help.status, 0);
+  for (const OperationName& operation : operation_names()) EXPECT_THAT(help.text, HasSubstr(operation.name));
+  const ParsedOptions version = parse({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.text, HasSubstr("lapi_perf 0."));
+}
+
+struct Wrong {
+  std::vector<const char*> words;
+  const char* shared_memory;
+  const char* says;
+};
+
+class WrongOptions : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongOptions, NameTheOptionTheValueAndWhatIsAllowed) {
+  const ParsedOptions parsed = parse(GetParam().words, GetParam().shared_memory);
+  EXPECT_TRUE(parsed.exit);
+  EXPECT_EQ(parsed.status, 2);
+  EXPECT_THAT(parsed.text, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongOptions,
+    testing::Values(Wrong{{"--sizes", "8,x"}, nullptr, "--sizes 'x': allowed"},
+                    Wrong{{"--sizes", "0"}, nullptr, "--sizes '0': allowed"},
+                    Wrong{{"--sizes", "2G"}, nullptr, "--sizes '2G': allowed"},
+                    Wrong{{"--sizes", "8,"}, nullptr, "--sizes '': allowed"},
+                    Wrong{{"--ops", "put,fly"}, nullptr, "--ops 'fly': allowed are put,"},
+                    Wrong{{"--transport", "verbs"}, nullptr, "--transport"},
+                    Wrong{{"--iterations", "3"}, nullptr, "--iterations"},
+                    Wrong{{"--plot", "a.png"}, nullptr, "--plot 'a.png': allowed is a file name that ends in .svg"},
+                    Wrong{{"--no-such"}, nullptr, "--no-such"},
+                    Wrong{{"--transport", "shm"}, "no", "contradicts LAPI_USE_SHM=no"},
+                    Wrong{{"--transport", "udp"}, "only", "contradicts LAPI_USE_SHM=only"},
+                    Wrong{{}, "maybe", "LAPI_USE_SHM='maybe': allowed are no, yes, only"}));
+
+TEST(Options, TheEnvironmentChoosesWhenTheCommandLineDoesNot) {
+  EXPECT_THAT(parse({}, "no").options.wires, ElementsAre(Wire::udp));
+  EXPECT_THAT(parse({}, "ONLY").options.wires, ElementsAre(Wire::shm));
+  EXPECT_THAT(parse({}, "yes").options.wires, ElementsAre(Wire::shm, Wire::udp));
+  EXPECT_THAT(parse({"--transport", "udp"}, "yes").options.wires, ElementsAre(Wire::udp));
+}
+
+TEST(Sizes, Text) {
+  EXPECT_EQ(size_text(8), "8");
+  EXPECT_EQ(size_text(1536), "1536");
+  EXPECT_EQ(size_text(65536), "64K");
+  EXPECT_EQ(size_text(4 << 20), "4M");
+}
+
+}  // namespace
+}  // namespace openlapi::bench

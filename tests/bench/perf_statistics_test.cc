@@ -1,0 +1,60 @@
+#include "bench/perf/statistics.h"
+
+#include <gtest/gtest.h>
+
+namespace openlapi::bench {
+namespace {
+
+TEST(Percentile, NearestRank) {
+  EXPECT_EQ(percentile({}, 0.5), 0);
+  EXPECT_EQ(percentile({7}, 0.99), 7);
+  EXPECT_EQ(percentile({5, 1, 4, 2, 3}, 0.5), 3);
+  EXPECT_EQ(percentile({5, 1, 4, 2, 3}, 0), 1);
+  EXPECT_EQ(percentile({5, 1, 4, 2, 3}, 1), 5);
+  Samples hundred;
+  for (int i = 100; i > 0; --i) hundred.push_back(i);
+  EXPECT_EQ(percentile(hundred, 0.99), 99);
+}
+
+TEST(Compare, RatioIsOfNeighboursInTime) {
+  // The machine changes its state between the slices; library and floor keep their ratio of 2 in each.
+  const Comparison result = compare({{{10, 10}, {20, 20}}, {{100, 100}, {200, 200}}, {{10}, {20}}});
+  EXPECT_DOUBLE_EQ(result.ratio, 2);
+  EXPECT_DOUBLE_EQ(result.difference, 10);
+  EXPECT_EQ(result.samples, 5u);
+}
+
+TEST(Compare, WithoutFloor) {
+  const Comparison result = compare({{{}, {20}}, {{}, {30}}});
+  EXPECT_EQ(result.floor, 0);
+  EXPECT_EQ(result.ratio, 0);
+  EXPECT_EQ(result.median, 20);
+}
+
+TEST(Compare, WithoutSamples) {
+  const Comparison result = compare({{{10}, {}}});
+  EXPECT_EQ(result.samples, 0u);
+  EXPECT_EQ(result.ratio, 0);
+}
+
+TEST(Stopwatch, BatchesBecomeSamplesOfOneOperation) {
+  Samples samples;
+  int calls = 0;
+  time_batches(10, 4, 2, &samples, [&] { ++calls; });
+  EXPECT_EQ(calls, 12) << "whole batches";
+  EXPECT_EQ(samples.size(), 3u);
+}
+
+TEST(Stopwatch, AgreesWithTheSystemsClock) {
+  const std::uint64_t start = monotonic_nanoseconds();
+  const std::uint64_t first = ticks();
+  while (monotonic_nanoseconds() - start < 50'000'000) {
+  }
+  const double by_ticks = static_cast<double>(ticks() - first) * nanoseconds_per_tick();
+  const auto by_system = static_cast<double>(monotonic_nanoseconds() - start);
+  EXPECT_GT(by_ticks, by_system * 0.5);
+  EXPECT_LT(by_ticks, by_system * 1.5);
+}
+
+}  // namespace
+}  // namespace openlapi::bench

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""lapi_info as a user runs it.   lapi_info_test.py LAPI_INFO"""
+import json
+import os
+import resource
+import subprocess
+import sys
+import unittest
+
+LAPI_INFO = sys.argv[1]
+
+
+def run(*arguments, before=None, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_"))}
+    return subprocess.run([LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60, preexec_fn=before,
+                          env={**clean, **environment})
+
+
+class LapiInfo(unittest.TestCase):
+    def test_text_and_json_say_the_same(self):
+        text = run()
+        self.assertEqual(text.returncode, 0, text.stderr)
+        document = json.loads(run("--json").stdout)
+        self.assertIn(document["version"], text.stdout)
+        self.assertIn(document["build_stamp"], text.stdout)
+        self.assertEqual([transport["name"] for transport in document["transports"]], ["shm", "udp", "verbs", "dpdk"])
+        for transport in document["transports"]:
+            self.assertIn(transport["name"], text.stdout)
+            self.assertNotEqual(transport["usable"], bool(transport["reason"]), "a reason exactly when it is not usable")
+            for note in transport["notes"]:
+                self.assertIn(note, text.stdout)
+        self.assertEqual(document["cores"], os.cpu_count())
+        self.assertEqual(document["allowed_cores"], sorted(os.sched_getaffinity(0)))
+        self.assertLessEqual({"memlock", "nofile"}, set(document["limits"]))
+
+    def test_loopback_is_listed(self):
+        udp = json.loads(run("--json").stdout)["transports"][1]
+        self.assertTrue(udp["usable"], udp)
+        self.assertIn("127.0.0.1", [adapter["address"] for adapter in udp["adapters"]])
+
+    def test_reason_for_what_is_refused(self):
+        # No descriptor is left for the transports' files and sockets.
+        def few_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+        result = run("--json", before=few_files)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        shm, udp = json.loads(result.stdout)["transports"][:2]
+        self.assertFalse(shm["usable"])
+        self.assertTrue(shm["reason"])
+        self.assertFalse(udp["usable"])
+        self.assertTrue(udp["reason"])
+
+    def test_bound_process(self):
+        core = min(os.sched_getaffinity(0))
+        document = json.loads(run("--json", before=lambda: os.sched_setaffinity(0, {core})).stdout)
+        self.assertEqual(document["allowed_cores"], [core])
+
+    def test_environment(self):
+        result = run("--env", MP_ACK_THRESH="7")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        for name in ("MP_MSG_API", "MP_EUILIB", "MP_EUIDEVICE", "MP_PROCS", "MP_CHILD", "MP_PARTITION", "MP_COMMON_TASKS",
+                     "MP_LAPI_INET_ADDR", "LAPI_USE_SHM", "MP_ACK_THRESH", "MP_POLLING_INTERVAL",
+                     "MP_RETRANSMIT_INTERVAL", "MP_REXMIT_BUF_CNT", "MP_REXMIT_BUF_SIZE", "MP_UDP_PACKET_SIZE",
+                     "MP_DEBUG_NOTIMEOUT", "MP_INFOLEVEL", "MP_LAPI_TRACE_LEVEL"):
+            self.assertIn(f"\n{name}\n", "\n" + result.stdout)
+        settings = {entry["name"]: entry for entry in json.loads(run("--env", "--json", MP_ACK_THRESH="7").stdout)["environment"]}
+        self.assertEqual(settings["MP_ACK_THRESH"]["present"], "7")
+        self.assertEqual(settings["MP_ACK_THRESH"]["default"], "30")
+        self.assertIsNone(settings["MP_PROCS"]["present"])
+
+    def test_wrong_variable(self):
+        result = run("--env", MP_ACK_THRESH="99")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("99  <- not allowed", result.stdout)
+
+    def test_help_version_and_mistakes(self):
+        self.assertIn("--env", run("--help").stdout)
+        self.assertIn("openlapi", run("--version").stdout)
+        wrong = run("--nonsense")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("--nonsense", wrong.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
