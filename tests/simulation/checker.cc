@@ -63,7 +63,8 @@ void Checker::task_came_back(PeerIndex task) {
   for (std::uint32_t context = 0; context < scenario_.options.contexts; ++context) begin_engine(task, context);
   for (Operation& operation : operations_) {
     const bool waits_for_it = operation.issued && operation.target == task && operation.target_life == life(task);
-    if (waits_for_it && operation.target_counter != nullptr) engine(task, operation.context).watched.push_back(&operation);
+    if (waits_for_it && operation.target_counter != nullptr)
+      engine(task, operation.context).watched.push_back(&operation);
   }
 }
 
@@ -100,9 +101,9 @@ void Checker::issued(Operation& operation) {
   if (operation.target != operation.origin) {
     Heard& heard = origin.heard[operation.target];
     heard.contacted = true;
-    const bool uncertain = !alive(operation.target) ||
-                           (died_during(operation.origin, operation.context, operation.target) &&
-                            heard.life < life(operation.target));
+    const bool uncertain =
+        !alive(operation.target) ||
+        (died_during(operation.origin, operation.context, operation.target) && heard.life < life(operation.target));
     operation.in_doubt = uncertain;
     if (uncertain) excuse(operation);
   }
@@ -163,13 +164,15 @@ void Checker::look_at_origin(Operation& operation) {
       fill_pattern(bytes_of(operation.header, operation.header_length), ~operation.key);
     } else {
       heard_of(operation.origin, operation.context, operation.target, operation.target_life);
-      if (!is_in_place(operation)) fail("origin counter early: the answer to %s is not here", describe(operation).c_str());
+      if (!is_in_place(operation))
+        fail("origin counter early: the answer to %s is not here", describe(operation).c_str());
     }
   }
   if (!counter_moved(operation, operation.completion_counter, operation.completion_seen, "completion")) return;
   heard_of(operation.origin, operation.context, operation.target, operation.target_life);
   if (tasks_[operation.target].life != operation.target_life) return;
-  if (!is_in_place(operation)) fail("completion counter early: the data of %s is not there", describe(operation).c_str());
+  if (!is_in_place(operation))
+    fail("completion counter early: the data of %s is not there", describe(operation).c_str());
   if (operation.has_completion && !operation.handler_returned) {
     fail("completion counter early: the handler of %s has not returned", describe(operation).c_str());
   }
@@ -202,8 +205,8 @@ Operation* Checker::message_arrived(PeerIndex task, std::uint32_t context, const
                                     std::uint32_t max_payload) {
   Operation* operation = find(message.handler);
   if (operation == nullptr || operation->kind != Kind::active_message || operation->target != task ||
-      operation->context != context || operation->origin != message.source ||
-      operation->length != message.length || operation->header_length != message.user_header_length) {
+      operation->context != context || operation->origin != message.source || operation->length != message.length ||
+      operation->header_length != message.user_header_length) {
     fail("task %u was called for message %llu of task %u, which was never sent to it like that", task,
          static_cast<unsigned long long>(message.handler), message.source);
     return nullptr;
@@ -262,7 +265,8 @@ void Checker::check_all_in_place(PeerIndex task, std::uint32_t context, std::siz
 std::string Checker::describe(const Operation& operation) const {
   constexpr const char* kKinds[] = {"put", "get", "message", "read-modify-write"};
   char text[200];
-  std::snprintf(text, sizeof(text), "%s %llu (task %u life %u -> task %u life %u, context %u, %llu+%u bytes, issued %.3f ms)",
+  std::snprintf(text, sizeof(text),
+                "%s %llu (task %u life %u -> task %u life %u, context %u, %llu+%u bytes, issued %.3f ms)",
                 kKinds[static_cast<int>(operation.kind)], static_cast<unsigned long long>(operation.id),
                 operation.origin, operation.origin_life, operation.target, operation.target_life, operation.context,
                 static_cast<unsigned long long>(operation.length), operation.header_length,

@@ -2,8 +2,8 @@
 //
 // Truths that hold for every operation of two tasks that stay alive:
 //  - the data is at its place once, complete, and nothing else was written (guards, overwritten places);
-//  - a counter that moved tells the truth at that moment: target and completion counter that the data is in place and the
-//    completion handler has returned, the origin counter of a get or read-modify-write that the answer is here;
+//  - a counter that moved tells the truth at that moment: target and completion counter that the data is in place
+//    and the completion handler has returned, the origin counter of a get or read-modify-write that the answer is here;
 //  - every counter moves exactly once, every message is accepted exactly once, every completion handler runs once;
 //  - the results of read-modify-writes of a word fit one serial order;
 //  - when a fence is done, everything that was issued before it is in place; nobody leaves a barrier before all came.
@@ -11,14 +11,16 @@
 // Deaths. The memory of a task that dies is renewed at once: what is addressed to it from then on belongs to its next
 // life, which begins when the task comes back. Excused are
 //  (a) operations not known to be complete whose origin or target dies;
-//  (b) operations to a task that died, issued by an engine that has not heard of the task's present life yet: by a message
-//      from it, or by the completion of an operation issued in that life (Operation::in_doubt);
+//  (b) operations to a task that is dead, or that died and of whose present life the issuing engine has not heard yet:
+//      by a message from it, or by the completion of an operation issued in that life (Operation::in_doubt);
 //  (c) collectives of a context from the first death on: none is begun later, and those under way need not end.
+//
 // An excused operation may be lost, or be stopped in its middle, and a fence or collective may say that a peer was lost.
-// But it is still never done twice, writes nothing but its own bytes, and moves no counter more than once. Nothing that was
-// issued to or by a former life touches the present one: the renewed memory must stay clean, and an engine that has heard
-// of the new life takes nothing of the old one any more.
-// Faults may be reported only for peers that died during the reporting engine's own life.
+// But it is never done twice, writes nothing but its own bytes, and moves no counter more than once. Nothing that was
+// issued to or by a former life touches the present one: the renewed memory must stay clean, and an engine that has
+// heard of the new life takes nothing of the old one any more. Faults may be reported only for peers that died during
+// the reporting engine's own life.
+//
 // An engine that was never answered by a task cannot know for which life its first messages were: they wait for whoever
 // answers. So a task is killed only when every engine that sent it something has heard of it (simulation.cc).
 #pragma once
@@ -86,9 +88,9 @@ class Checker {
     bool contacted = false;  // it sent the peer something
   };
   struct Engine {
-    std::vector<Operation*> watched;  // operations with a counter in this engine's memory that has not moved
-    std::vector<Operation*> own;      // of this life, in the order in which they were issued
-    std::vector<Heard> heard;         // by peer
+    std::vector<Operation*> watched;             // operations with a counter in this engine's memory that has not moved
+    std::vector<Operation*> own;                 // of this life, in the order in which they were issued
+    std::vector<Heard> heard;                    // by peer
     std::vector<std::uint32_t> deaths_at_birth;  // by peer
   };
   struct Task {

@@ -56,7 +56,8 @@ std::string Checker::unsettled() const {
 void Checker::check_end() {
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {
     std::string where;
-    if (!memory(task).guards_hold(where)) fail("written outside of every operation in task %u: %s", task, where.c_str());
+    if (!memory(task).guards_hold(where))
+      fail("written outside of every operation in task %u: %s", task, where.c_str());
     check_words_of(task);
   }
   for (Operation& operation : operations_) {
@@ -85,8 +86,8 @@ void Checker::check_end_of(Operation& operation) {
     fail("the completion handler of %s ran %u times", name.c_str(), operation.handlers_run);
   }
   const bool answer = operation.kind == Kind::get || operation.kind == Kind::read_modify_write;
-  const bool place_is_here = answer ? operation.origin_life == life(operation.origin)
-                                    : operation.target_life == life(operation.target);
+  const bool place_is_here =
+      answer ? operation.origin_life == life(operation.origin) : operation.target_life == life(operation.target);
   if (operation.kind != Kind::read_modify_write && place_is_here) {
     if (operation.in_place) {
       if (!has_pattern(operation.place, ~operation.key)) fail("%s was written a second time", name.c_str());
@@ -124,7 +125,8 @@ SharedWord* Checker::word(PeerIndex task, RmwOperation operation, std::uint8_t w
   if (place.empty()) return nullptr;
   SharedWord& word = words_.emplace_back();
   const std::uint64_t number = mix_bits(scenario_.options.seed + (words_.size() << 32));
-  word = {task, life(task), operation, width, number & mask_of(width), (number >> 7 | 1) & mask_of(width), place.data()};
+  word = {task,        life(task), operation, width, number & mask_of(width), (number >> 7 | 1) & mask_of(width),
+          place.data()};
   if (operation == RmwOperation::fetch_and_or) word.initial = 0;
   std::memcpy(place.data(), &word.initial, width);
   tasks_[task].words.push_back(&word);
@@ -228,15 +230,24 @@ void Checker::check_word(const SharedWord& word) {
   const std::uint64_t last = load(word.place, word.width);
   bool fits = false;
   switch (word.operation) {
-    case RmwOperation::fetch_and_add: fits = adds_fit(word, history, last); break;
-    case RmwOperation::fetch_and_or: fits = ors_fit(history, last); break;
-    case RmwOperation::swap: fits = swaps_fit(word, history, inputs, last); break;
-    case RmwOperation::compare_and_swap: fits = compares_fit(word, history, last); break;
+    case RmwOperation::fetch_and_add:
+      fits = adds_fit(word, history, last);
+      break;
+    case RmwOperation::fetch_and_or:
+      fits = ors_fit(history, last);
+      break;
+    case RmwOperation::swap:
+      fits = swaps_fit(word, history, inputs, last);
+      break;
+    case RmwOperation::compare_and_swap:
+      fits = compares_fit(word, history, last);
+      break;
   }
   if (!fits) {
-    fail("no serial order of %zu answered and %zu open read-modify-writes (operation %u, %u bytes) of task %u explains "
-         "their answers", history.complete.size(), history.open, static_cast<unsigned>(word.operation), word.width,
-         word.task);
+    fail(
+        "no serial order of %zu answered and %zu open read-modify-writes (operation %u, %u bytes) of task %u explains "
+        "their answers",
+        history.complete.size(), history.open, static_cast<unsigned>(word.operation), word.width, word.task);
   }
 }
 

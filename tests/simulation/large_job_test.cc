@@ -97,8 +97,8 @@ class LargeJob : public testing::Test {
     config.tasks = kTasks;
     config.cookie = 0x1ac1;
     Transport* transport = &members_[task]->transport;
-    members_[task]->endpoint =
-        std::make_unique<Endpoint>(config, std::span(&transport, 1), time_.clock(), *members_[task], members_[task]->host);
+    members_[task]->endpoint = std::make_unique<Endpoint>(config, std::span(&transport, 1), time_.clock(),
+                                                          *members_[task], members_[task]->host);
   }
 
   // Steps of everybody until `done` or for a minute of virtual time.
@@ -122,7 +122,8 @@ class LargeJob : public testing::Test {
 TEST_F(LargeJob, CostsLittleBeforeTraffic) {
   const std::size_t each = (heap_bytes - before_) / kTasks;
   RecordProperty("bytes_per_engine", std::to_string(each));
-  std::printf("%zu bytes per engine, %.1f per peer that was never talked to\n", each, static_cast<double>(each) / kTasks);
+  std::printf("%zu bytes per engine, %.1f per peer that was never talked to\n", each,
+              static_cast<double>(each) / kTasks);
   EXPECT_LE(each, kMostBytesPerEngine);
   EXPECT_LE(each, kMostBytesPerUnknownPeer * kTasks);
   EXPECT_EQ(members_[0]->endpoint->contacted_peers(), 0u);

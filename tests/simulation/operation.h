@@ -39,8 +39,8 @@ struct Operation {
   std::uint64_t length = 0;  // bytes of data
   std::uint32_t header_length = 0;
 
-  // Where the data comes from and goes to. Data of puts and messages begins in `data`, that of gets in `source`, a region
-  // of the target. `place` is a region of the target, of a get and read-modify-write one of the origin.
+  // Where the data comes from and goes to. Data of puts and messages begins in `data`, that of gets in `source`, a
+  // region of the target. `place` is a region of the target, of a get and read-modify-write one of the origin.
   std::unique_ptr<std::byte[]> data;
   std::unique_ptr<std::byte[]> header;
   std::span<std::byte> source;
@@ -70,9 +70,9 @@ struct Operation {
   std::uint64_t input = 0;
   std::uint64_t swap_value = 0;
 
-  bool issued = false;      // the engine has accepted it
-  bool in_place = false;    // the data was seen where it belongs (and then overwritten, so that a second copy is seen)
-  bool excused = false;     // checker.h says what that means
+  bool issued = false;       // the engine has accepted it
+  bool in_place = false;     // the data was seen where it belongs (and then overwritten, so that a second copy is seen)
+  bool excused = false;      // checker.h says what that means
   std::uint64_t frozen = 0;  // digest of `place` when nothing could change it any more; 0: not yet
 };
 

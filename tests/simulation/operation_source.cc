@@ -33,8 +33,8 @@ std::uint64_t OperationSource::choose_length(std::uint32_t header_length) {
   const std::uint64_t draw = random_.below(100);
   if (draw < 15) return random_.below(17);
   if (draw < 40) {
-    const std::uint64_t edges[] = {max_payload_, max_payload_, 2 * std::uint64_t{max_payload_}, scenario_.copy_limit,
-                                   max_payload_ - 24ull, 3 * std::uint64_t{max_payload_}};
+    const std::uint64_t edges[] = {max_payload_,         max_payload_,         2 * std::uint64_t{max_payload_},
+                                   scenario_.copy_limit, max_payload_ - 24ull, 3 * std::uint64_t{max_payload_}};
     const std::uint64_t edge = random_.pick(edges);
     const std::uint64_t least = edge > header_length + 9ull ? edge - header_length - 9 : 0;
     return std::min<std::uint64_t>(least + random_.below(19), 200'000);
@@ -106,8 +106,8 @@ bool OperationSource::prepare_message(Operation& operation, bool is_reply) {
   operation.style = random_.pick(styles);
   operation.has_completion = random_.chance(0.7);
   operation.takes_one_packet = random_.chance(0.3);
-  operation.replies = !is_reply && operation.has_completion && operation.style != CompletionStyle::inline_local &&
-                      random_.chance(0.4);
+  operation.replies =
+      !is_reply && operation.has_completion && operation.style != CompletionStyle::inline_local && random_.chance(0.4);
   if (random_.chance(0.12)) operation.drops_left = static_cast<std::uint32_t>(random_.between(1, 4));
   prepare_data(operation);
   const std::uint64_t wanted = operation.delivery == Delivery::bury ? 0 : operation.length;
@@ -155,10 +155,18 @@ Operation* OperationSource::next() {
   Operation& operation = begin(kind, target);
   bool ready = false;
   switch (kind) {
-    case Kind::put: ready = prepare_put(operation); break;
-    case Kind::get: ready = prepare_get(operation); break;
-    case Kind::active_message: ready = prepare_message(operation, false); break;
-    case Kind::read_modify_write: ready = prepare_read_modify_write(operation); break;
+    case Kind::put:
+      ready = prepare_put(operation);
+      break;
+    case Kind::get:
+      ready = prepare_get(operation);
+      break;
+    case Kind::active_message:
+      ready = prepare_message(operation, false);
+      break;
+    case Kind::read_modify_write:
+      ready = prepare_read_modify_write(operation);
+      break;
   }
   return ready ? &operation : nullptr;
 }

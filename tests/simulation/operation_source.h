@@ -8,7 +8,8 @@ namespace openlapi::simulation {
 
 class OperationSource {
  public:
-  OperationSource(const Scenario& scenario, Checker& checker, PeerIndex task, std::uint32_t context, SeededRandom& random)
+  OperationSource(const Scenario& scenario, Checker& checker, PeerIndex task, std::uint32_t context,
+                  SeededRandom& random)
       : scenario_(scenario), checker_(checker), task_(task), context_(context), random_(random) {}
 
   // Edges of the engine that sizes are chosen around; known when it is open.

@@ -10,9 +10,12 @@ constexpr std::uint64_t kScenarioStream = 0x7363656e;
 
 const char* name_of(Flavour flavour) {
   switch (flavour) {
-    case Flavour::network: return "network";
-    case Flavour::shared_memory: return "shared memory";
-    case Flavour::mixed: return "mixed";
+    case Flavour::network:
+      return "network";
+    case Flavour::shared_memory:
+      return "shared memory";
+    case Flavour::mixed:
+      return "mixed";
   }
   return "?";
 }
@@ -36,8 +39,7 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
     node_of.push_back(together ? 0 : task + 1);
   }
   const std::uint32_t packets[] = {1032, 1472, 1472, 2048, 4096, 8192, 65507};
-  network_limits = {random.pick(packets), static_cast<std::uint32_t>(random.between(1, 32)), false,
-                    random.chance(0.5)};
+  network_limits = {random.pick(packets), static_cast<std::uint32_t>(random.between(1, 32)), false, random.chance(0.5)};
   const std::uint32_t slots[] = {1024, 2048, 4096, 8192};
   memory_limits = {random.pick(slots), 32, true, true};
   network_queue = static_cast<std::uint32_t>(random.between(16, 512));

@@ -57,11 +57,11 @@ struct Scenario {
   double collective_share;  // engines that have done this share of their operations are at the last collective
 
   // Faults.
-  double roughness;           // 0: a calm network, 1: the worst
+  double roughness;  // 0: a calm network, 1: the worst
   std::uint32_t deaths;
   std::uint32_t partitions;
   Nanoseconds longest_partition;
-  double noise;               // strangers' packets per phase
+  double noise;  // strangers' packets per phase
 
   bool share_node(PeerIndex a, PeerIndex b) const { return node_of[a] == node_of[b]; }
   bool can_come_back(PeerIndex task) const;

@@ -1,4 +1,5 @@
-// simulate: runs seeds of the simulation and prints, for one that fails, what did not hold and the command to replay it.
+// simulate: runs seeds of the simulation and prints, for one that fails, what did not hold and the command to replay
+// it.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -46,8 +47,7 @@ bool parse_number(const char* text, std::uint64_t least, std::uint64_t most, std
 
 bool parse_seeds(const std::string& text, Arguments& arguments) {
   const std::size_t dots = text.find("..");
-  return dots != std::string::npos &&
-         parse_number(text.substr(0, dots).c_str(), 0, UINT64_MAX, arguments.first_seed) &&
+  return dots != std::string::npos && parse_number(text.substr(0, dots).c_str(), 0, UINT64_MAX, arguments.first_seed) &&
          parse_number(text.substr(dots + 2).c_str(), arguments.first_seed, UINT64_MAX, arguments.last_seed);
 }
 
@@ -105,17 +105,19 @@ bool parse(int count, char** texts, Arguments& arguments) {
 unsigned long long plain(std::uint64_t value) { return value; }
 
 void print_summary(const Summary& did) {
-  std::printf("  %llu puts, %llu gets, %llu messages, %llu read-modify-writes; %llu excused, %llu fences, %llu collectives\n",
-              plain(did.by_kind[0]), plain(did.by_kind[1]), plain(did.by_kind[2]), plain(did.by_kind[3]),
-              plain(did.excused), plain(did.fences), plain(did.collectives));
+  std::printf(
+      "  %llu puts, %llu gets, %llu messages, %llu read-modify-writes; %llu excused, %llu fences, %llu collectives\n",
+      plain(did.by_kind[0]), plain(did.by_kind[1]), plain(did.by_kind[2]), plain(did.by_kind[3]), plain(did.excused),
+      plain(did.fences), plain(did.collectives));
   std::printf("  %llu deaths, %llu returns, %llu faults; %llu retransmitted, %llu duplicates, %llu ghosts\n",
-              plain(did.deaths), plain(did.returns), plain(did.faults), plain(did.retransmitted),
-              plain(did.duplicates), plain(did.ghosts));
-  std::printf("  packets: %llu carried, %llu lost, %llu doubled, %llu damaged, %llu misdelivered, %llu late; "
-              "%.3f s virtual, %llu events\n",
-              plain(did.network.carried), plain(did.network.lost), plain(did.network.doubled),
-              plain(did.network.damaged), plain(did.network.misdelivered), plain(did.network.late),
-              static_cast<double>(did.virtual_time) / 1e9, plain(did.events));
+              plain(did.deaths), plain(did.returns), plain(did.faults), plain(did.retransmitted), plain(did.duplicates),
+              plain(did.ghosts));
+  std::printf(
+      "  packets: %llu carried, %llu lost, %llu doubled, %llu damaged, %llu misdelivered, %llu late; "
+      "%.3f s virtual, %llu events\n",
+      plain(did.network.carried), plain(did.network.lost), plain(did.network.doubled), plain(did.network.damaged),
+      plain(did.network.misdelivered), plain(did.network.late), static_cast<double>(did.virtual_time) / 1e9,
+      plain(did.events));
 }
 
 bool run_seed(const Arguments& arguments, std::uint64_t seed) {

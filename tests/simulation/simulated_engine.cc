@@ -240,7 +240,8 @@ void SimulatedEngine::collective_done() {
   if (number % 2 != 0) {
     const std::span<const std::uint64_t> values = endpoint_->exchanged();
     bool right = values.size() == scenario_.options.tasks;
-    for (PeerIndex task = 0; right && task < values.size(); ++task) right = values[task] == mix_bits(number * 1000 + task);
+    for (PeerIndex task = 0; right && task < values.size(); ++task)
+      right = values[task] == mix_bits(number * 1000 + task);
     if (!right) checker_.fail("task %u got wrong values from exchange %u", task_, number);
   }
   for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
@@ -249,8 +250,8 @@ void SimulatedEngine::collective_done() {
 }
 
 bool SimulatedEngine::is_idle() const {
-  const bool collectives_over = checker_.anybody_died() ||
-                                (collectives_begun_ == Simulation::kCollectives && !in_collective_);
+  const bool collectives_over =
+      checker_.anybody_died() || (collectives_begun_ == Simulation::kCollectives && !in_collective_);
   return quota_left_ == 0 && refused_ == nullptr && completions_queued_ == 0 && fences_.empty() && collectives_over;
 }
 

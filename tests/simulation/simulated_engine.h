@@ -88,8 +88,8 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   std::vector<Fence> fences_;
   std::uint32_t collectives_begun_ = 0;
   bool in_collective_ = false;
-  bool fence_before_barrier_ = false;  // LAPI_Gfence: the fence first
-  std::size_t fenced_operations_ = 0;  // issued before that fence
+  bool fence_before_barrier_ = false;             // LAPI_Gfence: the fence first
+  std::size_t fenced_operations_ = 0;             // issued before that fence
   std::map<std::uint64_t, Operation*> reply_of_;  // replies that were refused so far, by the message they answer
 };
 

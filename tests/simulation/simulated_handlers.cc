@@ -60,10 +60,12 @@ bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now)
   }
   const bool wrong_thread = (operation->style == CompletionStyle::thread && now) ||
                             (operation->style == CompletionStyle::inline_local && !now);
-  if (wrong_thread) checker_.fail("completion handler of message %llu asked for in the wrong thread",
-                                  static_cast<unsigned long long>(operation->id));
-  if (!checker_.is_in_place(*operation)) checker_.fail("completion of message %llu before its data is in place",
-                                                       static_cast<unsigned long long>(operation->id));
+  if (wrong_thread)
+    checker_.fail("completion handler of message %llu asked for in the wrong thread",
+                  static_cast<unsigned long long>(operation->id));
+  if (!checker_.is_in_place(*operation))
+    checker_.fail("completion of message %llu before its data is in place",
+                  static_cast<unsigned long long>(operation->id));
   if (!now || random_.chance(0.1)) {
     ++completions_queued_;
     queue_completion(run, random_.chance(0.05) ? kLongestWait : kLongestHandler);
@@ -111,8 +113,8 @@ bool SimulatedEngine::reply_to(Operation& operation, bool must_be_taken) {
 void SimulatedEngine::report_fault(Fault fault, PeerIndex peer) {
   ++simulation_.tally().faults;
   simulation_.trace("task %u context %u: %s with task %u", task_, context_, name_of(fault), peer);
-  const bool expected = (fault == Fault::timeout || fault == Fault::no_connectivity) &&
-                        checker_.died_during(task_, context_, peer);
+  const bool expected =
+      (fault == Fault::timeout || fault == Fault::no_connectivity) && checker_.died_during(task_, context_, peer);
   if (!expected) checker_.fail("task %u reports %s with task %u, which lives", task_, name_of(fault), peer);
 }
 

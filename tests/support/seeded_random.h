@@ -28,9 +28,13 @@ class SeededRandom {
   bool chance(double share) { return share > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < share; }
 
   template <typename Value>
-  Value pick(std::span<const Value> values) { return values[below(values.size())]; }
+  Value pick(std::span<const Value> values) {
+    return values[below(values.size())];
+  }
   template <typename Value, std::size_t kCount>
-  Value pick(const Value (&values)[kCount]) { return values[below(kCount)]; }
+  Value pick(const Value (&values)[kCount]) {
+    return values[below(kCount)];
+  }
 
  private:
   static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;

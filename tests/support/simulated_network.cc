@@ -122,8 +122,7 @@ bool SimulatedNetwork::carry(SimulatedTransport& from, PeerIndex peer, const Out
   if (from.config_.limits.reliable) return carry_reliably(from, peer, packet);
   const Nanoseconds now = time_.now();
   if (from.free_at_ > now + from.config_.longest_backlog || random_.chance(faults_.refusal)) return false;
-  const Nanoseconds departure =
-      std::max(now, from.free_at_) + packet.length * kSecond / from.config_.bytes_per_second;
+  const Nanoseconds departure = std::max(now, from.free_at_) + packet.length * kSecond / from.config_.bytes_per_second;
   from.free_at_ = departure;
   ++counters_.carried;
   const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter};

@@ -44,13 +44,14 @@ struct PortConfig {
   std::uint32_t queue_packets = 256;  // that wait at the receiver; more are dropped, or refused when reliable
   std::uint64_t bytes_per_second = 1'000'000'000;
   Nanoseconds longest_backlog = 200 * kMicrosecond;  // of bytes on their way out; then the port is full
-  bool readable = false;       // has RemoteMemory
-  double read_refusal = 0;     // share of reads that fail
+  bool readable = false;                             // has RemoteMemory
+  double read_refusal = 0;                           // share of reads that fail
 };
 
 class SimulatedNetwork;
 
-// One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same address.
+// One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same
+// address.
 class SimulatedTransport final : public Transport, public RemoteMemory {
  public:
   SimulatedTransport(SimulatedNetwork& network, const PortConfig& config);
@@ -91,9 +92,9 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
   std::uint64_t serial_;  // tells apart ports that had the same address one after the other
   std::function<void()> on_arrival_;
   std::deque<Packet> queue_;
-  std::deque<Packet> held_;       // given to the engine, not yet released
-  std::uint32_t expected_ = 0;    // reliable: accepted by senders, not yet in the queue
-  Nanoseconds free_at_ = 0;       // when the last byte has left
+  std::deque<Packet> held_;                          // given to the engine, not yet released
+  std::uint32_t expected_ = 0;                       // reliable: accepted by senders, not yet in the queue
+  Nanoseconds free_at_ = 0;                          // when the last byte has left
   std::map<PeerIndex, Nanoseconds> newest_arrival_;  // reliable: keeps the order towards each peer
   TransportCounters counters_;
 };
