@@ -44,8 +44,8 @@ inline constexpr std::uint32_t kReorderPackets = 3;
 inline constexpr std::uint64_t kShortestRetransmitTimeout = 5'000'000;
 inline constexpr std::uint64_t kFirstRetransmitTimeout = 20'000'000;
 inline constexpr std::uint64_t kLongestRetransmitTimeout = 400'000'000;
-// A packet sent this much (ns) before one that arrived, or overtaken and this much later than a round trip, is lost even
-// if fewer than kReorderPackets followed it.
+// A packet sent this much (ns) before one that arrived, or overtaken and missing this much longer than a round trip, is
+// lost even if fewer than kReorderPackets followed it.
 inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 
 // ---- reliability: packet buffers ----
