@@ -15,9 +15,9 @@
 //      by a message from it, or by the completion of an operation issued in that life (Operation::in_doubt);
 //  (c) collectives of a context from the first death on: none is begun later, and those under way need not end.
 //
-// An excused operation may be lost, or be stopped in its middle, and a fence or collective may say that a peer was lost.
-// But it is never done twice, writes nothing but its own bytes, and moves no counter more than once. Nothing that was
-// issued to or by a former life touches the present one: the renewed memory must stay clean, and an engine that has
+// An excused operation may be lost, or be stopped in its middle, and a fence or collective may say that a peer was
+// lost. But it is never done twice, writes nothing but its own bytes, and moves no counter more than once. Nothing that
+// was issued to or by a former life touches the present one: the renewed memory must stay clean, and an engine that has
 // heard of the new life takes nothing of the old one any more. Faults may be reported only for peers that died during
 // the reporting engine's own life.
 //
