@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define OPENLAPI_CHECK(condition)                                                                             \
-  do {                                                                                                        \
-    if (!(condition)) [[unlikely]] {                                                                          \
+#define OPENLAPI_CHECK(condition)                                                                                    \
+  do {                                                                                                               \
+    if (!(condition)) [[unlikely]] {                                                                                 \
       std::fprintf(stderr, "openlapi: internal error: %s does not hold at %s:%d\n", #condition, __FILE__, __LINE__); \
-      std::abort();                                                                                           \
-    }                                                                                                         \
+      std::abort();                                                                                                  \
+    }                                                                                                                \
   } while (false)

@@ -46,7 +46,7 @@ class ChannelSet {
   void flush() { transmit(); }
   void acknowledge_now();  // nobody has to wait for an acknowledgement of ours any more
 
-  bool has_work() const;                                  // transmit() would send something
+  bool has_work() const;                                 // transmit() would send something
   bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches
   bool all_acknowledged() const;
   Nanoseconds deadline() const;

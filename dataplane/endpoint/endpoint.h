@@ -25,12 +25,12 @@ namespace openlapi {
 struct EndpointConfig {
   PeerIndex self = 0;
   std::uint32_t tasks = 1;
-  std::uint64_t cookie = 0;      // of the job
-  std::uint32_t instance = 1;    // which context of the task; part of every packet
-  std::uint32_t epoch = 1;       // this incarnation; later incarnations of the same task have larger ones
-  std::uint32_t copy_limit = 16384;    // messages up to this size (user header and data) are copied before a call returns
-  std::uint32_t copy_buffers = 128;    // how many such copies may wait before calls answer `busy`
-  std::uint32_t ack_threshold = 30;    // packets
+  std::uint64_t cookie = 0;          // of the job
+  std::uint32_t instance = 1;        // which context of the task; part of every packet
+  std::uint32_t epoch = 1;           // this incarnation; later incarnations of the same task have larger ones
+  std::uint32_t copy_limit = 16384;  // messages up to this size (user header and data) are copied before a call returns
+  std::uint32_t copy_buffers = 128;  // how many such copies may wait before calls answer `busy`
+  std::uint32_t ack_threshold = 30;  // packets
   std::uint32_t idle_loops_between_timers = 1'000'000;  // MP_RETRANSMIT_INTERVAL; an upper bound
   Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
 };

@@ -1,8 +1,8 @@
 // The state behind Endpoint and the steps that change it. One file per concern: endpoint_open.cc (construction, first
 // contact), endpoint_submit.cc (operations begin), endpoint_send.cc (records and long messages leave),
-// endpoint_receive.cc (records arrive), endpoint_deliver.cc (active messages and completion), endpoint_reads.cc (reading
-// a peer's memory), endpoint_fence.cc (fences, collectives), endpoint_faults.cc (timers, lost and restarted peers),
-// endpoint_progress.cc (the loop).
+// endpoint_receive.cc (records arrive), endpoint_deliver.cc (active messages and completion), endpoint_reads.cc
+// (reading a peer's memory), endpoint_fence.cc (fences, collectives), endpoint_faults.cc (timers, lost and restarted
+// peers), endpoint_progress.cc (the loop).
 #pragma once
 
 #include <array>
@@ -85,7 +85,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     std::uint32_t user_header_length;
     void* data;
     std::uint64_t length;
-    bool one_packet;  // the header handler gets to see `data`
+    bool one_packet;           // the header handler gets to see `data`
     std::uint32_t number = 0;  // as in IncomingMessage; of one to oneself 0
   };
 
@@ -93,9 +93,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   struct DirectRead {
     PeerIndex peer;
     bool is_get;
-    std::uint32_t id;               // of the incoming message, or of the request
+    std::uint32_t id;  // of the incoming message, or of the request
     std::uint64_t source_address;
-    std::uint64_t target_counter;   // get: the target's counter
+    std::uint64_t target_counter;  // get: the target's counter
   };
 
   struct Loss {
@@ -176,7 +176,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   unsigned retry_waiting();
   bool retry(WaitingMessage& waiting);
   bool retry_long(WaitingMessage& waiting);
-  CompletionRun completion_run(PeerIndex source, const wire::ActiveMessageBody& body, const HeaderVerdict& verdict) const;
+  CompletionRun completion_run(PeerIndex source, const wire::ActiveMessageBody& body,
+                               const HeaderVerdict& verdict) const;
 
   // endpoint_reads.cc
   void begin_read(const DirectRead& read);
@@ -192,7 +193,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void on_fence_reply(Peer& from, const wire::Record& record);
   void message_finished(Peer& from, std::uint32_t number);
   void ask_held_fences(Peer& peer);
-  void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round, std::span<const std::byte> bytes) override;
+  void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
+                  std::span<const std::byte> bytes) override;
 
   // endpoint_faults.cc
   unsigned run_timers();
@@ -230,7 +232,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint32_t sending_ = 0;           // outgoing messages in Stage::sending
 
   std::vector<WaitingMessage> waiting_;
-  bool retry_now_ = false;      // one of waiting_ has not been tried at all
+  bool retry_now_ = false;  // one of waiting_ has not been tried at all
   Nanoseconds next_retry_ = 0;
   std::deque<DirectRead> reads_;
   std::vector<PendingFence> fences_;

@@ -12,9 +12,7 @@ using wire::RecordKind;
 namespace {
 
 // The message's data has nowhere to go.
-bool is_buried(const HeaderVerdict& verdict) {
-  return verdict.delivery == Delivery::bury || verdict.buffer == nullptr;
-}
+bool is_buried(const HeaderVerdict& verdict) { return verdict.delivery == Delivery::bury || verdict.buffer == nullptr; }
 
 wire::ActiveMessageBody body_of(const wire::Record& record) {
   wire::ActiveMessageBody body;
@@ -33,8 +31,8 @@ HeaderVerdict EndpointCore::ask_header_handler(const WholeMessage& message) {
 CompletionRun EndpointCore::completion_run(PeerIndex source, const wire::ActiveMessageBody& body,
                                            const HeaderVerdict& verdict) const {
   const std::uint32_t life = source == config_.self ? 0 : peers_[source]->life;
-  return {verdict.completion_handler, verdict.completion_info, source, life, body.target_counter,
-          body.completion_counter};
+  return {verdict.completion_handler, verdict.completion_info, source, life,
+          body.target_counter,        body.completion_counter};
 }
 
 void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
@@ -128,8 +126,8 @@ bool EndpointCore::reply_has_room(PeerIndex index) {
 void EndpointCore::keep_waiting(const WholeMessage& message) {
   const auto* header = static_cast<const std::byte*>(message.user_header);
   const auto* data = static_cast<const std::byte*>(message.data);
-  WaitingMessage waiting{message.source, message.body, {header, header + message.user_header_length},
-                         {}, false, 0, message.length, message.number};
+  WaitingMessage waiting{message.source, message.body,  {header, header + message.user_header_length}, {}, false, 0,
+                         message.length, message.number};
   if (data != nullptr) waiting.data.assign(data, data + message.length);
   waiting_.push_back(std::move(waiting));
 }

@@ -53,7 +53,8 @@ void EndpointCore::on_fence_request(Peer& from, const wire::Record& record) {
 
 void EndpointCore::message_finished(Peer& from, std::uint32_t number) {
   ++from.messages_finished;
-  if (from.fence_requests.empty()) [[likely]] return;
+  if (from.fence_requests.empty()) [[likely]]
+    return;
   std::erase_if(from.fence_requests, [&](FenceRequest& request) {
     if (!not_before(request.newest, number) || --request.unfinished != 0) return false;
     post_record(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});

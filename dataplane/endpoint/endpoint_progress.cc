@@ -17,10 +17,13 @@ unsigned EndpointCore::progress() {
   unsigned moved = 0;
   for (Transport* transport : direct_transports_) moved += receive_direct(*transport);
   if (channels_ != nullptr) moved += channels_->receive();
-  if (work_waits()) [[unlikely]] moved += move_what_waits(moved != 0);
+  if (work_waits()) [[unlikely]]
+    moved += move_what_waits(moved != 0);
   if (channels_ != nullptr) moved += channels_->transmit();
-  if (timers_due()) [[unlikely]] moved += run_timers();
-  if (!losses_.empty()) [[unlikely]] report_losses();
+  if (timers_due()) [[unlikely]]
+    moved += run_timers();
+  if (!losses_.empty()) [[unlikely]]
+    report_losses();
   return moved;
 }
 

@@ -59,18 +59,30 @@ void EndpointCore::channel_delivered(PeerIndex source, std::span<std::byte> payl
 
 void EndpointCore::handle_record(Peer& from, const wire::Record& record) {
   switch (record.kind()) {
-    case RecordKind::put: return on_put(from, record);
-    case RecordKind::active_message: return on_active_message(from, record);
-    case RecordKind::data: return on_data(from, record);
-    case RecordKind::get_request: return on_get_request(from, record);
-    case RecordKind::get_data: return on_get_data(from, record);
-    case RecordKind::rmw_request: return on_rmw_request(from, record);
-    case RecordKind::rmw_reply: return on_rmw_reply(from, record);
-    case RecordKind::counter_update: return add_to_counter(body_of<wire::CounterUpdateBody>(record).counter);
-    case RecordKind::attach_done: return on_attach_done(from, record);
-    case RecordKind::fence_request: return on_fence_request(from, record);
-    case RecordKind::fence_reply: return on_fence_reply(from, record);
-    case RecordKind::collective: return on_collective(from, record);
+    case RecordKind::put:
+      return on_put(from, record);
+    case RecordKind::active_message:
+      return on_active_message(from, record);
+    case RecordKind::data:
+      return on_data(from, record);
+    case RecordKind::get_request:
+      return on_get_request(from, record);
+    case RecordKind::get_data:
+      return on_get_data(from, record);
+    case RecordKind::rmw_request:
+      return on_rmw_request(from, record);
+    case RecordKind::rmw_reply:
+      return on_rmw_reply(from, record);
+    case RecordKind::counter_update:
+      return add_to_counter(body_of<wire::CounterUpdateBody>(record).counter);
+    case RecordKind::attach_done:
+      return on_attach_done(from, record);
+    case RecordKind::fence_request:
+      return on_fence_request(from, record);
+    case RecordKind::fence_reply:
+      return on_fence_reply(from, record);
+    case RecordKind::collective:
+      return on_collective(from, record);
   }
 }
 
@@ -142,7 +154,8 @@ void EndpointCore::fragment_arrived(Peer& from, std::uint32_t id, IncomingMessag
   IncomingMessage done = std::move(message);
   from.incoming.erase(id);
   if (done.kind == RecordKind::collective) {
-    collective_.arrived(done.collective_sequence, done.collective_round, {done.buffer, done.buffer + done.total}, *this);
+    collective_.arrived(done.collective_sequence, done.collective_round, {done.buffer, done.buffer + done.total},
+                        *this);
     return;
   }
   data_in_place(&from, done.number, done.run, done.style, done.total);

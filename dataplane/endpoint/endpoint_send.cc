@@ -76,16 +76,14 @@ void EndpointCore::keep_copy(OutgoingMessage& message) {
 
 // Sends one fragment; false: no room.
 bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
-  RecordBytes fixed = message.first_sent || message.kind == wire::RecordKind::get_data
-                          ? later_fragment(message)
-                          : first_fragment(message);
+  RecordBytes fixed = message.first_sent || message.kind == wire::RecordKind::get_data ? later_fragment(message)
+                                                                                       : first_fragment(message);
   const auto header_bytes = static_cast<std::uint32_t>(message.first_sent ? 0 : message.user_header.size());
   const std::uint32_t room = (peer.max_record - fixed.length() - header_bytes) & ~7u;
   const std::uint64_t bytes = std::min<std::uint64_t>(room, message.total - message.offset);
   fixed.user_header_length(header_bytes).payload_length(bytes);
 
-  const ConstBuffer pieces[] = {fixed.piece(), {message.user_header.data(), header_bytes},
-                                {message.unsent(), bytes}};
+  const ConstBuffer pieces[] = {fixed.piece(), {message.user_header.data(), header_bytes}, {message.unsent(), bytes}};
   const auto length = static_cast<std::uint32_t>(fixed.length() + header_bytes + bytes);
   if (message.referenced) {
     if (!peer.channel->send_referenced(std::span(pieces, 2), pieces[2], message.id)) return false;
@@ -95,7 +93,8 @@ bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
   }
   message.first_sent = true;
   message.offset += bytes;
-  if (!peer.held_fences.empty()) [[unlikely]] ask_held_fences(peer);
+  if (!peer.held_fences.empty()) [[unlikely]]
+    ask_held_fences(peer);
   return true;
 }
 

@@ -140,8 +140,8 @@ Submit EndpointCore::get(const GetRequest& request) {
 
 Submit EndpointCore::read_modify_write(const RmwRequest& request) {
   if (request.target == config_.self) {
-    const std::uint64_t previous = apply_rmw(request.operation, request.width, request.target_address, request.input,
-                                             request.swap_value);
+    const std::uint64_t previous =
+        apply_rmw(request.operation, request.width, request.target_address, request.input, request.swap_value);
     if (request.previous != nullptr) std::memcpy(request.previous, &previous, request.width);
     add_to_counter(request.origin_counter);
     return Submit::accepted;

@@ -12,7 +12,7 @@ namespace openlapi {
 // An active message whose first bytes are here. Pointers are valid during the call only.
 struct ArrivedMessage {
   PeerIndex source;
-  std::uint64_t handler;             // address or index, as the origin gave it
+  std::uint64_t handler;  // address or index, as the origin gave it
   void* user_header;
   std::uint32_t user_header_length;  // bytes
   std::uint64_t length;              // bytes of user data in the whole message
@@ -50,11 +50,11 @@ struct CompletionRun {
 };
 
 enum class Fault : std::uint8_t {
-  timeout,           // no acknowledgement or answer within the time-out
-  no_connectivity,   // the peer is gone, or no path to it can be made
-  unknown_handler,   // an active message named a handler index that is not registered here; it was buried
+  timeout,          // no acknowledgement or answer within the time-out
+  no_connectivity,  // the peer is gone, or no path to it can be made
+  unknown_handler,  // an active message named a handler index that is not registered here; it was buried
   out_of_memory,
-  internal,          // peers disagree in a way that only a defect explains
+  internal,  // peers disagree in a way that only a defect explains
 };
 
 class HandlerHost {
@@ -67,8 +67,8 @@ class HandlerHost {
   // says whether the engine wants it inline; the host may queue all the same.
   virtual bool run_completion_handler(const CompletionRun& run, bool now) = 0;
 
-  // Something asynchronous went wrong with `peer` (kUnknownPeer: none in particular). Everything that was outstanding to
-  // a lost peer has been given up when this is called. The host may terminate the context after the present call.
+  // Something asynchronous went wrong with `peer` (kUnknownPeer: none in particular). Everything that was outstanding
+  // to a lost peer has been given up when this is called. The host may terminate the context after the present call.
   virtual void report_fault(Fault fault, PeerIndex peer) = 0;
 };
 

@@ -23,18 +23,18 @@ struct OutgoingMessage {
   PeerIndex peer = 0;
   Stage stage = Stage::sending;
 
-  wire::RecordKind kind = wire::RecordKind::put;  // put, active_message, collective or get_data
+  wire::RecordKind kind = wire::RecordKind::put;        // put, active_message, collective or get_data
   std::array<std::byte, sizeof(wire::PutBody)> body{};  // of the first record; get_data: GetDataBody without offset
-  std::vector<std::byte> user_header;             // until the first record has left
-  bool first_sent = false;                        // later fragments are `data` records
+  std::vector<std::byte> user_header;                   // until the first record has left
+  bool first_sent = false;                              // later fragments are `data` records
 
-  const std::byte* data = nullptr;    // the user's memory, or `copy`; its first byte is the message's byte data_begin
+  const std::byte* data = nullptr;  // the user's memory, or `copy`; its first byte is the message's byte data_begin
   std::uint64_t data_begin = 0;
   std::unique_ptr<std::byte[]> copy;  // counts against EndpointConfig::copy_buffers
   std::uint64_t total = 0;
-  std::uint64_t offset = 0;           // first byte not yet handed to the path
-  bool referenced = false;            // packets point into the user's memory until they are acknowledged
-  std::uint32_t unacknowledged = 0;   // such packets
+  std::uint64_t offset = 0;          // first byte not yet handed to the path
+  bool referenced = false;           // packets point into the user's memory until they are acknowledged
+  std::uint32_t unacknowledged = 0;  // such packets
 
   const std::byte* unsent() const { return data + (offset - data_begin); }
 
@@ -43,6 +43,7 @@ struct OutgoingMessage {
 };
 
 static_assert(sizeof(wire::PutBody) == sizeof(wire::ActiveMessageBody));
-static_assert(sizeof(wire::CollectiveBody) <= sizeof(wire::PutBody) && sizeof(wire::GetDataBody) <= sizeof(wire::PutBody));
+static_assert(sizeof(wire::CollectiveBody) <= sizeof(wire::PutBody) &&
+              sizeof(wire::GetDataBody) <= sizeof(wire::PutBody));
 
 }  // namespace openlapi

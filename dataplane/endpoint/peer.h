@@ -29,13 +29,13 @@ struct IncomingMessage {
   std::byte* buffer = nullptr;  // null: the data is thrown away
   std::uint64_t total = 0;      // bytes
   std::uint64_t received = 0;
-  std::uint32_t number = 0;     // Peer::messages_begun when it began
-  CompletionRun run;            // handler null: counters only
+  std::uint32_t number = 0;  // Peer::messages_begun when it began
+  CompletionRun run;         // handler null: counters only
   CompletionStyle style = CompletionStyle::thread;
   std::unique_ptr<std::byte[]> own_buffer;  // `buffer` of a collective's round, or of a message refused so far
   std::uint32_t collective_sequence = 0;
   std::uint32_t collective_round = 0;
-  bool refused = false;         // its header handler dropped it; `buffer` is `own_buffer` until one accepts
+  bool refused = false;  // its header handler dropped it; `buffer` is `own_buffer` until one accepts
 };
 
 // A fence of the peer that waits for messages which had begun to arrive before it.
@@ -55,7 +55,7 @@ struct HeldFence {
 
 struct Peer {
   PeerIndex index = kUnknownPeer;
-  std::uint32_t life = 0;       // counts the incarnations of it that were seen here
+  std::uint32_t life = 0;        // counts the incarnations of it that were seen here
   std::uint32_t max_record = 0;  // bytes; a multiple of 8
 
   // Exactly one of the two is there.
@@ -66,17 +66,17 @@ struct Peer {
   bool attach_refused = false;            // it could not read our memory once: do not offer again
 
   std::deque<QueuedRecord> backlog;
-  Nanoseconds stuck_since = 0;            // `direct` took nothing of the backlog since then; 0: not stuck
+  Nanoseconds stuck_since = 0;  // `direct` took nothing of the backlog since then; 0: not stuck
   std::unordered_map<std::uint32_t, IncomingMessage> incoming;  // by message id
 
   // Fences. Counts of messages that move data to the other side; they wrap. Messages end in any order, but what begins
   // to arrive before a fence request was begun before the fence.
   std::uint32_t messages_sent = 0;
-  std::uint32_t messages_confirmed = 0;   // of messages_sent, known to be in place there
-  std::uint32_t messages_begun = 0;       // from the peer, first record arrived; also the newest one's number
-  std::uint32_t messages_finished = 0;    // of these, in place here
+  std::uint32_t messages_confirmed = 0;  // of messages_sent, known to be in place there
+  std::uint32_t messages_begun = 0;      // from the peer, first record arrived; also the newest one's number
+  std::uint32_t messages_finished = 0;   // of these, in place here
   std::vector<HeldFence> held_fences;
-  std::vector<FenceRequest> fence_requests;  // from the peer, not yet answered
+  std::vector<FenceRequest> fence_requests;   // from the peer, not yet answered
   std::vector<std::uint32_t> fences_awaited;  // tickets of our fences that the peer has not answered
 
   bool is_direct() const { return direct != nullptr; }

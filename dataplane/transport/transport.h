@@ -94,7 +94,10 @@ class Transport {
   virtual void release(std::size_t count) = 0;
 
   // Whether the peer's process is known to be gone. A transport that cannot tell answers false. May cost a system call.
-  virtual bool peer_gone(PeerIndex peer) { (void)peer; return false; }
+  virtual bool peer_gone(PeerIndex peer) {
+    (void)peer;
+    return false;
+  }
 
   // Optional powers, asked for once at set-up; null when there is none. Owned by the transport.
   virtual RemoteMemory* remote_memory() { return nullptr; }

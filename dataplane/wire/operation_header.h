@@ -1,6 +1,6 @@
-// The records that packets are made of: one record is one message, or one fragment of a long one. wire_format.md has the
-// text; this file has the layouts. All numbers are little-endian at fixed offsets, addresses are always 64 bits, every
-// record starts at a multiple of 8 bytes from the start of the packet's payload.
+// The records that packets are made of: one record is one message, or one fragment of a long one. wire_format.md has
+// the text; this file has the layouts. All numbers are little-endian at fixed offsets, addresses are always 64 bits,
+// every record starts at a multiple of 8 bytes from the start of the packet's payload.
 #pragma once
 
 #include <bit>
