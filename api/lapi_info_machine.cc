@@ -56,8 +56,12 @@ TransportReport report_udp() {
 }
 
 TransportReport not_built(const char* name, const char* what) {
-  return {.name = name, .built = false, .usable = false, .reason = std::string("not in this version: ") + what,
-          .notes = {}, .adapters = {}};
+  return {.name = name,
+          .built = false,
+          .usable = false,
+          .reason = std::string("not in this version: ") + what,
+          .notes = {},
+          .adapters = {}};
 }
 
 std::string limit_text(rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); }

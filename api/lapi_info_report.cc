@@ -27,7 +27,7 @@ void append(std::string& text, const TransportReport& transport) {
 }
 
 Json transport_json(const TransportReport& transport) {
-  Json json{{"name", transport.name}, {"built", transport.built}, {"usable", transport.usable},
+  Json json{{"name", transport.name},     {"built", transport.built}, {"usable", transport.usable},
             {"reason", transport.reason}, {"notes", transport.notes}, {"adapters", Json::array()}};
   for (const Adapter& adapter : transport.adapters) {
     json["adapters"].push_back(
@@ -37,9 +37,10 @@ Json transport_json(const TransportReport& transport) {
 }
 
 Json report_json(const Report& report) {
-  Json json{{"version", report.version}, {"build_stamp", report.build_stamp}, {"processor", report.processor},
-            {"kernel", report.kernel}, {"cores", report.cores}, {"allowed_cores", report.allowed_cores},
-            {"transports", Json::array()}, {"limits", Json::object()}};
+  Json json{{"version", report.version},     {"build_stamp", report.build_stamp},
+            {"processor", report.processor}, {"kernel", report.kernel},
+            {"cores", report.cores},         {"allowed_cores", report.allowed_cores},
+            {"transports", Json::array()},   {"limits", Json::object()}};
   for (const TransportReport& transport : report.transports) json["transports"].push_back(transport_json(transport));
   for (const Limit& limit : report.limits) json["limits"][limit.name] = limit.value;
   return json;
@@ -48,8 +49,11 @@ Json report_json(const Report& report) {
 Json settings_json(const std::vector<SettingReport>& settings) {
   Json json = Json::array();
   for (const SettingReport& setting : settings) {
-    json.push_back({{"name", setting.name}, {"type", setting.type}, {"allowed", setting.allowed},
-                    {"default", setting.default_value}, {"meaning", setting.meaning},
+    json.push_back({{"name", setting.name},
+                    {"type", setting.type},
+                    {"allowed", setting.allowed},
+                    {"default", setting.default_value},
+                    {"meaning", setting.meaning},
                     {"present", setting.present.empty() ? Json(nullptr) : Json(setting.present)},
                     {"valid", setting.valid}});
   }

@@ -36,8 +36,8 @@ struct Report {
   std::string build_stamp;
   std::string processor;
   std::string kernel;
-  int cores = 0;                  // of the machine
-  std::vector<int> allowed_cores; // that this process may use
+  int cores = 0;                   // of the machine
+  std::vector<int> allowed_cores;  // that this process may use
   std::vector<TransportReport> transports;
   std::vector<Limit> limits;
 };

@@ -1,5 +1,5 @@
-// What the engine itself costs: two endpoints in one thread over the real shared-memory transport, so that no line moves
-// between cores. One iteration is a message from the first to the second, delivered and counted.
+// What the engine itself costs: two endpoints in one thread over the real shared-memory transport, so that no line
+// moves between cores. One iteration is a message from the first to the second, delivered and counted.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -90,8 +90,13 @@ void put(benchmark::State& state) {
   alignas(64) int counter = 0;
   int value = 0;
   for (auto _ : state) {
-    pair[0].put({.target = 1, .target_address = address(target.data()), .data = source.data(), .length = length,
-                 .target_counter = address(&counter), .origin_counter = 0, .completion_counter = 0});
+    pair[0].put({.target = 1,
+                 .target_address = address(target.data()),
+                 .data = source.data(),
+                 .length = length,
+                 .target_counter = address(&counter),
+                 .origin_counter = 0,
+                 .completion_counter = 0});
     pair.run_until(counter, ++value);
   }
 }
@@ -104,9 +109,15 @@ void active_message(benchmark::State& state) {
   alignas(64) int counter = 0;
   int value = 0;
   for (auto _ : state) {
-    pair[0].active_message({.target = 1, .handler = 1, .user_header = nullptr, .user_header_length = 0,
-                            .data = source.data(), .length = length, .target_counter = address(&counter),
-                            .origin_counter = 0, .completion_counter = 0});
+    pair[0].active_message({.target = 1,
+                            .handler = 1,
+                            .user_header = nullptr,
+                            .user_header_length = 0,
+                            .data = source.data(),
+                            .length = length,
+                            .target_counter = address(&counter),
+                            .origin_counter = 0,
+                            .completion_counter = 0});
     pair.run_until(counter, ++value);
   }
 }
@@ -118,7 +129,11 @@ void get(benchmark::State& state) {
   alignas(64) int counter = 0;
   int value = 0;
   for (auto _ : state) {
-    pair[0].get({.target = 1, .target_address = address(&source), .buffer = &target, .length = 8, .target_counter = 0,
+    pair[0].get({.target = 1,
+                 .target_address = address(&source),
+                 .buffer = &target,
+                 .length = 8,
+                 .target_counter = 0,
                  .origin_counter = address(&counter)});
     pair.run_until(counter, ++value);
   }

@@ -13,7 +13,8 @@ static int private_memory(void) {
   int value = 0;
   if (file == NULL) return -1;
   while (fgets(line, sizeof line, file) != NULL) {
-    if (sscanf(line, "Private_Clean: %d", &value) == 1 || sscanf(line, "Private_Dirty: %d", &value) == 1) total += value;
+    if (sscanf(line, "Private_Clean: %d", &value) == 1 || sscanf(line, "Private_Dirty: %d", &value) == 1)
+      total += value;
   }
   fclose(file);
   return total;
@@ -39,7 +40,7 @@ int main(void) {
     LAPI_Put(handle, (uint)((task + 1) % tasks), sizeof source, targets[(task + 1) % tasks], source, NULL, NULL, NULL);
   }
   LAPI_Gfence(handle);
-  printf("task %d of %d: private memory %d KiB before LAPI_Init, %d after it, %d after 1000 puts of 8 KiB\n", task, tasks,
-         before, joined, private_memory());
+  printf("task %d of %d: private memory %d KiB before LAPI_Init, %d after it, %d after 1000 puts of 8 KiB\n", task,
+         tasks, before, joined, private_memory());
   return LAPI_Term(handle) == LAPI_SUCCESS ? 0 : 1;
 }

@@ -39,8 +39,8 @@ int run(int argc, char** argv) {
       return 1;
     }
   }
-  std::printf("lapirun -n 2 hello, %d times: median %.1f ms, fastest %.1f ms, slowest %.1f ms\n", times, median(samples),
-              percentile(samples, 0), percentile(samples, 1));
+  std::printf("lapirun -n 2 hello, %d times: median %.1f ms, fastest %.1f ms, slowest %.1f ms\n", times,
+              median(samples), percentile(samples, 0), percentile(samples, 1));
   return 0;
 }
 

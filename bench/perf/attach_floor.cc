@@ -7,7 +7,8 @@
 
 namespace openlapi::bench {
 
-AttachFloor::AttachFloor(SharedRegion& region, std::size_t largest) : region_(region), source_(largest), target_(largest) {
+AttachFloor::AttachFloor(SharedRegion& region, std::size_t largest)
+    : region_(region), source_(largest), target_(largest) {
   peer_ = static_cast<pid_t>(region_.exchange(static_cast<std::uint64_t>(getpid())));
   peer_source_ = region_.exchange(reinterpret_cast<std::uint64_t>(source_.data()));
 }

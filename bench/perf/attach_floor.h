@@ -1,4 +1,5 @@
-// The floor of large messages in shared memory: one copy by process_vm_readv, in the same order of events as the library.
+// The floor of large messages in shared memory: one copy by process_vm_readv, in the same order of events as the
+// library.
 #pragma once
 
 #include <sys/types.h>

@@ -205,9 +205,7 @@ class CaseList {
     row.is_rate = true;
     row.fewest = kFewestPuts;
     row.floor_name = shm() ? "ring of 64-byte slots" : "stream of 64-byte segments";
-    row.floor = [&b](Count n, Samples* s) {
-      b.wire == Wire::shm ? b.memory.ring(n, s) : b.udp.small_segments(n, s);
-    };
+    row.floor = [&b](Count n, Samples* s) { b.wire == Wire::shm ? b.memory.ring(n, s) : b.udp.small_segments(n, s); };
     row.library = [&b](Count n, Samples* s) { b.operations.rate(n, s); };
     add(std::move(row));
   }
@@ -219,7 +217,8 @@ class CaseList {
     };
     Operations& o = bench_.operations;
     for (const unsigned bits : {32u, 64u}) {
-      for (const Kind kind : {Kind{FETCH_AND_ADD, "add"}, {FETCH_AND_OR, "or"}, {SWAP, "swap"}, {COMPARE_AND_SWAP, "cas"}}) {
+      for (const Kind kind :
+           {Kind{FETCH_AND_ADD, "add"}, {FETCH_AND_OR, "or"}, {SWAP, "swap"}, {COMPARE_AND_SWAP, "cas"}}) {
         Case row{.operation = "rmw", .variant = std::string(kind.name), .size = bits / 8};
         set_ping_pong_floor(row, 8, 1);
         row.library = [&o, kind, bits, k = batch_](Count n, Samples* s) {
@@ -279,9 +278,17 @@ class CaseList {
 }  // namespace
 
 Workbench::Workbench(LapiJob& job_, SharedRegion& region_, Wire wire_, Mode mode_, std::size_t largest)
-    : job(job_), region(region_), wire(wire_), mode(mode_),
-      peer_process(static_cast<pid_t>(region_.exchange(static_cast<std::uint64_t>(getpid())))), memory(region_),
-      attach(region_, largest), can_attach(attach.usable()), udp(region_), operations(job_, region_), sleeper(region_) {}
+    : job(job_),
+      region(region_),
+      wire(wire_),
+      mode(mode_),
+      peer_process(static_cast<pid_t>(region_.exchange(static_cast<std::uint64_t>(getpid())))),
+      memory(region_),
+      attach(region_, largest),
+      can_attach(attach.usable()),
+      udp(region_),
+      operations(job_, region_),
+      sleeper(region_) {}
 
 bool Workbench::open(std::string& error) { return wire == Wire::shm || udp.open(error); }
 

@@ -42,14 +42,14 @@ using Work = std::function<void(std::uint64_t iterations, Samples* samples)>;
 
 struct Case {
   std::string operation;
-  std::string variant{};      // what distinguishes rows of one operation and size; may be empty
+  std::string variant{};  // what distinguishes rows of one operation and size; may be empty
   std::size_t size = 0;
-  std::string floor_name{};   // for the reader; empty: there is no floor
+  std::string floor_name{};  // for the reader; empty: there is no floor
   Work floor{};
   Work library{};
-  double bytes = 0;           // moved in the time of one sample; 0: a bandwidth would mean nothing
-  bool is_rate = false;       // one sample is the time of one message among many
-  std::uint64_t fewest = 1;   // iterations of a slice
+  double bytes = 0;          // moved in the time of one sample; 0: a bandwidth would mean nothing
+  bool is_rate = false;      // one sample is the time of one message among many
+  std::uint64_t fewest = 1;  // iterations of a slice
 };
 
 // In the order of the table. References in the rows live as long as `bench`.

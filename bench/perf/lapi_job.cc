@@ -117,7 +117,8 @@ int LapiJob::query(lapi_query_t what) {
 void LapiJob::check_transport(Wire wire) {
   shares_memory_ = query(QUERY_SHM_ENABLED) != 0 && query(QUERY_SHM_NUM_TASKS) == tasks_;
   if (shares_memory_ || wire != Wire::shm || tasks_ == 1) return;
-  std::fprintf(stderr, "lapi_perf: --transport shm: not all %d tasks share memory; they must run on one machine\n", tasks_);
+  std::fprintf(stderr, "lapi_perf: --transport shm: not all %d tasks share memory; they must run on one machine\n",
+               tasks_);
   std::_Exit(1);
 }
 

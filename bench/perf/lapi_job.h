@@ -23,7 +23,8 @@ struct Window {
 // Prints what failed, with the library's text, and ends the task: lapirun then ends the others.
 [[noreturn]] void fail_call(const char* call, int code);
 inline void check(int code, const char* call) {
-  if (code != LAPI_SUCCESS) [[unlikely]] fail_call(call, code);
+  if (code != LAPI_SUCCESS) [[unlikely]]
+    fail_call(call, code);
 }
 
 enum class Handler { read_in_place, leave_untouched, deliver, complete_inline, complete_in_thread };

@@ -69,8 +69,10 @@ double flag_now(Workbench& bench) {
 void check_tasks(const LapiJob& job) {
   if (job.tasks() == 2) return;
   if (job.task() == 0) {
-    std::fprintf(stderr, "lapi_perf: the table needs 2 tasks, this job has %d: start it with lapirun -n 2 lapi_perf, or "
-                         "use --pairs\n", job.tasks());
+    std::fprintf(stderr,
+                 "lapi_perf: the table needs 2 tasks, this job has %d: start it with lapirun -n 2 lapi_perf, or "
+                 "use --pairs\n",
+                 job.tasks());
   }
   std::_Exit(2);
 }

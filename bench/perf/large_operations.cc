@@ -21,7 +21,8 @@ void Operations::rewrite(std::size_t length, Regime regime) {
 
 // Task 0 sends and waits for completion; task 1 takes it, and reads it when task 0 has stopped its clock.
 template <class Send>
-void Operations::large_push(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples, Send&& send) {
+void Operations::large_push(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples,
+                            Send&& send) {
   sequence_ = region_.agree(sequence_);
   time_each(iterations, 1, samples, [&]() -> std::uint64_t {
     ++sequence_;
@@ -55,8 +56,8 @@ void Operations::large_put(std::uint64_t iterations, std::size_t length, Regime 
 void Operations::large_active_message(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples) {
   void* handler = job_.peer_handler(Handler::deliver);
   large_push(iterations, length, regime, samples, [&] {
-    check(LAPI_Amsend(job_.handle(), job_.peer(), handler, nullptr, 0, job_.source(), length, job_.peer_arrived(), nullptr,
-                      &job_.window().completed),
+    check(LAPI_Amsend(job_.handle(), job_.peer(), handler, nullptr, 0, job_.source(), length, job_.peer_arrived(),
+                      nullptr, &job_.window().completed),
           "LAPI_Amsend");
   });
 }
@@ -73,7 +74,8 @@ void Operations::large_get(std::uint64_t iterations, std::size_t length, Regime 
     }
     step(1);
     const std::uint64_t start = ticks();
-    check(LAPI_Get(job_.handle(), job_.peer(), length, job_.peer_source(), job_.target(), nullptr, &job_.window().returned),
+    check(LAPI_Get(job_.handle(), job_.peer(), length, job_.peer_source(), job_.target(), nullptr,
+                   &job_.window().returned),
           "LAPI_Get");
     job_.wait(job_.window().returned);
     const std::uint64_t taken = ticks() - start;

@@ -50,11 +50,11 @@ void MemoryFloor::fetch(std::uint64_t iterations, std::size_t length, Samples* s
     std::atomic<std::uint64_t>& answer = region_->sequence[1].value;
     if (region_.side() == 0) {
       request.store(sequence_, std::memory_order_release);
-      spin_until([&] { return answer.load(std::memory_order_acquire) == sequence_; });
+      spin_until([&] { return answer.load(std::memory_order_acquire) >= sequence_; });
       std::memcpy(target_.data(), region_->bytes[1], length);
       asm volatile("" : : "r"(target_.data()) : "memory");
     } else {
-      spin_until([&] { return request.load(std::memory_order_acquire) == sequence_; });
+      spin_until([&] { return request.load(std::memory_order_acquire) >= sequence_; });
       std::memcpy(region_->bytes[1], source_.data(), length);
       answer.store(sequence_, std::memory_order_release);
     }

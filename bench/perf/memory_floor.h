@@ -21,15 +21,15 @@ class MemoryFloor {
   // F(n): half round trip of n bytes, freshly written by one side and all read by the other.
   void bytes(std::uint64_t iterations, std::size_t length, Samples* samples);
 
-  // Round trip of a request of one line, answered with n bytes that are copied from a private buffer to shared memory and
-  // from there to a private buffer.
+  // Round trip of a request of one line, answered with n bytes that are copied from a private buffer to shared memory
+  // and from there to a private buffer.
   void fetch(std::uint64_t iterations, std::size_t length, Samples* samples);
 
   // n bytes each way at the same time: written, then the other's read. A side may be one message ahead.
   void both_ways(std::uint64_t iterations, std::size_t length, Samples* samples);
 
-  // Messages of 8 bytes through a ring of 64-byte slots, single producer (task 0) and consumer, with the sequence word in
-  // the slot. One sample: nanoseconds per message from the first one written until the last one is taken.
+  // Messages of 8 bytes through a ring of 64-byte slots, single producer (task 0) and consumer, with the sequence word
+  // in the slot. One sample: nanoseconds per message from the first one written until the last one is taken.
   void ring(std::uint64_t messages, Samples* samples);
 
  private:

@@ -28,7 +28,8 @@ class Operations {
   // Whole operations of task 0; task 1 only makes progress.
   void put_completed(std::uint64_t iterations, std::size_t length, unsigned batch, Samples* samples);
   void get(std::uint64_t iterations, std::size_t length, unsigned batch, Samples* samples);
-  void read_modify_write(std::uint64_t iterations, RMW_ops_t operation, unsigned bits, unsigned batch, Samples* samples);
+  void read_modify_write(std::uint64_t iterations, RMW_ops_t operation, unsigned bits, unsigned batch,
+                         Samples* samples);
   void rate(std::uint64_t messages, Samples* samples);  // one sample: nanoseconds per put
 
   // Large messages, until they are complete at task 0.

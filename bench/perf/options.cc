@@ -19,10 +19,20 @@ bool parse_size(std::string text, std::size_t& size) {
   std::size_t unit = 1;
   if (!text.empty()) {
     switch (text.back()) {
-      case 'k': case 'K': unit = 1u << 10; break;
-      case 'm': case 'M': unit = 1u << 20; break;
-      case 'g': case 'G': unit = 1u << 30; break;
-      default: break;
+      case 'k':
+      case 'K':
+        unit = 1u << 10;
+        break;
+      case 'm':
+      case 'M':
+        unit = 1u << 20;
+        break;
+      case 'g':
+      case 'G':
+        unit = 1u << 30;
+        break;
+      default:
+        break;
     }
     if (unit != 1) text.pop_back();
   }
@@ -43,7 +53,8 @@ std::vector<std::string> split(const std::string& text) {
 
 std::string allowed_operations() {
   std::string text;
-  for (const OperationName& operation : operation_names()) text += (text.empty() ? "" : ", ") + std::string(operation.name);
+  for (const OperationName& operation : operation_names())
+    text += (text.empty() ? "" : ", ") + std::string(operation.name);
   return text;
 }
 
@@ -62,7 +73,8 @@ bool parse_operations(const std::string& text, std::vector<std::string>& operati
 
 // LAPI_USE_SHM chooses when --transport does not; when both speak they must agree. "yes", which lapirun sets by itself,
 // leaves the choice open: over shared memory where that is possible.
-bool choose_wires(const std::string& transport, const char* shared_memory, std::vector<Wire>& wires, std::string& error) {
+bool choose_wires(const std::string& transport, const char* shared_memory, std::vector<Wire>& wires,
+                  std::string& error) {
   const bool set = shared_memory != nullptr && *shared_memory != '\0';
   const bool no = set && strcasecmp(shared_memory, "no") == 0;
   const bool only = set && strcasecmp(shared_memory, "only") == 0;
@@ -127,13 +139,15 @@ void declare(CLI::App& app, Options& options, Words& words, bool& version) {
       ->expected(0, 1)
       ->default_str("adjacent")
       ->check(CLI::IsMember({"adjacent", "halves"}));
-  app.add_flag("-q,--quick", options.quick, "fewer and shorter slices: seconds instead of a minute, figures less steady");
+  app.add_flag("-q,--quick", options.quick,
+               "fewer and shorter slices: seconds instead of a minute, figures less steady");
   app.add_flag("!--no-pin", options.pin, "do not bind a task that its launcher left unbound to a core");
   app.add_flag("--version", version, "print the version and end");
   std::string footer = "Operations:\n";
   for (const OperationName& operation : operation_names()) {
-    footer += "  " + std::string(operation.name) + std::string(14 - std::min<std::size_t>(13, std::string(operation.name).size()), ' ') +
-              operation.meaning + "\n";
+    footer += "  " + std::string(operation.name) +
+              std::string(14 - std::min<std::size_t>(13, std::string(operation.name).size()), ' ') + operation.meaning +
+              "\n";
   }
   app.footer(footer + "Start it with: lapirun -n 2 lapi_perf");
 }

@@ -13,7 +13,8 @@ constexpr std::size_t kLength = 8;
 constexpr double kTime = 1e9;  // nanoseconds of measuring; a fifth with --quick
 
 void put(LapiJob& job) {
-  check(LAPI_Put(job.handle(), job.peer(), kLength, job.peer_target(), job.source(), job.peer_arrived(), nullptr, nullptr),
+  check(LAPI_Put(job.handle(), job.peer(), kLength, job.peer_target(), job.source(), job.peer_arrived(), nullptr,
+                 nullptr),
         "LAPI_Put");
 }
 
@@ -80,7 +81,8 @@ int run_pairs(const Options& options) {
     LapiJob job(wire, options.mode, 4096);
     const int partner = partner_of(job.task(), job.tasks(), options.pairs);
     if (partner < 0) {
-      if (job.task() == 0) std::fprintf(stderr, "lapi_perf: --pairs needs an even number of tasks, not %d\n", job.tasks());
+      if (job.task() == 0)
+        std::fprintf(stderr, "lapi_perf: --pairs needs an even number of tasks, not %d\n", job.tasks());
       return 2;
     }
     job.exchange_addresses(static_cast<unsigned>(partner));

@@ -35,7 +35,11 @@ std::vector<Curve> make_curves(const std::vector<Row>& rows) {
   for (const Wire wire : {Wire::shm, Wire::udp}) {
     for (const char* operation : {"put", "get", "am"}) {
       ++colour;
-      Curve library{.title = std::string(name_of(wire)) + " " + operation, .block = "", .floor = false, .colour = colour, .points = ""};
+      Curve library{.title = std::string(name_of(wire)) + " " + operation,
+                    .block = "",
+                    .floor = false,
+                    .colour = colour,
+                    .points = ""};
       Curve floor{.title = library.title + ": floor", .block = "", .floor = true, .colour = colour, .points = ""};
       for (const Row& row : rows) {
         if (row.wire != wire || row.operation != operation) continue;
@@ -57,7 +61,8 @@ std::string panel(const std::vector<Curve>& curves, const char* title, const cha
   for (const Curve& curve : curves) {
     if (&curve != &curves.front()) text += ", \\\n  ";
     text += curve.block + " using 1:" + std::to_string(column) + " with linespoints lw 1.5 ps 0.5 pt " +
-            (curve.floor ? "6 dt 2" : "7 dt 1") + " lc " + std::to_string(curve.colour) + " title '" + curve.title + "'";
+            (curve.floor ? "6 dt 2" : "7 dt 1") + " lc " + std::to_string(curve.colour) + " title '" + curve.title +
+            "'";
   }
   return text + "\n";
 }
@@ -69,11 +74,13 @@ std::string quoted(const std::string& text) {
 }
 
 std::string make_script(const std::string& file, const RunDescription& run, const std::vector<Curve>& curves) {
-  std::string script = "set terminal svg size 1200,560 font 'sans,12' background '#ffffff'\nset output " + quoted(file) + "\n";
+  std::string script =
+      "set terminal svg size 1200,560 font 'sans,12' background '#ffffff'\nset output " + quoted(file) + "\n";
   for (const Curve& curve : curves) script += curve.block + " << END\n" + curve.points + "END\n";
   script += "set multiplot layout 1,2 title " +
             quoted(std::string("openlapi between two tasks, ") + name_of(run.mode) + " mode; floors dashed") + "\n";
-  script += "set logscale xy\nset logscale x 2\nset format x '%.0b%B'\nset xlabel 'bytes'\nset grid\nset key left top\n";
+  script +=
+      "set logscale xy\nset logscale x 2\nset format x '%.0b%B'\nset xlabel 'bytes'\nset grid\nset key left top\n";
   script += panel(curves, "Latency", "microseconds", 2);
   script += panel(curves, "Bandwidth", "GB/s", 3);
   return script + "unset multiplot\n";

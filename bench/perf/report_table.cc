@@ -35,7 +35,8 @@ std::string amount(const Row& row) {
   if (row.figures.median <= 0) return "-";
   if (row.is_rate) return format("%.2f M/s", 1000 / row.figures.median);
   if (row.bytes <= 0) return "-";
-  return row.bandwidth() >= 1e9 ? format("%.2f GB/s", row.bandwidth() / 1e9) : format("%.1f MB/s", row.bandwidth() / 1e6);
+  return row.bandwidth() >= 1e9 ? format("%.2f GB/s", row.bandwidth() / 1e9)
+                                : format("%.1f MB/s", row.bandwidth() / 1e6);
 }
 
 }  // namespace
@@ -60,13 +61,14 @@ void print_header(std::FILE* out, const RunDescription& run) {
     std::fprintf(out, ": not between %.2f and %.2f us, so not the machine's usual state; rows are repeated",
                  kFlagLow / 1000, kFlagHigh / 1000);
   }
-  std::fprintf(out, "\nEach row: floor and library in turn, medians; ratio and difference are medians over the turns.\n");
+  std::fprintf(out,
+               "\nEach row: floor and library in turn, medians; ratio and difference are medians over the turns.\n");
 }
 
 void print_table_head(std::FILE* out, Wire wire, Mode mode) {
   std::fprintf(out, "\n%s, %s mode\n", wire == Wire::shm ? "Shared memory" : "UDP", name_of(mode));
-  std::fprintf(out, "%-16s %5s %10s %10s %11s %10s %6s %9s  %s\n", "operation", "size", "median us", "p99 us", "bandwidth",
-               "floor us", "ratio", "more us", "floor");
+  std::fprintf(out, "%-16s %5s %10s %10s %11s %10s %6s %9s  %s\n", "operation", "size", "median us", "p99 us",
+               "bandwidth", "floor us", "ratio", "more us", "floor");
   std::fflush(out);
 }
 
@@ -88,12 +90,14 @@ void print_notes(std::FILE* out, const std::vector<Row>& rows) {
   const auto unusual = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.unusual; });
   const auto repeated = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.repeats != 0; });
   if (repeated != 0) {
-    std::fprintf(out, "\n%td rows were repeated because F was not between %.2f and %.2f us.\n", repeated, kFlagLow / 1000,
-                 kFlagHigh / 1000);
+    std::fprintf(out, "\n%td rows were repeated because F was not between %.2f and %.2f us.\n", repeated,
+                 kFlagLow / 1000, kFlagHigh / 1000);
   }
   if (unusual != 0) {
-    std::fprintf(out, "* %td rows were measured while F was outside of these bounds (F of the row, us): compare them with "
-                 "their own floors only.\n", unusual);
+    std::fprintf(out,
+                 "* %td rows were measured while F was outside of these bounds (F of the row, us): compare them with "
+                 "their own floors only.\n",
+                 unusual);
   }
   std::fflush(out);
 }

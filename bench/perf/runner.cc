@@ -10,7 +10,7 @@ namespace {
 constexpr unsigned kSlices = 20;
 constexpr unsigned kQuickSlices = 6;
 constexpr unsigned kRateSlices = 10;
-constexpr double kSlice = 5e6;       // nanoseconds of floor or library at a time
+constexpr double kSlice = 5e6;  // nanoseconds of floor or library at a time
 constexpr double kQuickSlice = 2e6;
 constexpr unsigned kFlagIterations = 400;
 constexpr unsigned kRepeatsOfRow = 2;
@@ -19,12 +19,12 @@ constexpr unsigned kSettle = 50;  // milliseconds that a dataplane thread has to
 
 }  // namespace
 
-double Row::bandwidth() const { return bytes > 0 && figures.median > 0 ? bytes / figures.median * 1e9 : 0; }
-double Row::floor_bandwidth() const { return bytes > 0 && figures.floor > 0 ? bytes / figures.floor * 1e9 : 0; }
-
 Runner::Runner(Workbench& bench, const Options& options)
-    : bench_(bench), slices_(options.quick ? kQuickSlices : kSlices), slice_(options.quick ? kQuickSlice : kSlice),
-      fixed_iterations_(options.iterations), repeats_left_(options.quick ? 2 : kRepeats) {}
+    : bench_(bench),
+      slices_(options.quick ? kQuickSlices : kSlices),
+      slice_(options.quick ? kQuickSlice : kSlice),
+      fixed_iterations_(options.iterations),
+      repeats_left_(options.quick ? 2 : kRepeats) {}
 
 // In interrupt mode our dataplane thread may still spin on this core: a floor would share it.
 void Runner::quiet() {
@@ -72,8 +72,14 @@ void Runner::measure(const Case& row, Row& result) {
 }
 
 Row Runner::run(const Case& row) {
-  Row result{.wire = bench_.wire, .operation = row.operation, .variant = row.variant, .size = row.size,
-             .floor_name = row.floor_name, .figures = {}, .bytes = row.bytes, .is_rate = row.is_rate};
+  Row result{.wire = bench_.wire,
+             .operation = row.operation,
+             .variant = row.variant,
+             .size = row.size,
+             .floor_name = row.floor_name,
+             .figures = {},
+             .bytes = row.bytes,
+             .is_rate = row.is_rate};
   for (;; ++result.repeats, --repeats_left_) {
     measure(row, result);
     const bool unusual = bench_.wire == Wire::shm && (result.flag < kFlagLow || result.flag > kFlagHigh);

@@ -22,12 +22,14 @@ struct Row {
   Comparison figures;
   double bytes = 0;
   bool is_rate = false;
-  double flag = 0;        // F during this row, nanoseconds; 0: not measured (udp)
-  bool unusual = false;   // F was out of its bounds, also when repeated
+  double flag = 0;       // F during this row, nanoseconds; 0: not measured (udp)
+  bool unusual = false;  // F was out of its bounds, also when repeated
   unsigned repeats = 0;
 
-  double bandwidth() const;        // of the library, bytes per second; 0: means nothing here
-  double floor_bandwidth() const;
+  // Bytes per second; 0: means nothing here.
+  double bandwidth() const { return bandwidth_at(figures.median); }
+  double floor_bandwidth() const { return bandwidth_at(figures.floor); }
+  double bandwidth_at(double nanoseconds) const { return bytes > 0 && nanoseconds > 0 ? bytes / nanoseconds * 1e9 : 0; }
 };
 
 class Runner {

@@ -12,8 +12,9 @@ void Operations::put(std::uint64_t iterations, std::size_t length, unsigned batc
   const auto send = [&] {
     ++sequence_;
     std::memcpy(source, &sequence_, length < 8 ? length : 8);
-    check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), source, job_.peer_arrived(), nullptr, nullptr),
-          "LAPI_Put");
+    check(
+        LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), source, job_.peer_arrived(), nullptr, nullptr),
+        "LAPI_Put");
   };
   const auto receive = [&] {
     job_.wait(job_.window().arrived);
@@ -32,8 +33,8 @@ void Operations::active_message(std::uint64_t iterations, std::size_t length, Ha
   const bool first = job_.task() == 0;
   void* address = job_.peer_handler(handler);
   const auto send = [&] {
-    check(LAPI_Amsend(job_.handle(), job_.peer(), address, nullptr, 0, job_.source(), length, job_.peer_arrived(), nullptr,
-                      nullptr),
+    check(LAPI_Amsend(job_.handle(), job_.peer(), address, nullptr, 0, job_.source(), length, job_.peer_arrived(),
+                      nullptr, nullptr),
           "LAPI_Amsend");
   };
   const auto receive = [&] {
@@ -111,8 +112,8 @@ void Operations::rate(std::uint64_t messages, Samples* samples) {
     time_each(1, static_cast<double>(messages), samples, [&] {
       const std::uint64_t start = ticks();
       for (std::uint64_t i = 0; i < messages; ++i) {
-        check(LAPI_Put(job_.handle(), job_.peer(), 8, job_.peer_target() + i * 8 % kSpread, job_.source(), nullptr, nullptr,
-                       nullptr),
+        check(LAPI_Put(job_.handle(), job_.peer(), 8, job_.peer_target() + i * 8 % kSpread, job_.source(), nullptr,
+                       nullptr, nullptr),
               "LAPI_Put");
       }
       check(LAPI_Fence(job_.handle()), "LAPI_Fence");

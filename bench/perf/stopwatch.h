@@ -1,10 +1,10 @@
 // The clock of every figure, the same for floor and library.
 //
-// Latencies here begin at 100 ns, so the clock itself must not show. On x86 it is the time-stamp counter (9 ns; a system
-// clock takes 20), read without a fence: what is timed ends with a load that a branch waits for, and one read both ends a
-// sample and begins the next. In time_batches() a sample is the mean of `batch` operations; a batch of 4 leaves about 1 ns
-// of the clock in a half round trip, which is the same in the floor, and percentiles still show single disturbances.
-// Other processors use CLOCK_MONOTONIC.
+// Latencies here begin at 100 ns, so the clock itself must not show. On x86 it is the time-stamp counter (9 ns; a
+// system clock takes 20), read without a fence: what is timed ends with a load that a branch waits for, and one read
+// both ends a sample and begins the next. In time_batches() a sample is the mean of `batch` operations; a batch of 4
+// leaves about 1 ns of the clock in a half round trip, which is the same in the floor, and percentiles still show
+// single disturbances. Other processors use CLOCK_MONOTONIC.
 #pragma once
 
 #include <time.h>

@@ -48,7 +48,8 @@ void UdpSockets::ping_pong(std::uint64_t iterations, std::size_t length, double 
   const PingPong run{length, kWarmUp, static_cast<unsigned>(iterations)};
   region_.barrier();
   Samples halves;
-  if (!(region_.side() == 0 ? udp_pingpong_initiator(socket_, run, halves) : udp_pingpong_responder(socket_, run))) lost();
+  if (!(region_.side() == 0 ? udp_pingpong_initiator(socket_, run, halves) : udp_pingpong_responder(socket_, run)))
+    lost();
   if (samples == nullptr) return;
   for (const double half : halves) samples->push_back(half * 2 / parts);
 }
@@ -59,8 +60,9 @@ void UdpSockets::stream(std::uint64_t messages, std::size_t length, Samples* sam
   std::vector<std::byte>& memory = buffer(length);
   Samples own;
   region_.barrier();
-  const bool sent = region_.side() == 0 ? udp_stream_sender(socket_, run, memory.data(), samples != nullptr ? *samples : own)
-                                        : udp_stream_receiver(socket_, run, memory.data());
+  const bool sent = region_.side() == 0
+                        ? udp_stream_sender(socket_, run, memory.data(), samples != nullptr ? *samples : own)
+                        : udp_stream_receiver(socket_, run, memory.data());
   if (!sent) lost();
 }
 

@@ -25,8 +25,9 @@ TEST(Options, Defaults) {
 }
 
 TEST(Options, EveryOption) {
-  const ParsedOptions parsed = parse({"--transport", "udp", "--mode", "interrupt", "--sizes", "1M,8,8", "--ops", "get,am",
-                                      "--iterations", "40", "--json", "a.json", "--quick", "--no-pin", "--pairs", "halves"});
+  const ParsedOptions parsed =
+      parse({"--transport", "udp", "--mode", "interrupt", "--sizes", "1M,8,8", "--ops", "get,am", "--iterations", "40",
+             "--json", "a.json", "--quick", "--no-pin", "--pairs", "halves"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   EXPECT_THAT(parsed.options.wires, ElementsAre(Wire::udp));
   EXPECT_EQ(parsed.options.mode, Mode::interrupt);
