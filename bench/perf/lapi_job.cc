@@ -81,7 +81,12 @@ LapiJob::LapiJob(Wire wire, Mode mode, std::size_t largest) {
   lapi_info_t info;
   std::memset(&info, 0, sizeof info);
   info.lib_vers = LAST_LIB;
-  check(LAPI_Init(&handle_, &info), "LAPI_Init");
+  const int code = LAPI_Init(&handle_, &info);
+  if (code == LAPI_ERR_MSG_API) {
+    std::fprintf(stderr, "lapi_perf: start it with a launcher: lapirun -n 2 lapi_perf\n");
+    std::_Exit(1);
+  }
+  check(code, "LAPI_Init");
   task_ = query(TASK_ID);
   tasks_ = query(NUM_TASKS);
   copy_limit_ = static_cast<std::size_t>(query(BUF_CP_SIZE));

@@ -66,14 +66,15 @@ double flag_now(Workbench& bench) {
   return median(std::move(samples));
 }
 
-void check_tasks(const LapiJob& job) {
+void check_tasks(LapiJob& job) {
   if (job.tasks() == 2) return;
   if (job.task() == 0) {
     std::fprintf(stderr,
-                 "lapi_perf: the table needs 2 tasks, this job has %d: start it with lapirun -n 2 lapi_perf, or "
-                 "use --pairs\n",
+                 "lapi_perf: the table needs 2 tasks, this job has %d: start it with lapirun -n 2 lapi_perf, or use "
+                 "--pairs\n",
                  job.tasks());
   }
+  job.fence_all();  // the first task to end has the others ended: task 0 must have spoken
   std::_Exit(2);
 }
 
@@ -133,7 +134,12 @@ int run(int argc, char** argv) {
   const char* shared_memory = std::getenv("LAPI_USE_SHM");
   const ParsedOptions parsed = parse_options(argc, argv, shared_memory);
   if (parsed.exit) {
-    if (speaks_for_job()) std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
+    if (speaks_for_job()) {
+      std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
+    } else if (parsed.status != 0) {
+      sleep(
+          2);  // the launcher ends us as soon as task 0 has spoken and failed; were we first, it would not get to speak
+    }
     return parsed.status;
   }
   return parsed.options.pairs != PairPattern::none ? run_pairs(parsed.options) : run_table(parsed.options);

@@ -83,6 +83,7 @@ int run_pairs(const Options& options) {
     if (partner < 0) {
       if (job.task() == 0)
         std::fprintf(stderr, "lapi_perf: --pairs needs an even number of tasks, not %d\n", job.tasks());
+      job.fence_all();  // the first task to end has the others ended
       return 2;
     }
     job.exchange_addresses(static_cast<unsigned>(partner));
