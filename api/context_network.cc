@@ -64,7 +64,7 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
     const std::string name = static_cast<const char*>(request.info.adapter_name);
     const LocalAdapter* adapter = find_adapter(adapters, name);
     if (adapter == nullptr) {
-      return fail(error, LAPI_ERR_NO_NETSTR_SET,
+      return fail(error, LAPI_ERR_CSS_LOAD_FAILED,
                   "adapter_name '" + name + "' is no adapter of this machine; present: " + names_of(adapters));
     }
     addresses.push_back(adapter->address);
@@ -84,7 +84,7 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
   const LocalAdapter* adapter = any_device ? nullptr : find_adapter(adapters, settings.device);
   if (adapter == nullptr && !any_device) {
     if (!names_aix_device(settings.device)) {
-      return fail(error, LAPI_ERR_NO_NETSTR_SET, "MP_EUIDEVICE='" + settings.device +
+      return fail(error, LAPI_ERR_CSS_LOAD_FAILED, "MP_EUIDEVICE='" + settings.device +
                                                      "' is no adapter of this machine; present: " + names_of(adapters));
     }
     if (settings.info_level >= kLevelWarning) {
@@ -127,8 +127,8 @@ bool ask_user(const NetworkRequest& request, in_addr local, uint adapter, std::v
 bool check_ports(const std::vector<lapi_udp_t>& list, OpenError& error) {
   for (std::size_t task = 0; task < list.size(); ++task) {
     if (list[task].port_no >= 1 && list[task].port_no <= 65535) continue;
-    return fail(error, LAPI_ERR_UDP_SOCKET, "the UDP address of task " + std::to_string(task) + " has port_no " +
-                                                std::to_string(list[task].port_no) + "; allowed: 1 to 65535");
+    return fail(error, LAPI_ERR_UDP_PORT_INFO, "the UDP address of task " + std::to_string(task) + " has port_no " +
+                                                   std::to_string(list[task].port_no) + "; allowed: 1 to 65535");
   }
   return true;
 }

@@ -78,7 +78,8 @@ bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootst
   }
   bool missing = false;
   bootstrap = open_standalone_bootstrap(read_environment, reason, missing);
-  return bootstrap != nullptr || fail(error, LAPI_ERR_NO_ENV_VAR, reason);
+  const int code = reason.starts_with("MP_COMMON_TASKS") ? LAPI_ERR_SHM_SETUP : LAPI_ERR_NO_ENV_VAR;
+  return bootstrap != nullptr || fail(error, code, reason);
 }
 
 int attention_of(ShmFailure failure) {
@@ -129,7 +130,8 @@ bool Opening::open_shared_memory() {
   if (only && !everybody_here()) {
     return fail(error_, LAPI_ERR_SHM_SETUP,
                 "LAPI_USE_SHM=only, but only " + std::to_string(local.size()) + " of the job's " +
-                    std::to_string(bootstrap().size()) + " tasks are on this node");
+                    std::to_string(bootstrap().size()) + " tasks are on this node" +
+                    (bootstrap().can_exchange() ? "" : ", as MP_COMMON_TASKS says (not set: this task is alone)"));
   }
   if (!only && local.size() == 1) {
     print_attention(LAPI_ATTENTION_SHM_ONE_TASK, settings().info_level, "task %u is alone on its node",
