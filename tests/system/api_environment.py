@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""LAPI_Init against its environment (appendix D, tables 37-43): every variable with its default, good and wrong values,
+every error of LAPI_Init that the environment or lapi_info_t can cause, and start-up without a launcher.
+
+    api_environment.py LAPIRUN PROGRAM_DIRECTORY [test...]
+"""
+import os
+import socket
+import sys
+
+from api_jobs import expect, expect_equal, free_ports, main
+
+SUCCESS, UNKNOWN, ALL_HNDL_IN_USE, BOTH_NETSTR_SET, CSS_LOAD_FAILED = 0, 400, 401, 402, 404
+MSG_API, NO_NETSTR_SET, NO_UDP_HNDLR, TIMEOUT, UDP_PKT_SZ, USER_UDP_HNDLR_FAIL = 406, 407, 408, 413, 415, 416
+SHM_SETUP, SET_VAL, UDP_PORT_INFO, UDP_SOCKET, NO_ENV_VAR = 439, 464, 475, 481, 510
+DEV_UDP, DEV_SHM = 1, 2
+
+
+def accepted(jobs, variables, name=None, value=None):
+    result = jobs.alone(**variables)
+    expect_equal((result.status, result.value("code")), (0, SUCCESS), f"{variables}\n{result}")
+    if name is not None:
+        expect_equal(result.value(name), value, f"{name} with {variables}\n{result}")
+    return result
+
+
+def refused(jobs, variable, value, code, *allowed):
+    """The code, and a message that names the variable, its value and what is allowed."""
+    result = jobs.alone(**{variable: value})
+    expect_equal((result.status, result.value("code")), (0, code), f"{variable}={value}\n{result}")
+    for text in (variable, value, *allowed):
+        expect(text in result.err, f"the message for {variable}={value} does not say '{text}'\n{result.err}")
+
+
+def over_udp(jobs, tasks, *words, **variables):
+    ports = free_ports(tasks)
+    addresses = ",".join(f"127.0.0.1:{port}" for port in ports)
+    variables.setdefault("LAPI_USE_SHM", "no")
+    return jobs.standalone(tasks, ["api_init_probe", f"list={addresses}", *words], **variables)
+
+
+def all_talked(results, protocol):
+    for result in results:
+        expect_equal((result.status, result.value("code"), result.value("ended")), (0, SUCCESS, 1), result)
+        expect_equal(result.value("protocol"), protocol, result)
+
+
+# ---- integers: variable, line of the probe, default, good values, wrong values, code ----
+
+INTEGERS = [
+    ("MP_ACK_THRESH", "ack_threshold", 30, [1, 31, 7], ["0", "32", "-1", "x", "1.5", "3 ", "99999999999"], SET_VAL),
+    ("MP_POLLING_INTERVAL", None, None, [10001, 400000, 2147483647], ["10000", "0", "-5", "fast", "2147483648"], SET_VAL),
+    ("MP_RETRANSMIT_INTERVAL", None, None, [1000, 1000000, 2147483647], ["999", "0", "never"], SET_VAL),
+    ("MP_REXMIT_BUF_CNT", "rexmit_count", 128, [1, 300], ["0", "-1", "many"], SET_VAL),
+    ("MP_REXMIT_BUF_SIZE", "rexmit_size", 16384, [1, 100, 65536, 1000000], ["0", "-1", "16K"], SET_VAL),
+    ("MP_INFOLEVEL", None, None, [0, 1, 2, 3, 4, 5, 6], ["7", "-1", "all"], SET_VAL),
+    ("MP_LAPI_TRACE_LEVEL", None, None, [0, 1, 2, 3, 4, 5], ["6", "-1", "on"], SET_VAL),
+]
+
+
+def test_integers_have_defaults_ranges_and_errors(jobs):
+    for variable, name, default, good, wrong, code in INTEGERS:
+        if name is not None:
+            accepted(jobs, {}, name, default)
+        for value in good:
+            accepted(jobs, {variable: str(value)}, name, value)
+        for value in wrong:
+            refused(jobs, variable, value, code, "allowed")
+
+
+def test_buffer_size_is_also_the_copy_size(jobs):
+    accepted(jobs, {"MP_REXMIT_BUF_SIZE": "5000"}, "copy_size", 5000)
+
+
+def test_bulk_settings(jobs):
+    accepted(jobs, {}, "bulk", 0)
+    accepted(jobs, {}, "bulk_minimum", 153600)
+    for value, wanted in (("yes", 1), ("YES", 1), ("no", 0), ("No", 0)):
+        accepted(jobs, {"MP_USE_BULK_XFER": value}, "bulk", wanted)
+    for value, wanted in (("4096", 4096), ("0", 4096), ("4095", 4096), ("8K", 8192), ("1M", 1048576), ("300000", 300000)):
+        accepted(jobs, {"MP_BULK_MIN_MSG_SIZE": value}, "bulk_minimum", wanted)
+    refused(jobs, "MP_USE_BULK_XFER", "maybe", SET_VAL, "yes", "no")
+    for value in ("-1", "lots", "4G"):
+        refused(jobs, "MP_BULK_MIN_MSG_SIZE", value, SET_VAL)
+
+
+def test_words_and_texts(jobs):
+    for value in ("lapi", "lapi,mpi", "mpi,lapi", "mpi_lapi"):
+        accepted(jobs, {"MP_MSG_API": value})
+    for value in ("mpi", "LAPI", "lapi,lapi", "none"):
+        refused(jobs, "MP_MSG_API", value, MSG_API, "lapi", "mpi_lapi")
+    for value in ("IP", "Us", "tcp"):
+        refused(jobs, "MP_EUILIB", value, CSS_LOAD_FAILED, "ip", "us")
+    for value in ("only", "ONLY", "Yes", "yes"):
+        accepted(jobs, {"LAPI_USE_SHM": value, "MP_PROCS": "1"} if value.lower() == "only" else {"LAPI_USE_SHM": "only"})
+    for value in ("perhaps", "1"):
+        refused(jobs, "LAPI_USE_SHM", value, SHM_SETUP, "yes", "no", "only")
+    for value in ("yes", "no", "YES"):
+        accepted(jobs, {"LAPI_VERIFY_DGSP": value})
+    refused(jobs, "LAPI_VERIFY_DGSP", "often", SET_VAL, "yes", "no")
+    for value in ("yes", "no", "anything"):
+        accepted(jobs, {"MP_DEBUG_NOTIMEOUT": value})
+    for value in ("1", "max", "MAX", "100"):
+        accepted(jobs, {"MP_INSTANCES": value})
+    for value in ("0", "-1", "some"):
+        refused(jobs, "MP_INSTANCES", value, SET_VAL, "max")
+
+
+def test_empty_variables_count_as_unset(jobs):
+    names = ["MP_ACK_THRESH", "MP_REXMIT_BUF_SIZE", "MP_INFOLEVEL", "MP_EUIDEVICE", "MP_USE_BULK_XFER", "MP_INSTANCES",
+             "MP_LAPI_INET_ADDR", "MP_UDP_PACKET_SIZE", "MP_DEBUG_NOTIMEOUT"]
+    accepted(jobs, {name: "" for name in names}, "ack_threshold", 30)
+
+
+def test_udp_packet_size(jobs):
+    sizes = {}
+    for value in ("1024", "4096", "65507", "65536", None):
+        result = over_udp(jobs, 2, MP_UDP_PACKET_SIZE=value)
+        all_talked(result, DEV_UDP)
+        sizes[value] = result[0].value("max_packet")
+        expect(result[0].value("max_uhdr") >= 912, f"MAX_UHDR_SZ with {value}\n{result[0]}")
+    expect(912 <= sizes["1024"] <= 1024 and 3900 <= sizes["4096"] <= 4096, sizes)
+    expect(60000 <= sizes["65507"] <= 65507 and sizes["65536"] == sizes["65507"], sizes)
+    expect(8000 <= sizes[None] <= 8192, sizes)
+    for value in ("1023", "65537", "0", "8K"):
+        refused(jobs, "MP_UDP_PACKET_SIZE", value, UDP_PKT_SZ, "1024", "65536")
+
+
+# ---- which variables a task without a launcher needs ----
+
+def test_a_standalone_task_needs_its_variables(jobs):
+    for variable, code in (("MP_MSG_API", MSG_API), ("MP_PROCS", NO_ENV_VAR), ("MP_CHILD", NO_ENV_VAR),
+                           ("MP_PARTITION", NO_ENV_VAR)):
+        result = jobs.alone(**{variable: None})
+        expect_equal(result.value("code"), code, f"without {variable}\n{result}")
+        expect(variable in result.err, result.err)
+    for variable, value in (("MP_PROCS", "0"), ("MP_PROCS", "x"), ("MP_PROCS", "16385"), ("MP_CHILD", "1"),
+                            ("MP_CHILD", "-1"), ("MP_CHILD", "one")):
+        refused(jobs, variable, value, NO_ENV_VAR)
+
+
+def test_common_tasks(jobs):
+    accepted(jobs, {"MP_COMMON_TASKS": "0"}, "shm_tasks", 1)
+    for value in ("1", "1:0", "2:1", "x", "0:", "1:5"):
+        refused(jobs, "MP_COMMON_TASKS", value, SHM_SETUP)
+    result = jobs.alone(MP_PROCS="2", MP_COMMON_TASKS=None)
+    expect_equal(result.value("code"), SHM_SETUP, result)
+    expect("MP_COMMON_TASKS" in result.err, result.err)
+
+
+def test_launched_tasks_need_no_variables(jobs):
+    for variables in ({}, {"MP_MSG_API": "lapi"}, {"MP_PROCS": "7", "MP_CHILD": "3"}):
+        result = jobs.launch(2, ["api_init_probe"], **variables)
+        expect_equal((result.status, result.out.count("ended 1")), (0, 2), result)
+        expect_equal(result.value("tasks"), 2, result)
+    result = jobs.launch(2, ["api_init_probe"], MP_MSG_API="mpi")
+    expect_equal(result.out.count(f"code {MSG_API}"), 2, result)
+
+
+# ---- networks ----
+
+def test_standalone_over_udp_with_a_list(jobs):
+    all_talked(over_udp(jobs, 3), DEV_UDP)
+    all_talked(over_udp(jobs, 3, "entries=3"), DEV_UDP)
+
+
+def test_standalone_over_udp_with_a_handler(jobs):
+    results = over_udp(jobs, 3, "handler=ok")
+    all_talked(results, DEV_UDP)
+    for task, result in enumerate(results):
+        expect_equal((result.value("handler_task"), result.value("handler_tasks"), result.value("handler_instance"),
+                      result.value("handler_port")), (task, 3, 0, 0), result)
+    for result in over_udp(jobs, 1, "handler=fail"):
+        expect_equal(result.value("code"), USER_UDP_HNDLR_FAIL, result)
+        expect("7" in result.err, result.err)
+
+
+def test_standalone_over_udp_and_shared_memory(jobs):
+    results = over_udp(jobs, 3, LAPI_USE_SHM="yes")
+    all_talked(results, DEV_SHM)
+    for result in results:
+        expect_equal((result.value("shm_enabled"), result.value("shm_tasks"), result.value("network_bytes")), (1, 3, 0),
+                     result)
+
+
+def test_standalone_over_shared_memory_alone(jobs):
+    results = jobs.standalone(3, ["api_init_probe"], LAPI_USE_SHM="only")
+    all_talked(results, DEV_SHM)
+    for result in results:
+        expect_equal(result.value("network_bytes"), 0, result)
+
+
+def test_inet_address_chooses_the_adapter(jobs):
+    all_talked(over_udp(jobs, 2, MP_LAPI_INET_ADDR="@1:127.0.0.1,lo"), DEV_UDP)
+    results = over_udp(jobs, 1, "handler=ok", "silent", MP_LAPI_INET_ADDR="@1:127.0.0.9,lo")
+    expect_equal((results[0].value("code"), results[0].value("handler_address")), (SUCCESS, "127.0.0.9"), results[0])
+    for value in ("127.0.0.1,lo", "@1:127.0.0.1", "@2:127.0.0.1,lo", "@0:", "@1:localhost,lo", "@1:127.0.0.256,lo", "@x:1,2"):
+        refused(jobs, "MP_LAPI_INET_ADDR", value, NO_NETSTR_SET, "@count")
+    result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR="@1:192.0.2.77,eth9")[0]
+    expect_equal(result.value("code"), UDP_SOCKET, result)
+    expect("192.0.2.77" in result.err, result.err)
+
+
+def test_network_windows(jobs):
+    refused(jobs, "MP_LAPI_NETWORK", "1,sn0", NO_NETSTR_SET, "@count")
+    result = jobs.alone(MP_LAPI_NETWORK="@1:164,sn0", MP_LAPI_INET_ADDR="@1:127.0.0.1,lo")
+    expect_equal(result.value("code"), BOTH_NETSTR_SET, result)
+    expect("MP_LAPI_NETWORK" in result.err and "MP_LAPI_INET_ADDR" in result.err, result.err)
+
+
+def test_user_space_mode_is_refused_with_the_reason(jobs):
+    result = jobs.alone(MP_EUILIB="us", LAPI_USE_SHM="no")
+    expect_equal(result.value("code"), NO_NETSTR_SET, result)
+    expect("MP_LAPI_NETWORK" in result.err and "MP_EUILIB" in result.err, result.err)
+    result = jobs.launch(1, ["api_init_probe"], MP_EUILIB="us", LAPI_USE_SHM="no")
+    expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
+    expect("MP_EUILIB" in result.err and "ip" in result.err, result.err)
+
+
+def test_adapters(jobs):
+    all_talked(over_udp(jobs, 2, "adapter=lo"), DEV_UDP)
+    result = over_udp(jobs, 1, "adapter=wlan77", "silent")[0]
+    expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
+    expect("wlan77" in result.err and "lo" in result.err, result.err)
+    for device in ("lo", "sn_single", "sn_all", "en0", "csss", "ml0", "fi0", "tr0"):
+        all_talked(over_udp(jobs, 2, MP_EUIDEVICE=device), DEV_UDP)
+    result = over_udp(jobs, 1, "silent", MP_EUIDEVICE="en0", MP_INFOLEVEL="1")[0]
+    expect("MP_EUIDEVICE" in result.err and "en0" in result.err, result)
+    result = over_udp(jobs, 1, "silent", MP_EUIDEVICE="wlan77")[0]
+    expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
+    expect("MP_EUIDEVICE" in result.err and "wlan77" in result.err, result.err)
+
+
+def test_udp_addresses_that_cannot_be_used(jobs):
+    result = jobs.alone(LAPI_USE_SHM="no")
+    expect_equal(result.value("code"), NO_UDP_HNDLR, result)
+    expect("udp_hndlr" in result.err, result.err)
+    for port in ("0", "65536", "99999999"):
+        result = jobs.alone(f"list=127.0.0.1:{port}", LAPI_USE_SHM="no")
+        expect_equal(result.value("code"), UDP_PORT_INFO, result)
+        expect(port in result.err and "65535" in result.err, result.err)
+    result = jobs.alone("list=127.0.0.1:4000", "entries=1", LAPI_USE_SHM="no", MP_PROCS="2", MP_COMMON_TASKS="1:1")
+    expect_equal(result.value("code"), NO_UDP_HNDLR, result)
+    expect("num_udp_addr" in result.err, result.err)
+
+
+def test_a_port_that_is_taken(jobs):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        result = jobs.alone(f"list=127.0.0.1:{port}", LAPI_USE_SHM="no")
+        expect_equal(result.value("code"), UDP_SOCKET, result)
+        expect(str(port) in result.err, result.err)
+
+
+def test_instances(jobs):
+    for number in (1, 16):
+        expect_equal(jobs.alone(f"instance={number}").value("instance"), number, "")
+    expect_equal(jobs.alone().value("instance"), 1, "")
+    result = jobs.alone("instance=17")
+    expect_equal(result.value("code"), ALL_HNDL_IN_USE, result)
+    expect("17" in result.err and "16" in result.err, result.err)
+
+
+# ---- shared memory, messages ----
+
+def test_use_of_shared_memory(jobs):
+    for use, enabled, protocol in (("no", 0, DEV_UDP), ("yes", 1, DEV_SHM), ("only", 1, DEV_SHM)):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM=use)
+        expect_equal((result.status, result.value("shm_enabled"), result.value("protocol"), result.out.count("ended 1")),
+                     (0, enabled, protocol, 2), f"LAPI_USE_SHM={use}\n{result}")
+        expect_equal(result.value("shm_tasks"), 2 * enabled, result)
+    # lapirun's own default is yes.
+    expect_equal(jobs.launch(2, ["api_init_probe"]).value("shm_enabled"), 1, "default under lapirun")
+
+
+def test_attention_messages_obey_the_level(jobs):
+    for level in range(7):
+        result = over_udp(jobs, 1, "silent", LAPI_USE_SHM="yes", MP_INFOLEVEL=str(level))[0]
+        expect_equal(result.value("code"), SUCCESS, result)
+        expect_equal("0031-501" in result.err, level >= 2, f"version at level {level}\n{result.err}")
+        expect_equal("0031-504" in result.err, level >= 2, f"one task at level {level}\n{result.err}")
+        expect_equal("0.1.0" in result.err, level >= 2, result.err)
+    result = over_udp(jobs, 1, "silent", MP_INFOLEVEL="2")[0]
+    expect("0031-509" in result.err, f"initial port\n{result.err}")
+    result = jobs.alone(MP_LAPI_TRACE_LEVEL="3", MP_INFOLEVEL="1")
+    expect("MP_LAPI_TRACE_LEVEL" in result.err, result.err)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

@@ -1,0 +1,111 @@
+// One task of a job in which another one dies; api_faults.py starts it and kills. Says "ready" and then, as the words say:
+//
+//   api_fault_probe [interrupt|polling] WHAT ON_ERROR
+//   WHAT:     gfence     waits in LAPI_Gfence, to which task 1 never comes
+//             rmw        read-modify-writes to task 1 until an error ends it
+//             put        long puts to task 1, likewise
+//             idle       does not call LAPI at all
+//             leave      task 1 leaves with exit() and without LAPI_Term; the others as with gfence
+//             exit       all leave with exit() and without LAPI_Term
+//             term_exit  a message to an unknown handler; the error handler calls LAPI_Term and exit(0)
+//   ON_ERROR: return     the error handler returns
+//             term       it calls LAPI_Term and exit(5)
+//             none       there is none
+//
+// Task 1, the victim, waits for its end without calling LAPI.
+#include <atomic>
+
+#include "tests/system/api_case.h"
+
+using namespace api_case;
+
+namespace {
+
+std::string what;
+std::string on_error;
+std::atomic<int> errors{0};
+std::vector<unsigned char> large(3u << 20);
+struct Window {
+  int word = 0;
+  unsigned char bytes[3u << 20];
+} window;
+
+[[noreturn]] void leave(int status) {
+  std::fflush(stdout);
+  std::exit(status);
+}
+
+void handle_error(lapi_handle_t* which, int* code, lapi_err_t* kind, int* own, int* source) {
+  std::printf("error %d\nkind %d\nown %d\nsource %d\n", *code, *kind, *own, *source);
+  std::fflush(stdout);
+  ++errors;
+  if (on_error == "return") return;
+  std::printf("term %d\n", LAPI_Term(*which));
+  leave(what == "term_exit" ? 0 : 5);
+}
+
+void report(const char* call, int code) {
+  std::printf("%s %d\n", call, code);
+  std::fflush(stdout);
+}
+
+void say_ready() {
+  std::printf("ready %d\n", getpid());
+  std::fflush(stdout);
+}
+
+[[noreturn]] void wait_for_the_end() {
+  for (;;) pause();
+}
+
+void keep_talking(const std::vector<Window*>& windows) {
+  int code = LAPI_SUCCESS;
+  while (code == LAPI_SUCCESS && errors == 0) {
+    lapi_cntr_t done{};
+    int one = 1;
+    if (what == "rmw") {
+      code = LAPI_Rmw(handle, FETCH_AND_ADD, 1, &windows[1]->word, &one, nullptr, &done);
+    } else {
+      code = LAPI_Put(handle, 1, large.size(), windows[1]->bytes, large.data(), nullptr, nullptr, &done);
+    }
+    int value = 0;
+    while (code == LAPI_SUCCESS && errors == 0 && value == 0) {
+      code = LAPI_Probe(handle);
+      if (code == LAPI_SUCCESS) code = LAPI_Getcntr(handle, &done, &value);
+    }
+  }
+  report("talk", code);
+}
+
+void send_to_unknown_handler() {
+  CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(200), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr));
+  for (;;) CALL(LAPI_Probe(handle));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  lapi_info_t info = cleared_info();
+  if (count != 4) fail("usage: api_fault_probe interrupt|polling WHAT ON_ERROR");
+  what = arguments[2];
+  on_error = arguments[3];
+  if (on_error != "none") info.err_hndlr = handle_error;
+  begin(count, arguments, info);
+  CALL(LAPI_Senv(handle, TIMEOUT, 10));
+  const std::vector<Window*> windows = exchange(&window);
+  CALL(LAPI_Gfence(handle));
+  limit(50);
+  say_ready();
+  if (what == "exit") leave(0);
+  if (what == "term_exit") send_to_unknown_handler();
+  if (task == 1 && what == "leave") leave(0);
+  if (task == 1 || what == "idle") wait_for_the_end();
+  if (what == "rmw" || what == "put") {
+    keep_talking(windows);
+  } else {
+    report("gfence", LAPI_Gfence(handle));
+  }
+  while (errors == 0) usleep(1000);
+  report("ended", LAPI_Term(handle));
+  return 0;
+}

@@ -1,0 +1,114 @@
+// One LAPI_Init as the words say; prints what it returned and what the context then says of itself, one "name value" per
+// line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
+//
+//   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent] [undumpable]
+//
+// list: add_udp_addrs; with handler=ok a UDP handler hands the same addresses out. silent: no talking.
+// undumpable: other processes of the user may not read this one's memory.
+#include <sys/prctl.h>
+
+#include "tests/system/api_case.h"
+
+using namespace api_case;
+
+namespace {
+
+std::vector<lapi_udp_t> addresses;
+bool handler_fails = false;
+
+int udp_handler(lapi_handle_t*, lapi_udp_t* own, lapi_udp_t* list, lapi_udpinfo_t* about) {
+  std::printf("handler_task %u\nhandler_tasks %u\nhandler_instance %u\nhandler_port %u\nhandler_address %s\n", about->task_id,
+              about->num_tasks, about->instance_no, own->port_no, inet_ntoa(in_addr{own->ip_addr}));
+  if (handler_fails) return 7;
+  for (uint entry = 0; entry < about->num_tasks; ++entry) list[entry] = addresses[entry];
+  return 0;
+}
+
+void print_queries() {
+  const struct {
+    const char* name;
+    lapi_query_t query;
+  } all[] = {{"task", TASK_ID},
+             {"tasks", NUM_TASKS},
+             {"max_uhdr", MAX_UHDR_SZ},
+             {"max_packet", MAX_PKT_SZ},
+             {"timeout", TIMEOUT},
+             {"rexmit_count", NUM_REX_BUFS},
+             {"rexmit_size", REX_BUF_SZ},
+             {"copy_size", BUF_CP_SIZE},
+             {"ack_threshold", ACK_THRESHOLD},
+             {"shm_enabled", QUERY_SHM_ENABLED},
+             {"shm_tasks", QUERY_SHM_NUM_TASKS},
+             {"bulk", BULK_XFER},
+             {"bulk_minimum", BULK_MIN_MSG_SIZE}};
+  for (const auto& entry : all) std::printf("%s %d\n", entry.name, query(entry.query));
+}
+
+// Round the ring: every size class once, through whatever path there is.
+void talk() {
+  static unsigned char inbox[100000];
+  static lapi_cntr_t arrived{};
+  const std::vector<unsigned char*> inboxes = exchange(inbox);
+  const std::vector<lapi_cntr_t*> counters = exchange(&arrived);
+  std::vector<unsigned char> data(sizeof inbox);
+  for (const std::size_t length : {std::size_t{8}, std::size_t{5000}, sizeof inbox}) {
+    fill(data.data(), length, length + static_cast<unsigned long>(task));
+    lapi_cntr_t done{};
+    CALL(LAPI_Put(handle, right(), length, inboxes[right()], data.data(), counters[right()], nullptr, &done));
+    CALL(LAPI_Waitcntr(handle, &done, 1, nullptr));
+    CALL(LAPI_Waitcntr(handle, &arrived, 1, nullptr));
+    EXPECT(holds(inbox, length, length + static_cast<unsigned long>(left())));
+    CALL(LAPI_Gfence(handle));
+  }
+  lapi_statistics_t network{}, shared{};
+  CALL(LAPI_Qenv(handle, QUERY_STATISTICS, reinterpret_cast<int*>(&network)));
+  CALL(LAPI_Qenv(handle, QUERY_SHM_STATISTICS, reinterpret_cast<int*>(&shared)));
+  std::printf("network_bytes %llu\nshared_bytes %llu\nattach_failures %llu\n", network.Tot_data_sent,
+              shared.Tot_data_sent, shared.Tot_retrans_pkt_cnt);
+}
+
+std::vector<lapi_udp_t> parse_list(std::string text) {
+  setenv("API_UDP_LIST", text.c_str(), 1);
+  return udp_list();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  lapi_info_t info = cleared_info();
+  lapi_extend_t extension;
+  std::memset(&extension, 0, sizeof extension);
+  bool talks = true;
+  std::string adapter;
+  limit(60);
+  for (int index = 1; index < count; ++index) {
+    const std::string word = arguments[index];
+    const std::string value = word.substr(word.find('=') + 1);
+    if (word.rfind("instance=", 0) == 0) info.instance_no = static_cast<uint>(std::stoul(value));
+    if (word.rfind("adapter=", 0) == 0) adapter = value;
+    if (word.rfind("list=", 0) == 0) addresses = parse_list(value);
+    if (word.rfind("entries=", 0) == 0) extension.num_udp_addr = std::stoi(value);
+    if (word.rfind("handler=", 0) == 0) {
+      extension.udp_hndlr = udp_handler;
+      handler_fails = value == "fail";
+    }
+    talks = talks && word != "silent";
+    if (word == "undumpable") EXPECT_EQUAL(prctl(PR_SET_DUMPABLE, 0), 0);
+  }
+  if (!adapter.empty()) info.adapter_name = adapter.data();
+  if (extension.udp_hndlr == nullptr) extension.add_udp_addrs = addresses.data();
+  if (extension.udp_hndlr != nullptr || !addresses.empty()) info.add_info = &extension;
+  const int code = LAPI_Init(&handle, &info);
+  std::printf("code %d\n", code);
+  if (code != LAPI_SUCCESS) return 0;
+  std::printf("protocol %d\ninstance %u\n", info.protocol, info.instance_no);
+  CALL(LAPI_Qenv(handle, TASK_ID, &task));
+  CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
+  print_queries();
+  if (talks) talk();
+  std::printf("ready 1\n");
+  std::fflush(stdout);
+  CALL(LAPI_Term(handle));
+  std::printf("ended 1\n");
+  return 0;
+}
