@@ -11,8 +11,6 @@ namespace openlapi::simulation {
 
 namespace {
 
-constexpr std::size_t kMemoryBytes = 5 * 1024 * 1024;  // of one task; enough for its share of some 4,000 operations
-
 std::span<std::byte> bytes_of(const std::unique_ptr<std::byte[]>& buffer, std::uint64_t length) {
   return {buffer.get(), length};
 }
@@ -22,7 +20,7 @@ std::span<std::byte> bytes_of(const std::unique_ptr<std::byte[]>& buffer, std::u
 Checker::Checker(const Scenario& scenario, VirtualTime& time) : scenario_(scenario), time_(time) {
   tasks_.resize(scenario.options.tasks);
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {
-    tasks_[task].memory = std::make_unique<TaskMemory>(kMemoryBytes, mix_bits(scenario.options.seed) + task);
+    tasks_[task].memory = std::make_unique<TaskMemory>(scenario.memory_bytes, mix_bits(scenario.options.seed) + task);
     tasks_[task].engines.resize(scenario.options.contexts);
   }
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {

@@ -80,21 +80,21 @@ struct Member final : RouteResolver {
   std::unique_ptr<Endpoint> endpoint;
 };
 
-class LargeJob : public testing::Test {
+class JobOf : public testing::Test {
  protected:
-  LargeJob() : network_(time_, 1) {
+  explicit JobOf(std::uint32_t tasks) : tasks_(tasks), network_(time_, 1) {
     NetworkFaults faults;
     faults.loss = 0.02;
     network_.set_faults(faults);
-    for (PeerIndex task = 0; task < kTasks; ++task) members_.push_back(std::make_unique<Member>(network_, task));
+    for (PeerIndex task = 0; task < tasks_; ++task) members_.push_back(std::make_unique<Member>(network_, task));
     before_ = heap_bytes;
-    for (PeerIndex task = 0; task < kTasks; ++task) open(task);
+    for (PeerIndex task = 0; task < tasks_; ++task) open(task);
   }
 
   void open(PeerIndex task) {
     EndpointConfig config;
     config.self = task;
-    config.tasks = kTasks;
+    config.tasks = tasks_;
     config.cookie = 0x1ac1;
     Transport* transport = &members_[task]->transport;
     members_[task]->endpoint = std::make_unique<Endpoint>(config, std::span(&transport, 1), time_.clock(),
@@ -113,10 +113,29 @@ class LargeJob : public testing::Test {
     return false;
   }
 
+  bool all_are_done_with_the_collective() {
+    return run_until([&] {
+      return std::all_of(members_.begin(), members_.end(), [](const auto& member) {
+        return member->endpoint->collective_state() == CollectiveState::done;
+      });
+    });
+  }
+
+  const std::uint32_t tasks_;
   VirtualTime time_;
   SimulatedNetwork network_;
   std::vector<std::unique_ptr<Member>> members_;
   std::size_t before_ = 0;
+};
+
+class LargeJob : public JobOf {
+ protected:
+  LargeJob() : JobOf(kTasks) {}
+};
+
+class MiddlingJob : public JobOf {
+ protected:
+  MiddlingJob() : JobOf(600) {}
 };
 
 TEST_F(LargeJob, CostsLittleBeforeTraffic) {
@@ -144,11 +163,19 @@ TEST_F(LargeJob, PassesMessagesRoundARingAndMeetsInABarrier) {
   EXPECT_LE(members_[0]->endpoint->contacted_peers(), 2u);
 
   for (auto& member : members_) member->endpoint->begin_barrier();
-  ASSERT_TRUE(run_until([&] {
-    return std::all_of(members_.begin(), members_.end(),
-                       [](auto& member) { return member->endpoint->collective_state() == CollectiveState::done; });
-  }));
+  ASSERT_TRUE(all_are_done_with_the_collective());
   for (auto& member : members_) EXPECT_EQ(member->host.faults, 0u);
+}
+
+// The last rounds of the exchange carry more than a packet holds.
+TEST_F(MiddlingJob, ExchangesAValuePerTask) {
+  for (PeerIndex task = 0; task < tasks_; ++task) members_[task]->endpoint->begin_exchange(mix_bits(task));
+  ASSERT_TRUE(all_are_done_with_the_collective());
+  for (const auto& member : members_) {
+    const std::span<const std::uint64_t> values = member->endpoint->exchanged();
+    ASSERT_EQ(values.size(), tasks_);
+    for (PeerIndex task = 0; task < tasks_; ++task) ASSERT_EQ(values[task], mix_bits(task));
+  }
 }
 
 }  // namespace

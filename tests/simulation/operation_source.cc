@@ -62,11 +62,10 @@ int* OperationSource::take_counter(PeerIndex task, double share) {
   return reinterpret_cast<int*>(place.data());
 }
 
-bool OperationSource::take_counters(Operation& operation, bool completion) {
+void OperationSource::take_counters(Operation& operation, bool completion) {
   operation.origin_counter = take_counter(operation.origin, 0.7);
   operation.target_counter = take_counter(operation.target, 0.5);
   if (completion) operation.completion_counter = take_counter(operation.origin, 0.5);
-  return true;
 }
 
 void OperationSource::prepare_data(Operation& operation) {
@@ -80,7 +79,8 @@ void OperationSource::prepare_data(Operation& operation) {
 bool OperationSource::prepare_put(Operation& operation) {
   operation.length = std::min(choose_length(0), checker_.memory(operation.target).left() / 8);
   prepare_data(operation);
-  return take_counters(operation, true) && take(checker_.memory(operation.target), operation.length, operation.place);
+  take_counters(operation, true);
+  return take(checker_.memory(operation.target), operation.length, operation.place);
 }
 
 bool OperationSource::prepare_get(Operation& operation) {
@@ -88,7 +88,8 @@ bool OperationSource::prepare_get(Operation& operation) {
   operation.length = std::min(choose_length(0), room / 8);
   if (!take(checker_.memory(operation.target), operation.length, operation.source)) return false;
   fill_pattern(operation.source, operation.key);
-  return take_counters(operation, false) && take(checker_.memory(task_), operation.length, operation.place);
+  take_counters(operation, false);
+  return take(checker_.memory(task_), operation.length, operation.place);
 }
 
 bool OperationSource::prepare_message(Operation& operation, bool is_reply) {
@@ -111,7 +112,8 @@ bool OperationSource::prepare_message(Operation& operation, bool is_reply) {
   if (random_.chance(0.12)) operation.drops_left = static_cast<std::uint32_t>(random_.between(1, 4));
   prepare_data(operation);
   const std::uint64_t wanted = operation.delivery == Delivery::bury ? 0 : operation.length;
-  return take_counters(operation, true) && take(checker_.memory(operation.target), wanted, operation.place);
+  take_counters(operation, true);
+  return take(checker_.memory(operation.target), wanted, operation.place);
 }
 
 bool OperationSource::prepare_read_modify_write(Operation& operation) {

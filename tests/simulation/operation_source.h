@@ -32,7 +32,7 @@ class OperationSource {
   bool prepare_message(Operation& operation, bool is_reply);
   bool prepare_read_modify_write(Operation& operation);
   void prepare_data(Operation& operation);
-  bool take_counters(Operation& operation, bool completion);
+  void take_counters(Operation& operation, bool completion);
   int* take_counter(PeerIndex task, double share);
 
   const Scenario& scenario_;

@@ -7,6 +7,7 @@ namespace openlapi::simulation {
 namespace {
 
 constexpr std::uint64_t kScenarioStream = 0x7363656e;
+constexpr std::uint64_t kMiB = 1024 * 1024;
 
 const char* name_of(Flavour flavour) {
   switch (flavour) {
@@ -61,7 +62,13 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
   issue_gap = random.pick(gaps);
   long_message = random.between(16, 320) * 1024;
   long_share = random.chance(0.5) ? 0.02 : 0.06;
-  collective_share = 0.1;
+  memory_bytes = 5 * kMiB;
+  if (flavour != Flavour::network && random.chance(0.5)) {
+    // Messages that are read from the peer's memory in several pieces.
+    memory_bytes = 24 * kMiB;
+    long_message = 5 * kMiB / 2;
+    long_share = 0.01;
+  }
 
   const double roughnesses[] = {0, 0.2, 0.5, 0.8, 1};
   roughness = random.pick(roughnesses);

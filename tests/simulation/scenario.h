@@ -54,7 +54,7 @@ struct Scenario {
   Nanoseconds issue_gap;
   std::uint64_t long_message;
   double long_share;
-  double collective_share;  // engines that have done this share of their operations are at the last collective
+  std::size_t memory_bytes;  // of one task; enough for its share of some 4,000 operations
 
   // Faults.
   double roughness;  // 0: a calm network, 1: the worst

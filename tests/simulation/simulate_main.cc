@@ -1,6 +1,5 @@
 // simulate: runs seeds of the simulation and prints, for one that fails, what did not hold and the command to replay
 // it.
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

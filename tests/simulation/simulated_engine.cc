@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t kMemoryAdapter = 1;
 constexpr std::uint32_t kNetworkAdapter = 0;
 constexpr std::size_t kMostFences = 2;  // at a time
+constexpr Nanoseconds kLongestRefusalWait = kMillisecond;
 
 std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
@@ -91,6 +92,7 @@ void SimulatedEngine::add_quota(std::uint32_t operations) {
 void SimulatedEngine::step_within(Nanoseconds longest) { step_at(time_.now() + random_.between(50, longest)); }
 
 void SimulatedEngine::step_at(Nanoseconds when) {
+  when = std::max(when, stalled_until_);
   if (when >= next_step_) return;
   next_step_ = when;
   time_.at(when, [this, alive = alive_, token = ++step_token_] {
@@ -113,14 +115,13 @@ void SimulatedEngine::plan_next_step(bool moved) {
   const Nanoseconds now = time_.now();
   if (random_.chance(0.002)) {
     // The task is off its core; nothing that arrives wakes it.
-    next_step_ = UINT64_MAX;
-    step_at(now + random_.between(kMillisecond, 8 * kMillisecond));
-    return;
+    stalled_until_ = now + random_.between(kMillisecond, 8 * kMillisecond);
+    return step_at(stalled_until_);
   }
   if (moved || endpoint_->has_work()) return step_within(1500);
   const Nanoseconds deadline = endpoint_->deadline();
   if (deadline != UINT64_MAX) step_at(std::max(deadline, now + 200));
-  if (refused_ != nullptr) step_within(20 * kMicrosecond);
+  if (refused_ != nullptr) return step_within(refusal_wait_);
   const bool wants_collective = !in_collective_ && collectives_begun_ < Simulation::kCollectives;
   if (quota_left_ != 0 || (wants_collective && !checker_.anybody_died())) step_at(std::max(next_issue_, now + 200));
 }
@@ -147,7 +148,11 @@ bool SimulatedEngine::issue(Operation& operation) {
   // Its addresses are those of a task that is no more.
   if (operation.target_life != checker_.life(operation.target)) return true;
   const Submit result = submit(operation);
-  if (result == Submit::busy) return false;
+  if (result == Submit::busy) {
+    refusal_wait_ = std::min(refusal_wait_ + 5 * kMicrosecond, kLongestRefusalWait);
+    return false;
+  }
+  refusal_wait_ = kMicrosecond;
   if (result == Submit::unreachable) checker_.fail("task %u finds no way to task %u", task_, operation.target);
   simulation_.operation_issued(operation);
   checker_.issued(operation);

@@ -80,9 +80,11 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // outlives this: events of dead engines do nothing
 
   Nanoseconds next_step_ = UINT64_MAX;
+  Nanoseconds stalled_until_ = 0;
   std::uint64_t step_token_ = 0;
   Nanoseconds next_issue_ = 0;
   Operation* refused_ = nullptr;  // answered `busy`, to be tried again
+  Nanoseconds refusal_wait_ = 0;  // how long until then at most: longer each time, a dead peer may hold all room
   std::uint32_t completions_queued_ = 0;
 
   std::vector<Fence> fences_;

@@ -88,7 +88,7 @@ void SimulatedEngine::completion_thread(const CompletionRun& run) {
   if (operation.handlers_run == 0) checker_.completion_begins(operation, task_, run.source);
   if (operation.replies && !reply_to(operation, false)) {
     step_within(kMicrosecond);
-    return queue_completion(run, 20 * kMicrosecond);  // the handler waits for room
+    return queue_completion(run, refusal_wait_);  // the handler waits for room
   }
   operation.handler_returned = true;
   --completions_queued_;

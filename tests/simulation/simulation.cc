@@ -162,7 +162,7 @@ void Simulation::bring_back(PeerIndex task) {
   }
 }
 
-void Simulation::move_quotas(std::vector<std::uint32_t> quotas) {
+void Simulation::move_quotas(const std::vector<std::uint32_t>& quotas) {
   for (std::uint32_t context = 0; context < quotas.size(); ++context) {
     for (auto& engines : engines_) {
       if (engines[context] == nullptr) continue;

@@ -63,7 +63,7 @@ class Simulation {
   void maybe_kill();
   void kill(PeerIndex task);
   void bring_back(PeerIndex task);
-  void move_quotas(std::vector<std::uint32_t> quotas);
+  void move_quotas(const std::vector<std::uint32_t>& quotas);
   bool everything_issued() const;
   bool at_rest();
   std::string what_is_not_at_rest();
