@@ -158,6 +158,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void on_rmw_request(Peer& from, const wire::Record& record);
   void on_rmw_reply(Peer& from, const wire::Record& record);
   void on_attach_done(Peer& from, const wire::Record& record);
+  void on_memory_read(Peer& from, const wire::Record& record);
   void on_collective(Peer& from, const wire::Record& record);
   void request_complete(std::uint32_t id, Peer* from);
   void begin_incoming(Peer& from, const wire::Record& record, IncomingMessage message);

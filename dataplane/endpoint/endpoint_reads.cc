@@ -49,9 +49,7 @@ bool EndpointCore::advance_get(const DirectRead& read, Peer& peer) {
   request->received += piece;
   if (request->received != request->length) return false;
   ++statistics_of(peer).packets_received;
-  if (read.target_counter != 0) {
-    post_record(peer, RecordKind::counter_update, wire::CounterUpdateBody{read.target_counter});
-  }
+  post_record(peer, RecordKind::memory_read, wire::MemoryReadBody{read.target_counter, request->length});
   request_complete(read.id, &peer);
   return true;
 }
@@ -78,6 +76,15 @@ bool EndpointCore::advance_attach(const DirectRead& read, Peer& peer) {
   post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 1});
   fragment_arrived(peer, read.id, message, step);
   return true;
+}
+
+// The other side has served itself: only now does this task know of the get, and counts it as sent.
+void EndpointCore::on_memory_read(Peer& from, const wire::Record& record) {
+  wire::MemoryReadBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  ++statistics_of(from).packets_sent;
+  statistics_of(from).data_sent += body.length;
+  add_to_counter(body.counter);
 }
 
 void EndpointCore::on_attach_done(Peer& from, const wire::Record& record) {

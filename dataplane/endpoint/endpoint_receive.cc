@@ -83,6 +83,8 @@ void EndpointCore::handle_record(Peer& from, const wire::Record& record) {
       return on_fence_reply(from, record);
     case RecordKind::collective:
       return on_collective(from, record);
+    case RecordKind::memory_read:
+      return on_memory_read(from, record);
   }
 }
 

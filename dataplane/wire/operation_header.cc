@@ -22,6 +22,7 @@ constexpr std::array<std::uint8_t, kLastRecordKind + 1> kBodySizes = {
     sizeof(FenceBody),
     sizeof(FenceBody),
     sizeof(CollectiveBody),
+    sizeof(MemoryReadBody),
 };
 
 bool may_be_long(RecordKind kind) {

@@ -25,9 +25,10 @@ enum class RecordKind : std::uint8_t {
   fence_request,   // body FenceBody: answer when that many of my messages are in place
   fence_reply,     // body FenceBody
   collective,      // body CollectiveBody, payload: one round of a barrier or an exchange
+  memory_read,     // body MemoryReadBody: the sender has read the receiver's memory for a get
 };
 inline constexpr std::uint8_t kFirstRecordKind = 1;
-inline constexpr std::uint8_t kLastRecordKind = 12;
+inline constexpr std::uint8_t kLastRecordKind = 13;
 
 // RecordHeader::flags.
 inline constexpr std::uint8_t kFlagLong = 1;    // LongExtension follows the body: the message has further fragments
@@ -118,11 +119,16 @@ struct CollectiveBody {
   std::uint32_t round;
 };
 
+struct MemoryReadBody {
+  std::uint64_t counter;  // address in the receiver, plus 1; 0: none
+  std::uint64_t length;   // bytes that were read
+};
+
 static_assert(sizeof(RecordHeader) == 8 && sizeof(PutBody) == 24 && sizeof(ActiveMessageBody) == 24);
 static_assert(sizeof(LongExtension) == 24 && sizeof(DataBody) == 16 && sizeof(GetRequestBody) == 32);
 static_assert(sizeof(GetDataBody) == 16 && sizeof(RmwRequestBody) == 32 && sizeof(RmwReplyBody) == 16);
 static_assert(sizeof(CounterUpdateBody) == 8 && sizeof(AttachDoneBody) == 8 && sizeof(FenceBody) == 8);
-static_assert(sizeof(CollectiveBody) == 8);
+static_assert(sizeof(CollectiveBody) == 8 && sizeof(MemoryReadBody) == 16);
 static_assert(offsetof(RecordHeader, payload_length) == 4 && offsetof(LongExtension, message_id) == 16);
 static_assert(offsetof(GetRequestBody, request_id) == 24 && offsetof(RmwRequestBody, target_address) == 8);
 

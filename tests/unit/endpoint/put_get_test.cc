@@ -74,6 +74,9 @@ TEST_P(TransferOf, GetBringsTheBytes) {
   EXPECT_EQ(sink[length()], 0xee);
   EXPECT_EQ(target_, 1);
   EXPECT_EQ(origin_, 1);
+  // Also when the origin has read the memory by itself.
+  EXPECT_EQ(job_[1].statistics(StatisticsPath::shared_memory).data_sent, length());
+  EXPECT_EQ(job_[0].statistics(StatisticsPath::shared_memory).data_received, length());
 }
 
 TEST_P(TransferOf, PutToOneselfIsALocalCopy) {
