@@ -68,8 +68,9 @@ inline int called(int at, const char* what, int code, int wanted) {
 
 inline void alarmed(int) {
   char out[300];
-  const int length = std::snprintf(out, sizeof out, "not ok %d - %s: task %d went no further than line %d in the time allowed\n",
-                                   number, name, task, line);
+  const int length =
+      std::snprintf(out, sizeof out, "not ok %d - %s: task %d went no further than line %d in the time allowed\n",
+                    number, name, task, line);
   if (write(STDOUT_FILENO, out, static_cast<std::size_t>(length)) < 0) _exit(3);
   _exit(1);
 }

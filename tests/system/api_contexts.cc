@@ -82,7 +82,8 @@ void sixteen() {
   int one = 1;
   for (int turn = 0; turn < 50; ++turn) {
     for (std::size_t index = 0; index < handles.size(); ++index) {
-      CALL(LAPI_Rmw(handles[index], FETCH_AND_ADD, 0, reinterpret_cast<int*>(&all[0]->sum), &one, nullptr, &done[index]));
+      CALL(LAPI_Rmw(handles[index], FETCH_AND_ADD, 0, reinterpret_cast<int*>(&all[0]->sum), &one, nullptr,
+                    &done[index]));
     }
   }
   // In polling mode a context moves only in its own calls: a task that is through must still serve the others.

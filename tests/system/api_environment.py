@@ -49,7 +49,8 @@ def all_talked(results, protocol):
 
 INTEGERS = [
     ("MP_ACK_THRESH", "ack_threshold", 30, [1, 31, 7], ["0", "32", "-1", "x", "1.5", "3 ", "99999999999"], SET_VAL),
-    ("MP_POLLING_INTERVAL", None, None, [10001, 400000, 2147483647], ["10000", "0", "-5", "fast", "2147483648"], SET_VAL),
+    ("MP_POLLING_INTERVAL", None, None, [10001, 400000, 2147483647],
+     ["10000", "0", "-5", "fast", "2147483648"], SET_VAL),
     ("MP_RETRANSMIT_INTERVAL", None, None, [1000, 1000000, 2147483647], ["999", "0", "never"], SET_VAL),
     ("MP_REXMIT_BUF_CNT", "rexmit_count", 128, [1, 300], ["0", "-1", "many"], SET_VAL),
     ("MP_REXMIT_BUF_SIZE", "rexmit_size", 16384, [1, 100, 65536, 1000000], ["0", "-1", "16K"], SET_VAL),
@@ -77,7 +78,8 @@ def test_bulk_settings(jobs):
     accepted(jobs, {}, "bulk_minimum", 153600)
     for value, wanted in (("yes", 1), ("YES", 1), ("no", 0), ("No", 0)):
         accepted(jobs, {"MP_USE_BULK_XFER": value}, "bulk", wanted)
-    for value, wanted in (("4096", 4096), ("0", 4096), ("4095", 4096), ("8K", 8192), ("1M", 1048576), ("300000", 300000)):
+    for value, wanted in (("4096", 4096), ("0", 4096), ("4095", 4096), ("8K", 8192), ("1M", 1048576),
+                          ("300000", 300000)):
         accepted(jobs, {"MP_BULK_MIN_MSG_SIZE": value}, "bulk_minimum", wanted)
     refused(jobs, "MP_USE_BULK_XFER", "maybe", SET_VAL, "yes", "no")
     for value in ("-1", "lots", "4G"):
@@ -91,8 +93,10 @@ def test_words_and_texts(jobs):
         refused(jobs, "MP_MSG_API", value, MSG_API, "lapi", "mpi_lapi")
     for value in ("IP", "Us", "tcp"):
         refused(jobs, "MP_EUILIB", value, CSS_LOAD_FAILED, "ip", "us")
-    for value in ("only", "ONLY", "Yes", "yes"):
-        accepted(jobs, {"LAPI_USE_SHM": value, "MP_PROCS": "1"} if value.lower() == "only" else {"LAPI_USE_SHM": "only"})
+    for value in ("only", "ONLY", "Only"):
+        accepted(jobs, {"LAPI_USE_SHM": value})
+    for value in ("yes", "YES", "no", "No"):
+        expect_equal(over_udp(jobs, 1, "silent", LAPI_USE_SHM=value)[0].value("code"), SUCCESS, value)
     for value in ("perhaps", "1"):
         refused(jobs, "LAPI_USE_SHM", value, SHM_SETUP, "yes", "no", "only")
     for value in ("yes", "no", "YES"):
@@ -194,7 +198,8 @@ def test_inet_address_chooses_the_adapter(jobs):
     all_talked(over_udp(jobs, 2, MP_LAPI_INET_ADDR="@1:127.0.0.1,lo"), DEV_UDP)
     results = over_udp(jobs, 1, "handler=ok", "silent", MP_LAPI_INET_ADDR="@1:127.0.0.9,lo")
     expect_equal((results[0].value("code"), results[0].value("handler_address")), (SUCCESS, "127.0.0.9"), results[0])
-    for value in ("127.0.0.1,lo", "@1:127.0.0.1", "@2:127.0.0.1,lo", "@0:", "@1:localhost,lo", "@1:127.0.0.256,lo", "@x:1,2"):
+    for value in ("127.0.0.1,lo", "@1:127.0.0.1", "@2:127.0.0.1,lo", "@0:", "@1:localhost,lo", "@1:127.0.0.256,lo",
+                  "@x:1,2"):
         refused(jobs, "MP_LAPI_INET_ADDR", value, NO_NETSTR_SET, "@count")
     result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR="@1:192.0.2.77,eth9")[0]
     expect_equal(result.value("code"), UDP_SOCKET, result)
@@ -267,8 +272,8 @@ def test_instances(jobs):
 def test_use_of_shared_memory(jobs):
     for use, enabled, protocol in (("no", 0, DEV_UDP), ("yes", 1, DEV_SHM), ("only", 1, DEV_SHM)):
         result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM=use)
-        expect_equal((result.status, result.value("shm_enabled"), result.value("protocol"), result.out.count("ended 1")),
-                     (0, enabled, protocol, 2), f"LAPI_USE_SHM={use}\n{result}")
+        seen = (result.status, result.value("shm_enabled"), result.value("protocol"), result.out.count("ended 1"))
+        expect_equal(seen, (0, enabled, protocol, 2), f"LAPI_USE_SHM={use}\n{result}")
         expect_equal(result.value("shm_tasks"), 2 * enabled, result)
     # lapirun's own default is yes.
     expect_equal(jobs.launch(2, ["api_init_probe"]).value("shm_enabled"), 1, "default under lapirun")

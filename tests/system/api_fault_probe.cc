@@ -1,4 +1,5 @@
-// One task of a job in which another one dies; api_faults.py starts it and kills. Says "ready" and then, as the words say:
+// One task of a job in which another one dies; api_faults.py starts it and kills. Says "ready" and then, as the words
+// say:
 //
 //   api_fault_probe [interrupt|polling] WHAT ON_ERROR
 //   WHAT:     gfence     waits in LAPI_Gfence, to which task 1 never comes

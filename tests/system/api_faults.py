@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tasks that die, limits that are too small, ordinary users, many tasks: what a job does then, and what it leaves behind.
+"""Tasks that die, limits that are too small, ordinary users, many tasks: what a job does, and what it leaves behind.
 
     api_faults.py LAPIRUN PROGRAM_DIRECTORY [test...]
 """
@@ -134,7 +134,8 @@ def test_lapirun_ends_the_others(jobs):
     for shared in ("only", "no"):
         for what in ("gfence", "rmw", "put", "idle"):
             before = traces()
-            process = jobs.start([jobs.lapirun, "-n", "3", jobs.program("api_fault_probe"), "interrupt", what, "return"],
+            process = jobs.start([jobs.lapirun, "-n", "3", jobs.program("api_fault_probe"), "interrupt", what,
+                                  "return"],
                                  clean_environment(LAPI_USE_SHM=shared))
             tasks = [read_until(process, "ready") for _ in range(3)]
             os.kill(tasks[1], signal.SIGKILL)
@@ -201,7 +202,8 @@ def test_full_dev_shm(jobs):
         if "code 0" in result.stdout:
             expect_equal((result.returncode, result.stdout.count("ended 1")), (0, 2), f"{result.stdout}{result.stderr}")
         else:
-            expect_equal((shared, result.stdout.count(f"code {SHM_SETUP}")), ("only", 2), f"{result.stdout}{result.stderr}")
+            expect_equal((shared, result.stdout.count(f"code {SHM_SETUP}")), ("only", 2),
+                         f"{result.stdout}{result.stderr}")
 
 
 # ---- users ----

@@ -40,9 +40,15 @@ int calls_that_wait(lapi_handle_t which) {
   lapi_info_t info = cleared_info();
   lapi_handle_t other = 0;
   const int codes[] = {
-      LAPI_Waitcntr(which, &counter, 1, nullptr), LAPI_Probe(which), LAPI_Msgpoll(which, 1, &message),
-      LAPI_Fence(which), LAPI_Gfence(which), LAPI_Address_init(which, nullptr, table.data()),
-      LAPI_Address_init64(which, 0, wide_table.data()), LAPI_Init(&other, &info), LAPI_Term(which),
+      LAPI_Waitcntr(which, &counter, 1, nullptr),
+      LAPI_Probe(which),
+      LAPI_Msgpoll(which, 1, &message),
+      LAPI_Fence(which),
+      LAPI_Gfence(which),
+      LAPI_Address_init(which, nullptr, table.data()),
+      LAPI_Address_init64(which, 0, wide_table.data()),
+      LAPI_Init(&other, &info),
+      LAPI_Term(which),
   };
   int wrong = 0;
   int position = 0;
@@ -114,8 +120,9 @@ std::atomic<int> reply_code{0};
 void reply(lapi_handle_t* which, void* info) {
   int value = 1000 + task;
   // The message came from the left neighbour; the answer goes back there.
-  reply_code = LAPI_Amsend(*which, static_cast<unsigned>(left()), reinterpret_cast<void*>(kAnswer), &value, sizeof value,
-                           nullptr, 0, &windows[static_cast<unsigned>(left())]->answered, nullptr, nullptr);
+  reply_code =
+      LAPI_Amsend(*which, static_cast<unsigned>(left()), reinterpret_cast<void*>(kAnswer), &value, sizeof value,
+                  nullptr, 0, &windows[static_cast<unsigned>(left())]->answered, nullptr, nullptr);
   count_completion(which, info);
 }
 

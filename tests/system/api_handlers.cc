@@ -1,5 +1,5 @@
-// Header and completion handlers: every field of lapi_return_info_t, what header handlers may answer, and in which thread
-// completion handlers run.
+// Header and completion handlers: every field of lapi_return_info_t, what header handlers may answer, and in which
+// thread completion handlers run.
 #include "tests/system/api_handler_case.h"
 
 using namespace api_case;

@@ -1,7 +1,8 @@
-// One LAPI_Init as the words say; prints what it returned and what the context then says of itself, one "name value" per
-// line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
+// One LAPI_Init as the words say; prints what it returned and what the context then says of itself, one "name value"
+// per line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
 //
-//   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent] [undumpable]
+//   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent]
+//   [undumpable]
 //
 // list: add_udp_addrs; with handler=ok a UDP handler hands the same addresses out. silent: no talking.
 // undumpable: other processes of the user may not read this one's memory.
@@ -17,8 +18,8 @@ std::vector<lapi_udp_t> addresses;
 bool handler_fails = false;
 
 int udp_handler(lapi_handle_t*, lapi_udp_t* own, lapi_udp_t* list, lapi_udpinfo_t* about) {
-  std::printf("handler_task %u\nhandler_tasks %u\nhandler_instance %u\nhandler_port %u\nhandler_address %s\n", about->task_id,
-              about->num_tasks, about->instance_no, own->port_no, inet_ntoa(in_addr{own->ip_addr}));
+  std::printf("handler_task %u\nhandler_tasks %u\nhandler_instance %u\nhandler_port %u\nhandler_address %s\n",
+              about->task_id, about->num_tasks, about->instance_no, own->port_no, inet_ntoa(in_addr{own->ip_addr}));
   if (handler_fails) return 7;
   for (uint entry = 0; entry < about->num_tasks; ++entry) list[entry] = addresses[entry];
   return 0;

@@ -1,6 +1,6 @@
-/* A program with its own LAPI_Put, LAPI_Waitcntr and LAPI_Gfence, which count and call PLAPI_x (chapter 9 of the guide).
- * The library calls none of them by itself. Compiled with PLAIN it has the
- * calls only, for a preloaded profiling library to count. */
+/* A program with its own LAPI_Put, LAPI_Waitcntr and LAPI_Gfence, which count and call PLAPI_x (chapter 9 of the
+ * guide). The library calls none of them by itself. Compiled with PLAIN it has the calls only, for a preloaded
+ * profiling library to count. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,8 @@ int main(void) {
   check(words != NULL && LAPI_Address_init(handle, &word, words) == LAPI_SUCCESS, "LAPI_Address_init");
   for (turn = 0; turn < 100; ++turn) {
     check(LAPI_Put(handle, (uint)((task + 1) % tasks), sizeof word, words[(task + 1) % tasks], &task, NULL, NULL,
-                   &done) == LAPI_SUCCESS, "LAPI_Put");
+                   &done) == LAPI_SUCCESS,
+          "LAPI_Put");
     check(LAPI_Waitcntr(handle, &done, 1, NULL) == LAPI_SUCCESS, "LAPI_Waitcntr");
   }
   check(LAPI_Gfence(handle) == LAPI_SUCCESS, "LAPI_Gfence");

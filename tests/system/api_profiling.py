@@ -38,8 +38,8 @@ def test_the_library_never_calls_itself_by_these_names(jobs):
 
 def test_a_preloaded_library_counts_the_users_calls(jobs):
     for shared in ("only", "no"):
-        result = jobs.launch(3, ["api_profiling_plain"], options=["-x", f"LD_PRELOAD={jobs.program('libapi_profiling.so')}"],
-                             LAPI_USE_SHM=shared)
+        preload = ["-x", f"LD_PRELOAD={jobs.program('libapi_profiling.so')}"]
+        result = jobs.launch(3, ["api_profiling_plain"], options=preload, LAPI_USE_SHM=shared)
         expect_equal(result.status, 0, result)
         expect_equal(result.err.count("profiled 1 100 100 1\n"), 3, result)
 

@@ -1,5 +1,5 @@
-// QUERY_STATISTICS, QUERY_SHM_STATISTICS, QUERY_LOCAL_SEND_STATISTICS, PRINT_STATISTICS: each path counts its own bytes and
-// packets and nobody else's (chapter 8 of the guide).
+// QUERY_STATISTICS, QUERY_SHM_STATISTICS, QUERY_LOCAL_SEND_STATISTICS, PRINT_STATISTICS: each path counts its own bytes
+// and packets and nobody else's (chapter 8 of the guide).
 #include <fcntl.h>
 
 #include "tests/system/api_case.h"
@@ -49,7 +49,8 @@ void counts_bytes(std::size_t sent, std::size_t received, Send send) {
   EXPECT_EQUAL(path(after).Tot_data_recv - path(before).Tot_data_recv, received);
   EXPECT(path(after).Tot_pkt_sent_cnt > path(before).Tot_pkt_sent_cnt);
   EXPECT(path(after).Tot_pkt_recv_cnt > path(before).Tot_pkt_recv_cnt);
-  EXPECT(path(after).Tot_data_rcv == path(after).Tot_data_recv && path(after).Tot_pkt_rcv_cnt == path(after).Tot_pkt_recv_cnt);
+  EXPECT(path(after).Tot_data_rcv == path(after).Tot_data_recv &&
+         path(after).Tot_pkt_rcv_cnt == path(after).Tot_pkt_recv_cnt);
   EXPECT_EQUAL(std::memcmp(&after.local, &before.local, sizeof after.local), 0);
   EXPECT_EQUAL(other_path(after).Tot_pkt_sent_cnt + other_path(after).Tot_pkt_recv_cnt, 0);
   EXPECT_EQUAL(other_path(after).Tot_data_sent + other_path(after).Tot_data_recv, 0);

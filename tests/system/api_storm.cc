@@ -33,12 +33,12 @@ std::size_t draw_length() {
 
 // What others change here.
 struct Window {
-  std::atomic<long long> total{0};       // fetch-and-add of everybody
-  std::atomic<int> increments{0};        // compare-and-swap of everybody
-  std::atomic<int> greetings{0};         // completion handlers that ran
-  std::atomic<int> handlers{0};          // header handlers that ran
+  std::atomic<long long> total{0};  // fetch-and-add of everybody
+  std::atomic<int> increments{0};   // compare-and-swap of everybody
+  std::atomic<int> greetings{0};    // completion handlers that ran
+  std::atomic<int> handlers{0};     // header handlers that ran
   std::atomic<int> damaged{0};
-  lapi_cntr_t arrived{};                 // target counter of messages
+  lapi_cntr_t arrived{};  // target counter of messages
 } window;
 
 // What this task did to each other task; they read it at the end.

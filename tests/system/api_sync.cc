@@ -79,8 +79,8 @@ unsigned poll_state(unsigned rounds) {
   lapi_msg_info_t info;
   std::memset(&info, 0xff, sizeof info);
   CALL(LAPI_Msgpoll(handle, rounds, &info));
-  EXPECT((info.status & ~(LAPI_DISP_CNTR | LAPI_SEND_COMPLETE | LAPI_RECV_COMPLETE | LAPI_BOTH_COMPLETE |
-                          LAPI_POLLING_NET)) == 0);
+  EXPECT((info.status &
+          ~(LAPI_DISP_CNTR | LAPI_SEND_COMPLETE | LAPI_RECV_COMPLETE | LAPI_BOTH_COMPLETE | LAPI_POLLING_NET)) == 0);
   const bool sent = (info.status & LAPI_SEND_COMPLETE) != 0;
   const bool received = (info.status & LAPI_RECV_COMPLETE) != 0;
   EXPECT_EQUAL((info.status & LAPI_BOTH_COMPLETE) != 0, sent && received);
@@ -122,8 +122,8 @@ void fence() {
   for (int round = 1; round <= 50; ++round) {
     for (int slot = 0; slot < 64; ++slot) {
       values[static_cast<std::size_t>(slot)] = round * 64 + slot;
-      CALL(LAPI_Put(handle, right(), sizeof(int), &windows[right()]->slots[slot], &values[static_cast<std::size_t>(slot)],
-                    nullptr, nullptr, nullptr));
+      CALL(LAPI_Put(handle, right(), sizeof(int), &windows[right()]->slots[slot],
+                    &values[static_cast<std::size_t>(slot)], nullptr, nullptr, nullptr));
     }
     CALL(LAPI_Fence(handle));
     int there[64] = {};
@@ -170,7 +170,8 @@ void addresses() {
   std::vector<void*> pointers(static_cast<std::size_t>(tasks), &table);
   CALL(LAPI_Address_init(handle, task % 2 == 0 ? nullptr : &window, pointers.data()));
   for (int other = 0; other < tasks; ++other) {
-    EXPECT(pointers[static_cast<std::size_t>(other)] == (other % 2 == 0 ? nullptr : windows[static_cast<unsigned>(other)]));
+    EXPECT(pointers[static_cast<std::size_t>(other)] ==
+           (other % 2 == 0 ? nullptr : windows[static_cast<unsigned>(other)]));
   }
   const int last = query(LOC_ADDRTBL_SZ) - 1;
   EXPECT(last >= 63);

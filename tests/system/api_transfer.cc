@@ -99,7 +99,8 @@ void message_is_complete(lapi_handle_t* which, void* info) {
   ++static_cast<Arrival*>(info)->completions;
 }
 
-void* accept(lapi_handle_t*, void* header, uint* header_length, ulong* length, compl_hndlr_t** completion, void** info) {
+void* accept(lapi_handle_t*, void* header, uint* header_length, ulong* length, compl_hndlr_t** completion,
+             void** info) {
   arrival.length = *length;
   arrival.header_length = *header_length;
   arrival.header_right = holds(header, *header_length, seed_of(left(), *length));
@@ -189,7 +190,8 @@ void flood(std::size_t length) {
     for (int index = 0; index < each; ++index) {
       const auto place = static_cast<std::size_t>((task - 1) * each + index) % places;
       fill(buffer.get(), length, place);
-      CALL(LAPI_Put(handle, 0, length, inboxes[0] + place * kPlace, buffer.get(), &counters_of[0]->put, nullptr, &done));
+      CALL(
+          LAPI_Put(handle, 0, length, inboxes[0] + place * kPlace, buffer.get(), &counters_of[0]->put, nullptr, &done));
       std::memset(buffer.get(), 0xff, length);
     }
     CALL(LAPI_Waitcntr(handle, &done, each, nullptr));
@@ -289,7 +291,8 @@ void to_myself() {
 void fences_order() {
   for (int round = 1; round <= 200; ++round) {
     const int value = round;
-    CALL(LAPI_Put(handle, right(), sizeof value, inboxes[right()], const_cast<int*>(&value), nullptr, nullptr, nullptr));
+    CALL(
+        LAPI_Put(handle, right(), sizeof value, inboxes[right()], const_cast<int*>(&value), nullptr, nullptr, nullptr));
     if (round % 10 == 0) {
       CALL(LAPI_Fence(handle));
       int there = 0;
