@@ -33,6 +33,13 @@ CASES = {
     "storm_duplication": ("duplication", 2, ["api_storm", "interrupt", "800", "13"]),
     "storm_reordering": ("reordering", 2, ["api_storm", "polling", "800", "14"]),
     "storm_all": ("all", 4, ["api_storm", "interrupt", "150", "15", "20000"]),
+    "sync": ("all", 2, ["api_sync", "interrupt"]),
+    "handlers": ("all", 2, ["api_handlers", "polling"]),
+    "handler_calls": ("all", 2, ["api_handler_calls", "interrupt"]),
+    "errors": ("loss", 3, ["api_errors", "polling"]),
+    "statistics": ("duplication", 2, ["api_statistics", "interrupt"]),
+    "transfer": ("reordering", 2, ["api_transfer", "interrupt"]),
+    "transfer_all": ("all", 2, ["api_transfer", "interrupt", "1000000"]),
 }
 
 

@@ -1,5 +1,6 @@
 // LAPI_Put, LAPI_Get and LAPI_Amsend: sizes at every edge, counters, zero lengths, origin buffers that are overwritten
-// at once, messages to oneself, a flood to a task that does not poll.
+// at once, messages to oneself, a flood to a task that does not poll. Usage:
+//   lapirun -n N api_transfer [interrupt|polling] [longest message]
 #include <atomic>
 #include <memory>
 
@@ -37,6 +38,8 @@ std::vector<std::size_t> sizes() {
   }
   all.push_back((1u << 20) + 3);
   if (tasks <= 3) all.push_back(kLargest);
+  const std::size_t longest = words.empty() ? kLargest : std::stoul(words[0]);
+  std::erase_if(all, [longest](std::size_t size) { return size > longest; });
   return all;
 }
 
