@@ -31,6 +31,8 @@ using ContextResourcesPointer = std::unique_ptr<ContextResources, FreeContextRes
 
 inline constexpr unsigned kMaxContexts = 16;
 inline constexpr int kAddressTableSize = 256;
+// How long a task that has all it needs of a collective call waits for the others to have what they need of it.
+inline constexpr Nanoseconds kLeaveCollectiveAtMost = kSecond;
 
 // Which handler the lock's owner is running.
 enum class RunningHandler : std::uint8_t { none, header, inline_completion };
@@ -245,6 +247,11 @@ int Context::collective(Begin begin, Finish finish) {
     return state != CollectiveState::pending;
   });
   if (state == CollectiveState::done) finish(*endpoint_);
+  // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.
+  if (state == CollectiveState::done && open && polling_mode()) {
+    const Nanoseconds until = now() + kLeaveCollectiveAtMost;
+    wait_until([&] { return endpoint_->drained() || now() >= until; });
+  }
   collective_busy_ = false;
   if (poller_->anybody_dozes()) poller_->wake_ready();
   unpin();

@@ -36,6 +36,7 @@ class TracedTransport final : public Transport {
   const TransportLimits& limits() const override { return inner_->limits(); }
   PeerAddress local_address() const override { return inner_->local_address(); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
+  bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
   WakeSource* wake_source() override { return inner_->wake_source(); }
   TransportCounters counters() const override { return inner_->counters(); }

@@ -54,6 +54,11 @@ bool ShmTransport::peer_gone(PeerIndex peer) {
   return true;
 }
 
+bool ShmTransport::peer_left(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  return index != shm::kNoIndex && group_->closed(index);
+}
+
 TransportCounters ShmTransport::counters() const {
   TransportCounters now = counters_;
   now.receive_dropped = queue_.dropped();

@@ -38,6 +38,8 @@ class ShmGroup {
   // Whether local task `index` has left the group or its process has ended. Once true, always true; a system call
   // before that.
   bool gone(std::uint32_t index);
+  // It has left the group in order.
+  bool closed(std::uint32_t index) const;
 
  private:
   explicit ShmGroup(const ShmConfig& config);

@@ -128,13 +128,17 @@ ShmGroup::~ShmGroup() {
   segment(self_).front->header.state.store(static_cast<std::uint32_t>(TaskState::kClosed), std::memory_order_release);
 }
 
+// Acquire: what the task published before it left is visible once we know that it has.
+bool ShmGroup::closed(std::uint32_t index) const {
+  const SegmentHeader& header = segment(index).front->header;
+  return header.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(TaskState::kClosed);
+}
+
 bool ShmGroup::gone(std::uint32_t index) {
   if (gone_[index]) return true;
-  const SegmentHeader& header = segment(index).front->header;
-  // Acquire: what the task published before it left is visible once we know that it has.
-  if (header.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(TaskState::kClosed)) {
+  if (closed(index)) {
     gone_[index] = true;
-  } else if (header.process_token != token_) {
+  } else if (segment(index).front->header.process_token != token_) {
     gone_[index] = !memory_.life_lock_held(index);
   }
   return gone_[index];

@@ -67,6 +67,7 @@ class ShmTransport final : public Transport {
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override { queue_.release(count); }
   bool peer_gone(PeerIndex peer) override;
+  bool peer_left(PeerIndex peer) override;
   RemoteMemory* remote_memory() override { return &remote_memory_; }
   WakeSource* wake_source() override { return &doorbell_; }
   TransportCounters counters() const override;

@@ -246,6 +246,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint64_t sends_completed_ = 0;
   std::uint64_t receives_completed_ = 0;
 
+  bool arrivals_ = false;  // the present step has received something
   mutable std::uint32_t idle_loops_ = 0;
   Nanoseconds last_watch_ = 0;
 };

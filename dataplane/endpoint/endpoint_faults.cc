@@ -20,7 +20,7 @@ unsigned EndpointCore::run_timers() {
 
 bool EndpointCore::something_outstanding(const Peer& peer) const {
   if (!peer.backlog.empty() || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
-  if (collective_.active() || requests_.any_to(peer.index)) return true;
+  if (requests_.any_to(peer.index)) return true;
   return std::any_of(outgoing_.begin(), outgoing_.end(),
                      [&](const auto& entry) { return entry.second.peer == peer.index; });
 }
@@ -29,7 +29,7 @@ bool EndpointCore::something_outstanding(const Peer& peer) const {
 // life: the channel's time-out or the answer of a new life does the rest.
 void EndpointCore::watch_peers(Nanoseconds now) {
   for (Peer* peer : contacted_) {
-    if (!something_outstanding(*peer)) continue;
+    if (!something_outstanding(*peer) && !collective_.active()) continue;
     if (peer->is_direct()) {
       watch_direct_peer(*peer, now);
     } else if (now - peer->channel->channel().last_heard() >= tuning::kProbeSilentPeer) {
@@ -41,8 +41,17 @@ void EndpointCore::watch_peers(Nanoseconds now) {
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
 // nothing for the whole time-out.
 void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
-  if (peer.direct->peer_gone(peer.index)) {
-    lose(peer, Fault::no_connectivity);
+  // A task that ends in order has answered before; its answers count as long as there is anything to receive.
+  if (peer.gone && !arrivals_) {
+    const bool in_order =
+        !something_outstanding(peer) && !collective_.waits_for(peer.index) && peer.direct->peer_left(peer.index);
+    if (!in_order) lose(peer, Fault::no_connectivity);
+    return;
+  }
+  peer.gone = peer.gone || peer.direct->peer_gone(peer.index);
+  if (peer.gone) {
+    idle_loops_ = tuning::kIdleLoopsBetweenTimers;
+    last_watch_ = 0;
   } else if (peer.backlog.empty()) {
     peer.stuck_since = 0;
   } else if (peer.stuck_since == 0) {
@@ -57,7 +66,7 @@ void EndpointCore::channel_timed_out(PeerIndex index) { lose(*peers_[index], Fau
 // The peer is a new process: what was outstanding to the former one will never be answered.
 void EndpointCore::channel_restarted(PeerIndex index) {
   Peer& peer = *peers_[index];
-  if (something_outstanding(peer)) losses_.push_back({index, Fault::no_connectivity});
+  if (something_outstanding(peer) || collective_.active()) losses_.push_back({index, Fault::no_connectivity});
   peer.channel->drop_open_packet();
   give_up(peer);
 }

@@ -17,8 +17,9 @@ unsigned EndpointCore::progress() {
   unsigned moved = 0;
   for (Transport* transport : direct_transports_) moved += receive_direct(*transport);
   if (channels_ != nullptr) moved += channels_->receive();
+  arrivals_ = moved != 0;
   if (work_waits()) [[unlikely]]
-    moved += move_what_waits(moved != 0);
+    moved += move_what_waits(arrivals_);
   if (channels_ != nullptr) moved += channels_->transmit();
   if (timers_due()) [[unlikely]]
     moved += run_timers();

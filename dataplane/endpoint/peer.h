@@ -66,6 +66,7 @@ struct Peer {
   bool attach_refused = false;            // it could not read our memory once: do not offer again
 
   std::deque<QueuedRecord> backlog;
+  bool gone = false;            // its process has ended; what it sent before may still wait in `direct`
   Nanoseconds stuck_since = 0;  // `direct` took nothing of the backlog since then; 0: not stuck
   std::unordered_map<std::uint32_t, IncomingMessage> incoming;  // by message id
 

@@ -33,11 +33,11 @@ void Collective::begin(bool exchange, Outbox& outbox) {
 
 void Collective::send_present_round(Outbox& outbox) {
   if (!exchange_) {
-    outbox.send_round((self_ + distance()) % tasks_, sequence_, round_, {});
+    outbox.send_round(ahead(), sequence_, round_, {});
     return;
   }
   const std::size_t count = std::min(distance(), tasks_ - distance());
-  outbox.send_round((self_ + tasks_ - distance()) % tasks_, sequence_, round_,
+  outbox.send_round(behind(), sequence_, round_,
                     std::as_bytes(std::span(blocks_.data(), count)));
 }
 

@@ -36,6 +36,9 @@ class Collective {
   void arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes, Outbox& outbox);
 
   bool active() const { return active_; }
+
+  // Whether the next message that the present collective needs comes from `peer`.
+  bool waits_for(PeerIndex peer) const { return active_ && peer == (exchange_ ? ahead() : behind()); }
   std::span<const std::uint64_t> exchanged() const { return result_; }  // by task
 
   // Gives up the present collective (a peer was lost); late messages of it are ignored.
@@ -48,6 +51,8 @@ class Collective {
   bool take_blocks(std::span<const std::byte> bytes);
   void finish();
   std::uint32_t distance() const { return 1u << round_; }
+  PeerIndex ahead() const { return (self_ + distance()) % tasks_; }
+  PeerIndex behind() const { return (self_ + tasks_ - distance()) % tasks_; }
 
   PeerIndex self_;
   std::uint32_t tasks_;

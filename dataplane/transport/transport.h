@@ -99,6 +99,13 @@ class Transport {
     return false;
   }
 
+  // Whether a peer that is gone had closed its side in order: it owed nobody anything that it knew of. Only asked about
+  // peers that are gone.
+  virtual bool peer_left(PeerIndex peer) {
+    (void)peer;
+    return false;
+  }
+
   // Optional powers, asked for once at set-up; null when there is none. Owned by the transport.
   virtual RemoteMemory* remote_memory() { return nullptr; }
   virtual WakeSource* wake_source() { return nullptr; }

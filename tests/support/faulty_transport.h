@@ -50,6 +50,7 @@ class FaultyTransport final : public Transport {
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override { inner_->release(count); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
+  bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
   WakeSource* wake_source() override { return inner_->wake_source(); }
   TransportCounters counters() const override { return inner_->counters(); }  // of what really went

@@ -25,7 +25,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
 
   // How many packets may wait at this receiver.
   void set_room(std::size_t packets) { room_ = packets; }
-  void set_gone(PeerIndex peer) { gone_ = peer; }
+  void set_gone(PeerIndex peer, bool in_order = false) { gone_ = peer, left_ = in_order; }
   // `pieces` reads succeed, then one fails, and so on; SIZE_MAX: all succeed.
   void make_readable(std::size_t pieces = SIZE_MAX) { readable_ = true, reads_until_failure_ = pieces; }
 
@@ -75,6 +75,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   }
 
   bool peer_gone(PeerIndex peer) override { return gone_ == peer; }
+  bool peer_left(PeerIndex) override { return left_; }
   RemoteMemory* remote_memory() override { return readable_ ? this : nullptr; }
   TransportCounters counters() const override { return {}; }
 
@@ -113,6 +114,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::deque<Packet> held_;
   std::size_t room_ = 64;
   PeerIndex gone_ = kUnknownPeer;
+  bool left_ = false;
   double loss_ = 0;
   std::mt19937 random_;
   bool readable_ = false;

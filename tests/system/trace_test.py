@@ -14,8 +14,7 @@ LINE = re.compile(r"^lapi-trace [01] \d+\.\d{9} \d+ (.*)$")
 
 def run(level, tracing=True, **more):
     environment = dict(os.environ, MP_LAPI_TRACE_LEVEL=str(level), LAPI_USE_SHM="only", **more)
-    if tracing:
-        environment["LD_LIBRARY_PATH"] = LIBTRACE
+    environment["LD_LIBRARY_PATH"] = LIBTRACE if tracing else ""
     done = subprocess.run([LAPIRUN, "-n", "2", SMOKE], env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stderr.splitlines()

@@ -231,6 +231,45 @@ TEST(Faults, APeerThatIsGoneReleasesWhoeverWaits) {
   EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_lost);
 }
 
+TEST(Faults, WhatAPeerSentBeforeItEndedStillCounts) {
+  EndpointConfig config;
+  config.idle_loops_between_timers = 1;
+  Job job(2, config);
+  job.start();
+  int value = 1, sink = 0;
+  for (int i = 0; i < 40; ++i)
+    ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  job[1].begin_barrier();
+  job[0].begin_barrier();
+  job.task(0).transport.set_gone(1);
+  for (int i = 0; i < 10; ++i) {
+    job.clock.advance(kSecond);
+    job[0].progress();
+  }
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::done);
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+}
+
+// Task 1 has everything that it needs of the barrier and ends; task 0 still waits for task 2.
+TEST(Faults, APeerThatEndsInOrderDoesNotBreakABarrierThatWaitsForOthers) {
+  for (const bool in_order : {true, false}) {
+    EndpointConfig config;
+    config.idle_loops_between_timers = 1;
+    Job job(3, config);
+    job.start();
+    int value = 1, sink = 0;
+    ASSERT_EQ(job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+    job[0].begin_barrier();
+    job.task(0).transport.set_gone(1, in_order);
+    for (int i = 0; i < 10; ++i) {
+      job.clock.advance(kSecond);
+      job[0].progress();
+    }
+    EXPECT_EQ(job.task(0).host.faults.empty(), in_order);
+    EXPECT_EQ(job[0].collective_state(), in_order ? CollectiveState::pending : CollectiveState::peer_lost);
+  }
+}
+
 TEST(Faults, APeerThatTakesNothingForTheWholeTimeOutIsLost) {
   EndpointConfig config = small_copies();
   config.timeout = 10 * kSecond;
