@@ -55,6 +55,28 @@ void use(lapi_handle_t which, int number_of_context) {
   if (task == 0) EXPECT_EQUAL(window.sum.load(), tasks);
 }
 
+// Work on all of them at the same time. Not in polling mode: there a context moves only in its own calls, so that tasks
+// that wait on different contexts may wait for each other.
+void use_all_at_once(const std::vector<lapi_handle_t>& handles) {
+  Window window;
+  const std::vector<Window*> all = exchange_on(handle, &window);
+  std::vector<lapi_cntr_t> done(handles.size());
+  std::memset(static_cast<void*>(done.data()), 0, done.size() * sizeof(lapi_cntr_t));
+  int one = 1;
+  for (int turn = 0; turn < 50; ++turn) {
+    for (std::size_t index = 0; index < handles.size(); ++index) {
+      CALL(LAPI_Rmw(handles[index], FETCH_AND_ADD, 0, reinterpret_cast<int*>(&all[0]->sum), &one, nullptr,
+                    &done[index]));
+    }
+  }
+  for (std::size_t index = 0; index < handles.size(); ++index) {
+    CALL(LAPI_Waitcntr(handles[index], &done[index], 50, nullptr));
+    CALL(LAPI_Gfence(handles[index]));
+  }
+  CALL(LAPI_Gfence(handle));
+  if (task == 0) EXPECT_EQUAL(window.sum.load(), 50 * tasks * static_cast<int>(handles.size()));
+}
+
 // All sixteen, one of which the frame has opened already; a seventeenth; the same one twice.
 void sixteen() {
   std::vector<lapi_handle_t> handles;
@@ -74,25 +96,7 @@ void sixteen() {
     for (std::size_t other = 0; other < index; ++other) EXPECT(handles[index] != handles[other]);
     use(handles[index], static_cast<int>(index));
   }
-  // Work on all of them at the same time, waited for in another order.
-  Window window;
-  const std::vector<Window*> all = exchange_on(handle, &window);
-  std::vector<lapi_cntr_t> done(handles.size());
-  std::memset(static_cast<void*>(done.data()), 0, done.size() * sizeof(lapi_cntr_t));
-  int one = 1;
-  for (int turn = 0; turn < 50; ++turn) {
-    for (std::size_t index = 0; index < handles.size(); ++index) {
-      CALL(LAPI_Rmw(handles[index], FETCH_AND_ADD, 0, reinterpret_cast<int*>(&all[0]->sum), &one, nullptr,
-                    &done[index]));
-    }
-  }
-  // In polling mode a context moves only in its own calls: a task that is through must still serve the others.
-  for (std::size_t index = 0; index < handles.size(); ++index) {
-    CALL(LAPI_Waitcntr(handles[index], &done[index], 50, nullptr));
-    CALL(LAPI_Gfence(handles[index]));
-  }
-  CALL(LAPI_Gfence(handle));
-  if (task == 0) EXPECT_EQUAL(window.sum.load(), 50 * tasks * static_cast<int>(handles.size()));
+  if (!polling) use_all_at_once(handles);
   for (const lapi_handle_t which : handles) {
     CALL(LAPI_Term(which));
     RETURNS(LAPI_Term(which), LAPI_ERR_HNDL_INVALID);
