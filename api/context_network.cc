@@ -12,6 +12,10 @@ namespace openlapi {
 
 namespace {
 
+// A user header of 912 bytes (MAX_UHDR_SZ at least) fits one packet with all headers from here on; MP_UDP_PACKET_SIZE
+// may be 8 bytes less.
+constexpr std::uint32_t kLeastDatagram = 1032;
+
 bool fail(OpenError& error, int code, std::string text) {
   error = {code, std::move(text)};
   return false;
@@ -40,8 +44,8 @@ std::string names_of(const std::vector<LocalAdapter>& adapters) {
 }
 
 const LocalAdapter* find_adapter(const std::vector<LocalAdapter>& adapters, const std::string& name) {
-  const auto found = std::find_if(adapters.begin(), adapters.end(),
-                                  [&](const LocalAdapter& adapter) { return adapter.name == name; });
+  const auto found =
+      std::find_if(adapters.begin(), adapters.end(), [&](const LocalAdapter& adapter) { return adapter.name == name; });
   return found == adapters.end() ? nullptr : &*found;
 }
 
@@ -79,13 +83,13 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
     addresses.push_back(address);
   }
   if (!addresses.empty()) return true;
-  const bool any_device =
-      settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
+  const bool any_device = settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
   const LocalAdapter* adapter = any_device ? nullptr : find_adapter(adapters, settings.device);
   if (adapter == nullptr && !any_device) {
     if (!names_aix_device(settings.device)) {
-      return fail(error, LAPI_ERR_CSS_LOAD_FAILED, "MP_EUIDEVICE='" + settings.device +
-                                                     "' is no adapter of this machine; present: " + names_of(adapters));
+      return fail(
+          error, LAPI_ERR_CSS_LOAD_FAILED,
+          "MP_EUIDEVICE='" + settings.device + "' is no adapter of this machine; present: " + names_of(adapters));
     }
     if (settings.info_level >= kLevelWarning) {
       std::fprintf(stderr, "openlapi: MP_EUIDEVICE='%s' is no adapter of this machine and is not used\n",
@@ -117,8 +121,9 @@ bool ask_user(const NetworkRequest& request, in_addr local, uint adapter, std::v
   const std::size_t entries =
       extension.num_udp_addr > 0 ? static_cast<std::size_t>(extension.num_udp_addr) : list.size();
   if (entries < list.size()) {
-    return fail(error, LAPI_ERR_NO_UDP_HNDLR, "num_udp_addr is " + std::to_string(entries) + ", the job has " +
-                                                  std::to_string(list.size()) + " tasks: one address for each");
+    return fail(error, LAPI_ERR_NO_UDP_HNDLR,
+                "num_udp_addr is " + std::to_string(entries) + ", the job has " + std::to_string(list.size()) +
+                    " tasks: one address for each");
   }
   std::copy_n(extension.add_udp_addrs, list.size(), list.begin());
   return true;
@@ -127,8 +132,9 @@ bool ask_user(const NetworkRequest& request, in_addr local, uint adapter, std::v
 bool check_ports(const std::vector<lapi_udp_t>& list, OpenError& error) {
   for (std::size_t task = 0; task < list.size(); ++task) {
     if (list[task].port_no >= 1 && list[task].port_no <= 65535) continue;
-    return fail(error, LAPI_ERR_UDP_PORT_INFO, "the UDP address of task " + std::to_string(task) + " has port_no " +
-                                                   std::to_string(list[task].port_no) + "; allowed: 1 to 65535");
+    return fail(error, LAPI_ERR_UDP_PORT_INFO,
+                "the UDP address of task " + std::to_string(task) + " has port_no " +
+                    std::to_string(list[task].port_no) + "; allowed: 1 to 65535");
   }
   return true;
 }
@@ -139,6 +145,7 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
   config.address = address;
   config.port = port;
   config.packet_size = static_cast<std::uint32_t>(request.settings.udp_packet_size);
+  if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;
   std::unique_ptr<UdpTransport> transport = open_udp_transport(config, reason);
   if (transport == nullptr) {

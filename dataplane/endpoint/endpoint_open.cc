@@ -52,8 +52,8 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
 }
 
 std::uint32_t EndpointCore::max_user_header() const {
-  // The whole header travels in the first record, beside the fixed part and at least one word of data.
-  const std::uint32_t room = max_packet_payload();
+  // The whole header travels in the first record, beside the longest fixed part.
+  const std::uint32_t room = max_packet_payload() - static_cast<std::uint32_t>(sizeof(wire::LongExtension));
   return std::min(room, tuning::kMaxUserHeader) & ~7u;
 }
 

@@ -76,6 +76,39 @@ TEST_F(ActiveMessage, ALongMessageHasNoOnePacketPointer) {
   EXPECT_EQ(completion_, 4);
 }
 
+// The smallest packets that there are (MP_UDP_PACKET_SIZE=1024) still carry the longest user header of a long message.
+TEST(SmallPackets, CarryTheLongestUserHeader) {
+  for (const bool reliable : {true, false}) {
+    Job job(2, {}, 1024);
+    if (!reliable) {
+      for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_lossy(0, 1);
+    }
+    job.start();
+    const std::uint32_t longest = job[0].max_user_header();
+    EXPECT_GE(longest, 912u);
+    const std::vector<char> header(longest, 'h'), data(5000, 'd');
+    std::vector<char> sink(data.size());
+    bool header_is_right = false;
+    job.task(1).host.on_header = [&](const ArrivedMessage& message) {
+      header_is_right =
+          message.user_header_length == longest && std::memcmp(message.user_header, header.data(), longest) == 0;
+      HeaderVerdict verdict;
+      verdict.buffer = sink.data();
+      return verdict;
+    };
+    int done = 0;
+    ASSERT_EQ(job[0].active_message({1, 7, header.data(), longest, data.data(), data.size(), 0, 0, address(&done)}),
+              Submit::accepted);
+    for (int i = 0; i < 100 && done == 0; ++i) {
+      job.settle();
+      job.clock.advance(kMillisecond);
+    }
+    EXPECT_EQ(done, 1);
+    EXPECT_TRUE(header_is_right);
+    EXPECT_TRUE(sink == data);
+  }
+}
+
 TEST_F(ActiveMessage, BuriedDataStillMovesTheCounters) {
   for (const Delivery delivery : {Delivery::bury, Delivery::deliver}) {
     for (const std::size_t length : {0u, 100u, 50'000u}) {
