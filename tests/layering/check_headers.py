@@ -13,9 +13,9 @@ import shlex
 import subprocess
 import sys
 
-FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "shm", "tests"]
+FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm", "tests"]
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json"]
+LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
 NOT_ALONE = {"api/lapif.h"}  # Fortran's
 
 
@@ -41,10 +41,10 @@ def jobs(root, c_compiler, cxx_compiler):
     """One (compiler, language, flags, root, header) for each header; several for lapi.h."""
     cxx_flags = ["-std=c++20", "-D_GNU_SOURCE", *WARNINGS, *library_flags()]
     for folder in FOLDERS:
-        for file in sorted((root / folder).rglob("*.h")):
+        for file in sorted([*(root / folder).rglob("*.h"), *(root / folder).rglob("*.hpp")]):
             header = file.relative_to(root).as_posix()
-            # Test programs use openlapi from outside, and name lapi.h as users do.
-            as_users = ["-I", str(root / "api")] if folder == "tests" else []
+            # Tests and samples use openlapi from outside, and name lapi.h as users do.
+            as_users = ["-I", str(root / "api")] if folder in ("tests", "samples") else []
             if header not in NOT_ALONE:
                 yield cxx_compiler, "c++", [*cxx_flags, *as_users], root, header
     if (root / "api/lapi.h").exists():

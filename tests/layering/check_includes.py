@@ -18,9 +18,11 @@ MAY_INCLUDE = {
     "dataplane/wire": ["dataplane/base"],
     "dataplane/transport": ["dataplane/base"],
     "dataplane/reliability": ["dataplane/wire", "dataplane/tuning.h", "dataplane/base"],
-    "dataplane/operation": ["dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
-    "dataplane/endpoint": ["dataplane/operation", "dataplane/reliability", "dataplane/wire", "dataplane/transport",
-                           "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/layout": ["dataplane/wire", "dataplane/base"],
+    "dataplane/operation": ["dataplane/layout", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
+                            "dataplane/base"],
+    "dataplane/endpoint": ["dataplane/operation", "dataplane/layout", "dataplane/reliability", "dataplane/wire",
+                           "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
     "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
     "nic": ["nic/udp", "nic/dpdk", "nic/verbs", "dataplane/transport", "dataplane/base"],
     "nic/udp": ["dataplane/transport", "dataplane/base"],
@@ -28,34 +30,39 @@ MAY_INCLUDE = {
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
     "control": ["dataplane/base"],
-    "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h",
-            "dataplane/base"],
+    "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
+            "dataplane/tuning.h", "dataplane/base"],
     "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
-                    "dataplane/transport", "dataplane/endpoint", "dataplane/poller", "dataplane/tuning.h",
-                    "dataplane/base"],
+                    "dataplane/transport", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
+                    "dataplane/tuning.h", "dataplane/base"],
     # The tool, no part of the library: it asks every transport whether it is usable here.
-    "api/lapi_info": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
+    "api/lapi_info": ["api/lapi.h", "api", "api/context", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
                       "dataplane/transport", "dataplane/base"],
     # The users' header stands alone.
     "api/lapi.h": [],
+    "api/lapi.hpp": ["api/lapi.h"],
     "libtrace": ["api/lapi.h", "api", "api/context", "dataplane/base", "dataplane/transport", "dataplane/endpoint"],
+    # Users' programs: lapi.h, their frame, and nothing else of ours.
+    "samples": ["api/lapi.h"],
     "tests": None,  # anything
     "bench": None,
 }
 
 FILE_GROUPS = ["api/context", "api/lapi_info"]  # parts that are the files whose names begin so, not folders
-ENGINE = ["dataplane/wire", "dataplane/transport", "dataplane/reliability", "dataplane/operation", "dataplane/endpoint"]
+ENGINE = ["dataplane/wire", "dataplane/layout", "dataplane/transport", "dataplane/reliability", "dataplane/operation",
+          "dataplane/endpoint"]
 
 # Headers from outside: pattern, why, and the places (beginnings of paths) that may include them.
 ONLY_IN = [
-    (r"rte_.*\.h", "DPDK", ["nic/dpdk/"]),
-    (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/"]),
+    (r"rte_.*\.h", "DPDK", ["nic/dpdk/", "bench/", "tests/"]),
+    (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/", "bench/", "tests/"]),
     (r"(sys/socket|sys/un|netdb|ifaddrs|net/.*|netinet/.*|arpa/inet|linux/(udp|netlink|rtnetlink|errqueue))(\.h)?",
-     "sockets", ["nic/udp/", "control/", "shm/", "bench/", "tests/"]),
-    (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/verbs_setup",
-                                     "bench/", "tests/"]),
+     "sockets", ["nic/udp/", "control/", "shm/", "bench/", "samples/", "tests/"]),
+    (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
+                                     "nic/verbs/memory_monitor", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
-     "threads", ["dataplane/poller/", "api/", "control/", "bench/", "tests/"]),
+     "threads", ["dataplane/poller/", "nic/verbs/memory_monitor.cc", "nic/dpdk/dpdk_environment", "api/", "control/",
+                 "bench/", "samples/", "tests/"]),
     (r"(gtest|gmock)/.*", "the test framework", ["tests/"]),
     (r"benchmark/.*", "the benchmark framework", ["bench/", "tests/"]),
     (r"pmix.*\.h", "PMIx", ["control/", "bench/", "tests/"]),
@@ -68,14 +75,15 @@ NEVER_IN = [
 ]
 # lapi.h needs the types in_addr_t and in_port_t.
 EXCEPTIONS = {("api/lapi.h", "netinet/in.h")}
-# Programs that use openlapi from outside, as tests and benchmarks do, name the users' headers as users do.
-USERS_NAMES = {"lapi.h", "lapif.h"}
+# Programs that use openlapi from outside, as tests and benchmarks do, name the users' headers as users do; so do these
+# headers themselves, which are installed side by side.
+USERS_NAMES = {"lapi.h", "lapi.hpp", "lapif.h"}
 # Calls that need no header of their own. (pattern, why, places)
 CALLS_ONLY_IN = [(r"\bprocess_vm_(readv|writev)\s*\(", "cross-memory attach", ["shm/", "bench/", "tests/"])]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "shm", "tests"]
-SUFFIXES = {".h", ".cc", ".c"}
+FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm", "tests"]
+SUFFIXES = {".h", ".hpp", ".cc", ".c"}
 
 
 def part_of(path):
@@ -89,6 +97,11 @@ def check_own_include(root, path, target):
     """What is wrong with `#include "target"` in `path`; None if nothing is."""
     if target in USERS_NAMES and MAY_INCLUDE.get(part_of(path), []) is None:
         return None
+    # Samples are built where they are installed: their frame lies at the top of their folder, lapi.h elsewhere.
+    if path.startswith("samples/") and target in {"lapi.h", "sample.h"}:
+        return None
+    if target in USERS_NAMES and path in {"api/" + name for name in USERS_NAMES}:
+        target = "api/" + target
     if not (root / target).is_file() or ".." in target.split("/"):
         return "no such file or not plain: includes are written from the root of the project"
     here, there = part_of(path), part_of(target)

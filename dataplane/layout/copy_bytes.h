@@ -1,0 +1,37 @@
+// Copies short pieces without a call: fixed-size moves, the last one overlapping the one before.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace openlapi {
+
+inline void copy_bytes(std::byte* target, const std::byte* source, std::size_t length) {
+  const auto move = [&]<std::size_t kBytes>(std::size_t at) {
+    std::byte moved[kBytes];
+    std::memcpy(moved, source + at, kBytes);
+    std::memcpy(target + at, moved, kBytes);
+  };
+  if (length > 128) {
+    std::memmove(target, source, length);  // may overlap: a task may send to itself
+  } else if (length > 64) {
+    for (std::size_t at = 0; at + 16 < length; at += 16) move.template operator()<16>(at);
+    move.template operator()<16>(length - 16);
+  } else if (length >= 32) {
+    move.template operator()<32>(0);
+    move.template operator()<32>(length - 32);
+  } else if (length >= 16) {
+    move.template operator()<16>(0);
+    move.template operator()<16>(length - 16);
+  } else if (length >= 8) {
+    move.template operator()<8>(0);
+    move.template operator()<8>(length - 8);
+  } else if (length >= 4) {
+    move.template operator()<4>(0);
+    move.template operator()<4>(length - 4);
+  } else {
+    for (std::size_t at = 0; at < length; ++at) target[at] = source[at];
+  }
+}
+
+}  // namespace openlapi
