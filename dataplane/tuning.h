@@ -57,6 +57,13 @@ inline constexpr std::size_t kPoolSlabBytes = 256 * 1024;
 inline constexpr std::size_t kPoolMostBytes = 4 * 1024 * 1024;
 inline constexpr std::size_t kPoolSendReserve = 4;  // one part in this many
 
+// ---- supplies that all peers draw from: packet buffers, copies of messages, requests ----
+
+// A peer may hold one part in so many of what is still free, and always one piece. With 2, a single peer gets a third,
+// more than it needs to keep its window full, and each peer that gives nothing back (a dead one, until the time-out)
+// leaves two thirds of what it found to the others.
+inline constexpr std::size_t kPeerPartOfFree = 2;
+
 // ---- endpoint ----
 
 // Ways to one peer that the engine can keep (instances of one context).

@@ -28,9 +28,9 @@ void PacketPool::SlabDeleter::operator()(std::byte* slab) const {
   ::operator delete (slab, std::align_val_t{kAlignment});
 }
 
-bool PacketPool::grow() {
+bool PacketPool::grow(std::size_t most_buffers) {
   const std::size_t wanted = std::max<std::size_t>(tuning::kPoolSlabBytes / buffer_bytes_, 1);
-  const std::size_t count = std::min(wanted, most_buffers_ - made_);
+  const std::size_t count = std::min(wanted, most_buffers > made_ ? most_buffers - made_ : 0);
   if (count == 0) return false;
   auto* slab =
       static_cast<std::byte*>(::operator new (count* buffer_bytes_, std::align_val_t{kAlignment}, std::nothrow));

@@ -12,7 +12,7 @@ namespace openlapi {
 
 class PacketPool {
  public:
-  // `buffer_bytes` is rounded up to a multiple of 64. At most `most_buffers` will ever exist.
+  // `buffer_bytes` is rounded up to a multiple of 64. At most `most_buffers` will ever exist, take_first() aside.
   PacketPool(std::size_t buffer_bytes, std::size_t most_buffers);
   PacketPool(const PacketPool&) = delete;
   PacketPool& operator=(const PacketPool&) = delete;
@@ -24,12 +24,18 @@ class PacketPool {
   // back to the pool.
   std::byte* take() {
     if (free_ == nullptr) [[unlikely]] {
-      if (!grow()) return nullptr;
+      if (!grow(most_buffers_)) return nullptr;
     }
     FreeBuffer* buffer = free_;
     free_ = buffer->next;
     ++in_use_;
     return reinterpret_cast<std::byte*>(buffer);
+  }
+
+  // The only buffer of a channel: also when all are in use, so that nobody is stopped by others who keep theirs.
+  std::byte* take_first() {
+    if (free_ == nullptr && made_ >= most_buffers_ && !grow(made_ + 1)) return nullptr;
+    return take();
   }
 
   // A buffer for a packet that arrived early: refused while only the part reserved for sending is left.
@@ -52,7 +58,7 @@ class PacketPool {
     void operator()(std::byte* slab) const;
   };
 
-  bool grow();
+  bool grow(std::size_t most_buffers);
 
   std::size_t buffer_bytes_;
   std::size_t most_buffers_;

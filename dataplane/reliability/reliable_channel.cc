@@ -6,16 +6,20 @@
 
 namespace openlapi {
 
-ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path)
+ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path, ChannelEpochs epochs,
+                                 std::uint32_t max_packet)
     : context_(context),
       peer_(peer),
+      max_packet_(std::min(context.max_packet, max_packet)),
+      own_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
+      peer_epoch_(epochs.peer),
       path_(path),
       send_(*context.pool, context.first_sequence),
       receive_(*context.pool),
-      congestion_(context.max_packet, context.most_bytes_in_flight) {
-  OPENLAPI_CHECK(context.max_packet > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
+      congestion_(max_packet_, context.most_bytes_in_flight) {
+  OPENLAPI_CHECK(max_packet_ > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
   OPENLAPI_CHECK(context.pool->buffer_bytes() >= context.max_packet);
-  OPENLAPI_CHECK(context.epoch != 0);
+  OPENLAPI_CHECK(own_epoch_ != 0);
 }
 
 wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
@@ -25,7 +29,7 @@ wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
   header.cookie = context_.cookie;
   header.source = context_.self;
   header.destination = peer_;
-  header.source_epoch = context_.epoch;
+  header.source_epoch = own_epoch_;
   header.destination_epoch = peer_epoch_;
   header.sequence = send_.next();
   if (context_.checksum) header.flags = wire::kPacketHasChecksum;
@@ -91,7 +95,7 @@ void ReliableChannel::peer_restarted() {
   abandon();
   receive_.forget();
   round_trip_ = RoundTrip();
-  congestion_ = Congestion(context_.max_packet, context_.most_bytes_in_flight);
+  congestion_ = Congestion(max_packet_, context_.most_bytes_in_flight);
   bytes_since_request_ = 0;
   answer_ = 0;
   ++context_.counters.peer_restarts;
@@ -105,7 +109,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
     ++context_.counters.ghosts;
     return false;
   }
-  if (header.destination_epoch != context_.epoch) {
+  if (header.destination_epoch != own_epoch_) {
     if (header.destination_epoch != 0) ++context_.counters.ghosts;
     if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
     return false;

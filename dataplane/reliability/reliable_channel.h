@@ -1,7 +1,7 @@
 // Exactly-once, in-order packets between two tasks over one unreliable path. Passive: has no clock, socket or
 // thread; packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
-// One channel per peer and path, made on first contact and kept until the endpoint ends: packet numbers continue over a
-// peer's restarts. The caller holds the endpoint's lock.
+// One channel per peer and path, made on first contact and kept until the endpoint ends or the peer is purged: packet
+// numbers continue over a peer's restarts. The caller holds the endpoint's lock.
 //
 // Sending. A packet is numbered when it is queued and kept until it is acknowledged. Only what has_room() admits may be
 // queued, so that small messages can go on being packed together while the window is closed.
@@ -30,8 +30,9 @@
 //   while (channel.next_held(held)) take(held) ? channel.taken(now) : channel.refused();
 //   After refused() the peer sends the packet again; until then nothing behind it is delivered.
 //
-// First contact. A packet names the incarnation that it is meant for, and no other takes it. The first packet to a peer
-// cannot: it is answered with the peer's epoch and then sent again, one round trip later than otherwise.
+// First contact. A packet names the incarnation that it is meant for, and no other takes it. The peer's epoch comes
+// with its address. Where nobody tells it, the first packet cannot name it: it is answered with the epoch and then sent
+// again, one round trip later, and whichever life of the peer answers first gets what was sent.
 //
 // Acknowledgements ride on every data packet. When none leaves in time:
 //   if (channel.ack_due(now)) { channel.encode_ack(bytes, now); if (sent) channel.ack_sent(); }   // kPacketHeaderSize
@@ -61,15 +62,22 @@ struct ReceiveOutcome {
   bool peer_restarted = false;  // what was queued before is reported as not acknowledged by take_completed()
 };
 
+struct ChannelEpochs {
+  std::uint32_t own = 0;   // larger than the context's; 0: the context's
+  std::uint32_t peer = 0;  // 0: not known
+};
+
 class ReliableChannel {
  public:
-  // `context` outlives the channel.
-  ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path);
+  // `context` outlives the channel. The task's own epoch is the context's, or another one when the two begin anew with
+  // each other; the peer's is 0 when it is not known. `max_packet`: the peer's limit, where it is below the context's.
+  ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path, ChannelEpochs epochs = {},
+                  std::uint32_t max_packet = UINT32_MAX);
   ReliableChannel(const ReliableChannel&) = delete;
   ReliableChannel& operator=(const ReliableChannel&) = delete;
 
   // ---- sending ----
-  std::uint32_t max_payload() const { return context_.max_packet - wire::kPacketHeaderSize; }
+  std::uint32_t max_payload() const { return max_packet_ - wire::kPacketHeaderSize; }
   bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < congestion_.window(); }
   // `tag` 0: nobody wants to know when the packet is acknowledged.
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
@@ -120,9 +128,10 @@ class ReliableChannel {
   // ---- state, for decisions of the engine and for tests ----
   bool all_acknowledged() const { return send_.everything_settled(); }
   std::uint32_t packets_out() const { return send_.packets_out(); }
+  std::uint32_t buffers_held() const { return send_.buffers_held(); }  // of the pool
   std::uint32_t peer() const { return peer_; }
   std::uint8_t path() const { return path_; }
-  std::uint32_t peer_epoch() const { return peer_epoch_; }  // 0: not heard of yet
+  std::uint32_t peer_epoch() const { return peer_epoch_; }  // 0: not known yet
   const RoundTrip& round_trip() const { return round_trip_; }
   const Congestion& congestion() const { return congestion_; }
   std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
@@ -140,7 +149,9 @@ class ReliableChannel {
 
   ChannelContext& context_;
   std::uint32_t peer_;
-  std::uint32_t peer_epoch_ = 0;
+  const std::uint32_t max_packet_;
+  const std::uint32_t own_epoch_;
+  std::uint32_t peer_epoch_;
   std::uint32_t answer_ = 0;               // an incarnation of the peer that has to be told ours; 0: none
   std::uint64_t bytes_since_request_ = 0;  // sent since an acknowledgement was asked for
   std::uint8_t path_;

@@ -31,6 +31,7 @@ std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const v
   entry.state = State::unsent;
   entry.transmissions = 0;
   outstanding_bytes_ += entry.length();
+  if (buffer != nullptr) ++buffers_;
   std::byte* const head = buffer != nullptr ? buffer : small_heads_[next_ & mask()].bytes;
   ++next_;
   return head;
@@ -233,7 +234,10 @@ void SendWindow::abandon() {
 bool SendWindow::take_completed(CompletedPacket& completed) {
   while (oldest_ != settled_) {
     Slot& entry = slot(oldest_++);
-    if (entry.buffer != nullptr) pool_.give_back(std::exchange(entry.buffer, nullptr));
+    if (entry.buffer != nullptr) {
+      pool_.give_back(std::exchange(entry.buffer, nullptr));
+      --buffers_;
+    }
     if (entry.tag == 0) continue;
     completed = {.tag = entry.tag, .acknowledged = entry.state != State::abandoned};
     return true;

@@ -69,6 +69,7 @@ class SendWindow {
   bool anything_transmitted() const { return settled_ != unsent_; }
   bool everything_settled() const { return settled_ == next_; }
   std::uint32_t packets_out() const { return next_ - settled_; }
+  std::uint32_t buffers_held() const { return buffers_; }
   Sequence settled() const { return settled_; }
   Sequence next() const { return next_; }
 
@@ -163,6 +164,7 @@ class SendWindow {
   std::uint32_t newest_order_ = 0;  // of the transmissions that are known to have arrived
   Nanoseconds newest_sent_at_ = 0;  // when that one was sent
   bool newest_was_again_ = false;   // it was a retransmission: packets sent before it may be lost without any gap
+  std::uint32_t buffers_ = 0;       // of the pool, until take_completed() gives them back
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t in_flight_bytes_ = 0;
 };

@@ -24,6 +24,7 @@ struct EndConfig {
   std::uint32_t ack_threshold = 30;
   std::uint32_t first_sequence = 0;
   std::size_t buffers = 2048;
+  ChannelEpochs epochs = {};
   bool checksum = false;
 };
 
@@ -41,7 +42,7 @@ class ChannelEnd {
     context_.ack_threshold = config.ack_threshold;
     context_.first_sequence = config.first_sequence;
     context_.pool = &pool_;
-    channel_ = std::make_unique<ReliableChannel>(context_, 1 - config.self, 0);
+    channel_ = std::make_unique<ReliableChannel>(context_, 1 - config.self, 0, config.epochs);
   }
   ~ChannelEnd() {
     channel_.reset();

@@ -12,7 +12,9 @@ constexpr Nanoseconds kNow = kSecond;
 
 class ChannelEpochsTest : public testing::Test {
  protected:
-  void start_left(std::uint32_t epoch) { left_ = std::make_unique<ChannelEnd>(EndConfig{.self = 0, .epoch = epoch}); }
+  void start_left(std::uint32_t epoch, std::uint32_t peer_epoch = 0) {
+    left_ = std::make_unique<ChannelEnd>(EndConfig{.self = 0, .epoch = epoch, .epochs = {0, peer_epoch}});
+  }
   void start_right(std::uint32_t epoch) { right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = epoch}); }
 
   // Carries packets both ways until none is left.
@@ -46,6 +48,32 @@ TEST_F(ChannelEpochsTest, FirstPacketIsAnsweredWithTheEpochAndComesAgain) {
   right_->receive_all(left_->transmit(kNow), kNow);
   EXPECT_EQ(right_->delivered, numbers(0, 2)) << "sent again at once, without waiting for a timer";
   EXPECT_EQ(left_->counters().timeouts, 0u);
+}
+
+TEST_F(ChannelEpochsTest, KnownEpochSavesTheRoundTrip) {
+  start_left(1, 7);
+  start_right(7);
+  left_->send(0);
+  left_->send(1);
+  right_->receive_all(left_->transmit(kNow), kNow);
+  EXPECT_EQ(right_->delivered, numbers(0, 2));
+  exchange();
+  EXPECT_EQ(right_->delivered, numbers(0, 2));
+  EXPECT_EQ(left_->counters().retransmits, 0u);
+  EXPECT_EQ(right_->counters().duplicates, 0u);
+}
+
+TEST_F(ChannelEpochsTest, FirstMessagesAreForTheLifeWhoseEpochWasTold) {
+  start_left(1, 7);
+  start_right(8);  // life 7 has ended before anything reached it
+  left_->send(0);
+  exchange();
+  EXPECT_TRUE(right_->delivered.empty());
+  EXPECT_EQ(left_->restarts_seen, 1u);
+  EXPECT_EQ(left_->abandoned, numbers(0, 1));
+  left_->send(1);
+  exchange();
+  EXPECT_EQ(right_->delivered, numbers(1, 1));
 }
 
 TEST_F(ChannelEpochsTest, NothingIsDeliveredToTwoLives) {

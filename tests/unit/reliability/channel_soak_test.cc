@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "tests/support/sanitizers.h"
 #include "tests/unit/reliability/channel_end.h"
 
 namespace openlapi {
@@ -123,7 +124,7 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
 TEST(ChannelSoak, EverythingArrivesOnceAndInOrder) {
   constexpr std::uint64_t kMessages = 400;
   ReliabilityCounters sum;
-  for (const std::uint64_t seed : seeds(300)) {
+  for (const std::uint64_t seed : seeds(repetitions(300u))) {
     SCOPED_TRACE("CHANNEL_SOAK_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
     while (simulation.queued(0) < kMessages || simulation.queued(1) < kMessages || !simulation.settled()) {
@@ -175,7 +176,7 @@ class RestartChecker {
 };
 
 TEST(ChannelSoak, RestartsNeitherRepeatNorInvent) {
-  for (const std::uint64_t seed : seeds(300)) {
+  for (const std::uint64_t seed : seeds(repetitions(300u))) {
     SCOPED_TRACE("CHANNEL_SOAK_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
     RestartChecker checkers[2];
@@ -208,7 +209,7 @@ TEST(ChannelSoak, RestartsNeitherRepeatNorInvent) {
 
 // Acknowledgements are lost as well as data: neither may make the estimates, and with them every repair, slow.
 TEST(ChannelSoak, HeavyLossStillMoves) {
-  for (const std::uint64_t seed : seeds(20)) {
+  for (const std::uint64_t seed : seeds(repetitions(20u))) {
     SCOPED_TRACE("CHANNEL_SOAK_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
     simulation.set_faults({.lose = 20, .repeat = 20, .delay = 100'000, .jitter = 1000});
@@ -223,7 +224,7 @@ TEST(ChannelSoak, HeavyLossStillMoves) {
 }
 
 TEST(ChannelSoak, QuietLinkRetransmitsNothing) {
-  for (const std::uint64_t seed : seeds(20)) {
+  for (const std::uint64_t seed : seeds(repetitions(20u))) {
     SCOPED_TRACE("CHANNEL_SOAK_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
     simulation.heal();
