@@ -14,6 +14,7 @@
 #include "api/context_trace.h"
 #include "api/messages.h"
 #include "api/version.h"
+#include "shm/known_process.h"
 #include "shm/shm_transport.h"
 
 namespace openlapi {
@@ -34,6 +35,7 @@ struct ProcessState {
   bool exit_handler_set = false;
   std::uint32_t last_epoch = 0;
   std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
+  shm::Acquaintances acquaintances;
 };
 
 std::mutex& opening() {
@@ -87,6 +89,7 @@ int attention_of(ShmFailure failure) {
     case ShmFailure::kCreate:
       return LAPI_ATTENTION_SHM_CREATE_FAILED;
     case ShmFailure::kGet:
+    case ShmFailure::kTimeout:
       return LAPI_ATTENTION_SHM_GET_FAILED;
     case ShmFailure::kAttach:
       return LAPI_ATTENTION_SHM_ATTACH_FAILED;
@@ -144,11 +147,18 @@ bool Opening::open_shared_memory() {
   config.generation = life_;
   config.self = bootstrap().rank();
   config.local_tasks = local;
+  config.acquaintances = &process().acquaintances;
+  config.tasks_stay_processes = bootstrap().can_exchange();
   ShmSetupError reason;
   std::unique_ptr<ShmTransport> transport = open_shm_transport(config, reason);
   if (transport == nullptr) {
     print_attention(attention_of(reason.failure), settings().info_level, "%s", reason.reason.c_str());
-    return !only || fail(error_, LAPI_ERR_SHM_SETUP, "LAPI_USE_SHM=only: " + reason.reason);
+    // The network does not bring it back either.
+    if (reason.failure == ShmFailure::kPeerEnded && (only || config.tasks_stay_processes)) {
+      return fail(error_, LAPI_ERR_NO_CONNECTIVITY, reason.reason);
+    }
+    const int code = reason.failure == ShmFailure::kTimeout ? LAPI_ERR_TIMEOUT : LAPI_ERR_SHM_SETUP;
+    return !only || fail(error_, code, "LAPI_USE_SHM=only: " + reason.reason);
   }
   resources_->shm_numbers.assign(bootstrap().size(), -1);
   for (const std::uint32_t task : local) resources_->shm_numbers[task] = transport->local_index(task);

@@ -9,15 +9,26 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <optional>
 #include <vector>
+
+#include "shm/known_process.h"
 
 namespace openlapi::shm {
 namespace {
 
 constexpr std::uint32_t kLeader = 0;
+constexpr std::uint64_t kLookForEnded = 50'000'000;  // nanoseconds between two looks
 
 void copy_reason(const std::string& reason, char (&target)[256]) {
   std::snprintf(target, sizeof target, "%s", reason.c_str());
+}
+
+// Some reasons are the whole group's.
+ShmFailure as_seen_by_others(ShmFailure failure) {
+  const bool shared =
+      failure == ShmFailure::kRefused || failure == ShmFailure::kTimeout || failure == ShmFailure::kPeerEnded;
+  return shared ? failure : ShmFailure::kPeerFailed;
 }
 
 // Which tasks did not come, for the message of a set-up that ran out of time.
@@ -35,15 +46,26 @@ class Rendezvous {
  public:
   Rendezvous(const ShmConfig& config, std::uint32_t index, const TaskSocket& socket, const JoinGroup& join,
              ShmSetupError& error)
-      : config_(config), index_(index), socket_(socket), join_(join), error_(error),
+      : config_(config),
+        index_(index),
+        socket_(socket),
+        join_(join),
+        error_(error),
         tasks_(static_cast<std::uint32_t>(config.local_tasks.size())),
         layout_{tasks_, config.slots, config.packet_bytes},
-        deadline_(monotonic_nanoseconds() + std::uint64_t{config.setup_timeout_milliseconds} * 1'000'000) {}
+        deadline_(monotonic_nanoseconds() + std::uint64_t{config.setup_timeout_milliseconds} * 1'000'000),
+        here_(tasks_, index != kLeader),
+        processes_(tasks_) {
+    here_[kLeader] = index == kLeader;
+  }
 
   GroupMemory lead();
   GroupMemory follow();
 
  private:
+  bool receive(ReceivedMessage& received, const std::function<std::string()>& what_is_missing);
+  bool all_may_come();
+  void remember(const GroupMemory& memory) const;
   bool serve(GroupMemory& memory);
   bool answer(const ReceivedMessage& received, GroupMemory& memory);
   GroupMemory fail_group(GroupMemory memory);
@@ -64,7 +86,8 @@ class Rendezvous {
   const std::uint32_t tasks_;
   const GroupLayout layout_;
   const std::uint64_t deadline_;
-  std::vector<bool> mapped_;
+  std::vector<bool> here_;        // the leader: who has mapped; a member: all but the leader, who alone is awaited
+  std::vector<pid_t> processes_;  // of those that were heard of; 0: not known
 };
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* left) {
@@ -97,21 +120,51 @@ GroupMemory Rendezvous::lead() {
   }
   GroupMemory memory = GroupMemory::create(layout_, nonce, config_.local_tasks[kLeader], error_);
   if (!memory.valid() || !join_(memory, error_)) return fail_group(std::move(memory));
-  mapped_.assign(tasks_, false);
-  mapped_[kLeader] = true;
   const RendezvousMessage announce = socket_.message(MessageKind::kAnnounce);
   for (std::uint32_t i = 1; i < tasks_; ++i) socket_.send(i, announce);
   if (!serve(memory)) return fail_group(std::move(memory));
+  remember(memory);
   publish_state(memory.header(), GroupState::kOpen);
   return memory;
 }
 
+// Waits no longer than until one of those that are awaited is known to have ended.
+bool Rendezvous::receive(ReceivedMessage& received, const std::function<std::string()>& what_is_missing) {
+  for (;;) {
+    const std::uint64_t now = monotonic_nanoseconds();
+    if (now >= deadline_) return fail(ShmFailure::kTimeout, what_is_missing() + " within " + timeout_text());
+    if (socket_.receive(std::min(deadline_, now + kLookForEnded), received)) return true;
+    if (!all_may_come()) return false;
+  }
+}
+
+bool Rendezvous::all_may_come() {
+  for (std::uint32_t i = 0; config_.acquaintances != nullptr && i < tasks_; ++i) {
+    if (here_[i]) continue;
+    const PeerIndex task = config_.local_tasks[i];
+    const std::optional<pid_t> ended = config_.acquaintances->ended(config_, task);
+    if (!ended) continue;
+    return fail(ShmFailure::kPeerEnded, "task " + std::to_string(task) + " (process " + std::to_string(*ended) +
+                                            ") has ended and cannot join the node's shared memory again");
+  }
+  return true;
+}
+
+// A process that holds its lock has had its number all the time.
+void Rendezvous::remember(const GroupMemory& memory) const {
+  for (std::uint32_t i = 0; config_.acquaintances != nullptr && i < tasks_; ++i) {
+    if (processes_[i] == 0 || processes_[i] == getpid()) continue;
+    const std::optional<KnownProcess> known = identify(processes_[i]);
+    if (known && memory.life_lock_held(i)) config_.acquaintances->met(config_, config_.local_tasks[i], *known);
+  }
+}
+
 bool Rendezvous::serve(GroupMemory& memory) {
-  while (std::find(mapped_.begin(), mapped_.end(), false) != mapped_.end()) {
+  while (std::find(here_.begin(), here_.end(), false) != here_.end()) {
     ReceivedMessage received;
-    if (!socket_.receive(deadline_, received)) {
-      return fail(ShmFailure::kGet, name_missing(config_, mapped_) + " did not join the node's shared memory within " +
-                                        timeout_text());
+    if (!receive(received,
+                 [this] { return name_missing(config_, here_) + " did not join the node's shared memory"; })) {
+      return false;
     }
     if (received.message.index < tasks_ && !answer(received, memory)) return false;
   }
@@ -127,8 +180,11 @@ bool Rendezvous::answer(const ReceivedMessage& received, GroupMemory& memory) {
                                           std::to_string(getuid()) + ": shared memory needs the same user");
   }
   if (message.kind == MessageKind::kFailed) return fail(ShmFailure::kPeerFailed, who + ": " + message.reason);
-  if (message.kind == MessageKind::kMapped) mapped_[message.index] = true;
-  if (message.kind == MessageKind::kHello && !mapped_[message.index]) {
+  if (message.kind == MessageKind::kMapped) {
+    here_[message.index] = true;
+    processes_[message.index] = received.process;
+  }
+  if (message.kind == MessageKind::kHello && !here_[message.index]) {
     RendezvousMessage reply = socket_.message(MessageKind::kDescriptor);
     reply.nonce = memory.header().nonce;
     socket_.send(message.index, reply, memory.descriptor());
@@ -151,24 +207,22 @@ GroupMemory Rendezvous::obtain_memory() {
   socket_.send(kLeader, hello);
   for (;;) {
     ReceivedMessage received;
-    if (!socket_.receive(deadline_, received)) {
-      fail(ShmFailure::kGet, leader + " did not hand over the node's shared memory within " + timeout_text());
-      return {};
-    }
+    if (!receive(received, [&] { return leader + " did not hand over the node's shared memory"; })) return {};
     const RendezvousMessage& message = received.message;
     if (message.index != kLeader) continue;
     if (message.kind == MessageKind::kFailed) {
       const auto failure = static_cast<ShmFailure>(message.failure);
-      fail(failure == ShmFailure::kRefused ? failure : ShmFailure::kPeerFailed, leader + ": " + message.reason);
+      fail(as_seen_by_others(failure), leader + ": " + message.reason);
       return {};
     }
     if (received.user != getuid()) {
-      fail(ShmFailure::kRefused, leader + " runs as user " + std::to_string(received.user) +
-                                     ", this task as user " + std::to_string(getuid()));
+      fail(ShmFailure::kRefused, leader + " runs as user " + std::to_string(received.user) + ", this task as user " +
+                                     std::to_string(getuid()));
       return {};
     }
     if (message.kind == MessageKind::kAnnounce) socket_.send(kLeader, hello);
     if (message.kind == MessageKind::kDescriptor && received.file.valid()) {
+      processes_[kLeader] = received.process;
       return GroupMemory::attach(layout_, message.nonce, std::move(received.file), error_);
     }
   }
@@ -182,11 +236,14 @@ bool Rendezvous::wait_until_open(GroupMemory& memory) {
   while ((state = header.state.load(std::memory_order_acquire)) == kForming) {
     const std::uint64_t now = monotonic_nanoseconds();
     if (now >= deadline_) {
-      return fail(ShmFailure::kGet, "the tasks of this node did not all join the shared memory within " +
-                                        timeout_text());
+      return fail(ShmFailure::kTimeout,
+                  "the tasks of this node did not all join the shared memory within " + timeout_text());
     }
-    const timespec left{static_cast<time_t>((deadline_ - now) / 1'000'000'000),
-                        static_cast<long>((deadline_ - now) % 1'000'000'000)};
+    // It may have opened the group and ended since.
+    if (!all_may_come() && header.state.load(std::memory_order_acquire) == kForming) return false;
+    error_ = {};
+    const std::uint64_t wait = std::min(deadline_ - now, kLookForEnded);
+    const timespec left{static_cast<time_t>(wait / 1'000'000'000), static_cast<long>(wait % 1'000'000'000)};
     futex(header.state, FUTEX_WAIT, kForming, &left);
   }
   if (state == static_cast<std::uint32_t>(GroupState::kOpen)) return true;
@@ -194,13 +251,14 @@ bool Rendezvous::wait_until_open(GroupMemory& memory) {
   std::copy(std::begin(header.reason), std::end(header.reason), reason);
   reason[sizeof reason - 1] = '\0';
   const auto failure = static_cast<ShmFailure>(header.failure);
-  return fail(failure == ShmFailure::kRefused ? failure : ShmFailure::kPeerFailed, reason);
+  return fail(as_seen_by_others(failure), reason);
 }
 
 GroupMemory Rendezvous::follow() {
   GroupMemory memory = obtain_memory();
   if (!memory.valid()) return error_.failure == ShmFailure::kPeerFailed ? GroupMemory{} : fail_member();
   if (!join_(memory, error_)) return fail_member();
+  remember(memory);  // as long as the leader waits for us
   if (!socket_.send(kLeader, socket_.message(MessageKind::kMapped))) {
     fail(ShmFailure::kGet, "task " + std::to_string(config_.local_tasks[kLeader]) + " ended during the set-up");
     return {};

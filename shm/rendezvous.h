@@ -6,7 +6,8 @@
 //   member: map, join, "mapped"                               leader: all mapped -> state kOpen, wake all
 //
 // Each side binds its name before it sends, so whoever comes later finds the other: no retries, nobody polls. Any
-// failure is passed on, so that the group fails as one and at once; silence fails at the deadline.
+// failure is passed on, so that the group fails as one and at once; silence fails at the deadline, or as soon as it is
+// that of a process which was met before and has ended (known_process.h).
 #pragma once
 
 #include <functional>

@@ -9,6 +9,10 @@
 
 namespace openlapi {
 
+namespace shm {
+class Acquaintances;
+}
+
 inline constexpr std::uint32_t kMaxShmTasks = 128;       // MAX_SHM_TASKS of the guide
 inline constexpr std::uint32_t kDefaultShmSlots = 128;   // packets that one task's queue holds
 // Bytes of one packet: a whole MP_REXMIT_BUF_SIZE message (16384) and its headers.
@@ -24,6 +28,9 @@ struct ShmConfig {
   std::uint32_t slots = kDefaultShmSlots;             // a power of two, 8 .. 4096
   std::uint32_t packet_bytes = kDefaultShmPacket;     // a multiple of 8, 64 .. 65528
   std::uint32_t setup_timeout_milliseconds = 10'000;  // for the whole set-up, all tasks included
+  // Whom this process has met in other groups, to give up at once when one of them has ended; null: nobody.
+  shm::Acquaintances* acquaintances = nullptr;
+  bool tasks_stay_processes = false;  // no other process ever takes the place of a task that has ended
 };
 
 enum class ShmFailure : std::uint8_t {
@@ -31,10 +38,12 @@ enum class ShmFailure : std::uint8_t {
   kBadConfig,      // arguments that cannot be served
   kTooManyTasks,   // more than kMaxShmTasks on the node
   kCreate,         // the shared memory or its socket could not be made (attention message 505)
-  kGet,            // the leader's memory was not handed over in time (506)
+  kGet,            // the leader's memory could not be taken over (506)
   kAttach,         // the memory could not be mapped or locked (507)
   kRefused,        // a task of the group runs as another user
   kPeerFailed,     // another task of the group failed; its own reason is in the text
+  kTimeout,        // another task did not come in time (506)
+  kPeerEnded,      // another task has ended and cannot come
 };
 
 struct ShmSetupError {

@@ -32,6 +32,7 @@ void take_ancillary(msghdr& header, ReceivedMessage& received) {
       ucred credentials;
       std::memcpy(&credentials, CMSG_DATA(part), sizeof credentials);
       received.user = credentials.uid;
+      received.process = credentials.pid;
     } else if (part->cmsg_type == SCM_RIGHTS) {
       const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
       for (std::size_t i = 0; i < count; ++i) {

@@ -2,7 +2,10 @@
 // carries the rendezvous (rendezvous.h), afterwards it is the task's doorbell.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -15,8 +18,8 @@ namespace openlapi::shm {
 
 enum class MessageKind : std::uint32_t { kAnnounce = 1, kHello = 2, kDescriptor = 3, kMapped = 4, kFailed = 5 };
 
-// One datagram of the rendezvous. Fixed bytes between builds of one version on one machine.
-struct RendezvousMessage {
+// One datagram of the rendezvous. Fixed bytes between builds of one version on one machine, of either word size.
+struct alignas(8) RendezvousMessage {
   std::uint64_t proof;  // keyed digest of the job's cookie: strangers cannot make it
   std::uint64_t nonce;  // the group's, with kDescriptor
   MessageKind kind;
@@ -24,10 +27,12 @@ struct RendezvousMessage {
   std::uint32_t failure;  // ShmFailure, with kFailed
   char reason[256];
 };
+static_assert(sizeof(RendezvousMessage) == 288 && offsetof(RendezvousMessage, reason) == 28);
 
 struct ReceivedMessage {
   RendezvousMessage message;
   std::uint32_t user;  // the sender's user, as the kernel says
+  pid_t process;       // the same of its process; 0: not known here
   FileDescriptor file;
 };
 

@@ -161,23 +161,23 @@ TEST(ShmSetup, AMissingTaskEndsTheWaitAndIsNamed) {
   config.setup_timeout_milliseconds = 200;
   ShmSetupError error;
   EXPECT_EQ(open_shm_transport(config, error), nullptr);
-  EXPECT_EQ(error.failure, ShmFailure::kGet);
+  EXPECT_EQ(error.failure, ShmFailure::kTimeout);
   EXPECT_NE(error.reason.find("task 2 "), std::string::npos) << error.reason;
   // The leader's failure ends the other's wait, long before its own time.
-  EXPECT_EQ(children.finish().front(), code(ShmFailure::kPeerFailed));
+  EXPECT_EQ(children.finish().front(), code(ShmFailure::kTimeout));
 }
 
 TEST(ShmSetup, AMissingLeaderEndsTheWait) {
   ShmConfig config = config_of(test::fresh_cookie(), 1, 2);
   config.setup_timeout_milliseconds = 100;
-  EXPECT_EQ(open_status(config), code(ShmFailure::kGet));
+  EXPECT_EQ(open_status(config), code(ShmFailure::kTimeout));
 }
 
 TEST(ShmSetup, WaitingDoesNotBurnTheProcessor) {
   ShmConfig config = config_of(test::fresh_cookie(), 0, 2);
   config.setup_timeout_milliseconds = 500;
   const clock_t before = clock();
-  EXPECT_EQ(open_status(config), code(ShmFailure::kGet));
+  EXPECT_EQ(open_status(config), code(ShmFailure::kTimeout));
   EXPECT_LT(clock() - before, CLOCKS_PER_SEC / 5);
 }
 
@@ -205,8 +205,8 @@ TEST(ShmSetup, ATaskWithTheWrongCookieNeverMeets) {
     wrong.cookie ^= 1;
     return open_status(wrong);
   });
-  EXPECT_EQ(open_status(config), code(ShmFailure::kGet));
-  EXPECT_EQ(children.finish().front(), code(ShmFailure::kGet));
+  EXPECT_EQ(open_status(config), code(ShmFailure::kTimeout));
+  EXPECT_EQ(children.finish().front(), code(ShmFailure::kTimeout));
 }
 
 TEST(ShmSetup, TheSameTaskTwiceIsAnError) {
@@ -298,8 +298,8 @@ const test::TransportKind kShm{
     .name = "shm",
     .open = [](const test::OpenRequest& request, std::string& error) -> std::unique_ptr<Transport> {
       ShmSetupError failure;
-      auto transport = open_shm_transport({.cookie = request.cookie, .self = request.self,
-                                           .local_tasks = request.tasks}, failure);
+      auto transport =
+          open_shm_transport({.cookie = request.cookie, .self = request.self, .local_tasks = request.tasks}, failure);
       error = failure.reason;
       return transport;
     },
