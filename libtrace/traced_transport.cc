@@ -37,10 +37,14 @@ class TracedTransport final : public Transport {
   PeerAddress local_address() const override { return inner_->local_address(); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
+  std::uint32_t max_packet_to(PeerIndex peer) const override { return inner_->max_packet_to(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
+  BulkMemory* bulk_memory() override { return inner_->bulk_memory(); }
   WakeSource* wake_source() override { return inner_->wake_source(); }
   TransportCounters counters() const override { return inner_->counters(); }
+  ArrivalWord arrival_word() const override { return inner_->arrival_word(); }
   void release(std::size_t count) override { inner_->release(count); }
+  void send_abandoned(PeerIndex peer) override { inner_->send_abandoned(peer); }
 
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
     const bool added = inner_->add_peer(peer, address, error);

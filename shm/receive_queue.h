@@ -2,11 +2,12 @@
 // be is counted and its slot passed over.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "dataplane/transport/packet.h"
+#include "dataplane/transport/transport.h"
 #include "shm/segment.h"
 
 namespace openlapi::shm {
@@ -15,8 +16,15 @@ class ReceiveQueue {
  public:
   // `tasks` gives each source's number; both outlive the queue.
   ReceiveQueue(const SegmentView& segment, const GroupLayout& layout, std::span<const PeerIndex> tasks)
-      : lines_(segment.lines), mask_(layout.slots - 1), packet_bytes_(layout.packet_bytes), rooms_(segment.rooms),
-        room_stride_(layout.room_stride()), tasks_(tasks), front_(segment.front), holes_(layout.slots) {}
+      : lines_(segment.lines),
+        mask_(layout.slots - 1),
+        packet_bytes_(layout.packet_bytes),
+        near_rooms_(segment.near_rooms),
+        rooms_(segment.rooms),
+        room_stride_(layout.room_stride()),
+        tasks_(tasks),
+        front_(segment.front),
+        holes_(layout.slots) {}
 
   // What has arrived, oldest first. Never waits.
   std::size_t receive(std::span<IncomingPacket> packets) {
@@ -25,7 +33,10 @@ class ReceiveQueue {
       PacketLine& line = lines_[next_ & mask_];
       // Acquire: the packet's bytes after its announcement; pairs with the release in SendQueue::send().
       const std::uint64_t control = line.control.load(std::memory_order_acquire);
-      if (control_sequence(control) != static_cast<std::uint32_t>(next_ + 1)) break;
+      if (control_sequence(control) != static_cast<std::uint32_t>(next_ + 1)) {
+        last_look_ = control;
+        break;
+      }
       const std::uint32_t source = control_source(control);
       const std::uint32_t length = control_length(control);
       if (source >= tasks_.size() || length > packet_bytes_) [[unlikely]] {
@@ -33,7 +44,7 @@ class ReceiveQueue {
         pass_over();
         continue;
       }
-      std::byte* data = length <= kInlineBytes ? line.data : rooms_ + (next_ & mask_) * room_stride_;
+      std::byte* data = length <= kInlineBytes ? line.data : in_room(control);
       packets[count++] = {data, length, tasks_[source]};
       ++next_;
     }
@@ -57,6 +68,9 @@ class ReceiveQueue {
     return control_sequence(control) == static_cast<std::uint32_t>(next_ + 1);
   }
 
+  // The word that the next packet's sender will change; after a receive() that did not fill its span.
+  ArrivalWord arrival_word() const { return {&lines_[next_ & mask_].control, last_look_}; }
+
   // Whether senders have claimed slots that we have not received. Reads the line that senders write. Sequentially
   // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
   bool claimed() const { return front_->header.tail.load(std::memory_order_seq_cst) != next_; }
@@ -70,6 +84,9 @@ class ReceiveQueue {
 
   std::uint64_t dropped() const { return dropped_; }
 
+  // What is fetched of a packet in a room before anyone reads it: as much as processors have misses to spare for. The
+  // lines come from another core, one by one, when a handler reads its data in place.
+  static constexpr std::size_t kPrefetchBytes = 2048;
   static constexpr std::uint32_t kLookAfter = 1 << 14;
 
  private:
@@ -84,6 +101,15 @@ class ReceiveQueue {
     published_ = released_;
   }
 
+  std::byte* in_room(std::uint64_t control) const {
+    std::byte* room = control_near(control) ? near_rooms_ + (next_ & (kNearRooms - 1)) * room_stride_
+                                            : rooms_ + (next_ & mask_) * room_stride_;
+    std::byte* data = room + control_start(control);
+    const std::size_t ahead = std::min<std::size_t>(control_length(control), kPrefetchBytes);
+    for (std::size_t at = 0; at < ahead; at += kCacheLine) __builtin_prefetch(data + at);
+    return data;
+  }
+
   void pass_over();
   void release_around_holes(std::size_t count);
   bool orphaned(const std::function<bool(std::uint32_t)>& gone) const;
@@ -91,10 +117,12 @@ class ReceiveQueue {
   PacketLine* lines_;
   std::uint64_t mask_;
   std::uint64_t next_ = 0;       // ticket to receive next
+  std::uint64_t last_look_ = 0;  // the next slot's control word when nothing was announced there
   std::uint64_t released_ = 0;   // tickets below are given back
   std::uint64_t published_ = 0;  // what senders know of released_
   std::uint32_t packet_bytes_;
   std::uint32_t empty_receives_ = 0;
+  std::byte* near_rooms_;
   std::byte* rooms_;
   std::size_t room_stride_;
   std::span<const PeerIndex> tasks_;

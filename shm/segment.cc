@@ -14,13 +14,13 @@
 namespace openlapi::shm {
 namespace {
 
-void fail(ShmSetupError& error, ShmFailure failure, const char* what, std::size_t bytes, int number) {
+void fail(ShmSetupError& error, ShmFailure failure, const char* what, std::uint64_t bytes, int number) {
   error.failure = failure;
   error.reason = std::string(what) + " (" + std::to_string(bytes) + " bytes): " + std::strerror(number);
 }
 
 // Growing a file beyond RLIMIT_FSIZE does not fail, it kills with SIGXFSZ: look first.
-bool file_size_allowed(std::size_t size, ShmSetupError& error) {
+bool file_size_allowed(std::uint64_t size, ShmSetupError& error) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size) return true;
   error.failure = ShmFailure::kCreate;
@@ -59,8 +59,14 @@ GroupMemory::~GroupMemory() {
 }
 
 bool GroupMemory::map(ShmSetupError& error) {
-  const std::size_t size = layout_.group_size();
-  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  const std::uint64_t size = layout_.group_size();
+  // A 32-bit task has no room for the largest groups.
+  if (size > PTRDIFF_MAX) {
+    fail(error, ShmFailure::kAttach, "cannot map the node's shared memory", size, ENOMEM);
+    return false;
+  }
+  void* base =
+      mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
   if (base == MAP_FAILED) {
     fail(error, ShmFailure::kAttach, "cannot map the node's shared memory", size, errno);
     return false;
@@ -72,7 +78,7 @@ bool GroupMemory::map(ShmSetupError& error) {
 GroupMemory GroupMemory::create(const GroupLayout& layout, std::uint64_t nonce, PeerIndex leader,
                                 ShmSetupError& error) {
   GroupMemory memory;
-  const std::size_t size = layout.group_size();
+  const std::uint64_t size = layout.group_size();
   if (!file_size_allowed(size, error)) return {};
   memory.layout_ = layout;
   memory.file_ = FileDescriptor(memfd_create("openlapi-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -100,7 +106,7 @@ GroupMemory GroupMemory::attach(const GroupLayout& layout, std::uint64_t nonce, 
   struct stat status {};
   const int seals = fcntl(memory.file_.get(), F_GET_SEALS);
   if (fstat(memory.file_.get(), &status) != 0 || seals < 0 || (seals & kSeals) != kSeals ||
-      static_cast<std::size_t>(status.st_size) != layout.group_size()) {
+      static_cast<std::uint64_t>(status.st_size) != layout.group_size()) {
     error = {ShmFailure::kGet, "the leader's shared memory has " + std::to_string(status.st_size) + " bytes, " +
                                    std::to_string(layout.group_size()) + " were expected"};
     return {};
@@ -119,7 +125,7 @@ GroupMemory GroupMemory::attach(const GroupLayout& layout, std::uint64_t nonce, 
 SegmentView GroupMemory::segment(std::uint32_t index) const {
   std::byte* start = base_ + layout_.segment_offset(index);
   return {reinterpret_cast<SegmentFront*>(start), reinterpret_cast<PacketLine*>(start + sizeof(SegmentFront)),
-          start + layout_.rooms_offset()};
+          start + layout_.near_rooms_offset(), start + layout_.rooms_offset()};
 }
 
 // POSIX record locks, not flock or open-file-description locks: they belong to the process, so a child of fork() does
@@ -148,7 +154,7 @@ bool GroupMemory::life_lock_held(std::uint32_t index) const {
 void GroupMemory::populate(std::uint32_t index) const {
 #ifdef MADV_POPULATE_WRITE
   // Refused by kernels before 5.14: then the first packets pay for the pages.
-  madvise(base_ + layout_.segment_offset(index), layout_.rooms_offset() / kPage * kPage, MADV_POPULATE_WRITE);
+  madvise(base_ + layout_.segment_offset(index), layout_.near_rooms_offset() / kPage * kPage, MADV_POPULATE_WRITE);
 #else
   (void)index;
 #endif

@@ -30,6 +30,7 @@ class FileDescriptor {
 struct SegmentView {
   SegmentFront* front = nullptr;
   PacketLine* lines = nullptr;
+  std::byte* near_rooms = nullptr;
   std::byte* rooms = nullptr;
 };
 

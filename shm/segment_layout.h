@@ -2,11 +2,13 @@
 // Every field names its writer. A segment belongs to its receiver; any task of the group may send into it.
 //
 //   group:    GroupHeader | Segment 0 | Segment 1 | ...                       (each part starts on a page)
-//   segment:  SegmentHeader | SendIntent[128] | PacketLine[slots] | room[slots]
+//   segment:  SegmentHeader | SendIntent[128] | PacketLine[slots] | room[kNearRooms] | room[slots]
 //
-// Slot i of a queue is PacketLine i and room i. A packet of up to kInlineBytes lives in its line alone, so that an
-// 8-byte put moves one cache line and a stream of them touches consecutive lines; a longer one lives in its room and
-// the line only announces it.
+// Slot i of a queue is PacketLine i. A packet of up to kInlineBytes lives in its line alone, so that an 8-byte put
+// moves one cache line and a stream of them touches consecutive lines; a longer one lives in a room and the line only
+// announces it. Which room: as long as fewer than kNearRooms packets are out, one of the near rooms, by turns, which
+// both sides' caches and address translation still know; otherwise the slot's own, the far one. (1 KiB between two
+// cores: 16 rooms by turns cost as little as a single one, 128 by turns 70 to 90 ns more; lines show the opposite.)
 #pragma once
 
 #include <atomic>
@@ -21,6 +23,7 @@ inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kLinePair = 128;  // adjacent-line prefetchers fetch pairs: keep writers apart by two lines
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kInlineBytes = 56;
+inline constexpr std::uint32_t kNearRooms = 16;
 inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d31;  // "lapishm1"
 
 enum class GroupState : std::uint32_t { kForming = 0, kOpen = 1, kFailed = 2 };
@@ -41,17 +44,31 @@ struct alignas(kPage) GroupHeader {
 
 // Announces the packet in its slot. Written by the sender that owns the slot's ticket, as the last store (release);
 // read by the segment's owner (acquire). 64 bits, so the announcement and what it says are one store.
-//   bits 0..31  sequence: low half of ticket + 1;  32..47  sender's local index;  48..63  length in bytes
+//   bits 0..31   sequence: low half of ticket + 1
+//   bits 32..39  sender's local index
+//   bits 40..42  in a room: where the packet begins, in units of 8 bytes
+//   bit  43      in a room: a near one
+//   bits 48..63  length in bytes
 struct alignas(kCacheLine) PacketLine {
   std::atomic<std::uint64_t> control;
   std::byte data[kInlineBytes];
 };
 
-constexpr std::uint64_t make_control(std::uint64_t ticket, std::uint32_t source, std::uint32_t length) {
-  return static_cast<std::uint32_t>(ticket + 1) | std::uint64_t{source} << 32 | std::uint64_t{length} << 48;
+// Where in a room a packet begins whose first `head` bytes are a header: what follows them shall begin a cache line, so
+// that the data of a message takes no line more than it must and is copied and read from a line's beginning.
+constexpr std::uint32_t room_start(std::size_t head) { return -head & (kCacheLine - 8); }
+
+inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place` of make_control()
+
+constexpr std::uint64_t make_control(std::uint64_t ticket, std::uint32_t source, std::uint32_t length,
+                                     std::uint32_t place = 0) {
+  return static_cast<std::uint32_t>(ticket + 1) | std::uint64_t{source} << 32 | std::uint64_t{place / 8} << 40 |
+         std::uint64_t{length} << 48;
 }
 constexpr std::uint32_t control_sequence(std::uint64_t control) { return static_cast<std::uint32_t>(control); }
-constexpr std::uint32_t control_source(std::uint64_t control) { return (control >> 32) & 0xffff; }
+constexpr std::uint32_t control_source(std::uint64_t control) { return (control >> 32) & 0xff; }
+constexpr std::uint32_t control_start(std::uint64_t control) { return (control >> 40 & 7) * 8; }
+constexpr bool control_near(std::uint64_t control) { return (control >> 43 & 1) != 0; }
 constexpr std::uint32_t control_length(std::uint64_t control) { return static_cast<std::uint32_t>(control >> 48); }
 
 // The tickets that one sender is about to claim or has claimed and not yet published; zero: none. Written by that
@@ -65,8 +82,10 @@ struct alignas(kCacheLine) SendIntent {
 inline constexpr std::uint64_t kTicketMask = (std::uint64_t{1} << 48) - 1;
 
 constexpr std::uint64_t make_intent(std::uint64_t ticket, std::uint64_t count) { return ticket << 16 | count; }
+constexpr std::uint64_t intent_ticket(std::uint64_t intent) { return intent >> 16; }
+constexpr std::uint64_t intent_count(std::uint64_t intent) { return intent & 0xffff; }
 constexpr bool intent_covers(std::uint64_t intent, std::uint64_t ticket) {
-  return ((ticket - (intent >> 16)) & kTicketMask) < (intent & 0xffff);
+  return ((ticket - intent_ticket(intent)) & kTicketMask) < intent_count(intent);
 }
 
 struct SegmentHeader {
@@ -81,9 +100,9 @@ struct SegmentHeader {
   alignas(kLinePair) std::uint64_t process_token;  // random per process: tells a task of the same process
   std::uint64_t proof_address;                     // where in the owner's memory `proof` can be read
   std::uint64_t proof;
-  std::uint32_t process_id;                        // in the owner's process namespace
-  std::uint32_t task;                              // PeerIndex
-  std::atomic<std::uint32_t> state;                // TaskState
+  std::uint32_t process_id;          // in the owner's process namespace
+  std::uint32_t task;                // PeerIndex
+  std::atomic<std::uint32_t> state;  // TaskState
 };
 
 struct alignas(kPage) SegmentFront {
@@ -94,25 +113,36 @@ struct alignas(kPage) SegmentFront {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(GroupHeader) == kPage && offsetof(GroupHeader, state) == 32);
 static_assert(sizeof(PacketLine) == kCacheLine && offsetof(PacketLine, data) == 8);
-static_assert(sizeof(SendIntent) == kCacheLine);
+static_assert(sizeof(SendIntent) == kCacheLine && kMaxShmTasks <= 256, "control words have 8 bits for a sender");
 static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, armed) == 256);
 static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHeader) == 512);
+static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
+static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416);
 static_assert(offsetof(SegmentFront, intents) == 512 && sizeof(SegmentFront) == 3 * kPage);
 
-// Where the parts are, for one choice of sizes.
+// Where the parts are, for one choice of sizes. 64 bits in every task: the largest choices do not fit 32.
+// A 32-bit task checks group_size() before it maps the group (segment.cc).
 struct GroupLayout {
   std::uint32_t tasks;
   std::uint32_t slots;
   std::uint32_t packet_bytes;
 
-  // An odd number of lines, so that the rooms' first lines do not share a cache set.
-  constexpr std::size_t room_stride() const { return ((packet_bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine; }
-  constexpr std::size_t rooms_offset() const { return sizeof(SegmentFront) + slots * sizeof(PacketLine); }
-  constexpr std::size_t segment_size() const {
+  // A packet and the line that its beginning may be away from the room's. An odd number of lines, so that the rooms'
+  // first lines do not share a cache set.
+  constexpr std::uint64_t room_stride() const {
+    return ((packet_bytes + 2 * kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
+  }
+  constexpr std::uint64_t near_rooms_offset() const {
+    return sizeof(SegmentFront) + std::uint64_t{slots} * sizeof(PacketLine);
+  }
+  constexpr std::uint64_t rooms_offset() const { return near_rooms_offset() + kNearRooms * room_stride(); }
+  constexpr std::uint64_t segment_size() const {
     return (rooms_offset() + slots * room_stride() + kPage - 1) / kPage * kPage;
   }
-  constexpr std::size_t segment_offset(std::size_t index) const { return sizeof(GroupHeader) + index * segment_size(); }
-  constexpr std::size_t group_size() const { return segment_offset(tasks); }
+  constexpr std::uint64_t segment_offset(std::uint64_t index) const {
+    return sizeof(GroupHeader) + index * segment_size();
+  }
+  constexpr std::uint64_t group_size() const { return segment_offset(tasks); }
 };
 
 static_assert(GroupLayout{kMaxShmTasks, kDefaultShmSlots, kDefaultShmPacket}.segment_size() <= 4u << 20,

@@ -41,8 +41,14 @@ class SendQueue {
 
   // `source` is the sender's local index: at most one SendQueue per source and segment.
   SendQueue(const SegmentView& segment, const GroupLayout& layout, std::uint32_t source)
-      : tail_(&segment.front->header.tail), lines_(segment.lines), intent_(&segment.front->intents[source].claim),
-        rooms_(segment.rooms), room_stride_(layout.room_stride()), slots_(layout.slots), source_(source),
+      : tail_(&segment.front->header.tail),
+        lines_(segment.lines),
+        intent_(&segment.front->intents[source].claim),
+        near_rooms_(segment.near_rooms),
+        rooms_(segment.rooms),
+        room_stride_(layout.room_stride()),
+        slots_(layout.slots),
+        source_(source),
         front_(segment.front) {}
 
   // Takes as many packets, in order, as there is room for, and publishes them. Never waits.
@@ -50,20 +56,35 @@ class SendQueue {
     std::uint64_t ticket;
     const std::size_t count = claim(packets.size(), ticket);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t slot = (ticket + i) & (slots_ - 1);
       const std::uint32_t length = packets[i].length;
-      PacketLine& line = lines_[slot];
+      PacketLine& line = lines_[(ticket + i) & (slots_ - 1)];
+      std::uint32_t place = 0;
       if (length <= kInlineBytes) {
         gather_inline(line.data, packets[i]);
       } else {
-        gather(rooms_ + slot * room_stride_, packets[i]);
+        place = fill_room(ticket + i, packets[i]);
       }
       // Release: the packet's bytes before its announcement; pairs with the acquire in ReceiveQueue::receive().
-      line.control.store(make_control(ticket + i, source_, length), std::memory_order_release);
+      line.control.store(make_control(ticket + i, source_, length, place), std::memory_order_release);
     }
     // Release: publications before the cleared intent; pairs with the acquire in ReceiveQueue::orphaned().
     if (count != 0) intent_->store(0, std::memory_order_release);
     return count;
+  }
+
+  // send() was left while it read a packet: the claimed places that it has not announced are announced as packets
+  // without bytes, which mean nothing to anybody.
+  void abandon() {
+    const std::uint64_t intent = intent_->load(std::memory_order_relaxed);
+    const std::uint64_t end = intent_ticket(intent) + intent_count(intent);
+    for (std::uint64_t ticket = intent_ticket(intent); ticket != end; ++ticket) {
+      PacketLine& line = lines_[ticket & (slots_ - 1)];
+      const std::uint32_t found = control_sequence(line.control.load(std::memory_order_relaxed));
+      const bool announced = static_cast<std::int32_t>(found - static_cast<std::uint32_t>(ticket + 1)) >= 0;
+      // Release here and for the intent: as in send().
+      if (!announced) line.control.store(make_control(ticket, source_, 0, 0), std::memory_order_release);
+    }
+    intent_->store(0, std::memory_order_release);
   }
 
   SegmentHeader& header() const { return front_->header; }
@@ -92,6 +113,29 @@ class SendQueue {
     }
   }
 
+  // Copies the packet into a room of its ticket's; where, in the words of make_control().
+  std::uint32_t fill_room(std::uint64_t ticket, const OutgoingPacket& packet) {
+    const std::uint32_t start = room_start(packet.pieces.front().length);
+    if (near_room_is_free(ticket)) [[likely]] {
+      gather(near_rooms_ + (ticket & (kNearRooms - 1)) * room_stride_ + start, packet);
+      return start | kNearRoom;
+    }
+    gather(rooms_ + (ticket & (slots_ - 1)) * room_stride_ + start, packet);
+    return start;
+  }
+
+  // Tickets kNearRooms apart share a near room: the one before must have been given back. Reading `head` costs a line
+  // that the owner writes, so it is read once in so many packets.
+  bool near_room_is_free(std::uint64_t ticket) {
+    if (ticket - cached_head_ < kNearRooms) [[likely]]
+      return true;
+    if (static_cast<std::int64_t>(ticket - next_look_) < 0) return false;
+    next_look_ = ticket + kNearRooms / 2;
+    // Acquire: as in claim().
+    cached_head_ = front_->header.head.load(std::memory_order_acquire);
+    return ticket - cached_head_ < kNearRooms;
+  }
+
   static void gather_inline(std::byte* target, const OutgoingPacket& packet) {
     for (const ConstBuffer& piece : packet.pieces) {
       copy_inline(target, static_cast<const std::byte*>(piece.data), piece.length);
@@ -114,6 +158,8 @@ class SendQueue {
   PacketLine* lines_ = nullptr;
   std::atomic<std::uint64_t>* intent_ = nullptr;
   std::uint64_t cached_head_ = 0;  // at most the true head
+  std::uint64_t next_look_ = 0;    // ticket from which on it is worth asking for near rooms again
+  std::byte* near_rooms_ = nullptr;
   std::byte* rooms_ = nullptr;
   std::size_t room_stride_ = 0;
   std::uint32_t slots_ = 0;

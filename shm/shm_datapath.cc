@@ -27,6 +27,13 @@ std::size_t ShmTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   return taken == offered ? taken : refused(index, offered, taken);
 }
 
+void ShmTransport::send_abandoned(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  Peer& target = peers_[index];
+  target.queue.abandon();
+  doorbell_.published(target.queue.header(), index);
+}
+
 // A queue that stays full may belong to a task that is gone: then its packets count as taken, and lost.
 std::size_t ShmTransport::refused(std::uint32_t index, std::size_t offered, std::size_t taken) {
   Peer& target = peers_[index];

@@ -1,8 +1,10 @@
 // process_vm_readv between tasks of one user. Whether it works depends on ptrace rules, seccomp filters and process
-// namespaces, so nothing is assumed: a peer counts as reachable once we have read its proof out of its own memory.
+// namespaces, so nothing is assumed: a peer counts as reachable once we have read its proof out of its own memory, and
+// until the kernel refuses to read that process at all.
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "shm/shm_transport.h"
@@ -12,7 +14,18 @@ namespace {
 
 constexpr std::size_t kMaxChunk = 1u << 30;  // the kernel moves less than 2 GiB a call
 
+// A 32-bit task can name only the first 4 GiB of the other one's memory to the kernel.
+bool can_name(std::uint64_t address, std::uint64_t length) {
+  return address <= UINTPTR_MAX && length <= UINTPTR_MAX - address;
+}
+
+// Not what the kernel says of memory that is not there.
+bool refuses_process(int error) { return error == EPERM || error == ESRCH || error == ENOSYS; }
+
+// False: errno says why.
 bool read_process(pid_t process, std::uint64_t address, void* local, std::size_t length) {
+  errno = EFAULT;
+  if (!can_name(address, length)) return false;
   auto* target = static_cast<std::byte*>(local);
   while (length != 0) {
     const std::size_t chunk = std::min(length, kMaxChunk);
@@ -21,6 +34,7 @@ bool read_process(pid_t process, std::uint64_t address, void* local, std::size_t
     const ssize_t moved = process_vm_readv(process, &here, 1, &there, 1, 0);
     if (moved <= 0) {
       if (moved < 0 && errno == EINTR) continue;
+      if (moved == 0) errno = EFAULT;
       return false;
     }
     target += moved;
@@ -28,6 +42,14 @@ bool read_process(pid_t process, std::uint64_t address, void* local, std::size_t
     length -= static_cast<std::size_t>(moved);
   }
   return true;
+}
+
+iovec* fill(std::array<iovec, RemoteMemory::kMostRanges>& vectors, std::span<const MemoryRange> ranges) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    vectors[i] = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(ranges[i].address)),
+                  static_cast<std::size_t>(ranges[i].length)};
+  }
+  return vectors.data();
 }
 
 }  // namespace
@@ -52,8 +74,31 @@ bool ShmRemoteMemory::reachable(PeerIndex peer) {
 
 bool ShmRemoteMemory::read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) {
   if (!reachable(peer)) return false;
-  const shm::SegmentHeader& header = group_.segment(group_.index_of(peer)).front->header;
-  return read_process(static_cast<pid_t>(header.process_id), remote_address, local, length);
+  const std::uint32_t index = group_.index_of(peer);
+  const shm::SegmentHeader& header = group_.segment(index).front->header;
+  if (read_process(static_cast<pid_t>(header.process_id), remote_address, local, length)) return true;
+  if (refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
+  return false;
+}
+
+// A read that ends early has met memory that is not there: trying the rest would end in the same place.
+bool ShmRemoteMemory::read_ranges(PeerIndex peer, std::span<const MemoryRange> remote,
+                                  std::span<const MemoryRange> local) {
+  if (remote.size() > kMostRanges || local.size() > kMostRanges || !reachable(peer)) return false;
+  const auto nameable = [](const MemoryRange& range) { return can_name(range.address, range.length); };
+  if (!std::all_of(remote.begin(), remote.end(), nameable)) return false;
+  const std::uint32_t index = group_.index_of(peer);
+  const shm::SegmentHeader& header = group_.segment(index).front->header;
+  std::array<iovec, kMostRanges> here, there;
+  ssize_t wanted = 0;
+  for (const MemoryRange& range : local) wanted += static_cast<ssize_t>(range.length);
+  ssize_t moved;
+  do {
+    moved = process_vm_readv(static_cast<pid_t>(header.process_id), fill(here, local), local.size(),
+                             fill(there, remote), remote.size(), 0);
+  } while (moved < 0 && errno == EINTR);
+  if (moved < 0 && refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
+  return moved == wanted;
 }
 
 }  // namespace openlapi

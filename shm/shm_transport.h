@@ -27,7 +27,8 @@ class ShmDoorbell final : public WakeSource {
   void published(const shm::SegmentHeader& target, std::uint32_t index) {
     // Sequentially consistent after the claim, which is too; pairs with arm().
     const std::uint32_t armed = target.armed.load(std::memory_order_seq_cst);
-    if (armed & 1) [[unlikely]] ring(index, armed);
+    if (armed & 1) [[unlikely]]
+      ring(index, armed);
   }
 
  private:
@@ -45,6 +46,7 @@ class ShmRemoteMemory final : public RemoteMemory {
 
   bool reachable(PeerIndex peer) override;
   bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
+  bool read_ranges(PeerIndex peer, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) override;
 
  private:
   enum class Proof : std::uint8_t { kUntried, kReachable, kUnreachable };
@@ -64,7 +66,9 @@ class ShmTransport final : public Transport {
   PeerAddress local_address() const override;
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  void send_abandoned(PeerIndex peer) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  ArrivalWord arrival_word() const override { return queue_.arrival_word(); }
   void release(std::size_t count) override { queue_.release(count); }
   bool peer_gone(PeerIndex peer) override;
   bool peer_left(PeerIndex peer) override;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace openlapi {
@@ -16,6 +17,16 @@ struct ConstBuffer {
   const void* data;
   std::size_t length;
 };
+
+// Copies the pieces, one behind the other, and returns where the next one would go. An empty piece may be null.
+inline std::byte* copy_pieces(std::byte* out, std::span<const ConstBuffer> pieces) {
+  for (const ConstBuffer& piece : pieces) {
+    if (piece.length == 0) continue;
+    std::memcpy(out, piece.data, piece.length);
+    out += piece.length;
+  }
+  return out;
+}
 
 // One packet to send: its pieces, in order, make the packet's bytes. The pieces belong to the caller, who may change
 // or free them as soon as send_burst() has returned.

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "dataplane/base/memory_range.h"
+#include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -33,17 +36,25 @@ struct TransportLimits {
   bool checked;              // true: damaged packets never reach receive_burst(); false: the engine adds a checksum
 };
 
-// Reading a peer's memory without its help (process_vm_readv; later RDMA READ). Optional.
+// Reading a peer's memory without its help, by this processor (process_vm_readv). Optional.
 class RemoteMemory {
  public:
   virtual ~RemoteMemory() = default;
 
-  // Whether `peer`'s memory can be read from here; tried once for real at set-up or first use, then remembered.
+  // Whether `peer`'s memory can be read from here; tried once for real at set-up or first use, then remembered. False
+  // is for good.
   virtual bool reachable(PeerIndex peer) = 0;
 
   // Copies `length` bytes at `remote_address` in `peer` to `local`. Blocks for the time of the copy. False: nothing
-  // may be assumed about `local`; the caller falls back to packets.
+  // may be assumed about `local`; the caller falls back to packets. Other addresses can be read all the same as long as
+  // the peer is reachable().
   virtual bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) = 0;
+
+  // The same for memory that is not contiguous: the bytes of `remote`, in order, go to those of `local`. Both have the
+  // same length in all, at most kMostVectoredBytes, and at most kMostRanges ranges, none of them empty.
+  static constexpr std::size_t kMostRanges = 512;
+  static constexpr std::uint64_t kMostVectoredBytes = 1u << 30;
+  virtual bool read_ranges(PeerIndex peer, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) = 0;
 };
 
 // Sleeping until something arrives. Optional.
@@ -59,6 +70,13 @@ class WakeSource {
 
   // Ends what arm() asked for and empties the descriptor of wake-ups that were not packets. Called after each sleep.
   virtual void disarm() = 0;
+};
+
+// The word that the next arrival will change, so that who waits can look at one cache line instead of asking the whole
+// transport. Null: the transport has no such word.
+struct ArrivalWord {
+  const std::atomic<std::uint64_t>* word = nullptr;
+  std::uint64_t empty = 0;  // its value as long as nothing has arrived
 };
 
 // Counters that only the transport can keep; plain numbers, read by the statistics queries.
@@ -81,13 +99,29 @@ class Transport {
   // milliseconds, never for long. False and a reason in `error`: this transport cannot serve that peer.
   virtual bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) = 0;
 
+  // Longest packet for this peer: limits().max_packet, or less where the peer takes less. The peer must have been
+  // added; stays as it is until its address changes.
+  virtual std::uint32_t max_packet_to(PeerIndex peer) const {
+    (void)peer;
+    return limits().max_packet;
+  }
+
   // Takes packets for one peer, in order, and returns how many it took. Fewer than offered means "full, try again":
   // normal, not an error. Never blocks. Packets that were taken are copied or handed to the kernel on return. A packet
   // to a peer that no longer exists counts as taken (and lost). The peer must have been added.
+  // A reliable transport's call may be left by a jump, when a piece lies in memory of the user's that is not there
+  // (base/memory_fault_guard.h); then send_abandoned() follows.
   virtual std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) = 0;
+
+  // The latest send_burst() towards `peer`, of one packet, was left while it read the packet's pieces: the packet is
+  // not sent, and what was begun for it ends.
+  virtual void send_abandoned(PeerIndex peer) { (void)peer; }
 
   // Fills `packets` with what has arrived and returns how many. Never blocks.
   virtual std::size_t receive_burst(std::span<IncomingPacket> packets) = 0;
+
+  // Where the next packet will show. Valid until the next receive_burst(); asked for when that has returned 0.
+  virtual ArrivalWord arrival_word() const { return {}; }
 
   // Gives the oldest `count` packets back, in the order in which receive_burst() returned them. More may be held at a
   // time than one burst; a transport whose room runs out then simply receives no more.
@@ -108,6 +142,7 @@ class Transport {
 
   // Optional powers, asked for once at set-up; null when there is none. Owned by the transport.
   virtual RemoteMemory* remote_memory() { return nullptr; }
+  virtual BulkMemory* bulk_memory() { return nullptr; }
   virtual WakeSource* wake_source() { return nullptr; }
 
   virtual TransportCounters counters() const = 0;

@@ -46,14 +46,9 @@ std::size_t SendBatch::count_fitting(std::span<const OutgoingPacket> packets, st
 void SendBatch::append(const OutgoingPacket& packet) {
   const FrameHeader header = make_frame_header(packet.length);
   std::byte* const frame = bytes_.data() + size_;
-  std::byte* place = frame + sizeof(header);
   std::memcpy(frame, &header, sizeof(header));
-  for (const ConstBuffer& piece : packet.pieces) {
-    if (piece.length == 0) continue;
-    std::memcpy(place, piece.data, piece.length);
-    place += piece.length;
-  }
-  std::memset(place, 0, padded(packet.length) - packet.length);
+  std::byte* const end = copy_pieces(frame + sizeof(header), packet.pieces);
+  std::memset(end, 0, padded(packet.length) - packet.length);
   size_ += frame_size(packet.length);
 }
 

@@ -62,15 +62,17 @@ void send_many(Task& task, PeerIndex peer, std::uint32_t count) {
 }
 
 TEST_P(TransportContract, OrderAndBytesHoldBetweenProcesses) {
-  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
-    task.self == 0 ? send_many(task, 1, 100'000) : receive_from_many(task, 1, 100'000);
+  const std::uint32_t packets = 100'000 / GetParam().slowness;
+  TaskProcesses tasks(GetParam(), 2, [packets](Task& task) {
+    task.self == 0 ? send_many(task, 1, packets) : receive_from_many(task, 1, packets);
     task.meet();
   });
 }
 
 TEST_P(TransportContract, BothWaysAsAnOrdinaryUser) {
-  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
-    for (std::uint32_t lap = 0; lap < 20'000; ++lap) {
+  const std::uint32_t laps = 20'000 / GetParam().slowness;
+  TaskProcesses tasks(GetParam(), 2, [laps](Task& task) {
+    for (std::uint32_t lap = 0; lap < laps; ++lap) {
       if (task.self == 0) {
         ASSERT_TRUE(send_one(task.transport, 1, make_packet(0, lap, 48)));
       }
@@ -87,8 +89,9 @@ TEST_P(TransportContract, BothWaysAsAnOrdinaryUser) {
 }
 
 TEST_P(TransportContract, ManySendersToOneReceiver) {
-  TaskProcesses tasks(GetParam(), 6, [](Task& task) {
-    task.self == 3 ? receive_from_many(task, 5, 10'000) : send_many(task, 3, 10'000);
+  const std::uint32_t each = 10'000 / GetParam().slowness;
+  TaskProcesses tasks(GetParam(), 6, [each](Task& task) {
+    task.self == 3 ? receive_from_many(task, 5, each) : send_many(task, 3, each);
     task.meet();
   });
 }
@@ -118,13 +121,13 @@ bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
 // The receiver sets a moment at which it arms; the sender sends within nanoseconds of it. A lost wake-up ends in
 // poll()'s time-out.
 TEST_P(TransportContract, NoWakeUpIsLost) {
-  constexpr std::uint32_t kRounds = 100'000;
-  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+  const std::uint32_t rounds = 100'000 / GetParam().slowness;
+  TaskProcesses tasks(GetParam(), 2, [rounds](Task& task) {
     if (task.transport.wake_source() == nullptr) return;
     std::mt19937 random(7);
     std::atomic<std::uint64_t>& moment = task.board.words[0];
     std::atomic<std::uint64_t>& lap_open = task.board.words[1];
-    for (std::uint32_t lap = 0; lap < kRounds; ++lap) {
+    for (std::uint32_t lap = 0; lap < rounds; ++lap) {
       if (task.self == 0) {
         ASSERT_TRUE(wait_for([&] { return lap_open.load() > lap; }));
         wait_until(moment.load() + random() % 200);
@@ -202,6 +205,10 @@ void read_peer_memory(Task& task) {
   EXPECT_TRUE(copy == make_packet(peer, 9, kLength));
   EXPECT_TRUE(memory->read(peer, task.board.words[peer].load(), copy.data(), 0));
   EXPECT_FALSE(memory->read(peer, 8, copy.data(), 16)) << "nothing is mapped there";
+  const MemoryRange nowhere{8, 16}, here{reinterpret_cast<std::uintptr_t>(copy.data()), 16};
+  EXPECT_FALSE(memory->read_ranges(peer, {&nowhere, 1}, {&here, 1}));
+  EXPECT_TRUE(memory->reachable(peer)) << "the rest of its memory can be read";
+  EXPECT_TRUE(memory->read(peer, task.board.words[peer].load(), copy.data(), kLength));
   EXPECT_FALSE(memory->reachable(77)) << "not a peer";
   task.meet();
 }
@@ -210,6 +217,29 @@ TEST_P(TransportContract, ReadsAPeersMemory) { TaskProcesses tasks(GetParam(), 2
 
 TEST_P(TransportContract, ReadsAPeersMemoryAsAnOrdinaryUser) {
   TaskProcesses tasks(GetParam(), 2, read_peer_memory, become_ordinary_user);
+}
+
+// Its owner closes it when it has been read once.
+TEST_P(TransportContract, NoticesThatAPeersMemoryWasClosed) {
+  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
+    RemoteMemory* memory = task.transport.remote_memory();
+    if (memory == nullptr) return;
+    const std::uint64_t word = 7;
+    std::uint64_t copy = 0;
+    task.board.words[task.self].store(reinterpret_cast<std::uintptr_t>(&word));
+    task.meet();
+    const std::uint64_t there = task.board.words[1 - task.self].load();
+    EXPECT_TRUE(memory->read(1 - task.self, there, &copy, sizeof copy));
+    task.meet();
+    ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0), 0);
+    task.meet();
+    const MemoryRange remote{there, sizeof copy}, local{reinterpret_cast<std::uintptr_t>(&copy), sizeof copy};
+    const bool ranges = task.self == 0;
+    EXPECT_FALSE(ranges ? memory->read_ranges(1, {&remote, 1}, {&local, 1})
+                        : memory->read(0, there, &copy, sizeof copy));
+    EXPECT_FALSE(memory->reachable(1 - task.self)) << "and never will be again";
+    task.meet();
+  }, become_ordinary_user);
 }
 
 TEST_P(TransportContract, AdmitsThatAPeersMemoryIsClosed) {

@@ -46,12 +46,14 @@ class FaultyTransport final : public Transport {
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
     return inner_->add_peer(peer, address, error);
   }
+  std::uint32_t max_packet_to(PeerIndex peer) const override { return inner_->max_packet_to(peer); }
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override { inner_->release(count); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
+  BulkMemory* bulk_memory() override { return inner_->bulk_memory(); }
   WakeSource* wake_source() override { return inner_->wake_source(); }
   TransportCounters counters() const override { return inner_->counters(); }  // of what really went
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dataplane/transport/transport.h"
+#include "tests/support/copy_ranges.h"
 
 namespace openlapi {
 
@@ -86,6 +87,11 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     ++reads_;
     std::memcpy(local, reinterpret_cast<const void*>(address), length);
     return true;
+  }
+  bool read_ranges(PeerIndex, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) override {
+    if (reads_until_failure_ == 0) return false;
+    ++reads_;
+    return copy_ranges(remote, local);
   }
 
  private:

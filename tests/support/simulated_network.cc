@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/support/copy_ranges.h"
+
 namespace openlapi {
 
 namespace {
@@ -19,14 +21,19 @@ SimulatedTransport::SimulatedTransport(SimulatedNetwork& network, const PortConf
 
 SimulatedTransport::~SimulatedTransport() { network_.close(*this); }
 
-PeerAddress SimulatedTransport::local_address() const {
+PeerAddress SimulatedTransport::encode(const PortAddress& port) {
   PeerAddress address;
   address.length = sizeof(PortAddress);
-  std::memcpy(address.bytes.data(), &config_.address, sizeof(PortAddress));
+  std::memcpy(address.bytes.data(), &port, sizeof(PortAddress));
   return address;
 }
 
-bool SimulatedTransport::add_peer(PeerIndex, const PeerAddress&, std::string&) { return true; }
+bool SimulatedTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::string&) {
+  PortAddress port;
+  if (address.length == sizeof(PortAddress)) std::memcpy(&port, address.bytes.data(), sizeof(PortAddress));
+  port_of_[peer] = port.port;
+  return true;
+}
 
 std::size_t SimulatedTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const std::size_t most = std::min<std::size_t>(packets.size(), config_.limits.max_burst);
@@ -69,6 +76,12 @@ bool SimulatedTransport::read(PeerIndex peer, std::uint64_t remote_address, void
   if (peer_gone(peer) || network_.random_.chance(config_.read_refusal)) return false;
   std::memcpy(local, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(remote_address)), length);
   return true;
+}
+
+bool SimulatedTransport::read_ranges(PeerIndex peer, std::span<const MemoryRange> remote,
+                                     std::span<const MemoryRange> local) {
+  if (peer_gone(peer) || network_.random_.chance(config_.read_refusal)) return false;
+  return copy_ranges(remote, local);
 }
 
 void SimulatedTransport::arrive(Packet packet) {
@@ -125,7 +138,9 @@ bool SimulatedNetwork::carry(SimulatedTransport& from, PeerIndex peer, const Out
   const Nanoseconds departure = std::max(now, from.free_at_) + packet.length * kSecond / from.config_.bytes_per_second;
   from.free_at_ = departure;
   ++counters_.carried;
-  const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter};
+  const auto port = from.port_of_.find(peer);
+  const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter,
+                       port != from.port_of_.end() ? port->second : 0};
   if (random_.chance(faults_.loss)) {
     ++counters_.lost;
   } else {

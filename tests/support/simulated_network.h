@@ -35,6 +35,7 @@ struct PortAddress {
   PeerIndex task = 0;
   std::uint32_t context = 0;
   std::uint32_t adapter = 0;
+  std::uint32_t port = 0;  // another one when the task comes back somewhere else; peers are told by add_peer()
   auto operator<=>(const PortAddress&) const = default;
 };
 
@@ -59,22 +60,26 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
   SimulatedTransport(const SimulatedTransport&) = delete;
   SimulatedTransport& operator=(const SimulatedTransport&) = delete;
 
+  void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }  // outlives the engine
   // Called when a packet has been put into the queue.
   void set_arrival_listener(std::function<void()> listener) { on_arrival_ = std::move(listener); }
 
   std::string_view name() const override { return config_.limits.reliable ? "simulated-shm" : "simulated-net"; }
   const TransportLimits& limits() const override { return config_.limits; }
-  PeerAddress local_address() const override;
+  static PeerAddress encode(const PortAddress& address);
+  PeerAddress local_address() const override { return encode(config_.address); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   bool peer_gone(PeerIndex peer) override;
   RemoteMemory* remote_memory() override { return config_.readable ? this : nullptr; }
+  BulkMemory* bulk_memory() override { return bulk_memory_; }
   TransportCounters counters() const override { return counters_; }
 
   bool reachable(PeerIndex peer) override;
   bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
+  bool read_ranges(PeerIndex peer, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) override;
 
  private:
   friend class SimulatedNetwork;
@@ -89,11 +94,13 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
 
   SimulatedNetwork& network_;
   PortConfig config_;
+  BulkMemory* bulk_memory_ = nullptr;
   std::uint64_t serial_;  // tells apart ports that had the same address one after the other
   std::function<void()> on_arrival_;
   std::deque<Packet> queue_;
   std::deque<Packet> held_;                          // given to the engine, not yet released
   std::uint32_t expected_ = 0;                       // reliable: accepted by senders, not yet in the queue
+  std::map<PeerIndex, std::uint32_t> port_of_;       // not 0
   Nanoseconds free_at_ = 0;                          // when the last byte has left
   std::map<PeerIndex, Nanoseconds> newest_arrival_;  // reliable: keeps the order towards each peer
   TransportCounters counters_;
@@ -114,6 +121,8 @@ class SimulatedNetwork {
   // together again. Memory is never partitioned: reliable ports do not notice.
   void partition(std::vector<std::uint8_t> groups) { groups_ = std::move(groups); }
 
+  bool separated(PeerIndex a, PeerIndex b) const;
+
   // Bytes from a stranger, to whoever is at the address.
   void inject(const PortAddress& to, std::span<const std::byte> bytes);
 
@@ -129,7 +138,6 @@ class SimulatedNetwork {
   bool carry_reliably(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet);
   void send_copy(SimulatedTransport& from, PortAddress to, const OutgoingPacket& packet, Nanoseconds departure);
   void damage(SimulatedTransport::Packet& packet);
-  bool separated(PeerIndex a, PeerIndex b) const;
   Nanoseconds delay();
   PortAddress some_other_port(const PortAddress& address);
 

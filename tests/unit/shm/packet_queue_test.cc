@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <set>
+#include <vector>
 
+#include "dataplane/base/memory_fault_guard.h"
 #include "shm/receive_queue.h"
 #include "shm/send_queue.h"
 
@@ -28,7 +31,7 @@ class PacketQueue : public testing::Test {
 
   // The value of the next packet; 0: none.
   std::uint64_t receive() {
-    IncomingPacket packet;
+    IncomingPacket packet{};
     if (queue_.receive({&packet, 1}) == 0) return 0;
     std::uint64_t value;
     std::memcpy(&value, packet.data, sizeof value);
@@ -90,6 +93,30 @@ TEST_F(PacketQueue, ASlotWhoseOwnerDiedIsPassedOver) {
   }
 }
 
+TEST_F(PacketQueue, AnAbandonedPacketArrivesEmpty) {
+  catch_memory_faults();
+  void* const nowhere = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  for (std::uint64_t i = 1; i < 100; ++i) {
+    ASSERT_TRUE(send(0, i));
+    const ConstBuffer pieces[] = {{&i, sizeof i}, {nowhere, 40}};
+    const OutgoingPacket packet{pieces, 48};
+    ASSERT_FALSE(survives([&] { senders_[1].send({&packet, 1}); }));
+    senders_[1].abandon();
+    EXPECT_EQ(segment_.front->intents[1].claim.load(), 0u);
+    ASSERT_TRUE(send(1, i + 1000));
+    EXPECT_EQ(receive(), i);
+    IncomingPacket empty{};
+    ASSERT_EQ(queue_.receive({&empty, 1}), 1u);
+    EXPECT_EQ(empty.length, 0u);
+    EXPECT_EQ(empty.source, kTasks[1]);
+    queue_.release(1);
+    EXPECT_EQ(receive(), i + 1000);
+  }
+  EXPECT_EQ(queue_.dropped(), 0u);
+  munmap(nowhere, 4096);
+}
+
 TEST_F(PacketQueue, ASlotWhoseOwnerLivesIsWaitedFor) {
   claim_and_die(1, 1);
   dead_.clear();
@@ -102,8 +129,8 @@ TEST_F(PacketQueue, ASlotWhoseOwnerLivesIsWaitedFor) {
 }
 
 TEST_F(PacketQueue, ADeadSendersUnkeptIntentDoesNotTakeALivingOnesSlot) {
-  claim_and_die(1, 1, false);       // died before its claim succeeded
-  claim_and_die(2, 1);              // owns the same ticket, and lives
+  claim_and_die(1, 1, false);  // died before its claim succeeded
+  claim_and_die(2, 1);         // owns the same ticket, and lives
   dead_.erase(2);
   EXPECT_EQ(skip(), 0u);
   // The living one publishes.
@@ -135,7 +162,7 @@ TEST_F(PacketQueue, OrphansBehindHeldPacketsAreGivenBackInTheirOrder) {
 
 TEST_F(PacketQueue, LiesInTheControlWordAreCountedAndPassedOver) {
   segment_.front->header.tail.store(2);
-  segment_.lines[0].control.store(make_control(0, 99, 8));    // no such source
+  segment_.lines[0].control.store(make_control(0, 99, 8));     // no such source
   segment_.lines[1].control.store(make_control(1, 1, 65000));  // longer than a slot
   EXPECT_TRUE(send(1, 3));
   EXPECT_EQ(receive(), 3u);
@@ -180,6 +207,87 @@ TEST_F(PacketQueue, ASenderThatFaultsWhileItCopiesDoesNotStopTheQueue) {
   EXPECT_EQ(receive(), 0u);
   EXPECT_EQ(queue_.skip_orphans([this](std::uint32_t source) { return !memory_.life_lock_held(source); }), 2u);
   EXPECT_EQ(receive(), 4u);
+}
+
+// Packets that need rooms, with their senders and numbers in every byte.
+class Rooms : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kSlots = 64;
+  static constexpr std::size_t kHead = 40;
+  static constexpr std::size_t kData = 160;
+
+  Rooms() : memory_(GroupMemory::create(layout_, 1, 10, error_)) {}
+
+  bool send(std::uint32_t source, std::uint8_t number) {
+    const std::vector<std::uint8_t> head(kHead, static_cast<std::uint8_t>(source)), data(kData, number);
+    const ConstBuffer pieces[] = {{head.data(), kHead}, {data.data(), kData}};
+    const OutgoingPacket packet{pieces, kHead + kData};
+    return senders_[source].send({&packet, 1}) == 1;
+  }
+
+  // Whether the packet is what `send(source, number)` sent, its data at a line's beginning.
+  static bool is(const IncomingPacket& packet, std::uint32_t source, std::uint8_t number) {
+    bool same = packet.source == kTasks[source] && packet.length == kHead + kData &&
+                reinterpret_cast<std::uintptr_t>(packet.data + kHead) % kCacheLine == 0;
+    for (std::size_t i = 0; same && i < packet.length; ++i) {
+      same = packet.data[i] == static_cast<std::byte>(i < kHead ? source : number);
+    }
+    return same;
+  }
+
+  // Packets that are announced, from ticket `first` on, in a near room.
+  std::size_t near(std::uint64_t first, std::size_t count) const {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      found += control_near(segment_.lines[(first + i) % kSlots].control.load()) ? 1 : 0;
+    }
+    return found;
+  }
+
+  ShmSetupError error_;
+  const GroupLayout layout_{3, kSlots, 256};
+  GroupMemory memory_;
+  SegmentView segment_ = memory_.segment(0);
+  SendQueue senders_[3] = {{segment_, layout_, 0}, {segment_, layout_, 1}, {segment_, layout_, 2}};
+  ReceiveQueue queue_{segment_, layout_, kTasks};
+};
+
+TEST_F(Rooms, FewPacketsUseTheNearOnesByTurns) {
+  for (unsigned i = 0; i < 1000; ++i) {
+    IncomingPacket packet{};
+    ASSERT_TRUE(send(i % 3, static_cast<std::uint8_t>(i)));
+    ASSERT_EQ(queue_.receive({&packet, 1}), 1u);
+    ASSERT_TRUE(is(packet, i % 3, static_cast<std::uint8_t>(i)));
+    queue_.release(1);
+    ASSERT_EQ(queue_.receive({&packet, 1}), 0u);  // empty: now the senders may know
+    ASSERT_EQ(near(i, 1), 1u) << i;
+  }
+}
+
+TEST_F(Rooms, ManyPacketsUseBothAndOverwriteNothing) {
+  std::array<IncomingPacket, kSlots> packets{};
+  std::uint64_t ticket = 0;
+  for (unsigned round = 0; round < 20; ++round) {
+    for (unsigned i = 0; i < kSlots; ++i) ASSERT_TRUE(send(i % 3, static_cast<std::uint8_t>(round + i)));
+    EXPECT_EQ(near(ticket, kNearRooms / 2), kNearRooms / 2) << round;
+    EXPECT_LE(near(ticket, kSlots), kNearRooms) << round;
+    ASSERT_EQ(queue_.receive(packets), kSlots);
+    for (unsigned i = 0; i < kSlots; ++i) ASSERT_TRUE(is(packets[i], i % 3, static_cast<std::uint8_t>(round + i)));
+    queue_.release(kSlots);
+    IncomingPacket none{};
+    ASSERT_EQ(queue_.receive({&none, 1}), 0u);
+    ticket += kSlots;
+  }
+}
+
+TEST_F(Rooms, AHeldPacketKeepsItsNearRoom) {
+  IncomingPacket held{};
+  ASSERT_TRUE(send(0, 1));
+  ASSERT_EQ(queue_.receive({&held, 1}), 1u);
+  for (unsigned i = 1; i < kSlots; ++i) ASSERT_TRUE(send(i % 3, 2));
+  EXPECT_FALSE(send(1, 3));
+  EXPECT_TRUE(is(held, 0, 1));
+  EXPECT_EQ(near(0, kSlots), kNearRooms);
 }
 
 }  // namespace

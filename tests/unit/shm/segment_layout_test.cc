@@ -5,12 +5,24 @@
 namespace openlapi::shm {
 namespace {
 
-TEST(SegmentLayout, ControlWordKeepsItsThreeParts) {
-  const std::uint64_t control = make_control(0xffffffffull, 127, 17408);
+TEST(SegmentLayout, ControlWordKeepsItsParts) {
+  const std::uint64_t control = make_control(0xffffffffull, 127, 17408, 24 | kNearRoom);
   EXPECT_EQ(control_sequence(control), 0u);
   EXPECT_EQ(control_source(control), 127u);
   EXPECT_EQ(control_length(control), 17408u);
+  EXPECT_EQ(control_start(control), 24u);
+  EXPECT_TRUE(control_near(control));
   EXPECT_EQ(control_length(make_control(5, 0, 65528)), 65528u);
+  EXPECT_FALSE(control_near(make_control(5, 127, 65528, 56)));
+  EXPECT_EQ(control_start(make_control(5, 127, 65528, 56)), 56u);
+}
+
+TEST(SegmentLayout, WhatFollowsTheHeaderBeginsALine) {
+  for (const std::size_t head : {8u, 32u, 40u, 56u, 64u, 120u, 128u}) {
+    EXPECT_EQ((room_start(head) + head) % kCacheLine, 0u) << head;
+    EXPECT_LT(room_start(head), kCacheLine);
+  }
+  EXPECT_EQ(room_start(13) % 8, 0u);
 }
 
 TEST(SegmentLayout, IntentCoversItsTicketsAlsoAcrossTheWrap) {
@@ -27,7 +39,8 @@ TEST(SegmentLayout, IntentCoversItsTicketsAlsoAcrossTheWrap) {
 TEST(SegmentLayout, RoomsAreDisjointAndAnOddNumberOfLinesApart) {
   for (const std::uint32_t bytes : {64u, 1024u, 17408u, 65528u}) {
     const GroupLayout layout{3, 128, bytes};
-    EXPECT_GE(layout.room_stride(), bytes);
+    EXPECT_GE(layout.room_stride(), bytes + kCacheLine - 8);
+    EXPECT_GE(layout.rooms_offset(), layout.near_rooms_offset() + kNearRooms * layout.room_stride());
     EXPECT_EQ(layout.room_stride() / kCacheLine % 2, 1u);
     EXPECT_LE(layout.rooms_offset() + 128 * layout.room_stride(), layout.segment_size());
     EXPECT_EQ(layout.segment_size() % kPage, 0u);
