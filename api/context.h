@@ -112,6 +112,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   void unlock() override { lock_.unlock(); }
   bool lock_wanted() const override { return lock_.wanted(); }
   unsigned progress() override;
+  ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }
   bool has_work() override { return endpoint_->has_work(); }
   Nanoseconds deadline() override { return endpoint_->deadline(); }

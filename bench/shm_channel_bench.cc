@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "dataplane/poller/backoff.h"
 #include "shm/shm_transport.h"
 
 namespace openlapi {
@@ -181,8 +182,7 @@ class Side {
   void receive_one() {
     Transport* transport = transport_.get();
     IncomingPacket packet;
-    while (transport->receive_burst({&packet, 1}) == 0) {
-    }
+    while (transport->receive_burst({&packet, 1}) == 0) pause_before_poll(transport->arrival_word());
     read_all(packet.data, packet.length);
     transport->release(1);
   }
@@ -255,16 +255,20 @@ class Bench {
   void run() {
     const std::uint64_t n = rounds_;
     say("set-up of 2 tasks", {{tasks_.setup() * 1e6}}, "us");
-    compare("half round trip 48 B, ns", 2 * n, [&] { tasks_.flag_ping_pong(n); },
-            [&] { tasks_.packet_ping_pong(n, 48); });
-    compare("half round trip 1 KiB, ns", 2 * n, [&] { tasks_.bytes_ping_pong(n, 1024); },
-            [&] { tasks_.packet_ping_pong(n, 1024 + 40); });
-    compare("half round trip 8 KiB, ns", 2 * n, [&] { tasks_.bytes_ping_pong(n, 8192); },
-            [&] { tasks_.packet_ping_pong(n, 8192 + 40); });
-    compare("stream 48 B one by one, ns each", 20 * n, [&] { tasks_.ring_stream(20 * n); },
-            [&] { tasks_.packet_stream(20 * n, 1, 48); });
-    compare("stream 48 B in bursts of 16, ns each", 20 * n, [&] { tasks_.ring_stream(20 * n); },
-            [&] { tasks_.packet_stream(20 * n, 16, 48); });
+    compare(
+        "half round trip 48 B, ns", 2 * n, [&] { tasks_.flag_ping_pong(n); }, [&] { tasks_.packet_ping_pong(n, 48); });
+    compare(
+        "half round trip 1 KiB, ns", 2 * n, [&] { tasks_.bytes_ping_pong(n, 1024); },
+        [&] { tasks_.packet_ping_pong(n, 1024 + 40); });
+    compare(
+        "half round trip 8 KiB, ns", 2 * n, [&] { tasks_.bytes_ping_pong(n, 8192); },
+        [&] { tasks_.packet_ping_pong(n, 8192 + 40); });
+    compare(
+        "stream 48 B one by one, ns each", 20 * n, [&] { tasks_.ring_stream(20 * n); },
+        [&] { tasks_.packet_stream(20 * n, 1, 48); });
+    compare(
+        "stream 48 B in bursts of 16, ns each", 20 * n, [&] { tasks_.ring_stream(20 * n); },
+        [&] { tasks_.packet_stream(20 * n, 16, 48); });
     costs();
   }
 

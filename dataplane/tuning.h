@@ -76,6 +76,9 @@ inline constexpr std::uint32_t kMaxUserHeader = 920;
 inline constexpr std::uint32_t kPacketsBeforePacking = 2;
 // Packets handed to a transport per call: a kernel's segmentation takes 64.
 inline constexpr std::size_t kSendBurst = 64;
+// Looks at where the next packet will show, with a pause in between, before who waits polls again: an arrival during a
+// poll, which takes several looks' time, is noticed at its end. Few enough (100 to 300 ns) to keep all else going.
+inline constexpr unsigned kLooksBetweenPolls = 8;
 // Packets taken from a transport per step: enough to spread the cost of giving them back, few enough for the stack.
 inline constexpr std::size_t kReceiveBurst = 16;
 // Fragments of one long message per step: others get their turn after at most half a megabyte.

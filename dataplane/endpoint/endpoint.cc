@@ -14,6 +14,7 @@ Submit Endpoint::get(const GetRequest& request) { return core_->get(request); }
 Submit Endpoint::active_message(const ActiveMessageRequest& request) { return core_->active_message(request); }
 Submit Endpoint::read_modify_write(const RmwRequest& request) { return core_->read_modify_write(request); }
 unsigned Endpoint::progress() { return core_->progress(); }
+ArrivalWord Endpoint::arrival_word() const { return core_->arrival_word(); }
 void Endpoint::flush() { core_->flush(); }
 void Endpoint::completion_returned(const CompletionRun& run) { core_->completion_returned(run); }
 bool Endpoint::reply_has_room(PeerIndex peer) { return core_->reply_has_room(peer); }

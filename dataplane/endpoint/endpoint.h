@@ -136,6 +136,9 @@ class Endpoint {
   // One step of everything that can move. Returns how many packets, records or timers were handled; 0: nothing to do.
   unsigned progress();
 
+  // After a progress() that moved nothing: the word in which the next packet will show, if there is a single one.
+  ArrivalWord arrival_word() const;
+
   // Sends what small messages wait in half-filled packets. progress() does it too.
   void flush();
 

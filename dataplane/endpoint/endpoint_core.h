@@ -36,6 +36,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
 
   // endpoint_progress.cc
   unsigned progress();
+  ArrivalWord arrival_word() const;
   void flush();
   Nanoseconds deadline() const;
   bool has_work() const;

@@ -36,6 +36,12 @@ unsigned EndpointCore::move_what_waits(bool arrivals) {
   return moved;
 }
 
+// None while something else waits to be moved.
+ArrivalWord EndpointCore::arrival_word() const {
+  if (direct_transports_.size() != 1 || work_waits()) return {};
+  return direct_transports_.front()->arrival_word();
+}
+
 void EndpointCore::flush() {
   if (channels_ != nullptr) channels_->flush();
 }

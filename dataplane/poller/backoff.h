@@ -7,22 +7,41 @@
 
 #include <cstdint>
 
+#include "dataplane/base/cpu_pause.h"
+#include "dataplane/transport/transport.h"
+#include "dataplane/tuning.h"
+
 namespace openlapi {
 
 struct BackoffLimits {
-  std::uint32_t pauses;  // polls with a pause instruction in between
+  std::uint32_t pauses;  // polls with pauses in between (pause_before_poll())
   std::uint32_t yields;  // then polls with sched_yield() in between; after them sleep
 };
 
-// A user thread that waits inside a call. The first is for tasks that share cores, the second for those that own one:
-// whoever shares delays the very peer it waits for.
-inline constexpr BackoffLimits kSharedCoreWait{100, 50};
-inline constexpr BackoffLimits kOwnCoreWait{2000, 200};
+// A user thread that waits inside a call. The first is for tasks that share cores, whose waiting delays the very peer
+// that they wait for. The second, about a millisecond, is for those that own a core: a transfer of megabytes takes
+// hundreds of microseconds, and a wait that slept through its end would pay the wake-up on top.
+inline constexpr BackoffLimits kSharedCoreWait{12, 50};
+inline constexpr BackoffLimits kOwnCoreWait{250, 3000};
+// One who would rather leave the processor to others than be quick.
+inline constexpr BackoffLimits kSleepAtOnce{0, 0};
 
 // The dataplane thread after the last traffic. No yields: with a computing thread on its core a yield costs a whole
 // time slice, whereas a sleeper is woken at once.
-inline constexpr BackoffLimits kSharedCoreService{400, 0};  // about 20 us
-inline constexpr BackoffLimits kOwnCoreService{1500, 0};    // about 50 us
+inline constexpr BackoffLimits kSharedCoreService{50, 0};  // about 20 us
+inline constexpr BackoffLimits kOwnCoreService{190, 0};    // about 50 us
+
+// A few pauses, fewer if something arrives meanwhile: a look at one word costs less than a poll, so it is noticed
+// sooner.
+inline void pause_before_poll(const ArrivalWord& next) {
+  cpu_pause();
+  if (next.word == nullptr) return;
+  for (unsigned looks = 1; looks < tuning::kLooksBetweenPolls; ++looks) {
+    // Relaxed: whoever polls then looks again, with acquire.
+    if (next.word->load(std::memory_order_relaxed) != next.empty) return;
+    cpu_pause();
+  }
+}
 
 enum class BackoffStep : std::uint8_t { pause, yield, sleep };
 
@@ -50,16 +69,6 @@ class Backoff {
   BackoffLimits limits_;
   std::uint32_t fruitless_ = 0;
 };
-
-inline void cpu_pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield" ::: "memory");
-#else
-  asm volatile("" ::: "memory");
-#endif
-}
 
 // Whether each of `local_tasks` tasks of this node can have a core for itself. `allowed` is how many processors this
 // task may use, `online` how many the node has: a launcher that pins tasks leaves each of them few.

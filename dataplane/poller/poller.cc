@@ -18,20 +18,21 @@ constexpr int kHandOverPauses = 64;
 Poller::Poller(PolledEngine& engine, const PollerConfig& config, std::vector<WakeSource*> sources, bool blind)
     : engine_(engine), config_(config), sources_(std::move(sources)), blind_(blind) {}
 
-void Poller::wait(WaitCondition& condition) {
-  Backoff backoff(config_.wait);
+void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
+  Backoff backoff(limits);
   for (;;) {
     const unsigned done = engine_.progress();
     if (done != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (condition.holds()) return;
-    if (engine_.lock_wanted()) [[unlikely]] relinquish();
+    if (engine_.lock_wanted()) [[unlikely]]
+      relinquish();
     if (done != 0) {
       backoff.reset();
       continue;
     }
     switch (backoff.next()) {
       case BackoffStep::pause:
-        cpu_pause();
+        pause_before_poll(engine_.arrival_word());
         break;
       case BackoffStep::yield:
         give_core_away();

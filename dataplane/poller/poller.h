@@ -37,11 +37,12 @@ class PolledEngine {
   virtual ~PolledEngine() = default;
   virtual void lock() = 0;
   virtual void unlock() = 0;
-  virtual bool lock_wanted() const = 0;  // another thread waits for the lock
-  virtual unsigned progress() = 0;       // may release the lock meanwhile
-  virtual void flush() = 0;              // sends what waits to be sent, nothing else
-  virtual bool has_work() = 0;           // progress() would do something now
-  virtual Nanoseconds deadline() = 0;    // when progress() has to be called at the latest
+  virtual bool lock_wanted() const = 0;    // another thread waits for the lock
+  virtual unsigned progress() = 0;         // may release the lock meanwhile
+  virtual ArrivalWord arrival_word() = 0;  // after a progress() that did nothing: where the next packet will show
+  virtual void flush() = 0;                // sends what waits to be sent, nothing else
+  virtual bool has_work() = 0;             // progress() would do something now
+  virtual Nanoseconds deadline() = 0;      // when progress() has to be called at the latest
   virtual Nanoseconds now() = 0;
   virtual void thread_ends() = 0;  // the dataplane thread's last act, without the lock; the poller may be gone after it
 };
@@ -82,7 +83,8 @@ class Poller {
   void enter() {
     ++inside_;
     ++entries_;
-    if (armed_) [[unlikely]] disarm();
+    if (armed_) [[unlikely]]
+      disarm();
   }
   void leave() {
     if (--inside_ == 0 && service_ != Service::running) hand_over();
@@ -90,7 +92,10 @@ class Poller {
 
   // Between enter() and leave(): polls, at least once, until the condition holds. The lock may be released meanwhile;
   // the condition also has to hold when the caller shall stop for another reason.
-  void wait(WaitCondition& condition);
+  void wait(WaitCondition& condition) { wait(condition, config_.wait); }
+  void wait(WaitCondition& condition, const BackoffLimits& limits);
+
+  const BackoffLimits& usual_wait() const { return config_.wait; }
 
   // The end of a call that did not poll, or of a completion handler.
   void after_call() {
@@ -102,6 +107,8 @@ class Poller {
 
   // Conditions of sleeping threads may hold now although no progress was made.
   void wake_ready();
+  // Releases the lock for as long as another thread needs to get it, and takes it again.
+  void relinquish();
   // Whether anybody sleeps in wait(). Any thread, without the lock.
   bool anybody_dozes() const { return dozing_.load(std::memory_order_seq_cst) != 0; }
 
@@ -127,6 +134,7 @@ class Poller {
 
   void serve();
   void serve_in_charge();
+  void pause_unlocked();
   void park();
   void nap();
   void sleep_armed();
@@ -136,7 +144,6 @@ class Poller {
   void sleep_dozing(bool guard, Nanoseconds limit);
   bool arm();
   void disarm();
-  void relinquish();
   void give_core_away();
   Nanoseconds sleep_limit();
 
@@ -150,7 +157,7 @@ class Poller {
   bool armed_ = false;            // the doorbells
   bool guarded_by_doze_ = false;  // armed for a dozing user thread
   Service service_ = Service::none;
-  bool long_nap_ = false;         // the nap's end is further away than kShortNap
+  bool long_nap_ = false;  // the nap's end is further away than kShortNap
   bool interrupt_ = false;
   bool stop_ = false;
   bool doze_bell_rung_ = false;

@@ -7,7 +7,8 @@ namespace openlapi {
 
 int Poller::start(const ThreadStart& how) {
   entries_seen_ = entries_;
-  return thread_.start(how, [](void* self) { static_cast<Poller*>(self)->serve(); }, this);
+  return thread_.start(
+      how, [](void* self) { static_cast<Poller*>(self)->serve(); }, this);
 }
 
 void Poller::request_stop() {
@@ -57,10 +58,7 @@ void Poller::serve_in_charge() {
     }
     switch (backoff.next()) {
       case BackoffStep::pause:
-        // Not holding the lock while it pauses: a user thread's put finds it free more often than not.
-        engine_.unlock();
-        cpu_pause();
-        engine_.lock();
+        pause_unlocked();
         break;
       case BackoffStep::yield:
         give_core_away();
@@ -74,6 +72,14 @@ void Poller::serve_in_charge() {
   // Between two services it counts as asleep: a leaving user thread may set the timer, the next nap sets it again.
   service_ = Service::napping;
   long_nap_ = false;
+}
+
+// Not holding the lock while it pauses: a user thread's put finds it free more often than not.
+void Poller::pause_unlocked() {
+  const ArrivalWord next = engine_.arrival_word();  // the word stays readable as long as the engine lives
+  engine_.unlock();
+  pause_before_poll(next);
+  engine_.lock();
 }
 
 void Poller::sleep_armed() {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <initializer_list>
 
 namespace openlapi {
 
@@ -23,6 +24,8 @@ int ServiceThread::start(const ThreadStart& how, void (*main)(void*), void* argu
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  // What an instruction of the thread's own raises has nobody else to go to: blocked, it would end the process.
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);
   // The new thread inherits the mask of its creator, whose own mask is as before when this returns.
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int result = pthread_create(&thread_, how.attributes, &ServiceThread::entry, this);

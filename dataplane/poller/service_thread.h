@@ -1,5 +1,5 @@
-// A thread of the library's own. It blocks all signals, so that the program's handlers run in the program's threads,
-// and inherits the processors that the creating task may use.
+// A thread of the library's own. It blocks all signals but those of its own faults, so that the program's handlers run
+// in the program's threads, and inherits the processors that the creating task may use.
 #pragma once
 
 #include <pthread.h>

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace openlapi {
 namespace {
@@ -55,6 +56,7 @@ class FakeEngine final : public PolledEngine {
   void lock() override { mutex_.lock(); }
   void unlock() override { mutex_.unlock(); }
   bool lock_wanted() const override { return false; }
+  ArrivalWord arrival_word() override { return {}; }
   unsigned progress() override {
     progress_thread = std::this_thread::get_id();
     ++steps;
@@ -143,6 +145,36 @@ TEST_F(PollerTest, SleepingDataplaneThreadIsWokenByTheDoorbell) {
     eventually([&] { return engine.handled.load() == packet; });
   }
   EXPECT_GE(engine.source.rings.load(), 20);
+}
+
+// Nothing arrives and no timer runs: the one looks all the same, again and again, the other has no reason to.
+TEST(PollerSleep, IsNoLongerThanConfigured) {
+  FakeEngine restless, patient;
+  Poller often(restless, {{20, 0}, {20, 5}, kMillisecond}, {&restless.source}, false);
+  Poller seldom(patient, {{20, 0}, {20, 5}, 2'000 * kSecond}, {&patient.source}, false);
+  const auto start = [](FakeEngine& engine, Poller& poller) {
+    engine.lock();
+    poller.set_interrupt_mode(true);
+    ASSERT_EQ(poller.start({}), 0);
+    engine.unlock();
+  };
+  const auto rest = [&](int sleeps) {
+    const int until = restless.source.arms.load() + sleeps;
+    while (restless.source.arms.load() < until) std::this_thread::yield();
+  };
+  start(patient, seldom);
+  while (!patient.source.armed.load()) std::this_thread::yield();
+  start(restless, often);
+  rest(50);  // the other one has been woken once for its mode, and sleeps again
+  const std::uint64_t before = patient.steps.load();
+  rest(50);
+  EXPECT_EQ(patient.steps.load(), before);
+  for (const auto& [engine, poller] : {std::pair{&restless, &often}, std::pair{&patient, &seldom}}) {
+    engine->lock();
+    poller->request_stop();
+    engine->unlock();
+    poller->join(10 * kSecond);
+  }
 }
 
 TEST_F(PollerTest, PollingUserDisarmsTheDoorbells) {
@@ -252,16 +284,20 @@ TEST_F(PollerTest, ThreadEndsWhenAsked) {
   EXPECT_TRUE(engine.ended.load());
 }
 
-TEST(ServiceThreadTest, BlocksAllSignalsAndLeavesTheCallersMaskAlone) {
+TEST(ServiceThreadTest, BlocksSignalsButItsOwnFaultsAndLeavesTheCallersMaskAlone) {
   sigset_t before;
   sigset_t after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   static sigset_t inside;
   ServiceThread thread;
-  ASSERT_EQ(thread.start({}, [](void*) { pthread_sigmask(SIG_SETMASK, nullptr, &inside); }, nullptr), 0);
+  ASSERT_EQ(thread.start(
+                {}, [](void*) { pthread_sigmask(SIG_SETMASK, nullptr, &inside); }, nullptr),
+            0);
   thread.join(10 * kSecond);
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
   EXPECT_EQ(sigismember(&inside, SIGTERM), 1);
+  EXPECT_EQ(sigismember(&inside, SIGSEGV), 0);
+  EXPECT_EQ(sigismember(&inside, SIGBUS), 0);
   EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
 }
 
