@@ -18,22 +18,23 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
 
 }  // namespace
 
-std::uint32_t make_thread_number() { return static_cast<std::uint32_t>(gettid()); }
-
 void ContextLock::lock_contended() {
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  for (int spin = 0; spin < kSpins; ++spin) {
-    std::uint32_t expected = kFree;
-    if (word_.load(std::memory_order_relaxed) == kFree &&
-        word_.compare_exchange_weak(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed)) {
-      waiting_.fetch_sub(1, std::memory_order_relaxed);
-      return;
-    }
-    cpu_pause();
+  bool taken = false;
+  for (int spin = 0; spin < kSpins && !taken; ++spin) {
+    taken = word_.load(std::memory_order_relaxed) == kFree && take();
+    if (!taken) cpu_pause();
   }
-  // Whoever comes out of the sleep marks the word for those who may still sleep.
-  while (word_.exchange(kHeldWithSleepers, std::memory_order_acquire) != kFree) futex_wait(word_, kHeldWithSleepers);
+  if (!taken) sleep_until_taken();
   waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ContextLock::sleep_until_taken() {
+  sleepers_.fetch_add(1, std::memory_order_relaxed);
+  // Whoever frees the lock from here on wakes one of us.
+  heavy_fence();
+  while (!take()) futex_wait(word_, kHeld);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void ContextLock::wake_one() { syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }

@@ -1,52 +1,56 @@
-// The lock of one context; later also the lock that LAPI_GET_THREAD_FUNC shares with the user. A thread that owns it
-// knows that it does (owned_by_caller()) and does not take it again. Uncontended it costs one atomic exchange each way;
-// contended it spins for about the time of one progress step and then sleeps in the kernel, so that an owner who was
-// descheduled on the same core gets to run.
+// The lock of one context, which LAPI_GET_THREAD_FUNC shares with the user. A thread that owns it knows that it does
+// (owned_by_caller()) and does not take it again. Uncontended it costs one atomic exchange, and a plain store at the
+// end; contended it spins for about the time of one progress step and then sleeps in the kernel, so that an owner who
+// was descheduled on the same core gets to run.
 #pragma once
+
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
 
+#include "dataplane/base/asymmetric_fence.h"
+
 namespace openlapi {
 
-// A number for the calling thread that no other living thread has; never 0.
-std::uint32_t make_thread_number();
-
-inline std::uint32_t thread_number() {
+// How many handlers on the calling thread's stack run with a context's lock held.
+inline std::uint32_t& handlers_inside() {
   constinit thread_local std::uint32_t number = 0;
-  if (number == 0) [[unlikely]] number = make_thread_number();
   return number;
 }
 
+// Whether the calling thread runs a handler inside some context. Such a thread never asks for a second context's lock:
+// the owner of that may be in a handler, too, and ask for the first.
+inline bool in_handler_inside() { return handlers_inside() != 0; }
+
 class ContextLock {
  public:
+  static constexpr pthread_t kNobody = 0;  // no thread of the C library has it: it is the address of a thread's block
+
   void lock() {
-    std::uint32_t expected = kFree;
-    // Acquire: what the last owner did; pairs with the release in unlock().
-    if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed))
-        [[unlikely]] {
+    if (!take()) [[unlikely]]
       lock_contended();
-    }
-    owner_.store(thread_number(), std::memory_order_relaxed);
+    owner_.store(pthread_self(), std::memory_order_relaxed);
   }
 
   bool try_lock() {
-    std::uint32_t expected = kFree;
-    if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed)) {
-      return false;
-    }
-    owner_.store(thread_number(), std::memory_order_relaxed);
+    if (!take()) return false;
+    owner_.store(pthread_self(), std::memory_order_relaxed);
     return true;
   }
 
   void unlock() {
-    owner_.store(0, std::memory_order_relaxed);
-    if (word_.exchange(kFree, std::memory_order_release) == kHeldWithSleepers) [[unlikely]] wake_one();
+    owner_.store(kNobody, std::memory_order_relaxed);
+    word_.store(kFree, std::memory_order_release);
+    // Pairs with the heavy fence of who is about to sleep: either we see it, or it sees that the lock is free.
+    light_fence();
+    if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake_one();
   }
 
-  // thread_number() of the owner; 0: nobody. Only exact when the caller is the owner or nobody changes.
-  std::uint32_t owner() const { return owner_.load(std::memory_order_relaxed); }
-  bool owned_by_caller() const { return owner() == thread_number(); }
+  // pthread_self() of the owner, or kNobody. Only exact when the caller is the owner or nobody changes.
+  pthread_t owner() const { return owner_.load(std::memory_order_relaxed); }
+  bool owned_by_caller() const { return owner() == pthread_self(); }
 
   // Whether some thread waits for the lock.
   bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -54,14 +58,20 @@ class ContextLock {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kHeldWithSleepers = 2;  // or there may be some
 
+  bool take() {
+    std::uint32_t expected = kFree;
+    // Acquire: what the last owner did; pairs with the release in unlock().
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+  }
   void lock_contended();
+  void sleep_until_taken();
   void wake_one();
 
   std::atomic<std::uint32_t> word_{kFree};
-  std::atomic<std::uint32_t> owner_{0};
+  std::atomic<pthread_t> owner_{kNobody};
   std::atomic<std::uint32_t> waiting_{0};
+  std::atomic<std::uint32_t> sleepers_{0};  // of those that wait: asleep, or about to be
 };
 
 }  // namespace openlapi

@@ -14,11 +14,12 @@ TEST(ContextLockTest, KnowsItsOwner) {
   EXPECT_FALSE(lock.owned_by_caller());
   lock.lock();
   EXPECT_TRUE(lock.owned_by_caller());
+  EXPECT_TRUE(pthread_equal(lock.owner(), pthread_self()));
   bool other = true;
   std::thread([&] { other = lock.owned_by_caller(); }).join();
   EXPECT_FALSE(other);
   lock.unlock();
-  EXPECT_EQ(lock.owner(), 0U);
+  EXPECT_EQ(lock.owner(), ContextLock::kNobody);
 }
 
 TEST(ContextLockTest, TryLockFailsWhileHeld) {
@@ -47,6 +48,26 @@ TEST(ContextLockTest, ExcludesManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 160000);
+  EXPECT_FALSE(lock.wanted());
+}
+
+// Held for longer than anybody spins: all but the owner sleep, and no wake-up may be missed.
+TEST(ContextLockTest, SleepersTakeTurns) {
+  ContextLock lock;
+  long count = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 500; ++round) {
+        lock.lock();
+        for (int look = 0; look < 20; ++look) std::this_thread::yield();
+        ++count;
+        lock.unlock();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 2000);
   EXPECT_FALSE(lock.wanted());
 }
 
