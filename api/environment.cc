@@ -2,6 +2,7 @@
 
 #include <strings.h>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <climits>
 #include <cstddef>
@@ -154,6 +155,21 @@ std::string_view take_until(std::string_view& text, char separator) {
   return piece;
 }
 
+bool store_modules(std::string_view text, Settings& settings) {
+  std::vector<std::string> names;
+  if (text.ends_with(',')) return false;
+  while (!text.empty()) {
+    const std::string_view name = take_until(text, ',');
+    const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char letter) {
+      return letter == '_' || (letter < 0x80 && std::isalnum(letter) != 0);
+    });
+    if (name.empty() || !plain) return false;
+    names.emplace_back(name);
+  }
+  settings.modules = std::move(names);
+  return true;
+}
+
 bool is_decimal_number(std::string_view text, std::int64_t most) {
   const auto value = parse_integer(text);
   return value && *value >= 0 && *value <= most && text.front() != '-';
@@ -203,14 +219,22 @@ std::vector<SettingRow> communication_rows() {
           "lapi under a launcher; a standalone task must set it"),
       word_row<&Settings::library, kLibraries, Case::kAsWritten>(
           "MP_EUILIB", LAPI_ERR_CSS_LOAD_FAILED, "how tasks of different nodes talk: ip is UDP, us is user space"),
-      {"MP_EUIDEVICE", "text", "the name of a network interface or RDMA device, sn_single or sn_all", "any that fits",
-       "the adapter or adapters to use; AIX names without such a device count as not set", LAPI_ERR_SET_VAL,
+      {"MP_EUIDEVICE", "text",
+       "the name of a network interface, of an RDMA device (DEVICE[:PORT[:GID_INDEX]]), sn_single or sn_all",
+       "any that fits", "the adapter to use; AIX names without such a device count as not set", LAPI_ERR_SET_VAL,
        store_text<&Settings::device>},
+      {"OPENLAPI_MODULES", "list", "names of letters, digits and _, with commas between them", "verbs,dpdk",
+       "user space transports, the preferred one first; each is a library libopenlapi-NAME.so", LAPI_ERR_SET_VAL,
+       store_modules},
+      {"OPENLAPI_LIBRARY_FOLDER", "text", "a folder", "openlapi, in the folder that liblapi.so is in or beside it",
+       "where the libraries of user space transports are", LAPI_ERR_SET_VAL, store_text<&Settings::library_folder>},
       {"MP_INSTANCES", "integer",
        "an integer greater than 0, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
            " means " + std::to_string(Settings::kMaxInstances),
-       "one for each adapter that MP_EUIDEVICE names", "instances to open for each context", LAPI_ERR_SET_VAL,
-       store_instances},
+       "one for each adapter that MP_EUIDEVICE names",
+       "instances of a context in user space mode; in IP mode there is one for each address of MP_LAPI_INET_ADDR, or "
+       "one",
+       LAPI_ERR_SET_VAL, store_instances},
       word_row<&Settings::shared_memory, kSharedMemoryUses, Case::kEither>(
           "LAPI_USE_SHM", LAPI_ERR_SHM_SETUP,
           "whether tasks of one node talk through shared memory; only: through nothing else"),
@@ -260,10 +284,12 @@ std::vector<SettingRow> tuning_rows() {
            std::to_string(Settings::kLongestDatagram),
        "8192, or less where the path's MTU is smaller", "bytes in a UDP packet", LAPI_ERR_UDP_PKT_SZ,
        store_udp_packet_size},
-      word_row<&Settings::use_bulk, kYesNo, Case::kEither>("MP_USE_BULK_XFER", LAPI_ERR_SET_VAL,
-                                                           "whether long messages are moved by RDMA"),
+      word_row<&Settings::use_bulk, kYesNo, Case::kEither>(
+          "MP_USE_BULK_XFER", LAPI_ERR_SET_VAL,
+          "whether long messages are moved by RDMA; shared memory and UDP take no notice"),
       {"MP_BULK_MIN_MSG_SIZE", "bytes", "an integer from 0 to 2147483647, K or M may follow; less than 4K means 4K",
-       std::to_string(Settings{}.bulk_minimum), "shortest message that is moved by RDMA", LAPI_ERR_SET_VAL,
+       std::to_string(Settings{}.bulk_minimum),
+       "shortest message that is moved by RDMA; shared memory and UDP take no notice", LAPI_ERR_SET_VAL,
        store_bulk_minimum},
   };
 }

@@ -48,8 +48,10 @@ struct Settings {
 
   MessageApi message_api = MessageApi::kUnset;
   CommunicationLibrary library = CommunicationLibrary::kIp;
-  std::string device;  // empty: any; see names_aix_device()
-  int instances = 0;   // 0: not asked for
+  std::string device;                // empty: any; see names_aix_device()
+  std::vector<std::string> modules;  // of user space mode, the preferred one first; empty: verbs, dpdk
+  std::string library_folder;        // of the modules; empty: beside the library
+  int instances = 0;                 // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kNo;
 
   // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.

@@ -1,11 +1,15 @@
 // What the machine has and allows, and which transports work on it.
+#include <dlfcn.h>
+#include <link.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
+#include "api/context_modules.h"
 #include "api/lapi_info_report.h"
 #include "api/version.h"
 #include "nic/udp/udp_adapters.h"
@@ -16,8 +20,15 @@
 namespace openlapi::info {
 namespace {
 
+TransportReport unknown(std::string name) {
+  TransportReport report;
+  report.name = std::move(name);
+  return report;
+}
+
 TransportReport report_shm() {
-  TransportReport report{.name = "shm", .built = true, .usable = false, .reason = {}, .notes = {}, .adapters = {}};
+  TransportReport report = unknown("shm");
+  report.built = true;
   report.usable = probe_shared_memory(report.reason);
   if (!report.usable) return report;
   report.notes.push_back("up to " + std::to_string(kMaxShmTasks) + " tasks of a node");
@@ -46,7 +57,8 @@ void try_udp(TransportReport& report, in_addr address) {
 }
 
 TransportReport report_udp() {
-  TransportReport report{.name = "udp", .built = true, .usable = false, .reason = {}, .notes = {}, .adapters = {}};
+  TransportReport report = unknown("udp");
+  report.built = true;
   report.reason = "this machine has no IPv4 address on an adapter that is up";
   for (const LocalAdapter& adapter : list_adapters()) {
     report.adapters.push_back({adapter.name, to_text(adapter.address), adapter.mtu, adapter.up});
@@ -55,13 +67,37 @@ TransportReport report_udp() {
   return report;
 }
 
-TransportReport not_built(const char* name, const char* what) {
-  return {.name = name,
-          .built = false,
-          .usable = false,
-          .reason = std::string("not in this version: ") + what,
-          .notes = {},
-          .adapters = {}};
+// The library that programs would load: modules are looked for beside it.
+std::string library_path() {
+  void* const library = dlopen("liblapi.so.0", RTLD_LAZY | RTLD_LOCAL);
+  const link_map* found = nullptr;
+  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &found) != 0) return own_library_path();
+  return found->l_name;
+}
+
+TransportReport report_module(const std::string& name, const std::vector<std::string>& folders) {
+  TransportReport report = unknown(name);
+  TransportModule* const module = load_module(name, folders, report.reason);
+  if (module == nullptr) return report;
+  report.built = true;
+  std::string refused;
+  for (const ModuleDevice& device : module->devices(report.reason)) {
+    report.devices.push_back({device.name, device.state, device.reason, device.chosen});
+    report.usable = report.usable || device.reason.empty();
+    if (!device.reason.empty()) refused += (refused.empty() ? "" : "; ") + device.name + ": " + device.reason;
+  }
+  if (!report.devices.empty()) report.reason = report.usable ? "" : refused;
+  return report;
+}
+
+// Those that LAPI_Init would ask.
+void report_modules(std::vector<TransportReport>& reports) {
+  const auto read = [](const char* name) -> const char* { return std::getenv(name); };
+  Settings settings;
+  SettingError wrong;
+  if (!read_settings(read, settings, wrong)) settings = {};
+  const std::vector<std::string> folders = module_folders(library_path(), settings.library_folder);
+  for (const std::string& name : module_names(settings)) reports.push_back(report_module(name, folders));
 }
 
 std::string limit_text(rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); }
@@ -119,8 +155,8 @@ Report make_report() {
   if (uname(&names) == 0) report.kernel = std::string(names.sysname) + " " + names.release;
   report.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   report.allowed_cores = allowed_cores();
-  report.transports = {report_shm(), report_udp(), not_built("verbs", "InfiniBand and RoCE adapters are not used"),
-                       not_built("dpdk", "Ethernet adapters are used through the kernel only")};
+  report.transports = {report_shm(), report_udp()};
+  report_modules(report.transports);
   report.limits = report_limits();
   return report;
 }

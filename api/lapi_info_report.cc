@@ -24,14 +24,24 @@ void append(std::string& text, const TransportReport& transport) {
     text += "          adapter " + adapter.name + " " + adapter.address + ", MTU " + std::to_string(adapter.mtu) +
             (adapter.up ? "\n" : ", down\n");
   }
+  for (const Device& device : transport.devices) {
+    text += "          device " + device.name + (device.state.empty() ? "" : " " + device.state) +
+            (device.chosen ? " (used when none is named)" : "") +
+            (device.reason.empty() ? "" : ", not usable: " + device.reason) + "\n";
+  }
 }
 
 Json transport_json(const TransportReport& transport) {
   Json json{{"name", transport.name},     {"built", transport.built}, {"usable", transport.usable},
-            {"reason", transport.reason}, {"notes", transport.notes}, {"adapters", Json::array()}};
+            {"reason", transport.reason}, {"notes", transport.notes}, {"adapters", Json::array()},
+            {"devices", Json::array()}};
   for (const Adapter& adapter : transport.adapters) {
     json["adapters"].push_back(
         {{"name", adapter.name}, {"address", adapter.address}, {"mtu", adapter.mtu}, {"up", adapter.up}});
+  }
+  for (const Device& device : transport.devices) {
+    json["devices"].push_back(
+        {{"name", device.name}, {"state", device.state}, {"reason", device.reason}, {"chosen", device.chosen}});
   }
   return json;
 }

@@ -16,6 +16,14 @@ struct Adapter {
   bool up = false;
 };
 
+// A device that a module found.
+struct Device {
+  std::string name;
+  std::string state;
+  std::string reason;  // why it cannot be used; empty: it can
+  bool chosen = false;
+};
+
 struct TransportReport {
   std::string name;
   bool built = false;
@@ -23,6 +31,7 @@ struct TransportReport {
   std::string reason;              // why it is not built or not usable; empty when it is
   std::vector<std::string> notes;  // what it can and cannot do here, one line each
   std::vector<Adapter> adapters;
+  std::vector<Device> devices;
 };
 
 struct Limit {

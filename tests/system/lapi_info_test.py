@@ -7,11 +7,11 @@ import subprocess
 import sys
 import unittest
 
-LAPI_INFO = sys.argv[1]
+LAPI_INFO, MODULES = sys.argv[1:3]  # and the folder of tests/support/modules
 
 
 def run(*arguments, before=None, **environment):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_"))}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_", "OPENLAPI_"))}
     return subprocess.run([LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60, preexec_fn=before,
                           env={**clean, **environment})
 
@@ -37,6 +37,27 @@ class LapiInfo(unittest.TestCase):
         udp = json.loads(run("--json").stdout)["transports"][1]
         self.assertTrue(udp["usable"], udp)
         self.assertIn("127.0.0.1", [adapter["address"] for adapter in udp["adapters"]])
+
+    def test_modules_are_reported_with_their_devices(self):
+        chosen = {"OPENLAPI_LIBRARY_FOLDER": MODULES, "OPENLAPI_MODULES": "second,absent,other_version"}
+        second, absent, other = json.loads(run("--json", **chosen).stdout)["transports"][2:]
+        self.assertEqual((second["name"], second["built"], second["usable"], second["reason"]),
+                         ("second", True, True, ""))
+        self.assertEqual(second["devices"], [
+            {"name": "second", "state": "always up", "reason": "", "chosen": True},
+            {"name": "broken", "state": "DOWN", "reason": "it is broken", "chosen": False}])
+        self.assertFalse(absent["built"] or absent["usable"] or other["built"] or other["usable"])
+        self.assertIn("libopenlapi-absent.so is not installed: it was looked for in " + MODULES, absent["reason"])
+        self.assertIn("is of another openlapi", other["reason"])
+        text = run(**chosen).stdout
+        self.assertIn("device second always up (used when none is named)\n", text)
+        self.assertIn("device broken DOWN, not usable: it is broken\n", text)
+        self.assertIn("absent  not built: libopenlapi-absent.so", text)
+
+    def test_modules_are_looked_for_beside_the_library(self):
+        library = os.path.dirname(os.path.realpath(LAPI_INFO))
+        reason = json.loads(run("--json", OPENLAPI_MODULES="absent").stdout)["transports"][2]["reason"]
+        self.assertIn(f"{library}/openlapi and {os.path.dirname(library)}/openlapi", reason)
 
     def test_reason_for_what_is_refused(self):
         # No descriptor is left for the transports' files and sockets.

@@ -287,7 +287,18 @@ TEST(Environment, EveryVariableSetToNothingIsTheDefault) {
   }
 }
 
-TEST(EnvironmentReport, ListsEveryVariableOfAppendixDOnce) {
+TEST(Environment, ModulesAreNamesWithCommas) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(accepted({}).modules, Names());
+  EXPECT_EQ(accepted({{"OPENLAPI_MODULES", "verbs"}}).modules, Names({"verbs"}));
+  EXPECT_EQ(accepted({{"OPENLAPI_MODULES", "dpdk,Own_1"}}).modules, Names({"dpdk", "Own_1"}));
+  for (const char* wrong : {",", "verbs,", ",verbs", "verbs,,dpdk", "../verbs", "verbs dpdk", "a.b"}) {
+    EXPECT_EQ(refused({{"OPENLAPI_MODULES", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
+  }
+  EXPECT_EQ(accepted({{"OPENLAPI_LIBRARY_FOLDER", "/opt/lib"}}).library_folder, "/opt/lib");
+}
+
+TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
                                        "MP_EUIDEVICE",
@@ -310,7 +321,9 @@ TEST(EnvironmentReport, ListsEveryVariableOfAppendixDOnce) {
                                        "MP_USE_BULK_XFER",
                                        "MP_BULK_MIN_MSG_SIZE",
                                        "LAPI_VERIFY_DGSP",
-                                       "MP_INSTANCES"};
+                                       "MP_INSTANCES",
+                                       "OPENLAPI_LIBRARY_FOLDER",
+                                       "OPENLAPI_MODULES"};
   const auto report = report_settings(reader({}));
   std::set<std::string> listed;
   for (const SettingReport& row : report) {
