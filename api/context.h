@@ -124,6 +124,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // HandlerHost.
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
   bool run_completion_handler(const CompletionRun& run, bool now) override;
+  void run_send_handler(const SendCompletion& completion) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 
   // A thread of the context's own is about to be started (open()'s caller).

@@ -2,6 +2,7 @@
 // completion handlers in their threads; the error handler outside of both, at the end of a step.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string>
 
@@ -37,6 +38,7 @@ CompletionStyle style_of(lapi_ret_flags_t flags) {
 struct FaultReport {
   int code;
   lapi_err_t type;
+  const char* why = nullptr;  // when the code's own text does not say it
 };
 
 FaultReport report_of(Fault fault) {
@@ -45,10 +47,24 @@ FaultReport report_of(Fault fault) {
       return {LAPI_ERR_TIMEOUT, LAPI_COMMUNICATION_ERROR};
     case Fault::no_connectivity:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR};
+    case Fault::purged:
+      return {LAPI_ERR_TGT_PURGED, LAPI_COMMUNICATION_ERROR};
     case Fault::unknown_handler:
       return {LAPI_ERR_HDR_HNDLR_NULL, LAPI_PROGRAM_ERROR};
+    case Fault::not_own_memory:
+      return {EFAULT, LAPI_PROGRAM_ERROR, "a message names memory beyond the 4 GiB that a 32-bit task has"};
+    case Fault::refused:
+      return {EFAULT, LAPI_PROGRAM_ERROR, "a request names memory beyond the 4 GiB that its 32-bit target has"};
+    case Fault::origin_vector:
+      return {LAPI_ERR_ORG_VEC_ADDR, LAPI_PROGRAM_ERROR, "a vector here names memory that is not there"};
+    case Fault::target_vector:
+      return {LAPI_ERR_TGT_VEC_ADDR, LAPI_PROGRAM_ERROR, "a vector names memory here that is not there"};
+    case Fault::program_memory:
+      return {LAPI_ERR_DGSP_OTHER, LAPI_PROGRAM_ERROR, "a program here names memory that is not there"};
     case Fault::out_of_memory:
       return {LAPI_ERR_MEMORY_EXHAUSTED, LAPI_INTERNAL_ERROR};
+    case Fault::target_out_of_memory:
+      return {LAPI_ERR_MEMORY_EXHAUSTED, LAPI_INTERNAL_ERROR, "the target of a get has no memory to answer it"};
     case Fault::internal:
       break;
   }
@@ -60,6 +76,7 @@ FaultReport report_of(Fault fault) {
   const char* text = message_text(report.code);
   std::string message = "openlapi: task " + std::to_string(resources.bootstrap->rank()) + ": error " +
                         std::to_string(report.code) + ": " + (text != nullptr ? text : "unknown");
+  if (report.why != nullptr) message += std::string(", ") + report.why;
   if (peer != kUnknownPeer) message += " (task " + std::to_string(peer) + ")";
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(stdout);
@@ -121,6 +138,17 @@ bool Context::run_completion_handler(const CompletionRun& run, bool now) {
   reinterpret_cast<compl_hndlr_t*>(run.handler)(&name, run.info);
   running_ = outer;
   return true;
+}
+
+void Context::run_send_handler(const SendCompletion& completion) {
+  lapi_handle_t name = name_;
+  lapi_sh_info_t info{};
+  info.src = completion.target;
+  info.reason = static_cast<uint>(completion.given_up ? report_of(completion.fault).code : LAPI_SUCCESS);
+  const RunningHandler outer = running_;
+  running_ = RunningHandler::inline_completion;
+  reinterpret_cast<scompl_hndlr_t*>(completion.handler.function)(&name, completion.handler.info, &info);
+  running_ = outer;
 }
 
 void Context::run_handler(const CompletionRun& run) {

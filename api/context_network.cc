@@ -155,7 +155,7 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
   print_attention(LAPI_ATTENTION_INITIAL_PORT, request.settings.info_level, "task %u, %s port %u",
                   request.bootstrap.rank(), to_text(address).c_str(), transport->port());
   result.transports.push_back(traced(std::move(transport)));
-  result.networks.push_back({result.transports.back().get(), {}, {}});
+  result.networks.push_back({result.transports.back().get(), {}, {}, to_text(address)});
   return true;
 }
 
@@ -185,9 +185,9 @@ bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>&
     if (!open_one(request, locals[adapter], 0, result, error)) return false;
     ContextRoutes::Network& network = result.networks.back();
     network.key = address_key(request.info.instance_no, request.life, adapter);
-    const PeerAddress address = network.transport->local_address();
     std::string reason;
-    if (!request.bootstrap.put(network.key, address.view(), reason)) {
+    const std::vector<std::byte> published = encode({request.epoch, network.transport->local_address()});
+    if (!request.bootstrap.put(network.key, published, reason)) {
       return fail(error, LAPI_ERR_UNKNOWN, "the UDP address could not be published: " + reason);
     }
   }
@@ -196,6 +196,12 @@ bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>&
 }
 
 }  // namespace
+
+bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address) {
+  if (entry.port_no < 1 || entry.port_no > 65535) return false;
+  address = make_udp_address(in_addr{entry.ip_addr}, static_cast<std::uint16_t>(entry.port_no));
+  return true;
+}
 
 bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error) {
   const lapi_extend_t* extension = request.info.add_info;

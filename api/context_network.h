@@ -23,14 +23,19 @@ struct NetworkRequest {
   const Settings& settings;
   Bootstrap& bootstrap;
   const lapi_info_t& info;
-  std::uint32_t life;  // see address_key()
+  std::uint32_t life;   // see address_key()
+  std::uint32_t epoch;  // see PublishedAddress
 };
 
 struct OpenNetworks {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<ContextRoutes::Network> networks;  // one for each transport
   bool published = false;                        // addresses were put: an exchange() has to follow
+  lapi_dev_t protocol = LAPI_DEV_UDP;            // of the first one
 };
+
+// The address as transports take it. False: it is none that a task can have.
+bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address);
 
 // IP mode. False: `error` says why and everything is closed again.
 bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <mutex>
 
+#include "api/context_epoch.h"
 #include "api/context_resources.h"
 #include "api/context_trace.h"
 #include "api/messages.h"
@@ -33,7 +33,6 @@ struct ProcessState {
   std::shared_ptr<Bootstrap> launcher;
   bool cookie_known = false;
   bool exit_handler_set = false;
-  std::uint32_t last_epoch = 0;
   std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
   shm::Acquaintances acquaintances;
 };
@@ -46,17 +45,6 @@ std::mutex& opening() {
 ProcessState& process() {
   static ProcessState* state = new ProcessState;
   return *state;
-}
-
-// Quarters of a second since 2024: larger in every later life of a task, for 34 years.
-std::uint32_t next_epoch() {
-  constexpr std::int64_t kStart = 1704067200;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const auto quarters = static_cast<std::uint32_t>((now.tv_sec - kStart) * 4 + now.tv_nsec / 250'000'000);
-  ProcessState& state = process();
-  state.last_epoch = quarters > state.last_epoch ? quarters : state.last_epoch + 1;
-  return state.last_epoch;
 }
 
 bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenError& error) {
@@ -121,8 +109,9 @@ class Opening {
   ContextResourcesPointer resources_;
   ContextRoutes::SharedMemory shared_memory_;
   std::vector<ContextRoutes::Network> networks_;
-  bool has_network_ = false;
-  std::uint32_t life_ = 0;  // times this instance was opened before
+  lapi_dev_t protocol_ = LAPI_DEV_SHM;
+  std::uint32_t life_ = 0;   // times this instance was opened before
+  std::uint32_t epoch_ = 0;  // EndpointConfig::epoch
 };
 
 // LAPI_USE_SHM=yes: failure is a warning and the network serves everybody; only: it is the end.
@@ -184,15 +173,15 @@ bool Opening::open_network() {
   // All tasks share this node's memory: a socket would only be polled in vain.
   if (shared_memory_.group != nullptr && everybody_here()) return true;
   OpenNetworks opened;
-  if (!open_udp_networks({settings(), bootstrap(), info_, life_}, opened, error_)) return false;
+  if (!open_udp_networks({settings(), bootstrap(), info_, life_, epoch_}, opened, error_)) return false;
   networks_ = std::move(opened.networks);
-  has_network_ = true;
+  protocol_ = opened.protocol;
   for (std::unique_ptr<Transport>& transport : opened.transports) {
     resources_->transports.push_back(std::move(transport));
   }
   std::string reason;
   if (opened.published && !bootstrap().exchange(reason)) {
-    return fail(error_, LAPI_ERR_UNKNOWN, "the tasks' UDP addresses could not be exchanged: " + reason);
+    return fail(error_, LAPI_ERR_UNKNOWN, "the tasks' addresses could not be exchanged: " + reason);
   }
   return true;
 }
@@ -208,14 +197,14 @@ bool Opening::make_engine(Context& context) {
   config.tasks = bootstrap().size();
   config.cookie = bootstrap().job_cookie();
   config.instance = info_.instance_no;
-  config.epoch = next_epoch();
+  config.epoch = epoch_;
   config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);
   config.copy_buffers = static_cast<std::uint32_t>(settings().retransmit_buffer_count);
   config.ack_threshold = resources.ack_threshold;
   config.idle_loops_between_timers = static_cast<std::uint32_t>(settings().retransmit_interval);
   config.timeout = settings().never_time_out ? UINT64_MAX : resources.timeout_seconds * kSecond;
   resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, shared_memory_, resources.shm_numbers,
-                                                     std::move(networks_));
+                                                     std::move(networks_), settings().info_level);
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
   resources.traced_host = traced(context);
@@ -290,8 +279,9 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   if (!find_bootstrap(settings(), resources_->bootstrap, error_)) return false;
   start_tracing(settings().trace_level, bootstrap().rank());
   life_ = process().lives[info_.instance_no]++;
+  epoch_ = next_epoch();
   if (!open_shared_memory() || !open_network() || !make_engine(context)) return false;
-  info_.protocol = has_network_ ? LAPI_DEV_UDP : LAPI_DEV_SHM;
+  info_.protocol = protocol_;
   if (!start_threads(context)) return false;
   handle = context.name();
   return true;

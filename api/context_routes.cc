@@ -1,8 +1,12 @@
 #include "api/context_routes.h"
 
-#include <cstring>
+#include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
+
+#include "api/lapi.h"
+#include "api/messages.h"
 
 namespace openlapi {
 
@@ -10,6 +14,8 @@ namespace {
 
 // How long a task may take to publish its address after LAPI_Init's exchange has made it visible here.
 constexpr unsigned kAddressSeconds = 10;
+
+constexpr std::size_t kEpochBytes = sizeof(std::uint32_t);
 
 // Several contexts may ask at the same time, the bootstrap takes one call at a time.
 std::mutex& bootstrap_turn() {
@@ -30,43 +36,106 @@ std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t 
   return "openlapi." + std::to_string(instance) + "." + std::to_string(life) + "." + std::to_string(adapter);
 }
 
-ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
-                             std::span<const int> shm_numbers, std::vector<Network> networks)
-    : bootstrap_(std::move(bootstrap)), shared_memory_(shared_memory),
-      shm_numbers_(shm_numbers.begin(), shm_numbers.end()), networks_(std::move(networks)) {}
-
-std::size_t ContextRoutes::resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) {
-  reason.clear();
-  std::string error;
-  if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0 && !paths.empty()) {
-    if (shared_memory_.path->add_peer(peer, shared_memory_.group->address_of(peer), error)) {
-      paths[0] = shared_memory_.path;
-      return 1;
-    }
-    append(reason, shared_memory_.path->name(), error);
-  }
-  std::size_t found = 0;
-  for (const Network& network : networks_) {
-    if (found == paths.size()) break;
-    PeerAddress address;
-    error.clear();
-    if (address_of(network, peer, address, error) && network.transport->add_peer(peer, address, error)) {
-      paths[found++] = network.transport;
-    } else {
-      append(reason, network.transport->name(), error);
-    }
-  }
-  if (found == 0 && reason.empty()) reason = "the task is on another node and no network transport is open";
-  return found;
+std::vector<std::byte> encode(const PublishedAddress& published) {
+  const std::span<const std::byte> address = published.address.view();
+  std::vector<std::byte> bytes(kEpochBytes + address.size());
+  for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
+  std::copy(address.begin(), address.end(), bytes.begin() + kEpochBytes);
+  return bytes;
 }
 
-bool ContextRoutes::address_of(const Network& network, PeerIndex peer, PeerAddress& address, std::string& reason) {
+bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason) {
+  if (bytes.size() == kEpochBytes) {
+    reason = "the task has none";
+    return false;
+  }
+  if (bytes.size() < kEpochBytes || bytes.size() > kEpochBytes + PeerAddress::kCapacity) {
+    reason = "the task published an address of " + std::to_string(bytes.size()) + " bytes";
+    return false;
+  }
+  published.epoch = 0;
+  for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint32_t>(bytes[i]) << 8 * i;
+  const std::span<const std::byte> address = bytes.subspan(kEpochBytes);
+  std::copy(address.begin(), address.end(), published.address.bytes.begin());
+  published.address.length = static_cast<std::uint32_t>(address.size());
+  return true;
+}
+
+ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
+                             std::span<const int> shm_numbers, std::vector<Network> networks, int info_level)
+    : bootstrap_(std::move(bootstrap)),
+      shared_memory_(shared_memory),
+      shm_numbers_(shm_numbers.begin(), shm_numbers.end()),
+      networks_(std::move(networks)),
+      info_level_(info_level) {}
+
+Route ContextRoutes::resolve(PeerIndex peer) {
+  Route route;
+  std::string error;
+  if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
+    if (shared_memory_.path->add_peer(peer, shared_memory_.group->address_of(peer), error)) {
+      route.paths[route.count++] = shared_memory_.path;
+      show(peer, shared_memory_.path->name(), {});
+      return route;
+    }
+    append(route.reason, shared_memory_.path->name(), error);
+  }
+  for (const Network& network : networks_) {
+    if (route.count == route.paths.size()) break;
+    if (add_network(network, peer, route) && route.count == 1) show(peer, network.transport->name(), network.device);
+  }
+  if (route.count == 0 && route.reason.empty()) {
+    route.reason = "the task is on another node and no network transport is open";
+  }
+  return route;
+}
+
+bool ContextRoutes::add_network(const Network& network, PeerIndex peer, Route& route) {
+  PublishedAddress found;
+  std::string error;  // empty: a module must not free what the library's own operator new has given
+  bool added = address_of(network, peer, found, error);
+  if (added) {
+    try {
+      added = network.transport->add_peer(peer, found.address, error);
+    } catch (const std::bad_alloc&) {  // of a module: the library's reserve is not for it
+      added = false;
+      error = "no memory";
+    }
+  }
+  if (added) {
+    route.paths[route.count++] = network.transport;
+    route.epoch = found.epoch;
+  } else {
+    append(route.reason, network.transport->name(), error);
+  }
+  return added;
+}
+
+void ContextRoutes::show(PeerIndex peer, std::string_view transport, const std::string& device) const {
+  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level_, "task %u reaches task %u over %.*s%s%s", bootstrap_->rank(),
+                  peer, static_cast<int>(transport.size()), transport.data(), device.empty() ? "" : ", ",
+                  device.c_str());
+}
+
+bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const PeerAddress& address,
+                                   std::string& reason) {
+  if (network >= networks_.size() || peer >= networks_[network].addresses.size()) {
+    reason = "there is no such network";
+    return false;
+  }
+  if (!networks_[network].transport->add_peer(peer, address, reason)) return false;
+  networks_[network].addresses[peer] = address;
+  if (peer < shm_numbers_.size()) shm_numbers_[peer] = -1;
+  return true;
+}
+
+bool ContextRoutes::address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason) {
   if (!network.addresses.empty()) {
     if (peer >= network.addresses.size()) {
       reason = "the list of UDP addresses has no entry for the task";
       return false;
     }
-    address = network.addresses[peer];
+    found.address = network.addresses[peer];
     return true;
   }
   std::vector<std::byte> value;
@@ -74,13 +143,7 @@ bool ContextRoutes::address_of(const Network& network, PeerIndex peer, PeerAddre
     const std::scoped_lock turn(bootstrap_turn());
     if (!bootstrap_->get(peer, network.key, kAddressSeconds, value, reason)) return false;
   }
-  if (value.empty() || value.size() > PeerAddress::kCapacity) {
-    reason = "the task published an address of " + std::to_string(value.size()) + " bytes";
-    return false;
-  }
-  std::memcpy(address.bytes.data(), value.data(), value.size());
-  address.length = static_cast<std::uint32_t>(value.size());
-  return true;
+  return decode(value, found, reason);
 }
 
 }  // namespace openlapi

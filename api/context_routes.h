@@ -19,12 +19,23 @@ namespace openlapi {
 // task has opened that instance, so that an address of a former life is never taken for a present one.
 std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t adapter);
 
+// What is published there: the address, and the incarnation that listens to it. An address of length 0 says that the
+// task has none.
+struct PublishedAddress {
+  std::uint32_t epoch = 0;  // EndpointConfig::epoch
+  PeerAddress address;
+};
+std::vector<std::byte> encode(const PublishedAddress& published);
+// False: these bytes hold no address; `reason` says why.
+bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason);
+
 class ContextRoutes final : public RouteResolver {
  public:
   struct Network {
     Transport* transport;
     std::string key;                     // in the bootstrap; unused with a list
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
+    std::string device;                  // the local one, for people
   };
 
   struct SharedMemory {
@@ -32,19 +43,27 @@ class ContextRoutes final : public RouteResolver {
     Transport* path = nullptr;      // what the engine uses: the group, or tracing around it
   };
 
-  // `shm_numbers` says by task who is in the group (-1: not).
+  // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each way that is found is printed.
   ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory, std::span<const int> shm_numbers,
-                std::vector<Network> networks);
+                std::vector<Network> networks, int info_level);
 
-  std::size_t resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) override;
+  Route resolve(PeerIndex peer) override;
+
+  bool has_network() const { return !networks_.empty(); }
+  // The user says where a task is now, on the `network`-th network with a list. From its next contact on it is reached
+  // there, and no longer through shared memory. False: `reason` says why.
+  bool change_address(PeerIndex peer, std::size_t network, const PeerAddress& address, std::string& reason);
 
  private:
-  bool address_of(const Network& network, PeerIndex peer, PeerAddress& address, std::string& reason);
+  bool add_network(const Network& network, PeerIndex peer, Route& route);
+  bool address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason);
+  void show(PeerIndex peer, std::string_view transport, const std::string& device) const;
 
   std::shared_ptr<Bootstrap> bootstrap_;
   SharedMemory shared_memory_;
   std::vector<int> shm_numbers_;
   std::vector<Network> networks_;
+  int info_level_;
 };
 
 }  // namespace openlapi

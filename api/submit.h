@@ -10,6 +10,22 @@ namespace openlapi {
 
 inline std::uint64_t address_bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
+// What the engine answers when it takes the operation neither now nor later.
+inline bool is_refusal(Submit result) { return result != Submit::accepted && result != Submit::busy; }
+
+inline int refusal_code(Submit refusal) {
+  switch (refusal) {
+    case Submit::purged:
+      return LAPI_ERR_TGT_PURGED;
+    case Submit::origin_memory:
+      return LAPI_ERR_ORG_VEC_ADDR;
+    case Submit::target_memory:
+      return LAPI_ERR_TGT_VEC_ADDR;
+    default:
+      return LAPI_ERR_NO_CONNECTIVITY;
+  }
+}
+
 // Polls until the engine takes the operation. `start` is tried by whichever thread polls.
 template <class Start>
 int submit_when_room(Context& context, Start& start) {
@@ -19,7 +35,7 @@ int submit_when_room(Context& context, Start& start) {
     if (result == Submit::busy) result = start();
     return result != Submit::busy;
   });
-  if (result == Submit::unreachable) return LAPI_ERR_NO_CONNECTIVITY;
+  if (is_refusal(result)) return refusal_code(result);
   return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
 }
 
@@ -28,11 +44,12 @@ template <class Make>
 inline int submit(Context& context, lapi_handle_t handle, Make make) noexcept {
   return guarded([&] {
     Call call(context, handle, CallKind::communicates);
-    if (call.error() != LAPI_SUCCESS) [[unlikely]] return call.error();
+    if (call.error() != LAPI_SUCCESS) [[unlikely]]
+      return call.error();
     auto start = [&] { return make(context.endpoint()); };
     const Submit result = start();
-    if (result == Submit::unreachable) [[unlikely]] return LAPI_ERR_NO_CONNECTIVITY;
-    if (result == Submit::busy) [[unlikely]] {
+    if (result != Submit::accepted) [[unlikely]] {
+      if (is_refusal(result)) return refusal_code(result);
       if (const int error = submit_when_room(context, start)) return error;
       if (!context.is(handle)) return LAPI_SUCCESS;
     }

@@ -26,13 +26,16 @@ class BuryingHost final : public HandlerHost {
  public:
   HeaderVerdict run_header_handler(const ArrivedMessage&) override { return {.delivery = Delivery::bury}; }
   bool run_completion_handler(const CompletionRun&, bool) override { return true; }
+  void run_send_handler(const SendCompletion&) override {}
   void report_fault(Fault, PeerIndex) override {}
 };
 
 struct Side final : RouteResolver {
-  std::size_t resolve(PeerIndex, std::span<Transport*> paths, std::string&) override {
-    paths[0] = transport.get();
-    return 1;
+  Route resolve(PeerIndex) override {
+    Route route;
+    route.paths[0] = transport.get();
+    route.count = 1;
+    return route;
   }
   std::unique_ptr<ShmTransport> transport;
   BuryingHost host;

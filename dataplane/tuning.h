@@ -70,6 +70,9 @@ inline constexpr std::size_t kPeerPartOfFree = 2;
 inline constexpr std::size_t kMaxPathsPerPeer = 16;
 // A transport whose packets hold less cannot carry a record with its fixed part and a useful piece of data.
 inline constexpr std::uint32_t kSmallestRecord = 512;
+// Bytes of a copy that find memory when the heap gives nothing. A longer one is asked for before its message begins to
+// leave, so that the call can still be refused.
+inline constexpr std::uint64_t kSurelyFindsMemory = 64 * 1024;
 // Longest user header: the whole of it travels in the first packet of every transport (MAX_UHDR_SZ, at least 912).
 inline constexpr std::uint32_t kMaxUserHeader = 920;
 // Packets that leave at once towards a peer; while as many are unacknowledged, further records wait for company.
@@ -85,6 +88,23 @@ inline constexpr std::size_t kReceiveBurst = 16;
 inline constexpr unsigned kFragmentsPerTurn = 64;
 // Bytes read from a peer's memory per step: a tenth of a millisecond, against half a microsecond for the call.
 inline constexpr std::uint64_t kDirectReadPiece = 1024 * 1024;
+// Shortest pieces, on average, that are read from a peer's memory: the kernel takes 0.3 us for each besides the copy,
+// in which packets, filled and emptied at the same time, carry 8 KiB.
+inline constexpr std::uint64_t kSmallestAttachPiece = 64 * 1024;
+// Bytes of a layout's description that a peer is asked to read: 64 Ki pieces. Longer ones go in packets.
+inline constexpr std::size_t kLongestDescription = 1024 * 1024;
+// Bytes that a peer is believed when it names a description: a source and a destination, each with a header.
+inline constexpr std::size_t kLongestDescriptions = 2 * kLongestDescription + 256;
+// Bytes that the adapter reads from a peer's memory at a time (guide, chapter 13), and reads of one message that are
+// under way together: the next one begins to arrive while the former one's end is noticed.
+inline constexpr std::uint64_t kBulkPiece = 32 * 1024 * 1024;
+inline constexpr std::uint32_t kBulkReadsPerMessage = 4;
+// Ends of such reads that are taken per step.
+inline constexpr std::size_t kEndingsBurst = 16;
+// After so many failures in a row 63 messages to that peer go in packets before bulk is tried again.
+inline constexpr std::uint32_t kMostBulkFailures = 6;
+// ns. Between looks for ends of reads when nothing else wakes the task.
+inline constexpr std::uint64_t kLookForEndings = 50'000;
 // Gets and read-modify-writes that may wait for answers before calls answer `busy`.
 inline constexpr std::size_t kMostRequests = 65536;
 // Packets towards one peer over a reliable transport: the slots of its queue (MAX_SLOTS_PER_TASK).

@@ -24,10 +24,24 @@ const char* text_of(Fault fault) {
       return "time-out";
     case Fault::no_connectivity:
       return "no connectivity";
+    case Fault::purged:
+      return "purged";
     case Fault::unknown_handler:
       return "unknown handler";
+    case Fault::not_own_memory:
+      return "not own memory";
+    case Fault::refused:
+      return "refused";
+    case Fault::origin_vector:
+      return "memory of an origin vector";
+    case Fault::target_vector:
+      return "memory of a target vector";
+    case Fault::program_memory:
+      return "memory of a program";
     case Fault::out_of_memory:
       return "out of memory";
+    case Fault::target_out_of_memory:
+      return "target out of memory";
     case Fault::internal:
       return "internal";
   }
@@ -39,7 +53,7 @@ class TracedHost final : public HandlerHost {
   explicit TracedHost(HandlerHost& inner) : inner_(inner) {}
 
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override {
-    const HeaderVerdict verdict = inner_.run_header_handler(message);
+    HeaderVerdict verdict = inner_.run_header_handler(message);
     if (traces(TraceLevel::handlers)) {
       trace("header handler %#llx for %llu bytes and a header of %u from %u: %s to %p, completion handler %p",
             static_cast<unsigned long long>(message.handler), static_cast<unsigned long long>(message.length),
@@ -57,6 +71,16 @@ class TracedHost final : public HandlerHost {
     }
     return returned;
   }
+
+  void run_send_handler(const SendCompletion& completion) override {
+    if (traces(TraceLevel::handlers)) {
+      trace("send completion handler %p of a message to %u runs%s%s", completion.handler.function, completion.target,
+            completion.given_up ? ": " : "", completion.given_up ? text_of(completion.fault) : "");
+    }
+    inner_.run_send_handler(completion);
+  }
+
+  void counter_moves(std::uint64_t counter, PeerIndex peer) override { inner_.counter_moves(counter, peer); }
 
   void report_fault(Fault fault, PeerIndex peer) override {
     if (peer == kUnknownPeer) {

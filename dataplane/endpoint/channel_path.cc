@@ -4,42 +4,68 @@
 #include <cstring>
 
 #include "dataplane/endpoint/channel_set.h"
+#include "dataplane/reliability/fair_share.h"
 #include "dataplane/tuning.h"
 #include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
 
-ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer)
-    : set_(set), transport_(transport), context_(context), peer_(peer), channel_(context, peer, 0) {}
+ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer,
+                         ChannelEpochs epochs)
+    : set_(set),
+      transport_(transport),
+      context_(context),
+      peer_(peer),
+      channel_(context, peer, 0, epochs, transport.max_packet_to(peer) & ~7u) {}
 
-ChannelPath::~ChannelPath() { drop_open_packet(); }
+ChannelPath::~ChannelPath() {
+  set_.forget(*this);
+  drop_open_packet();
+}
 
 void ChannelPath::drop_open_packet() {
   if (open_ != nullptr) context_.pool->give_back(open_);
   open_ = nullptr;
 }
 
+// Null: the peer has its share of the buffers, or there are none at all.
+std::byte* ChannelPath::take_buffer() {
+  PacketPool& pool = *context_.pool;
+  const std::uint32_t held = channel_.buffers_held();
+  if (!may_take(held, pool.in_use(), pool.capacity())) return nullptr;
+  return held == 0 ? pool.take_first() : pool.take();
+}
+
 bool ChannelPath::send(std::span<const ConstBuffer> pieces, std::uint32_t length) {
-  if (open_ != nullptr && open_length_ + length > channel_.max_payload() && !close_open_packet()) return false;
+  std::byte* out = begin_record(length);
+  if (out == nullptr) return false;
+  copy_pieces(out, pieces);
+  end_record(length);
+  return true;
+}
+
+std::byte* ChannelPath::begin_record(std::uint32_t length) {
+  if (open_ != nullptr && open_length_ + length > channel_.max_payload() && !close_open_packet()) return nullptr;
   if (open_ == nullptr) {
-    open_ = context_.pool->take();
-    if (open_ == nullptr) return false;
+    open_ = take_buffer();
+    if (open_ == nullptr) return nullptr;
     open_length_ = 0;
   }
-  std::byte* out = open_ + wire::kPacketHeaderSize + open_length_;
-  for (const ConstBuffer& piece : pieces) {
-    if (piece.length == 0) continue;
-    std::memcpy(out, piece.data, piece.length);
-    out += piece.length;
-  }
+  return open_ + wire::kPacketHeaderSize + open_length_;
+}
+
+void ChannelPath::abandon_record() {
+  if (open_length_ == 0) drop_open_packet();
+}
+
+void ChannelPath::end_record(std::uint32_t length) {
   // The padding up to the next record is sent too when another one follows: it must not be what lay there before.
   const std::uint32_t end = open_length_ + length;
   open_length_ = static_cast<std::uint32_t>(wire::align_record(end));
   if (open_length_ > channel_.max_payload()) open_length_ = end;
-  if (open_length_ != end) std::memset(out, 0, open_length_ - end);
+  if (open_length_ != end) std::memset(open_ + wire::kPacketHeaderSize + end, 0, open_length_ - end);
   set_.activate(*this);
   if (!set_.is_receiving() && channel_.packets_out() < tuning::kPacketsBeforePacking) transmit(set_.now());
-  return true;
 }
 
 bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag) {
@@ -53,23 +79,19 @@ bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   if (head_length <= tuning::kSmallHeadBytes) {
     out = channel_.queue_referenced(head_length, data.data, data_length, tag);
   } else {
-    std::byte* buffer = context_.pool->take();
+    std::byte* buffer = take_buffer();
     if (buffer == nullptr) return false;
     channel_.queue_with_data(buffer, head_length, data.data, data_length, tag);
     out = buffer + wire::kPacketHeaderSize;
   }
-  for (const ConstBuffer& piece : head) {
-    if (piece.length == 0) continue;
-    std::memcpy(out, piece.data, piece.length);
-    out += piece.length;
-  }
+  copy_pieces(out, head);
   set_.activate(*this);
   return true;
 }
 
 void ChannelPath::probe() {
   if (!all_acknowledged() || !channel_.has_room()) return;
-  std::byte* buffer = context_.pool->take();
+  std::byte* buffer = take_buffer();
   if (buffer == nullptr) return;
   channel_.queue(buffer, 0, 0);
   set_.activate(*this);

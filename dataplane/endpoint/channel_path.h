@@ -16,7 +16,7 @@ class ChannelSet;
 
 class ChannelPath {
  public:
-  ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer);
+  ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer, ChannelEpochs epochs);
   ~ChannelPath();
   ChannelPath(const ChannelPath&) = delete;
   ChannelPath& operator=(const ChannelPath&) = delete;
@@ -26,6 +26,11 @@ class ChannelPath {
 
   // Takes one record, copied. False: no room.
   bool send(std::span<const ConstBuffer> pieces, std::uint32_t length);
+
+  // The same in steps, for who copies the record itself: its place (null: no room), then one of the two ends.
+  std::byte* begin_record(std::uint32_t length);
+  void end_record(std::uint32_t length);
+  void abandon_record();
 
   // Takes one record whose data stays where it is until ChannelListener::channel_acknowledged(tag). It leaves with the
   // next transmit(). False: no room.
@@ -59,6 +64,7 @@ class ChannelPath {
  private:
   friend class ChannelSet;
 
+  std::byte* take_buffer();
   bool close_open_packet();
   bool send_acknowledgement(Nanoseconds now);
 

@@ -37,11 +37,11 @@ ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const>
 
 ChannelSet::~ChannelSet() = default;
 
-std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& transport) {
+std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs) {
   const auto line = std::find_if(lines_.begin(), lines_.end(),
                                  [&](const auto& candidate) { return &candidate->transport == &transport; });
   OPENLAPI_CHECK(line != lines_.end());
-  return std::make_unique<ChannelPath>(*this, transport, (*line)->context, peer);
+  return std::make_unique<ChannelPath>(*this, transport, (*line)->context, peer, epochs);
 }
 
 void ChannelSet::activate(ChannelPath& path) {
@@ -124,7 +124,8 @@ void ChannelSet::acknowledge_now() {
 
 unsigned ChannelSet::run_timers(Nanoseconds now) {
   unsigned ran = 0;
-  for (ChannelPath* path : active_) {
+  for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
+    ChannelPath* path = active_[i];
     ReliableChannel& channel = path->channel_;
     if (now >= channel.next_deadline()) {
       channel.run_timers(now);

@@ -37,8 +37,8 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The way to `peer` over one of the transports; the set keeps a reference to it until it is destroyed.
-  std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport);
+  // The way to `peer` over one of the transports. The set outlives it.
+  std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
 
   unsigned receive();                    // takes in what arrived on all transports
   unsigned transmit();                   // open packets, retransmissions, acknowledgements
@@ -58,6 +58,7 @@ class ChannelSet {
 
   // For the paths.
   void activate(ChannelPath& path);
+  void forget(ChannelPath& path) { std::erase(active_, &path); }
   bool is_receiving() const { return receiving_; }  // what is sent now leaves at the end of the step, packed
   Nanoseconds now() const { return clock_.now(); }
 

@@ -9,11 +9,21 @@ Endpoint::Endpoint(const EndpointConfig& config, std::span<Transport* const> tra
     : core_(std::make_unique<EndpointCore>(config, transports, clock, resolver, host)) {}
 Endpoint::~Endpoint() = default;
 
-Submit Endpoint::put(const PutRequest& request) { return core_->put(request); }
+Submit Endpoint::put(const PutRequest& request) { return core_->submitted(core_->put(request)); }
 Submit Endpoint::get(const GetRequest& request) { return core_->get(request); }
-Submit Endpoint::active_message(const ActiveMessageRequest& request) { return core_->active_message(request); }
-Submit Endpoint::read_modify_write(const RmwRequest& request) { return core_->read_modify_write(request); }
+Submit Endpoint::active_message(const ActiveMessageRequest& request) {
+  return core_->submitted(core_->active_message(request));
+}
+Submit Endpoint::read_modify_write(const RmwRequest& request) {
+  return core_->submitted(core_->read_modify_write(request));
+}
+Submit Endpoint::put_layout(const LayoutPutRequest& request) { return core_->submitted(core_->put_layout(request)); }
+Submit Endpoint::get_layout(const LayoutGetRequest& request) { return core_->get_layout(request); }
+Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
+  return core_->submitted(core_->layout_message(request));
+}
 unsigned Endpoint::progress() { return core_->progress(); }
+void Endpoint::hold_arrivals(bool hold) { core_->hold_arrivals(hold); }
 ArrivalWord Endpoint::arrival_word() const { return core_->arrival_word(); }
 void Endpoint::flush() { core_->flush(); }
 void Endpoint::completion_returned(const CompletionRun& run) { core_->completion_returned(run); }
@@ -24,6 +34,15 @@ void Endpoint::begin_barrier() { core_->begin_barrier(); }
 void Endpoint::begin_exchange(std::uint64_t value) { core_->begin_exchange(value); }
 CollectiveState Endpoint::collective_state() { return core_->collective_state(); }
 std::span<const std::uint64_t> Endpoint::exchanged() const { return core_->exchanged(); }
+void Endpoint::purge(PeerIndex peer) { core_->purge(peer); }
+void Endpoint::resume(PeerIndex peer, std::uint32_t epoch) { core_->resume(peer, epoch); }
+bool Endpoint::purged(PeerIndex peer) const { return core_->purged(peer); }
+CounterLoss Endpoint::counter_loss(std::uint64_t counter) const { return core_->counter_loss(counter); }
+void Endpoint::forget_counter_loss(std::uint64_t counter) { core_->forget_counter_loss(counter); }
+void Endpoint::guard_layouts(bool on) { core_->guard_layouts(on); }
+void Endpoint::watch_counters(bool on) { core_->watch_counters(on); }
+void Endpoint::expect_from(PeerIndex peer) { core_->expect_from(peer); }
+void Endpoint::expect_no_more_from(PeerIndex peer) { core_->expect_no_more_from(peer); }
 Nanoseconds Endpoint::deadline() const { return core_->deadline(); }
 bool Endpoint::has_work() const { return core_->has_work(); }
 bool Endpoint::drained() { return core_->drained(); }

@@ -2,12 +2,13 @@
 // packets, memory copies and handler calls come out. It knows no threads, no sockets, and no clock of its own.
 //
 // Threads: the owner calls every function with the context's lock held. Nothing blocks. Handlers run inside progress()
-// (and, for messages to oneself, inside active_message()); from a header handler no function may be called, from an
-// inline completion handler all but progress().
+// and inside the calls that start operations (messages to oneself, send completion handlers); from a header handler no
+// function may be called, from an inline completion handler and a send completion handler all but progress().
 //
 // Reading order: progress() in endpoint_progress.cc, then endpoint_submit.cc, endpoint_receive.cc, peer.h.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,7 +18,10 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/endpoint/handler_host.h"
+#include "dataplane/layout/layout_cursor.h"
+#include "dataplane/operation/lost_counters.h"
 #include "dataplane/transport/transport.h"
+#include "dataplane/tuning.h"
 #include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
@@ -29,28 +33,47 @@ struct EndpointConfig {
   std::uint32_t instance = 1;        // which context of the task; part of every packet
   std::uint32_t epoch = 1;           // this incarnation; later incarnations of the same task have larger ones
   std::uint32_t copy_limit = 16384;  // messages up to this size (user header and data) are copied before a call returns
-  std::uint32_t copy_buffers = 128;  // how many such copies may wait before calls answer `busy`
+  std::uint32_t copy_buffers = 128;  // such copies that may wait before calls answer `busy`; peers share (fair_share.h)
   std::uint32_t ack_threshold = 30;  // packets
   std::uint32_t idle_loops_between_timers = 1'000'000;  // MP_RETRANSMIT_INTERVAL; an upper bound
   Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
+  bool bulk = false;                                    // long contiguous data is read by the adapter where one can
+  std::uint64_t bulk_minimum = 153'600;  // bytes of data from which on; messages that are copied never are
 };
 
-// Where the ways to a peer come from. Asked once, at first contact; may block for milliseconds (PMIx).
+// The ways to a peer.
+struct Route {
+  std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
+  std::size_t count = 0;                                     // of `paths`; 0: it cannot be reached
+  std::uint32_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
+  std::string reason;       // why `count` is 0
+};
+
+// Where routes come from. Asked once, at first contact, and again when a purged peer is resumed; may block for
+// milliseconds (PMIx).
 class RouteResolver {
  public:
   virtual ~RouteResolver() = default;
-  // Adds `peer` to the transports that can serve it and writes these to `paths`, best first. 0: it cannot be reached,
-  // with the reason.
-  virtual std::size_t resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) = 0;
+  // Adds `peer` to the transports that can serve it.
+  virtual Route resolve(PeerIndex peer) = 0;
 };
 
 enum class Submit : std::uint8_t {
   accepted,
-  busy,         // no room; nothing was changed. Call progress() and try again.
-  unreachable,  // the resolver found no way; a fault was not reported, the caller returns the error
+  busy,           // no room; nothing was changed. Call progress() and try again.
+  unreachable,    // the resolver found no way; a fault was not reported, the caller returns the error
+  purged,         // the user has purged the peer
+  origin_memory,  // guarded layouts: this task's side names memory that is not there; nothing was sent
+  target_memory,  // of an operation on oneself: the other side does; some of its memory may have been written
 };
 
+// Whether a transfer may be bulk transfer; EndpointConfig::bulk_minimum holds all the same.
+enum class BulkHint : std::uint8_t { by_task, never, always };
+
 // Counter fields are addresses of counters: in this task (origin, completion), in the target (target); 0: none.
+// `send_handler` runs once for every accepted operation, after the origin counter has moved, when the origin buffers
+// may be changed; also for messages that were given up. `completion_handler` of a get runs like that of an active
+// message, when the data is here and the origin counter has moved.
 struct PutRequest {
   PeerIndex target;
   std::uint64_t target_address;
@@ -59,6 +82,8 @@ struct PutRequest {
   std::uint64_t target_counter;
   std::uint64_t origin_counter;
   std::uint64_t completion_counter;
+  HandlerCall send_handler = {};
+  BulkHint bulk = BulkHint::by_task;
 };
 
 struct GetRequest {
@@ -68,6 +93,8 @@ struct GetRequest {
   std::uint64_t length;
   std::uint64_t target_counter;
   std::uint64_t origin_counter;
+  HandlerCall completion_handler = {};
+  BulkHint bulk = BulkHint::by_task;
 };
 
 struct ActiveMessageRequest {
@@ -80,6 +107,43 @@ struct ActiveMessageRequest {
   std::uint64_t target_counter;
   std::uint64_t origin_counter;
   std::uint64_t completion_counter;
+  HandlerCall send_handler = {};
+  BulkHint bulk = BulkHint::by_task;
+};
+
+// Transfers whose data is not contiguous, on one side or on both. The cursors are used during the call only; what they
+// refer to, and a long message's data, stays as it is until the origin counter moves. As many bytes move as the shorter
+// side has.
+struct LayoutPutRequest {
+  PeerIndex target;
+  LayoutCursor* source;
+  LayoutCursor* destination;  // addresses in the target
+  std::uint64_t target_counter;
+  std::uint64_t origin_counter;
+  std::uint64_t completion_counter;
+  HandlerCall send_handler = {};
+};
+
+struct LayoutGetRequest {
+  PeerIndex target;
+  LayoutCursor* source;  // addresses in the target
+  LayoutCursor* destination;
+  std::uint64_t target_counter;
+  std::uint64_t origin_counter;
+  HandlerCall completion_handler = {};
+};
+
+struct LayoutMessageRequest {
+  PeerIndex target;
+  std::uint64_t handler;
+  const void* user_header;
+  std::uint32_t user_header_length;
+  LayoutCursor* source;
+  bool vector;  // the header handler answers with a vector
+  std::uint64_t target_counter;
+  std::uint64_t origin_counter;
+  std::uint64_t completion_counter;
+  HandlerCall send_handler = {};
 };
 
 struct RmwRequest {
@@ -91,6 +155,7 @@ struct RmwRequest {
   std::uint64_t swap_value;
   void* previous;  // `width` bytes; null: not wanted
   std::uint64_t origin_counter;
+  HandlerCall send_handler = {};  // the operands are copied at once
 };
 
 // A fence in progress; owned by the caller, used with the endpoint that began it.
@@ -99,19 +164,22 @@ struct FenceTicket {
   std::uint64_t last_request = 0;  // gets and read-modify-writes up to this serial number belong to the fence
 };
 
-enum class FenceState : std::uint8_t { pending, done, peer_lost };
+enum class FenceState : std::uint8_t { pending, done, peer_lost, peer_purged };
 
-enum class CollectiveState : std::uint8_t { pending, done, peer_lost };
+enum class CollectiveState : std::uint8_t { pending, done, peer_lost, peer_purged };
 
 // As lapi_statistics_t: one set for packets that leave the node's memory, one for shared memory, one for oneself.
 struct MessageStatistics {
   std::uint64_t duplicate_packets = 0;
-  std::uint64_t retransmitted_packets = 0;  // shared memory: attachments that failed
+  std::uint64_t retransmitted_packets = 0;  // and attachments and bulk transfers that the peer could not carry out
   std::uint64_t ghost_packets = 0;          // from strangers, former lives, or for nobody
-  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_sent = 0;           // and attachments and bulk transfers, each as one
   std::uint64_t packets_received = 0;
-  std::uint64_t data_sent = 0;      // bytes of user data of messages sent
-  std::uint64_t data_received = 0;  // bytes of user data of messages that are complete here
+  std::uint64_t data_sent = 0;       // bytes of user data of messages sent
+  std::uint64_t data_received = 0;   // bytes of user data of messages that are complete here
+  std::uint64_t bulk_sent = 0;       // messages and answers to gets that the peer's adapter has read here
+  std::uint64_t bulk_received = 0;   // and that this task's adapter has read
+  std::uint64_t bulk_fallbacks = 0;  // failures here or there after which the data came in packets
 };
 
 enum class StatisticsPath : std::uint8_t { network, shared_memory, local };
@@ -132,9 +200,15 @@ class Endpoint {
   Submit get(const GetRequest& request);
   Submit active_message(const ActiveMessageRequest& request);
   Submit read_modify_write(const RmwRequest& request);
+  Submit put_layout(const LayoutPutRequest& request);
+  Submit get_layout(const LayoutGetRequest& request);
+  Submit layout_message(const LayoutMessageRequest& request);
 
   // One step of everything that can move. Returns how many packets, records or timers were handled; 0: nothing to do.
   unsigned progress();
+
+  // While it holds, steps take in nothing that arrives: there is no memory for what it may need.
+  void hold_arrivals(bool hold);
 
   // After a progress() that moved nothing: the word in which the next packet will show, if there is a single one.
   ArrivalWord arrival_word() const;
@@ -157,6 +231,29 @@ class Endpoint {
   void begin_exchange(std::uint64_t value);
   CollectiveState collective_state();
   std::span<const std::uint64_t> exchanged() const;  // by task; valid until the next collective begins
+
+  // Recovery (guide, chapter 19). purge(): everything that is under way to and from the peer is given up, what still
+  // comes from it is dropped, and operations to it and collectives are refused until resume(), which begins anew: with
+  // a new process of the peer, or with one that has purged this task likewise. `epoch` is larger than all epochs that
+  // this task has used before: nothing that was sent before reaches what comes after.
+  void purge(PeerIndex peer);
+  void resume(PeerIndex peer, std::uint32_t epoch);
+  bool purged(PeerIndex peer) const;
+
+  // Whether operations that would have moved a counter of this task were given up, since it was last forgotten.
+  CounterLoss counter_loss(std::uint64_t counter) const;
+  void forget_counter_loss(std::uint64_t counter);
+
+  // From now on all layouts are guarded, or only those that ask for it: memory that they name and that is not there is
+  // an error of their message alone. The process has called catch_memory_faults().
+  void guard_layouts(bool on);
+
+  // From now on HandlerHost::counter_moves() is called, or no longer.
+  void watch_counters(bool on);
+
+  // Somebody waits for what the peer will send of itself: it is watched although it owes no answer. Calls nest.
+  void expect_from(PeerIndex peer);
+  void expect_no_more_from(PeerIndex peer);
 
   // For sleeping. deadline(): when progress() has to be called at the latest although nothing arrives (UINT64_MAX:
   // never). has_work(): progress() would do something now (packets not yet sent, refused messages to try again).

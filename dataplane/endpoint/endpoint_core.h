@@ -1,8 +1,11 @@
 // The state behind Endpoint and the steps that change it. One file per concern: endpoint_open.cc (construction, first
 // contact), endpoint_submit.cc (operations begin), endpoint_send.cc (records and long messages leave),
-// endpoint_receive.cc (records arrive), endpoint_deliver.cc (active messages and completion), endpoint_reads.cc
-// (reading a peer's memory), endpoint_fence.cc (fences, collectives), endpoint_faults.cc (timers, lost and restarted
-// peers), endpoint_progress.cc (the loop).
+// endpoint_receive.cc (records arrive), endpoint_layout_send.cc and endpoint_layout_receive.cc (the same for data that
+// is not contiguous), endpoint_deliver.cc (active messages and completion), endpoint_reads.cc and
+// endpoint_layout_reads.cc (reading a peer's memory), endpoint_bulk.cc (the same by the adapter), endpoint_fence.cc
+// (fences, collectives), endpoint_faults.cc (timers, lost and restarted peers), endpoint_recovery.cc (peers that the
+// user purges and resumes), endpoint_refuse.cc (what a 32-bit task cannot take), endpoint_guard.cc (layouts that name
+// memory which is not there), endpoint_progress.cc (the loop).
 #pragma once
 
 #include <array>
@@ -11,14 +14,17 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "dataplane/endpoint/channel_set.h"
 #include "dataplane/endpoint/endpoint.h"
+#include "dataplane/endpoint/layout_record.h"
 #include "dataplane/endpoint/outgoing_message.h"
 #include "dataplane/endpoint/peer.h"
 #include "dataplane/endpoint/record_bytes.h"
 #include "dataplane/operation/collective.h"
+#include "dataplane/operation/completion_counter.h"
 #include "dataplane/operation/request_table.h"
 
 namespace openlapi {
@@ -27,6 +33,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
  public:
   EndpointCore(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
                RouteResolver& resolver, HandlerHost& host);
+  ~EndpointCore();  // endpoint_bulk.cc
+  EndpointCore(const EndpointCore&) = delete;
+  EndpointCore& operator=(const EndpointCore&) = delete;
 
   // endpoint_submit.cc
   Submit put(const PutRequest& request);
@@ -34,8 +43,21 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   Submit active_message(const ActiveMessageRequest& request);
   Submit read_modify_write(const RmwRequest& request);
 
+  // endpoint_layout_send.cc, endpoint_layout_receive.cc
+  Submit put_layout(const LayoutPutRequest& request);
+  Submit layout_message(const LayoutMessageRequest& request);
+  Submit get_layout(const LayoutGetRequest& request);
+
+  // The end of a submission: send completion handlers run when no handler is on the stack.
+  Submit submitted(Submit result) {
+    if (!send_completions_.empty() && inline_depth_ == 0) [[unlikely]]
+      run_send_handlers();
+    return result;
+  }
+
   // endpoint_progress.cc
   unsigned progress();
+  void hold_arrivals(bool hold) { arrivals_held_ = hold; }
   ArrivalWord arrival_word() const;
   void flush();
   Nanoseconds deadline() const;
@@ -45,6 +67,17 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_deliver.cc
   void completion_returned(const CompletionRun& run);
   bool reply_has_room(PeerIndex peer);
+
+  // endpoint_recovery.cc
+  void purge(PeerIndex index);
+  void resume(PeerIndex index, std::uint32_t epoch);
+  bool purged(PeerIndex index) const;
+  CounterLoss counter_loss(std::uint64_t counter) const { return lost_counters_.find(counter); }
+  void forget_counter_loss(std::uint64_t counter) { lost_counters_.forget(counter); }
+  void watch_counters(bool on) { counters_watched_ = on; }
+  void guard_layouts(bool on) { guard_layouts_ = on; }
+  void expect_from(PeerIndex index);
+  void expect_no_more_from(PeerIndex index);
 
   // endpoint_fence.cc
   FenceTicket begin_fence();
@@ -65,8 +98,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::size_t contacted_peers() const { return contacted_.size(); }
 
  private:
-  // An active message whose header handler said "drop", or one to oneself that has to wait its turn. Of a long one
-  // the data lies in Peer::incoming, in a buffer of ours.
+  // An active message whose header handler said "drop", or one to oneself that has to wait its turn. Of a long one the
+  // data lies in Peer::incoming, in a buffer of ours, or still in the source's memory.
   struct WaitingMessage {
     PeerIndex source;
     wire::ActiveMessageBody body;
@@ -75,7 +108,13 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     bool is_long;
     std::uint32_t message_id;
     std::uint64_t length;
-    std::uint32_t number;  // of the short one, as in IncomingMessage
+    std::uint32_t number;          // of the short one, as in IncomingMessage
+    std::uint64_t attach_address;  // of the long one's data in the source, read when it is accepted; 0: it comes itself
+    std::uint32_t attach_layout = 0;  // bytes of the description that lies there instead of the data; 0: the data does
+    bool vector = false;
+    bool in_atoms = false;
+    bool bulk = false;  // the adapter reads at attach_address, with this key
+    MemoryKey key{};
   };
 
   // An active message in one piece, wherever it lies.
@@ -86,8 +125,11 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     std::uint32_t user_header_length;
     void* data;
     std::uint64_t length;
-    bool one_packet;           // the header handler gets to see `data`
-    std::uint32_t number = 0;  // as in IncomingMessage; of one to oneself 0
+    bool one_packet;                        // the header handler gets to see `data`
+    std::uint32_t number = 0;               // as in IncomingMessage; of one to oneself 0
+    bool vector = false;                    // as in ArrivedMessage
+    bool in_atoms = false;                  // the same
+    LayoutCursor* source_layout = nullptr;  // of one to oneself whose data is not at `data`
   };
 
   // A large message or get whose bytes are read from the peer's memory, piece by piece.
@@ -97,6 +139,18 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     std::uint32_t id;  // of the incoming message, or of the request
     std::uint64_t source_address;
     std::uint64_t target_counter;  // get: the target's counter
+    // Not contiguous: a get's source; a message's is first described by this many bytes at source_address.
+    std::uint32_t layout_length = 0;
+    std::unique_ptr<LayoutCursor> source{};
+    std::vector<std::byte> description{};  // what `source` refers to
+  };
+
+  // What a record of a put says of the whole put.
+  struct PutFragment {
+    std::uint64_t target_counter;
+    std::uint64_t completion_counter;
+    std::uint64_t total;
+    std::uint32_t message_id;
   };
 
   struct Loss {
@@ -104,58 +158,159 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     Fault fault;
   };
 
+  // What the origin is told when its buffers may be changed.
+  struct OriginNotice {
+    std::uint64_t counter;
+    const HandlerCall& handler;
+  };
+
   struct PendingFence {
     std::uint32_t number;
-    std::uint32_t remaining;  // peers that have not answered
-    bool peer_lost;
+    std::uint32_t remaining;     // peers that have not answered
+    std::uint64_t last_request;  // as in FenceTicket
+    FenceState outcome;          // when nothing remains
+  };
+
+  // What is kept of a peer that was purged.
+  struct FormerPeer {
+    bool purged;          // and not resumed yet
+    std::uint32_t life;   // Peer::life of the next one
+    std::uint32_t epoch;  // ours towards it from now on
   };
 
   // endpoint_progress.cc
+  unsigned take_arrivals();
   unsigned move_what_waits(bool arrivals);
   bool work_waits() const;
   bool timers_due();
   bool retry_is_due();
 
   // endpoint_open.cc
-  Peer* contact(PeerIndex index);
+  Peer* contact(PeerIndex index) {
+    if (index >= peers_.size()) [[unlikely]]
+      return nullptr;
+    Peer* peer = peers_[index].get();
+    return peer != nullptr ? peer : first_contact(index);
+  }
+  Peer* first_contact(PeerIndex index);
   std::unique_ptr<Peer> make_peer(PeerIndex index);
 
   // endpoint_send.cc
   using Pieces = std::span<const ConstBuffer>;
   bool send_record(Peer& peer, Pieces pieces, std::uint32_t length);
   void queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy);
+  void enqueue(Peer& peer, QueuedRecord record);
   void post(Peer& peer, Pieces pieces, std::uint32_t length);
   template <typename Body>
   void post_record(Peer& peer, wire::RecordKind kind, const Body& body);
   unsigned flush_backlog(Peer& peer);
   unsigned flush_backlogs();
   OutgoingMessage& store(OutgoingMessage message);
+  OutgoingMessage* store_answer(Peer& peer, OutgoingMessage message, std::uint32_t request_id);
   bool pump(Peer& peer, OutgoingMessage& message);
   bool send_fragment(Peer& peer, OutgoingMessage& message);
   unsigned pump_outgoing();
   void finish_sending(OutgoingMessage& message);
   void set_stage(OutgoingMessage& message, OutgoingMessage::Stage stage);
   bool requests_exhausted(const Peer& peer) const;
-  void keep_copy(OutgoingMessage& message);
-  bool copies_exhausted() const { return copies_waiting_ >= config_.copy_buffers && inline_depth_ == 0; }
-  void count_sent(const Peer& peer, std::uint64_t data_bytes);
-  MessageStatistics& statistics_of(const Peer& peer);
+  static std::unique_ptr<std::byte[]> room_for_long_copy(std::uint64_t bytes);
+  void keep_copy(OutgoingMessage& message, std::unique_ptr<std::byte[]> room);
+  void take_copy(Peer& peer);
+  void return_copy(Peer& peer);
+  bool copies_exhausted(const Peer& peer) const;
+  void count_sent(const Peer& peer, std::uint64_t data_bytes) {
+    ++sends_completed_;
+    statistics_of(peer).data_sent += data_bytes;
+  }
+  MessageStatistics& statistics_of(const Peer& peer) {
+    return statistics_[static_cast<std::size_t>(peer.is_direct() ? StatisticsPath::shared_memory
+                                                                 : StatisticsPath::network)];
+  }
+
+  // endpoint_deliver.cc
+  // The handler waits until the engine is off the stack or at the end of its step: it may begin operations.
+  void origin_is_free(PeerIndex target, const OriginNotice& notice) {
+    move_counter(notice.counter, target);
+    if (notice.handler.function != nullptr) [[unlikely]]
+      keep_send_handler(target, notice.handler);
+  }
+  void keep_send_handler(PeerIndex target, const HandlerCall& handler);
+  void get_complete(PeerIndex source, std::uint64_t origin_counter, const HandlerCall& handler);
+  void run_send_handlers();
+
+  // endpoint_recovery.cc
+  Submit refusal(PeerIndex index) const { return purged(index) ? Submit::purged : Submit::unreachable; }
+
+  // A completion counter that the peer will move when it has the data, if the operation was accepted.
+  static Submit owe(Peer& peer, std::uint64_t completion_counter, Submit result) {
+    if (result == Submit::accepted) peer.owed.add(completion_counter);
+    return result;
+  }
+
+  // One of this task's counters moves because of an operation from or to `by`.
+  void move_counter(std::uint64_t counter, PeerIndex by) {
+    if (counters_watched_ && counter != 0) [[unlikely]]
+      host_.counter_moves(counter, by);
+    add_to_counter(counter);
+  }
 
   // endpoint_submit.cc
   Submit submit_single(Peer& peer, Pieces pieces, std::uint32_t length, std::uint64_t data, std::uint64_t counter);
-  Submit submit_long(Peer& peer, OutgoingMessage message);
+  Submit submit_single(Peer& peer, Pieces pieces, std::uint32_t length, std::uint64_t data,
+                       const OriginNotice& notice) {
+    const Submit result = submit_single(peer, pieces, length, data, notice.counter);
+    if (notice.handler.function != nullptr && result == Submit::accepted) [[unlikely]]
+      keep_send_handler(peer.index, notice.handler);
+    return result;
+  }
+  Submit submit_long(Peer& peer, OutgoingMessage message, BulkHint bulk);
+  void sent_for_the_origin(Peer& peer, OutgoingMessage& message);
   void offer_attach(Peer& peer, OutgoingMessage message);
   Submit put_to_self(const PutRequest& request);
   Submit message_to_self(const ActiveMessageRequest& request);
+
+  // endpoint_layout_send.cc
+  Submit submit_layout(Peer& peer, const LayoutParts& parts, const OriginNotice& notice);
+  Submit submit_guarded(Peer& peer, const LayoutRecord& record, std::uint64_t data, const OriginNotice& notice);
+  Submit submit_long_layout(Peer& peer, OutgoingMessage message, std::unique_ptr<std::byte[]> room);
+  void keep_layout_copy(OutgoingMessage& message, std::unique_ptr<std::byte[]> room);
+  bool send_layout_fragment(Peer& peer, OutgoingMessage& message);
+  bool may_attach(const Peer& peer, OutgoingMessage& message) const;
+  void offer_layout_attach(Peer& peer, OutgoingMessage message);
+  Submit put_layout_to_self(const LayoutPutRequest& request);
+  Submit layout_message_to_self(const LayoutMessageRequest& request);
+
+  // endpoint_guard.cc
+  enum class Attempt : std::uint8_t { sent, no_room, memory_fault };
+  bool is_guarded(const LayoutCursor& layout) const { return guard_layouts_ || layout.guarded(); }
+  Attempt try_to_send(Peer& peer, const LayoutRecord& record, bool guarded);
+  bool scatter(LayoutCursor& layout, std::uint64_t offset, std::span<const std::byte> data);
+  void place_data(Peer& from, IncomingMessage& message, std::uint64_t offset, std::span<const std::byte> data);
+  void place_answer(PendingRequest& request, std::uint64_t offset, std::span<const std::byte> data);
+  bool copy_guarded(LayoutCursor& from, LayoutCursor& to);
+  void source_failed(OutgoingMessage& message);
+  Submit withdraw(Peer& peer, OutgoingMessage& message);
+
+  // endpoint_layout_receive.cc
+  void on_put_pieces(Peer& from, const wire::Record& record);
+  void on_put_strided(Peer& from, const wire::Record& record);
+  void place_put(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data);
+  Submit get_layout_from_self(const LayoutGetRequest& request);
+  void send_layout_request(Peer& peer, std::uint32_t id, const LayoutCursor& source, std::uint64_t target_counter);
+  void on_get_layout(Peer& from, const wire::Record& record);
+  void answer_layout(Peer& from, const wire::GetLayoutBody& body, std::span<const std::byte> description);
+  OutgoingMessage* layout_answer(Peer& from, const wire::GetLayoutBody& body, std::vector<std::byte> description);
 
   // endpoint_receive.cc
   unsigned receive_direct(Transport& transport);
   void handle_packet(Peer& from, std::span<std::byte> packet);
   void handle_record(Peer& from, const wire::Record& record);
+  void dispatch_record(Peer& from, const wire::Record& record);
   void on_put(Peer& from, const wire::Record& record);
   void on_data(Peer& from, const wire::Record& record);
   void on_get_request(Peer& from, const wire::Record& record);
   void on_get_data(Peer& from, const wire::Record& record);
+  void on_counter_update(Peer& from, const wire::Record& record);
   void on_rmw_request(Peer& from, const wire::Record& record);
   void on_rmw_reply(Peer& from, const wire::Record& record);
   void on_attach_done(Peer& from, const wire::Record& record);
@@ -173,6 +328,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
                      std::uint64_t data_bytes);
   void move_counters(const CompletionRun& run);
   bool deliver_whole(const WholeMessage& message);
+  void deliver_to_layout(const WholeMessage& message, const HeaderVerdict& verdict);
   void begin_long_message(Peer& from, const wire::Record& record);
   void keep_waiting(const WholeMessage& message);
   unsigned retry_waiting();
@@ -182,19 +338,76 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
                                const HeaderVerdict& verdict) const;
 
   // endpoint_reads.cc
-  void begin_read(const DirectRead& read);
+  void begin_read(DirectRead read);
   unsigned advance_reads();
-  bool advance_read(const DirectRead& read);
-  bool advance_get(const DirectRead& read, Peer& peer);
-  bool advance_attach(const DirectRead& read, Peer& peer);
+  bool advance_read(DirectRead& read);
+  bool advance_get(DirectRead& read, Peer& peer);
+  bool advance_attach(DirectRead& read, Peer& peer);
+  void finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes);
+  void refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message);
+
+  // endpoint_bulk.cc
+  bool wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t length) const;
+  bool may_try_bulk(Peer& peer);
+  void bulk_failed(Peer& peer);
+  void bulk_succeeded(Peer& peer) {
+    ++statistics_of(peer).bulk_sent;
+    peer.bulk_failures = 0;
+  }
+  bool expose(Peer& peer, OutgoingMessage& message);
+  bool offer_bulk(Peer& peer, OutgoingMessage& message);
+  bool offer_key(Peer& peer, std::uint32_t request_id, OutgoingMessage& message);
+  void on_get_key(Peer& from, const wire::Record& record);
+  void pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
+                    const MemoryKey& key);
+  void begin_pull(Peer& from, BulkPull pull);
+  unsigned advance_pulls();
+  bool advance_pull(std::uint32_t id, BulkPull& pull);
+  unsigned take_endings();
+  void read_ended(const BulkMemory::Ending& ending);
+  void end_pull(std::uint32_t id, const BulkPull& pull);
+  void give_up_pulls(Peer& peer);
+
+  // endpoint_layout_reads.cc
+  std::uint64_t read_layout(Peer& peer, LayoutCursor& remote, LayoutCursor& local, std::uint64_t offset,
+                            std::uint64_t most);
+  bool advance_layout_attach(DirectRead& read, Peer& peer, IncomingMessage& message);
+  bool read_description(DirectRead& read, Peer& peer, IncomingMessage& message);
   void send_get_request(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_t length,
-                        std::uint64_t target_counter);
+                        std::uint64_t target_counter, std::uint8_t flags = 0);
+
+  // endpoint_refuse.cc
+  static bool is_for_own_memory(const wire::Record& record);
+  static bool is_own_layout(const wire::LayoutDescription& layout);
+  void refuse(Peer& from, const wire::Record& record);
+  void refuse_request(Peer& from, std::uint32_t request_id);
+  void no_memory_for(Peer& from, std::uint32_t request_id);
+  void bury_part(Peer& from, PutFragment put, std::span<const std::byte> data);
+  void on_request_refused(Peer& from, const wire::Record& record);
+  // Operations of a 32-bit task on itself. True: it names what is not there, and has ended.
+  bool refuse_own(const PutRequest& request);
+  bool refuse_own(const GetRequest& request);
+  bool refuse_own(const RmwRequest& request);
+  bool refuse_own(const ActiveMessageRequest& request);
+  bool refuse_own(const LayoutPutRequest& request);
+  bool refuse_own(const LayoutGetRequest& request);
+  bool refuse_own(const LayoutMessageRequest& request);
+  void end_own_request(std::uint64_t origin_counter);
+  void end_own_message(const OriginNotice& origin, std::uint64_t completion_counter);
 
   // endpoint_fence.cc
   void on_fence_request(Peer& from, const wire::Record& record);
   void on_fence_reply(Peer& from, const wire::Record& record);
-  void message_finished(Peer& from, std::uint32_t number);
+  void message_finished(Peer& from, std::uint32_t number) {
+    ++from.messages_finished;
+    if (!from.fence_requests.empty()) [[unlikely]]
+      answer_fences(from, number);
+  }
+  void answer_fences(Peer& from, std::uint32_t number);
   void ask_held_fences(Peer& peer);
+  void fail_collective(PeerIndex lost);
+  void report_failed_collective(PeerIndex known);
+  void collective_arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes);
   void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
                   std::span<const std::byte> bytes) override;
 
@@ -203,7 +416,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void watch_peers(Nanoseconds now);
   void watch_direct_peer(Peer& peer, Nanoseconds now);
   bool something_outstanding(const Peer& peer) const;
-  void give_up(Peer& peer);
+  void give_up(Peer& peer, Fault fault);
+  void give_up_counters(Peer& peer, CounterLoss why);
+  void give_up_fences(Peer& peer, CounterLoss why);
   void lose(Peer& peer, Fault fault);
   void report_losses();
 
@@ -225,11 +440,17 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::vector<Peer*> contacted_;
   RequestTable requests_;
   Collective collective_;
-  bool collective_peer_lost_ = false;
+  bool collective_purged_ = false;  // it failed, or will, because a peer is purged
+  std::unordered_map<PeerIndex, FormerPeer> former_;
+  std::uint32_t purged_peers_ = 0;
+  LostCounters lost_counters_;
+  bool counters_watched_ = false;
+  bool guard_layouts_ = false;
+  std::unordered_map<PeerIndex, std::uint32_t> expected_;  // by whom something is waited for: how many wait
 
   std::map<std::uint32_t, OutgoingMessage> outgoing_;  // by id: oldest first
   std::uint32_t next_message_id_ = 1;
-  std::uint32_t copies_waiting_ = 0;
+  std::uint32_t copies_waiting_ = 0;    // the sum of all Peer::copies_waiting
   std::uint32_t backlogged_peers_ = 0;  // peers whose backlog is not empty
   std::uint32_t sending_ = 0;           // outgoing messages in Stage::sending
 
@@ -237,10 +458,16 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   bool retry_now_ = false;  // one of waiting_ has not been tried at all
   Nanoseconds next_retry_ = 0;
   std::deque<DirectRead> reads_;
+  std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
+  std::uint32_t next_pull_ = 1;
+  std::uint32_t bulk_reads_ = 0;            // of all pulls, begun and not ended
+  std::vector<BulkMemory*> bulk_memories_;  // of all transports
   std::vector<PendingFence> fences_;
   std::uint32_t next_fence_ = 1;
   unsigned inline_depth_ = 0;  // > 0 while an inline completion handler runs: nothing is answered `busy`
-  std::vector<Loss> losses_;   // to be reported at the end of progress()
+  std::vector<SendCompletion> send_completions_;     // whose handlers have to run
+  std::vector<SendCompletion> running_completions_;  // scratch of run_send_handlers()
+  std::vector<Loss> losses_;                         // to be reported at the end of progress()
 
   std::array<MessageStatistics, 3> statistics_{};
   std::uint64_t network_ghosts_ = 0;
@@ -248,6 +475,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint64_t receives_completed_ = 0;
 
   bool arrivals_ = false;  // the present step has received something
+  bool arrivals_held_ = false;
   mutable std::uint32_t idle_loops_ = 0;
   Nanoseconds last_watch_ = 0;
 };

@@ -3,7 +3,9 @@
 #include <cstring>
 
 #include "dataplane/endpoint/endpoint_core.h"
-#include "dataplane/operation/completion_counter.h"
+#include "dataplane/layout/guarded_copy.h"
+#include "dataplane/layout/vector_cursor.h"
+#include "dataplane/reliability/fair_share.h"
 
 namespace openlapi {
 
@@ -12,7 +14,9 @@ using wire::RecordKind;
 namespace {
 
 // The message's data has nowhere to go.
-bool is_buried(const HeaderVerdict& verdict) { return verdict.delivery == Delivery::bury || verdict.buffer == nullptr; }
+bool is_buried(const HeaderVerdict& verdict) {
+  return verdict.delivery == Delivery::bury || (verdict.buffer == nullptr && verdict.layout == nullptr);
+}
 
 wire::ActiveMessageBody body_of(const wire::Record& record) {
   wire::ActiveMessageBody body;
@@ -25,7 +29,7 @@ wire::ActiveMessageBody body_of(const wire::Record& record) {
 HeaderVerdict EndpointCore::ask_header_handler(const WholeMessage& message) {
   return host_.run_header_handler({message.source, message.body.handler, message.user_header,
                                    message.user_header_length, message.length,
-                                   message.one_packet ? message.data : nullptr});
+                                   message.one_packet ? message.data : nullptr, message.vector, message.in_atoms});
 }
 
 CompletionRun EndpointCore::completion_run(PeerIndex source, const wire::ActiveMessageBody& body,
@@ -44,7 +48,9 @@ void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
                              record.payload,
                              record.header.payload_length,
                              true,
-                             ++from.messages_begun};
+                             ++from.messages_begun,
+                             record.is_vector(),
+                             record.in_atoms()};
   if (!deliver_whole(message)) keep_waiting(message);
 }
 
@@ -52,11 +58,28 @@ void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
 bool EndpointCore::deliver_whole(const WholeMessage& message) {
   const HeaderVerdict verdict = ask_header_handler(message);
   if (verdict.delivery == Delivery::drop) return false;
-  if (!is_buried(verdict) && message.length != 0) std::memmove(verdict.buffer, message.data, message.length);
+  if (!is_buried(verdict) && message.length != 0) {
+    if (verdict.layout != nullptr || message.source_layout != nullptr) [[unlikely]] {
+      deliver_to_layout(message, verdict);
+    } else {
+      std::memmove(verdict.buffer, message.data, message.length);
+    }
+  }
   Peer* from = message.source == config_.self ? nullptr : peers_[message.source].get();
   data_in_place(from, message.number, completion_run(message.source, message.body, verdict), verdict.style,
                 message.length);
   return true;
+}
+
+// From wherever the data lies to wherever the header handler wants it.
+void EndpointCore::deliver_to_layout(const WholeMessage& message, const HeaderVerdict& verdict) {
+  StridedCursor data(reinterpret_cast<std::uintptr_t>(message.data), message.length);
+  StridedCursor buffer(reinterpret_cast<std::uintptr_t>(verdict.buffer), message.length);
+  if (message.source_layout != nullptr) message.source_layout->seek(0);
+  LayoutCursor& from = message.source_layout != nullptr ? *message.source_layout : data;
+  LayoutCursor& to = verdict.layout != nullptr ? *verdict.layout : buffer;
+  if (copy_guarded(from, to)) return;
+  host_.report_fault(message.vector ? Fault::target_vector : Fault::program_memory, message.source);
 }
 
 // The first record of a message with further fragments, or of one that is to be read from the origin's memory.
@@ -67,8 +90,11 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
                              record.header.user_header_length,
                              nullptr,
                              record.extension.total_length,
-                             false};
-  const HeaderVerdict verdict = ask_header_handler(message);
+                             false,
+                             0,
+                             record.is_vector(),
+                             record.in_atoms()};
+  HeaderVerdict verdict = ask_header_handler(message);
   IncomingMessage incoming;
   incoming.kind = RecordKind::active_message;
   incoming.total = record.extension.total_length;
@@ -76,13 +102,23 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
   incoming.run = completion_run(from.index, message.body, verdict);
   if (verdict.delivery == Delivery::drop) {
     incoming.refused = true;
-    incoming.own_buffer = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
-    incoming.buffer = incoming.own_buffer.get();
+    if (!record.is_attach()) {
+      incoming.own_buffer = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
+      incoming.buffer = incoming.own_buffer.get();
+    }
     keep_waiting(message);
     waiting_.back().is_long = true;
     waiting_.back().message_id = record.extension.message_id;
+    if (record.is_attach()) {
+      waiting_.back().attach_address = record.extension.source_address;
+      waiting_.back().attach_layout = record.has_layout() ? record.extension.layout_length : 0;
+      waiting_.back().bulk = record.is_bulk();
+      if (record.is_bulk()) waiting_.back().key = from_wire(record.key);
+    }
   } else if (!is_buried(verdict)) {
     incoming.buffer = static_cast<std::byte*>(verdict.buffer);
+    incoming.layout = std::move(verdict.layout);
+    incoming.program = !message.vector;
   }
   begin_incoming(from, record, std::move(incoming));
 }
@@ -105,12 +141,35 @@ void EndpointCore::data_in_place(Peer* from, std::uint32_t number, const Complet
   if (returned) move_counters(run);
 }
 
+void EndpointCore::keep_send_handler(PeerIndex target, const HandlerCall& handler) {
+  send_completions_.push_back({handler, target});
+}
+
+// Handlers that begin operations leave further completions behind; those run in the next step, so that a task whose
+// handlers keep sending comes back from here.
+void EndpointCore::run_send_handlers() {
+  running_completions_.swap(send_completions_);
+  ++inline_depth_;
+  for (const SendCompletion& completion : running_completions_) host_.run_send_handler(completion);
+  --inline_depth_;
+  running_completions_.clear();
+}
+
+// First the data, then the origin counter, then the handler.
+void EndpointCore::get_complete(PeerIndex source, std::uint64_t origin_counter, const HandlerCall& handler) {
+  move_counter(origin_counter, source);
+  if (handler.function == nullptr) [[likely]]
+    return;
+  const std::uint32_t life = source == config_.self ? 0 : peers_[source]->life;
+  host_.run_completion_handler({handler.function, handler.info, source, life, 0, 0}, false);
+}
+
 void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }
 
 void EndpointCore::move_counters(const CompletionRun& run) {
-  add_to_counter(run.target_counter);
+  move_counter(run.target_counter, run.source);
   if (run.completion_counter == 0) return;
-  if (run.source == config_.self) return add_to_counter(run.completion_counter);
+  if (run.source == config_.self) return move_counter(run.completion_counter, config_.self);
   Peer* peer = peers_[run.source].get();
   // The address belongs to the life of the source that sent the message, and to no later one.
   if (peer == nullptr || peer->life != run.source_life) return;
@@ -120,15 +179,36 @@ void EndpointCore::move_counters(const CompletionRun& run) {
 bool EndpointCore::reply_has_room(PeerIndex index) {
   if (index == config_.self) return true;
   const Peer* peer = contact(index);
-  return peer != nullptr && peer->backlog.empty() && copies_waiting_ < config_.copy_buffers;
+  return peer != nullptr && peer->backlog.empty() &&
+         may_take(peer->copies_waiting, copies_waiting_, config_.copy_buffers);
 }
 
 void EndpointCore::keep_waiting(const WholeMessage& message) {
   const auto* header = static_cast<const std::byte*>(message.user_header);
   const auto* data = static_cast<const std::byte*>(message.data);
-  WaitingMessage waiting{message.source, message.body,  {header, header + message.user_header_length}, {}, false, 0,
-                         message.length, message.number};
-  if (data != nullptr) waiting.data.assign(data, data + message.length);
+  WaitingMessage waiting{message.source,
+                         message.body,
+                         {header, header + message.user_header_length},
+                         {},
+                         false,
+                         0,
+                         message.length,
+                         message.number,
+                         0,
+                         0,
+                         message.vector,
+                         message.in_atoms};
+  if (message.source_layout != nullptr) {
+    waiting.data.resize(message.length);
+    message.source_layout->seek(0);
+    if (!is_guarded(*message.source_layout)) {
+      message.source_layout->gather(waiting.data.data(), message.length);
+    } else if (!gather_or_zero(*message.source_layout, waiting.data.data(), message.length)) {
+      host_.report_fault(message.vector ? Fault::origin_vector : Fault::program_memory, message.source);
+    }
+  } else if (data != nullptr) {
+    waiting.data.assign(data, data + message.length);
+  }
   waiting_.push_back(std::move(waiting));
 }
 
@@ -153,25 +233,42 @@ unsigned EndpointCore::retry_waiting() {
 bool EndpointCore::retry(WaitingMessage& waiting) {
   return deliver_whole({waiting.source, waiting.body, waiting.user_header.data(),
                         static_cast<std::uint32_t>(waiting.user_header.size()), waiting.data.data(), waiting.length,
-                        true, waiting.number});
+                        true, waiting.number, waiting.vector, waiting.in_atoms});
 }
 
 // The handler is asked again; on acceptance what has come so far moves to its buffer, and the rest goes there directly.
+// Of a message that is read from the source's memory nothing has come so far.
 bool EndpointCore::retry_long(WaitingMessage& waiting) {
   Peer& from = *peers_[waiting.source];
   if (!from.incoming.contains(waiting.message_id)) return true;
-  const HeaderVerdict verdict =
-      ask_header_handler({waiting.source, waiting.body, waiting.user_header.data(),
-                          static_cast<std::uint32_t>(waiting.user_header.size()), nullptr, waiting.length, false});
+  HeaderVerdict verdict = ask_header_handler({waiting.source, waiting.body, waiting.user_header.data(),
+                                              static_cast<std::uint32_t>(waiting.user_header.size()), nullptr,
+                                              waiting.length, false, 0, waiting.vector, waiting.in_atoms});
   if (verdict.delivery == Delivery::drop) return false;
   IncomingMessage& message = from.incoming.at(waiting.message_id);
   message.refused = false;
   message.style = verdict.style;
   message.run = completion_run(waiting.source, waiting.body, verdict);
   auto* buffer = is_buried(verdict) ? nullptr : static_cast<std::byte*>(verdict.buffer);
-  if (buffer != nullptr) std::memcpy(buffer, message.own_buffer.get(), message.total);
+  if (!is_buried(verdict) && verdict.layout != nullptr) {
+    message.layout = std::move(verdict.layout);
+    message.program = !waiting.vector;
+    if (message.kept_end != 0) {
+      place_data(from, message, 0, {message.own_buffer.get(), static_cast<std::size_t>(message.kept_end)});
+    }
+  } else if (buffer != nullptr && message.kept_end != 0) {
+    std::memcpy(buffer, message.own_buffer.get(), message.kept_end);
+  }
   message.buffer = buffer;
   message.own_buffer.reset();
+  if (waiting.bulk) {
+    pull_message(from, waiting.message_id, message, waiting.attach_address, waiting.key);
+    return true;
+  }
+  if (waiting.attach_address != 0) {
+    begin_read({waiting.source, false, waiting.message_id, waiting.attach_address, 0, waiting.attach_layout});
+    return true;
+  }
   if (message.received == message.total) fragment_arrived(from, waiting.message_id, message, 0);
   return true;
 }

@@ -16,7 +16,7 @@ bool not_before(std::uint32_t number, std::uint32_t other) { return static_cast<
 }  // namespace
 
 FenceTicket EndpointCore::begin_fence() {
-  PendingFence fence{next_fence_++, 0, false};
+  PendingFence fence{next_fence_++, 0, requests_.last_serial(), FenceState::done};
   for (Peer* peer : contacted_) {
     if (peer->messages_confirmed == peer->messages_sent) continue;
     ++fence.remaining;
@@ -26,7 +26,7 @@ FenceTicket EndpointCore::begin_fence() {
   }
   flush();
   fences_.push_back(fence);
-  return {fence.number, requests_.last_serial()};
+  return {fence.number, fence.last_request};
 }
 
 FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
@@ -38,7 +38,7 @@ FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
   if (found->remaining != 0 || requests_.oldest_serial() <= ticket.last_request || waits_for_self) {
     return FenceState::pending;
   }
-  const FenceState state = found->peer_lost ? FenceState::peer_lost : FenceState::done;
+  const FenceState state = found->outcome;
   fences_.erase(found);
   return state;
 }
@@ -51,10 +51,7 @@ void EndpointCore::on_fence_request(Peer& from, const wire::Record& record) {
   from.fence_requests.push_back({body.count, body.ticket, from.messages_begun, unfinished});
 }
 
-void EndpointCore::message_finished(Peer& from, std::uint32_t number) {
-  ++from.messages_finished;
-  if (from.fence_requests.empty()) [[likely]]
-    return;
+void EndpointCore::answer_fences(Peer& from, std::uint32_t number) {
   std::erase_if(from.fence_requests, [&](FenceRequest& request) {
     if (!not_before(request.newest, number) || --request.unfinished != 0) return false;
     post_record(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});
@@ -91,30 +88,49 @@ void EndpointCore::on_fence_reply(Peer& from, const wire::Record& record) {
 }
 
 void EndpointCore::begin_barrier() {
-  collective_peer_lost_ = false;
-  collective_.begin_barrier(*this);
+  collective_purged_ = purged_peers_ != 0;
+  collective_purged_ ? collective_.begin_failed(*this) : collective_.begin_barrier(*this);
+  report_failed_collective(kUnknownPeer);
   flush();
 }
 
 void EndpointCore::begin_exchange(std::uint64_t value) {
-  collective_peer_lost_ = false;
-  collective_.begin_exchange(value, *this);
+  collective_purged_ = purged_peers_ != 0;
+  collective_purged_ ? collective_.begin_failed(*this) : collective_.begin_exchange(value, *this);
+  report_failed_collective(kUnknownPeer);
   flush();
 }
 
 CollectiveState EndpointCore::collective_state() const {
   if (collective_.active()) return CollectiveState::pending;
-  return collective_peer_lost_ ? CollectiveState::peer_lost : CollectiveState::done;
+  if (!collective_.failed()) return CollectiveState::done;
+  return collective_purged_ ? CollectiveState::peer_purged : CollectiveState::peer_lost;
+}
+
+void EndpointCore::fail_collective(PeerIndex lost) {
+  if (!collective_.active()) return;
+  collective_.fail(lost, *this);
+  report_failed_collective(lost);
+}
+
+// Tells the host whom a collective has missed. `known` was reported already.
+void EndpointCore::report_failed_collective(PeerIndex known) {
+  const PeerIndex lost = collective_.lost_peer();
+  if (collective_.active() || !collective_.failed() || lost == kUnknownPeer || lost == known) return;
+  losses_.push_back({lost, Fault::no_connectivity});
+}
+
+void EndpointCore::collective_arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes) {
+  const bool was_active = collective_.active();
+  collective_.arrived(sequence, round, std::move(bytes), *this);
+  if (was_active) report_failed_collective(kUnknownPeer);
 }
 
 // A round of a collective. The bytes belong to the collective, so what cannot leave at once is copied.
 void EndpointCore::send_round(PeerIndex index, std::uint32_t sequence, std::uint32_t round,
                               std::span<const std::byte> bytes) {
   Peer* peer = contact(index);
-  if (peer == nullptr) {
-    collective_peer_lost_ = true;
-    return collective_.abandon();
-  }
+  if (peer == nullptr) return collective_.fail(index, *this);
   const wire::CollectiveBody body{sequence, round};
   RecordBytes fixed(RecordKind::collective, body);
   if (fixed.length() + bytes.size() <= peer->max_record) {
@@ -130,7 +146,7 @@ void EndpointCore::send_round(PeerIndex index, std::uint32_t sequence, std::uint
   message.data = bytes.data();
   message.total = bytes.size();
   OutgoingMessage& stored = store(std::move(message));
-  keep_copy(stored);
+  keep_copy(stored, nullptr);
   if (peer->backlog.empty() && pump(*peer, stored)) finish_sending(stored);
 }
 

@@ -18,34 +18,41 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
   std::vector<Transport*> unreliable;
   for (Transport* transport : transports) {
     (transport->limits().reliable ? direct_transports_ : unreliable).push_back(transport);
+    if (BulkMemory* memory = transport->bulk_memory(); memory != nullptr) bulk_memories_.push_back(memory);
   }
   if (!unreliable.empty()) channels_ = std::make_unique<ChannelSet>(config_, unreliable, clock_, *this);
 }
 
-Peer* EndpointCore::contact(PeerIndex index) {
-  if (index >= peers_.size()) return nullptr;
-  if (peers_[index] == nullptr) [[unlikely]] {
-    peers_[index] = make_peer(index);
-    if (peers_[index] != nullptr) contacted_.push_back(peers_[index].get());
-  }
+Peer* EndpointCore::first_contact(PeerIndex index) {
+  peers_[index] = make_peer(index);
+  if (peers_[index] != nullptr) contacted_.push_back(peers_[index].get());
   return peers_[index].get();
 }
 
 std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
-  std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};
-  std::string reason;
-  if (index == config_.self || resolver_.resolve(index, paths, reason) == 0) return nullptr;
+  const auto former = former_.find(index);
+  if (index == config_.self || (former != former_.end() && former->second.purged)) return nullptr;
+  const Route route = resolver_.resolve(index);
+  if (route.count == 0) return nullptr;
 
   auto peer = std::make_unique<Peer>();
   peer->index = index;
-  Transport& best = *paths[0];
+  ChannelEpochs epochs{0, route.epoch};
+  if (former != former_.end()) {
+    peer->life = former->second.life;
+    epochs = {former->second.epoch, 0};  // the peer may have begun anew as well: its present epoch is not the published
+  }
+  Transport& best = *route.paths[0];
   if (best.limits().reliable) {
     peer->direct = &best;
     peer->remote_memory = best.remote_memory();
-    peer->max_record = best.limits().max_packet & ~7u;
+    peer->max_record = best.max_packet_to(index) & ~7u;
   } else {
-    peer->channel = channels_->make_path(index, best);
+    peer->channel = channels_->make_path(index, best, epochs);
     peer->max_record = peer->channel->max_record();
+  }
+  for (std::size_t i = 0; i < route.count && peer->bulk_memory == nullptr; ++i) {
+    peer->bulk_memory = route.paths[i]->bulk_memory();
   }
   OPENLAPI_CHECK(peer->max_record >= tuning::kSmallestRecord);
   return peer;
@@ -83,11 +90,6 @@ MessageStatistics EndpointCore::statistics(StatisticsPath path) const {
     result.ghost_packets += network_ghosts_;
   }
   return result;
-}
-
-MessageStatistics& EndpointCore::statistics_of(const Peer& peer) {
-  return statistics_[static_cast<std::size_t>(peer.is_direct() ? StatisticsPath::shared_memory
-                                                               : StatisticsPath::network)];
 }
 
 }  // namespace openlapi

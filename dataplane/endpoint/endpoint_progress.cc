@@ -1,11 +1,13 @@
 // The loop. One step, in this order:
 //   1. what arrived - it frees room, carries acknowledgements, and is what waiting threads wait for;
-//   2. large transfers read from peers' memory, a piece each, so that they share the processor;
+//   2. large transfers: those that adapters read go on where a read has ended, those that the processor reads advance
+//      by a piece each, so that they share it;
 //   3. messages that their header handler refused, now that others have arrived;
 //   4. records and long messages that found no room before; arrivals may have made some;
 //   5. half-filled packets leave: nothing more will join them in this step;
 //   6. timers, when something is outstanding that a timer watches;
-//   7. faults are told last, when the state is consistent: the host may end the context.
+//   7. send completion handlers, when the state is consistent: they may begin operations;
+//   8. faults are told last: the host may end the context.
 #include <algorithm>
 
 #include "dataplane/endpoint/endpoint_core.h"
@@ -14,22 +16,32 @@
 namespace openlapi {
 
 unsigned EndpointCore::progress() {
-  unsigned moved = 0;
-  for (Transport* transport : direct_transports_) moved += receive_direct(*transport);
-  if (channels_ != nullptr) moved += channels_->receive();
+  unsigned moved = arrivals_held_ ? 0 : take_arrivals();
   arrivals_ = moved != 0;
   if (work_waits()) [[unlikely]]
     moved += move_what_waits(arrivals_);
   if (channels_ != nullptr) moved += channels_->transmit();
   if (timers_due()) [[unlikely]]
     moved += run_timers();
-  if (!losses_.empty()) [[unlikely]]
+  if (!send_completions_.empty()) [[unlikely]]
+    run_send_handlers();
+  if (!losses_.empty()) [[unlikely]] {
+    ++moved;  // those who wait may be waiting for the lost one
     report_losses();
+  }
   return moved;
 }
 
+unsigned EndpointCore::take_arrivals() {
+  unsigned received = 0;
+  for (Transport* transport : direct_transports_) received += receive_direct(*transport);
+  if (channels_ != nullptr) received += channels_->receive();
+  return received;
+}
+
 unsigned EndpointCore::move_what_waits(bool arrivals) {
-  unsigned moved = advance_reads();
+  unsigned moved = pulls_.empty() ? 0 : advance_pulls();
+  moved += advance_reads();
   if (!waiting_.empty() && (arrivals || retry_is_due())) moved += retry_waiting();
   moved += flush_backlogs();
   if (!outgoing_.empty()) moved += pump_outgoing();
@@ -48,12 +60,13 @@ void EndpointCore::flush() {
 
 // What a step would surely move although nothing arrives.
 bool EndpointCore::has_work() const {
-  return !reads_.empty() || retry_now_ || !losses_.empty() || (channels_ != nullptr && channels_->has_work());
+  return !reads_.empty() || retry_now_ || !send_completions_.empty() || !losses_.empty() ||
+         (channels_ != nullptr && channels_->has_work());
 }
 
 // The same, and what may move when a peer has made room.
 bool EndpointCore::work_waits() const {
-  return backlogged_peers_ != 0 || sending_ != 0 || !waiting_.empty() || has_work();
+  return backlogged_peers_ != 0 || sending_ != 0 || !waiting_.empty() || !pulls_.empty() || has_work();
 }
 
 bool EndpointCore::retry_is_due() {
@@ -75,7 +88,10 @@ Nanoseconds EndpointCore::deadline() const {
   if (channels_ != nullptr) earliest = channels_->deadline();
   if (!waiting_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kRetryRefused);
   if (backlogged_peers_ != 0 || sending_ != 0) earliest = std::min(earliest, clock_.now() + tuning::kLookForRoom);
-  const bool watched = !outgoing_.empty() || requests_.size() != 0 || !fences_.empty() || collective_.active();
+  if (!pulls_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kLookForEndings);
+  const bool watched =
+      !outgoing_.empty() || requests_.size() != 0 || !fences_.empty() || collective_.active() || !expected_.empty() ||
+      std::any_of(contacted_.begin(), contacted_.end(), [](Peer* peer) { return !peer->owed.empty(); });
   if (watched) {
     earliest = std::min(earliest, clock_.now() + tuning::kWatchPeers);
     idle_loops_ = tuning::kIdleLoopsBetweenTimers;  // who sleeps until then makes a single step, and it must look
@@ -87,7 +103,7 @@ Nanoseconds EndpointCore::deadline() const {
 bool EndpointCore::drained() {
   flush();
   if (channels_ != nullptr) channels_->acknowledge_now();
-  return backlogged_peers_ == 0 && outgoing_.empty() && reads_.empty() &&
+  return backlogged_peers_ == 0 && outgoing_.empty() && reads_.empty() && pulls_.empty() && send_completions_.empty() &&
          (channels_ == nullptr || channels_->all_acknowledged());
 }
 

@@ -4,47 +4,62 @@
 #include <algorithm>
 
 #include "dataplane/endpoint/endpoint_core.h"
-#include "dataplane/operation/completion_counter.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
 
 using wire::RecordKind;
 
-void EndpointCore::begin_read(const DirectRead& read) {
-  if (!advance_read(read)) reads_.push_back(read);
+namespace {
+
+bool is_put(const IncomingMessage& message) { return message.kind == RecordKind::put; }
+
+}  // namespace
+
+void EndpointCore::begin_read(DirectRead read) {
+  if (!advance_read(read)) reads_.push_back(std::move(read));
 }
 
 unsigned EndpointCore::advance_reads() {
   if (reads_.empty()) return 0;
-  const DirectRead read = reads_.front();
+  DirectRead read = std::move(reads_.front());
   reads_.pop_front();
-  begin_read(read);
+  begin_read(std::move(read));
   return 1;
 }
 
 // Copies the next piece; true: this read needs no further steps.
-bool EndpointCore::advance_read(const DirectRead& read) {
+bool EndpointCore::advance_read(DirectRead& read) {
   Peer* peer = peers_[read.peer].get();
   if (peer == nullptr || peer->remote_memory == nullptr) {
     if (peer != nullptr && !read.is_get) {
-      post_record(*peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 0});
+      post_record(*peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::closed});
     }
     return true;
   }
   return read.is_get ? advance_get(read, *peer) : advance_attach(read, *peer);
 }
 
-bool EndpointCore::advance_get(const DirectRead& read, Peer& peer) {
+bool EndpointCore::advance_get(DirectRead& read, Peer& peer) {
   PendingRequest* request = requests_.find(read.id);
   if (request == nullptr) return true;
-  const std::uint64_t piece = std::min(request->length - request->received, tuning::kDirectReadPiece);
-  auto* place = static_cast<std::byte*>(request->buffer) + request->received;
-  if (!peer.remote_memory->read(peer.index, read.source_address + request->received, place, piece)) {
-    ++statistics_of(peer).retransmitted_packets;
-    request->received = 0;
-    send_get_request(peer, read.id, read.source_address, request->length, read.target_counter);
-    return true;
+  std::uint64_t piece = std::min(request->length - request->received, tuning::kDirectReadPiece);
+  if (read.source != nullptr) {
+    piece = read_layout(peer, *read.source, *request->layout, request->received, piece);
+    if (piece == 0) {
+      ++statistics_of(peer).retransmitted_packets;
+      request->received = 0;
+      send_layout_request(peer, read.id, *read.source, read.target_counter);
+      return true;
+    }
+  } else {
+    auto* place = static_cast<std::byte*>(request->buffer) + request->received;
+    if (!peer.remote_memory->read(peer.index, read.source_address + request->received, place, piece)) {
+      ++statistics_of(peer).retransmitted_packets;
+      request->received = 0;
+      send_get_request(peer, read.id, read.source_address, request->length, read.target_counter);
+      return true;
+    }
   }
   request->received += piece;
   if (request->received != request->length) return false;
@@ -54,17 +69,19 @@ bool EndpointCore::advance_get(const DirectRead& read, Peer& peer) {
   return true;
 }
 
-bool EndpointCore::advance_attach(const DirectRead& read, Peer& peer) {
+bool EndpointCore::advance_attach(DirectRead& read, Peer& peer) {
   const auto found = peer.incoming.find(read.id);
   if (found == peer.incoming.end()) return true;
   IncomingMessage& message = found->second;
+  if (message.layout != nullptr || (read.layout_length != 0 && (message.buffer != nullptr || is_put(message)))) {
+    return advance_layout_attach(read, peer, message);
+  }
   const std::uint64_t piece = std::min(message.total - message.received, tuning::kDirectReadPiece);
   const bool wanted = message.buffer != nullptr;
   if (wanted && !(peer.remote_memory->reachable(peer.index) &&
                   peer.remote_memory->read(peer.index, read.source_address + message.received,
                                            message.buffer + message.received, piece))) {
-    message.received = 0;
-    post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 0});
+    refuse_attach(read, peer, message);
     return true;
   }
   const std::uint64_t step = wanted ? piece : message.total;
@@ -72,10 +89,22 @@ bool EndpointCore::advance_attach(const DirectRead& read, Peer& peer) {
     message.received += step;
     return false;
   }
-  ++statistics_of(peer).packets_received;
-  post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, 1});
-  fragment_arrived(peer, read.id, message, step);
+  finish_attach(read, peer, message, step);
   return true;
+}
+
+void EndpointCore::finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes) {
+  ++statistics_of(peer).packets_received;
+  post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::read});
+  fragment_arrived(peer, read.id, message, bytes);
+}
+
+void EndpointCore::refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message) {
+  message.received = 0;
+  if (is_put(message)) message.layout.reset();  // the records of the data say where it goes
+  const bool closed = !peer.remote_memory->reachable(peer.index);
+  post_record(peer, RecordKind::attach_done,
+              wire::AttachDoneBody{read.id, closed ? wire::AttachAnswer::closed : wire::AttachAnswer::not_read});
 }
 
 // The other side has served itself: only now does this task know of the get, and counts it as sent.
@@ -84,7 +113,7 @@ void EndpointCore::on_memory_read(Peer& from, const wire::Record& record) {
   std::memcpy(&body, record.body, sizeof(body));
   ++statistics_of(from).packets_sent;
   statistics_of(from).data_sent += body.length;
-  add_to_counter(body.counter);
+  move_counter(body.counter, from.index);
 }
 
 void EndpointCore::on_attach_done(Peer& from, const wire::Record& record) {
@@ -94,19 +123,28 @@ void EndpointCore::on_attach_done(Peer& from, const wire::Record& record) {
   if (found == outgoing_.end() || found->second.peer != from.index) return ghost();
   OutgoingMessage& message = found->second;
   if (message.stage != OutgoingMessage::Stage::awaiting_attach) return ghost();
-  if (body.accepted != 0) {
+  if (body.answer == wire::AttachAnswer::read) {
     ++statistics_of(from).packets_sent;
+    if (message.exposure.active()) bulk_succeeded(from);
     return finish_sending(message);
   }
-  from.attach_refused = true;
+  if (message.exposure.active()) {
+    message.exposure.end();
+    bulk_failed(from);
+  } else {
+    from.attach_closed = from.attach_closed || body.answer == wire::AttachAnswer::closed;
+  }
   ++statistics_of(from).retransmitted_packets;
   set_stage(message, OutgoingMessage::Stage::sending);
   if (from.backlog.empty() && pump(from, message)) finish_sending(message);
 }
 
 void EndpointCore::send_get_request(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_t length,
-                                    std::uint64_t target_counter) {
-  post_record(peer, RecordKind::get_request, wire::GetRequestBody{address, length, target_counter, id, 0});
+                                    std::uint64_t target_counter, std::uint8_t flags) {
+  RecordBytes fixed(RecordKind::get_request, wire::GetRequestBody{address, length, target_counter, id, 0});
+  fixed.flags(flags);
+  const ConstBuffer piece = fixed.piece();
+  post(peer, {&piece, 1}, fixed.length());
 }
 
 }  // namespace openlapi

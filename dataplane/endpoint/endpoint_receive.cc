@@ -1,9 +1,11 @@
 // Records arrive. Addresses in them are the job's own (the packet's cookie was checked); lengths and ids are checked
 // against what is known here, and what does not fit is counted and dropped.
+#include <algorithm>
 #include <cstring>
+#include <new>
 
+#include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
-#include "dataplane/operation/completion_counter.h"
 #include "dataplane/operation/read_modify_write.h"
 #include "dataplane/tuning.h"
 
@@ -57,7 +59,20 @@ void EndpointCore::channel_delivered(PeerIndex source, std::span<std::byte> payl
   if (Peer* from = contact(source); from != nullptr) handle_packet(*from, payload);
 }
 
+// What needs more memory than there is, and cannot wait for it, is lost; the user is told.
 void EndpointCore::handle_record(Peer& from, const wire::Record& record) {
+  try {
+    dispatch_record(from, record);
+  } catch (const std::bad_alloc&) {
+    host_.report_fault(Fault::out_of_memory, from.index);
+  }
+}
+
+void EndpointCore::dispatch_record(Peer& from, const wire::Record& record) {
+  if constexpr (kWordIs32Bits) {
+    if (!is_for_own_memory(record)) [[unlikely]]
+      return refuse(from, record);
+  }
   switch (record.kind()) {
     case RecordKind::put:
       return on_put(from, record);
@@ -74,7 +89,7 @@ void EndpointCore::handle_record(Peer& from, const wire::Record& record) {
     case RecordKind::rmw_reply:
       return on_rmw_reply(from, record);
     case RecordKind::counter_update:
-      return add_to_counter(body_of<wire::CounterUpdateBody>(record).counter);
+      return on_counter_update(from, record);
     case RecordKind::attach_done:
       return on_attach_done(from, record);
     case RecordKind::fence_request:
@@ -85,6 +100,16 @@ void EndpointCore::handle_record(Peer& from, const wire::Record& record) {
       return on_collective(from, record);
     case RecordKind::memory_read:
       return on_memory_read(from, record);
+    case RecordKind::put_pieces:
+      return on_put_pieces(from, record);
+    case RecordKind::put_strided:
+      return on_put_strided(from, record);
+    case RecordKind::get_layout:
+      return on_get_layout(from, record);
+    case RecordKind::request_refused:
+      return on_request_refused(from, record);
+    case RecordKind::get_key:
+      return on_get_key(from, record);
   }
 }
 
@@ -112,7 +137,7 @@ void EndpointCore::on_collective(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::CollectiveBody>(record);
   if (!record.is_long()) {
     const std::byte* bytes = record.payload;
-    return collective_.arrived(body.sequence, body.round, {bytes, bytes + record.header.payload_length}, *this);
+    return collective_arrived(body.sequence, body.round, {bytes, bytes + record.header.payload_length});
   }
   if (record.extension.total_length > std::uint64_t{config_.tasks} * sizeof(std::uint64_t)) return ghost();
   IncomingMessage message;
@@ -129,12 +154,23 @@ void EndpointCore::begin_incoming(Peer& from, const wire::Record& record, Incomi
   const std::uint32_t id = record.extension.message_id;
   const auto [place, is_new] = from.incoming.emplace(id, std::move(message));
   if (!is_new) return ghost();
-  if (place->second.kind != RecordKind::collective) place->second.number = ++from.messages_begun;
-  if (record.is_attach()) return begin_read({from.index, false, id, record.extension.source_address, 0});
   IncomingMessage& stored = place->second;
-  if (stored.buffer != nullptr && record.header.payload_length != 0) {
+  const bool moves_data = stored.kind == RecordKind::put || stored.kind == RecordKind::active_message;
+  if (moves_data) stored.number = ++from.messages_begun;
+  if (record.is_attach()) {
+    const std::uint32_t layout_length = record.has_layout() ? record.extension.layout_length : 0;
+    if (stored.refused) return;
+    if (record.is_bulk()) {
+      return pull_message(from, id, stored, record.extension.source_address, from_wire(record.key));
+    }
+    return begin_read({from.index, false, id, record.extension.source_address, 0, layout_length});
+  }
+  if (stored.layout != nullptr) {
+    place_data(from, stored, 0, {record.payload, record.header.payload_length});
+  } else if (stored.buffer != nullptr && record.header.payload_length != 0) {
     std::memcpy(stored.buffer, record.payload, record.header.payload_length);
   }
+  stored.kept_end = record.header.payload_length;
   fragment_arrived(from, id, stored, record.header.payload_length);
 }
 
@@ -144,8 +180,13 @@ void EndpointCore::on_data(Peer& from, const wire::Record& record) {
   if (found == from.incoming.end()) return ghost();
   IncomingMessage& message = found->second;
   const std::uint64_t length = record.header.payload_length;
-  if (body.offset > message.total || length > message.total - body.offset) return ghost();
-  if (message.buffer != nullptr) std::memcpy(message.buffer + body.offset, record.payload, length);
+  if (body.offset > message.total || length > message.total - body.offset || message.pull != 0) return ghost();
+  if (message.layout != nullptr) [[unlikely]] {
+    place_data(from, message, body.offset, {record.payload, record.header.payload_length});
+  } else if (message.buffer != nullptr) {
+    std::memcpy(message.buffer + body.offset, record.payload, length);
+  }
+  if (message.refused) message.kept_end = std::max(message.kept_end, body.offset + length);
   fragment_arrived(from, body.message_id, message, length);
 }
 
@@ -156,9 +197,11 @@ void EndpointCore::fragment_arrived(Peer& from, std::uint32_t id, IncomingMessag
   IncomingMessage done = std::move(message);
   from.incoming.erase(id);
   if (done.kind == RecordKind::collective) {
-    collective_.arrived(done.collective_sequence, done.collective_round, {done.buffer, done.buffer + done.total},
-                        *this);
-    return;
+    return collective_arrived(done.collective_sequence, done.collective_round, {done.buffer, done.buffer + done.total});
+  }
+  if (done.kind == RecordKind::get_layout) {
+    return answer_layout(from, {done.target_counter, done.request_id, 0},
+                         {done.buffer, static_cast<std::size_t>(done.total)});
   }
   data_in_place(&from, done.number, done.run, done.style, done.total);
 }
@@ -167,12 +210,12 @@ void EndpointCore::on_get_request(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::GetRequestBody>(record);
   const wire::GetDataBody answer{body.request_id, 0, 0};
   RecordBytes fixed(RecordKind::get_data, answer);
-  if (from.backlog.empty() && fixed.length() + body.length <= from.max_record) {
+  if (from.backlog.empty() && body.length <= from.max_record - fixed.length()) {
     fixed.payload_length(body.length);
-    const ConstBuffer pieces[] = {fixed.piece(), {pointer(body.target_address), body.length}};
+    const ConstBuffer pieces[] = {fixed.piece(), {pointer(body.target_address), static_cast<std::size_t>(body.length)}};
     if (send_record(from, pieces, static_cast<std::uint32_t>(fixed.length() + body.length))) {
       count_sent(from, body.length);
-      return add_to_counter(body.target_counter);
+      return move_counter(body.target_counter, from.index);
     }
   }
   OutgoingMessage message;
@@ -185,32 +228,45 @@ void EndpointCore::on_get_request(Peer& from, const wire::Record& record) {
   message.free_counter = body.target_counter;
   message.counts_as_send = true;
   message.referenced = !from.is_direct() && body.length > config_.copy_limit;
-  OutgoingMessage& stored = store(std::move(message));
-  if (from.backlog.empty() && pump(from, stored)) finish_sending(stored);
+  if (record.is_bulk() && offer_key(from, body.request_id, message)) return;
+  OutgoingMessage* const stored = store_answer(from, std::move(message), body.request_id);
+  if (stored != nullptr && from.backlog.empty() && pump(from, *stored)) finish_sending(*stored);
 }
 
 void EndpointCore::on_get_data(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::GetDataBody>(record);
   PendingRequest* request = requests_.find(body.request_id);
   const std::uint64_t length = record.header.payload_length;
-  if (request == nullptr || !request->is_get || request->peer != from.index) return ghost();
+  if (request == nullptr || !request->is_get || request->peer != from.index || request->pull != 0) return ghost();
   if (body.offset > request->length || length > request->length - body.offset) return ghost();
-  if (length != 0) std::memcpy(static_cast<std::byte*>(request->buffer) + body.offset, record.payload, length);
+  if (request->layout != nullptr) [[unlikely]] {
+    place_answer(*request, body.offset, {record.payload, record.header.payload_length});
+  } else if (length != 0) {
+    std::memcpy(static_cast<std::byte*>(request->buffer) + body.offset, record.payload, length);
+  }
   request->received += length;
   if (request->received == request->length) request_complete(body.request_id, &from);
 }
 
 // All that was asked for is in place: first the data, then the origin counter.
 void EndpointCore::request_complete(std::uint32_t id, Peer* from) {
-  const PendingRequest request = *requests_.find(id);
+  const PendingRequest request = std::move(*requests_.find(id));
   requests_.remove(id);
+  --from->requests_waiting;
   if (request.is_get) {
     ++receives_completed_;
     statistics_of(*from).data_received += request.length;
+    get_complete(request.peer, request.origin_counter, {request.handler, request.handler_info});
   } else {
     ++sends_completed_;
+    move_counter(request.origin_counter, from->index);
   }
-  add_to_counter(request.origin_counter);
+}
+
+void EndpointCore::on_counter_update(Peer& from, const wire::Record& record) {
+  const auto body = body_of<wire::CounterUpdateBody>(record);
+  if (!from.owed.settle(body.counter)) return ghost();
+  move_counter(body.counter, from.index);
 }
 
 void EndpointCore::on_rmw_request(Peer& from, const wire::Record& record) {

@@ -1,10 +1,11 @@
 // Records and long messages leave: into the transport at once when there is room, else they wait, copied.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_records.h"
-#include "dataplane/operation/completion_counter.h"
+#include "dataplane/reliability/fair_share.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -21,13 +22,12 @@ bool EndpointCore::send_record(Peer& peer, Pieces pieces, std::uint32_t length) 
 
 void EndpointCore::queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy) {
   QueuedRecord record{std::make_unique_for_overwrite<std::byte[]>(length), length, user_copy};
-  std::byte* out = record.bytes.get();
-  for (const ConstBuffer& piece : pieces) {
-    if (piece.length == 0) continue;
-    std::memcpy(out, piece.data, piece.length);
-    out += piece.length;
-  }
-  if (user_copy) ++copies_waiting_;
+  copy_pieces(record.bytes.get(), pieces);
+  enqueue(peer, std::move(record));
+}
+
+void EndpointCore::enqueue(Peer& peer, QueuedRecord record) {
+  if (record.user_copy) take_copy(peer);
   if (peer.backlog.empty()) ++backlogged_peers_;
   peer.backlog.push_back(std::move(record));
 }
@@ -43,7 +43,7 @@ unsigned EndpointCore::flush_backlog(Peer& peer) {
     const QueuedRecord& record = peer.backlog.front();
     const ConstBuffer piece{record.bytes.get(), record.length};
     if (!send_record(peer, {&piece, 1}, record.length)) break;
-    if (record.user_copy) --copies_waiting_;
+    if (record.user_copy) return_copy(peer);
     peer.backlog.pop_front();
     ++sent;
   }
@@ -61,17 +61,34 @@ unsigned EndpointCore::flush_backlogs() {
 
 OutgoingMessage& EndpointCore::store(OutgoingMessage message) {
   const std::uint32_t id = message.id;
-  if (message.stage == OutgoingMessage::Stage::sending) ++sending_;
-  return outgoing_.emplace(id, std::move(message)).first->second;
+  OutgoingMessage& stored = outgoing_.emplace(id, std::move(message)).first->second;
+  if (stored.stage == OutgoingMessage::Stage::sending) ++sending_;
+  return stored;
 }
 
-void EndpointCore::keep_copy(OutgoingMessage& message) {
+// Null: there is no memory for it, and the peer knows.
+OutgoingMessage* EndpointCore::store_answer(Peer& peer, OutgoingMessage message, std::uint32_t request_id) {
+  try {
+    return &store(std::move(message));
+  } catch (const std::bad_alloc&) {
+    no_memory_for(peer, request_id);
+    return nullptr;
+  }
+}
+
+// Null: keep_copy() will find as much.
+std::unique_ptr<std::byte[]> EndpointCore::room_for_long_copy(std::uint64_t bytes) {
+  return bytes > tuning::kSurelyFindsMemory ? std::make_unique_for_overwrite<std::byte[]>(bytes) : nullptr;
+}
+
+// `room`: of room_for_long_copy(), with the message's length.
+void EndpointCore::keep_copy(OutgoingMessage& message, std::unique_ptr<std::byte[]> room) {
   const std::uint64_t left = message.total - message.offset;
-  message.copy = std::make_unique_for_overwrite<std::byte[]>(left);
+  message.copy = room != nullptr ? std::move(room) : std::make_unique_for_overwrite<std::byte[]>(left);
   if (left != 0) std::memcpy(message.copy.get(), message.unsent(), left);
   message.data = message.copy.get();
   message.data_begin = message.offset;
-  ++copies_waiting_;
+  take_copy(*peers_[message.peer]);
 }
 
 // Sends one fragment; false: no room.
@@ -83,7 +100,8 @@ bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
   const std::uint64_t bytes = std::min<std::uint64_t>(room, message.total - message.offset);
   fixed.user_header_length(header_bytes).payload_length(bytes);
 
-  const ConstBuffer pieces[] = {fixed.piece(), {message.user_header.data(), header_bytes}, {message.unsent(), bytes}};
+  const ConstBuffer pieces[] = {
+      fixed.piece(), {message.user_header.data(), header_bytes}, {message.unsent(), static_cast<std::size_t>(bytes)}};
   const auto length = static_cast<std::uint32_t>(fixed.length() + header_bytes + bytes);
   if (message.referenced) {
     if (!peer.channel->send_referenced(std::span(pieces, 2), pieces[2], message.id)) return false;
@@ -101,11 +119,12 @@ bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
 // Sends what there is room for; true: everything has been handed over.
 bool EndpointCore::pump(Peer& peer, OutgoingMessage& message) {
   bool done = message.offset == message.total && (message.first_sent || message.total != 0);
+  const bool layout = message.source != nullptr;
   for (unsigned n = 0; !done && n < tuning::kFragmentsPerTurn; ++n) {
-    if (!send_fragment(peer, message)) break;
+    if (!(layout ? send_layout_fragment(peer, message) : send_fragment(peer, message))) break;
     done = message.offset == message.total;
   }
-  if (message.referenced) peer.channel->transmit(clock_.now());
+  if (message.referenced || (layout && !peer.is_direct())) peer.channel->transmit(clock_.now());
   return done;
 }
 
@@ -132,8 +151,8 @@ unsigned EndpointCore::pump_outgoing() {
 void EndpointCore::finish_sending(OutgoingMessage& message) {
   set_stage(message, OutgoingMessage::Stage::awaiting_acks);
   if (message.unacknowledged != 0) return;
-  if (message.copy != nullptr) --copies_waiting_;
-  add_to_counter(message.free_counter);
+  if (message.copy != nullptr) return_copy(*peers_[message.peer]);
+  origin_is_free(message.peer, {message.free_counter, message.free_handler});
   if (message.counts_as_send) count_sent(*peers_[message.peer], message.total);
   outgoing_.erase(message.id);
 }
@@ -146,7 +165,22 @@ void EndpointCore::set_stage(OutgoingMessage& message, OutgoingMessage::Stage st
 
 bool EndpointCore::requests_exhausted(const Peer& peer) const {
   if (inline_depth_ != 0) return false;
-  return peer.backlog.size() >= config_.copy_buffers || requests_.size() >= tuning::kMostRequests;
+  return peer.backlog.size() >= config_.copy_buffers ||
+         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);
+}
+
+bool EndpointCore::copies_exhausted(const Peer& peer) const {
+  return inline_depth_ == 0 && !may_take(peer.copies_waiting, copies_waiting_, config_.copy_buffers);
+}
+
+void EndpointCore::take_copy(Peer& peer) {
+  ++peer.copies_waiting;
+  ++copies_waiting_;
+}
+
+void EndpointCore::return_copy(Peer& peer) {
+  --peer.copies_waiting;
+  --copies_waiting_;
 }
 
 void EndpointCore::channel_acknowledged(PeerIndex, std::uint64_t tag) {
@@ -155,11 +189,6 @@ void EndpointCore::channel_acknowledged(PeerIndex, std::uint64_t tag) {
   OutgoingMessage& message = found->second;
   --message.unacknowledged;
   if (message.stage == OutgoingMessage::Stage::awaiting_acks && message.unacknowledged == 0) finish_sending(message);
-}
-
-void EndpointCore::count_sent(const Peer& peer, std::uint64_t data_bytes) {
-  ++sends_completed_;
-  statistics_of(peer).data_sent += data_bytes;
 }
 
 }  // namespace openlapi

@@ -7,6 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "dataplane/endpoint/bulk_pull.h"
+#include "dataplane/endpoint/handler_host.h"
+#include "dataplane/layout/layout_cursor.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/wire/operation_header.h"
 
@@ -23,7 +26,7 @@ struct OutgoingMessage {
   PeerIndex peer = 0;
   Stage stage = Stage::sending;
 
-  wire::RecordKind kind = wire::RecordKind::put;        // put, active_message, collective or get_data
+  wire::RecordKind kind = wire::RecordKind::put;        // put, active_message, collective, get_data, ...
   std::array<std::byte, sizeof(wire::PutBody)> body{};  // of the first record; get_data: GetDataBody without offset
   std::vector<std::byte> user_header;                   // until the first record has left
   bool first_sent = false;                              // later fragments are `data` records
@@ -36,14 +39,28 @@ struct OutgoingMessage {
   bool referenced = false;           // packets point into the user's memory until they are acknowledged
   std::uint32_t unacknowledged = 0;  // such packets
 
+  Exposure exposure;  // awaiting_attach: lets the peer's adapter read `data`
+
   const std::byte* unsent() const { return data + (offset - data_begin); }
 
-  std::uint64_t free_counter = 0;  // moves when the data is no longer needed; 0: none (or it has moved already)
-  bool counts_as_send = false;     // for LAPI_Msgpoll and the statistics: not yet counted
+  // Data that is not contiguous: `data` and `data_begin` are not used, the source stands at the first byte not yet
+  // handed to the path, and so does a put's destination, which lies in the target.
+  std::unique_ptr<LayoutCursor> source;
+  std::unique_ptr<LayoutCursor> destination;
+  std::vector<std::byte> description;  // what `source` refers to (get_data), or what the peer reads (attach)
+  bool vector = false;                 // of an active message: the header handler answers with a vector
+  bool submitting = false;             // the call that began it has not returned
+  bool withdrawn = false;              // the call found memory that is not there before anything was sent
+
+  // Told when the data is no longer needed; 0 and null: nothing is, or it has been told already.
+  std::uint64_t free_counter = 0;
+  HandlerCall free_handler;
+  bool counts_as_send = false;  // for LAPI_Msgpoll and the statistics: not yet counted
 };
 
 static_assert(sizeof(wire::PutBody) == sizeof(wire::ActiveMessageBody));
 static_assert(sizeof(wire::CollectiveBody) <= sizeof(wire::PutBody) &&
-              sizeof(wire::GetDataBody) <= sizeof(wire::PutBody));
+              sizeof(wire::GetDataBody) <= sizeof(wire::PutBody) &&
+              sizeof(wire::GetLayoutBody) <= sizeof(wire::PutBody));
 
 }  // namespace openlapi

@@ -11,6 +11,7 @@
 
 #include "dataplane/endpoint/channel_path.h"
 #include "dataplane/endpoint/handler_host.h"
+#include "dataplane/operation/lost_counters.h"
 #include "dataplane/transport/transport.h"
 #include "dataplane/wire/operation_header.h"
 
@@ -26,16 +27,24 @@ struct QueuedRecord {
 // A message of which the first record is here and the rest is not.
 struct IncomingMessage {
   wire::RecordKind kind = wire::RecordKind::put;
-  std::byte* buffer = nullptr;  // null: the data is thrown away
-  std::uint64_t total = 0;      // bytes
+  std::byte* buffer = nullptr;           // null (and no layout): the data is thrown away
+  std::unique_ptr<LayoutCursor> layout;  // where the data goes instead; what it has no room for is thrown away
+  std::uint64_t total = 0;               // bytes
   std::uint64_t received = 0;
   std::uint32_t number = 0;  // Peer::messages_begun when it began
   CompletionRun run;         // handler null: counters only
   CompletionStyle style = CompletionStyle::thread;
-  std::unique_ptr<std::byte[]> own_buffer;  // `buffer` of a collective's round, or of a message refused so far
+  std::unique_ptr<std::byte[]> own_buffer;  // `buffer` of a round, a description, a refused message
   std::uint32_t collective_sequence = 0;
   std::uint32_t collective_round = 0;
-  bool refused = false;  // its header handler dropped it; `buffer` is `own_buffer` until one accepts
+  std::uint64_t target_counter = 0;  // get_layout: as in GetLayoutBody
+  std::uint32_t request_id = 0;
+  bool program = false;        // `layout` is not a vector
+  bool cut_off = false;        // of a put to a layout: its rest is thrown away
+  bool refused = false;        // its header handler dropped it; `buffer` is `own_buffer` until one accepts
+  std::uint64_t kept_end = 0;  // refused: what has arrived in `own_buffer` lies before this
+  std::uint32_t pull = 0;      // the adapter's reading of the data; 0: it comes otherwise
+  bool faulty = false;         // a part of it was for memory that this task cannot have: told once
 };
 
 // A fence of the peer that waits for messages which had begun to arrive before it.
@@ -63,11 +72,17 @@ struct Peer {
   std::unique_ptr<ChannelPath> channel;  // unreliable: records share packets of a reliable channel
 
   RemoteMemory* remote_memory = nullptr;  // of `direct`, when it has the power
-  bool attach_refused = false;            // it could not read our memory once: do not offer again
+  bool attach_closed = false;             // it cannot read any memory of ours: do not offer again
+
+  BulkMemory* bulk_memory = nullptr;  // of the best of its paths that has the power
+  std::uint32_t bulk_failures = 0;    // in a row
+  std::uint32_t bulk_pause = 0;       // messages that go in packets before bulk is tried again
 
   std::deque<QueuedRecord> backlog;
-  bool gone = false;            // its process has ended; what it sent before may still wait in `direct`
-  Nanoseconds stuck_since = 0;  // `direct` took nothing of the backlog since then; 0: not stuck
+  std::uint32_t copies_waiting = 0;    // of messages to it; counted against EndpointConfig::copy_buffers
+  std::uint32_t requests_waiting = 0;  // gets and read-modify-writes that it has not answered
+  bool gone = false;                   // its process has ended; what it sent before may still wait in `direct`
+  Nanoseconds stuck_since = 0;         // `direct` took nothing of the backlog since then; 0: not stuck
   std::unordered_map<std::uint32_t, IncomingMessage> incoming;  // by message id
 
   // Fences. Counts of messages that move data to the other side; they wrap. Messages end in any order, but what begins
@@ -79,6 +94,8 @@ struct Peer {
   std::vector<HeldFence> held_fences;
   std::vector<FenceRequest> fence_requests;   // from the peer, not yet answered
   std::vector<std::uint32_t> fences_awaited;  // tickets of our fences that the peer has not answered
+
+  OwedCounters owed;  // completion counters here that the peer has to move
 
   bool is_direct() const { return direct != nullptr; }
 };

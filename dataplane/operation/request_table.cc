@@ -1,5 +1,7 @@
 #include "dataplane/operation/request_table.h"
 
+#include <utility>
+
 #include "dataplane/base/check.h"
 
 namespace openlapi {
@@ -15,10 +17,10 @@ std::uint32_t RequestTable::take_slot() {
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
 
-std::uint32_t RequestTable::add(const PendingRequest& request) {
+std::uint32_t RequestTable::add(PendingRequest request) {
   const std::uint32_t index = take_slot();
   Slot& slot = slots_[index];
-  slot.request = request;
+  slot.request = std::move(request);
   slot.serial = ++last_serial_;
   slot.used = true;
   slot.older = youngest_;
@@ -42,6 +44,7 @@ void RequestTable::unlink(std::uint32_t index) {
   (slot.older == kNone ? oldest_ : slots_[slot.older].younger) = slot.younger;
   (slot.younger == kNone ? youngest_ : slots_[slot.younger].older) = slot.older;
   slot.used = false;
+  slot.request.layout.reset();
   slot.generation = (slot.generation + 1) & (UINT32_MAX >> kIndexBits);
   slot.younger = free_;
   free_ = index;
@@ -53,17 +56,6 @@ void RequestTable::remove(std::uint32_t id) {
 }
 
 std::uint64_t RequestTable::oldest_serial() const { return oldest_ == kNone ? UINT64_MAX : slots_[oldest_].serial; }
-
-std::size_t RequestTable::remove_all_to(PeerIndex peer) {
-  std::size_t removed = 0;
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    if (slots_[index].used && slots_[index].request.peer == peer) {
-      unlink(index);
-      ++removed;
-    }
-  }
-  return removed;
-}
 
 bool RequestTable::any_to(PeerIndex peer) const {
   for (std::uint32_t index = oldest_; index != kNone; index = slots_[index].younger) {

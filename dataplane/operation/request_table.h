@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "dataplane/layout/layout_cursor.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -15,13 +17,17 @@ struct PendingRequest {
   std::uint64_t received = 0;        // bytes that are in place
   std::uint64_t origin_counter = 0;  // moves when all is in place
   bool is_get = false;
+  void* handler = nullptr;  // get: runs when all is in place; null: none
+  void* handler_info = nullptr;
+  std::unique_ptr<LayoutCursor> layout{};  // where the answer to a get goes instead of to `buffer`
+  std::uint32_t pull = 0;                  // the adapter's reading of the answer; 0: the answer comes in packets
 };
 
 // Ids name a slot and its generation, so an answer that comes late or twice finds nothing. Slots are reused, the table
 // grows to the largest number of requests that were ever outstanding together.
 class RequestTable {
  public:
-  std::uint32_t add(const PendingRequest& request);
+  std::uint32_t add(PendingRequest request);
   PendingRequest* find(std::uint32_t id);
   void remove(std::uint32_t id);
 
@@ -31,8 +37,15 @@ class RequestTable {
   std::uint64_t last_serial() const { return last_serial_; }
   std::uint64_t oldest_serial() const;
 
-  // Forgets every request to `peer` and returns how many there were.
-  std::size_t remove_all_to(PeerIndex peer);
+  // Forgets every request to `peer`; calls give_up(request, serial number) for each.
+  template <class GiveUp>
+  void remove_all_to(PeerIndex peer, GiveUp give_up) {
+    for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+      if (!slots_[index].used || slots_[index].request.peer != peer) continue;
+      give_up(slots_[index].request, slots_[index].serial);
+      unlink(index);
+    }
+  }
   bool any_to(PeerIndex peer) const;
 
  private:

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "dataplane/wire/layout_description.h"
+
 namespace openlapi::wire {
 
 namespace {
@@ -23,22 +25,39 @@ constexpr std::array<std::uint8_t, kLastRecordKind + 1> kBodySizes = {
     sizeof(FenceBody),
     sizeof(CollectiveBody),
     sizeof(MemoryReadBody),
+    sizeof(PutPiecesBody),
+    sizeof(PutStridedBody),
+    sizeof(GetLayoutBody),
+    sizeof(RequestRefusedBody),
+    sizeof(GetKeyBody),
 };
 
 bool may_be_long(RecordKind kind) {
-  return kind == RecordKind::put || kind == RecordKind::active_message || kind == RecordKind::collective;
+  return kind == RecordKind::put || kind == RecordKind::active_message || kind == RecordKind::collective ||
+         kind == RecordKind::get_layout;
 }
 
 bool may_have_payload(RecordKind kind) {
-  return may_be_long(kind) || kind == RecordKind::data || kind == RecordKind::get_data;
+  return may_be_long(kind) || kind == RecordKind::data || kind == RecordKind::get_data ||
+         kind == RecordKind::put_pieces || kind == RecordKind::put_strided;
+}
+
+bool may_attach(RecordKind kind) { return kind == RecordKind::put || kind == RecordKind::active_message; }
+
+bool bulk_fits(const RecordHeader& header, RecordKind kind) {
+  if (kind == RecordKind::get_request) return header.flags == kFlagBulk;
+  return may_attach(kind) && (header.flags & kFlagAttach) != 0 && (header.flags & kFlagLayout) == 0;
 }
 
 bool flags_fit(const RecordHeader& header) {
   const auto kind = static_cast<RecordKind>(header.kind);
   if ((header.flags & ~kKnownFlags) != 0) return false;
-  if (header.flags != 0 && !may_be_long(kind)) return false;
+  if ((header.flags & kFlagBulk) != 0 && !bulk_fits(header, kind)) return false;
+  if ((header.flags & ~kFlagBulk) != 0 && !may_be_long(kind)) return false;
   if ((header.flags & kFlagAttach) != 0 && ((header.flags & kFlagLong) == 0 || header.payload_length != 0))
     return false;
+  if ((header.flags & kFlagLayout) != 0 && ((header.flags & kFlagAttach) == 0 || !may_attach(kind))) return false;
+  if ((header.flags & (kFlagVector | kFlagAtoms)) != 0 && kind != RecordKind::active_message) return false;
   if (header.user_header_length != 0 && kind != RecordKind::active_message) return false;
   if (header.user_header_length % 4 != 0) return false;
   return header.payload_length == 0 || may_have_payload(kind);
@@ -55,9 +74,12 @@ bool next_record(std::span<std::byte>& rest, Record& record) {
   if (body == 0 || !flags_fit(record.header)) return false;
 
   std::size_t fixed = sizeof(RecordHeader) + body;
-  const std::size_t extension = record.is_long() ? sizeof(LongExtension) : 0;
-  const std::size_t length =
-      fixed + extension + record.header.user_header_length + std::size_t{record.header.payload_length};
+  std::size_t extension = record.is_long() ? sizeof(LongExtension) : 0;
+  const bool has_key = extension != 0 && record.is_bulk();
+  if (has_key) extension += sizeof(BulkKey);
+  // 64 bits wide also where addresses are not: no payload length may wrap around.
+  const std::uint64_t length =
+      std::uint64_t{fixed} + extension + record.header.user_header_length + record.header.payload_length;
   if (length > rest.size()) return false;
 
   record.body = rest.data() + sizeof(RecordHeader);
@@ -65,12 +87,21 @@ bool next_record(std::span<std::byte>& rest, Record& record) {
   if (extension != 0) {
     std::memcpy(&record.extension, rest.data() + fixed, sizeof(LongExtension));
     if (record.extension.total_length < record.header.payload_length) return false;
+    if (has_key) std::memcpy(&record.key, rest.data() + fixed + sizeof(LongExtension), sizeof(BulkKey));
     fixed += extension;
   }
   record.user_header = rest.data() + fixed;
   record.payload = rest.data() + fixed + record.header.user_header_length;
-  rest = rest.subspan(std::min(align_record(length), rest.size()));
+  rest = rest.subspan(std::min(align_record(static_cast<std::size_t>(length)), rest.size()));
   return true;
+}
+
+bool split_pieces(const Record& record, const PutPiecesBody& body, PiecesAndData& out) {
+  const std::size_t length = record.header.payload_length;
+  if (body.piece_count > length / sizeof(LayoutPiece)) return false;
+  const std::size_t list = body.piece_count * sizeof(LayoutPiece);
+  out = {record.payload, body.piece_count, record.payload + list, length - list};
+  return total_of({record.payload, list}) == out.length;
 }
 
 }  // namespace openlapi::wire

@@ -13,27 +13,40 @@ namespace openlapi::wire {
 static_assert(std::endian::native == std::endian::little, "records are copied to the wire as they lie in memory");
 
 enum class RecordKind : std::uint8_t {
-  put = 1,         // body PutBody, payload goes to target_address
-  active_message,  // body ActiveMessageBody, user header, payload
-  data,            // body DataBody: a later fragment of a long put, active message or collective
-  get_request,     // body GetRequestBody
-  get_data,        // body GetDataBody, payload: a fragment of what was asked for
-  rmw_request,     // body RmwRequestBody
-  rmw_reply,       // body RmwReplyBody
-  counter_update,  // body CounterUpdateBody: add one to a counter of the receiver
-  attach_done,     // body AttachDoneBody: the receiver has read (or could not read) the origin's memory
-  fence_request,   // body FenceBody: answer when that many of my messages are in place
-  fence_reply,     // body FenceBody
-  collective,      // body CollectiveBody, payload: one round of a barrier or an exchange
-  memory_read,     // body MemoryReadBody: the sender has read the receiver's memory for a get
+  put = 1,          // body PutBody, payload goes to target_address
+  active_message,   // body ActiveMessageBody, user header, payload
+  data,             // body DataBody: a later fragment of a long put, active message or collective
+  get_request,      // body GetRequestBody
+  get_data,         // body GetDataBody, payload: a fragment of what was asked for
+  rmw_request,      // body RmwRequestBody
+  rmw_reply,        // body RmwReplyBody
+  counter_update,   // body CounterUpdateBody: add one to a counter of the receiver
+  attach_done,      // body AttachDoneBody: the receiver has read (or could not read) the origin's memory
+  fence_request,    // body FenceBody: answer when that many of my messages are in place
+  fence_reply,      // body FenceBody
+  collective,       // body CollectiveBody, payload: one round of a barrier or an exchange
+  memory_read,      // body MemoryReadBody: the sender has read the receiver's memory for a get
+  put_pieces,       // body PutPiecesBody, payload: LayoutPieces, then the data that goes to them
+  put_strided,      // body PutStridedBody, payload goes to blocks at a constant distance
+  get_layout,       // body GetLayoutBody, payload: the description of what is asked for
+  request_refused,  // body RequestRefusedBody: that request will not be answered
+  get_key,          // body GetKeyBody: the receiver's adapter may read what it has asked for
 };
 inline constexpr std::uint8_t kFirstRecordKind = 1;
-inline constexpr std::uint8_t kLastRecordKind = 13;
+inline constexpr std::uint8_t kLastRecordKind = 18;
 
 // RecordHeader::flags.
 inline constexpr std::uint8_t kFlagLong = 1;    // LongExtension follows the body: the message has further fragments
 inline constexpr std::uint8_t kFlagAttach = 2;  // with kFlagLong: no payload, the receiver reads the origin's memory
-inline constexpr std::uint8_t kKnownFlags = kFlagLong | kFlagAttach;
+inline constexpr std::uint8_t kFlagVector = 4;  // active message: the header handler answers with a vector
+inline constexpr std::uint8_t kFlagLayout =
+    8;  // with kFlagAttach: what lies in the origin is a description of the data
+inline constexpr std::uint8_t kFlagAtoms =
+    16;  // active message: every record of it has whole atoms, however many bytes the origin says one has
+inline constexpr std::uint8_t kFlagBulk =
+    32;  // with kFlagAttach: the adapter reads, a BulkKey follows the extension; get request: a key is welcome
+inline constexpr std::uint8_t kKnownFlags =
+    kFlagLong | kFlagAttach | kFlagVector | kFlagLayout | kFlagAtoms | kFlagBulk;
 
 struct RecordHeader {
   std::uint8_t kind;
@@ -59,7 +72,12 @@ struct LongExtension {
   std::uint64_t total_length;    // bytes of the whole message
   std::uint64_t source_address;  // with kFlagAttach: where the payload lies in the origin
   std::uint32_t message_id;      // chosen by the origin; names the message's later fragments
-  std::uint32_t reserved;
+  std::uint32_t layout_length;   // with kFlagLayout: bytes of the description at source_address
+};
+
+// What an adapter needs to read memory of the sender. Only the adapters know what it means.
+struct BulkKey {
+  std::byte bytes[16];
 };
 
 struct DataBody {
@@ -104,9 +122,15 @@ struct CounterUpdateBody {
   std::uint64_t counter;
 };
 
+enum class AttachAnswer : std::uint32_t {
+  not_read,  // this message could not be read, send fragments
+  read,
+  closed,  // the same as not_read, and no other message of yours can be read either
+};
+
 struct AttachDoneBody {
-  std::uint32_t message_id;
-  std::uint32_t accepted;  // 1: read; 0: could not be read, send fragments
+  std::uint32_t message_id;  // as the extension or a get_key has named it
+  AttachAnswer answer;
 };
 
 struct FenceBody {
@@ -124,6 +148,52 @@ struct MemoryReadBody {
   std::uint64_t length;   // bytes that were read
 };
 
+// Every record of such a put says by itself where its data goes and what the whole message is, so that records may come
+// in any order and the target keeps no description.
+struct PutPiecesBody {
+  std::uint64_t target_counter;
+  std::uint64_t completion_counter;
+  std::uint64_t total_length;  // bytes of data of the whole message
+  std::uint32_t message_id;    // 0: the whole message is in this record
+  std::uint32_t piece_count;   // in this record
+};
+
+struct PutStridedBody {
+  std::uint64_t target_counter;
+  std::uint64_t completion_counter;
+  std::uint64_t total_length;
+  std::uint64_t base;    // address of the first block
+  std::uint64_t block;   // bytes
+  std::uint64_t stride;  // bytes from one block's first byte to the next one's
+  std::uint64_t offset;  // of this record's first byte in the message
+  std::uint32_t message_id;
+  std::uint32_t reserved;
+};
+
+struct GetLayoutBody {
+  std::uint64_t target_counter;
+  std::uint32_t request_id;
+  std::uint32_t reserved;
+};
+
+enum class RefusalReason : std::uint32_t {
+  not_own_memory,  // what the request names is no memory of the sender's
+  out_of_memory,   // the sender has no memory for the request, or for its answer
+};
+
+struct RequestRefusedBody {
+  std::uint32_t request_id;  // of a get request, get layout or rmw request
+  RefusalReason reason;
+};
+
+// The memory that a get request names can be read under this key until attach_done names the message.
+struct GetKeyBody {
+  std::uint32_t request_id;
+  std::uint32_t message_id;  // chosen by the target
+  std::uint64_t source_address;
+  BulkKey key;
+};
+
 static_assert(sizeof(RecordHeader) == 8 && sizeof(PutBody) == 24 && sizeof(ActiveMessageBody) == 24);
 static_assert(sizeof(LongExtension) == 24 && sizeof(DataBody) == 16 && sizeof(GetRequestBody) == 32);
 static_assert(sizeof(GetDataBody) == 16 && sizeof(RmwRequestBody) == 32 && sizeof(RmwReplyBody) == 16);
@@ -132,7 +202,14 @@ static_assert(sizeof(CollectiveBody) == 8 && sizeof(MemoryReadBody) == 16);
 static_assert(offsetof(RecordHeader, payload_length) == 4 && offsetof(LongExtension, message_id) == 16);
 static_assert(offsetof(GetRequestBody, request_id) == 24 && offsetof(RmwRequestBody, target_address) == 8);
 
-inline constexpr std::size_t kLongestFixedPart = sizeof(RecordHeader) + sizeof(GetRequestBody) + sizeof(LongExtension);
+static_assert(sizeof(PutPiecesBody) == 32 && sizeof(PutStridedBody) == 64 && sizeof(GetLayoutBody) == 16);
+static_assert(sizeof(RequestRefusedBody) == 8 && offsetof(RequestRefusedBody, reason) == 4);
+static_assert(sizeof(BulkKey) == 16 && sizeof(GetKeyBody) == 32 && offsetof(GetKeyBody, key) == 16);
+static_assert(offsetof(PutPiecesBody, message_id) == 24 && offsetof(PutStridedBody, message_id) == 56);
+
+inline constexpr std::size_t kLongestFixedPart = sizeof(RecordHeader) + sizeof(PutStridedBody);
+static_assert(kLongestFixedPart >= sizeof(RecordHeader) + sizeof(GetRequestBody) + sizeof(LongExtension));
+static_assert(kLongestFixedPart >= sizeof(RecordHeader) + sizeof(PutBody) + sizeof(LongExtension) + sizeof(BulkKey));
 
 constexpr std::size_t align_record(std::size_t length) { return (length + 7) & ~std::size_t{7}; }
 
@@ -143,10 +220,23 @@ struct Record {
   const std::byte* user_header;
   std::byte* payload;
   LongExtension extension;  // zeros without kFlagLong
+  BulkKey key;              // only with kFlagAttach and kFlagBulk
 
   RecordKind kind() const { return static_cast<RecordKind>(header.kind); }
   bool is_long() const { return (header.flags & kFlagLong) != 0; }
   bool is_attach() const { return (header.flags & kFlagAttach) != 0; }
+  bool is_vector() const { return (header.flags & kFlagVector) != 0; }
+  bool has_layout() const { return (header.flags & kFlagLayout) != 0; }
+  bool in_atoms() const { return (header.flags & kFlagAtoms) != 0; }
+  bool is_bulk() const { return (header.flags & kFlagBulk) != 0; }
+};
+
+// The payload of a put_pieces record.
+struct PiecesAndData {
+  const std::byte* pieces;  // `count` LayoutPieces
+  std::size_t count;
+  const std::byte* data;
+  std::size_t length;  // of the data: the sum of the pieces' lengths
 };
 
 // Bytes of the fixed body of a kind; 0 for a kind that does not exist.
@@ -155,5 +245,8 @@ std::size_t body_size(std::uint8_t kind);
 // Takes the first record off `rest` and moves `rest` behind it. False: the bytes are no record (unknown kind or flags,
 // lengths that lie); nothing of them may be used.
 bool next_record(std::span<std::byte>& rest, Record& record);
+
+// Cuts the payload of a put_pieces record up. False: the pieces do not fit it, wrap, or are not as long as the data.
+bool split_pieces(const Record& record, const PutPiecesBody& body, PiecesAndData& out);
 
 }  // namespace openlapi::wire

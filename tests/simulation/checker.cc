@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/simulation/byte_pattern.h"
+#include "tests/simulation/transfer_data.h"
 
 namespace openlapi::simulation {
 
@@ -13,6 +14,12 @@ namespace {
 
 std::span<std::byte> bytes_of(const std::unique_ptr<std::byte[]>& buffer, std::uint64_t length) {
   return {buffer.get(), length};
+}
+
+// The engine must not need the lists any more.
+void overwrite_lists(Operation& operation) {
+  operation.from.overwrite_list();
+  if (operation.kind != Kind::active_message) operation.to.overwrite_list();
 }
 
 }  // namespace
@@ -28,12 +35,18 @@ Checker::Checker(const Scenario& scenario, VirtualTime& time) : scenario_(scenar
   }
 }
 
+// A new task begins in the era that its peers are in.
 void Checker::begin_engine(PeerIndex task, std::uint32_t context) {
   Engine& fresh = engine(task, context);
+  std::vector<View> former = std::move(fresh.views);
   fresh = {};
-  fresh.heard.resize(tasks_.size());
-  // Of a task that is dead at the beginning nothing is certain until it is heard of.
-  for (const Task& peer : tasks_) fresh.deaths_at_birth.push_back(peer.alive ? peer.deaths : peer.deaths - 1);
+  fresh.views.resize(tasks_.size());
+  for (PeerIndex peer = 0; peer < tasks_.size(); ++peer) {
+    // Of a task that is dead at the beginning nothing is certain until it is heard of.
+    fresh.views[peer].deaths = tasks_[peer].alive ? tasks_[peer].deaths : tasks_[peer].deaths - 1;
+    if (former.empty()) continue;
+    fresh.views[peer].era = peer == task ? 0 : std::max(former[peer].era, view(peer, context, task).era);
+  }
 }
 
 void Checker::task_died(PeerIndex task) {
@@ -67,14 +80,14 @@ void Checker::task_came_back(PeerIndex task) {
 }
 
 bool Checker::died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const {
-  return peer < tasks_.size() && tasks_[task].engines[context].deaths_at_birth[peer] != tasks_[peer].deaths;
+  return peer < tasks_.size() && tasks_[task].engines[context].views[peer].deaths != tasks_[peer].deaths;
 }
 
 bool Checker::first_message_unanswered(PeerIndex target) const {
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {
     if (task == target || !tasks_[task].alive) continue;
     for (const Engine& sender : tasks_[task].engines) {
-      if (sender.heard[target].contacted && sender.heard[target].life == 0) return true;
+      if (sender.views[target].contacted && sender.views[target].life == 0) return true;
     }
   }
   return false;
@@ -97,18 +110,17 @@ void Checker::issued(Operation& operation) {
   Engine& origin = engine(operation.origin, operation.context);
   origin.own.push_back(&operation);
   if (operation.target != operation.origin) {
-    Heard& heard = origin.heard[operation.target];
-    heard.contacted = true;
-    const bool uncertain =
-        !alive(operation.target) ||
-        (died_during(operation.origin, operation.context, operation.target) && heard.life < life(operation.target));
-    operation.in_doubt = uncertain;
-    if (uncertain) excuse(operation);
+    View& target = origin.views[operation.target];
+    target.contacted = true;
+    operation.era = target.era;
+    operation.faults_before = target.faults;
+    operation.in_doubt =
+        died_during(operation.origin, operation.context, operation.target) && target.life < life(operation.target);
+    const bool purged_there = view(operation.target, operation.context, operation.origin).era > operation.era;
+    if (purged_there) close_at_target(operation);
+    if (operation.in_doubt || purged_there) excuse(operation);
   }
-  if (operation.copied) {
-    fill_pattern(bytes_of(operation.data, operation.length), ~operation.key);
-    fill_pattern(bytes_of(operation.header, operation.header_length), ~operation.key);
-  }
+  if (operation.copied) overwrite_data(operation);
   if (operation.origin_counter != nullptr || operation.completion_counter != nullptr) {
     origin.watched.push_back(&operation);
   }
@@ -142,6 +154,10 @@ bool Checker::counter_moved(const Operation& operation, const int* counter, bool
   if (*counter < 0 || *counter > 1) fail("%s counter of %s is %d", name, describe(operation).c_str(), *counter);
   if (seen || *counter == 0) return false;
   seen = true;
+  const bool closed = counter == operation.target_counter
+                          ? operation.closed_at_target && !operation.completion_was_queued
+                          : operation.closed_at_origin;
+  if (closed) fail("%s counter of %s moved after a purge", name, describe(operation).c_str());
   return true;
 }
 
@@ -158,9 +174,9 @@ void Checker::look_at_target(Operation& operation) {
 void Checker::look_at_origin(Operation& operation) {
   if (counter_moved(operation, operation.origin_counter, operation.origin_seen, "origin")) {
     if (operation.kind == Kind::put || operation.kind == Kind::active_message) {
-      fill_pattern(bytes_of(operation.data, operation.length), ~operation.key);
-      fill_pattern(bytes_of(operation.header, operation.header_length), ~operation.key);
+      overwrite_data(operation);
     } else {
+      overwrite_lists(operation);
       heard_of(operation.origin, operation.context, operation.target, operation.target_life);
       if (!is_in_place(operation))
         fail("origin counter early: the answer to %s is not here", describe(operation).c_str());
@@ -188,14 +204,13 @@ bool Checker::is_in_place(Operation& operation) {
       return operation.in_place;
     case Kind::active_message:
       if (operation.accepted == 0) return false;
-      if (operation.place.empty()) return operation.in_place = true;
       break;
     case Kind::put:
     case Kind::get:
       break;
   }
-  if (!has_pattern(operation.place, operation.key)) return false;
-  fill_pattern(operation.place, ~operation.key);
+  if (!data_is_in_place(operation, place_owner(operation))) return false;
+  overwrite_place(operation);
   return operation.in_place = true;
 }
 
@@ -204,26 +219,34 @@ Operation* Checker::message_arrived(PeerIndex task, std::uint32_t context, const
   Operation* operation = find(message.handler);
   if (operation == nullptr || operation->kind != Kind::active_message || operation->target != task ||
       operation->context != context || operation->origin != message.source || operation->length != message.length ||
-      operation->header_length != message.user_header_length) {
+      operation->is_vector() != message.vector || operation->header_length != message.user_header_length) {
     fail("task %u was called for message %llu of task %u, which was never sent to it like that", task,
          static_cast<unsigned long long>(message.handler), message.source);
     return nullptr;
   }
   const std::string name = describe(*operation);
-  Heard& heard = engine(task, context).heard[message.source];
+  const View& source = view(task, context, message.source);
   if (operation->target_life != life(task)) fail("%s reached another life of its target", name.c_str());
-  if (operation->origin_life < heard.life) fail("%s comes from a life that is known to be over", name.c_str());
+  if (source.purged || operation->era != source.era) fail("%s arrived after a purge", name.c_str());
+  if (operation->origin_life < source.life) fail("%s comes from a life that is known to be over", name.c_str());
   if (operation->accepted != 0) fail("%s was delivered twice", name.c_str());
   const std::span header(static_cast<const std::byte*>(message.user_header), message.user_header_length);
   if (!has_pattern(header, operation->key + 1)) fail("%s has another user header", name.c_str());
-  const bool fits = message.length + message.user_header_length <= max_payload;
+  // Very many pieces make several packets, and what a task sends itself from pieces is nowhere in one piece.
+  const bool fits = message.length + message.user_header_length <= max_payload && operation->from.contiguous();
   if (message.length != 0 && fits && message.one_packet_data == nullptr) fail("%s came in pieces", name.c_str());
   if (message.one_packet_data != nullptr && message.length != 0 &&
-      !has_pattern({static_cast<const std::byte*>(message.one_packet_data), message.length}, operation->key)) {
+      !is_data_of(*operation, static_cast<const std::byte*>(message.one_packet_data))) {
     fail("%s shows other data in its packet", name.c_str());
   }
   if (operation->origin != task) heard_of(task, context, message.source, operation->origin_life);
   return operation;
+}
+
+// By the engine, when the data is in place.
+void Checker::completion_asked_for(Operation& operation) {
+  if (operation.closed_at_target) fail("%s was completed after a purge", describe(operation).c_str());
+  if (!is_in_place(operation)) fail("%s was completed before its data was there", describe(operation).c_str());
 }
 
 void Checker::completion_begins(Operation& operation, PeerIndex task, PeerIndex source) {
@@ -235,12 +258,51 @@ void Checker::completion_begins(Operation& operation, PeerIndex task, PeerIndex 
   if (!is_in_place(operation)) fail("completion handler of %s called before its data was there", name.c_str());
 }
 
+void Checker::overwrite_data(Operation& operation) {
+  overwrite_lists(operation);
+  fill_pattern(bytes_of(operation.data, operation.from.extent), ~operation.key);
+  fill_pattern(bytes_of(operation.header, operation.header_length), ~operation.key);
+}
+
+void Checker::origin_handler_runs(Operation& operation, PeerIndex task, PeerIndex other) {
+  const std::string name = describe(operation);
+  if (operation.origin != task || operation.origin_life != life(task))
+    fail("the origin's handler of %s ran in task %u", name.c_str(), task);
+  if (other != operation.target) fail("the origin's handler of %s was told of task %u", name.c_str(), other);
+  if (++operation.origin_handlers_run > 1) fail("the origin's handler of %s ran twice", name.c_str());
+}
+
+void Checker::origin_is_free(Operation& operation, PeerIndex task, const SendCompletion& completion) {
+  origin_handler_runs(operation, task, completion.target);
+  const std::string name = describe(operation);
+  if (operation.closed_at_origin && !purging_) fail("the origin was told late of %s", name.c_str());
+  if (completion.given_up) {
+    if (!operation.excused) fail("%s was given up, but its target lives", name.c_str());
+    if (purging_ != (completion.fault == Fault::purged)) fail("%s was given up for another reason", name.c_str());
+    if (operation.origin_counter != nullptr && *operation.origin_counter != 0)
+      fail("%s was given up after its origin counter had moved", name.c_str());
+  } else if (operation.kind != Kind::read_modify_write && operation.origin_counter != nullptr &&
+             *operation.origin_counter != 1) {
+    fail("the send completion handler of %s ran before its origin counter moved", name.c_str());
+  }
+  if (operation.kind != Kind::read_modify_write) overwrite_data(operation);
+}
+
+void Checker::get_is_complete(Operation& operation, PeerIndex task, PeerIndex source) {
+  origin_handler_runs(operation, task, source);
+  const std::string name = describe(operation);
+  if (operation.closed_at_origin) fail("the completion handler of %s ran after a purge", name.c_str());
+  if (operation.origin_counter != nullptr && *operation.origin_counter != 1)
+    fail("the completion handler of %s ran before its origin counter moved", name.c_str());
+  if (!is_in_place(operation)) fail("the completion handler of %s ran before its data was there", name.c_str());
+}
+
 // From now on nothing of the peer's earlier lives may be taken: what such lives left unfinished stays as it is.
 void Checker::heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t life) {
   if (task == peer) return;
-  Heard& heard = engine(task, context).heard[peer];
-  if (heard.life >= life) return;
-  heard.life = life;
+  View& present = view(task, context, peer);
+  if (present.life >= life) return;
+  present.life = life;
   if (life == 1) return;
   for (Operation& operation : operations_) {
     const bool from_it = operation.origin == peer && operation.origin_life < life && operation.target == task &&

@@ -5,6 +5,8 @@
 //  - a counter that moved tells the truth at that moment: target and completion counter that the data is in place
 //    and the completion handler has returned, the origin counter of a get or read-modify-write that the answer is here;
 //  - every counter moves exactly once, every message is accepted exactly once, every completion handler runs once;
+//  - every send completion handler runs exactly once, after the origin counter; the buffers are overwritten at once;
+//    the handler at the origin of a get finds data and counter; a message is given up only when its target died;
 //  - the results of read-modify-writes of a word fit one serial order;
 //  - when a fence is done, everything that was issued before it is in place; nobody leaves a barrier before all came.
 //
@@ -13,7 +15,9 @@
 //  (a) operations not known to be complete whose origin or target dies;
 //  (b) operations to a task that is dead, or that died and of whose present life the issuing engine has not heard yet:
 //      by a message from it, or by the completion of an operation issued in that life (Operation::in_doubt);
-//  (c) collectives of a context from the first death on: none is begun later, and those under way need not end.
+//  (c) collectives of a context from the first death or purge on: none is begun later, those under way need not end;
+//  (d) operations not known to be complete when their origin purges the target or their target the origin, and those
+//      that are issued to a task which has purged the origin, until the origin purges it as well.
 //
 // An excused operation may be lost, or be stopped in its middle, and a fence or collective may say that a peer was
 // lost. But it is never done twice, writes nothing but its own bytes, and moves no counter more than once. Nothing that
@@ -21,8 +25,17 @@
 // heard of the new life takes nothing of the old one any more. Faults may be reported only for peers that died during
 // the reporting engine's own life.
 //
-// An engine that was never answered by a task cannot know for which life its first messages were: they wait for whoever
-// answers. So a task is killed only when every engine that sent it something has heard of it (simulation.cc).
+// Purges. Each pair of engines counts its eras: a purge ends one on its side, both sides purge before one resumes, and
+// what is issued after the resume must arrive as if nothing had been. At the moment of a purge every operation to the
+// peer ends: a send completion handler that has not run runs, a counter that has not moved is known to be lost, and the
+// reason is the purge unless a fault was reported before. From then on nothing of that era or an earlier one moves
+// memory or counters on this side, but what handlers that were queued before still have to do. Submissions to a purged
+// peer are refused, those to others never; and the time-out of a peer that was purged is not reported.
+//
+// Without an address exchange an engine that was never answered by a task cannot know for which life its first messages
+// were: they wait for whoever answers. So a task is killed only when every engine that sent it something has heard of
+// it (simulation.cc). With one, the exchange tells the life at first contact, and tasks are killed at any time; so they
+// are where everybody purges who has died.
 #pragma once
 
 #include <deque>
@@ -43,13 +56,31 @@ class Checker {
 
   // ---- tasks ----
   TaskMemory& memory(PeerIndex task) { return *tasks_[task].memory; }
+  const TaskMemory& place_owner(const Operation& operation) const {
+    return *tasks_[operation.kind == Kind::get ? operation.origin : operation.target].memory;
+  }
   bool alive(PeerIndex task) const { return tasks_[task].alive; }
   std::uint32_t life(PeerIndex task) const { return tasks_[task].life; }  // the next one while it is dead
   void task_died(PeerIndex task);
   void task_came_back(PeerIndex task);
   bool died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const;
   bool anybody_died() const { return deaths_ != 0; }
+  bool anything_given_up() const { return deaths_ + purges_ != 0; }
   bool first_message_unanswered(PeerIndex target) const;
+  // The engine was told, with the peer's address, which life of it this is.
+  void told_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t life) {
+    heard_of(task, context, peer, life);
+  }
+
+  // ---- recovery (checker_recovery.cc) ----
+  void purge_begins(PeerIndex task, std::uint32_t context, PeerIndex peer);
+  void purge_ended(PeerIndex task, std::uint32_t context, PeerIndex peer, const Endpoint& endpoint);
+  void resumed(PeerIndex task, std::uint32_t context, PeerIndex peer) { view(task, context, peer).purged = false; }
+  bool purged(PeerIndex task, std::uint32_t context, PeerIndex peer) const {
+    return tasks_[task].engines[context].views[peer].purged;
+  }
+  void fault_reported(PeerIndex task, std::uint32_t context, PeerIndex peer);
+
   SharedWord* word(PeerIndex task, wire::RmwOperation operation, std::uint8_t width);
 
   // ---- operations ----
@@ -65,7 +96,10 @@ class Checker {
   // The header handler of the engine was called. Null: the message is none of ours, which is a failure already.
   Operation* message_arrived(PeerIndex task, std::uint32_t context, const ArrivedMessage& message,
                              std::uint32_t max_payload);
+  void completion_asked_for(Operation& operation);
   void completion_begins(Operation& operation, PeerIndex task, PeerIndex source);
+  void origin_is_free(Operation& operation, PeerIndex task, const SendCompletion& completion);
+  void get_is_complete(Operation& operation, PeerIndex task, PeerIndex source);
   bool is_in_place(Operation& operation);
 
   // Everything that was issued by the engine before `count` of its operations is in place.
@@ -83,15 +117,19 @@ class Checker {
   bool failed() const { return !failure_.empty(); }
 
  private:
-  struct Heard {
-    std::uint32_t life = 0;  // newest life of the peer that the engine has certainly heard of; 0: none
-    bool contacted = false;  // it sent the peer something
+  // What an engine has to do with a peer.
+  struct View {
+    std::uint32_t life = 0;    // newest life of the peer that the engine has certainly heard of; 0: none
+    bool contacted = false;    // it sent the peer something
+    std::uint32_t deaths = 0;  // of the peer that need not concern it: before its birth, or before it purged the peer
+    std::uint32_t era = 0;     // purges of the peer
+    bool purged = false;
+    std::uint32_t faults = 0;  // reported of the peer
   };
   struct Engine {
-    std::vector<Operation*> watched;             // operations with a counter in this engine's memory that has not moved
-    std::vector<Operation*> own;                 // of this life, in the order in which they were issued
-    std::vector<Heard> heard;                    // by peer
-    std::vector<std::uint32_t> deaths_at_birth;  // by peer
+    std::vector<Operation*> watched;  // operations with a counter in this engine's memory that has not moved
+    std::vector<Operation*> own;      // of this life, in the order in which they were issued
+    std::vector<View> views;          // by peer
   };
   struct Task {
     std::unique_ptr<TaskMemory> memory;
@@ -102,8 +140,16 @@ class Checker {
     std::vector<SharedWord*> words;
   };
 
+  void origin_handler_runs(Operation& operation, PeerIndex task, PeerIndex other);
+  void overwrite_data(Operation& operation);
   Engine& engine(PeerIndex task, std::uint32_t context) { return tasks_[task].engines[context]; }
+  View& view(PeerIndex task, std::uint32_t context, PeerIndex peer) {
+    return tasks_[task].engines[context].views[peer];
+  }
   void begin_engine(PeerIndex task, std::uint32_t context);
+  void close_at_origin(Operation& operation);
+  void close_at_target(Operation& operation);
+  void check_given_up(const Operation& operation, const Endpoint& endpoint);
   void heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t life);
   void look_at_origin(Operation& operation);
   void look_at_target(Operation& operation);
@@ -123,6 +169,8 @@ class Checker {
   std::deque<SharedWord> words_;
   std::vector<Task> tasks_;
   std::uint32_t deaths_ = 0;
+  std::uint32_t purges_ = 0;
+  bool purging_ = false;  // send completion handlers that run now are told of a purge
   std::string failure_;
 };
 

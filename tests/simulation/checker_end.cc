@@ -7,6 +7,7 @@
 
 #include "tests/simulation/byte_pattern.h"
 #include "tests/simulation/checker.h"
+#include "tests/simulation/transfer_data.h"
 
 namespace openlapi::simulation {
 
@@ -32,6 +33,7 @@ bool Checker::is_settled(const Operation& operation) const {
   if (operation.completion_counter != nullptr && !operation.completion_seen) return false;
   if (operation.kind == Kind::active_message && operation.accepted == 0) return false;
   if (operation.has_completion && !operation.handler_returned) return false;
+  if (operation.has_origin_handler && operation.origin_handlers_run == 0) return false;
   return operation.in_place;
 }
 
@@ -85,12 +87,15 @@ void Checker::check_end_of(Operation& operation) {
   if (!operation.excused && operation.has_completion && operation.handlers_run != 1) {
     fail("the completion handler of %s ran %u times", name.c_str(), operation.handlers_run);
   }
+  if (!operation.excused && operation.has_origin_handler && operation.origin_handlers_run != 1) {
+    fail("the origin's handler of %s ran %u times", name.c_str(), operation.origin_handlers_run);
+  }
   const bool answer = operation.kind == Kind::get || operation.kind == Kind::read_modify_write;
   const bool place_is_here =
       answer ? operation.origin_life == life(operation.origin) : operation.target_life == life(operation.target);
   if (operation.kind != Kind::read_modify_write && place_is_here) {
     if (operation.in_place) {
-      if (!has_pattern(operation.place, ~operation.key)) fail("%s was written a second time", name.c_str());
+      if (!place_is_overwritten(operation)) fail("%s was written a second time", name.c_str());
     } else {
       check_excused_place(operation);
     }
@@ -103,13 +108,12 @@ void Checker::check_end_of(Operation& operation) {
 
 // An operation that did not end: every byte of its place is as before or as it should have become.
 void Checker::check_excused_place(const Operation& operation) {
-  const bool answer = operation.kind == Kind::get;
-  const TaskMemory& owner = memory(answer ? operation.origin : operation.target);
-  for (std::size_t i = 0; i < operation.place.size(); ++i) {
-    const std::byte* byte = &operation.place[i];
-    if (operation.refused_once) break;  // it was collected elsewhere; what had not come yet is undefined
-    if (*byte == pattern_byte(operation.key, i) || *byte == owner.guard_at(byte)) continue;
-    return fail("%s wrote something else at byte %zu", describe(operation).c_str(), i);
+  // Of a message that was refused, and so collected elsewhere, what had not come yet is undefined.
+  if (!operation.refused_once) {
+    const std::uint64_t wrong = first_wrong_byte(operation, place_owner(operation));
+    if (wrong != operation.length && !operation.place.empty()) {
+      fail("%s wrote something else at byte %llu", describe(operation).c_str(), static_cast<unsigned long long>(wrong));
+    }
   }
   if (operation.frozen != 0 && operation.frozen != digest(operation.place)) {
     fail("%s went on after its peer's new life was known", describe(operation).c_str());

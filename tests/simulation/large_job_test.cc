@@ -64,15 +64,18 @@ class QuietHost final : public HandlerHost {
  public:
   HeaderVerdict run_header_handler(const ArrivedMessage&) override { return {}; }
   bool run_completion_handler(const CompletionRun&, bool) override { return true; }
+  void run_send_handler(const SendCompletion&) override {}
   void report_fault(Fault, PeerIndex) override { ++faults; }
   unsigned faults = 0;
 };
 
 struct Member final : RouteResolver {
   Member(SimulatedNetwork& network, PeerIndex self) : transport(network, {.address = {self, 0, 0}}) {}
-  std::size_t resolve(PeerIndex, std::span<Transport*> paths, std::string&) override {
-    paths[0] = &transport;
-    return 1;
+  Route resolve(PeerIndex) override {
+    Route route;
+    route.paths[0] = &transport;
+    route.count = 1;
+    return route;
   }
 
   SimulatedTransport transport;

@@ -36,8 +36,8 @@ MUTANTS = {
         [("  if (known && before(header.source_epoch, peer_epoch_)) {\n", "  if (false) {\n")]),
     "wrong_life": (
         "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
-        [("  if (header.destination_epoch != context_.epoch) {\n",
-          "  if (header.destination_epoch == 0 || header.destination_epoch > context_.epoch) {\n")]),
+        [("  if (header.destination_epoch != own_epoch_) {\n",
+          "  if (header.destination_epoch == 0 || header.destination_epoch > own_epoch_) {\n")]),
     "damage_unseen": (
         "dataplane/reliability/packet_filter.cc", "the checksum is not looked at",
         [("  if (context.checksum && !wire::checksum_matches(packet, header)) return count(counters.damaged);\n", "")]),
@@ -47,10 +47,23 @@ MUTANTS = {
           "header.destination != context.self")]),
     "late_read_of_small_message": (
         "dataplane/endpoint/endpoint_submit.cc", "a message that waits for room is not copied",
-        [("    keep_copy(stored);\n", "    ++copies_waiting_;\n")]),
+        [("    keep_copy(stored, std::move(room));\n", "    ++copies_waiting_;\n")]),
+    "late_read_of_vector": (
+        "dataplane/endpoint/endpoint_layout_send.cc", "the list of a put that waits for room is not copied",
+        [("    message.destination = message.destination->detached();\n",
+          "    message.destination = message.destination->clone();\n")]),
     "origin_counter_early": (
         "dataplane/endpoint/endpoint_send.cc", "the origin's data is called free while packets still point into it",
         [("  if (message.unacknowledged != 0) return;\n", "")]),
+    "send_handler_early": (
+        "dataplane/endpoint/endpoint_send.cc", "the origin is told that its data is free while packets point into it",
+        [("  if (message.unacknowledged != 0) return;\n",
+          "  if (message.unacknowledged != 0) {\n"
+          "    origin_is_free(message.peer, {0, message.free_handler});\n    message.free_handler = {};\n    return;\n  }\n")]),
+    "send_handler_lost": (
+        "dataplane/endpoint/endpoint_submit.cc", "of a message that was copied the send completion handler never runs",
+        [("  origin_is_free(peer.index, {message.free_counter, message.free_handler});\n",
+          "  origin_is_free(peer.index, {message.free_counter, {}});\n")]),
     "get_counter_early": (
         "dataplane/endpoint/endpoint_receive.cc", "a get is complete before its last fragment",
         [("  if (request->received == request->length) request_complete(body.request_id, &from);\n",
@@ -68,12 +81,36 @@ MUTANTS = {
         "dataplane/reliability/reliable_channel.cc", "what was turned away on first contact is not sent again",
         [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
           "    send_.abandon();\n")]),
+    "exchanged_epoch_unused": (
+        "dataplane/endpoint/channel_path.cc", "what the address exchange says of the peer's life is not used",
+        [("channel_(context, peer, 0, epochs, ", "channel_(context, peer, 0, {epochs.own, 0}, ")]),
+    "strided_boundary": (
+        "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
+        [("  std::byte* block = pointer(layout_.base + position_ / layout_.block * layout_.stride);\n",
+          "  std::byte* block = pointer(layout_.base + (position_ + 1) / layout_.block * layout_.stride);\n")]),
+    "program_position_lost": (
+        "dataplane/layout/program_cursor.cc", "a program goes back to the beginning of a block, not to where it was",
+        [("  frames_[depth_].inside = rest;\n", "")]),
+    "function_not_asked": (
+        "dataplane/endpoint/endpoint_layout_reads.cc", "data that a program combines is read over what is there",
+        [("described && (message.layout == nullptr || message.layout->only_copies());\n", "described;\n")]),
+    "late_packet_of_purged_era": (
+        "dataplane/endpoint/endpoint_open.cc", "two tasks that begin anew take what was sent before",
+        [("    epochs = {former->second.epoch, 0};", "    epochs = {0, 0};")]),
+    "purge_keeps_queue": (
+        "dataplane/endpoint/endpoint_recovery.cc", "a purge does not give back the place in the queue of those who wait",
+        [("    give_up(*peer, Fault::purged);\n",
+          "    const std::uint32_t kept = backlogged_peers_;\n    give_up(*peer, Fault::purged);\n"
+          "    backlogged_peers_ = kept;\n")]),
+    "purge_keeps_quiet": (
+        "dataplane/endpoint/endpoint_recovery.cc", "of what a purge gives up the send completion handlers run later",
+        [("  if (!send_completions_.empty() && inline_depth_ == 0) run_send_handlers();\n", "")]),
+    "purge_called_a_loss": (
+        "dataplane/endpoint/endpoint_recovery.cc", "those who wait for a purged task are told that it was lost",
+        [("    give_up(*peer, Fault::purged);\n", "    give_up(*peer, Fault::no_connectivity);\n")]),
     "silence_unnoticed": (
         "dataplane/endpoint/endpoint_faults.cc", "a peer that died owing an answer is waited for without end",
         [("      peer->channel->probe();\n", "")]),
-    "counter_of_former_life": (
-        "dataplane/endpoint/endpoint_deliver.cc", "a completion counter of the source's former life is moved",
-        [("  if (peer == nullptr || peer->life != run.source_life) return;\n", "  if (peer == nullptr) return;\n")]),
 }
 
 

@@ -10,6 +10,8 @@ namespace openlapi::simulation {
 namespace {
 
 constexpr std::uint64_t kSpareMemory = 64 * 1024;  // of a task, for counters and words when long data no longer fits
+constexpr std::uint64_t kLayoutStream = 0x5a9e5;
+constexpr double kLayoutShare = 0.4;
 
 bool take(TaskMemory& memory, std::uint64_t bytes, std::span<std::byte>& place) {
   if (bytes == 0) return true;
@@ -51,6 +53,7 @@ Operation& OperationSource::begin(Kind kind, PeerIndex target) {
   operation.target = target;
   operation.origin_life = checker_.life(task_);
   operation.target_life = checker_.life(target);
+  operation.has_origin_handler = mix_bits(operation.key + 2) % 3 == 0;
   return operation;
 }
 
@@ -69,27 +72,55 @@ void OperationSource::take_counters(Operation& operation, bool completion) {
 }
 
 void OperationSource::prepare_data(Operation& operation) {
-  operation.data = std::make_unique_for_overwrite<std::byte[]>(operation.length + 1);
-  fill_pattern({operation.data.get(), operation.length}, operation.key);
+  const std::uint64_t bytes = operation.from.extent;
+  operation.data = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
+  fill_pattern({operation.data.get(), bytes}, operation.key);
+  operation.from.place_at(operation.data.get());
   operation.header = std::make_unique_for_overwrite<std::byte[]>(operation.header_length + 4);
   fill_pattern({operation.header.get(), operation.header_length}, operation.key + 1);
   operation.copied = operation.length + operation.header_length <= scenario_.copy_limit;
 }
 
+// Draws from numbers of its own.
+void OperationSource::choose_layouts(Operation& operation, std::uint64_t room) {
+  operation.from = operation.to = DataLayout::in_one_piece(operation.length);
+  SeededRandom random(operation.key ^ kLayoutStream);
+  if (operation.length == 0 || !random.chance(kLayoutShare)) return;
+  std::uint64_t length = operation.length;
+  TransferLayout chosen = simulation::choose_layouts(random, operation.kind == Kind::active_message, length);
+  if (std::max(chosen.from.extent, chosen.to.extent) > room) return;
+  operation.length = length;
+  operation.from = std::move(chosen.from);
+  operation.to = std::move(chosen.to);
+}
+
+// False: there is no room.
+bool OperationSource::take_place(Operation& operation, PeerIndex task) {
+  TaskMemory& memory = checker_.memory(task);
+  if (!take(memory, operation.to.extent, operation.place)) return false;
+  operation.to.place_at(operation.place.data());
+  if (!operation.to.contiguous()) memory.open_only(operation.to.runs);
+  return true;
+}
+
 bool OperationSource::prepare_put(Operation& operation) {
-  operation.length = std::min(choose_length(0), checker_.memory(operation.target).left() / 8);
+  const std::size_t left = checker_.memory(operation.target).left();
+  operation.length = std::min(choose_length(0), left / 8);
+  choose_layouts(operation, left / 4);
   prepare_data(operation);
   take_counters(operation, true);
-  return take(checker_.memory(operation.target), operation.length, operation.place);
+  return take_place(operation, operation.target);
 }
 
 bool OperationSource::prepare_get(Operation& operation) {
-  const std::size_t room = std::min(checker_.memory(operation.target).left(), checker_.memory(task_).left());
-  operation.length = std::min(choose_length(0), room / 8);
-  if (!take(checker_.memory(operation.target), operation.length, operation.source)) return false;
+  const std::size_t left = std::min(checker_.memory(operation.target).left(), checker_.memory(task_).left());
+  operation.length = std::min(choose_length(0), left / 8);
+  choose_layouts(operation, left / 4);
+  if (!take(checker_.memory(operation.target), operation.from.extent, operation.source)) return false;
   fill_pattern(operation.source, operation.key);
+  operation.from.place_at(operation.source.data());
   take_counters(operation, false);
-  return take(checker_.memory(task_), operation.length, operation.place);
+  return take_place(operation, task_);
 }
 
 bool OperationSource::prepare_message(Operation& operation, bool is_reply) {
@@ -99,7 +130,9 @@ bool OperationSource::prepare_message(Operation& operation, bool is_reply) {
   const bool header_only = random_.chance(0.15);
   operation.length = header_only ? 0 : choose_length(operation.header_length);
   if (is_reply) operation.length = std::min<std::uint64_t>(operation.length, 2 * max_payload_);
-  operation.length = std::min(operation.length, checker_.memory(operation.target).left() / 8);
+  const std::size_t left = checker_.memory(operation.target).left();
+  operation.length = std::min(operation.length, left / 8);
+  choose_layouts(operation, left / 4);
 
   operation.delivery = random_.chance(0.1) ? Delivery::bury : Delivery::deliver;
   const CompletionStyle styles[] = {CompletionStyle::thread, CompletionStyle::inline_local,
@@ -111,9 +144,12 @@ bool OperationSource::prepare_message(Operation& operation, bool is_reply) {
       !is_reply && operation.has_completion && operation.style != CompletionStyle::inline_local && random_.chance(0.4);
   if (random_.chance(0.12)) operation.drops_left = static_cast<std::uint32_t>(random_.between(1, 4));
   prepare_data(operation);
-  const std::uint64_t wanted = operation.delivery == Delivery::bury ? 0 : operation.length;
   take_counters(operation, true);
-  return take(checker_.memory(operation.target), wanted, operation.place);
+  if (operation.delivery == Delivery::bury) {
+    operation.to = DataLayout::in_one_piece(0);
+    return true;
+  }
+  return take_place(operation, operation.target);
 }
 
 bool OperationSource::prepare_read_modify_write(Operation& operation) {
@@ -146,8 +182,7 @@ bool OperationSource::prepare_read_modify_write(Operation& operation) {
   return operation.origin_counter != nullptr;
 }
 
-Operation* OperationSource::next() {
-  const PeerIndex target = choose_target();
+Operation* OperationSource::next(PeerIndex target) {
   const bool scarce = std::min(checker_.memory(target).left(), checker_.memory(task_).left()) < kSpareMemory;
   const std::uint64_t draw = scarce ? 99 : random_.below(100);
   const Kind kind = draw < 34   ? Kind::put

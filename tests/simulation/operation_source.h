@@ -19,7 +19,8 @@ class OperationSource {
   }
 
   // Null: there is no room left in somebody's memory.
-  Operation* next();
+  Operation* next() { return next(choose_target()); }
+  Operation* next(PeerIndex target);
   // What a completion handler sends back to the origin.
   Operation* reply(PeerIndex target);
 
@@ -32,6 +33,8 @@ class OperationSource {
   bool prepare_message(Operation& operation, bool is_reply);
   bool prepare_read_modify_write(Operation& operation);
   void prepare_data(Operation& operation);
+  void choose_layouts(Operation& operation, std::uint64_t room);
+  bool take_place(Operation& operation, PeerIndex task);
   void take_counters(Operation& operation, bool completion);
   int* take_counter(PeerIndex task, double share);
 

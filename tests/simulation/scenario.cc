@@ -7,6 +7,7 @@ namespace openlapi::simulation {
 namespace {
 
 constexpr std::uint64_t kScenarioStream = 0x7363656e;
+constexpr std::uint64_t kBulkStream = 0x62756c;
 constexpr std::uint64_t kMiB = 1024 * 1024;
 
 const char* name_of(Flavour flavour) {
@@ -76,6 +77,37 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
   partitions = static_cast<std::uint32_t>(random.between(0, 4));
   longest_partition = random.chance(0.5) ? 20 * kMillisecond : 800 * kMillisecond;
   noise = random.chance(0.5) ? 3 : 0;
+  address_exchange = random.chance(0.5);
+  recovery = random.chance(0.4);
+  separations = recovery && flavour != Flavour::shared_memory ? static_cast<std::uint32_t>(random.between(0, 12)) : 0;
+  new_ports = recovery && random.chance(0.5);
+  if (recovery && deaths != 0) address_exchange = false;
+  choose_bulk();
+}
+
+// Draws from numbers of its own.
+void Scenario::choose_bulk() {
+  SeededRandom random(options.seed, kBulkStream);
+  bulk_adapters = flavour != Flavour::shared_memory && random.chance(0.6);
+  bulk_on = bulk_adapters && random.chance(0.8);
+  const std::uint64_t minimums[] = {4096, 4096, 20'000, 65'536};
+  bulk_minimum = random.pick(minimums);
+  const std::uint64_t longest[] = {1000, 4096, 30'000, 32 * kMiB};
+  bulk_longest_read = random.pick(longest);
+  const std::size_t rooms[] = {1, 3, 16, 128};
+  bulk_room = random.pick(rooms);
+  const double wakes[] = {0, 0.5, 1};
+  bulk_wakes = random.pick(wakes);
+  const bool faulty = random.chance(0.7);
+  const auto up_to = [&](double most) {
+    if (!faulty || !random.chance(0.6)) return 0.0;
+    return random.chance(0.5) ? most / 10 : most;
+  };
+  bulk_faults.expose_refusal = up_to(0.3);
+  bulk_faults.begin_failure = up_to(0.1);
+  bulk_faults.read_failure = up_to(0.2);
+  bulk_faults.full = up_to(0.3);
+  bulk_faults.break_down = up_to(0.1);
 }
 
 bool Scenario::can_come_back(PeerIndex task) const {
@@ -105,7 +137,12 @@ std::string Scenario::describe() const {
          std::to_string(memory_limits.max_packet) + (network_limits.checked ? " checked" : " unchecked") +
          ", copy limit " + std::to_string(copy_limit) + " x " + std::to_string(copy_buffers) + ", roughness " +
          std::to_string(roughness).substr(0, 3) + ", deaths " + std::to_string(deaths) + ", partitions " +
-         std::to_string(partitions);
+         std::to_string(partitions) + (address_exchange ? ", addresses exchanged" : "") +
+         (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
+         (new_ports ? ", new ports" : "") +
+         (bulk_adapters ? ", adapters read " + std::to_string(bulk_longest_read) + " bytes from " +
+                              std::to_string(bulk_minimum) + " on" + (bulk_on ? "" : " when asked to")
+                        : "");
 }
 
 }  // namespace openlapi::simulation

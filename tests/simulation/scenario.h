@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "tests/support/simulated_bulk_memory.h"
 #include "tests/support/simulated_network.h"
 
 namespace openlapi::simulation {
@@ -43,6 +44,9 @@ struct Scenario {
   bool memory_readable;
   double read_refusal;
 
+  // Tasks learn each other's epochs with the addresses; else the first packet to a peer asks for it.
+  bool address_exchange;
+
   // Engines.
   std::uint32_t copy_limit;
   std::uint32_t copy_buffers;
@@ -63,9 +67,25 @@ struct Scenario {
   Nanoseconds longest_partition;
   double noise;  // strangers' packets per phase
 
+  // The users recover by themselves (recovery.h). Then nobody exchanges addresses for those who come back, whose ports
+  // may be others in every life.
+  bool recovery;
+  std::uint32_t separations;
+  bool new_ports;
+
+  // Adapters that read the memory of other tasks.
+  bool bulk_adapters;
+  bool bulk_on;
+  std::uint64_t bulk_minimum;
+  std::uint64_t bulk_longest_read;
+  std::size_t bulk_room;
+  double bulk_wakes;
+  BulkFaults bulk_faults;
+
   bool share_node(PeerIndex a, PeerIndex b) const { return node_of[a] == node_of[b]; }
   bool can_come_back(PeerIndex task) const;
   NetworkFaults next_faults(SeededRandom& random) const;
+  void choose_bulk();
   std::string describe() const;
 };
 

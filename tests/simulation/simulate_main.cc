@@ -108,6 +108,10 @@ void print_summary(const Summary& did) {
       "  %llu puts, %llu gets, %llu messages, %llu read-modify-writes; %llu excused, %llu fences, %llu collectives\n",
       plain(did.by_kind[0]), plain(did.by_kind[1]), plain(did.by_kind[2]), plain(did.by_kind[3]), plain(did.excused),
       plain(did.fences), plain(did.collectives));
+  std::printf("  sides: %llu in pieces, %llu strided, %llu through programs; %llu messages combined\n",
+              plain(did.by_layout[1]), plain(did.by_layout[2]), plain(did.by_layout[3]), plain(did.combined));
+  std::printf("  %llu purges, %llu resumes, %llu operations refused in between\n", plain(did.purges),
+              plain(did.resumes), plain(did.refused));
   std::printf("  %llu deaths, %llu returns, %llu faults; %llu retransmitted, %llu duplicates, %llu ghosts\n",
               plain(did.deaths), plain(did.returns), plain(did.faults), plain(did.retransmitted), plain(did.duplicates),
               plain(did.ghosts));
@@ -117,6 +121,9 @@ void print_summary(const Summary& did) {
       plain(did.network.carried), plain(did.network.lost), plain(did.network.doubled), plain(did.network.damaged),
       plain(did.network.misdelivered), plain(did.network.late), static_cast<double>(did.virtual_time) / 1e9,
       plain(did.events));
+  std::printf("  adapters: %llu messages read, %llu fallbacks; %llu reads, %llu failed, %llu stopped\n",
+              plain(did.bulk_messages), plain(did.bulk_fallbacks), plain(did.bulk.reads), plain(did.bulk.failed),
+              plain(did.bulk.stopped));
 }
 
 bool run_seed(const Arguments& arguments, std::uint64_t seed) {

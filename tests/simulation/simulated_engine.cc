@@ -34,12 +34,14 @@ SimulatedEngine::SimulatedEngine(Simulation& simulation, PeerIndex task, std::ui
   config.tasks = scenario_.options.tasks;
   config.cookie = mix_bits(scenario_.options.seed);
   config.instance = context + 1;
-  config.epoch = checker_.life(task);
+  config.epoch = simulation_.begin_life(task, context);
   config.copy_limit = scenario_.copy_limit;
   config.copy_buffers = scenario_.copy_buffers;
   config.ack_threshold = scenario_.ack_threshold;
   config.idle_loops_between_timers = scenario_.idle_loops;
   config.timeout = scenario_.timeout;
+  config.bulk = scenario_.bulk_on;
+  config.bulk_minimum = scenario_.bulk_minimum;
   std::vector<Transport*> transports;
   for (const auto& transport : transports_) transports.push_back(transport.get());
   endpoint_ = std::make_unique<Endpoint>(config, transports, time_.clock(), *this, *this);
@@ -65,23 +67,46 @@ void SimulatedEngine::open_transports() {
   }
   if (scenario_.flavour != Flavour::shared_memory) {
     PortConfig network;
-    network.address = {task_, context_, kNetworkAdapter};
+    network.address = {task_, context_, kNetworkAdapter, simulation_.port_of(task_)};
     network.limits = scenario_.network_limits;
     network.queue_packets = scenario_.network_queue;
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), network));
+    if (scenario_.bulk_adapters) open_bulk_memory(*transports_.back());
   }
   for (const auto& transport : transports_) {
     transport->set_arrival_listener([this] { step_within(3 * kMicrosecond); });
   }
 }
 
-std::size_t SimulatedEngine::resolve(PeerIndex peer, std::span<Transport*> paths, std::string&) {
-  std::size_t count = 0;
+void SimulatedEngine::open_bulk_memory(SimulatedTransport& transport) {
+  BulkConfig config;
+  config.task = task_;
+  config.context = context_;
+  config.longest_read = scenario_.bulk_longest_read;
+  config.room = scenario_.bulk_room;
+  config.wakes = scenario_.bulk_wakes;
+  config.faults = scenario_.bulk_faults;
+  bulk_memory_ = std::make_unique<SimulatedBulkMemory>(simulation_.bulk_network(), config);
+  bulk_memory_->set_ending_listener([this] { step_within(3 * kMicrosecond); });
+  transport.set_bulk_memory(bulk_memory_.get());
+}
+
+Route SimulatedEngine::resolve(PeerIndex peer) {
+  Route route;
   for (const auto& transport : transports_) {
     if (transport->limits().reliable && !scenario_.share_node(task_, peer)) continue;
-    paths[count++] = transport.get();
+    route.paths[route.count++] = transport.get();
+    if (transport->limits().reliable) continue;
+    std::string error;
+    const PortAddress address{peer, context_, kNetworkAdapter, simulation_.port_of(peer)};
+    transport->add_peer(peer, SimulatedTransport::encode(address), error);
   }
-  return count;
+  if (scenario_.address_exchange) {
+    // What the peer has published last: while it is dead, its former life's.
+    route.epoch = simulation_.published_epoch(peer, context_);
+    checker_.told_of(task_, context_, peer, checker_.alive(peer) ? checker_.life(peer) : checker_.life(peer) - 1);
+  }
+  return route;
 }
 
 void SimulatedEngine::add_quota(std::uint32_t operations) {
@@ -123,7 +148,8 @@ void SimulatedEngine::plan_next_step(bool moved) {
   if (deadline != UINT64_MAX) step_at(std::max(deadline, now + 200));
   if (refused_ != nullptr) return step_within(refusal_wait_);
   const bool wants_collective = !in_collective_ && collectives_begun_ < Simulation::kCollectives;
-  if (quota_left_ != 0 || (wants_collective && !checker_.anybody_died())) step_at(std::max(next_issue_, now + 200));
+  if (quota_left_ != 0 || (wants_collective && !checker_.anything_given_up()))
+    step_at(std::max(next_issue_, now + 200));
 }
 
 void SimulatedEngine::issue_some() {
@@ -131,60 +157,121 @@ void SimulatedEngine::issue_some() {
   next_issue_ = time_.now() + random_.below(2 * scenario_.issue_gap);
   for (std::uint64_t n = random_.chance(0.05) ? 20 : random_.between(1, 3); n != 0 && quota_left_ != 0; --n) {
     if (refused_ == nullptr) {
-      refused_ = source_.next();
+      if (favourites_.empty()) {
+        refused_ = source_.next();
+      } else {
+        refused_ = source_.next(favourites_.back());
+        favourites_.pop_back();
+      }
       if (refused_ == nullptr) {
         --quota_left_;
         continue;
       }
     }
-    if (!issue(*refused_)) return;
+    const Submit result = issue(*refused_);
+    if (result == Submit::busy) return;
     refused_ = nullptr;
+    if (result == Submit::purged) continue;
     --quota_left_;
     maybe_begin_fence();
   }
 }
 
-bool SimulatedEngine::issue(Operation& operation) {
+Submit SimulatedEngine::issue(Operation& operation) {
   // Its addresses are those of a task that is no more.
-  if (operation.target_life != checker_.life(operation.target)) return true;
+  if (operation.target_life != checker_.life(operation.target)) return Submit::accepted;
   const Submit result = submit(operation);
   if (result == Submit::busy) {
     refusal_wait_ = std::min(refusal_wait_ + 5 * kMicrosecond, kLongestRefusalWait);
-    return false;
+    return result;
   }
   refusal_wait_ = kMicrosecond;
   if (result == Submit::unreachable) checker_.fail("task %u finds no way to task %u", task_, operation.target);
+  const bool purged = operation.target != task_ && checker_.purged(task_, context_, operation.target);
+  if (purged != (result == Submit::purged)) {
+    checker_.fail("task %u %s an operation to task %u, which it %s", task_, purged ? "accepts" : "refuses",
+                  operation.target, purged ? "has purged" : "has not purged");
+  }
+  if (result == Submit::purged) {
+    ++simulation_.tally().refused;
+    return result;
+  }
   simulation_.operation_issued(operation);
   checker_.issued(operation);
-  return true;
+  return result;
 }
 
-Submit SimulatedEngine::submit(const Operation& operation) {
+void SimulatedEngine::purge(PeerIndex peer) {
+  simulation_.trace("task %u context %u purges task %u", task_, context_, peer);
+  ++simulation_.tally().purges;
+  ++purges_;
+  checker_.purge_begins(task_, context_, peer);
+  endpoint_->purge(peer);
+  checker_.purge_ended(task_, context_, peer, *endpoint_);
+  step_within(kMicrosecond);
+}
+
+void SimulatedEngine::resume(PeerIndex peer) {
+  simulation_.trace("task %u context %u resumes task %u", task_, context_, peer);
+  ++simulation_.tally().resumes;
+  endpoint_->resume(peer, simulation_.next_epoch(task_, context_));
+  checker_.resumed(task_, context_, peer);
+}
+
+void SimulatedEngine::favour(PeerIndex peer, std::uint32_t operations) {
+  favourites_.insert(favourites_.end(), operations, peer);
+  share_ += operations;
+  add_quota(operations);
+}
+
+Submit SimulatedEngine::submit(Operation& operation) {
+  const HandlerCall handler = origin_handler(operation);
   const std::uint64_t origin = address(operation.origin_counter);
   const std::uint64_t target = address(operation.target_counter);
   const std::uint64_t completion = address(operation.completion_counter);
+  const bool described = operation.kind == Kind::active_message ? !operation.from.contiguous() : operation.has_layout();
+  if (described) return submit_layout(operation, handler);
+  const std::uint64_t draw = mix_bits(operation.key + 3) % 8;
+  const BulkHint hint = draw == 0 ? BulkHint::never : draw == 1 ? BulkHint::always : BulkHint::by_task;
   switch (operation.kind) {
     case Kind::put:
       return endpoint_->put({operation.target, address(operation.place.data()), operation.data.get(), operation.length,
-                             target, origin, completion});
+                             target, origin, completion, handler, hint});
     case Kind::get:
       return endpoint_->get({operation.target, address(operation.source.data()), operation.place.data(),
-                             operation.length, target, origin});
+                             operation.length, target, origin, handler, hint});
     case Kind::active_message:
       return endpoint_->active_message({operation.target, operation.id, operation.header.get(), operation.header_length,
-                                        operation.data.get(), operation.length, target, origin, completion});
+                                        operation.data.get(), operation.length, target, origin, completion, handler,
+                                        hint});
     case Kind::read_modify_write:
       break;
   }
   return endpoint_->read_modify_write({operation.target, operation.word->operation, operation.word->width,
                                        address(operation.word->place), operation.input, operation.swap_value,
-                                       operation.place.data(), origin});
+                                       operation.place.data(), origin, handler});
+}
+
+Submit SimulatedEngine::submit_layout(Operation& operation, const HandlerCall& handler) {
+  const std::uint64_t origin = address(operation.origin_counter);
+  const std::uint64_t target = address(operation.target_counter);
+  const std::uint64_t completion = address(operation.completion_counter);
+  const std::unique_ptr<LayoutCursor> from = operation.from.cursor();
+  if (operation.kind == Kind::active_message) {
+    return endpoint_->layout_message({operation.target, operation.id, operation.header.get(), operation.header_length,
+                                      from.get(), operation.is_vector(), target, origin, completion, handler});
+  }
+  const std::unique_ptr<LayoutCursor> to = operation.to.cursor();
+  if (operation.kind == Kind::get) {
+    return endpoint_->get_layout({operation.target, from.get(), to.get(), target, origin, handler});
+  }
+  return endpoint_->put_layout({operation.target, from.get(), to.get(), target, origin, completion, handler});
 }
 
 void SimulatedEngine::maybe_begin_fence() {
   if (fences_.size() >= kMostFences || !random_.chance(0.04)) return;
   const std::size_t operations = checker_.issued_by(task_, context_);
-  fences_.push_back({endpoint_->begin_fence(), operations});
+  fences_.push_back({endpoint_->begin_fence(), operations, purges_});
 }
 
 void SimulatedEngine::look_at_fences() {
@@ -193,6 +280,9 @@ void SimulatedEngine::look_at_fences() {
     if (state == FenceState::pending) return false;
     if (state == FenceState::peer_lost && !checker_.anybody_died()) {
       checker_.fail("a fence of task %u lost a peer, but nobody died", task_);
+    }
+    if (state == FenceState::peer_purged && fence.purges == purges_) {
+      checker_.fail("a fence of task %u met a purge that there was not", task_);
     }
     checker_.check_all_in_place(task_, context_, fence.operations, "a fence");
     ++simulation_.tally().fences;
@@ -206,17 +296,17 @@ void SimulatedEngine::advance_collectives() {
     const CollectiveState state = endpoint_->collective_state();
     if (state == CollectiveState::pending) return;
     in_collective_ = false;
-    if (checker_.anybody_died()) return;
+    if (checker_.anything_given_up()) return;
     if (state == CollectiveState::peer_lost) checker_.fail("a collective of task %u lost a peer", task_);
     return collective_done();
   }
-  if (checker_.anybody_died() || collectives_begun_ == Simulation::kCollectives) return;
+  if (checker_.anything_given_up() || collectives_begun_ == Simulation::kCollectives) return;
   const std::uint32_t issued = share_ - quota_left_;
   if (issued < share_ * (collectives_begun_ + 1) / (Simulation::kCollectives + 1)) return;
   if (collectives_begun_ % 3 == 0 && !fence_before_barrier_) {
     fence_before_barrier_ = true;
     fenced_operations_ = checker_.issued_by(task_, context_);
-    fences_.push_back({endpoint_->begin_fence(), fenced_operations_});
+    fences_.push_back({endpoint_->begin_fence(), fenced_operations_, purges_});
   }
   if (fence_before_barrier_ && !fences_.empty()) return;
   begin_collective();
@@ -256,7 +346,7 @@ void SimulatedEngine::collective_done() {
 
 bool SimulatedEngine::is_idle() const {
   const bool collectives_over =
-      checker_.anybody_died() || (collectives_begun_ == Simulation::kCollectives && !in_collective_);
+      checker_.anything_given_up() || (collectives_begun_ == Simulation::kCollectives && !in_collective_);
   return quota_left_ == 0 && refused_ == nullptr && completions_queued_ == 0 && fences_.empty() && collectives_over;
 }
 

@@ -25,6 +25,12 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   std::uint32_t quota_left() const { return quota_left_; }
   void add_quota(std::uint32_t operations);
 
+  // The user's decisions (recovery.h).
+  void purge(PeerIndex peer);
+  void resume(PeerIndex peer);
+  // The next operations are more than were planned, and go there.
+  void favour(PeerIndex peer, std::uint32_t operations);
+
   // Nothing is left that the task itself would still do.
   bool is_idle() const;
   std::string what_it_waits_for() const;
@@ -34,25 +40,32 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   struct Fence {
     FenceTicket ticket;
     std::size_t operations;  // issued before it
+    std::uint32_t purges;    // as well
   };
 
   // HandlerHost
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
   bool run_completion_handler(const CompletionRun& run, bool now) override;
+  void run_send_handler(const SendCompletion& completion) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 
   // RouteResolver
-  std::size_t resolve(PeerIndex peer, std::span<Transport*> paths, std::string& reason) override;
+  Route resolve(PeerIndex peer) override;
 
   void open_transports();
+  void open_bulk_memory(SimulatedTransport& transport);
   void step_within(Nanoseconds longest);
   void step_at(Nanoseconds when);
   void step();
   void plan_next_step(bool moved);
 
   void issue_some();
-  bool issue(Operation& operation);  // false: busy
-  Submit submit(const Operation& operation);
+  // The endpoint's answer; `accepted` also when the target is no more.
+  Submit issue(Operation& operation);
+  Submit submit(Operation& operation);
+  Submit submit_layout(Operation& operation, const HandlerCall& handler);
+  HandlerCall origin_handler(Operation& operation);
+  bool run_get_handler(const CompletionRun& run, bool now);
 
   void maybe_begin_fence();
   void look_at_fences();
@@ -76,6 +89,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   std::uint32_t share_;  // the quota at the beginning
 
   std::vector<std::unique_ptr<SimulatedTransport>> transports_;
+  std::unique_ptr<SimulatedBulkMemory> bulk_memory_;
   std::unique_ptr<Endpoint> endpoint_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // outlives this: events of dead engines do nothing
 
@@ -87,6 +101,8 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   Nanoseconds refusal_wait_ = 0;  // how long until then at most: longer each time, a dead peer may hold all room
   std::uint32_t completions_queued_ = 0;
 
+  std::uint32_t purges_ = 0;
+  std::vector<PeerIndex> favourites_;  // one for each operation
   std::vector<Fence> fences_;
   std::uint32_t collectives_begun_ = 0;
   bool in_collective_ = false;

@@ -1,6 +1,4 @@
 // The user's side of a simulated task: header and completion handlers, inline and in a thread, and the error handler.
-#include <cstring>
-
 #include "tests/simulation/simulated_engine.h"
 #include "tests/simulation/simulation.h"
 
@@ -10,13 +8,16 @@ namespace {
 
 // Stands for the address of a completion handler.
 char completion_handler_tag;
+char send_handler_tag;
+char get_handler_tag;
 
 // Most handlers wait only a little for their thread, a few for long: their source may die and come back meanwhile.
 constexpr Nanoseconds kLongestHandler = 300 * kMicrosecond;
 constexpr Nanoseconds kLongestWait = 80 * kMillisecond;
 
 const char* name_of(Fault fault) {
-  constexpr const char* kNames[] = {"time-out", "no connectivity", "unknown handler", "out of memory", "internal"};
+  constexpr const char* kNames[] = {"time-out",        "no connectivity", "purged",
+                                    "unknown handler", "out of memory",   "internal"};
   return kNames[static_cast<int>(fault)];
 }
 
@@ -42,17 +43,39 @@ HeaderVerdict SimulatedEngine::run_header_handler(const ArrivedMessage& message)
     verdict.completion_info = operation;
   }
   if (operation->takes_one_packet && message.one_packet_data != nullptr && !operation->place.empty()) {
-    std::memcpy(operation->place.data(), message.one_packet_data, operation->place.size());
+    operation->to.cursor()->scatter(static_cast<const std::byte*>(message.one_packet_data), operation->length);
   } else if (operation->delivery == Delivery::deliver) {
     verdict.delivery = Delivery::deliver;
-    verdict.buffer = operation->place.data();
+    if (operation->to.contiguous()) {
+      verdict.buffer = operation->place.data();
+    } else {
+      verdict.layout = operation->to.cursor();
+    }
   } else if (random_.chance(0.5)) {
     verdict.delivery = Delivery::deliver;  // to nowhere: buried as well
   }
   return verdict;
 }
 
+HandlerCall SimulatedEngine::origin_handler(Operation& operation) {
+  if (!operation.has_origin_handler) return {};
+  return {operation.kind == Kind::get ? &get_handler_tag : &send_handler_tag, &operation};
+}
+
+void SimulatedEngine::run_send_handler(const SendCompletion& completion) {
+  if (completion.handler.function != &send_handler_tag)
+    return checker_.fail("task %u was asked to run a send completion handler that is none", task_);
+  checker_.origin_is_free(*static_cast<Operation*>(completion.handler.info), task_, completion);
+}
+
+bool SimulatedEngine::run_get_handler(const CompletionRun& run, bool now) {
+  if (now) checker_.fail("task %u was asked to run a get's completion handler inline", task_);
+  checker_.get_is_complete(*static_cast<Operation*>(run.info), task_, run.source);
+  return true;
+}
+
 bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now) {
+  if (run.handler == &get_handler_tag) return run_get_handler(run, now);
   auto* operation = static_cast<Operation*>(run.info);
   if (run.handler != &completion_handler_tag || operation == nullptr) {
     checker_.fail("task %u was asked to run a completion handler that is none", task_);
@@ -63,11 +86,10 @@ bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now)
   if (wrong_thread)
     checker_.fail("completion handler of message %llu asked for in the wrong thread",
                   static_cast<unsigned long long>(operation->id));
-  if (!checker_.is_in_place(*operation))
-    checker_.fail("completion of message %llu before its data is in place",
-                  static_cast<unsigned long long>(operation->id));
+  checker_.completion_asked_for(*operation);
   if (!now || random_.chance(0.1)) {
     ++completions_queued_;
+    operation->completion_was_queued = true;
     queue_completion(run, random_.chance(0.05) ? kLongestWait : kLongestHandler);
     return false;
   }
@@ -102,7 +124,7 @@ bool SimulatedEngine::reply_to(Operation& operation, bool must_be_taken) {
   if (operation.origin_life != checker_.life(operation.origin) || !checker_.alive(operation.origin)) return true;
   Operation* reply = reply_of_[operation.id];
   if (reply == nullptr) reply = reply_of_[operation.id] = source_.reply(operation.origin);
-  if (reply != nullptr && !issue(*reply)) {
+  if (reply != nullptr && issue(*reply) == Submit::busy) {
     if (must_be_taken) checker_.fail("a reply of an inline handler in task %u was refused", task_);
     return false;
   }
@@ -116,6 +138,8 @@ void SimulatedEngine::report_fault(Fault fault, PeerIndex peer) {
   const bool expected =
       (fault == Fault::timeout || fault == Fault::no_connectivity) && checker_.died_during(task_, context_, peer);
   if (!expected) checker_.fail("task %u reports %s with task %u, which lives", task_, name_of(fault), peer);
+  checker_.fault_reported(task_, context_, peer);
+  simulation_.recovery().fault_reported(task_, context_, peer);
 }
 
 }  // namespace openlapi::simulation

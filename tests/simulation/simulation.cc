@@ -21,16 +21,19 @@ constexpr std::uint32_t kKillTries = 100;
 Simulation::Simulation(const Options& options)
     : scenario_(options),
       network_(time_, options.seed),
+      bulk_network_(time_, options.seed),
       checker_(scenario_, time_),
       random_(options.seed, kControlStream),
       engines_(options.tasks),
       quotas_of_dead_(options.tasks),
       begun_(options.contexts, std::vector(kCollectives, std::vector<std::size_t>(options.tasks))),
+      recovery_(*this),
+      epochs_(options.tasks, std::vector<std::uint32_t>(options.contexts)),
+      published_(options.tasks, std::vector<std::uint32_t>(options.contexts)),
       partitions_left_(scenario_.partitions) {
-  for (std::uint32_t n = 0; n < scenario_.deaths; ++n) {
-    deaths_after_.push_back(random_.between(options.operations / 5, options.operations * 9 / 10));
-  }
-  std::sort(deaths_after_.rbegin(), deaths_after_.rend());
+  bulk_network_.connected = [this](PeerIndex a, PeerIndex b) { return !network_.separated(a, b); };
+  deaths_after_ = moments(scenario_.deaths);
+  separations_after_ = moments(scenario_.separations);
   const std::uint32_t engines = options.tasks * options.contexts;
   for (PeerIndex task = 0; task < options.tasks; ++task) {
     for (std::uint32_t context = 0; context < options.contexts; ++context) {
@@ -41,6 +44,19 @@ Simulation::Simulation(const Options& options)
 }
 
 Simulation::~Simulation() = default;
+
+// Numbers of operations after which something happens; latest first.
+std::vector<std::uint64_t> Simulation::moments(std::uint32_t count) {
+  const std::uint32_t operations = scenario_.options.operations;
+  std::vector<std::uint64_t> chosen;
+  for (; count != 0; --count) chosen.push_back(random_.between(operations / 5, operations * 9 / 10));
+  std::sort(chosen.rbegin(), chosen.rend());
+  return chosen;
+}
+
+std::uint32_t Simulation::begin_life(PeerIndex task, std::uint32_t context) {
+  return published_[task][context] = next_epoch(task, context);
+}
 
 std::string Simulation::run() {
   next_phase();
@@ -66,10 +82,21 @@ void Simulation::trace(const char* format, ...) {
 void Simulation::operation_issued(const Operation& operation) {
   ++summary_.operations;
   ++summary_.by_kind[static_cast<int>(operation.kind)];
-  trace("task %u context %u issues %llu (kind %d, to task %u, %llu bytes)", operation.origin, operation.context,
-        static_cast<unsigned long long>(operation.id), static_cast<int>(operation.kind), operation.target,
-        static_cast<unsigned long long>(operation.length));
-  if (deaths_after_.empty() || summary_.operations < deaths_after_.back()) return;
+  ++summary_.by_layout[static_cast<int>(operation.from.kind)];
+  ++summary_.by_layout[static_cast<int>(operation.to.kind)];
+  summary_.combined += operation.to.distributes();
+  trace("task %u context %u issues %llu (kind %d, to task %u, %llu bytes, layouts %d -> %d)", operation.origin,
+        operation.context, static_cast<unsigned long long>(operation.id), static_cast<int>(operation.kind),
+        operation.target, static_cast<unsigned long long>(operation.length), static_cast<int>(operation.from.kind),
+        static_cast<int>(operation.to.kind));
+  const auto is_due = [&](const std::vector<std::uint64_t>& moments) {
+    return !moments.empty() && summary_.operations >= moments.back();
+  };
+  if (is_due(separations_after_)) {
+    separations_after_.pop_back();
+    time_.after(0, [this] { recovery_.separate_somebody(); });
+  }
+  if (!is_due(deaths_after_)) return;
   deaths_after_.pop_back();
   ++killings_under_way_;
   time_.after(0, [this] { maybe_kill(); });
@@ -105,6 +132,13 @@ void Simulation::next_phase() {
   time_.after(random_.between(100 * kMicrosecond, 10 * kMillisecond), [this] { next_phase(); });
 }
 
+void Simulation::isolate(PeerIndex task, Nanoseconds time) {
+  std::vector<std::uint8_t> groups(scenario_.options.tasks);
+  groups[task] = 1;
+  network_.partition(groups);
+  time_.after(time, [this] { network_.partition({}); });
+}
+
 // Packets from strangers: random bytes of any length.
 void Simulation::make_noise() {
   const auto packets = static_cast<std::uint64_t>(scenario_.noise);
@@ -112,18 +146,21 @@ void Simulation::make_noise() {
     std::vector<std::byte> bytes(random_.below(scenario_.network_limits.max_packet));
     fill_pattern(bytes, random_.next());
     const auto task = static_cast<PeerIndex>(random_.below(scenario_.options.tasks));
-    network_.inject({task, static_cast<std::uint32_t>(random_.below(scenario_.options.contexts)), 0}, bytes);
+    const auto context = static_cast<std::uint32_t>(random_.below(scenario_.options.contexts));
+    network_.inject({task, context, 0, port_of(task)}, bytes);
   }
 }
 
-// Kills somebody whom all have heard of that sent him something (checker.h says why); tries again a little later.
+// Kills somebody; without an address exchange somebody whom all have heard of that sent him something (checker.h says
+// why). Tries again a little later when there is nobody.
 void Simulation::maybe_kill() {
   std::vector<PeerIndex> candidates;
   std::uint32_t alive = 0;
   for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
     if (!checker_.alive(task)) continue;
     ++alive;
-    if (!checker_.first_message_unanswered(task)) candidates.push_back(task);
+    const bool at_any_time = scenario_.address_exchange || scenario_.recovery;
+    if (at_any_time || !checker_.first_message_unanswered(task)) candidates.push_back(task);
   }
   if (!candidates.empty() && alive > scenario_.options.tasks / 2) {
     --killings_under_way_;
@@ -145,9 +182,11 @@ void Simulation::kill(PeerIndex task) {
     engine.reset();
   }
   checker_.task_died(task);
+  if (scenario_.recovery) recovery_.task_died(task);
   if (!scenario_.can_come_back(task)) return move_quotas(quotas);
   quotas_of_dead_[task] = quotas;
   ++killings_under_way_;
+  if (scenario_.recovery) return;
   const Nanoseconds longest = random_.chance(0.15) ? 2 * scenario_.timeout : 50 * kMillisecond;
   time_.after(random_.between(10 * kMicrosecond, longest), [this, task] { bring_back(task); });
 }
@@ -173,7 +212,7 @@ void Simulation::move_quotas(const std::vector<std::uint32_t>& quotas) {
 }
 
 bool Simulation::everything_issued() const {
-  if (killings_under_way_ != 0) return false;
+  if (killings_under_way_ != 0 || recovery_.under_way()) return false;
   for (const auto& engines : engines_) {
     for (const auto& engine : engines) {
       if (engine != nullptr && engine->quota_left() != 0) return false;
@@ -239,11 +278,19 @@ void Simulation::finish() {
   }
   checker_.check_end();
   check_statistics();
+  check_bulk();
 }
 
-// What was sent has been received, when nobody died on the way.
+void Simulation::check_bulk() {
+  if (!bulk_network_.complaint().empty()) checker_.fail("%s", bulk_network_.complaint().c_str());
+  if (bulk_network_.exposures() != 0) {
+    checker_.fail("%zu pieces of memory are still exposed", bulk_network_.exposures());
+  }
+}
+
+// What was sent has been received, when nobody died or was purged on the way.
 void Simulation::check_statistics() {
-  if (checker_.anybody_died()) return;
+  if (checker_.anything_given_up()) return;
   for (const StatisticsPath path : {StatisticsPath::network, StatisticsPath::shared_memory, StatisticsPath::local}) {
     std::uint64_t sent = 0, received = 0;
     for (const auto& engines : engines_) {
@@ -270,10 +317,15 @@ void Simulation::collect_statistics() {
       summary_.retransmitted += statistics.retransmitted_packets;
       summary_.duplicates += statistics.duplicate_packets;
       summary_.ghosts += statistics.ghost_packets;
+      for (const StatisticsPath path : {StatisticsPath::network, StatisticsPath::shared_memory}) {
+        summary_.bulk_messages += engine->endpoint().statistics(path).bulk_received;
+        summary_.bulk_fallbacks += engine->endpoint().statistics(path).bulk_fallbacks;
+      }
     }
   }
   for (const Operation& operation : checker_.operations()) summary_.excused += operation.issued && operation.excused;
   summary_.network = network_.counters();
+  summary_.bulk = bulk_network_.counters();
   summary_.virtual_time = time_.now() - kSecond;
   summary_.events = time_.events_run();
 }

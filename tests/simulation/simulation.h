@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/simulation/checker.h"
+#include "tests/simulation/recovery.h"
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/simulated_engine.h"
 #include "tests/support/simulated_network.h"
@@ -17,15 +18,23 @@ namespace openlapi::simulation {
 struct Summary {
   std::uint64_t operations = 0;  // issued, replies included
   std::uint64_t by_kind[4] = {};
+  std::uint64_t by_layout[4] = {};  // sides of operations, by DataLayout::Kind
+  std::uint64_t combined = 0;       // messages whose data is combined with what is there
   std::uint64_t excused = 0;
   std::uint64_t fences = 0;
   std::uint64_t collectives = 0;
   std::uint64_t deaths = 0;
   std::uint64_t returns = 0;
   std::uint64_t faults = 0;
+  std::uint64_t purges = 0;
+  std::uint64_t resumes = 0;
+  std::uint64_t refused = 0;  // operations to purged tasks
   std::uint64_t retransmitted = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t ghosts = 0;
+  std::uint64_t bulk_messages = 0;   // read by adapters
+  std::uint64_t bulk_fallbacks = 0;  // at both sides
+  SimulatedBulkNetwork::Counters bulk;
   SimulatedNetwork::Counters network;
   Nanoseconds virtual_time = 0;
   std::uint64_t events = 0;
@@ -47,9 +56,21 @@ class Simulation {
   Checker& checker() { return checker_; }
   VirtualTime& time() { return time_; }
   SimulatedNetwork& network() { return network_; }
+  SimulatedBulkNetwork& bulk_network() { return bulk_network_; }
   Summary& tally() { return summary_; }
   void operation_issued(const Operation& operation);
+  // Epochs of an engine grow, whatever they are for. Contexts have the same ones: they must be told apart otherwise.
+  std::uint32_t next_epoch(PeerIndex task, std::uint32_t context) { return ++epochs_[task][context]; }
+  std::uint32_t begin_life(PeerIndex task, std::uint32_t context);  // answers its epoch
+  std::uint32_t published_epoch(PeerIndex task, std::uint32_t context) const { return published_[task][context]; }
+  std::uint32_t port_of(PeerIndex task) const { return scenario_.new_ports ? checker_.life(task) : 0; }
+  Recovery& recovery() { return recovery_; }
   [[gnu::format(printf, 2, 3)]] void trace(const char* format, ...);
+
+  // ---- for recovery ----
+  SimulatedEngine* engine(PeerIndex task, std::uint32_t context) { return engines_[task][context].get(); }
+  void bring_back(PeerIndex task);
+  void isolate(PeerIndex task, Nanoseconds time);
 
   // Collectives of a context: how many tasks have begun the n-th, and what each had issued before.
   void collective_begun(PeerIndex task, std::uint32_t context, std::uint32_t number, std::size_t issued);
@@ -57,30 +78,36 @@ class Simulation {
   std::size_t issued_before(PeerIndex task, std::uint32_t context, std::uint32_t number) const;
 
  private:
+  std::vector<std::uint64_t> moments(std::uint32_t count);
   void supervise();
   void next_phase();
   void make_noise();
   void maybe_kill();
   void kill(PeerIndex task);
-  void bring_back(PeerIndex task);
   void move_quotas(const std::vector<std::uint32_t>& quotas);
   bool everything_issued() const;
   bool at_rest();
   std::string what_is_not_at_rest();
   void finish();
   void check_statistics();
+  void check_bulk();
   void collect_statistics();
 
   const Scenario scenario_;
   VirtualTime time_;
   SimulatedNetwork network_;
+  SimulatedBulkNetwork bulk_network_;
   Checker checker_;
   SeededRandom random_;
   std::vector<std::vector<std::unique_ptr<SimulatedEngine>>> engines_;  // by task and context; null: dead
   std::vector<std::vector<std::uint32_t>> quotas_of_dead_;
   std::vector<std::vector<std::vector<std::size_t>>> begun_;  // by context, number and task: issued + 1, or 0
   std::vector<std::uint64_t> deaths_after_;                   // operations issued in total; latest first
-  std::uint32_t killings_under_way_ = 0;                      // begun, or waiting to come back
+  std::vector<std::uint64_t> separations_after_;
+  Recovery recovery_;
+  std::vector<std::vector<std::uint32_t>> epochs_;     // by task and context: the newest,
+  std::vector<std::vector<std::uint32_t>> published_;  // and the newest of lives
+  std::uint32_t killings_under_way_ = 0;               // begun, or waiting to come back
   std::uint32_t kill_tries_ = 0;
   std::uint32_t partitions_left_;
   bool finishing_ = false;

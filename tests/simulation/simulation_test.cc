@@ -22,6 +22,12 @@ class Seed : public testing::Test {
     EXPECT_EQ(failure, "") << simulation.scenario().describe() << "\nreplay: " << options_.replay_command();
     EXPECT_GE(simulation.summary().operations, options_.operations * 9 / 10);
     EXPECT_GT(simulation.summary().fences, 0u);
+    for (const std::uint64_t sides : simulation.summary().by_layout) EXPECT_GT(sides, 0u);
+    EXPECT_GT(simulation.summary().combined, 0u);
+    if (simulation.scenario().separations != 0) {
+      EXPECT_GT(simulation.summary().purges, 0u);
+      EXPECT_GT(simulation.summary().resumes, 0u);
+    }
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "tests/simulation/task_memory.h"
 
+#include <algorithm>
+
 #include "tests/simulation/byte_pattern.h"
 #include "tests/support/seeded_random.h"
 
@@ -29,6 +31,14 @@ std::span<std::byte> TaskMemory::take(std::size_t bytes, std::size_t alignment) 
   regions_.push_back({begin, begin + bytes});
   used_ = begin + bytes + kGuardBytes;
   return {memory_.get() + begin, bytes};
+}
+
+void TaskMemory::open_only(const std::vector<DataRun>& runs) {
+  const std::size_t begin = regions_.back().begin;
+  regions_.pop_back();
+  const auto first = static_cast<std::ptrdiff_t>(regions_.size());
+  for (const DataRun& run : runs) regions_.push_back({begin + run.offset, begin + run.offset + run.length});
+  std::sort(regions_.begin() + first, regions_.end(), [](Region a, Region b) { return a.begin < b.begin; });
 }
 
 std::byte TaskMemory::guard_at(const std::byte* address) const {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/data_layout.h"
+
 namespace openlapi::simulation {
 
 class TaskMemory {
@@ -20,6 +22,8 @@ class TaskMemory {
 
   // A region with guards around it; an empty span when the memory is used up. Its bytes still have the guard pattern.
   std::span<std::byte> take(std::size_t bytes, std::size_t alignment = 1);
+  // Of the region that was taken last only these bytes may be written; the others are guards.
+  void open_only(const std::vector<DataRun>& runs);
   std::size_t left() const { return bytes_ - used_; }
 
   // Byte of the guard pattern at this address: what a byte of a region was before it was written.

@@ -23,24 +23,38 @@ class ScriptedHost final : public HandlerHost {
  public:
   std::function<HeaderVerdict(const ArrivedMessage&)> on_header = [](const ArrivedMessage&) { return HeaderVerdict{}; };
   std::function<bool(const CompletionRun&, bool)> on_completion = [](const CompletionRun&, bool) { return true; };
+  std::function<void(const SendCompletion&)> on_send_completion = [](const SendCompletion&) {};
   std::vector<std::pair<Fault, PeerIndex>> faults;
 
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override { return on_header(message); }
   bool run_completion_handler(const CompletionRun& run, bool now) override { return on_completion(run, now); }
+  void run_send_handler(const SendCompletion& completion) override { on_send_completion(completion); }
   void report_fault(Fault fault, PeerIndex peer) override { faults.emplace_back(fault, peer); }
 };
 
 struct Task final : RouteResolver {
   Task(PeerIndex self, std::uint32_t max_packet) : transport(self, max_packet) {}
-  std::size_t resolve(PeerIndex, std::span<Transport*> paths, std::string&) override {
-    paths[0] = &transport;
-    return 1;
+  Route resolve(PeerIndex) override {
+    Route route;
+    route.paths[0] = &transport;
+    route.count = 1;
+    route.epoch = epoch_of_peers;
+    return route;
   }
 
   MemoryTransport transport;
+  std::uint32_t epoch_of_peers = 0;  // what this task is told at first contact
   ScriptedHost host;
   std::unique_ptr<Endpoint> endpoint;
 };
+
+// So that a few messages use up all copies, and short ones are long.
+inline EndpointConfig small_copies() {
+  EndpointConfig config;
+  config.copy_limit = 4000;
+  config.copy_buffers = 4;
+  return config;
+}
 
 class Job {
  public:

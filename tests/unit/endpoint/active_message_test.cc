@@ -152,6 +152,58 @@ TEST_F(ActiveMessage, ADroppedMessageComesAgain) {
   }
 }
 
+TEST_F(ActiveMessage, OnAcceptanceOnlyWhatHasArrivedIsMoved) {
+  const std::vector<char> data(60'000, 'd');
+  std::vector<char> sink(data.size(), 'u');
+  bool accept = false;
+  job_.task(1).host.on_header = [&](const ArrivedMessage&) {
+    HeaderVerdict verdict;
+    verdict.buffer = sink.data();
+    if (!accept) verdict.delivery = Delivery::drop;
+    return verdict;
+  };
+  send(1, data.data(), data.size());
+  job_[1].progress();
+  accept = true;
+  job_[1].progress();
+  const auto untouched = std::find(sink.begin(), sink.end(), 'u');
+  EXPECT_NE(untouched, sink.begin());
+  EXPECT_EQ(std::count(untouched, sink.end(), 'u'), sink.end() - untouched);
+  EXPECT_GT(sink.end() - untouched, 1000);
+  job_.settle();
+  EXPECT_EQ(sink, data);
+  EXPECT_EQ(target_, 1);
+}
+
+TEST_F(ActiveMessage, ADroppedMessageStaysInTheSourcesMemoryUntilItIsAccepted) {
+  Job job(2, config());
+  for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_readable();
+  job.start();
+  const std::vector<char> data(60'000, 'd');
+  std::vector<char> sink(data.size());
+  bool accept = false;
+  job.task(1).host.on_header = [&](const ArrivedMessage&) {
+    HeaderVerdict verdict;
+    verdict.buffer = sink.data();
+    if (!accept) verdict.delivery = Delivery::drop;
+    return verdict;
+  };
+  ASSERT_EQ(job[0].active_message({1, 7, nullptr, 0, data.data(), data.size(), address(&target_), address(&origin_),
+                                   address(&completion_)}),
+            Submit::accepted);
+  job.settle();
+  EXPECT_EQ(job.task(1).transport.reads(), 0u);
+  EXPECT_EQ(origin_, 0);
+  accept = true;
+  job.clock.advance(kMillisecond);
+  job.settle();
+  EXPECT_EQ(job.task(1).transport.reads(), 1u);
+  EXPECT_EQ(sink, data);
+  EXPECT_EQ(target_, 1);
+  EXPECT_EQ(origin_, 1);
+  EXPECT_EQ(completion_, 1);
+}
+
 TEST_F(ActiveMessage, ADroppedMessageHoldsTheFence) {
   bool accept = false;
   job_.task(1).host.on_header = [&](const ArrivedMessage&) {

@@ -109,6 +109,39 @@ TEST_P(LossyPath, BarriersOpen) {
 
 INSTANTIATE_TEST_SUITE_P(Percent, LossyPath, testing::Values(0, 1, 5, 20));
 
+// Task 0 has packets of 4096 bytes, its peer takes 1024: as between ports of different MTUs.
+TEST(LossyPathLimits, PacketsForAPeerThatTakesLessAreShorter) {
+  EndpointConfig config;
+  config.copy_limit = 4000;
+  Job job(2, config, 4096);
+  for (PeerIndex i = 0; i < 2; ++i) {
+    job.task(i).transport.make_lossy(0, 1);
+    job.task(i).transport.limit_packets_to(1 - i, 1024);
+  }
+  job.start();
+  std::vector<std::vector<unsigned char>> sources, sinks;
+  int completed = 0;
+  for (const std::size_t length : {0, 1, 700, 960, 1024, 2000, 3900, 4001, 200'000, 8, 16, 24}) {
+    sources.emplace_back(length, static_cast<unsigned char>(length + 1));
+    sinks.emplace_back(length);
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const PutRequest put{1, address(sinks[i].data()), sources[i].data(), sources[i].size(), 0, 0, address(&completed)};
+    ASSERT_EQ(job[0].put(put), Submit::accepted);
+  }
+  std::vector<unsigned char> got(50'000);
+  const std::vector<unsigned char> far(got.size(), 0x77);
+  ASSERT_EQ(job[0].get({1, address(far.data()), got.data(), got.size(), 0, address(&completed)}), Submit::accepted);
+  const int all = static_cast<int>(sources.size()) + 1;
+  for (int step = 0; step < 100'000 && completed != all; ++step) {
+    for (PeerIndex i = 0; i < 2; ++i) job[i].progress();
+    job.clock.advance(100 * kMicrosecond);
+  }
+  EXPECT_EQ(completed, all);
+  EXPECT_TRUE(sinks == sources);
+  EXPECT_TRUE(got == far);
+}
+
 TEST(LossyPathFaults, SilenceForTheWholeTimeOutIsReportedOnce) {
   EndpointConfig config;
   config.timeout = 10 * kSecond;

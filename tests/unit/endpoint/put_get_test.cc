@@ -17,13 +17,6 @@ std::vector<unsigned char> pattern(std::size_t length, unsigned seed) {
   return bytes;
 }
 
-EndpointConfig small_copies() {
-  EndpointConfig config;
-  config.copy_limit = 4000;
-  config.copy_buffers = 4;
-  return config;
-}
-
 class TransferOf : public testing::TestWithParam<std::tuple<std::size_t, bool>> {
  protected:
   TransferOf() : job_(2, small_copies()) {
@@ -108,11 +101,25 @@ TEST(Put, AFullQueueCopiesAndThenSaysBusy) {
     if (job[0].put({1, address(&sink[accepted]), &value, sizeof(value), 0, address(&origin), 0}) == Submit::busy) break;
     value = -1;
   }
-  EXPECT_EQ(accepted, 2 + 4) << "two in the queue, four copied";
+  EXPECT_EQ(accepted, 2 + 2) << "two in the queue, two of four copies for one peer";
   EXPECT_EQ(origin, accepted);
   job.settle();
   for (int i = 0; i < accepted; ++i) EXPECT_EQ(sink[i], i + 1);
   EXPECT_EQ(sink[accepted], 0) << "what was answered busy must leave no trace";
+}
+
+TEST(Put, TheNumberOfCopiesIsAsConfigured) {
+  for (const std::uint32_t copies : {1u, 2u, 30u, 300u}) {
+    EndpointConfig config = small_copies();
+    config.copy_buffers = copies;
+    Job job(2, config);
+    job.task(1).transport.set_room(0);
+    job.start();
+    std::uint32_t accepted = 0;
+    int value = 0, sink = 0;
+    while (job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}) != Submit::busy) ++accepted;
+    EXPECT_EQ(accepted, (copies + 2) / 3) << "one peer gets a third of " << copies;
+  }
 }
 
 TEST(Put, AttachIsOnlyForMessagesAboveTheCopyLimit) {
@@ -146,6 +153,45 @@ TEST(Put, MemoryThatCannotBeReadComesInPackets) {
     EXPECT_EQ(target, 1);
     EXPECT_EQ(job[0].statistics(StatisticsPath::shared_memory).retransmitted_packets, 1u);
   }
+}
+
+// Only this message's memory: the next one is offered and read again.
+TEST(Put, MemoryThatCannotBeReadOnceIsTriedAgain) {
+  Job job(2, small_copies());
+  job.task(0).transport.make_readable();
+  job.task(1).transport.make_readable(0);
+  job.start();
+  const auto source = pattern(5000, 9);
+  std::vector<unsigned char> sink(source.size());
+  const auto put = [&] {
+    std::fill(sink.begin(), sink.end(), 0);
+    job[0].put({1, address(sink.data()), source.data(), source.size(), 0, 0, 0});
+    job.settle();
+    EXPECT_TRUE(sink == source);
+  };
+  put();
+  EXPECT_EQ(job.task(1).transport.reads(), 0u);
+  job.task(1).transport.make_readable();
+  put();
+  EXPECT_EQ(job.task(1).transport.reads(), 1u);
+  EXPECT_EQ(job[0].statistics(StatisticsPath::shared_memory).retransmitted_packets, 1u);
+}
+
+TEST(Put, APeerThatCannotReadAtAllIsNotOfferedMore) {
+  Job job(2, small_copies());
+  job.task(0).transport.make_readable();
+  job.task(1).transport.make_readable();
+  job.start();
+  job.task(1).transport.close_peers();
+  const auto source = pattern(5000, 9);
+  std::vector<unsigned char> sink(source.size());
+  for (int round = 0; round < 3; ++round) {
+    std::fill(sink.begin(), sink.end(), 0);
+    job[0].put({1, address(sink.data()), source.data(), source.size(), 0, 0, 0});
+    job.settle();
+    EXPECT_TRUE(sink == source);
+  }
+  EXPECT_EQ(job[0].statistics(StatisticsPath::shared_memory).retransmitted_packets, 1u) << "offered once";
 }
 
 TEST(Get, MemoryThatCannotBeReadComesInPackets) {

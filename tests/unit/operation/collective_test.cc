@@ -85,8 +85,6 @@ TEST_P(CollectiveOf, ExchangeGivesEveryValueToAll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveOf, testing::Values(1, 2, 3, 4, 5, 7, 8, 16, 31, 33));
-
 TEST(Collective, NeedsLogarithmicallyManyMessages) {
   Job job(64, 1);
   for (PeerIndex i = 0; i < 64; ++i) job[i].begin_barrier(job.outbox(i));
@@ -115,14 +113,56 @@ TEST(Collective, BlocksOfAWrongLengthAreNoAnswer) {
   EXPECT_TRUE(job[0].active());
 }
 
-TEST(Collective, AnAbandonedOneStaysAbandoned) {
-  Job job(2, 1);
+TEST(Collective, AFailedOneStaysFailed) {
+  Job job(3, 1);
   job[0].begin_barrier(job.outbox(0));
-  job[0].abandon();
+  job[0].fail(2, job.outbox(0));
   job[1].begin_barrier(job.outbox(1));
   job.deliver_all();
   EXPECT_FALSE(job[0].active());
+  EXPECT_TRUE(job[0].failed());
+  EXPECT_EQ(job[0].lost_peer(), 2u);
 }
+
+// One task never comes, and only those who wait for it notice: all others hear of it, early or late.
+TEST_P(CollectiveOf, ALossReachesEverybody) {
+  const std::uint32_t tasks = GetParam();
+  for (unsigned seed = 0; seed < 20 && tasks > 1; ++seed) {
+    Job job(tasks, seed);
+    const PeerIndex lost = seed * 7 % tasks;
+    const PeerIndex late = (lost + 1 + seed) % tasks;
+    const bool exchange = seed % 2 != 0;
+    const auto begin = [&](PeerIndex i) {
+      if (exchange) return job[i].begin_exchange(i, job.outbox(i));
+      job[i].begin_barrier(job.outbox(i));
+    };
+    const auto settle = [&] {
+      for (bool found = true; found;) {
+        job.deliver_all();
+        found = false;
+        for (PeerIndex i = 0; i < tasks; ++i) {
+          if (i == lost || !job[i].waits_for(lost)) continue;
+          job[i].fail(lost, job.outbox(i));
+          found = true;
+        }
+      }
+    };
+    for (PeerIndex i = 0; i < tasks; ++i) {
+      if (i != lost && i != late) begin(i);
+    }
+    settle();
+    if (late != lost) begin(late);
+    settle();
+    for (PeerIndex i = 0; i < tasks; ++i) {
+      if (i == lost) continue;
+      EXPECT_FALSE(job[i].active()) << i << " of " << tasks << ", seed " << seed;
+      EXPECT_TRUE(job[i].failed()) << i << " of " << tasks << ", seed " << seed;
+      EXPECT_EQ(job[i].lost_peer(), lost);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveOf, testing::Values(1, 2, 3, 4, 5, 7, 8, 16, 31, 33));
 
 }  // namespace
 }  // namespace openlapi

@@ -62,7 +62,12 @@ TEST(RequestTable, ForgetsAllOfOnePeer) {
   const auto other = table.add(request_to(2));
   table.add(request_to(1));
   EXPECT_TRUE(table.any_to(1));
-  EXPECT_EQ(table.remove_all_to(1), 2u);
+  std::vector<std::uint64_t> serials;
+  table.remove_all_to(1, [&](const PendingRequest& request, std::uint64_t serial) {
+    EXPECT_EQ(request.peer, 1u);
+    serials.push_back(serial);
+  });
+  EXPECT_EQ(serials, (std::vector<std::uint64_t>{1, 3}));
   EXPECT_FALSE(table.any_to(1));
   EXPECT_NE(table.find(other), nullptr);
   EXPECT_EQ(table.oldest_serial(), 2u);

@@ -42,6 +42,18 @@ TEST(OperationHeader, APutOnTheWireByteForByte) {
   EXPECT_EQ(std::memcmp(packet.data(), expected.data(), expected.size()), 0);
 }
 
+TEST(OperationHeader, ARefusedRequestByteForByte) {
+  for (const unsigned char reason : {0, 1}) {
+    const wire::RequestRefusedBody body{0x11223344, wire::RefusalReason{reason}};
+    const auto packet = packet_of(RecordBytes(RecordKind::request_refused, body), 0);
+    const std::array<unsigned char, 16> expected = {17, 0, 0, 0, 0, 0, 0, 0, 0x44, 0x33, 0x22, 0x11, reason, 0, 0, 0};
+    ASSERT_EQ(packet.size(), expected.size());
+    EXPECT_EQ(std::memcmp(packet.data(), expected.data(), expected.size()), 0);
+  }
+  EXPECT_EQ(wire::RefusalReason::not_own_memory, wire::RefusalReason{0});
+  EXPECT_EQ(wire::RefusalReason::out_of_memory, wire::RefusalReason{1});
+}
+
 TEST(OperationHeader, ALongActiveMessageIsFoundAgain) {
   RecordBytes fixed(RecordKind::active_message, wire::ActiveMessageBody{5, 6, 7});
   fixed.extend({1000, 0, 42, 0}, wire::kFlagLong).user_header_length(8).payload_length(16);
@@ -115,6 +127,172 @@ TEST(OperationHeader, FlagsAndKindsThatDoNotExistAreNoRecord) {
   auto user_header = packet_of(RecordBytes(RecordKind::put, wire::PutBody{1, 0, 0}), 8);
   user_header[2] = std::byte{4};
   expect_no_record(user_header, "a user header on a put");
+}
+
+TEST(OperationHeader, ThePiecesOfAPutByteForByte) {
+  RecordBytes fixed(RecordKind::put_pieces, wire::PutPiecesBody{0x11, 0x22, 0x3344, 0x55, 2});
+  fixed.payload_length(32 + 5);
+  auto packet = packet_of(fixed, 0);
+  for (const std::uint64_t word : {0x1000ull, 3ull, 0x2000ull, 2ull}) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&word);
+    packet.insert(packet.end(), bytes, bytes + 8);
+  }
+  for (int i = 0; i < 5; ++i) packet.push_back(static_cast<std::byte>('a' + i));
+  const std::array<unsigned char, 77> expected = {
+      14,   0,    0, 0, 37, 0, 0, 0,                                 // kind, payload
+      0x11, 0,    0, 0, 0,  0, 0, 0, 0x22, 0, 0, 0, 0, 0,   0,   0,  // counters
+      0x44, 0x33, 0, 0, 0,  0, 0, 0, 0x55, 0, 0, 0, 2, 0,   0,   0,  // total, id, pieces
+      0,    0x10, 0, 0, 0,  0, 0, 0, 3,    0, 0, 0, 0, 0,   0,   0,   0,   0x20, 0,
+      0,    0,    0, 0, 0,  2, 0, 0, 0,    0, 0, 0, 0, 'a', 'b', 'c', 'd', 'e'};
+  ASSERT_EQ(packet.size(), expected.size());
+  EXPECT_EQ(std::memcmp(packet.data(), expected.data(), expected.size()), 0);
+
+  std::span<std::byte> rest(packet);
+  Record record;
+  ASSERT_TRUE(wire::next_record(rest, record));
+  wire::PutPiecesBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  wire::PiecesAndData payload;
+  ASSERT_TRUE(wire::split_pieces(record, body, payload));
+  EXPECT_EQ(payload.count, 2u);
+  EXPECT_EQ(payload.length, 5u);
+  EXPECT_EQ(payload.data[0], std::byte{'a'});
+  body.piece_count = 1;
+  EXPECT_FALSE(wire::split_pieces(record, body, payload)) << "more data than the pieces are long";
+  body.piece_count = 3;
+  EXPECT_FALSE(wire::split_pieces(record, body, payload)) << "pieces beyond the payload";
+  body.piece_count = 2;
+  const std::uint64_t wraps = UINT64_MAX - 1;
+  std::memcpy(record.payload, &wraps, sizeof(wraps));
+  EXPECT_FALSE(wire::split_pieces(record, body, payload)) << "a piece beyond the address space";
+}
+
+TEST(OperationHeader, AStridedPutByteForByte) {
+  RecordBytes fixed(RecordKind::put_strided, wire::PutStridedBody{1, 2, 3, 4, 5, 6, 7, 8, 0});
+  fixed.payload_length(1);
+  auto packet = packet_of(fixed, 1);
+  std::vector<std::byte> expected(73);
+  expected[0] = std::byte{15};
+  expected[4] = std::byte{1};
+  for (std::size_t field = 0; field < 8; ++field) expected[8 + 8 * field] = static_cast<std::byte>(field + 1);
+  expected[72] = std::byte{1};
+  EXPECT_EQ(packet, expected);
+}
+
+TEST(OperationHeader, ARequestForALayoutByteForByte) {
+  RecordBytes fixed(RecordKind::get_layout, wire::GetLayoutBody{1, 2, 0});
+  fixed.payload_length(1);
+  std::vector<std::byte> expected(25);
+  expected[0] = std::byte{16};
+  expected[4] = expected[8] = expected[24] = std::byte{1};
+  expected[16] = std::byte{2};
+  EXPECT_EQ(packet_of(fixed, 1), expected);
+  fixed.extend({24, 0, 5, 0}, wire::kFlagLong);
+  auto packet = packet_of(fixed, 1);
+  std::span<std::byte> rest(packet);
+  Record record;
+  EXPECT_TRUE(wire::next_record(rest, record)) << "a description may be long";
+  packet[1] = std::byte{wire::kFlagLong | wire::kFlagAttach};
+  expect_no_record(packet, "attach with a payload");
+}
+
+TEST(OperationHeader, FlagsOfLayouts) {
+  const auto accepted = [](RecordKind kind, int flags) {
+    RecordBytes fixed(kind, wire::PutBody{1, 0, 0});
+    fixed.extend({100, 5, 1, 48}, static_cast<std::uint8_t>(flags));
+    auto packet = packet_of(fixed, 0);
+    std::span<std::byte> rest(packet);
+    Record record;
+    return wire::next_record(rest, record);
+  };
+  constexpr int kAttach = wire::kFlagLong | wire::kFlagAttach;
+  EXPECT_TRUE(accepted(RecordKind::put, kAttach | wire::kFlagLayout));
+  EXPECT_TRUE(accepted(RecordKind::active_message, kAttach | wire::kFlagLayout | wire::kFlagVector));
+  EXPECT_TRUE(accepted(RecordKind::active_message, wire::kFlagVector));
+  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagVector)) << "a put has no header handler";
+  EXPECT_TRUE(accepted(RecordKind::active_message, kAttach | wire::kFlagLayout | wire::kFlagAtoms));
+  EXPECT_TRUE(accepted(RecordKind::active_message, wire::kFlagAtoms));
+  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagAtoms)) << "only programs have atoms";
+  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagLong | wire::kFlagLayout)) << "a layout without attach";
+  EXPECT_FALSE(accepted(RecordKind::collective, kAttach | wire::kFlagLayout));
+}
+
+constexpr wire::BulkKey kKey = {{std::byte{0xa0}, std::byte{0xa1}, std::byte{0xa2}, std::byte{0xa3}, std::byte{0xa4},
+                                 std::byte{0xa5}, std::byte{0xa6}, std::byte{0xa7}, std::byte{0xa8}, std::byte{0xa9},
+                                 std::byte{0xaa}, std::byte{0xab}, std::byte{0xac}, std::byte{0xad}, std::byte{0xae},
+                                 std::byte{0xaf}}};
+
+TEST(OperationHeader, AMessageForTheAdapterByteForByte) {
+  RecordBytes fixed(RecordKind::active_message, wire::ActiveMessageBody{5, 6, 7});
+  fixed.extend({0x1000, 0x2000, 42, 0}, wire::kFlagLong | wire::kFlagAttach | wire::kFlagBulk)
+      .key(kKey)
+      .user_header_length(4);
+  auto packet = packet_of(fixed, 4);
+  std::vector<std::byte> expected(76);
+  expected[0] = std::byte{2};
+  expected[1] = std::byte{1 + 2 + 32};
+  expected[2] = std::byte{4};
+  for (std::size_t field = 0; field < 3; ++field) expected[8 + 8 * field] = static_cast<std::byte>(5 + field);
+  expected[33] = std::byte{0x10};
+  expected[41] = std::byte{0x20};
+  expected[48] = std::byte{42};
+  for (std::size_t i = 0; i < 16; ++i) expected[56 + i] = static_cast<std::byte>(0xa0 + i);
+  for (std::size_t i = 0; i < 4; ++i) expected[72 + i] = static_cast<std::byte>(i + 1);
+  EXPECT_EQ(packet, expected);
+
+  std::span<std::byte> rest(packet);
+  Record record;
+  ASSERT_TRUE(wire::next_record(rest, record));
+  EXPECT_TRUE(rest.empty());
+  EXPECT_TRUE(record.is_bulk());
+  EXPECT_TRUE(record.is_attach());
+  EXPECT_EQ(record.extension.source_address, 0x2000u);
+  EXPECT_EQ(record.key.bytes[15], std::byte{0xaf});
+  EXPECT_EQ(record.user_header[0], std::byte{1});
+  for (std::size_t length = 0; length < packet.size(); ++length) {
+    expect_no_record({packet.begin(), packet.begin() + static_cast<std::ptrdiff_t>(length)}, "cut short");
+  }
+}
+
+TEST(OperationHeader, AKeyForAGetByteForByte) {
+  const auto packet =
+      packet_of(RecordBytes(RecordKind::get_key, wire::GetKeyBody{0x11223344, 0x55667788, 0x99, kKey}), 0);
+  std::vector<std::byte> expected(40);
+  expected[0] = std::byte{18};
+  expected[16] = std::byte{0x99};
+  const unsigned char ids[] = {0x44, 0x33, 0x22, 0x11, 0x88, 0x77, 0x66, 0x55};
+  std::memcpy(expected.data() + 8, ids, sizeof(ids));
+  for (std::size_t i = 0; i < 16; ++i) expected[24 + i] = static_cast<std::byte>(0xa0 + i);
+  EXPECT_EQ(packet, expected);
+}
+
+TEST(OperationHeader, WhatTheAdapterMayRead) {
+  const auto accepted = [](RecordKind kind, int flags) {
+    RecordBytes fixed(kind, wire::PutBody{1, 0, 0});
+    fixed.extend({100, 5, 1, 0}, static_cast<std::uint8_t>(flags)).key(kKey);
+    auto packet = packet_of(fixed, 0);
+    std::span<std::byte> rest(packet);
+    Record record;
+    return wire::next_record(rest, record);
+  };
+  constexpr int kAttach = wire::kFlagLong | wire::kFlagAttach;
+  EXPECT_TRUE(accepted(RecordKind::put, kAttach | wire::kFlagBulk));
+  EXPECT_TRUE(accepted(RecordKind::active_message, kAttach | wire::kFlagBulk));
+  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagBulk)) << "a key without the extension";
+  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagLong | wire::kFlagBulk)) << "the data comes by itself";
+  EXPECT_FALSE(accepted(RecordKind::put, kAttach | wire::kFlagLayout | wire::kFlagBulk)) << "data in pieces";
+  EXPECT_FALSE(accepted(RecordKind::collective, kAttach | wire::kFlagBulk));
+
+  auto request = packet_of(RecordBytes(RecordKind::get_request, wire::GetRequestBody{1, 2, 3, 4, 0}), 0);
+  request[1] = std::byte{wire::kFlagBulk};
+  std::span<std::byte> rest(request);
+  Record record;
+  EXPECT_TRUE(wire::next_record(rest, record));
+  EXPECT_TRUE(record.is_bulk());
+  request[1] = std::byte{wire::kFlagBulk | wire::kFlagLong};
+  expect_no_record(request, "a long get request");
+  request[1] = std::byte{wire::kFlagAttach};
+  expect_no_record(request, "a get request with attach");
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// A task dies before it comes to a collective: nobody of the others waits for ever, also those that never sent the dead
+// one anything, and those that do not wait for it themselves.
+#include <gtest/gtest.h>
+
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+class CollectiveLoss : public testing::TestWithParam<std::tuple<std::uint32_t, bool>> {
+ protected:
+  CollectiveLoss() : tasks_(std::get<0>(GetParam())), reliable_(std::get<1>(GetParam())) {
+    EndpointConfig config;
+    config.cookie = 0x1234;
+    config.timeout = 10 * kSecond;
+    config.idle_loops_between_timers = 1;
+    job_ = std::make_unique<Job>(tasks_, config);
+    for (PeerIndex i = 0; i < tasks_; ++i) {
+      if (!reliable_) job_->task(i).transport.make_lossy(0, 1);
+    }
+    job_->start();
+  }
+
+  void kill(PeerIndex victim) {
+    for (PeerIndex i = 0; i < tasks_; ++i) job_->task(i).transport.set_gone(victim);
+    job_->task(victim).endpoint.reset();
+    job_->task(victim).transport.set_room(reliable_ ? 0 : 1'000'000);
+  }
+
+  const std::uint32_t tasks_;
+  const bool reliable_;
+  std::unique_ptr<Job> job_;
+};
+
+TEST_P(CollectiveLoss, IsNoticedByAll) {
+  const PeerIndex victim = tasks_ / 2;
+  kill(victim);
+  for (PeerIndex i = 0; i < tasks_; ++i) {
+    if (i != victim) (*job_)[i].begin_barrier();
+  }
+  // Virtual seconds: a little more than the time-out.
+  for (int step = 0; step < 1300; ++step) {
+    for (PeerIndex i = 0; i < tasks_; ++i) {
+      if (i != victim) (*job_)[i].progress();
+    }
+    job_->clock.advance(10 * kMillisecond);
+  }
+  for (PeerIndex i = 0; i < tasks_; ++i) {
+    if (i == victim) continue;
+    EXPECT_EQ((*job_)[i].collective_state(), CollectiveState::peer_lost) << "task " << i;
+    ASSERT_FALSE(job_->task(i).host.faults.empty()) << "task " << i;
+    for (const auto& [fault, peer] : job_->task(i).host.faults) EXPECT_EQ(peer, victim) << "task " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, CollectiveLoss, testing::Combine(testing::Values(2, 3, 5, 8, 13), testing::Bool()));
+
+}  // namespace
+}  // namespace openlapi

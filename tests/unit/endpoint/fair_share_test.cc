@@ -1,0 +1,124 @@
+// Peers that take nothing hold a bounded share of what all peers draw from: the others go on.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+// Task 0 talks to all others, of whom only the last one is alive.
+class SilentPeers : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kSilent = 3;
+  static constexpr PeerIndex kAlive = kSilent + 1;
+
+  void start(const EndpointConfig& config, std::uint32_t max_packet, std::size_t room, bool reliable) {
+    job_ = std::make_unique<Job>(kSilent + 2, config, max_packet);
+    for (PeerIndex i = 0; i < kSilent + 2; ++i) {
+      job_->task(i).transport.set_room(i == kAlive ? 1000 : room);
+      if (!reliable) job_->task(i).transport.make_lossy(0, 1);
+    }
+    job_->start();
+  }
+
+  Submit put(PeerIndex target) {
+    return (*job_)[0].put({target, address(sink_.data()), source_.data(), source_.size(), 0, 0, 0});
+  }
+
+  // Gives every silent peer as many as it takes, with a step of the engine after each. Returns the least of them.
+  template <typename Give>
+  unsigned give_all_to_the_silent(Give give) {
+    unsigned least = 1'000'000;
+    for (PeerIndex silent = 1; silent <= kSilent; ++silent) {
+      unsigned given = 0;
+      while (given < least && give(silent) == Submit::accepted) {
+        (*job_)[0].progress();
+        ++given;
+      }
+      least = std::min(least, given);
+    }
+    return least;
+  }
+
+  std::unique_ptr<Job> job_;
+  std::vector<unsigned char> source_ = std::vector<unsigned char>(100, 1);
+  std::vector<unsigned char> sink_ = std::vector<unsigned char>(100);
+};
+
+TEST_F(SilentPeers, DoNotHoldAllCopies) {
+  EndpointConfig config;
+  config.copy_buffers = 64;
+  start(config, 1024, 1, true);
+  EXPECT_GE(give_all_to_the_silent([&](PeerIndex silent) { return put(silent); }), 8u);
+  job_->task(kAlive).transport.set_room(0);  // whatever goes to it has to be copied
+  EXPECT_EQ(put(kAlive), Submit::accepted);
+  EXPECT_EQ(put(kAlive), Submit::accepted);
+  job_->task(kAlive).transport.set_room(1000);
+  (*job_)[0].progress();
+  (*job_)[kAlive].progress();
+  EXPECT_EQ(sink_, source_);
+}
+
+TEST_F(SilentPeers, LeaveACopyEvenWhenThereIsOnlyOne) {
+  EndpointConfig config;
+  config.copy_buffers = 1;
+  start(config, 1024, 0, true);
+  job_->task(kAlive).transport.set_room(0);
+  for (PeerIndex peer = 1; peer <= kAlive; ++peer) {
+    EXPECT_EQ(put(peer), Submit::accepted);
+    EXPECT_EQ(put(peer), Submit::busy);
+  }
+  int handled = 0;
+  job_->task(0).host.on_header = [&](const ArrivedMessage&) {
+    ++handled;
+    return HeaderVerdict{Delivery::bury, CompletionStyle::thread, nullptr, nullptr, nullptr};
+  };
+  EXPECT_EQ((*job_)[0].active_message({0, 1, nullptr, 0, source_.data(), 8, 0, 0, 0}), Submit::accepted)
+      << "messages to oneself need none";
+  EXPECT_EQ(handled, 1);
+}
+
+TEST_F(SilentPeers, DoNotHoldAllPacketBuffers) {
+  EndpointConfig config;
+  config.cookie = 0x1234;
+  start(config, 65504, 100'000, false);  // a pool of 64 buffers
+  for (PeerIndex i = 0; i <= kAlive; ++i) job_->task(i).epoch_of_peers = 1;
+  give_all_to_the_silent([&](PeerIndex silent) {
+    return (*job_)[0].read_modify_write(
+        {silent, wire::RmwOperation::fetch_and_add, 8, address(sink_.data()), 1, 0, nullptr, 0});
+  });
+  // Packet upon packet, of which none is acknowledged before the last one leaves.
+  int arrived = 0;
+  for (int n = 0; n < 8; ++n) {
+    ASSERT_EQ((*job_)[0].put({kAlive, address(sink_.data()), source_.data(), 8, address(&arrived), 0, 0}),
+              Submit::accepted);
+    (*job_)[0].progress();
+  }
+  for (int step = 0; step < 4; ++step) (*job_)[kAlive].progress();
+  EXPECT_GE(arrived, 5);
+}
+
+TEST_F(SilentPeers, DoNotHoldAllRequests) {
+  EndpointConfig config;
+  config.copy_buffers = 1'000'000;
+  start(config, 1024, 1'000'000, true);
+  std::uint64_t word = 0;
+  const auto add = [&](PeerIndex target) {
+    return (*job_)[0].read_modify_write(
+        {target, wire::RmwOperation::fetch_and_add, 8, address(&word), 1, 0, nullptr, 0});
+  };
+  for (PeerIndex silent = 1; silent <= kSilent; ++silent) {
+    for (unsigned n = 0; n < 100'000 && add(silent) == Submit::accepted; ++n) {
+    }
+  }
+  EXPECT_EQ(add(kAlive), Submit::accepted);
+  EXPECT_EQ(add(kAlive), Submit::accepted);
+}
+
+}  // namespace
+}  // namespace openlapi

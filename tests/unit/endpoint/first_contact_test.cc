@@ -1,0 +1,60 @@
+// The first packets to a peer: for the life that the address exchange told of, and no later.
+#include <gtest/gtest.h>
+
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+class FirstContact : public testing::Test {
+ protected:
+  // Two tasks over an unreliable path without losses; `told` is the epoch that task 0 learns with the other's address.
+  void start(std::uint32_t told) {
+    EndpointConfig config;
+    config.cookie = 0x1234;
+    config.epoch = 5;
+    job_ = std::make_unique<Job>(2, config);
+    for (PeerIndex i = 0; i < 2; ++i) job_->task(i).transport.make_lossy(0, 1);
+    job_->task(0).epoch_of_peers = told;
+    job_->start();
+  }
+
+  Submit put() { return (*job_)[0].put({1, address(&sink_), &value_, sizeof(value_), 0, 0, 0}); }
+
+  std::unique_ptr<Job> job_;
+  const std::uint64_t value_ = 77;
+  std::uint64_t sink_ = 0;
+};
+
+TEST_F(FirstContact, TakesNoExtraRoundTripWhenTheEpochCameWithTheAddress) {
+  start(5);
+  ASSERT_EQ(put(), Submit::accepted);
+  (*job_)[1].progress();
+  EXPECT_EQ(sink_, 77u);
+}
+
+TEST_F(FirstContact, AsksForTheEpochWhenNobodyTold) {
+  start(0);
+  ASSERT_EQ(put(), Submit::accepted);
+  (*job_)[1].progress();
+  EXPECT_EQ(sink_, 0u);
+  (*job_)[0].progress();
+  (*job_)[1].progress();
+  EXPECT_EQ(sink_, 77u);
+}
+
+TEST_F(FirstContact, DoesNotReachALaterLifeThanItWasMeantFor) {
+  start(4);
+  ASSERT_EQ(put(), Submit::accepted);
+  job_->settle();
+  EXPECT_EQ(sink_, 0u);
+  EXPECT_EQ((*job_)[0].contacted_peers(), 1u);
+  ASSERT_EQ(put(), Submit::accepted);
+  job_->settle();
+  EXPECT_EQ(sink_, 77u) << "the later life is known now";
+}
+
+}  // namespace
+}  // namespace openlapi

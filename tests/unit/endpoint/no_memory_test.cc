@@ -1,0 +1,112 @@
+// Gets for which the target has no memory: they end, nobody waits for them, and later ones are answered. Over a
+// reliable transport and a lossy one.
+#include <gtest/gtest.h>
+
+#include "dataplane/endpoint/outgoing_message.h"
+#include "dataplane/layout/vector_cursor.h"
+#include "tests/support/allocation_count.h"
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::size_t kPieces = 300;
+constexpr std::size_t kDescription = kPieces * sizeof(LayoutPiece);  // longer than a packet
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+struct Pieces {
+  explicit Pieces(std::byte value) : bytes(kPieces * 16, value) {
+    for (std::size_t i = 0; i < kPieces; ++i) list.push_back({address(bytes.data() + 16 * i), 8});
+  }
+  ListCursor cursor() const { return ListCursor(PieceList::of_pieces(list.data(), list.size())); }
+
+  std::vector<std::byte> bytes;
+  std::vector<LayoutPiece> list;
+};
+
+using Faults = std::vector<std::pair<Fault, PeerIndex>>;
+
+class NoMemory : public testing::TestWithParam<bool> {
+ protected:
+  NoMemory() : job_(2) {
+    for (PeerIndex i = 0; GetParam() && i < 2; ++i) job_.task(i).transport.make_lossy(0, i);
+    job_.start();
+  }
+  ~NoMemory() override { test::allow_allocations(); }
+
+  Submit get_pieces() {
+    ListCursor from = there_.cursor(), into = here_.cursor();
+    return job_[0].get_layout({1, &from, &into, address(&target_), address(&origin_)});
+  }
+  void settle() {
+    for (int step = 0; step < 50; ++step) {
+      job_.settle();
+      job_.clock.advance(kSecond / 100);
+    }
+  }
+  void get_arrives() {
+    std::fill(here_.bytes.begin(), here_.bytes.end(), std::byte{0});
+    origin_ = target_ = 0;
+    ASSERT_EQ(get_pieces(), Submit::accepted);
+    settle();
+    EXPECT_EQ(origin_ + target_, 2);
+    for (std::size_t at = 0; at < here_.bytes.size(); ++at) {
+      ASSERT_EQ(here_.bytes[at], at % 16 < 8 ? std::byte{7} : std::byte{0}) << at;
+    }
+  }
+  void expect_ended() {
+    const FenceTicket fence = job_[0].begin_fence();
+    settle();
+    test::allow_allocations();
+    EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+    EXPECT_EQ(job_.task(0).host.faults, (Faults{{Fault::target_out_of_memory, 1}}));
+    EXPECT_EQ(job_.task(1).host.faults, (Faults{{Fault::out_of_memory, 0}}));
+    EXPECT_EQ(job_[0].counter_loss(address(&origin_)), CounterLoss::no_memory);
+    EXPECT_EQ(origin_ + target_, 0);
+    EXPECT_TRUE(job_[0].drained());
+    job_[0].forget_counter_loss(address(&origin_));
+    get_arrives();
+    EXPECT_TRUE(job_[0].drained() && job_[1].drained());
+  }
+
+  Job job_;
+  Pieces there_{std::byte{7}}, here_{std::byte{0}};
+  int target_ = 0, origin_ = 0;
+};
+
+TEST_P(NoMemory, ForTheDescription) {
+  get_arrives();
+  origin_ = target_ = 0;
+  ASSERT_EQ(get_pieces(), Submit::accepted);
+  test::refuse_allocations(kDescription);
+  expect_ended();
+}
+
+TEST_P(NoMemory, ForTheAnswerAfterTheDescription) {
+  get_arrives();
+  origin_ = target_ = 0;
+  job_.task(1).transport.set_room(2);
+  ASSERT_EQ(get_pieces(), Submit::accepted);
+  ASSERT_NE(job_[1].progress(), 0u) << "it has taken the first part, and keeps room for all";
+  test::refuse_allocations(kDescription);
+  expect_ended();
+}
+
+// One block of memory, but more than a packet, so that the answer has to be kept.
+TEST_P(NoMemory, ForTheAnswerToAPlainGet) {
+  get_arrives();
+  origin_ = target_ = 0;
+  ASSERT_EQ(job_[0].get({1, address(there_.bytes.data()), here_.bytes.data(), there_.bytes.size(), address(&target_),
+                         address(&origin_)}),
+            Submit::accepted);
+  // Not the blocks of the transports' queues, which are larger.
+  test::refuse_allocations(sizeof(OutgoingMessage), 2 * sizeof(OutgoingMessage));
+  expect_ended();
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, NoMemory, testing::Bool(),
+                         [](const auto& info) { return info.param ? "lossy" : "reliable"; });
+
+}  // namespace
+}  // namespace openlapi
