@@ -3,9 +3,13 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/context_resources.h"
+#include "api/memory_reserve.h"
+#include "dataplane/base/memory_fault_guard.h"
 
 namespace openlapi {
 
@@ -18,14 +22,28 @@ constexpr int kAbandonTries = 1000;
 
 }  // namespace
 
+bool holds_some_lock() {
+  return std::any_of(std::begin(context_table.contexts), std::end(context_table.contexts),
+                     [](const Context& context) { return context.context_lock().owned_by_caller(); });
+}
+
 void FreeContextResources::operator()(ContextResources* resources) const { delete resources; }
 
 Nanoseconds Context::now() { return resources_->clock.now(); }
 
 unsigned Context::progress() {
+  if (memory_short_ || memory_is_short()) [[unlikely]]
+    watch_memory();
   const unsigned done = endpoint_->progress();
-  if (attention_) [[unlikely]] attend();
+  if (attention_) [[unlikely]]
+    attend();
   return done;
+}
+
+// What arrives needs memory, so that it waits where it is while the reserve runs low. Nothing is lost by that.
+void Context::watch_memory() {
+  memory_short_ = memory_is_short();
+  endpoint_->hold_arrivals(memory_short_ && reserve_room() < kRoomForArrivals);
 }
 
 bool Context::reserve() {
@@ -38,8 +56,11 @@ void Context::open(ContextResourcesPointer resources) {
   endpoint_ = resources_->endpoint.get();
   poller_ = resources_->poller.get();
   tasks_ = resources_->bootstrap->size();
+  own_task_ = resources_->bootstrap->rank();
+  statuses_.clear();
+  patient_waits_.clear();
   max_user_header_ = endpoint_->max_user_header();
-  closing_ = resources_released_ = termination_deferred_ = attention_ = collective_busy_ = false;
+  closing_ = resources_released_ = attention_ = memory_short_ = collective_busy_ = false;
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
@@ -55,18 +76,17 @@ void Context::set_polling_mode(bool polling) {
   poller_->set_interrupt_mode(!polling);
 }
 
+// Checked arguments include the memory that vectors and programs name.
+void Context::set_check_arguments(bool check) {
+  if (check) catch_memory_faults();
+  check_arguments_.store(check, std::memory_order_relaxed);
+  endpoint_->guard_layouts(check);
+}
+
 void Context::terminate() {
   handle_.store(closed_handle(index_), std::memory_order_relaxed);
   closing_ = true;
-  if (running_ != RunningHandler::none) {
-    // The engine is on the stack. Whoever called it finishes the job at its next safe point.
-    termination_deferred_ = attention_ = true;
-    return;
-  }
-  finish_termination();
-}
-
-void Context::finish_termination() {
+  conditions_.close();
   pin();
   poller_->wake_ready();
   drain();
@@ -99,10 +119,6 @@ void Context::drain() {
   poller_->leave();
 }
 
-void Context::unpin() {
-  if (--pins_ == 0 && resources_released_) [[unlikely]] free_resources();
-}
-
 void Context::thread_ends() {
   lock_.lock();
   unpin();
@@ -133,9 +149,9 @@ void Context::abandon() {
   lock_.unlock();
 }
 
-void Context::probe() {
+bool Context::probe() {
   const unsigned done = progress();
-  if (poller_ == nullptr) return;
+  if (poller_ == nullptr) return true;
   if (done != 0) {
     idle_polls_ = 0;
     if (poller_->anybody_dozes()) poller_->wake_ready();
@@ -144,30 +160,47 @@ void Context::probe() {
     lock_.unlock();
     sched_yield();
     lock_.lock();
+    return true;
   }
+  if (lock_.wanted()) [[unlikely]]
+    let_others_in();
+  return done != 0;
 }
 
-bool Context::poll_messages(unsigned rounds, lapi_msg_state_t& state) {
+// A program that keeps the lock between its calls keeps everybody else out anyway. A few looks at the one word in which
+// the next packet shows notice it sooner than coming back with another call.
+void Context::look_for_arrival() {
+  const ArrivalWord next = endpoint_->arrival_word();
+  if (next.word == nullptr || closing_) return;
+  idle_polls_ += tuning::kLooksBetweenPolls;
+  pause_before_poll(next);
+  if (next.word->load(std::memory_order_relaxed) != next.empty) probe();
+}
+
+// Chapter 12: a program that polls in a long critical section gives others a chance to have the lock.
+void Context::let_others_in() {
+  pin();
+  poller_->relinquish();
+  unpin();
+}
+
+bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {
   pin();
   poller_->enter();
-  auto changed = [this] {
-    return endpoint_->sends_completed() != sends_reported_ || endpoint_->receives_completed() != receives_reported_;
-  };
-  for (unsigned round = 0; round < rounds && !closing_ && !changed(); ++round) {
-    probe();
-    if (lock_.wanted()) {
-      lock_.unlock();
-      cpu_pause();
-      lock_.lock();
-    }
+  std::uint64_t sends = endpoint_->sends_completed(), receives = endpoint_->receives_completed();
+  for (unsigned round = 0; round < rounds && !closing_; ++round) {
+    if (sends != sends_reported_ || receives != receives_reported_) break;
+    if (!probe() && lock_is_kept) look_for_arrival();
+    sends = endpoint_->sends_completed();
+    receives = endpoint_->receives_completed();
   }
   state = 0;
-  if (endpoint_->sends_completed() != sends_reported_) state |= LAPI_SEND_COMPLETE;
-  if (endpoint_->receives_completed() != receives_reported_) state |= LAPI_RECV_COMPLETE;
+  if (sends != sends_reported_) state |= LAPI_SEND_COMPLETE;
+  if (receives != receives_reported_) state |= LAPI_RECV_COMPLETE;
   if (state == (LAPI_SEND_COMPLETE | LAPI_RECV_COMPLETE)) state |= LAPI_BOTH_COMPLETE;
   if (state == 0) state = LAPI_DISP_CNTR;
-  sends_reported_ = endpoint_->sends_completed();
-  receives_reported_ = endpoint_->receives_completed();
+  sends_reported_ = sends;
+  receives_reported_ = receives;
   const bool open = !closing_;
   poller_->leave();
   unpin();
@@ -182,16 +215,22 @@ int Context::fence() {
     return state != FenceState::pending;
   });
   if (state == FenceState::done) return LAPI_SUCCESS;
+  if (state == FenceState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
 }
 
-void Context::counter_was_set() {
+void Context::counter_was_set(const lapi_cntr_t* counter) {
   // Sleepers look at their counters once more after they have made themselves known; pairs with the fence there.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (lock_.owned_by_caller()) return;
-  lock_.lock();
+  const bool mine = lock_.owned_by_caller();
+  if (!mine) lock_.lock();
+  if (endpoint_ != nullptr) {
+    endpoint_->forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
+    statuses_.remove(counter);
+  }
+  if (mine && running_ != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers
   if (poller_ != nullptr && poller_->anybody_dozes()) poller_->wake_ready();
-  lock_.unlock();
+  if (!mine) lock_.unlock();
 }
 
 }  // namespace openlapi

@@ -13,11 +13,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "api/completion_threads.h"
 #include "api/context_lock.h"
+#include "api/counter_statuses.h"
 #include "api/lapi.h"
+#include "api/lock_conditions.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/poller/poller.h"
 
@@ -34,9 +37,10 @@ inline constexpr int kAddressTableSize = 256;
 // How long a task that has all it needs of a collective call waits for the others to have what they need of it.
 inline constexpr Nanoseconds kLeaveCollectiveAtMost = kSecond;
 
-// Which handler the lock's owner is running.
+// Which handler the lock's owner is running. Send completion handlers have the rights of inline completion handlers.
 enum class RunningHandler : std::uint8_t { none, header, inline_completion };
 
+// In these handlers every call on another context that needs its lock is refused.
 enum class CallKind : std::uint8_t {
   communicates,  // refused in header handlers
   waits,         // refused in header handlers and inline completion handlers
@@ -51,19 +55,23 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   bool is(lapi_handle_t handle) const { return handle_.load(std::memory_order_relaxed) == handle; }
   bool checks_arguments() const { return check_arguments_.load(std::memory_order_relaxed); }
   bool polling_mode() const { return polling_mode_.load(std::memory_order_relaxed); }
-  bool refuses(CallKind kind) const { return lock_.owned_by_caller() && refuses_nested(kind); }
-  void counter_was_set();
+  bool refuses(CallKind kind) const { return lock_.owned_by_caller() ? refuses_nested(kind) : in_handler_inside(); }
+  void counter_was_set(const lapi_cntr_t* counter);
 
   ContextLock& context_lock() { return lock_; }
+  const ContextLock& context_lock() const { return lock_; }
+  LockConditions& lock_conditions() { return conditions_; }
   Endpoint& endpoint() { return *endpoint_; }
   Poller& poller() { return *poller_; }
   ContextResources& resources() { return *resources_; }
   std::uint32_t tasks() const { return tasks_; }
+  std::uint32_t own_task() const { return own_task_; }
   std::uint32_t max_user_header() const { return max_user_header_; }
   RunningHandler running() const { return running_; }
   bool refuses_nested(CallKind kind) const {
-    return running_ != RunningHandler::none && kind != CallKind::local &&
-           (running_ == RunningHandler::header || kind == CallKind::waits);
+    if (running_ == RunningHandler::none) [[likely]]
+      return in_handler_inside();  // of another context
+    return kind != CallKind::local && (running_ == RunningHandler::header || kind == CallKind::waits);
   }
 
   // To be called at the end of a call that does not poll, outside handlers.
@@ -78,12 +86,16 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // Polls, at least one step, until done(), which must not change anything unless it returns true. False: the context
   // is being closed, done() or not. The context and its resources stay while this runs; afterwards they may be gone.
   template <class Done>
-  bool wait_until(Done done);
+  bool wait_until(Done done) {
+    return wait_until(std::move(done), poller_->usual_wait());
+  }
+  template <class Done>
+  bool wait_until(Done done, const BackoffLimits& limits);
 
-  // LAPI_Probe: one step.
-  void probe();
-  // LAPI_Msgpoll: at most `rounds` steps. False: closed.
-  bool poll_messages(unsigned rounds, lapi_msg_state_t& state);
+  // LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
+  bool probe();
+  // LAPI_Msgpoll: at most `rounds` steps. False: closed. `lock_is_kept`: the caller had the lock before the call.
+  bool poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state);
 
   // LAPI_Fence: waits until what this task began is in place. A return code.
   int fence();
@@ -93,8 +105,24 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   template <class Begin, class Finish>
   int collective(Begin begin, Finish finish);
 
+  // Recovery: context_recovery.cc.
+  void purge(PeerIndex task);
+  void resume(PeerIndex task);
+  int add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address);  // a return code
+  bool has_counter_statuses() const;                                          // lapi_info_t::lib_vers allows them
+  void set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses);
+  const CounterStatuses& statuses() const { return statuses_; }
+  void counter_waited_for(const lapi_cntr_t* counter) {  // a wait for it has ended
+    if (!statuses_.empty()) [[unlikely]]
+      forget_answered(counter);
+  }
+  bool begin_patient_wait(const lapi_cntr_t* counter);  // false: somebody waits already
+  void end_patient_wait(const lapi_cntr_t* counter);
+  std::uint32_t purges() const { return purges_; }            // so far
+  std::uint32_t loss_events() const { return loss_events_; }  // changes whenever a wait may have become hopeless
+
   void set_polling_mode(bool polling);
-  void set_check_arguments(bool check) { check_arguments_.store(check, std::memory_order_relaxed); }
+  void set_check_arguments(bool check);
 
   // LAPI_Init: the context becomes open under a new handle. The resources are complete, threads are not started.
   void open(ContextResourcesPointer resources);
@@ -125,25 +153,37 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
   bool run_completion_handler(const CompletionRun& run, bool now) override;
   void run_send_handler(const SendCompletion& completion) override;
+  void counter_moves(std::uint64_t counter, PeerIndex peer) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 
   // A thread of the context's own is about to be started (open()'s caller).
   void pin() { ++pins_; }
-  void unpin();
+  void unpin() {
+    if (--pins_ == 0 && resources_released_) [[unlikely]]
+      free_resources();
+  }
 
  private:
   struct PendingFault {
     Fault fault;
     PeerIndex peer;
+    int code = 0;  // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
   };
 
   // A value that no lookup of this object can ask for: the low bits of a handle name its object.
   static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
 
+  void let_others_in();
+  void look_for_arrival();
+  void watch_memory();
   void attend();
   void deliver_fault(const PendingFault& pending);
-  void finish_termination();
+  void report_mistake(int code, PeerIndex peer);
+  void take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict);
+  void take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
+                             HeaderVerdict& verdict);
   void drain();
+  void forget_answered(const lapi_cntr_t* counter);
   void free_resources();
 
   // Read by every call.
@@ -151,14 +191,16 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::atomic<bool> check_arguments_{false};
   std::atomic<bool> polling_mode_{false};
   std::uint32_t tasks_ = 0;
+  std::uint32_t own_task_ = 0;
   std::uint32_t max_user_header_ = 0;
   ContextLock lock_;
+  LockConditions conditions_;
   Endpoint* endpoint_ = nullptr;
   Poller* poller_ = nullptr;
-  bool attention_ = false;  // a fault to report, or a termination to finish
+  bool attention_ = false;     // a fault to report
+  bool memory_short_ = false;  // as the last step has seen it
   bool closing_ = false;
-  bool termination_deferred_ = false;  // LAPI_Term was called from a handler that held the lock
-  bool resources_released_ = false;    // LAPI_Term is through; the last one out frees them
+  bool resources_released_ = false;  // LAPI_Term is through; the last one out frees them
   bool collective_busy_ = false;
   RunningHandler running_ = RunningHandler::none;
 
@@ -169,6 +211,10 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint64_t receives_reported_ = 0;
   ContextResourcesPointer resources_;
   std::vector<PendingFault> faults_;
+  CounterStatuses statuses_;
+  std::vector<const lapi_cntr_t*> patient_waits_;  // the counters of threads in LAPI_Nopoll_wait
+  std::uint32_t purges_ = 0;
+  std::uint32_t loss_events_ = 0;
   std::uint32_t generation_ = 0;
   const unsigned index_;
   std::atomic<bool> reserved_{false};
@@ -176,6 +222,9 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   template <class Done>
   friend class ContextCondition;
 };
+
+// Whether the calling thread owns the lock of some context: it runs an inline handler, or has locked it itself.
+bool holds_some_lock();
 
 // Whether the calling thread runs a completion handler or an error handler of some context.
 bool in_context_callback();
@@ -191,8 +240,11 @@ union ContextTable {
 };
 extern ContextTable context_table;
 
+// The context that the handle names or once named.
+inline Context& context_of_slot(lapi_handle_t handle) { return context_table.contexts[handle % kMaxContexts]; }
+
 inline Context* find_context(lapi_handle_t handle) {
-  Context& context = context_table.contexts[handle % kMaxContexts];
+  Context& context = context_of_slot(handle);
   return context.is(handle) ? &context : nullptr;
 }
 
@@ -203,11 +255,15 @@ class Call {
     ContextLock& lock = context.context_lock();
     if (lock.owned_by_caller()) [[unlikely]] {
       if (context.refuses_nested(kind)) error_ = EDEADLK;
+    } else if (in_handler_inside()) [[unlikely]] {
+      error_ = EDEADLK;
+      return;
     } else {
       lock.lock();
       taken_ = true;
     }
-    if (!context.is(handle)) [[unlikely]] error_ = LAPI_ERR_HNDL_INVALID;
+    if (!context.is(handle)) [[unlikely]]
+      error_ = LAPI_ERR_HNDL_INVALID;
   }
   ~Call() {
     if (taken_) context_.context_lock().unlock();
@@ -216,6 +272,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   int error() const { return error_; }
+  bool took_lock() const { return taken_; }
   bool in_handler() const { return context_.running() != RunningHandler::none; }
 
  private:
@@ -258,15 +315,16 @@ int Context::collective(Begin begin, Finish finish) {
   if (poller_->anybody_dozes()) poller_->wake_ready();
   unpin();
   if (state == CollectiveState::done) return LAPI_SUCCESS;
+  if (state == CollectiveState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
 }
 
 template <class Done>
-bool Context::wait_until(Done done) {
+bool Context::wait_until(Done done, const BackoffLimits& limits) {
   ContextCondition<Done> condition(*this, done);
   pin();
   poller_->enter();
-  poller_->wait(condition);
+  poller_->wait(condition, limits);
   poller_->leave();
   const bool open = !closing_;
   unpin();

@@ -2,12 +2,17 @@
 // completion handlers in their threads; the error handler outside of both, at the end of a step.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string>
 
 #include "api/context_resources.h"
 #include "api/messages.h"
+#include "api/program_registry.h"
+#include "api/vectors.h"
+#include "dataplane/layout/program_cursor.h"
+#include "dataplane/layout/vector_cursor.h"
 
 namespace openlapi {
 
@@ -22,6 +27,25 @@ class InCallback {
  public:
   InCallback() { ++callbacks; }
   ~InCallback() { --callbacks; }
+};
+
+// Around a handler that runs with the context's lock held.
+class RunningInside {
+ public:
+  RunningInside(RunningHandler& running, RunningHandler handler) : running_(running), outer_(running) {
+    running = handler;
+    ++handlers_inside();
+  }
+  ~RunningInside() {
+    --handlers_inside();
+    running_ = outer_;
+  }
+  RunningInside(const RunningInside&) = delete;
+  RunningInside& operator=(const RunningInside&) = delete;
+
+ private:
+  RunningHandler& running_;
+  const RunningHandler outer_;
 };
 
 CompletionStyle style_of(lapi_ret_flags_t flags) {
@@ -110,21 +134,67 @@ HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
   compl_hndlr_t* completion_handler = nullptr;
   void* completion_info = nullptr;
 
-  const RunningHandler outer = running_;
-  running_ = RunningHandler::header;
-  verdict.buffer = handler(&name, message.user_header, &user_header_length, &info.msg_len, &completion_handler,
-                           &completion_info);
-  running_ = outer;
-
+  void* answer = nullptr;
+  {
+    const RunningInside mark(running_, RunningHandler::header);
+    answer =
+        handler(&name, message.user_header, &user_header_length, &info.msg_len, &completion_handler, &completion_info);
+  }
   verdict.style = style_of(info.ret_flags);
   verdict.completion_handler = reinterpret_cast<void*>(completion_handler);
   verdict.completion_info = completion_info;
   if (info.ctl_flags == LAPI_DROP_PKT) {
     verdict.delivery = Delivery::drop;
-  } else if (info.ctl_flags == LAPI_BURY_MSG || verdict.buffer == nullptr) {
+  } else if (info.ctl_flags == LAPI_BURY_MSG || answer == nullptr) {
     verdict.delivery = Delivery::bury;
+  } else if (message.vector) [[unlikely]] {
+    take_answered_vector(message, answer, verdict);
+  } else if (info.dgsp_handle != nullptr) [[unlikely]] {
+    take_answered_program(message, answer, info, verdict);
+  } else {
+    verdict.buffer = answer;
   }
   return verdict;
+}
+
+// The vector is the handler's until the target counter has moved. A wrong one buries the message.
+void Context::take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict) {
+  const VectorView vector(static_cast<const lapi_vec_t*>(answer));
+  const int error = check_answered_vector(vector, message.length, checks_arguments());
+  if (error == LAPI_SUCCESS) {
+    verdict.layout = cursor_of(vector);
+  } else {
+    verdict.delivery = Delivery::bury;
+    report_mistake(error, message.source);
+  }
+}
+
+// The data is scattered from `answer` on. A program that cannot run buries the message; CONTROL is for data that its
+// origin has cut between atoms only, or the user's function would get parts of operands.
+void Context::take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
+                                    HeaderVerdict& verdict) {
+  const std::uint64_t bytes = std::min<std::uint64_t>(info.bytes, message.length);
+  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(answer);
+  if (ContiguousProgram contiguous; programs().find_contiguous(info.dgsp_handle, bytes, contiguous)) [[likely]] {
+    const std::uint64_t place = base + contiguous.offset;
+    const bool guards = checks_arguments() || programs().any_verified();
+    if (bytes == message.length && !guards) {
+      verdict.buffer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(place));
+    } else {
+      verdict.layout = std::make_unique<StridedCursor>(place, bytes);
+      verdict.layout->set_guarded(guards);
+    }
+    return;
+  }
+  auto program = programs().find(info.dgsp_handle);
+  ddm_func_t* const function = message.in_atoms ? resources_->distribution_function : nullptr;
+  const int error =
+      program == nullptr ? LAPI_ERR_DGSP : return_code(program->scatter_fault(bytes, function != nullptr));
+  if (error != LAPI_SUCCESS) {
+    verdict.delivery = Delivery::bury;
+    return report_mistake(error, message.source);
+  }
+  verdict.layout = std::make_unique<ProgramCursor>(std::move(program), base, bytes, function);
 }
 
 bool Context::run_completion_handler(const CompletionRun& run, bool now) {
@@ -133,10 +203,8 @@ bool Context::run_completion_handler(const CompletionRun& run, bool now) {
     return false;
   }
   lapi_handle_t name = name_;
-  const RunningHandler outer = running_;
-  running_ = RunningHandler::inline_completion;
+  const RunningInside mark(running_, RunningHandler::inline_completion);
   reinterpret_cast<compl_hndlr_t*>(run.handler)(&name, run.info);
-  running_ = outer;
   return true;
 }
 
@@ -145,10 +213,8 @@ void Context::run_send_handler(const SendCompletion& completion) {
   lapi_sh_info_t info{};
   info.src = completion.target;
   info.reason = static_cast<uint>(completion.given_up ? report_of(completion.fault).code : LAPI_SUCCESS);
-  const RunningHandler outer = running_;
-  running_ = RunningHandler::inline_completion;
+  const RunningInside mark(running_, RunningHandler::inline_completion);
   reinterpret_cast<scompl_hndlr_t*>(completion.handler.function)(&name, completion.handler.info, &info);
-  running_ = outer;
 }
 
 void Context::run_handler(const CompletionRun& run) {
@@ -164,7 +230,18 @@ void Context::handler_returned(const CompletionRun& run) {
 }
 
 void Context::report_fault(Fault fault, PeerIndex peer) {
+  if (fault == Fault::timeout || fault == Fault::no_connectivity) {
+    statuses_.task_lost(peer);
+    ++loss_events_;
+  } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {
+    ++loss_events_;  // the last of a request to oneself
+  }
   faults_.push_back({fault, peer});
+  attention_ = true;
+}
+
+void Context::report_mistake(int code, PeerIndex peer) {
+  faults_.push_back({Fault::internal, peer, code});
   attention_ = true;
 }
 
@@ -178,15 +255,11 @@ void Context::attend() {
     deliver_fault(pending);
   }
   attention_ = false;
-  if (termination_deferred_) {
-    termination_deferred_ = false;
-    finish_termination();
-  }
   unpin();
 }
 
 void Context::deliver_fault(const PendingFault& pending) {
-  FaultReport report = report_of(pending.fault);
+  FaultReport report = pending.code != 0 ? FaultReport{pending.code, LAPI_PROGRAM_ERROR} : report_of(pending.fault);
   ContextResources& resources = *resources_;
   if (closing_) return;  // the program has turned away from this context
   if (pending.fault == Fault::timeout) {

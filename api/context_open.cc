@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "api/context_epoch.h"
 #include "api/context_resources.h"
 #include "api/context_trace.h"
+#include "api/memory_reserve.h"
 #include "api/messages.h"
 #include "api/version.h"
 #include "shm/known_process.h"
@@ -89,8 +91,7 @@ int attention_of(ShmFailure failure) {
 // One LAPI_Init at work.
 class Opening {
  public:
-  Opening(lapi_info_t& info, OpenError& error)
-      : info_(info), error_(error), resources_(new ContextResources) {}
+  Opening(lapi_info_t& info, OpenError& error) : info_(info), error_(error), resources_(new ContextResources) {}
 
   bool run(Context& context, lapi_handle_t& handle);
 
@@ -190,6 +191,7 @@ bool Opening::make_engine(Context& context) {
   ContextResources& resources = *resources_;
   resources.instance = info_.instance_no;
   resources.error_handler = info_.err_hndlr;
+  resources.library = info_.lib_vers;
   resources.ack_threshold = static_cast<std::uint32_t>(settings().ack_threshold);
   resources.timeout_seconds = 900;
   EndpointConfig config;
@@ -209,8 +211,7 @@ bool Opening::make_engine(Context& context) {
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
   resources.traced_host = traced(context);
   HandlerHost* host = resources.traced_host != nullptr ? resources.traced_host.get() : &context;
-  resources.endpoint =
-      std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, *host);
+  resources.endpoint = std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, *host);
   resources.completions = std::make_unique<CompletionThreads>(context);
   return true;
 }
@@ -272,6 +273,10 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   if (settings().info_level >= kLevelInformation) {
     print_attention(LAPI_ATTENTION_VERSION, settings().info_level, "%s, built %s", version_text(), build_stamp());
   }
+  if (settings().use_bulk) {
+    print_attention(LAPI_ATTENTION_BULK_ENABLED, settings().info_level, "%s",
+                    "It concerns RDMA; shared memory and UDP work as they do without it.");
+  }
   if (settings().trace_level > 0 && !tracing_is_built() && settings().info_level >= kLevelWarning) {
     std::fprintf(stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, libtrace does\n",
                  settings().trace_level);
@@ -310,12 +315,15 @@ void abandon_contexts() {
 
 bool open_context(lapi_info_t& info, lapi_handle_t& handle, OpenError& error) {
   const std::scoped_lock turn(opening());
+  const ReserveClosed heap_only;
   Context* context = nullptr;
   const uint asked = info.instance_no;
   if (!reserve_context(info, context, error)) return false;
   bool opened = false;
   try {
     opened = Opening(info, error).run(*context, handle);
+  } catch (const std::bad_alloc&) {
+    fail(error, LAPI_ERR_MEMORY_EXHAUSTED, "no memory");
   } catch (...) {
     context->give_back();
     info.instance_no = asked;

@@ -221,8 +221,8 @@ typedef enum {
   PRINT_STATISTICS = 25,            /* prints all three statistics to standard output */
   QUERY_SHM_STATISTICS = 26,        /* lapi_statistics_t: what went through shared memory */
   QUERY_LOCAL_SEND_STATISTICS = 27, /* lapi_statistics_t: what this task sent to itself */
-  BULK_XFER = 28,                   /* 1: bulk transfer is switched on */
-  BULK_MIN_MSG_SIZE = 29,           /* smallest message of bulk transfer, bytes */
+  BULK_XFER = 28,                   /* 1: MP_USE_BULK_XFER is yes; concerns RDMA only */
+  BULK_MIN_MSG_SIZE = 29,           /* MP_BULK_MIN_MSG_SIZE, bytes */
   LAST_QUERY = 30                   /* the number of queries; not a query */
 } lapi_query_t;
 
@@ -319,8 +319,8 @@ typedef compl_hndlr_t compl_hdlr_t;
 
 /* Header handler: runs in the target when a message's first packet arrives, in the thread that received it. Returns
  * where the data goes; NULL: nowhere. It may change *comp_h (completion handler, NULL: none) and *uinfo (its argument),
- * and the out fields of *(lapi_return_info_t*)msg_len. It may not call LAPI functions that communicate or wait: they
- * return EDEADLK. Everything its arguments point to is valid until it returns. */
+ * and the out fields of *(lapi_return_info_t*)msg_len. It may not call LAPI functions that communicate or wait, nor use
+ * other handles: they return EDEADLK. Everything its arguments point to is valid until it returns. */
 typedef void*(hdr_hndlr_t)(lapi_handle_t* hndl, void* uhdr, uint* uhdr_len, ulong* msg_len, compl_hndlr_t** comp_h,
                            void** uinfo);
 typedef hdr_hndlr_t hdr_hdlr_t;
@@ -328,11 +328,15 @@ typedef hdr_hndlr_t hdr_hdlr_t;
 /* What a send completion handler is told. */
 typedef struct {
   uint src;    /* the target task */
-  uint reason; /* a return code */
+  uint reason; /* LAPI_SUCCESS, or the code of the fault that ended the message */
   ulong reserve[6];
 } lapi_sh_info_t;
 
-/* Send completion handler: the origin buffers may be changed. */
+/* Send completion handler: the origin buffers of a transfer (LAPI_Xfer) may be changed; `completion_param` is the
+ * transfer's `sinfo`. Runs once for every transfer that began, after the origin counter has moved: inside the call that
+ * began the transfer or in the thread that makes progress, with the context's lock held. It may begin transfers; calls
+ * that wait return EDEADLK. info->reason is LAPI_SUCCESS, or why the message was given up: then its target was lost and
+ * the origin counter stays. *info is valid until it returns. */
 typedef void(scompl_hndlr_t)(lapi_handle_t* hndl, void* completion_param, lapi_sh_info_t* info);
 typedef scompl_hndlr_t scompl_hdlr_t;
 
@@ -457,27 +461,37 @@ typedef vhdr_hndlr_t vhdr_hdlr_t;
 
 /* ---- 10 Data gather/scatter programs (chapter 6) -----------------------------------------------------------------*/
 
-typedef enum { LAPI_DGSM_SPARSE = 0, LAPI_DGSM_CONTIG = 1, LAPI_DGSM_UNIT = 2 } lapi_dgsp_density_t;
+/* A program says where in memory a message's data lies. It is an array of integers: the structures below, one behind
+ * the other, counted in ints. It is a template that is laid over a buffer: one application stands for `size` bytes, the
+ * next lies `extent` bytes further on, as often as the message needs, the last one in part. The main routine begins at
+ * the first integer. Every routine ends with ITERATE. */
+
+/* How the data of an application lies. */
+typedef enum {
+  LAPI_DGSM_SPARSE = 0, /* with gaps, or not in order */
+  LAPI_DGSM_CONTIG = 1, /* in one piece, but not joined to that of the next application */
+  LAPI_DGSM_UNIT = 2    /* in one piece, and so are any number of applications */
+} lapi_dgsp_density_t;
 
 struct lapi_dgsp_descr {
   int* code;                   /* the program */
-  int code_size;               /* its length in ints */
-  int depth;                   /* nesting of routines; 1: no subroutines */
-  lapi_dgsp_density_t density; /* gaps inside, gaps between repetitions, or none */
-  long size;                   /* bytes that one run stands for */
-  long extent;                 /* bytes from one repetition to the next */
-  union {                      /* offset of the leftmost byte */
+  int code_size;               /* its length in ints, above 0 */
+  int depth;                   /* nested routines at most, the main routine is one */
+  lapi_dgsp_density_t density;
+  long size;                   /* bytes that one application stands for */
+  long extent;                 /* bytes from one application to the next; any sign */
+  union {                      /* offset of an application's leftmost byte */
     long lext;
     long ltext;
   };
-  union { /* offset just past the rightmost byte */
+  union { /* offset just past its rightmost byte */
     long rext;
     long rtext;
   };
-  int atom_size; /* packets hold whole multiples of this many bytes; 0: any */
+  int atom_size; /* packets hold whole multiples of this many bytes; 0: any. At most MAX_ATOM_SIZE. */
 };
 
-/* Instructions, the first field of each. */
+/* Opcodes, the first field of every instruction. */
 enum {
   LAPI_DGSM_COPY = 1,
   LAPI_DGSM_MCOPY = 2,
@@ -485,57 +499,70 @@ enum {
   LAPI_DGSM_ITERATE = 4,
   LAPI_DGSM_CONTROL = 5
 };
-#define LAPI_DGSM_NO_CTL (-1) /* operation of CONTROL: leave control mode */
 
-/* Instructions lie in arrays of int, so their long fields are aligned as ints are. */
+/* A long that may lie wherever an int may. */
 typedef long lapi_dgsm_long_t __attribute__((aligned(4)));
 
+/* One block of data. Offsets of this and all other instructions are bytes from where their routine lies. */
 typedef struct {
   int opcode;
-  lapi_dgsm_long_t bytes;
+  lapi_dgsm_long_t bytes; /* 0 or more */
   lapi_dgsm_long_t offset;
 } lapi_dgsm_copy_t;
 
 typedef struct {
   lapi_dgsm_long_t block_disp;
-  lapi_dgsm_long_t block_len;
+  lapi_dgsm_long_t block_len; /* 0 or more */
 } lapi_dgsm_block_t;
 
+/* Several blocks, in this order. */
 typedef struct {
   int opcode;
-  int count;                  /* blocks; all but the first lie behind the structure */
-  lapi_dgsm_block_t block[1];
+  int count;
+  lapi_dgsm_block_t block[1]; /* the other count - 1 follow */
 } lapi_dgsm_mcopy_t;
 
+/* Lays a subroutine over the buffer `reps` times: first at `offset`, then each time `stride` bytes further on. */
 typedef struct {
   int opcode;
-  int reps;
-  lapi_dgsm_long_t offset; /* bytes */
-  lapi_dgsm_long_t stride; /* bytes */
-  int to_loc;              /* ints from this instruction */
-  int ret_loc;             /* ints from this instruction */
+  int reps; /* 0 or more */
+  lapi_dgsm_long_t offset;
+  lapi_dgsm_long_t stride;
+  int to_loc;  /* where the subroutine begins, in ints from this instruction's first */
+  int ret_loc; /* where to go on afterwards, in the same way; normally LAPI_DGSM_GOSUB_SIZE */
 } lapi_dgsm_gosub_t;
 
+/* Ends a routine, or lets it run again. */
 typedef struct {
   int opcode;
-  int iter_loc; /* ints from this instruction; negative */
+  int iter_loc; /* where this routine begins, in ints from this instruction's first; normally negative */
 } lapi_dgsm_iterate_t;
 
+/* Only where data is scattered: from here on, subroutines and further applications included, each block goes through
+ * the registered ddm_func_t, which is told these two values; LAPI_DGSM_NO_CTL ends that. The sender's program has the
+ * operand's size as its atom_size: a message that was sent without one (or not by LAPI_DGSP_XFER) is thrown away, and
+ * the target's error handler gets LAPI_ERR_DGSP_CTL. A program with CONTROL is LAPI_DGSM_SPARSE. */
 typedef struct {
   int opcode;
-  int operation;
+  int operation; /* 0 or more, or LAPI_DGSM_NO_CTL */
   int operand;
 } lapi_dgsm_control_t;
+#define LAPI_DGSM_NO_CTL (-1)
 
-/* Lengths in ints. The first block of MCOPY is part of LAPI_DGSM_MCOPY_SIZE. */
-#define LAPI_DGSM_COPY_SIZE ((int)(sizeof(lapi_dgsm_copy_t) / sizeof(int)))
-#define LAPI_DGSM_MCOPY_SIZE ((int)(sizeof(lapi_dgsm_mcopy_t) / sizeof(int)))
-#define LAPI_DGSM_MCOPY_BLOCK_SIZE ((int)(sizeof(lapi_dgsm_block_t) / sizeof(int)))
-#define LAPI_DGSM_GOSUB_SIZE ((int)(sizeof(lapi_dgsm_gosub_t) / sizeof(int)))
-#define LAPI_DGSM_ITERATE_SIZE ((int)(sizeof(lapi_dgsm_iterate_t) / sizeof(int)))
-#define LAPI_DGSM_CONTROL_SIZE ((int)(sizeof(lapi_dgsm_control_t) / sizeof(int)))
+/* How many integers of the code each instruction takes: what to add to the index of one to get that of the next. That
+ * of MCOPY is for one block; every further block takes LAPI_DGSM_MCOPY_BLOCK_SIZE more. */
+#define LAPI_DGSM_INTS_OF(structure) ((int)(sizeof(structure) / sizeof(int)))
+#define LAPI_DGSM_COPY_SIZE LAPI_DGSM_INTS_OF(lapi_dgsm_copy_t)
+#define LAPI_DGSM_MCOPY_SIZE LAPI_DGSM_INTS_OF(lapi_dgsm_mcopy_t)
+#define LAPI_DGSM_MCOPY_BLOCK_SIZE LAPI_DGSM_INTS_OF(lapi_dgsm_block_t)
+#define LAPI_DGSM_GOSUB_SIZE LAPI_DGSM_INTS_OF(lapi_dgsm_gosub_t)
+#define LAPI_DGSM_ITERATE_SIZE LAPI_DGSM_INTS_OF(lapi_dgsm_iterate_t)
+#define LAPI_DGSM_CONTROL_SIZE LAPI_DGSM_INTS_OF(lapi_dgsm_control_t)
 
-/* Data distribution manager function: combines inbound data with the destination; returns bytes processed. */
+/* Data distribution manager function: combines `bytes` bytes that came in with the destination, as the CONTROL in force
+ * says. A block that lies in two packets comes in two calls. Returns how many bytes it has processed: with fewer than
+ * `bytes` (and more than 0) it is called again for the rest, any other value counts as all of them. It may run in any
+ * thread that receives, as a header handler does, and calls no LAPI functions. */
 typedef long(ddm_func_t)(void* in, void* inout, long bytes, int operand, int operation);
 
 /* ---- 11 Types of LAPI_Xfer (chapter 18, tables 23-31) ------------------------------------------------------------*/
@@ -552,7 +579,7 @@ typedef enum {
   LAPI_AM_LW_XFER = 8 /* lapi_am_t whose counters and send completion handler are neither read nor used */
 } lapi_xfer_type_t;
 
-/* Bits of `flags`. */
+/* Bits of `flags`. Over shared memory and UDP the two hints change nothing: there is no bulk transfer. */
 #define USE_TGT_VEC_TYPE 0x1         /* tgt_vec is a lapi_vec_t; without it a lapi_lvec_t */
 #define BUFFER_BOTH_CONTIGUOUS 0x2   /* all data is contiguous, whatever the program says */
 #define LAPI_NOT_USE_BULK_XFER 0x4   /* hint; goes before the next one */
@@ -703,7 +730,7 @@ typedef enum {
 
 typedef struct {
   lapi_util_type_t Util_type; /* LAPI_REGISTER_DGSP */
-  lapi_dgsp_descr_t* idgsp;
+  lapi_dgsp_descr_t* idgsp;     /* copied with its code */
   lapi_dg_handle_t dgsp_handle; /* out */
   lapi_usr_fcall_t in_usr_func;
   lapi_status_t status;
@@ -725,7 +752,7 @@ typedef struct {
 
 typedef struct {
   lapi_util_type_t Util_type; /* LAPI_REG_DDM_FUNC */
-  ddm_func_t* ddm_func;
+  ddm_func_t* ddm_func;       /* NULL: none */
   lapi_usr_fcall_t in_usr_func;
   lapi_status_t status;
 } lapi_reg_ddm_t;
@@ -733,11 +760,11 @@ typedef struct {
 typedef struct {
   lapi_util_type_t Util_type; /* LAPI_DGSP_PACK */
   lapi_dg_handle_t dgsp_handle;
-  void* in_buf;
-  ulong bytes;
-  void* out_buf;
-  ulong out_size;
-  ulong position; /* in and out */
+  void* in_buf;   /* where the program lies; NULL: its offsets are addresses */
+  ulong bytes;    /* how many to gather */
+  void* out_buf;  /* the pack buffer */
+  ulong out_size; /* its size in bytes */
+  ulong position; /* in and out: where in out_buf */
   lapi_usr_fcall_t in_usr_func;
   lapi_status_t status;
 } lapi_pack_dgsp_t;
@@ -745,12 +772,12 @@ typedef struct {
 typedef struct {
   lapi_util_type_t Util_type; /* LAPI_DGSP_UNPACK */
   lapi_dg_handle_t dgsp_handle;
-  void* buf;
-  ulong in_size;
-  void* out_buf;
-  ulong bytes;
-  ulong out_size;
-  ulong position; /* in and out */
+  void* buf;      /* the packed data */
+  ulong in_size;  /* its size in bytes */
+  void* out_buf;  /* where the program lies; NULL: its offsets are addresses */
+  ulong bytes;    /* how many to scatter */
+  ulong out_size; /* size of out_buf in bytes, at least `bytes` */
+  ulong position; /* in and out: where in buf */
   lapi_usr_fcall_t in_usr_func;
   lapi_status_t status;
 } lapi_unpack_dgsp_t;
@@ -764,21 +791,49 @@ typedef struct {
   lapi_status_t status;
 } lapi_add_udp_port_t;
 
-/* A condition variable of the shared lock; prepared with lapi_cond_init_t. */
+/* A condition variable of the shared lock; prepared with lapi_cond_init_t, never copied. */
 typedef struct {
   LAPI_ALIGN_8 lapi_long_t reserve[8];
 } lapi_cond_t;
 
+/* Lock sharing (chapter 12): the lock of a context, which every call on it takes, protects data of the program, too.
+ * - A thread that holds it may make every call on the context but LAPI_Term; such calls take no lock, and the thread
+ *   holds it when they return. Calls that wait or make progress (LAPI_Probe included) may give it to other threads
+ *   meanwhile, and so may a call that has to wait for room; no call lets go of it in the middle of a handler. While it
+ *   is held and no such call is made, nobody else makes progress: who holds it for long calls LAPI_Probe now and then.
+ * - Header handlers, inline completion handlers and send completion handlers run with it held: by the thread that runs
+ *   them. They neither lock nor unlock it. Completion handlers in their own threads and the error handler run without
+ *   it and may lock it.
+ * - LAPI_Init and LAPI_Term return EDEADLK in a thread that holds the lock of any context.
+ * The functions are for any thread. They return 0 or an errno value; all of them EINVAL for a handle that is not valid,
+ * all with `cond` EINVAL when it is NULL and, but for cond_init, when it is not initialized. Not after LAPI_Term. */
+
+/* Locks; blocks while another thread holds the lock. EDEADLK: the calling thread holds it already, or is in a handler
+ * that runs with this or another context's lock held. */
 typedef int (*lapi_mutex_lock_t)(lapi_handle_t hndl);
+/* Unlocks. EPERM: the calling thread does not hold the lock, or is in a handler that runs with it held. */
 typedef int (*lapi_mutex_unlock_t)(lapi_handle_t hndl);
+/* Locks if nobody, the calling thread included, holds the lock, else EBUSY. */
 typedef int (*lapi_mutex_trylock_t)(lapi_handle_t hndl);
+/* Who holds the lock: *tid becomes pthread_self() of that thread, which may be one of the library's, or
+ * LAPI_NULL_THREAD_ID. EINVAL: tid is NULL. */
 typedef int (*lapi_mutex_getowner_t)(lapi_handle_t hndl, pthread_t* tid);
+/* Unlocks, waits until the condition is signaled, and locks. Makes no progress: in polling mode another thread has to
+ * call LAPI meanwhile. All threads that wait at the same time use the same handle, else EINVAL. EPERM: the calling
+ * thread does not hold the lock; EDEADLK: it is in a handler that runs with it held. EINVAL, too, when the context is
+ * terminated meanwhile; the lock is then not held. */
 typedef int (*lapi_cond_wait_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+/* The same until `timeout`, a moment of CLOCK_REALTIME, then ETIMEDOUT. EINVAL: timeout is NULL, or its tv_nsec is not
+ * from 0 to 999999999. */
 typedef int (*lapi_cond_timedwait_t)(lapi_handle_t hndl, lapi_cond_t* cond, struct timespec* timeout);
+/* Wakes the thread that has waited longest; without one it does nothing. With or without the lock, in any handler. */
 typedef int (*lapi_cond_signal_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+/* Makes `cond` a condition variable that nobody waits on. */
 typedef int (*lapi_cond_init_t)(lapi_handle_t hndl, lapi_cond_t* cond);
+/* Ends it. EBUSY: threads wait on it. */
 typedef int (*lapi_cond_destroy_t)(lapi_handle_t hndl, lapi_cond_t* cond);
 
+/* All fields but the first: out. */
 typedef struct {
   lapi_util_type_t Util_type; /* LAPI_GET_THREAD_FUNC */
   lapi_mutex_lock_t mutex_lock;
@@ -808,10 +863,24 @@ typedef union {
  * True of all of them:
  * - Any thread may call, several at once on one handle; a context does one call at a time. Completion handlers in their
  *   own threads may call everything. Header handlers may not call what communicates or waits, inline completion
- *   handlers not what waits: such calls change nothing and return EDEADLK.
+ *   handlers and send completion handlers not what waits: such calls change nothing and return EDEADLK. These three
+ *   run inside their context, which does nothing else meanwhile. Therefore they may not use other handles either: two
+ *   contexts whose handlers call each other would wait for ever. What they call on another handle returns EDEADLK, too,
+ *   but for LAPI_Getcntr; a completion handler in its own thread passes messages on.
  * - LAPI_ERR_HNDL_INVALID: the handle was not returned by LAPI_Init, or its context has been terminated. This and the
  *   ranges of attributes are always checked, other arguments only while ERROR_CHK is 1 (LAPI_Senv); without it their
  *   effect is undefined. A call that returns an error has done nothing.
+ * - Vectors and programs may name memory that is not there, or that may not be written. While ERROR_CHK is 1 in the
+ *   task where it is, and always for a program that was registered with LAPI_VERIFY_DGSP=yes, this is a mistake of
+ *   that operation alone. A call that finds it before anything was sent returns LAPI_ERR_ORG_VEC_ADDR or, for
+ *   programs, LAPI_ERR_DGSP_OTHER; with this task itself as the target also LAPI_ERR_TGT_VEC_ADDR, after some of the
+ *   target's data may have been written. Found later, the task's error handler hears of it (LAPI_PROGRAM_ERROR,
+ *   LAPI_ERR_ORG_VEC_ADDR, LAPI_ERR_TGT_VEC_ADDR or LAPI_ERR_DGSP_OTHER, the two tasks), the rest of the data is
+ *   zeros at its target or thrown away, and counters, handlers and fences go on as usual. Nothing is written beside
+ *   the pieces. What a ddm_func_t does is its own; its target was found to be writable. For this the first LAPI_Senv
+ *   of ERROR_CHK, or such a registration, installs handlers for SIGSEGV and SIGBUS, which hand all other faults to
+ *   those that were there before. A program that installs its own afterwards lets them call the ones it has replaced.
+ *   Threads may not block the two signals.
  * - Each LAPI_x has a twin PLAPI_x that is the same function. A program or profiling library that defines its own
  *   LAPI_x calls PLAPI_x inside (chapter 9); the library itself calls neither.
  * - "Origin" is the calling task, "target" the other one, which may be the same. Counter pointers may be NULL. A
@@ -844,27 +913,31 @@ typedef union {
  *   LAPI_ERR_SET_VAL               another variable or field has a value that is not allowed
  *   LAPI_ERR_MEMORY_EXHAUSTED      no memory
  *   LAPI_ERR_TIMEOUT               the other tasks did not come
+ *   LAPI_ERR_NO_CONNECTIVITY       a task of this node that was in an earlier context has ended
  *   LAPI_ERR_PSS_NON_ROOT          never: persistent subsystem mode is not offered
  *   LAPI_ERR_SHM_KE_NOT_LOADED     never: no kernel extension is needed
  *   LAPI_ERR_UNKNOWN               internal
- *   EDEADLK                        called from a header handler or an inline completion handler */
+ *   EDEADLK                        called from a header handler or an inline completion handler, or by a thread that
+ *                                  holds a context's lock */
 LAPI_PUBLIC int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
 LAPI_PUBLIC int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
 
 /* Ends a context (chapters 5, 18). Blocking, for a bounded time: until the other tasks have what was sent. Threads that
  * the context started end. Registered gather/scatter programs stay. May be called from error handlers.
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
- *   EDEADLK                 called from a header handler or an inline completion handler */
+ *   EDEADLK                 called from a header handler or an inline completion handler, or by a thread that holds a
+ *                           context's lock */
 LAPI_PUBLIC int LAPI_Term(lapi_handle_t hndl);
 LAPI_PUBLIC int PLAPI_Term(lapi_handle_t hndl);
 
-/* Asks for a runtime attribute or statistics (chapters 8, 18, appendix D). Not blocking. May be called in any handler.
+/* Asks for a runtime attribute or statistics (chapters 8, 18, appendix D). Not blocking. In any handler.
  *   query    one of lapi_query_t
  *   ret_val  out: an int; for the QUERY_x_STATISTICS queries a lapi_statistics_t; for QUERY_SHM_TASKS NUM_TASKS ints;
  *            PRINT_STATISTICS leaves it alone. Never NULL, and checked for every query.
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
  *   LAPI_ERR_QUERY_TYPE     query is not a query
- *   LAPI_ERR_RET_PTR_NULL   ret_val is NULL */
+ *   LAPI_ERR_RET_PTR_NULL   ret_val is NULL
+ *   EDEADLK                 called from a handler inside another context */
 LAPI_PUBLIC int LAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
 LAPI_PUBLIC int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
 
@@ -873,7 +946,8 @@ LAPI_PUBLIC int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val)
  *   set_val  ACK_THRESHOLD: 1 to 31 packets; TIMEOUT: 10 to 86400 seconds; the others: 0 or 1
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
  *   LAPI_ERR_QUERY_TYPE     query is none of the four
- *   LAPI_ERR_SET_VAL        set_val is out of range; the attribute keeps its value */
+ *   LAPI_ERR_SET_VAL        set_val is out of range; the attribute keeps its value
+ *   EDEADLK                 called from a handler inside another context */
 LAPI_PUBLIC int LAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
 LAPI_PUBLIC int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
 
@@ -882,7 +956,8 @@ LAPI_PUBLIC int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
  *   addr       the function; NULL: forget it
  *   addr_hndl  1 to LOC_ADDRTBL_SZ - 1
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
- *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range */
+ *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range
+ *   EDEADLK                    called from a handler inside another context */
 LAPI_PUBLIC int LAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
 LAPI_PUBLIC int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
 
@@ -891,7 +966,8 @@ LAPI_PUBLIC int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
  *   addr_hndl  1 to LOC_ADDRTBL_SZ - 1
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
  *   LAPI_ERR_RET_PTR_NULL      addr is NULL
- *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range */
+ *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range
+ *   EDEADLK                    called from a handler inside another context */
 LAPI_PUBLIC int LAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
 LAPI_PUBLIC int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
 
@@ -945,9 +1021,9 @@ LAPI_PUBLIC int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, la
  *   LAPI_ERR_ORG_ADDR_NULL     org_addr is NULL and len is not 0
  *   LAPI_ERR_TGT_ADDR_NULL     tgt_addr is NULL and len is not 0
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
- *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler */
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
 LAPI_PUBLIC int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
                          lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 LAPI_PUBLIC int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
@@ -966,9 +1042,9 @@ LAPI_PUBLIC int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_add
  *   LAPI_ERR_ORG_ADDR_NULL     org_addr is NULL and len is not 0
  *   LAPI_ERR_TGT_ADDR_NULL     tgt_addr is NULL and len is not 0
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
- *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler */
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
 LAPI_PUBLIC int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
                          lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
@@ -996,9 +1072,9 @@ LAPI_PUBLIC int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_add
  *   LAPI_ERR_DATA_LEN          udata_len is above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_ORG_ADDR_NULL     udata is NULL and udata_len is not 0
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
- *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler */
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
 LAPI_PUBLIC int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
                             ulong udata_len, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
@@ -1020,9 +1096,9 @@ LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* 
  *   LAPI_ERR_TGT_VAR_NULL      tgt_var is NULL
  *   LAPI_ERR_IN_VAL_NULL       in_val is NULL
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
- *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler */
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
 LAPI_PUBLIC int LAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
                          lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
@@ -1036,9 +1112,9 @@ LAPI_PUBLIC int PLAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_v
  *   LAPI_ERR_TGT_VAR_NULL      tgt_var is NULL
  *   LAPI_ERR_IN_VAL_NULL       in_val is NULL
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
- *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt, or it was lost before
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler */
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
 LAPI_PUBLIC int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
                            long long* prev_tgt_val, lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
@@ -1049,7 +1125,8 @@ LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long lon
  *   cntr  the counter, in this task; not NULL
  *   val   any value
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
- *   LAPI_ERR_CNTR_NULL      cntr is NULL */
+ *   LAPI_ERR_CNTR_NULL      cntr is NULL
+ *   EDEADLK                 called from a handler inside another context */
 LAPI_PUBLIC int LAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val);
 LAPI_PUBLIC int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val);
 
@@ -1064,13 +1141,20 @@ LAPI_PUBLIC int LAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val);
 LAPI_PUBLIC int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val);
 
 /* Waits until a counter has reached a value, then subtracts the value (chapters 6, 15, 18). Blocking; makes progress.
- * Threads may wait at the same time, but not on the same counter.
+ * Threads may wait at the same time, but not on the same counter. The wait also ends, and the counter keeps its value,
+ * when an operation of this task that would have moved the counter was given up because its target was lost or purged,
+ * had no memory left to answer a get, or is a 32-bit task that has no such memory; that is told once. Of a counter that
+ * others move on their own account this task knows only what LAPI_Setcntr_wstatus has said.
  *   cntr          the counter, in this task; not NULL
  *   val           the value to reach
  *   cur_cntr_val  out: the counter after the subtraction; NULL: not wanted
- *   LAPI_ERR_HNDL_INVALID   the handle is not valid
- *   LAPI_ERR_CNTR_NULL      cntr is NULL
- *   EDEADLK                 called from a header handler or an inline completion handler */
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_CNTR_NULL         cntr is NULL
+ *   LAPI_ERR_NO_CONNECTIVITY   a task that should have moved the counter was lost; the error handler is told which
+ *   LAPI_ERR_TGT_PURGED        messages to a task that should have moved the counter were purged
+ *   EFAULT                     a get or read-modify-write named memory above the 4 GiB of its target, a 32-bit task
+ *   LAPI_ERR_MEMORY_EXHAUSTED  the target of a get had no memory to answer it
+ *   EDEADLK                    called from a header handler or an inline completion handler */
 LAPI_PUBLIC int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_val);
 LAPI_PUBLIC int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_val);
 
@@ -1108,6 +1192,68 @@ LAPI_PUBLIC int PLAPI_Fence(lapi_handle_t hndl);
  *   EDEADLK                    called from a header handler or an inline completion handler */
 LAPI_PUBLIC int LAPI_Gfence(lapi_handle_t hndl);
 LAPI_PUBLIC int PLAPI_Gfence(lapi_handle_t hndl);
+
+/* Gives up everything that is under way to and from a task (chapter 19), after connectivity to it was lost. Local:
+ * that task does the same, or is started anew. Until LAPI_Resume_totask everything that would send to it and all
+ * collective functions return LAPI_ERR_TGT_PURGED, what comes from it is dropped, and threads that wait for it wake.
+ * Others are not disturbed. Not blocking. What is purged already stays so.
+ *   dest  the task; not this one
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_TGT               dest is not another task of the job
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Purge_totask(lapi_handle_t hndl, uint dest);
+LAPI_PUBLIC int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest);
+
+/* Ends what LAPI_Purge_totask began (chapter 19): the two tasks begin anew, and nothing that was sent before arrives.
+ * The other task has purged this one and resumes it as well, or was started anew. If it is at another UDP port now,
+ * LAPI_Util is told first (LAPI_ADD_UDP_DEST_PORT). What was not purged stays as it is. Not blocking. A task that was
+ * started anew does not take part in the collective functions of those that were there before: what they do then is
+ * not defined.
+ *   dest  the task; not this one
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_TGT               dest is not another task of the job
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Resume_totask(lapi_handle_t hndl, uint dest);
+LAPI_PUBLIC int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest);
+
+/* Sets a counter to 0 and says which tasks are to move it (chapter 19). From now on a status is kept for each of them,
+ * until the counter is set again, or a wait for it has ended and no status is LAPI_MSG_INITIAL any more. So long the
+ * counter and both arrays have to exist. lib_vers was L2_LIB or LAST_LIB in LAPI_Init. Not blocking.
+ *   cntr         the counter, in this task; not NULL
+ *   num_dest     length of the arrays
+ *   dest_list    the tasks, one entry for each time that one moves the counter; NULL: no statuses are kept
+ *   dest_status  out: LAPI_MSG_x of each; NULL only when dest_list is. LAPI_MSG_INVALID at once for a task that is
+ *                purged, or that is none of the job
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_CNTR_NULL         cntr is NULL
+ *   LAPI_ERR_RET_PTR_NULL      dest_status is NULL and dest_list is not
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EPERM                      lib_vers was L1_LIB */
+LAPI_PUBLIC int LAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list,
+                                     int* dest_status);
+LAPI_PUBLIC int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list,
+                                      int* dest_status);
+
+/* LAPI_Waitcntr that leaves the processor to others: it does not spin (chapter 19). Blocking. Wakes early when all
+ * tasks of the counter's list (LAPI_Setcntr_wstatus) that have not moved it are purged; without a list, when any task
+ * is purged. lib_vers was L2_LIB or LAST_LIB in LAPI_Init.
+ *   cntr_ptr      the counter, in this task; not NULL
+ *   val           the value to reach, from 1
+ *   cur_cntr_val  out: the counter after the subtraction; NULL: not wanted
+ *   LAPI_ERR_HNDL_INVALID       the handle is not valid
+ *   LAPI_ERR_CNTR_NULL          cntr_ptr is NULL
+ *   LAPI_ERR_CNTR_VAL           val is 0 or less
+ *   LAPI_ERR_MULTIPLE_WAITERS   another thread waits for the counter in this call
+ *   LAPI_ERR_NO_CONNECTIVITY    as in LAPI_Waitcntr
+ *   LAPI_ERR_TGT_PURGED         as above, and as in LAPI_Waitcntr
+ *   EFAULT                      as in LAPI_Waitcntr
+ *   LAPI_ERR_MEMORY_EXHAUSTED   no memory, or as in LAPI_Waitcntr
+ *   EPERM                       lib_vers was L1_LIB
+ *   EDEADLK                     called from a header handler or an inline completion handler */
+LAPI_PUBLIC int LAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* cur_cntr_val);
+LAPI_PUBLIC int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* cur_cntr_val);
 
 /* Returns the text that belongs to a return code, an attention message's number or an errno value (chapter 18). Not
  * blocking. Anywhere, also before LAPI_Init.

@@ -1,9 +1,8 @@
 // LAPI_Amsend, LAPI_Addr_set, LAPI_Addr_get.
-#include "api/argument_checks.h"
 #include "api/context_resources.h"
 #include "api/lapi.h"
+#include "api/operations.h"
 #include "api/profiling.h"
-#include "api/submit.h"
 
 using namespace openlapi;
 
@@ -11,14 +10,9 @@ int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
                  lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  if (context->checks_arguments()) {
-    const int error = check_active_message(context->tasks(), context->max_user_header(),
-                                           {tgt, hdr_hdl, uhdr, uhdr_len, udata, udata_len});
-    if (error != LAPI_SUCCESS) return error;
-  }
-  const ActiveMessageRequest request{tgt,   address_bits(hdr_hdl), uhdr, uhdr_len, udata, udata_len,
-                                     address_bits(tgt_cntr), address_bits(org_cntr), address_bits(cmpl_cntr)};
-  return submit(*context, hndl, [&](Endpoint& endpoint) { return endpoint.active_message(request); });
+  return begin_active_message(*context, hndl,
+                              {tgt, address_bits(hdr_hdl), uhdr, uhdr_len, udata, udata_len, address_bits(tgt_cntr),
+                               address_bits(org_cntr), address_bits(cmpl_cntr)});
 }
 
 int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {

@@ -2,6 +2,7 @@
 #include "api/context.h"
 #include "api/guarded.h"
 #include "api/lapi.h"
+#include "api/memory_reserve.h"
 #include "api/profiling.h"
 
 namespace openlapi {
@@ -16,6 +17,7 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
   return guarded([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
+    if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     return context->collective([own](Endpoint& endpoint) { endpoint.begin_exchange(own); },
                                [&](Endpoint& endpoint) {
                                  std::size_t task = 0;

@@ -6,6 +6,7 @@
 #include "api/guarded.h"
 #include "api/lapi.h"
 #include "api/profiling.h"
+#include "api/program_registry.h"
 
 namespace openlapi {
 
@@ -14,7 +15,6 @@ namespace {
 constexpr int kMinTimeout = 10;
 constexpr int kMaxTimeout = 86400;
 constexpr int kMaxAckThreshold = 31;
-constexpr int kMaxAtomSize = 8;
 
 void fill(lapi_statistics_t& out, const MessageStatistics& in) {
   out.Tot_dup_pkt_cnt = in.duplicate_packets;

@@ -1,9 +1,7 @@
 // LAPI_Init, LAPI_Term, LAPI_Msg_string.
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 
 #include "api/context.h"
 #include "api/context_open.h"
@@ -12,27 +10,13 @@
 #include "api/messages.h"
 #include "api/profiling.h"
 
-namespace openlapi {
-
-namespace {
-
-// Whether the calling thread runs a header handler or an inline completion handler, of whichever context.
-bool in_inline_handler() {
-  return std::any_of(std::begin(context_table.contexts), std::end(context_table.contexts),
-                     [](const Context& context) { return context.refuses(CallKind::waits); });
-}
-
-}  // namespace
-
-}  // namespace openlapi
-
 using namespace openlapi;
 
 int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
   if (hndl == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (lapi_info == nullptr) return LAPI_ERR_INFO_NULL;
   if (lapi_info->info6 != 0) return LAPI_ERR_INFO_NONZERO;
-  if (in_inline_handler()) return EDEADLK;
+  if (holds_some_lock()) return EDEADLK;
   return guarded([&] {
     OpenError error;
     if (open_context(*lapi_info, *hndl, error)) return LAPI_SUCCESS;
@@ -44,6 +28,7 @@ int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
 int PLAPI_Term(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (holds_some_lock()) return EDEADLK;
   return guarded([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "api/context.h"
+#include "api/counter_wait.h"
 #include "api/guarded.h"
 #include "api/lapi.h"
 #include "api/profiling.h"
@@ -11,32 +12,6 @@ namespace openlapi {
 namespace {
 
 std::atomic_ref<int> value_of(lapi_cntr_t* counter) { return std::atomic_ref<int>(counter->cntr); }
-
-// Acquire: who sees the counter sees the data; pairs with the release of whoever counted.
-bool reached(lapi_cntr_t* counter, int value) { return value_of(counter).load(std::memory_order_acquire) >= value; }
-
-// False: it has not been reached, or another thread was faster.
-bool subtract_if_reached(lapi_cntr_t* counter, int value, int* rest) {
-  const std::atomic_ref<int> count = value_of(counter);
-  int now = count.load(std::memory_order_acquire);
-  do {
-    if (now < value) return false;
-  } while (value != 0 && !count.compare_exchange_weak(now, now - value, std::memory_order_acq_rel));
-  if (rest != nullptr) *rest = now - value;
-  return true;
-}
-
-int wait_for_counter(Context& context, lapi_handle_t handle, lapi_cntr_t* counter, int value, int* rest) {
-  return guarded([&] {
-    Call call(context, handle, CallKind::waits);
-    if (call.error() != LAPI_SUCCESS) return call.error();
-    for (;;) {
-      const bool open = context.wait_until([counter, value] { return reached(counter, value); });
-      if (subtract_if_reached(counter, value, rest)) return LAPI_SUCCESS;
-      if (!open) return LAPI_ERR_HNDL_INVALID;
-    }
-  });
-}
 
 }  // namespace
 
@@ -48,8 +23,10 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
+  if (context->refuses(CallKind::local)) [[unlikely]]
+    return EDEADLK;
   value_of(cntr).store(val, std::memory_order_seq_cst);
-  context->counter_was_set();
+  context->counter_was_set(cntr);
   return LAPI_SUCCESS;
 }
 
@@ -68,10 +45,11 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
-  if (context->refuses(CallKind::waits)) [[unlikely]] return EDEADLK;
+  if (context->refuses(CallKind::waits)) [[unlikely]]
+    return EDEADLK;
   // Polling mode lives on calls making progress, so there it polls even when the counter is there already.
   if (!context->polling_mode() && subtract_if_reached(cntr, val, cur_cntr_val)) return LAPI_SUCCESS;
-  return wait_for_counter(*context, hndl, cntr, val, cur_cntr_val);
+  return wait_for_counter(*context, hndl, cntr, val, cur_cntr_val, WaitStyle::polling);
 }
 
 int PLAPI_Probe(lapi_handle_t hndl) {
@@ -93,7 +71,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
   return guarded([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    return context->poll_messages(cnt, info->status) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
+    return context->poll_messages(cnt, !call.took_lock(), info->status) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/context.h"
 #include "api/guarded.h"
+#include "api/memory_reserve.h"
 
 namespace openlapi {
 
@@ -46,6 +47,8 @@ inline int submit(Context& context, lapi_handle_t handle, Make make) noexcept {
     Call call(context, handle, CallKind::communicates);
     if (call.error() != LAPI_SUCCESS) [[unlikely]]
       return call.error();
+    if (memory_is_short()) [[unlikely]]
+      return LAPI_ERR_MEMORY_EXHAUSTED;
     auto start = [&] { return make(context.endpoint()); };
     const Submit result = start();
     if (result != Submit::accepted) [[unlikely]] {

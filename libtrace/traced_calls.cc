@@ -93,6 +93,25 @@ int LAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_
                 static_cast<void*>(cntr), val, static_cast<void*>(cur_cntr_val));
 }
 
+int LAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* cur_cntr_val) {
+  TRACED_RETURN(PLAPI_Nopoll_wait(hndl, cntr_ptr, val, cur_cntr_val), "LAPI_Nopoll_wait(%u, %p, %d, %p)", hndl,
+                static_cast<void*>(cntr_ptr), val, static_cast<void*>(cur_cntr_val));
+}
+
+int LAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list, int* dest_status) {
+  TRACED_RETURN(PLAPI_Setcntr_wstatus(hndl, cntr, num_dest, dest_list, dest_status),
+                "LAPI_Setcntr_wstatus(%u, %p, %d, %p, %p)", hndl, static_cast<void*>(cntr), num_dest,
+                static_cast<void*>(dest_list), static_cast<void*>(dest_status));
+}
+
+int LAPI_Purge_totask(lapi_handle_t hndl, uint dest) {
+  TRACED_RETURN(PLAPI_Purge_totask(hndl, dest), "LAPI_Purge_totask(%u, %u)", hndl, dest);
+}
+
+int LAPI_Resume_totask(lapi_handle_t hndl, uint dest) {
+  TRACED_RETURN(PLAPI_Resume_totask(hndl, dest), "LAPI_Resume_totask(%u, %u)", hndl, dest);
+}
+
 int LAPI_Probe(lapi_handle_t hndl) { TRACED_RETURN(PLAPI_Probe(hndl), "LAPI_Probe(%u)", hndl); }
 
 int LAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {

@@ -10,18 +10,19 @@ namespace {
 
 constexpr std::uint32_t kTasks = 4;
 int word;
+const auto place = reinterpret_cast<std::uintptr_t>(&word);
 
 TEST(ArgumentChecksTest, PutAndGet) {
-  EXPECT_EQ(check_put_or_get(kTasks, 3, 4, &word, &word), LAPI_SUCCESS);
-  EXPECT_EQ(check_put_or_get(kTasks, 3, 0, nullptr, nullptr), LAPI_SUCCESS);
-  EXPECT_EQ(check_put_or_get(kTasks, 4, 4, &word, &word), LAPI_ERR_TGT);
-  EXPECT_EQ(check_put_or_get(kTasks, 3, 4, nullptr, &word), LAPI_ERR_TGT_ADDR_NULL);
-  EXPECT_EQ(check_put_or_get(kTasks, 3, 4, &word, nullptr), LAPI_ERR_ORG_ADDR_NULL);
-  EXPECT_EQ(check_put_or_get(kTasks, 3, static_cast<ulong>(LAPI_MAX_MSG_SZ) + 1, &word, &word), LAPI_ERR_DATA_LEN);
+  EXPECT_EQ(check_put_or_get(kTasks, 3, 4, place, &word), LAPI_SUCCESS);
+  EXPECT_EQ(check_put_or_get(kTasks, 3, 0, 0, nullptr), LAPI_SUCCESS);
+  EXPECT_EQ(check_put_or_get(kTasks, 4, 4, place, &word), LAPI_ERR_TGT);
+  EXPECT_EQ(check_put_or_get(kTasks, 3, 4, 0, &word), LAPI_ERR_TGT_ADDR_NULL);
+  EXPECT_EQ(check_put_or_get(kTasks, 3, 4, place, nullptr), LAPI_ERR_ORG_ADDR_NULL);
+  EXPECT_EQ(check_put_or_get(kTasks, 3, static_cast<ulong>(LAPI_MAX_MSG_SZ) + 1, place, &word), LAPI_ERR_DATA_LEN);
 }
 
 TEST(ArgumentChecksTest, ActiveMessage) {
-  const ActiveMessageArguments right{0, &word, &word, 8, &word, 4};
+  const ActiveMessageArguments right{0, place, &word, 8, &word, 4};
   auto check = [&](auto change) {
     ActiveMessageArguments arguments = right;
     change(arguments);
@@ -29,7 +30,7 @@ TEST(ArgumentChecksTest, ActiveMessage) {
   };
   EXPECT_EQ(check([](auto&) {}), LAPI_SUCCESS);
   EXPECT_EQ(check([](auto& a) { a.target = kTasks; }), LAPI_ERR_TGT);
-  EXPECT_EQ(check([](auto& a) { a.handler = nullptr; }), LAPI_ERR_HDR_HNDLR_NULL);
+  EXPECT_EQ(check([](auto& a) { a.handler = 0; }), LAPI_ERR_HDR_HNDLR_NULL);
   EXPECT_EQ(check([](auto& a) { a.user_header = nullptr; }), LAPI_ERR_UHDR_NULL);
   EXPECT_EQ(check([](auto& a) { a.user_header_length = 916; }), LAPI_ERR_UHDR_LEN);
   EXPECT_EQ(check([](auto& a) { a.user_header_length = 6; }), LAPI_ERR_HDR_LEN);
@@ -38,12 +39,29 @@ TEST(ArgumentChecksTest, ActiveMessage) {
 }
 
 TEST(ArgumentChecksTest, ReadModifyWrite) {
-  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, 0, &word, &word), LAPI_SUCCESS);
-  EXPECT_EQ(check_read_modify_write(kTasks, SWAP + 1, 0, &word, &word), LAPI_ERR_RMW_OP);
-  EXPECT_EQ(check_read_modify_write(kTasks, -1, 0, &word, &word), LAPI_ERR_RMW_OP);
-  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, kTasks, &word, &word), LAPI_ERR_TGT);
-  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, 0, nullptr, &word), LAPI_ERR_TGT_VAR_NULL);
-  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, 0, &word, nullptr), LAPI_ERR_IN_VAL_NULL);
+  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, 0, place, &word), LAPI_SUCCESS);
+  EXPECT_EQ(check_read_modify_write(kTasks, SWAP + 1, 0, place, &word), LAPI_ERR_RMW_OP);
+  EXPECT_EQ(check_read_modify_write(kTasks, -1, 0, place, &word), LAPI_ERR_RMW_OP);
+  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, kTasks, place, &word), LAPI_ERR_TGT);
+  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, 0, 0, &word), LAPI_ERR_TGT_VAR_NULL);
+  EXPECT_EQ(check_read_modify_write(kTasks, SWAP, 0, place, nullptr), LAPI_ERR_IN_VAL_NULL);
+}
+
+TEST(ArgumentChecksTest, ReadModifyWriteOfEitherSize) {
+  lapi_rmw_t right{};
+  right.op = SWAP;
+  right.tgt_var = place;
+  right.in_val = &word;
+  for (const uint size : {32U, 64U}) {
+    right.size = size;
+    EXPECT_EQ(check_sized_read_modify_write(kTasks, right), LAPI_SUCCESS);
+  }
+  for (const uint size : {0U, 4U, 8U, 31U, 33U, 63U, 65U, ~0U}) {
+    right.size = size;
+    EXPECT_EQ(check_sized_read_modify_write(kTasks, right), LAPI_ERR_OP_SZ) << size;
+  }
+  right.in_val = nullptr;
+  EXPECT_EQ(check_sized_read_modify_write(kTasks, right), LAPI_ERR_IN_VAL_NULL);
 }
 
 TEST(HandleTableTest, NothingIsOpenAtFirst) {

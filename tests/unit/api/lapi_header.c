@@ -2,6 +2,7 @@
  * is what only a running program shows. */
 #include "api/lapi.h"
 #include "tests/unit/api/lapi_layout.h"
+#include "tests/unit/api/lapi_places.h"
 #include "tests/unit/api/lapi_types.h"
 #include "tests/unit/api/lapi_values.h"
 
@@ -36,7 +37,8 @@ int main(void) {
   copy->offset = -7;
   iterate->opcode = LAPI_DGSM_ITERATE;
   iterate->iter_loc = -LAPI_DGSM_COPY_SIZE;
-  expect(copy->bytes == 5 && copy->offset == -7 && iterate->iter_loc == -5, "instructions follow each other");
+  expect(copy->bytes == 5 && copy->offset == -7 && iterate->iter_loc == -LAPI_DGSM_COPY_SIZE,
+         "instructions follow each other");
 
   expect(cxx_header_compiled() && system_headers_first_compiled(), "all languages are linked in");
   return 0;

@@ -1,6 +1,7 @@
 // lapi.h alone, first in the file, as C++17: everything is checked while this compiles.
 #include "api/lapi.h"
 #include "tests/unit/api/lapi_layout.h"
+#include "tests/unit/api/lapi_places.h"
 #include "tests/unit/api/lapi_types.h"
 #include "tests/unit/api/lapi_values.h"
 

@@ -37,6 +37,10 @@ CHECK_FUNCTION(Rmw64, lapi_handle_t, Rmw_ops_t, uint, long long*, long long*, lo
 CHECK_FUNCTION(Setcntr, lapi_handle_t, lapi_cntr_t*, int);
 CHECK_FUNCTION(Getcntr, lapi_handle_t, lapi_cntr_t*, int*);
 CHECK_FUNCTION(Waitcntr, lapi_handle_t, lapi_cntr_t*, int, int*);
+CHECK_FUNCTION(Nopoll_wait, lapi_handle_t, lapi_cntr_t*, int, int*);
+CHECK_FUNCTION(Setcntr_wstatus, lapi_handle_t, lapi_cntr_t*, int, uint*, int*);
+CHECK_FUNCTION(Purge_totask, lapi_handle_t, uint);
+CHECK_FUNCTION(Resume_totask, lapi_handle_t, uint);
 CHECK_FUNCTION(Probe, lapi_handle_t);
 CHECK_FUNCTION(Msgpoll, lapi_handle_t, uint, lapi_msg_info_t*);
 CHECK_FUNCTION(Fence, lapi_handle_t);

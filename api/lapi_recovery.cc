@@ -1,0 +1,95 @@
+// LAPI_Nopoll_wait, LAPI_Setcntr_wstatus, LAPI_Purge_totask, LAPI_Resume_totask.
+#include <atomic>
+#include <cerrno>
+
+#include "api/context.h"
+#include "api/counter_wait.h"
+#include "api/guarded.h"
+#include "api/lapi.h"
+#include "api/lapi_recovery.h"
+#include "api/memory_reserve.h"
+#include "api/profiling.h"
+
+namespace openlapi {
+
+namespace {
+
+// `change` is called with the context, locked, and the number of another task of the job.
+template <class Change>
+int change_peer(lapi_handle_t handle, uint task, Change change) {
+  Context* context = find_context(handle);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  return guarded([&] {
+    Call call(*context, handle, CallKind::waits);
+    if (call.error() != LAPI_SUCCESS) return call.error();
+    if (task >= context->tasks() || task == context->own_task()) return LAPI_ERR_TGT;
+    if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
+    change(*context);
+    context->after_call();
+    return LAPI_SUCCESS;
+  });
+}
+
+}  // namespace
+
+int add_udp_destination(lapi_handle_t handle, const lapi_add_udp_port_t& command) {
+  Context* context = find_context(handle);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (command.udp_port == nullptr) return LAPI_ERR_UDP_PORT_INFO;
+  Call call(*context, handle, CallKind::local);
+  if (call.error() != LAPI_SUCCESS) return call.error();
+  if (command.tgt >= context->tasks() || command.tgt == context->own_task()) return LAPI_ERR_TGT;
+  return context->add_udp_port(command.tgt, command.instance_no, *command.udp_port);
+}
+
+}  // namespace openlapi
+
+using namespace openlapi;
+
+int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* cur_cntr_val) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (cntr_ptr == nullptr) return LAPI_ERR_CNTR_NULL;
+  if (val <= 0) return LAPI_ERR_CNTR_VAL;
+  if (context->refuses(CallKind::waits)) return EDEADLK;
+  {
+    Call call(*context, hndl, CallKind::waits);
+    if (call.error() != LAPI_SUCCESS) return call.error();
+    if (!context->has_counter_statuses()) return EPERM;
+  }
+  if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
+  return wait_for_counter(*context, hndl, cntr_ptr, val, cur_cntr_val, WaitStyle::patient);
+}
+
+int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list, int* dest_status) {
+  Context* context = find_context(hndl);
+  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
+  if (dest_list != nullptr && dest_status == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  return guarded([&] {
+    Call call(*context, hndl, CallKind::local);
+    if (call.error() != LAPI_SUCCESS) return call.error();
+    if (!context->has_counter_statuses()) return EPERM;
+    if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
+    const std::size_t destinations = dest_list != nullptr && num_dest > 0 ? static_cast<std::size_t>(num_dest) : 0;
+    cntr->num_dest = static_cast<int>(destinations);
+    cntr->dest_list = reinterpret_cast<std::uintptr_t>(dest_list);
+    cntr->dest_status = reinterpret_cast<std::uintptr_t>(dest_status);
+    context->set_statuses(cntr, {dest_list, destinations}, dest_status);
+    std::atomic_ref<int>(cntr->cntr).store(0, std::memory_order_seq_cst);
+    return LAPI_SUCCESS;
+  });
+}
+
+int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest) {
+  return change_peer(hndl, dest, [dest](Context& context) { context.purge(dest); });
+}
+
+int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest) {
+  return change_peer(hndl, dest, [dest](Context& context) { context.resume(dest); });
+}
+
+OPENLAPI_PROFILED(LAPI_Nopoll_wait);
+OPENLAPI_PROFILED(LAPI_Setcntr_wstatus);
+OPENLAPI_PROFILED(LAPI_Purge_totask);
+OPENLAPI_PROFILED(LAPI_Resume_totask);
