@@ -1080,6 +1080,123 @@ LAPI_PUBLIC int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* u
 LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
                              ulong udata_len, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 
+/* LAPI_Put for data that is not contiguous on either side (chapters 6, 18). Not blocking; not from header handlers.
+ *   tgt        the target, 0 to NUM_TASKS - 1
+ *   tgt_vec    where to: LAPI_GEN_IOVECTOR or LAPI_GEN_STRIDED_XFER; described here, with addresses of the target
+ *   org_vec    where from: the same type, number and lengths; only strides may differ. Pieces may be empty. Vectors and
+ *              data are not to be changed before org_cntr moves, unless all the data is at most BUF_CP_SIZE bytes: then
+ *              they may be changed at once.
+ *   tgt_cntr   counter in the target, plus 1 when the data is in place
+ *   org_cntr   counter here, plus 1 when data and vectors may be changed
+ *   cmpl_cntr  counter here, plus 1 after tgt_cntr
+ * Where pieces of the target overlap, what lies there afterwards is undefined.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_ORG_EXTENT        org_vec, strided: stride times num_vecs is above LAPI_MAX_MSG_SZ, or a block reaches
+ *                              beyond the address space
+ *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_ORG_VEC_ADDR      org_vec: an address is NULL and its length is not 0, the piece reaches beyond the
+ *                              address space, or is not there, or info or len is not there
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
+ *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this call; always checked
+ *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
+ *   LAPI_ERR_STRIDE_TGT_VEC_ADDR_NULL  tgt_vec, strided: the base address is NULL
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_TGT_EXTENT        tgt_vec: as LAPI_ERR_ORG_EXTENT
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_TGT_STRIDE        tgt_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_TGT_VEC_ADDR      tgt_vec: as LAPI_ERR_ORG_VEC_ADDR
+ *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_TGT_VEC_NULL      tgt_vec is NULL; always checked
+ *   LAPI_ERR_TGT_VEC_TYPE      tgt_vec: no such type, or not one for this call; always checked
+ *   LAPI_ERR_VEC_LEN_DIFF      the lengths of the pieces, or the sizes of the blocks, differ
+ *   LAPI_ERR_VEC_NUM_DIFF      the numbers of pieces, or of blocks, differ
+ *   LAPI_ERR_VEC_TYPE_DIFF     the types differ
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
+LAPI_PUBLIC int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
+                          lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+LAPI_PUBLIC int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec,
+                           lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+
+/* LAPI_Get for data that is not contiguous on either side (chapters 6, 18). Not blocking; not from header handlers.
+ *   tgt       the target, which has the data, 0 to NUM_TASKS - 1
+ *   tgt_vec   where from: LAPI_GEN_IOVECTOR or LAPI_GEN_STRIDED_XFER; described here, with addresses of the target
+ *   org_vec   where to: the same type, number and lengths; only strides may differ. Pieces may be empty. The vectors
+ *             are not to be changed before org_cntr moves; then the data is here. Where pieces of org_vec overlap, what
+ *             lies there afterwards is undefined.
+ *   tgt_cntr  counter in the target, plus 1 when its data may be changed
+ *   org_cntr  counter here, plus 1 when the data is here
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_ORG_EXTENT        org_vec, strided: stride times num_vecs is above LAPI_MAX_MSG_SZ, or a block reaches
+ *                              beyond the address space
+ *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_ORG_VEC_ADDR      org_vec: an address is NULL and its length is not 0, the piece reaches beyond the
+ *                              address space, or is not there, or info or len is not there
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
+ *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this call; always checked
+ *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
+ *   LAPI_ERR_STRIDE_TGT_VEC_ADDR_NULL  tgt_vec, strided: the base address is NULL
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_TGT_EXTENT        tgt_vec: as LAPI_ERR_ORG_EXTENT
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_TGT_STRIDE        tgt_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_TGT_VEC_ADDR      tgt_vec: as LAPI_ERR_ORG_VEC_ADDR
+ *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_TGT_VEC_NULL      tgt_vec is NULL; always checked
+ *   LAPI_ERR_TGT_VEC_TYPE      tgt_vec: no such type, or not one for this call; always checked
+ *   LAPI_ERR_VEC_LEN_DIFF      the lengths of the pieces, or the sizes of the blocks, differ
+ *   LAPI_ERR_VEC_NUM_DIFF      the numbers of pieces, or of blocks, differ
+ *   LAPI_ERR_VEC_TYPE_DIFF     the types differ
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
+LAPI_PUBLIC int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
+                          lapi_cntr_t* org_cntr);
+LAPI_PUBLIC int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec,
+                           lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr);
+
+/* LAPI_Amsend for data that is not contiguous on either side (chapters 6, 18): the header handler answers with a
+ * vector. Not blocking; not from header handlers. tgt        the target, 0 to NUM_TASKS - 1 hdr_hdl    header handler
+ * (vhdr_hndlr_t): its address in the target, or its index there (LAPI_Addr_set); not NULL uhdr       user header,
+ * handed to the header handler; NULL only when uhdr_len is 0 uhdr_len   bytes, a multiple of 4, 0 to MAX_UHDR_SZ
+ *   org_vec    where from, of any type; pieces may be empty. When uhdr_len and all the data together are at most
+ *              BUF_CP_SIZE, header, vector and data may be changed at once, else when org_cntr has moved.
+ *   tgt_cntr   counter in the target, plus 1 when the completion handler has returned; without one, the data is there
+ *   org_cntr   counter here, plus 1 when header, vector and data may be changed
+ *   cmpl_cntr  counter here, plus 1 after tgt_cntr
+ * The vector that the header handler returns has the type of org_vec and does not change before tgt_cntr has moved.
+ * With LAPI_GEN_GENERIC the two may differ: as much is delivered as the shorter one has. NULL: the data is thrown away.
+ * A vector whose type does not exist (while the target checks arguments: one with any mistake, or, unless the type is
+ * LAPI_GEN_GENERIC, as long as the message is not) goes to the target's error handler with the code that names it, as a
+ * program error; the message is thrown away.
+ *   LAPI_ERR_HDR_HNDLR_NULL    hdr_hdl is NULL
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_ORG_EXTENT        org_vec, strided: stride times num_vecs is above LAPI_MAX_MSG_SZ, or a block reaches
+ *                              beyond the address space
+ *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_ORG_VEC_ADDR      org_vec: an address is NULL and its length is not 0, the piece reaches beyond the
+ *                              address space, or is not there, or info or len is not there
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
+ *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this call; always checked
+ *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_UHDR_LEN          uhdr_len is above MAX_UHDR_SZ
+ *   LAPI_ERR_HDR_LEN           uhdr_len is not a multiple of 4
+ *   LAPI_ERR_UHDR_NULL         uhdr is NULL and uhdr_len is not 0
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
+LAPI_PUBLIC int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len,
+                             lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
+LAPI_PUBLIC int PLAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len,
+                              lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr,
+                              lapi_cntr_t* cmpl_cntr);
+
 /* Changes a variable of a target atomically and returns what it was (chapter 18). Not blocking; not from header
  * handlers. Atomic against the target's own atomic instructions on the variable, too.
  *   op            FETCH_AND_ADD, FETCH_AND_OR, SWAP: the variable becomes var + in, var | in, in.

@@ -32,6 +32,9 @@ CHECK_FUNCTION(Put, lapi_handle_t, uint, ulong, void*, void*, lapi_cntr_t*, lapi
 CHECK_FUNCTION(Get, lapi_handle_t, uint, ulong, void*, void*, lapi_cntr_t*, lapi_cntr_t*);
 CHECK_FUNCTION(Amsend, lapi_handle_t, uint, void*, void*, uint, void*, ulong, lapi_cntr_t*, lapi_cntr_t*,
                lapi_cntr_t*);
+CHECK_FUNCTION(Putv, lapi_handle_t, uint, lapi_vec_t*, lapi_vec_t*, lapi_cntr_t*, lapi_cntr_t*, lapi_cntr_t*);
+CHECK_FUNCTION(Getv, lapi_handle_t, uint, lapi_vec_t*, lapi_vec_t*, lapi_cntr_t*, lapi_cntr_t*);
+CHECK_FUNCTION(Amsendv, lapi_handle_t, uint, void*, void*, uint, lapi_vec_t*, lapi_cntr_t*, lapi_cntr_t*, lapi_cntr_t*);
 CHECK_FUNCTION(Rmw, lapi_handle_t, RMW_ops_t, uint, int*, int*, int*, lapi_cntr_t*);
 CHECK_FUNCTION(Rmw64, lapi_handle_t, Rmw_ops_t, uint, long long*, long long*, long long*, lapi_cntr_t*);
 CHECK_FUNCTION(Setcntr, lapi_handle_t, lapi_cntr_t*, int);
