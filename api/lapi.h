@@ -1237,6 +1237,56 @@ LAPI_PUBLIC int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long
 LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
                             long long* prev_tgt_val, lapi_cntr_t* org_cntr);
 
+/* Does what a structure describes (chapters 6, 12, 18, tables 14-22). Not blocking. In any handler. Arguments are
+ * checked whatever ERROR_CHK is.
+ *   hndl      a context; RegDgsp, ResvDgsp and DrefDgsp ignore it, also before LAPI_Init and after LAPI_Term
+ *   util_cmd  what to do; not NULL. Its first field, Util_type, says which member of the union is meant.
+ *     RegDgsp (LAPI_REGISTER_DGSP)    copies a program; the handle serves every context until it is unreserved. The
+ *                                     handle points to the copy of the description, read only.
+ *     ResvDgsp (LAPI_RESERVE_DGSP)    one LAPI_UNRESERVE_DGSP more is needed until the handle is no longer good
+ *     DrefDgsp (LAPI_UNRESERVE_DGSP)  one for LAPI_REGISTER_DGSP, one for each LAPI_RESERVE_DGSP. What runs the program
+ *                                     already is not disturbed.
+ *     DdmFunc (LAPI_REG_DDM_FUNC)     the function for CONTROL of what arrives in this context; replaces the one before
+ *     PackDgsp (LAPI_DGSP_PACK)       gathers `bytes` bytes, always from the program's beginning, into out_buf at
+ *                                     position, and moves position behind them
+ *     UnpackDgsp (LAPI_DGSP_UNPACK)   scatters `bytes` bytes of buf from position on, always from the program's
+ *                                     beginning, and moves position behind them
+ *     ThreadFunc (LAPI_GET_THREAD_FUNC)  fills in the functions that share the context's lock with the program
+ *                                        (section 12); they serve every handle until its context is terminated
+ * With LAPI_VERIFY_DGSP=yes LAPI_REGISTER_DGSP refuses every program that breaks a rule of section 10. Without, what is
+ * asked to run a program that cannot be run reports that and leaves the memory alone; a description that does not
+ * agree with its code is not noticed.
+ * LAPI_ADD_UDP_DEST_PORT, Udp: task tgt is now at address and port *udp_port of the UDP adapter number instance_no,
+ * from 0, at once for what is sent from then on. For tasks that were started without a launcher over UDP, to replace
+ * one that has failed: between LAPI_Purge_totask and LAPI_Resume_totask.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_UTIL_CMD          util_cmd is NULL, or Util_type is none of the above; or a port is added under a
+ *                              launcher or without UDP
+ *   LAPI_ERR_TGT               tgt of Udp is not another task of the job
+ *   LAPI_ERR_UDP_PORT_INFO     udp_port is NULL or no address of a task, or there is no such instance_no
+ *   LAPI_ERR_DGSP              idgsp is NULL, or dgsp_handle is NULL or not registered
+ *   LAPI_ERR_DGSP_FREE         dgsp_handle was unreserved more often than registered and reserved
+ *   LAPI_ERR_DGSP_ATOM         atom_size is not from 0 to MAX_ATOM_SIZE
+ *   LAPI_ERR_DGSP_OPC          an instruction that is none
+ *   LAPI_ERR_DGSP_BRANCH       the program leaves its code or never ends; or an ITERATE does not lead to its routine's
+ *                              beginning and more than one application is wanted, or verification
+ *   LAPI_ERR_DGSP_STACK        routines nest deeper than depth, or call themselves
+ *   LAPI_ERR_DGSP_COPY_SZ      a negative length of a block, or number of blocks
+ *   LAPI_ERR_DGSP_REPS         a GOSUB with negative reps
+ *   LAPI_ERR_DGSP_CTL          a CONTROL with a negative operation that is not LAPI_DGSM_NO_CTL; in a program that is
+ *                              packed; unpacked without a ddm_func_t; or, verified, in one that is not LAPI_DGSM_SPARSE
+ *   LAPI_ERR_DGSP_OTHER        code is NULL or code_size not above 0, density is none of the three, lengths have no 63
+ *                              bits, or bytes are wanted of a program that has none; verified, size, lext, rext or
+ *                              density do not agree with the code; packing or unpacking met memory that is not there
+ *                              (section 13): position is as before
+ *   LAPI_ERR_PACK_SZ           position + bytes is above out_size (pack) or in_size (unpack), or bytes above out_size
+ *   LAPI_ERR_ORG_ADDR_NULL     buf of UnpackDgsp is NULL and bytes is not 0
+ *   LAPI_ERR_TGT_ADDR_NULL     out_buf of PackDgsp is NULL and bytes is not 0
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a handler inside another context */
+LAPI_PUBLIC int LAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd);
+LAPI_PUBLIC int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd);
+
 /* Sets a counter (chapters 6, 18). Not blocking. In any handler. What arrives at the same moment may be lost: use it
  * when nothing is on its way.
  *   cntr  the counter, in this task; not NULL

@@ -112,6 +112,10 @@ int LAPI_Resume_totask(lapi_handle_t hndl, uint dest) {
   TRACED_RETURN(PLAPI_Resume_totask(hndl, dest), "LAPI_Resume_totask(%u, %u)", hndl, dest);
 }
 
+int LAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd) {
+  TRACED_RETURN(PLAPI_Util(hndl, util_cmd), "LAPI_Util(%u, %p)", hndl, static_cast<void*>(util_cmd));
+}
+
 int LAPI_Probe(lapi_handle_t hndl) { TRACED_RETURN(PLAPI_Probe(hndl), "LAPI_Probe(%u)", hndl); }
 
 int LAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {

@@ -44,6 +44,7 @@ CHECK_FUNCTION(Nopoll_wait, lapi_handle_t, lapi_cntr_t*, int, int*);
 CHECK_FUNCTION(Setcntr_wstatus, lapi_handle_t, lapi_cntr_t*, int, uint*, int*);
 CHECK_FUNCTION(Purge_totask, lapi_handle_t, uint);
 CHECK_FUNCTION(Resume_totask, lapi_handle_t, uint);
+CHECK_FUNCTION(Util, lapi_handle_t, lapi_util_t*);
 CHECK_FUNCTION(Probe, lapi_handle_t);
 CHECK_FUNCTION(Msgpoll, lapi_handle_t, uint, lapi_msg_info_t*);
 CHECK_FUNCTION(Fence, lapi_handle_t);
