@@ -1237,6 +1237,72 @@ LAPI_PUBLIC int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long
 LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
                             long long* prev_tgt_val, lapi_cntr_t* org_cntr);
 
+/* Begins the transfer that a structure describes (chapters 6, 11, 18, tables 23-31): the calls above and more, with
+ * addresses of 64 bits in the target, so that 32-bit and 64-bit tasks can work together. Not blocking; not from header
+ * handlers.
+ *   xfer_cmd  the transfer; not NULL. Its first field, Xfer_type, says which member of the union is meant, and every
+ *             field of that member has to be set. Read during the call only and not changed, but for Dgsp.status.
+ *     Put (LAPI_PUT_XFER), Get (LAPI_GET_XFER), Am (LAPI_AM_XFER)  as LAPI_Put, LAPI_Get, LAPI_Amsend
+ *     Rmw (LAPI_RMW_XFER)  as LAPI_Rmw when its size is 32, as LAPI_Rmw64 when it is 64
+ *     Am (LAPI_AM_LW_XFER)  as LAPI_AM_XFER; counters and send completion handler are not looked at
+ *     Putv (LAPI_PUTV_XFER), Getv (LAPI_GETV_XFER), Amv (LAPI_AMV_XFER)  as LAPI_Putv, LAPI_Getv, LAPI_Amsendv; tgt_vec
+ *             is a lapi_lvec_t, or with the flag USE_TGT_VEC_TYPE a lapi_vec_t
+ *     Dgsp (LAPI_DGSP_XFER)  as LAPI_Amsend, but the program dgsp says where the data lies: udata_len bytes, from udata
+ *             on. udata may be NULL: then the offsets of the program are addresses. Packets hold whole atoms. The
+ *             header handler may answer with a program (lapi_return_info_t). With BUFFER_BOTH_CONTIGUOUS, and when
+ *             the program is LAPI_DGSM_UNIT, it is not run: the data lies in one piece at udata plus lext.
+ * shdlr, when it is not NULL, is called with sinfo when the origin buffers may be changed, beside the origin counter
+ * (scompl_hndlr_t); of an Rmw that is in_val, before the call returns. chndlr of a Get or Getv, when it is not NULL, is
+ * called with cinfo in a completion-handler thread when the data is here and the origin counter has moved; it does not
+ * run for a get whose target was lost.
+ *   LAPI_ERR_HNDL_INVALID      the handle is not valid
+ *   LAPI_ERR_XFER_CMD          xfer_cmd is NULL, or Xfer_type is none of the above; always checked
+ *   LAPI_ERR_TGT               tgt is not a task of the job
+ *   LAPI_ERR_DATA_LEN          len or udata_len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_ADDR_NULL     org_addr or udata is NULL and its length is not 0
+ *   LAPI_ERR_TGT_ADDR_NULL     tgt_addr is 0 and len is not 0
+ *   LAPI_ERR_HDR_HNDLR_NULL    hdr_hdl is 0
+ *   LAPI_ERR_UHDR_NULL         uhdr is NULL and uhdr_len is not 0
+ *   LAPI_ERR_UHDR_LEN          uhdr_len is above MAX_UHDR_SZ
+ *   LAPI_ERR_HDR_LEN           uhdr_len is not a multiple of 4
+ *   LAPI_ERR_IN_VAL_NULL       in_val is NULL
+ *   LAPI_ERR_OP_SZ             size is neither 32 nor 64
+ *   LAPI_ERR_RMW_OP            op is none of the four
+ *   LAPI_ERR_TGT_VAR_NULL      tgt_var is 0
+ *   LAPI_ERR_ORG_EXTENT        org_vec: as LAPI_Putv
+ *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_ORG_VEC_ADDR      org_vec: as LAPI_Putv
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
+ *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this transfer; always checked
+ *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
+ *   LAPI_ERR_STRIDE_TGT_VEC_ADDR_NULL  tgt_vec, strided: the base address is NULL
+ *   LAPI_ERR_TGT_EXTENT        tgt_vec: as LAPI_ERR_ORG_EXTENT
+ *   LAPI_ERR_TGT_STRIDE        tgt_vec, strided: the stride is smaller than the block
+ *   LAPI_ERR_TGT_VEC_ADDR      tgt_vec: as LAPI_ERR_ORG_VEC_ADDR
+ *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_TGT_VEC_NULL      tgt_vec is NULL; always checked
+ *   LAPI_ERR_TGT_VEC_TYPE      tgt_vec: no such type, or not one for this transfer; always checked
+ *   LAPI_ERR_VEC_LEN_DIFF      the lengths of the pieces, or the sizes of the blocks, differ
+ *   LAPI_ERR_VEC_NUM_DIFF      the numbers of pieces, or of blocks, differ
+ *   LAPI_ERR_VEC_TYPE_DIFF     the types differ
+ *   LAPI_ERR_DGSP              dgsp is NULL (always checked) or is not registered
+ *   LAPI_ERR_DGSP_ATOM         never: found when the program is registered
+ *   LAPI_ERR_DGSP_BRANCH       the program leaves its code
+ *   LAPI_ERR_DGSP_COPY_SZ      the program copies a negative number of bytes
+ *   LAPI_ERR_DGSP_CTL          the program has CONTROL, which is for the target only. The target's error handler gets
+ *                              it when the target's program has CONTROL and the origin's an atom_size of 0
+ *   LAPI_ERR_DGSP_OPC          the program has an instruction that does not exist
+ *   LAPI_ERR_DGSP_OTHER        the program is wrong in another way, or names memory that is not there
+ *   LAPI_ERR_DGSP_REPS         the program repeats something a negative number of times
+ *   LAPI_ERR_DGSP_STACK        the program calls deeper than its depth
+ *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
+ *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
+ *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
+ *   EDEADLK                    called from a header handler, or from a handler inside another context */
+LAPI_PUBLIC int LAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd);
+LAPI_PUBLIC int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd);
+
 /* Does what a structure describes (chapters 6, 12, 18, tables 14-22). Not blocking. In any handler. Arguments are
  * checked whatever ERROR_CHK is.
  *   hndl      a context; RegDgsp, ResvDgsp and DrefDgsp ignore it, also before LAPI_Init and after LAPI_Term

@@ -79,6 +79,11 @@ int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, l
                 static_cast<void*>(in_val), static_cast<void*>(prev_tgt_val), static_cast<void*>(org_cntr));
 }
 
+int LAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd) {
+  TRACED_RETURN(PLAPI_Xfer(hndl, xfer_cmd), "LAPI_Xfer(%u, %p type %d)", hndl, static_cast<void*>(xfer_cmd),
+                xfer_cmd != nullptr ? static_cast<int>(xfer_cmd->Xfer_type) : -1);
+}
+
 int LAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   TRACED_RETURN(PLAPI_Setcntr(hndl, cntr, val), "LAPI_Setcntr(%u, %p, %d)", hndl, static_cast<void*>(cntr), val);
 }
