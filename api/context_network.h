@@ -40,4 +40,7 @@ bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address);
 // IP mode. False: `error` says why and everything is closed again.
 bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);
 
+// User space mode, by the same rule. `error` lists every module with the reason why it cannot serve.
+bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);
+
 }  // namespace openlapi

@@ -98,7 +98,6 @@ class Opening {
  private:
   bool open_shared_memory();
   bool open_network();
-  bool refuse_user_space();
   bool make_engine(Context& context);
   bool start_threads(Context& context);
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
@@ -159,22 +158,14 @@ bool Opening::open_shared_memory() {
   return true;
 }
 
-bool Opening::refuse_user_space() {
-  const std::string tried = "MP_EUILIB=us: no user-space transport can be used (verbs: not part of this library; dpdk: "
-                            "not part of this library); allowed here: ip";
-  if (!bootstrap().can_exchange() && settings().network_windows.empty()) {
-    return fail(error_, LAPI_ERR_NO_NETSTR_SET, "MP_LAPI_NETWORK is not set. " + tried);
-  }
-  return fail(error_, LAPI_ERR_CSS_LOAD_FAILED, tried);
-}
-
 bool Opening::open_network() {
   if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
-  if (settings().library == CommunicationLibrary::kUserSpace) return refuse_user_space();
-  // All tasks share this node's memory: a socket would only be polled in vain.
+  // All tasks share this node's memory: anything else would only be polled in vain.
   if (shared_memory_.group != nullptr && everybody_here()) return true;
   OpenNetworks opened;
-  if (!open_udp_networks({settings(), bootstrap(), info_, life_, epoch_}, opened, error_)) return false;
+  const NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_};
+  const bool user_space = settings().library == CommunicationLibrary::kUserSpace;
+  if (!(user_space ? open_user_space_networks : open_udp_networks)(request, opened, error_)) return false;
   networks_ = std::move(opened.networks);
   protocol_ = opened.protocol;
   for (std::unique_ptr<Transport>& transport : opened.transports) {
