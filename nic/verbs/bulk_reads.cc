@@ -1,0 +1,230 @@
+#include "nic/verbs/bulk_reads.h"
+
+#include <endian.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "dataplane/base/check.h"
+
+namespace openlapi::verbs {
+namespace {
+
+constexpr std::uint64_t kLongestRead = 32u << 20;
+constexpr std::uint32_t kMostAtATime = 16;  // reads of one connection that the adapters have under way
+constexpr int kPollBatch = 16;
+
+// A key: remote key of the adapter, place of the entry in the owner's cache and its generation, 4 bytes each.
+MemoryKey to_key(const RegistrationCache::Entry& entry) {
+  const std::uint32_t words[3] = {htole32(entry.region.remote_key), htole32(entry.number), htole32(entry.generation)};
+  MemoryKey key;
+  std::memcpy(key.bytes.data(), words, sizeof words);
+  return key;
+}
+
+std::uint32_t word_of(const MemoryKey& key, std::size_t index) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, key.bytes.data() + index * sizeof word, sizeof word);
+  return le32toh(word);
+}
+
+// Where the kernel does not give forked children copies of pages that an adapter uses, a fork takes the pages from this
+// process, and libibverbs's own remedy goes wrong with memory that was unmapped before it was deregistered.
+std::shared_ptr<MemoryMonitor> choose_monitor(std::string& text) {
+  if (ibv_is_fork_initialized() != IBV_FORK_UNNEEDED) {
+    text = "memory is registered for each use: this kernel takes registered pages away when the process forks";
+    return nullptr;
+  }
+  std::string reason;
+  auto monitor = process_memory_monitor(reason);
+  text = monitor ? "registered memory is kept; userfaultfd tells of changes"
+                 : "memory is registered for each use: nothing tells of changes (" + reason + ")";
+  return monitor;
+}
+
+}  // namespace
+
+Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::uint64_t end, bool writable,
+                                                    Region& region) {
+  const int rights = IBV_ACCESS_REMOTE_READ | (writable ? IBV_ACCESS_LOCAL_WRITE : 0);
+  ibv_mr* const made = ibv_reg_mr(&domain, reinterpret_cast<void*>(static_cast<std::uintptr_t>(begin)),
+                                  static_cast<std::size_t>(end - begin), rights);
+  if (made == nullptr) return errno == ENOMEM || errno == EAGAIN ? Outcome::no_room : Outcome::refused;
+  region = {made, made->lkey, made->rkey};
+  return Outcome::done;
+}
+
+void BulkReads::AdapterRegistrar::remove(const Region& region) { ibv_dereg_mr(static_cast<ibv_mr*>(region.handle)); }
+
+std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
+                                           std::uint32_t port, ConnectionPath& path, const BulkLimits& limits) {
+  std::unique_ptr<BulkReads> made(new BulkReads(domain, path, limits));
+  if (!made->open(context, channel, port)) return nullptr;
+  return made;
+}
+
+BulkReads::BulkReads(ibv_pd& domain, ConnectionPath& path, const BulkLimits& limits)
+    : monitor_(choose_monitor(registration_text_)),
+      registrar_(domain),
+      path_(path),
+      limits_(limits),
+      cache_(registrar_, monitor_.get(), limits.registrations),
+      reads_(kMostReads),
+      served_(setting_, path, limits.connections) {
+  setting_.domain = &domain;
+  for (std::uint32_t i = kMostReads; i-- != 0;) free_reads_.push_back(i);
+}
+
+// The adapter must have let go of the memory before it is deregistered.
+BulkReads::~BulkReads() { connections_.clear(); }
+
+bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, std::uint32_t port) {
+  ibv_device_attr device{};
+  ibv_port_attr attributes{};
+  if (ibv_query_device(&context, &device) != 0) return false;
+  if (ibv_query_port(&context, static_cast<std::uint8_t>(port), &attributes) != 0) return false;
+  const int at_a_time = std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom);
+  if (at_a_time < 1 || device.max_qp_wr < static_cast<int>(kReadsPerConnection)) return false;
+  if (device.max_cqe < static_cast<int>(2 * kMostReads)) return false;
+  // Twice: what a queue pair that was given up has left behind lies there, too.
+  completions_.reset(ibv_create_cq(&context, 2 * kMostReads, nullptr, &channel, 0));
+  setting_ = {
+      .context = &context,
+      .domain = &registrar_.domain,
+      .completions = completions_.get(),
+      .port = port,
+      .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(kMostAtATime, static_cast<unsigned>(at_a_time))),
+      .queue_length = kReadsPerConnection};
+  longest_read_ = std::min<std::uint64_t>(kLongestRead, attributes.max_msg_sz);
+  return completions_ != nullptr;
+}
+
+bool BulkReads::expose(const void* address, std::size_t length, MemoryKey& key) {
+  const RegistrationCache::Entry* const entry = cache_.acquire_current(address, length, false);
+  if (entry == nullptr) return false;
+  key = to_key(*entry);
+  return true;
+}
+
+void BulkReads::withdraw(const MemoryKey& key) {
+  RegistrationCache::Entry* const entry = cache_.find(word_of(key, 1), word_of(key, 2));
+  OPENLAPI_CHECK(entry != nullptr);
+  cache_.release(*entry);
+}
+
+BulkMemory::Begin BulkReads::begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local,
+                                        std::size_t length, std::uint64_t token) {
+  if (length == 0 || length > longest_read_ || !reachable(peer)) return Begin::failed;
+  if (free_reads_.empty()) return Begin::full;
+  Connection* connection = find(peer);
+  if (connection == nullptr) connection = connect(peer);
+  if (connection == nullptr) return free_reads_.size() < kMostReads ? Begin::full : Begin::failed;
+  if (connection->state == Connection::State::stopping || connection->reads >= kReadsPerConnection) return Begin::full;
+  RegistrationCache::Entry* const entry = cache_.acquire_current(local, length, true);
+  if (entry == nullptr) return Begin::failed;
+  const std::uint32_t number = free_reads_.back();
+  free_reads_.pop_back();
+  Read& read = reads_[number];
+  read.token = token;
+  read.entry = entry;
+  read.local = {.addr = reinterpret_cast<std::uintptr_t>(local),
+                .length = static_cast<std::uint32_t>(length),
+                .lkey = entry->region.local_key};
+  read.remote_address = remote_address;
+  read.remote_key = word_of(key, 0);
+  read.posted = false;
+  read.connection = connection;
+  ++connection->reads;
+  connection->last_use = ++uses_;
+  if (connection->state == Connection::State::ready) {
+    start(number);
+  } else {
+    connection->waiting.push_back(number);
+  }
+  return Begin::begun;
+}
+
+// Its ending follows, whatever happens.
+void BulkReads::start(std::uint32_t number) {
+  Read& read = reads_[number];
+  Connection& connection = *read.connection;
+  const std::uint64_t name = std::uint64_t{read.generation} << 32 | number;
+  if (connection.state == Connection::State::ready &&
+      connection.queue_pair->read(name, read.local, read.remote_address, read.remote_key) == 0) {
+    read.posted = true;
+    if (connection.posted++ == 0) expect_ending(connection);
+    ++posted_;
+    return;
+  }
+  stop(connection);
+  end(read, false);
+}
+
+void BulkReads::end(Read& read, bool done) {
+  Connection& connection = *read.connection;
+  --connection.reads;
+  if (read.posted) {
+    --connection.posted;
+    --posted_;
+  }
+  if (done) {
+    ++counters_.reads_done;
+    counters_.bytes_read += read.local.length;
+    trust_in(connection.peer).failures = 0;
+  } else {
+    ++counters_.reads_failed;
+  }
+  endings_.push_back({read.token, done});
+  cache_.release(*read.entry);
+  read.entry = nullptr;
+  ++read.generation;
+  free_reads_.push_back(static_cast<std::uint32_t>(&read - reads_.data()));
+}
+
+void BulkReads::poll() {
+  std::array<ibv_wc, kPollBatch> done;
+  int count = 0;
+  do {
+    count = posted_ != 0 ? ibv_poll_cq(completions_.get(), kPollBatch, done.data()) : 0;
+    for (int i = 0; i < count; ++i) {
+      const ibv_wc& completion = done[static_cast<std::size_t>(i)];
+      const auto number = static_cast<std::uint32_t>(completion.wr_id);
+      if (number >= kMostReads) continue;
+      Read& read = reads_[number];
+      if (read.entry == nullptr || !read.posted || read.generation != completion.wr_id >> 32) continue;  // given up
+      Connection& connection = *read.connection;
+      const bool good = completion.status == IBV_WC_SUCCESS;
+      if (!good) stop(connection);
+      end(read, good);
+      if (good) expect_ending(connection);
+      silent_looks_ = 0;
+      remove_if_stopped(connection);
+    }
+  } while (count == kPollBatch);
+}
+
+std::size_t BulkReads::take_endings(std::span<Ending> endings) {
+  poll();
+  if (posted_ != 0) ++silent_looks_;
+  if (unsettled_ != 0 || silent_looks_ >= kSilentLooks) [[unlikely]]
+    keep_time();
+  const std::size_t count = std::min(endings.size(), endings_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    endings[i] = endings_.front();
+    endings_.pop_front();
+  }
+  return count;
+}
+
+// While a connection is asked for or stopping there are times to keep: the caller goes on looking, for two seconds at
+// most.
+bool BulkReads::arm() {
+  if (posted_ != 0) {
+    ibv_req_notify_cq(completions_.get(), 0);
+    poll();
+  }
+  return endings_.empty() && unsettled_ == 0;
+}
+
+}  // namespace openlapi::verbs

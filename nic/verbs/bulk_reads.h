@@ -1,0 +1,160 @@
+// RDMA READ from peers' memory through reliable connections, made on demand.
+//
+// Each end has one queue pair for reading from a peer and one for being read by it. A connection is asked for with the
+// first read and takes one exchange of datagrams; reads wait for it. Connections are bounded in number, and the least
+// recently used idle one is closed for a new one.
+// An error of any kind breaks the connection: the queue pair is stopped, what was posted completes with errors, and the
+// next read asks for a new one. After several connections without a single read that went well the peer counts as
+// unreachable for a time that doubles each time, from one second to a minute.
+// A connection whose adapter gives nothing back for half a minute, far beyond its own timeouts, is broken as well.
+// The adapter's asynchronous events are not read: what they tell about a queue pair, its completions or the reader's
+// timeout tell too.
+// Reading order: bulk_reads.cc, read_connections.cc, served_connections.h, registration_cache.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataplane/transport/bulk_memory.h"
+#include "nic/verbs/registration_cache.h"
+#include "nic/verbs/served_connections.h"
+
+namespace openlapi::verbs {
+
+struct BulkLimits {
+  std::uint32_t connections = 256;  // of each kind
+  RegistrationCache::Limits registrations;
+};
+
+struct BulkCounters {
+  std::uint64_t reads_done = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t reads_failed = 0;
+  std::uint64_t connections_made = 0;
+  std::uint64_t connections_broken = 0;
+  std::uint64_t connections_closed = 0;  // idle ones, for others
+};
+
+class BulkReads final : public BulkMemory {
+ public:
+  // Null: the adapter cannot; no RDMA READ, or no room for its queues.
+  static std::unique_ptr<BulkReads> make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
+                                         std::uint32_t port, ConnectionPath& path, const BulkLimits& limits);
+  ~BulkReads() override;
+
+  bool reachable(PeerIndex peer) override;
+  std::uint64_t longest_read() const override { return longest_read_; }
+  bool expose(const void* address, std::size_t length, MemoryKey& key) override;
+  void withdraw(const MemoryKey& key) override;
+  Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local, std::size_t length,
+                   std::uint64_t token) override;
+  std::size_t take_endings(std::span<Ending> endings) override;
+
+  // For the transport: a connection message has arrived; a peer has (another) address; before it sleeps (false: there
+  // is something to do); now and then.
+  void message_arrived(std::span<const std::byte> bytes);
+  void peer_changed(PeerIndex peer);
+  bool arm();
+  void look_around() { cache_.settle(); }
+  ibv_cq* completions() const { return completions_.get(); }
+
+  const BulkCounters& counters() const { return counters_; }
+  const RegistrationCache& registrations() const { return cache_; }
+  // For people: how long memory stays registered, and why.
+  const std::string& registration_text() const { return registration_text_; }
+  ibv_qp* queue_pair_to(PeerIndex peer) const;  // to look at, or to break in a test; null: not connected
+
+ private:
+  static constexpr std::uint32_t kMostReads = 256;          // begun and not ended
+  static constexpr std::uint32_t kReadsPerConnection = 16;  // the same
+  static constexpr std::uint32_t kSilentLooks = 1024;       // between two looks at the clock
+
+  struct AdapterRegistrar final : Registrar {
+    explicit AdapterRegistrar(ibv_pd& of) : domain(of) {}
+    Outcome add(std::uint64_t begin, std::uint64_t end, bool writable, Region& region) override;
+    void remove(const Region& region) override;
+    ibv_pd& domain;
+  };
+
+  struct Connection {
+    enum class State : std::uint8_t { asked, ready, stopping };
+    PeerIndex peer = kUnknownPeer;
+    std::uint64_t number = 0;  // random: the peer may still know former ones
+    State state = State::asked;
+    std::unique_ptr<ReliableQueuePair> queue_pair;
+    std::uint32_t reads = 0;             // begun and not ended
+    std::uint32_t posted = 0;            // of these
+    std::vector<std::uint32_t> waiting;  // the others, in order
+    std::uint64_t last_use = 0;          // counts uses of all connections
+    std::uint64_t deadline = 0;          // of asking, stopping or the next ending, milliseconds
+    std::uint64_t ask_again = 0;         // milliseconds
+  };
+
+  struct Trust {
+    std::uint32_t failures = 0;    // connections since the last read that went well
+    std::uint64_t not_before = 0;  // milliseconds
+  };
+
+  struct Read {
+    std::uint64_t token = 0;
+    RegistrationCache::Entry* entry = nullptr;  // null: this place is free
+    ibv_sge local{};
+    std::uint64_t remote_address = 0;
+    std::uint32_t remote_key = 0;
+    std::uint32_t generation = 0;
+    bool posted = false;
+    Connection* connection = nullptr;
+  };
+
+  BulkReads(ibv_pd& domain, ConnectionPath& path, const BulkLimits& limits);
+  bool open(ibv_context& context, ibv_comp_channel& channel, std::uint32_t port);
+
+  // bulk_reads.cc
+  void start(std::uint32_t number);
+  void end(Read& read, bool done);
+  void poll();
+
+  // read_connections.cc
+  Connection* find(PeerIndex peer) const;
+  Connection* connect(PeerIndex peer);  // null: the adapter has no room
+  bool close_idle_one();
+  void say(const Connection& connection, ConnectionMessage::Kind kind);
+  void accepted(Connection& connection, const ConnectionMessage& message);
+  void refused(Connection& connection);
+  void distrust(PeerIndex peer);
+  void stop(Connection& connection);
+  void remove_if_stopped(Connection& connection);
+  void remove(Connection& connection);
+  void set_state(Connection& connection, Connection::State state);
+  void expect_ending(Connection& connection);
+  void keep_time();
+  Trust& trust_in(PeerIndex peer);
+
+  std::string registration_text_;
+  std::shared_ptr<MemoryMonitor> monitor_;
+  AdapterRegistrar registrar_;
+  ConnectionPath& path_;
+  BulkLimits limits_;
+  ReliableSetting setting_;
+  std::uint64_t longest_read_ = 0;
+  RegistrationCache cache_;
+  CompletionQueue completions_;
+  std::vector<Read> reads_;
+  std::vector<std::uint32_t> free_reads_;
+  std::deque<Ending> endings_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::uint32_t silent_looks_ = 0;  // in a row, while reads were posted
+  std::uint32_t unsettled_ = 0;     // connections that are not ready: there are times to keep
+  std::uint32_t posted_ = 0;
+  std::vector<Trust> trust_;  // by peer, as far as needed
+  std::uint64_t uses_ = 0;
+  ServedConnections served_;
+  BulkCounters counters_;
+};
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,43 @@
+// What two transports say to each other to connect: datagrams between their queue pairs for packets, told from packets
+// by the immediate number that they carry.
+//
+//   offset  bytes  (numbers are little-endian)
+//   0       1      version, 1
+//   1       1      kind: 1 request, 2 accept, 3 refuse, 4 close
+//   2       1      most reads at a time: wanted (request), granted (accept)
+//   3       1      zero
+//   4       4      number of the sender's reliable queue pair, 24 bits
+//   8       4      number of the first packet that it will send, 24 bits
+//   12      4      zero
+//   16      8      number of the connection, by which the requester knows it
+//   24      32     the sender's address (verbs_address.h)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nic/verbs/verbs_address.h"
+
+namespace openlapi::verbs {
+
+inline constexpr std::uint32_t kConnectionImmediate = 0x6c617069;
+inline constexpr std::size_t kConnectionMessageLength = 56;
+
+struct ConnectionMessage {
+  enum class Kind : std::uint8_t { request = 1, accept = 2, refuse = 3, close = 4 };
+  Kind kind = Kind::request;
+  std::uint8_t reads = 0;
+  std::uint32_t queue_pair = 0;
+  std::uint32_t first_packet = 0;
+  std::uint64_t connection = 0;
+  Address address;
+};
+
+std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& message);
+
+// False: these bytes are no such message.
+bool decode(std::span<const std::byte> bytes, ConnectionMessage& message);
+
+}  // namespace openlapi::verbs

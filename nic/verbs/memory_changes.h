@@ -1,0 +1,76 @@
+// What became of watched memory: a log with one writer, the thread that reads the kernel's events, and any number of
+// readers, which take no lock. The writer never waits for a reader; a reader waits only while the writer moves events
+// from the kernel into the log.
+//
+// That wait is what makes it exact. The kernel lets a thread return from munmap() as soon as its event was read, not
+// when anybody has acted upon it. The writer announces a round before it reads, so whoever runs after that munmap()
+// sees a round that is not finished and waits for it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace openlapi::verbs {
+
+class MemoryChanges {
+ public:
+  static constexpr std::size_t kKept = 1024;  // changes; who lags behind further is told that all has changed
+
+  // The writer: begin_round(), any number of add(), finish_round(). None of them allocates or waits.
+  void begin_round() { begun_.fetch_add(1); }
+  void finish_round() { finished_.store(begun_.load()); }
+  void add(std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t number = written_.load();
+    claimed_.store(number + 1);
+    Change& change = changes_[number % kKept];
+    change.begin.store(begin);
+    change.end.store(end);
+    written_.store(number + 1);
+  }
+
+  // A reader's place.
+  class Reader {
+   public:
+    explicit Reader(const MemoryChanges& changes) : changes_(&changes), next_(changes.written_.load()) {}
+
+    // Whether take() may have something to tell; one load.
+    bool behind() const { return changes_->begun_.load(std::memory_order_acquire) != round_; }
+
+    // Calls `changed(begin, end)` for all that changed before this call; begin 0 and end UINT64_MAX: anything may have.
+    // `wait()` is called again and again while a round is under way.
+    template <typename Wait, typename Changed>
+    void take(Wait wait, Changed changed) {
+      const std::uint64_t round = changes_->begun_.load();
+      while (changes_->finished_.load() < round) wait();
+      round_ = round;
+      for (const std::uint64_t end = changes_->written_.load(); next_ != end; ++next_) {
+        const Change& change = changes_->changes_[next_ % kKept];
+        const std::uint64_t from = change.begin.load(), to = change.end.load();
+        if (changes_->claimed_.load() - next_ > kKept) {  // overwritten, perhaps while it was read
+          next_ = end;
+          return changed(std::uint64_t{0}, UINT64_MAX);
+        }
+        changed(from, to);
+      }
+    }
+
+   private:
+    const MemoryChanges* changes_;
+    std::uint64_t round_ = 0;
+    std::uint64_t next_;
+  };
+
+ private:
+  struct Change {
+    std::atomic<std::uint64_t> begin{0}, end{0};
+  };
+  alignas(64) std::atomic<std::uint64_t> begun_{0};  // rounds
+  std::atomic<std::uint64_t> finished_{0};
+  std::atomic<std::uint64_t> claimed_{0};  // changes
+  std::atomic<std::uint64_t> written_{0};
+  std::array<Change, kKept> changes_;
+};
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,156 @@
+#include "nic/verbs/memory_monitor.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "nic/verbs/memory_kind.h"
+
+namespace openlapi::verbs {
+namespace {
+
+constexpr std::uint64_t kFeatures =
+    UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+
+class UserfaultMonitor final : public MemoryMonitor {
+ public:
+  ~UserfaultMonitor() override;
+
+  // Once. False: `reason` says why.
+  bool start(std::string& reason);
+
+  const MemoryChanges& changes() const override { return changes_; }
+  bool watch(std::uint64_t begin, std::uint64_t end) override;
+  bool settled() override;
+
+ private:
+  bool register_pages(std::uint64_t begin, std::uint64_t end);
+  void run();
+  void note(const uffd_msg& event);
+
+  MemoryChanges changes_;
+  pid_t owner_ = getpid();
+  int events_ = -1;
+  int stop_ = -1;
+  void* own_page_ = MAP_FAILED;  // watched, never changed: what settled() asks about
+  std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::thread reader_;
+};
+
+UserfaultMonitor::~UserfaultMonitor() {
+  if (reader_.joinable() && getpid() == owner_) {
+    const std::uint64_t one = 1;
+    if (write(stop_, &one, sizeof one) == sizeof one) reader_.join();
+  }
+  if (reader_.joinable()) reader_.detach();  // a forked child has the object, but not the thread
+  // Not watched any more before it goes: nobody would read the event.
+  if (events_ >= 0) close(events_);
+  if (own_page_ != MAP_FAILED) munmap(own_page_, page_);
+  if (stop_ >= 0) close(stop_);
+}
+
+bool UserfaultMonitor::start(std::string& reason) {
+  const auto refuse = [&](const char* what) {
+    reason = std::string(what) + ": " + std::strerror(errno);
+    return false;
+  };
+  constexpr int kFlags = O_CLOEXEC | O_NONBLOCK;
+  events_ = static_cast<int>(syscall(SYS_userfaultfd, kFlags | UFFD_USER_MODE_ONLY));
+  if (events_ < 0 && errno == EINVAL) events_ = static_cast<int>(syscall(SYS_userfaultfd, kFlags));
+  if (events_ < 0) return refuse("userfaultfd");
+  uffdio_api wanted{};
+  wanted.api = UFFD_API;
+  wanted.features = kFeatures;
+  if (ioctl(events_, UFFDIO_API, &wanted) != 0) return refuse("userfaultfd does not tell of unmapped memory");
+  own_page_ = mmap(nullptr, page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto address = reinterpret_cast<std::uintptr_t>(own_page_);
+  if (own_page_ == MAP_FAILED || !register_pages(address, address + page_)) {
+    return refuse("userfaultfd refuses to watch memory");
+  }
+  stop_ = eventfd(0, EFD_CLOEXEC);
+  if (stop_ < 0) return refuse("eventfd");
+  // The thread takes none of the process's signals.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    reader_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return reader_.joinable() || refuse("no thread to read events");
+}
+
+bool UserfaultMonitor::register_pages(std::uint64_t begin, std::uint64_t end) {
+  uffdio_register request{};
+  request.range = {.start = begin, .len = end - begin};
+  request.mode = UFFDIO_REGISTER_MODE_WP;
+  return ioctl(events_, UFFDIO_REGISTER, &request) == 0;
+}
+
+// Memory that is shared, or comes from a file, can also lose its pages by a change of the file, of which there is no
+// event. The kind is asked for afterwards: a mapping that came in between would have made an event.
+bool UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
+  return getpid() == owner_ && register_pages(begin, end) && is_private_anonymous(begin, end);
+}
+
+// To make a page writable that always was changes nothing, but the kernel refuses it while watched memory is changing.
+bool UserfaultMonitor::settled() {
+  uffdio_writeprotect request{};
+  request.range = {.start = reinterpret_cast<std::uintptr_t>(own_page_), .len = page_};
+  return ioctl(events_, UFFDIO_WRITEPROTECT, &request) == 0 || errno != EAGAIN;
+}
+
+// Must neither allocate, nor free, nor take a lock: threads that do wait for it.
+void UserfaultMonitor::run() {
+  pthread_setname_np(pthread_self(), "lapi-memory");
+  pollfd ready[] = {{events_, POLLIN, 0}, {stop_, POLLIN, 0}};
+  for (;;) {
+    if (poll(ready, 2, -1) < 0 && errno != EINTR) break;
+    if (ready[1].revents != 0) break;
+    changes_.begin_round();
+    uffd_msg event;
+    while (read(events_, &event, sizeof event) == static_cast<ssize_t>(sizeof event)) note(event);
+    changes_.finish_round();
+  }
+}
+
+void UserfaultMonitor::note(const uffd_msg& event) {
+  if (event.event == UFFD_EVENT_UNMAP || event.event == UFFD_EVENT_REMOVE) {
+    changes_.add(event.arg.remove.start, event.arg.remove.end);
+  } else if (event.event == UFFD_EVENT_REMAP) {
+    changes_.add(event.arg.remap.from, event.arg.remap.from + event.arg.remap.len);
+    changes_.add(event.arg.remap.to, event.arg.remap.to + event.arg.remap.len);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<MemoryMonitor> process_memory_monitor(std::string& reason) {
+  static std::mutex lock;
+  static std::weak_ptr<MemoryMonitor> known;
+  static pid_t owner = 0;  // a forked child needs one of its own
+  const std::lock_guard guard(lock);
+  if (auto monitor = known.lock(); monitor && owner == getpid()) return monitor;
+  auto monitor = std::make_shared<UserfaultMonitor>();
+  if (!monitor->start(reason)) return nullptr;
+  known = monitor;
+  owner = getpid();
+  return monitor;
+}
+
+}  // namespace openlapi::verbs

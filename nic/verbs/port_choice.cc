@@ -1,0 +1,103 @@
+#include "nic/verbs/port_choice.h"
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+namespace openlapi::verbs {
+namespace {
+
+// Smaller is better.
+int rank(const GidFacts& entry) {
+  if (entry.fabric == Fabric::infiniband) return 0;
+  const int address = is_ipv4(entry.gid) ? 0 : is_link_local(entry.gid) ? 2 : 1;
+  return entry.fabric == Fabric::roce_v2 ? address : 3 + address;
+}
+
+// A name as what it is ordered by: its letters, and the number at its end.
+std::tuple<std::string, unsigned long long> order_of(const std::string& name) {
+  std::size_t digits = name.size();
+  while (digits > 0 && name.size() - digits < 18 && std::isdigit(static_cast<unsigned char>(name[digits - 1])))
+    --digits;
+  return {name.substr(0, digits), digits == name.size() ? 0 : std::stoull(name.substr(digits))};
+}
+
+bool comes_before(const PortFacts& left, const PortFacts& right) {
+  const auto key = [](const PortFacts& port) { return std::tuple(port.ethernet, order_of(port.device), port.port); };
+  return key(left) < key(right);
+}
+
+bool is_wanted(const PortFacts& port, const PortWish& wish) {
+  return (wish.device.empty() || wish.device == port.device) &&
+         (wish.port == 0 || wish.port == port.port || !port.problem.empty());
+}
+
+std::string names_of(std::span<const PortFacts> ports) {
+  std::string names;
+  for (const PortFacts& port : ports) {
+    if (!names.empty()) names += ", ";
+    names += port.device;
+    if (port.problem.empty()) names += " port " + std::to_string(port.port);
+  }
+  return names;
+}
+
+std::string wish_text(const PortWish& wish) {
+  const std::string port = wish.port == 0 ? "" : "port " + std::to_string(wish.port);
+  if (wish.device.empty()) return port;
+  return port.empty() ? wish.device : wish.device + " " + port;
+}
+
+}  // namespace
+
+std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason) {
+  const GidFacts* best = nullptr;
+  std::string present;
+  for (const GidFacts& entry : port.gids) {
+    if (is_zero(entry.gid)) continue;
+    present += (present.empty() ? "" : ", ") + std::to_string(entry.index) + " (" + to_text(entry.gid) + ", " +
+               std::string(to_text(entry.fabric)) + ")";
+    const bool better = best == nullptr || std::tuple(rank(entry), entry.index) < std::tuple(rank(*best), best->index);
+    if (wanted >= 0 ? entry.index == static_cast<std::uint32_t>(wanted) : better) best = &entry;
+  }
+  if (best != nullptr) return *best;
+  if (present.empty()) {
+    reason = port.ethernet ? "has no GID: its network interface needs an IP address" : "has no GID";
+  } else {
+    reason = "has no GID with index " + std::to_string(wanted) + "; it has " + present;
+  }
+  return std::nullopt;
+}
+
+std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortWish& wish, std::string& reason) {
+  std::optional<PortChoice> chosen;
+  std::string refused;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const PortFacts& port = ports[i];
+    if (!is_wanted(port, wish)) continue;
+    std::string why = port.problem;
+    std::optional<GidFacts> gid;
+    if (why.empty() && port.mtu < kSmallestMtu) {
+      why = "carries " + std::to_string(port.mtu) + " bytes in a packet: " + std::to_string(kSmallestMtu) +
+            " are needed" + (port.ethernet ? ", for which its network interface needs an MTU of 1280 or more" : "");
+    }
+    if (why.empty() && !port.active) why = "is not active but " + port.state;
+    if (why.empty()) gid = choose_gid(port, wish.gid_index, why);
+    if (gid && (!chosen || comes_before(port, ports[chosen->which]))) chosen = PortChoice{i, *gid};
+    if (!gid) {
+      const std::string place = port.problem.empty() ? " port " + std::to_string(port.port) : "";
+      refused += (refused.empty() ? "" : "; ") + port.device + place + " " + why;
+    }
+  }
+  if (chosen) return chosen;
+  if (!refused.empty()) {
+    reason = refused;
+  } else if (ports.empty()) {
+    reason = "this machine has no RDMA device";
+  } else {
+    reason = "there is no RDMA device " + wish_text(wish) + "; there is " + names_of(ports);
+  }
+  return std::nullopt;
+}
+
+}  // namespace openlapi::verbs

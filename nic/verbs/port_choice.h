@@ -1,0 +1,55 @@
+// Which RDMA port and which of its GIDs a transport uses: pure rules over what was found on the machine.
+//
+// Port: the one that the user named; otherwise the first that can be used, in this order: InfiniBand before RoCE, then
+// names of devices (mlx5_2 before mlx5_10), then port numbers. So equal machines choose equal ports.
+// GID: the index that the user named; otherwise with InfiniBand index 0; with RoCE the lowest index of the best kind:
+// RoCE v2 over IPv4, RoCE v2 over a global IPv6 address, RoCE v2 over a link-local one, then RoCE v1 in the same order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nic/verbs/verbs_address.h"
+
+namespace openlapi::verbs {
+
+struct GidFacts {
+  std::uint32_t index = 0;
+  Fabric fabric = Fabric::infiniband;
+  Gid gid{};
+};
+
+struct PortFacts {
+  std::string device;
+  std::uint32_t port = 1;
+  std::string problem;     // why the device could not be asked; the rest is unknown then. Empty: it could
+  bool forbidden = false;  // the problem is that this user may not use the device
+  bool ethernet = false;
+  bool active = false;
+  std::string state;      // as the driver calls it
+  std::uint32_t mtu = 0;  // active one, bytes
+  std::uint16_t lid = 0;
+  std::vector<GidFacts> gids;  // all that are set
+};
+
+struct PortWish {
+  std::string device;           // empty: any
+  std::uint32_t port = 0;       // 0: any
+  std::int32_t gid_index = -1;  // negative: by the rule
+};
+
+// The GID that the rule gives, or the wanted index. None: `reason` says why.
+std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason);
+
+struct PortChoice {
+  std::size_t which = 0;  // index of the chosen port
+  GidFacts gid;
+};
+
+// None: `reason` names every port that came into question and says why it cannot be used.
+std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortWish& wish, std::string& reason);
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,199 @@
+// How connections for reading come and go.
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dataplane/base/check.h"
+#include "nic/verbs/bulk_reads.h"
+
+namespace openlapi::verbs {
+namespace {
+
+constexpr std::uint64_t kAskAgain = 20;            // milliseconds
+constexpr std::uint64_t kAskAtMost = 2000;         // milliseconds
+constexpr std::uint64_t kStopAtMost = 2000;        // milliseconds
+constexpr std::uint64_t kLongestSilence = 30'000;  // milliseconds
+constexpr std::uint32_t kFailuresInARow = 3;       // connections
+constexpr std::uint64_t kFirstRest = 1000;         // milliseconds
+constexpr std::uint64_t kLongestRest = 60'000;
+
+std::uint64_t milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  while (getrandom(&number, sizeof number, 0) != sizeof number) {
+  }
+  return number;
+}
+
+}  // namespace
+
+BulkReads::Trust& BulkReads::trust_in(PeerIndex peer) {
+  if (peer >= trust_.size()) trust_.resize(peer + 1);
+  return trust_[peer];
+}
+
+bool BulkReads::reachable(PeerIndex peer) {
+  if (path_.address_of(peer) == nullptr) return false;
+  if (peer >= trust_.size() || trust_[peer].failures < kFailuresInARow) return true;
+  return milliseconds() >= trust_[peer].not_before;
+}
+
+void BulkReads::distrust(PeerIndex peer) {
+  Trust& trust = trust_in(peer);
+  if (++trust.failures < kFailuresInARow) return;
+  const std::uint32_t doublings = std::min(trust.failures - kFailuresInARow, 6u);
+  trust.not_before = milliseconds() + std::min(kFirstRest << doublings, kLongestRest);
+}
+
+BulkReads::Connection* BulkReads::find(PeerIndex peer) const {
+  for (const auto& connection : connections_) {
+    if (connection->peer == peer) return connection.get();
+  }
+  return nullptr;
+}
+
+ibv_qp* BulkReads::queue_pair_to(PeerIndex peer) const {
+  const Connection* const connection = find(peer);
+  return connection != nullptr ? connection->queue_pair->queue_pair() : nullptr;
+}
+
+void BulkReads::set_state(Connection& connection, Connection::State state) {
+  unsettled_ -= connection.state != Connection::State::ready;
+  connection.state = state;
+  unsettled_ += state != Connection::State::ready;
+}
+
+BulkReads::Connection* BulkReads::connect(PeerIndex peer) {
+  if (connections_.size() >= limits_.connections && !close_idle_one()) return nullptr;
+  auto made = std::make_unique<Connection>();
+  made->queue_pair = ReliableQueuePair::make(setting_);
+  if (!made->queue_pair && close_idle_one()) made->queue_pair = ReliableQueuePair::make(setting_);
+  if (!made->queue_pair) return nullptr;
+  const std::uint64_t now = milliseconds();
+  made->peer = peer;
+  made->number = random_number();
+  made->deadline = now + kAskAtMost;
+  made->ask_again = now + kAskAgain;
+  ++unsettled_;
+  connections_.push_back(std::move(made));
+  say(*connections_.back(), ConnectionMessage::Kind::request);
+  return connections_.back().get();
+}
+
+bool BulkReads::close_idle_one() {
+  Connection* oldest = nullptr;
+  for (const auto& connection : connections_) {
+    const bool idle = connection->state == Connection::State::ready && connection->reads == 0;
+    if (idle && (oldest == nullptr || connection->last_use < oldest->last_use)) oldest = connection.get();
+  }
+  if (oldest == nullptr) return false;
+  say(*oldest, ConnectionMessage::Kind::close);
+  ++counters_.connections_closed;
+  remove(*oldest);
+  return true;
+}
+
+void BulkReads::say(const Connection& connection, ConnectionMessage::Kind kind) {
+  path_.send_message(connection.peer, {.kind = kind,
+                                       .reads = setting_.reads,
+                                       .queue_pair = connection.queue_pair->number(),
+                                       .first_packet = connection.queue_pair->first_packet(),
+                                       .connection = connection.number,
+                                       .address = path_.own_address()});
+}
+
+void BulkReads::message_arrived(std::span<const std::byte> bytes) {
+  using Kind = ConnectionMessage::Kind;
+  ConnectionMessage message;
+  if (!decode(bytes, message)) return;
+  const PeerIndex peer = path_.find_peer(message.address);
+  if (peer == kUnknownPeer) return;
+  if (message.kind == Kind::request) return served_.requested(peer, message);
+  if (message.kind == Kind::close) served_.closed(peer, message.connection);
+  Connection* const connection = find(peer);
+  if (connection == nullptr || connection->number != message.connection) return;
+  if (message.kind == Kind::accept) {
+    if (connection->state == Connection::State::asked) accepted(*connection, message);
+  } else if (message.kind == Kind::refuse || connection->reads != 0) {
+    refused(*connection);
+  } else {
+    remove(*connection);  // closed by the other end while nobody read
+  }
+}
+
+void BulkReads::accepted(Connection& connection, const ConnectionMessage& message) {
+  const ReliablePeer end{.queue_pair = message.queue_pair,
+                         .first_packet = message.first_packet,
+                         .mtu = std::min(path_.own_address().mtu, message.address.mtu),
+                         .reads = std::min(setting_.reads, message.reads),
+                         .route = path_.route_to_address(message.address)};
+  if (connection.queue_pair->connect(end) != 0) return refused(connection);
+  ++counters_.connections_made;
+  set_state(connection, Connection::State::ready);
+  const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
+  for (const std::uint32_t number : waiting) start(number);
+  remove_if_stopped(connection);
+}
+
+void BulkReads::refused(Connection& connection) {
+  stop(connection);
+  remove_if_stopped(connection);
+}
+
+// Reads that were posted end when the adapter gives them back, the others at once.
+void BulkReads::stop(Connection& connection) {
+  if (connection.state == Connection::State::stopping) return;
+  ++counters_.connections_broken;
+  distrust(connection.peer);
+  connection.queue_pair->stop();
+  set_state(connection, Connection::State::stopping);
+  connection.deadline = milliseconds() + kStopAtMost;
+  const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
+  for (const std::uint32_t number : waiting) end(reads_[number], false);
+}
+
+void BulkReads::remove_if_stopped(Connection& connection) {
+  if (connection.state == Connection::State::stopping && connection.posted == 0) remove(connection);
+}
+
+// Without its queue pair the adapter does not touch memory any more: only then its reads end.
+void BulkReads::remove(Connection& connection) {
+  connection.queue_pair.reset();
+  for (Read& read : reads_) {
+    if (read.entry != nullptr && read.connection == &connection) end(read, false);
+  }
+  set_state(connection, Connection::State::ready);  // no time to keep for it
+  std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });
+}
+
+void BulkReads::peer_changed(PeerIndex peer) {
+  if (Connection* const connection = find(peer)) remove(*connection);
+  served_.forget(peer);
+  if (peer < trust_.size()) trust_[peer] = {};
+}
+
+void BulkReads::expect_ending(Connection& connection) { connection.deadline = milliseconds() + kLongestSilence; }
+
+void BulkReads::keep_time() {
+  silent_looks_ = 0;
+  const std::uint64_t now = milliseconds();
+  for (std::size_t i = connections_.size(); i-- != 0;) {
+    Connection& connection = *connections_[i];
+    if (now >= connection.deadline && (connection.state != Connection::State::ready || connection.posted != 0)) {
+      stop(connection);
+      remove(connection);
+    } else if (connection.state == Connection::State::asked && now >= connection.ask_again) {
+      connection.ask_again = now + kAskAgain;
+      say(connection, ConnectionMessage::Kind::request);
+    }
+  }
+}
+
+}  // namespace openlapi::verbs

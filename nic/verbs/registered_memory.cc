@@ -1,0 +1,25 @@
+#include "nic/verbs/registered_memory.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+namespace openlapi::verbs {
+
+RegisteredMemory::~RegisteredMemory() {
+  region_.reset();
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return errno;
+  data_ = static_cast<std::byte*>(memory);
+  bytes_ = bytes;
+  // Otherwise a fork would let this process write to a copy of a page while the adapter goes on with the page itself.
+  madvise(memory, bytes, MADV_DONTFORK);
+  region_.reset(ibv_reg_mr(&domain, memory, bytes, IBV_ACCESS_LOCAL_WRITE));
+  return region_ ? 0 : errno;
+}
+
+}  // namespace openlapi::verbs

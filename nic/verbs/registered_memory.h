@@ -1,0 +1,31 @@
+// Zeroed memory that an adapter may read and write: locked, registered, and not inherited by forked children.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "nic/verbs/verbs_objects.h"
+
+namespace openlapi::verbs {
+
+class RegisteredMemory {
+ public:
+  RegisteredMemory() = default;
+  ~RegisteredMemory();
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+  // Once. 0, or the error number.
+  int open(ibv_pd& domain, std::size_t bytes);
+
+  std::byte* data() const { return data_; }
+  std::uint32_t key() const { return region_->lkey; }
+
+ private:
+  std::byte* data_ = nullptr;  // page-aligned
+  std::size_t bytes_ = 0;
+  MemoryRegion region_;
+};
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,81 @@
+#include "nic/verbs/send_ring.h"
+
+#include <endian.h>
+
+#include <cstring>
+
+#include "dataplane/base/check.h"
+
+namespace openlapi::verbs {
+
+int SendRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet) {
+  OPENLAPI_CHECK(slots >= kFewestSlots);
+  slots_ = slots;
+  stride_ = packet;
+  for (std::uint32_t i = 0; i < kMaxBurst; ++i) {
+    requests_[i].sg_list = pieces_[i].data();
+  }
+  return memory_.open(domain, stride_ * slots);
+}
+
+void SendRing::append(const OutgoingPacket& packet, const Destination& destination, std::uint32_t immediate) {
+  ibv_send_wr& request = requests_[chained_];
+  std::array<ibv_sge, kMaxPieces>& pieces = pieces_[chained_];
+  request.wr_id = next_;
+  request.send_flags = (next_ + 1) % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0;
+  request.num_sge = 0;
+  request.opcode = immediate == 0 ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+  request.imm_data = htobe32(immediate);
+  if (packet.length <= inline_bytes_ && packet.pieces.size() <= kMaxPieces) {
+    request.send_flags |= IBV_SEND_INLINE;
+    ++inline_sends_;
+    for (const ConstBuffer& piece : packet.pieces) {
+      if (piece.length == 0) continue;  // a length of 0 means 2 GiB to some adapters
+      pieces[static_cast<std::size_t>(request.num_sge++)] = {.addr = reinterpret_cast<std::uintptr_t>(piece.data),
+                                                             .length = static_cast<std::uint32_t>(piece.length),
+                                                             .lkey = 0};
+    }
+  } else if (packet.length != 0) {
+    gather(packet, pieces[0]);
+    request.num_sge = 1;
+  }
+  request.wr.ud = {.ah = destination.handle, .remote_qpn = destination.queue_pair, .remote_qkey = destination.qkey};
+  if (chained_ != 0) requests_[chained_ - 1].next = &request;
+  request.next = nullptr;
+  ++chained_;
+  ++next_;
+}
+
+void SendRing::gather(const OutgoingPacket& packet, ibv_sge& piece) {
+  std::byte* const slot = memory_.data() + next_ % slots_ * stride_;
+  std::byte* end = slot;
+  for (const ConstBuffer& part : packet.pieces) {
+    if (part.length != 0) std::memcpy(end, part.data, part.length);
+    end += part.length;
+  }
+  piece = {.addr = reinterpret_cast<std::uintptr_t>(slot), .length = packet.length, .lkey = memory_.key()};
+}
+
+std::uint32_t SendRing::post(ibv_qp& queue_pair) {
+  if (chained_ == 0) return 0;
+  ibv_send_wr* refused = nullptr;
+  std::uint32_t lost = 0;
+  if (ibv_post_send(&queue_pair, &requests_[0], &refused) != 0 && refused != nullptr) [[unlikely]] {
+    lost = chained_ - static_cast<std::uint32_t>(refused - &requests_[0]);
+    next_ -= lost;
+  }
+  chained_ = 0;
+  return lost;
+}
+
+void SendRing::complete(std::uint64_t number) {
+  if (number >= done_ && number < next_) done_ = number + 1;
+}
+
+std::uint64_t SendRing::forget_posted() {
+  const std::uint64_t pending = next_ - done_;
+  done_ = next_;
+  return pending;
+}
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,75 @@
+// Packets on their way out: a chain of send requests for one burst, and slots of registered memory for those that the
+// queue pair does not copy itself.
+//
+// Every request has a number that is never used again; only every kSignalEvery-th one asks for a completion, which
+// tells that all before it are done as well. Short packets go inline: the driver copies their pieces, and no slot's
+// memory is touched.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/transport/packet.h"
+#include "nic/verbs/registered_memory.h"
+
+namespace openlapi::verbs {
+
+// Where packets go.
+struct Destination {
+  ibv_ah* handle = nullptr;
+  std::uint32_t queue_pair = 0;
+  std::uint32_t qkey = 0;
+  std::uint32_t max_packet = 0;  // bytes; the smaller of both ends' MTUs
+};
+
+class SendRing {
+ public:
+  static constexpr std::uint32_t kMaxBurst = 64;     // requests of one chain
+  static constexpr std::uint32_t kMaxPieces = 4;     // of a request
+  static constexpr std::uint32_t kSignalEvery = 32;  // requests
+  static constexpr std::uint32_t kFewestSlots = 2 * kSignalEvery;
+
+  // `packet` is the longest packet. 0, or the error number.
+  int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet);
+
+  // What the queue pair granted.
+  void set_inline(std::uint32_t bytes) { inline_bytes_ = bytes; }
+
+  std::uint32_t room() const { return slots_ - static_cast<std::uint32_t>(next_ - done_); }
+  bool wants_completions() const { return next_ - done_ >= slots_ / 2; }
+
+  // Appends a request to the chain; there must be room. With an immediate number (not 0) it is no packet of the
+  // engine's.
+  void append(const OutgoingPacket& packet, const Destination& destination, std::uint32_t immediate = 0);
+
+  // Posts the chain. Returns how many requests were refused; these are lost.
+  std::uint32_t post(ibv_qp& queue_pair);
+
+  // The request with this number is done, and so are all before it.
+  void complete(std::uint64_t number);
+
+  // The queue pair was reset: nothing is on its way any more. Returns how many requests never completed.
+  std::uint64_t forget_posted();
+
+  std::uint64_t next() const { return next_; }  // number of the next request
+  bool is_done(std::uint64_t number) const { return number < done_; }
+  std::uint64_t inline_sends() const { return inline_sends_; }
+
+ private:
+  void gather(const OutgoingPacket& packet, ibv_sge& piece);
+
+  RegisteredMemory memory_;
+  std::uint32_t slots_ = 0;
+  std::size_t stride_ = 0;
+  std::uint32_t inline_bytes_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint64_t done_ = 0;
+  std::uint64_t inline_sends_ = 0;
+  std::uint32_t chained_ = 0;
+  std::array<ibv_send_wr, kMaxBurst> requests_{};
+  std::array<std::array<ibv_sge, kMaxPieces>, kMaxBurst> pieces_{};
+};
+
+}  // namespace openlapi::verbs

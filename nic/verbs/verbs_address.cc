@@ -1,0 +1,137 @@
+#include "nic/verbs/verbs_address.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace openlapi::verbs {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kSubnetPrefix = 8;  // bytes of a GID
+constexpr std::uint16_t kHighestUnicastLid = 0xbfff;
+
+template <typename Number>
+void store(PeerAddress& bytes, std::size_t offset, Number number) {
+  for (std::size_t i = 0; i < sizeof(Number); ++i) {
+    bytes.bytes[offset + i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
+  }
+}
+
+template <typename Number>
+Number load(const PeerAddress& bytes, std::size_t offset) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < sizeof(Number); ++i) {
+    number |= std::to_integer<std::uint64_t>(bytes.bytes[offset + i]) << (8 * i);
+  }
+  return static_cast<Number>(number);
+}
+
+bool is_mtu(std::uint32_t bytes) { return bytes == kSmallestMtu || bytes == 2048 || bytes == kLargestMtu; }
+
+// What is wrong with the numbers of an address; null: nothing.
+const char* fault_of(const Address& address) {
+  if (!is_mtu(address.mtu)) return "an MTU that is none of 1024, 2048 and 4096";
+  if (address.queue_pair < 2 || address.queue_pair >= 0xffffff) return "no queue pair of a task";
+  if ((address.qkey & 0x80000000) != 0) return "a Q_Key that is reserved";
+  if (address.lid > kHighestUnicastLid) return "a LID that is no port's";
+  const bool has_gid = !is_zero(address.gid) && address.gid[0] != 0xff;
+  if (address.fabric != Fabric::infiniband && (address.lid != 0 || !has_gid)) return "no GID of a port";
+  if (address.lid == 0 && !has_gid) return "neither a LID nor a GID";
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view to_text(Fabric fabric) {
+  switch (fabric) {
+    case Fabric::infiniband:
+      return "InfiniBand";
+    case Fabric::roce_v1:
+      return "RoCE v1";
+    case Fabric::roce_v2:
+      return "RoCE v2";
+  }
+  return "no fabric";
+}
+
+bool is_zero(const Gid& gid) {
+  return std::all_of(gid.begin(), gid.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
+bool is_ipv4(const Gid& gid) {
+  return std::all_of(gid.begin(), gid.begin() + 10, [](std::uint8_t byte) { return byte == 0; }) && gid[10] == 0xff &&
+         gid[11] == 0xff;
+}
+
+bool is_link_local(const Gid& gid) { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
+
+std::string to_text(const Gid& gid) {
+  char text[48];
+  if (is_ipv4(gid)) {
+    std::snprintf(text, sizeof text, "::ffff:%u.%u.%u.%u", gid[12], gid[13], gid[14], gid[15]);
+    return text;
+  }
+  char* end = text;
+  for (std::size_t i = 0; i < gid.size(); i += 2) {
+    end += std::snprintf(end, 6, i == 0 ? "%x" : ":%x", gid[i] << 8 | gid[i + 1]);
+  }
+  return text;
+}
+
+PeerAddress encode(const Address& address) {
+  PeerAddress bytes;
+  store(bytes, 0, kVersion);
+  store(bytes, 1, static_cast<std::uint8_t>(address.fabric));
+  store(bytes, 2, static_cast<std::uint16_t>(address.mtu));
+  store(bytes, 4, address.queue_pair);
+  store(bytes, 8, address.qkey);
+  store(bytes, 12, address.lid);
+  for (std::size_t i = 0; i < address.gid.size(); ++i) bytes.bytes[16 + i] = static_cast<std::byte>(address.gid[i]);
+  bytes.length = kAddressLength;
+  return bytes;
+}
+
+bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
+  if (bytes.length != kAddressLength) {
+    error = "a verbs address has " + std::to_string(kAddressLength) + " bytes, this one has " +
+            std::to_string(bytes.length);
+    return false;
+  }
+  const auto version = load<std::uint8_t>(bytes, 0);
+  const auto fabric = load<std::uint8_t>(bytes, 1);
+  if (version != kVersion || fabric < 1 || fabric > 3 || load<std::uint16_t>(bytes, 14) != 0) {
+    error = "a verbs address of version " + std::to_string(version) + " and fabric " + std::to_string(fabric) +
+            ": this openlapi knows version " + std::to_string(kVersion) + " and fabrics 1 to 3";
+    return false;
+  }
+  address = {.fabric = static_cast<Fabric>(fabric),
+             .mtu = load<std::uint16_t>(bytes, 2),
+             .queue_pair = load<std::uint32_t>(bytes, 4),
+             .qkey = load<std::uint32_t>(bytes, 8),
+             .lid = load<std::uint16_t>(bytes, 12),
+             .gid = {}};
+  for (std::size_t i = 0; i < address.gid.size(); ++i) {
+    address.gid[i] = std::to_integer<std::uint8_t>(bytes.bytes[16 + i]);
+  }
+  if (const char* fault = fault_of(address)) {
+    error = std::string("a verbs address with ") + fault;
+    return false;
+  }
+  return true;
+}
+
+bool compatible(const Address& from, const Address& to, std::string& error) {
+  const bool same_kind = from.fabric == Fabric::infiniband || is_ipv4(from.gid) == is_ipv4(to.gid);
+  if (from.fabric == to.fabric && same_kind) return true;
+  error = "the peer's port speaks " + std::string(to_text(to.fabric)) + " (GID " + to_text(to.gid) + "), this one " +
+          std::string(to_text(from.fabric)) + " (GID " + to_text(from.gid) +
+          "): both ends need the same fabric and the same kind of GID";
+  return false;
+}
+
+bool needs_global_route(const Address& from, const Address& to) {
+  if (to.fabric != Fabric::infiniband || to.lid == 0) return true;
+  return !is_zero(to.gid) && !std::equal(from.gid.begin(), from.gid.begin() + kSubnetPrefix, to.gid.begin());
+}
+
+}  // namespace openlapi::verbs

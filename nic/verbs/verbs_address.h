@@ -1,0 +1,57 @@
+// A verbs transport's address as the tasks of a job exchange it, and what two addresses say about the way between them.
+//
+//   offset  bytes  (numbers are little-endian)
+//   0       1      version, 1
+//   1       1      fabric: 1 InfiniBand, 2 RoCE v1, 3 RoCE v2
+//   2       2      MTU: longest packet of the port, bytes: 1024, 2048 or 4096
+//   4       4      number of the queue pair, 24 bits
+//   8       4      Q_Key that packets to it carry; its highest bit is clear (that bit means "the sender's own")
+//   12      2      LID, 0: none (always with RoCE)
+//   14      2      zero
+//   16      16     GID
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "dataplane/transport/transport.h"
+
+namespace openlapi::verbs {
+
+enum class Fabric : std::uint8_t { infiniband = 1, roce_v1 = 2, roce_v2 = 3 };
+std::string_view to_text(Fabric fabric);
+
+using Gid = std::array<std::uint8_t, 16>;
+bool is_zero(const Gid& gid);
+bool is_ipv4(const Gid& gid);        // ::ffff:a.b.c.d
+bool is_link_local(const Gid& gid);  // fe80::/64
+std::string to_text(const Gid& gid);
+
+struct Address {
+  Fabric fabric = Fabric::infiniband;
+  std::uint32_t mtu = 0;
+  std::uint32_t queue_pair = 0;
+  std::uint32_t qkey = 0;
+  std::uint16_t lid = 0;
+  Gid gid{};
+};
+
+inline constexpr std::uint32_t kSmallestMtu = 1024;  // bytes; the engine needs packets of so much
+inline constexpr std::uint32_t kLargestMtu = 4096;   // bytes
+inline constexpr std::uint32_t kAddressLength = 32;
+static_assert(kAddressLength <= PeerAddress::kCapacity);
+
+PeerAddress encode(const Address& address);
+
+// False and a reason when these bytes are no address of this version.
+bool decode(const PeerAddress& bytes, Address& address, std::string& error);
+
+// Whether packets from `from` can reach `to` at all: the same fabric and the same kind of GID. False: a reason.
+bool compatible(const Address& from, const Address& to, std::string& error);
+
+// Whether they need a global route header: always with RoCE; with InfiniBand when `to` is in another subnet or has no
+// LID.
+bool needs_global_route(const Address& from, const Address& to);
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,103 @@
+#include "nic/verbs/verbs_module.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "nic/verbs/verbs_ports.h"
+#include "nic/verbs/verbs_transport.h"
+
+namespace openlapi::verbs {
+namespace {
+
+constexpr std::uint32_t kMostPorts = 255;
+constexpr std::uint32_t kMostGids = 65535;
+
+std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t least, std::uint32_t most) {
+  std::uint32_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size() || number < least || number > most) return {};
+  return number;
+}
+
+std::string place(const std::string& device, std::uint32_t port, std::uint32_t gid_index, const Gid& gid) {
+  return device + " port " + std::to_string(port) + ", GID " + std::to_string(gid_index) + " (" + to_text(gid) + ")";
+}
+
+ModuleDevice describe(const PortReport& report) {
+  const PortFacts& port = report.facts;
+  ModuleDevice device;
+  device.name = port.problem.empty() ? port.device + ":" + std::to_string(port.port) : port.device;
+  device.reason = report.reason;
+  device.chosen = report.chosen;
+  if (!port.problem.empty()) return device;
+  device.state = port.state + ", MTU " + std::to_string(port.mtu);
+  if (port.lid != 0) device.state += ", LID " + std::to_string(port.lid);
+  if (report.gid) {
+    device.state += ", " + std::string(to_text(report.gid->fabric)) + ", GID " + std::to_string(report.gid->index) +
+                    " (" + to_text(report.gid->gid) + ")";
+  }
+  return device;
+}
+
+TransportModule& the_module() {
+  static VerbsModule module;
+  return module;
+}
+
+}  // namespace
+
+bool parse_wish(const std::string& text, PortWish& wish, std::string& reason) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == std::string::npos ? first : text.find(':', first + 1);
+  PortWish parsed;
+  parsed.device = text.substr(0, first);
+  bool good = text.empty() || !parsed.device.empty();
+  if (first != std::string::npos) {
+    const std::string_view tail = std::string_view(text).substr(first + 1);
+    const auto port =
+        parse_number(tail.substr(0, second == std::string::npos ? second : second - first - 1), 1, kMostPorts);
+    good = good && port.has_value();
+    parsed.port = port.value_or(0);
+  }
+  if (second != std::string::npos) {
+    const auto index = parse_number(std::string_view(text).substr(second + 1), 0, kMostGids);
+    good = good && index.has_value();
+    parsed.gid_index = static_cast<std::int32_t>(index.value_or(0));
+  }
+  if (!good) {
+    reason = "'" + text + "' is no RDMA device: allowed is DEVICE, DEVICE:PORT or DEVICE:PORT:GID_INDEX, as mlx5_0:1:3";
+    return false;
+  }
+  wish = parsed;
+  return true;
+}
+
+std::vector<ModuleDevice> VerbsModule::devices(std::string& reason) {
+  std::vector<ModuleDevice> devices;
+  for (const PortReport& report : report_ports(reason)) devices.push_back(describe(report));
+  return devices;
+}
+
+ModuleTransport VerbsModule::open(const ModuleRequest& request) {
+  ModuleTransport result;
+  VerbsConfig config;
+  if (!parse_wish(request.device, config.port, result.reason)) return result;
+  VerbsSetupError error;
+  auto transport = open_verbs_transport(config, error);
+  if (transport == nullptr) {
+    result.reason = error.text;
+    return result;
+  }
+  result.device = place(transport->device(), transport->port(), transport->gid_index(), transport->address().gid);
+  result.transport = std::move(transport);
+  return result;
+}
+
+}  // namespace openlapi::verbs
+
+namespace openlapi {
+
+const TransportModuleEntry openlapi_transport_module = {kTransportModuleVersion, verbs::the_module};
+
+}  // namespace openlapi

@@ -1,0 +1,21 @@
+// The verbs transport as a module that the library loads.
+#pragma once
+
+#include <string>
+
+#include "dataplane/transport/transport_module.h"
+#include "nic/verbs/port_choice.h"
+
+namespace openlapi::verbs {
+
+// DEVICE[:PORT[:GID_INDEX]]; empty: any. False: `reason` says what is wrong with it.
+bool parse_wish(const std::string& text, PortWish& wish, std::string& reason);
+
+class VerbsModule final : public TransportModule {
+ public:
+  std::string_view name() const override { return "verbs"; }
+  std::vector<ModuleDevice> devices(std::string& reason) override;
+  ModuleTransport open(const ModuleRequest& request) override;
+};
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,23 @@
+// Objects of libibverbs that are destroyed with their owner. Declare them in the order in which they are made.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+namespace openlapi::verbs {
+
+template <auto Destroy>
+struct Destroyer {
+  void operator()(auto* object) const { Destroy(object); }
+};
+
+using DeviceContext = std::unique_ptr<ibv_context, Destroyer<ibv_close_device>>;
+using ProtectionDomain = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
+using MemoryRegion = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
+using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroyer<ibv_destroy_comp_channel>>;
+using CompletionQueue = std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>>;
+using QueuePair = std::unique_ptr<ibv_qp, Destroyer<ibv_destroy_qp>>;
+using AddressHandle = std::unique_ptr<ibv_ah, Destroyer<ibv_destroy_ah>>;
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,65 @@
+// A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
+// decision. It is reset and made ready again under its number. What was on its way is lost.
+#include "nic/verbs/verbs_transport.h"
+
+namespace openlapi {
+namespace {
+
+int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int mask) {
+  attributes.qp_state = state;
+  return ibv_modify_qp(&queue_pair, &attributes, IBV_QP_STATE | mask);
+}
+
+}  // namespace
+
+// From the reset state to one in which it sends and receives. 0, or the error number.
+int VerbsTransport::make_ready() {
+  ibv_qp_attr start{};
+  start.pkey_index = 0;
+  start.port_num = static_cast<std::uint8_t>(port_);
+  start.qkey = local_.qkey;
+  int error = modify(*queue_pair_, IBV_QPS_INIT, start, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+  if (error == 0) error = modify(*queue_pair_, IBV_QPS_RTR, {}, 0);
+  if (error == 0) error = modify(*queue_pair_, IBV_QPS_RTS, {}, IBV_QP_SQ_PSN);
+  if (error == 0) receives_.post(*queue_pair_);
+  return error;
+}
+
+// After a reset the adapter adds no completions; those that wait are of no use any more.
+bool VerbsTransport::reset_queues() {
+  if (modify(*queue_pair_, IBV_QPS_RESET, {}, 0) != 0) return false;
+  first_arrival_ = arrivals_end_ = 0;
+  while (look()) {
+  }
+  first_arrival_ = arrivals_end_ = 0;
+  reap_sends();
+  lose(sends_.forget_posted());
+  receives_.forget_posted();
+  return true;
+}
+
+void VerbsTransport::recover() {
+  if (until_retry_ != 0 && --until_retry_ != 0) return;
+  if (!reset_queues() || make_ready() != 0) {
+    ++failed_recoveries_;
+    until_retry_ = kRetryRecovery;
+    return;
+  }
+  ++recoveries_;
+  broken_ = false;
+  port_down_ = true;  // to be asked before the next send, which would break the queue pair again
+}
+
+// Only asked when something is wrong.
+bool VerbsTransport::can_send() {
+  if (broken_) recover();
+  if (broken_) return false;
+  if (port_down_) {
+    ibv_port_attr attributes{};
+    const int error = ibv_query_port(context_.get(), static_cast<std::uint8_t>(port_), &attributes);
+    port_down_ = error != 0 || attributes.state != IBV_PORT_ACTIVE;
+  }
+  return !port_down_;
+}
+
+}  // namespace openlapi

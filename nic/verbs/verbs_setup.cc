@@ -1,0 +1,211 @@
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "nic/verbs/verbs_ports.h"
+#include "nic/verbs/verbs_transport.h"
+
+namespace openlapi {
+namespace {
+
+using Kind = VerbsSetupError::Kind;
+constexpr std::uint32_t kWantedInline = 256;  // bytes
+
+bool refuse(VerbsSetupError& error, Kind kind, int reason, std::string text) {
+  error = {kind, reason, std::move(text)};
+  return false;
+}
+
+// Memory for the adapter was refused: most often the limit of locked memory is why.
+bool refuse_memory(VerbsSetupError& error, const std::string& device, const char* what, int reason) {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  std::string text = device + ": no memory for " + what + ": " + std::strerror(reason);
+  if ((reason != ENOMEM && reason != EAGAIN) || limit.rlim_cur == RLIM_INFINITY) {
+    return refuse(error, Kind::system, reason, std::move(text));
+  }
+  text += "; this process may lock " + std::to_string(limit.rlim_cur / 1024) +
+          " KiB (RLIMIT_MEMLOCK), RDMA needs several MiB: raise it with ulimit -l or /etc/security/limits.conf";
+  return refuse(error, Kind::locked_memory, reason, std::move(text));
+}
+
+std::uint32_t random_qkey() {
+  std::uint32_t number = 0;
+  while (number == 0) {
+    if (getrandom(&number, sizeof number, 0) != sizeof number) continue;
+    number &= 0x7fffffff;
+  }
+  return number;
+}
+
+// The largest MTU that InfiniBand knows and that is not above `bytes`.
+std::uint32_t round_down_mtu(std::uint32_t bytes) {
+  std::uint32_t mtu = verbs::kLargestMtu;
+  while (mtu > bytes) mtu /= 2;
+  return mtu;
+}
+
+}  // namespace
+
+std::unique_ptr<VerbsTransport> open_verbs_transport(const VerbsConfig& config, VerbsSetupError& error) {
+  std::unique_ptr<VerbsTransport> transport(new VerbsTransport(config));
+  error = {};
+  if (!transport->open(error)) return nullptr;
+  return transport;
+}
+
+VerbsTransport::~VerbsTransport() = default;
+
+bool VerbsTransport::open(VerbsSetupError& error) {
+  if (config_.mtu != 0 && config_.mtu < verbs::kSmallestMtu) {
+    return refuse(
+        error, Kind::bad_size, 0,
+        "MTU " + std::to_string(config_.mtu) + ": at least " + std::to_string(verbs::kSmallestMtu) + " is needed");
+  }
+  // Keeps the drivers' own queues from being shared with forked children, where the kernel does not. An error means
+  // that somebody used the library before; then it is too late.
+  ibv_fork_init();
+  return choose(error) && open_queues(error);
+}
+
+bool VerbsTransport::choose(VerbsSetupError& error) {
+  std::string reason;
+  const std::vector<verbs::PortFacts> ports = verbs::find_ports(config_.port.device, reason);
+  if (ports.empty()) return refuse(error, Kind::no_device, 0, reason);
+  const auto choice = verbs::choose_port(ports, config_.port, reason);
+  if (!choice) {
+    const bool no_permission =
+        std::any_of(ports.begin(), ports.end(), [](const verbs::PortFacts& port) { return port.forbidden; });
+    return refuse(error, no_permission ? Kind::no_permission : Kind::unusable_port, 0, reason);
+  }
+  const verbs::PortFacts& port = ports[choice->which];
+  device_ = port.device;
+  port_ = port.port;
+  gid_index_ = choice->gid.index;
+  local_ = {.fabric = choice->gid.fabric,
+            .mtu = round_down_mtu(config_.mtu == 0 ? port.mtu : std::min(config_.mtu, port.mtu)),
+            .queue_pair = 0,
+            .qkey = random_qkey(),
+            .lid = port.lid,
+            .gid = choice->gid.gid};
+  context_ = verbs::open_device(device_, reason);
+  if (!context_) return refuse(error, Kind::system, errno, device_ + " " + reason);
+  return true;
+}
+
+bool VerbsTransport::open_queues(VerbsSetupError& error) {
+  ibv_device_attr device{};
+  if (const int reason = ibv_query_device(context_.get(), &device); reason != 0) {
+    return refuse(error, Kind::system, reason, device_ + " does not tell its properties: " + std::strerror(reason));
+  }
+  const auto most = static_cast<std::uint32_t>(std::max(std::min(device.max_qp_wr, device.max_cqe / 2), 0));
+  if (most < verbs::SendRing::kFewestSlots) {
+    return refuse(error, Kind::unusable_port, 0, device_ + " has queues of " + std::to_string(most) + " requests only");
+  }
+  config_.receive_slots = std::min(config_.receive_slots, most);
+  config_.send_slots = std::min(std::max(config_.send_slots, verbs::SendRing::kFewestSlots), most);
+  domain_.reset(ibv_alloc_pd(context_.get()));
+  if (!domain_) return refuse_memory(error, device_, "a protection domain", errno);
+  channel_.reset(ibv_create_comp_channel(context_.get()));
+  if (!channel_) return refuse_memory(error, device_, "a completion channel", errno);
+  fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
+  const auto length = [](std::uint32_t slots) { return static_cast<int>(2 * slots); };  // room for what a reset leaves
+  send_completions_.reset(ibv_create_cq(context_.get(), length(config_.send_slots), nullptr, nullptr, 0));
+  receive_completions_.reset(ibv_create_cq(context_.get(), length(config_.receive_slots), nullptr, channel_.get(), 0));
+  if (!send_completions_ || !receive_completions_) return refuse_memory(error, device_, "completion queues", errno);
+  if (!create_queue_pair(device)) return refuse_memory(error, device_, "a queue pair for datagrams", errno);
+  return open_rings(error);
+}
+
+bool VerbsTransport::create_queue_pair(const ibv_device_attr& device) {
+  const auto pieces = std::min(verbs::SendRing::kMaxPieces, static_cast<std::uint32_t>(std::max(device.max_sge, 1)));
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = send_completions_.get();
+  wanted.recv_cq = receive_completions_.get();
+  wanted.qp_type = IBV_QPT_UD;
+  // A device that cannot copy so much into a request says so only by refusing.
+  for (std::uint32_t bytes = kWantedInline; !queue_pair_; bytes = bytes > 32 ? bytes / 2 : 0) {
+    wanted.cap = {.max_send_wr = config_.send_slots,
+                  .max_recv_wr = config_.receive_slots,
+                  .max_send_sge = pieces,
+                  .max_recv_sge = 1,
+                  .max_inline_data = bytes};
+    queue_pair_.reset(ibv_create_qp(domain_.get(), &wanted));
+    if (!queue_pair_ && (bytes == 0 || errno == ENOMEM)) return false;
+  }
+  // Packets of more pieces than a request can name are gathered first: then nothing goes inline from its pieces.
+  sends_.set_inline(pieces == verbs::SendRing::kMaxPieces ? wanted.cap.max_inline_data : 0);
+  local_.queue_pair = queue_pair_->qp_num;
+  return true;
+}
+
+bool VerbsTransport::open_rings(VerbsSetupError& error) {
+  limits_ = {.max_packet = local_.mtu, .max_burst = verbs::SendRing::kMaxBurst, .reliable = false, .checked = true};
+  int reason = receives_.open(*domain_, config_.receive_slots, local_.mtu);
+  if (reason == 0) reason = sends_.open(*domain_, config_.send_slots, local_.mtu);
+  if (reason != 0) return refuse_memory(error, device_, "packets", reason);
+  reason = make_ready();
+  if (reason == 0 && config_.bulk) {
+    bulk_ = verbs::BulkReads::make(*context_, *domain_, *channel_, port_, *this, config_.bulk_limits);
+  }
+  if (reason == 0) return true;
+  return refuse(error, Kind::system, reason,
+                device_ + " port " + std::to_string(port_) + " refuses datagrams: " + std::strerror(reason));
+}
+
+ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
+  ibv_ah_attr route{};
+  route.port_num = static_cast<std::uint8_t>(port_);
+  route.dlid = peer.lid;
+  route.sl = config_.service_level;
+  if (verbs::needs_global_route(local_, peer)) {
+    route.is_global = 1;
+    std::copy(peer.gid.begin(), peer.gid.end(), route.grh.dgid.raw);
+    route.grh.sgid_index = static_cast<std::uint8_t>(gid_index_);
+    route.grh.hop_limit = 64;
+    route.grh.traffic_class = config_.traffic_class;
+  }
+  return route;
+}
+
+bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
+  verbs::Address address;
+  if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
+  ibv_ah_attr route = route_to_address(address);
+  verbs::AddressHandle handle(ibv_create_ah(domain_.get(), &route));
+  if (!handle) {
+    error = device_ + " finds no way to GID " + verbs::to_text(address.gid) + ", LID " + std::to_string(address.lid) +
+            ": " + std::strerror(errno);
+    return false;
+  }
+  std::erase_if(retired_, [&](const RetiredHandle& old) { return sends_.is_done(old.last_send); });
+  if (peer >= remotes_.size()) remotes_.resize(peer + 1);
+  Remote& remote = remotes_[peer];
+  if (remote.handle && sends_.next() != 0) retired_.push_back({std::move(remote.handle), sends_.next() - 1});
+  remote.handle = std::move(handle);
+  remote.destination = {.handle = remote.handle.get(),
+                        .queue_pair = address.queue_pair,
+                        .qkey = address.qkey,
+                        .max_packet = std::min(local_.mtu, address.mtu)};
+  remote.address = address;
+  if (bulk_) bulk_->peer_changed(peer);
+  return true;
+}
+
+std::uint32_t VerbsTransport::max_packet_to(PeerIndex peer) const {
+  return peer < remotes_.size() && remotes_[peer].handle ? remotes_[peer].destination.max_packet : limits_.max_packet;
+}
+
+VerbsCounters VerbsTransport::verbs_counters() const {
+  return {.inline_sends = sends_.inline_sends(),
+          .lost_packets = lost_packets_,
+          .error_completions = error_completions_,
+          .recoveries = recoveries_,
+          .failed_recoveries = failed_recoveries_};
+}
+
+}  // namespace openlapi

@@ -1,0 +1,167 @@
+// Packets as unreliable datagrams of RDMA adapters: one queue pair for all peers, over InfiniBand or RoCE.
+//
+// A packet is one datagram of at most the MTU (the route header does not count towards it). The adapter drops damaged
+// ones (ICRC) and those without this transport's Q_Key, a random number that only the address tells. Packets may be
+// lost, and order is not promised.
+// A queue pair that gets into the error state is reset and used again under its number, so peers notice nothing but the
+// lost packets. While the port is down packets count as sent and are lost.
+// Bulk goes by RDMA READ through reliable connections (bulk_reads.h), which are agreed upon with datagrams of their own
+// kind.
+// Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc, port_choice.h,
+// bulk_reads.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataplane/transport/transport.h"
+#include "nic/verbs/bulk_reads.h"
+#include "nic/verbs/port_choice.h"
+#include "nic/verbs/receive_ring.h"
+#include "nic/verbs/send_ring.h"
+#include "nic/verbs/verbs_address.h"
+#include "nic/verbs/verbs_objects.h"
+
+namespace openlapi {
+
+struct VerbsConfig {
+  verbs::PortWish port;               // port_choice.h has the rule for what is not said
+  std::uint32_t mtu = 0;              // bytes, a smaller one than the port's; 0: the port's
+  std::uint32_t receive_slots = 512;  // packets that can wait; each takes the MTU of locked memory
+  std::uint32_t send_slots = 256;     // packets on their way out
+  std::uint8_t service_level = 0;     // InfiniBand
+  std::uint8_t traffic_class = 0;     // of the route header: RoCE's DSCP and ECN bits
+  bool bulk = false;                  // RDMA READ, where the adapter can
+  verbs::BulkLimits bulk_limits;
+};
+
+struct VerbsSetupError {
+  enum class Kind : std::uint8_t { none, no_device, no_permission, unusable_port, locked_memory, bad_size, system };
+  Kind kind = Kind::none;
+  int system_error = 0;  // errno; 0: none
+  std::string text;      // for the user: what was asked for, what went wrong, what to do
+};
+
+struct VerbsCounters {
+  std::uint64_t inline_sends = 0;
+  std::uint64_t lost_packets = 0;       // taken, but not sent: port down, queue pair broken, longer than the peer takes
+  std::uint64_t error_completions = 0;  // those that only tell of a broken queue pair (flushed) included
+  std::uint64_t recoveries = 0;         // the queue pair was reset and is in use again
+  std::uint64_t failed_recoveries = 0;  // it could not be; tried again
+};
+
+class VerbsTransport final : public Transport, private WakeSource, private verbs::ConnectionPath {
+ public:
+  ~VerbsTransport() override;
+
+  std::string_view name() const override { return "verbs"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override { return verbs::encode(local_); }
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::uint32_t max_packet_to(PeerIndex peer) const override;
+  // Packets that are longer than max_packet_to(peer) are lost.
+  std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  void release(std::size_t count) override;
+  WakeSource* wake_source() override { return this; }
+  BulkMemory* bulk_memory() override { return bulk_.get(); }
+  TransportCounters counters() const override { return counters_; }
+
+  VerbsCounters verbs_counters() const;
+  const std::string& device() const { return device_; }
+  std::uint32_t port() const { return port_; }
+  std::uint32_t gid_index() const { return gid_index_; }
+  const verbs::Address& address() const { return local_; }
+  const verbs::BulkReads* bulk() const { return bulk_.get(); }
+  ibv_qp* queue_pair() const { return queue_pair_.get(); }  // to look at, or to break in a test
+
+ private:
+  friend std::unique_ptr<VerbsTransport> open_verbs_transport(const VerbsConfig&, VerbsSetupError&);
+  static constexpr int kPollBatch = 32;                  // completions of one look
+  static constexpr std::uint32_t kQuietChecks = 64;      // looks without a packet between two at the send completions
+  static constexpr std::uint32_t kRetryRecovery = 1024;  // calls between two attempts after one that failed
+
+  struct Remote {
+    verbs::AddressHandle handle;
+    verbs::Destination destination;
+    verbs::Address address;
+  };
+  // A handle may not go before the sends that name it are done.
+  struct RetiredHandle {
+    verbs::AddressHandle handle;
+    std::uint64_t last_send;
+  };
+
+  explicit VerbsTransport(const VerbsConfig& config) : config_(config) {}
+
+  // verbs_setup.cc
+  bool open(VerbsSetupError& error);
+  bool choose(VerbsSetupError& error);
+  bool open_queues(VerbsSetupError& error);
+  bool create_queue_pair(const ibv_device_attr& device);
+  bool open_rings(VerbsSetupError& error);
+  ibv_ah_attr route_to_address(const verbs::Address& peer) const override;
+
+  // verbs_bulk.cc
+  const verbs::Address& own_address() const override { return local_; }
+  const verbs::Address* address_of(PeerIndex peer) const override;
+  PeerIndex find_peer(const verbs::Address& address) const override;
+  void send_message(PeerIndex peer, const verbs::ConnectionMessage& message) override;
+  void take_message(const ibv_wc& arrival, std::uint32_t slot);
+
+  // verbs_datapath.cc
+  void reap_sends();
+  bool look();
+  std::size_t hand_out(std::span<IncomingPacket> packets);
+
+  // verbs_recovery.cc
+  int make_ready();
+  void recover();
+  bool reset_queues();
+  bool can_send();
+  void lose(std::uint64_t packets) { lost_packets_ += packets; }
+
+  int descriptor() const override { return channel_->fd; }
+  bool arm() override;
+  void disarm() override;
+
+  VerbsConfig config_;
+  TransportLimits limits_{};
+  std::string device_;
+  std::uint32_t port_ = 0;
+  std::uint32_t gid_index_ = 0;
+  verbs::Address local_;
+
+  verbs::DeviceContext context_;
+  verbs::ProtectionDomain domain_;
+  verbs::CompletionChannel channel_;
+  verbs::CompletionQueue send_completions_;
+  verbs::CompletionQueue receive_completions_;
+  verbs::ReceiveRing receives_;
+  verbs::SendRing sends_;
+  std::vector<Remote> remotes_;  // by peer; no handle: not added
+  std::vector<RetiredHandle> retired_;
+  verbs::QueuePair queue_pair_;
+  std::unique_ptr<verbs::BulkReads> bulk_;  // null: there is none
+
+  std::array<ibv_wc, kPollBatch> arrivals_;  // those of the last look that were not handed out yet
+  int first_arrival_ = 0;
+  int arrivals_end_ = 0;
+  bool broken_ = false;     // the queue pair is in the error state, or may be
+  bool port_down_ = false;  // when last asked
+  std::uint32_t quiet_ = 0;
+  std::uint32_t until_retry_ = 0;
+  TransportCounters counters_;
+  std::uint64_t lost_packets_ = 0;
+  std::uint64_t error_completions_ = 0;
+  std::uint64_t recoveries_ = 0;
+  std::uint64_t failed_recoveries_ = 0;
+};
+
+// Null: `error` says why. Takes milliseconds.
+std::unique_ptr<VerbsTransport> open_verbs_transport(const VerbsConfig& config, VerbsSetupError& error);
+
+}  // namespace openlapi

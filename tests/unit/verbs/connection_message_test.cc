@@ -1,0 +1,57 @@
+#include "nic/verbs/connection_message.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace openlapi::verbs {
+namespace {
+
+const ConnectionMessage kAccept{.kind = ConnectionMessage::Kind::accept,
+                                .reads = 16,
+                                .queue_pair = 0x123456,
+                                .first_packet = 0xabcdef,
+                                .connection = 0x0807060504030201,
+                                .address = {.fabric = Fabric::roce_v2,
+                                            .mtu = 4096,
+                                            .queue_pair = 0x11,
+                                            .qkey = 0x22,
+                                            .lid = 0,
+                                            .gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1}}};
+
+TEST(ConnectionMessage, HasTheseBytes) {
+  const std::vector<unsigned char> expected = {
+      1,    2, 16, 0, 0x56, 0x34, 0x12, 0, 0xef, 0xcd, 0xab, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7,    8,    1,  3,  0, 16,
+      0x11, 0, 0,  0, 0x22, 0,    0,    0, 0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
+  const auto bytes = encode(kAccept);
+  ASSERT_EQ(bytes.size(), expected.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<unsigned>(bytes[i]), expected[i]) << i;
+  ConnectionMessage back;
+  ASSERT_TRUE(decode(bytes, back));
+  EXPECT_EQ(encode(back), bytes);
+  EXPECT_EQ(back.connection, kAccept.connection);
+  EXPECT_EQ(back.first_packet, kAccept.first_packet);
+}
+
+TEST(ConnectionMessage, OtherBytesAreRefused) {
+  const auto good = encode(kAccept);
+  ConnectionMessage message;
+  EXPECT_FALSE(decode(std::span(good).first(good.size() - 1), message));
+  EXPECT_FALSE(decode({}, message));
+  const auto refused = [&](std::size_t place, unsigned char value) {
+    auto bytes = good;
+    bytes[place] = std::byte{value};
+    return !decode(bytes, message);
+  };
+  EXPECT_TRUE(refused(0, 2)) << "version";
+  EXPECT_TRUE(refused(1, 0) && refused(1, 5)) << "kind";
+  EXPECT_TRUE(refused(2, 0)) << "no reads";
+  EXPECT_TRUE(refused(3, 1) && refused(12, 1)) << "must be zero";
+  EXPECT_TRUE(refused(7, 1) && refused(11, 1)) << "24 bits";
+  EXPECT_TRUE(refused(25, 9)) << "fabric of the address";
+  ConnectionMessage close{.kind = ConnectionMessage::Kind::close, .connection = 1, .address = kAccept.address};
+  EXPECT_TRUE(decode(encode(close), message)) << "needs no queue pair";
+}
+
+}  // namespace
+}  // namespace openlapi::verbs

@@ -1,0 +1,153 @@
+#include "nic/verbs/verbs_address.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace openlapi::verbs {
+namespace {
+
+constexpr Gid kIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 2};
+constexpr Gid kIpv6 = {0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+constexpr Gid kNode = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x02, 0x77, 0, 0xff, 0xfe, 0, 0, 1};
+
+Address roce() { return {Fabric::roce_v2, 4096, 0x123456, 0x789abcde & 0x7fffffff, 0, kIpv4}; }
+Address infiniband() { return {Fabric::infiniband, 2048, 17, 5, 0x1234, kNode}; }
+
+std::string refusal(const PeerAddress& bytes) {
+  Address address;
+  std::string error;
+  return decode(bytes, address, error) ? std::string() : error;
+}
+
+TEST(VerbsAddress, HasTheseBytes) {
+  const PeerAddress bytes = encode(roce());
+  const std::uint8_t expected[] = {1, 3, 0, 0x10, 0x56, 0x34, 0x12, 0, 0xde, 0xbc, 0x9a, 0x78, 0,  0,  0, 0,
+                                   0, 0, 0, 0,    0,    0,    0,    0, 0,    0,    0xff, 0xff, 10, 77, 0, 2};
+  ASSERT_EQ(bytes.length, sizeof expected);
+  for (std::size_t i = 0; i < sizeof expected; ++i) {
+    EXPECT_EQ(std::to_integer<unsigned>(bytes.bytes[i]), expected[i]) << "byte " << i;
+  }
+  EXPECT_EQ(std::to_integer<unsigned>(encode(infiniband()).bytes[12]), 0x34u);
+  EXPECT_EQ(std::to_integer<unsigned>(encode(infiniband()).bytes[13]), 0x12u);
+}
+
+TEST(VerbsAddress, ComesBackAsItWas) {
+  for (const Address& address : {roce(), infiniband()}) {
+    Address back;
+    std::string error;
+    ASSERT_TRUE(decode(encode(address), back, error)) << error;
+    EXPECT_EQ(back.fabric, address.fabric);
+    EXPECT_EQ(back.mtu, address.mtu);
+    EXPECT_EQ(back.queue_pair, address.queue_pair);
+    EXPECT_EQ(back.qkey, address.qkey);
+    EXPECT_EQ(back.lid, address.lid);
+    EXPECT_EQ(back.gid, address.gid);
+  }
+}
+
+TEST(VerbsAddress, RefusesOtherLengthsAndVersions) {
+  PeerAddress bytes = encode(roce());
+  bytes.length = 31;
+  EXPECT_EQ(refusal(bytes), "a verbs address has 32 bytes, this one has 31");
+  bytes.length = 0;
+  EXPECT_FALSE(refusal(bytes).empty());
+  bytes = encode(roce());
+  bytes.bytes[0] = std::byte{2};
+  EXPECT_NE(refusal(bytes).find("version 2"), std::string::npos);
+  bytes = encode(roce());
+  bytes.bytes[14] = std::byte{1};
+  EXPECT_FALSE(refusal(bytes).empty());
+}
+
+TEST(VerbsAddress, RefusesNumbersThatNoTaskHas) {
+  const auto refused = [](Address address, auto change, const char* text) {
+    change(address);
+    EXPECT_NE(refusal(encode(address)).find(text), std::string::npos) << refusal(encode(address));
+  };
+  refused(
+      roce(), [](Address& a) { a.mtu = 1500; }, "MTU");
+  refused(
+      roce(), [](Address& a) { a.mtu = 512; }, "MTU");
+  refused(
+      roce(), [](Address& a) { a.queue_pair = 1; }, "queue pair");
+  refused(
+      roce(), [](Address& a) { a.queue_pair = 0xffffff; }, "queue pair");
+  refused(
+      roce(), [](Address& a) { a.queue_pair = 0x1000002; }, "queue pair");
+  refused(
+      roce(), [](Address& a) { a.qkey = 0x80000001; }, "Q_Key");
+  refused(
+      roce(), [](Address& a) { a.gid = {}; }, "GID");
+  refused(
+      roce(), [](Address& a) { a.gid[0] = 0xff; }, "GID");
+  refused(
+      roce(), [](Address& a) { a.lid = 4; }, "GID");
+  refused(
+      infiniband(), [](Address& a) { a.lid = 0xc001; }, "LID");
+  refused(
+      infiniband(), [](Address& a) { a.lid = 0, a.gid = {}; }, "neither");
+}
+
+TEST(VerbsAddress, RandomBytesAreRefusedOrSound) {
+  std::mt19937 random(1);
+  unsigned accepted = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    PeerAddress bytes = encode(i % 2 == 0 ? roce() : infiniband());
+    for (unsigned changes = random() % 4; changes != 0; --changes) {
+      bytes.bytes[random() % 32] = static_cast<std::byte>(random());
+    }
+    Address address;
+    std::string error;
+    if (!decode(bytes, address, error)) {
+      EXPECT_FALSE(error.empty());
+      continue;
+    }
+    ++accepted;
+    EXPECT_EQ(encode(address).bytes, bytes.bytes);
+  }
+  EXPECT_GT(accepted, 0u);
+}
+
+TEST(VerbsAddress, OnlyEqualFabricsReachEachOther) {
+  std::string error;
+  EXPECT_TRUE(compatible(roce(), roce(), error));
+  EXPECT_TRUE(compatible(infiniband(), infiniband(), error));
+  EXPECT_FALSE(compatible(roce(), infiniband(), error));
+  EXPECT_NE(error.find("InfiniBand"), std::string::npos) << error;
+  Address first = roce();
+  first.fabric = Fabric::roce_v1;
+  EXPECT_FALSE(compatible(roce(), first, error));
+  EXPECT_NE(error.find("RoCE v1"), std::string::npos) << error;
+  Address six = roce();
+  six.gid = kIpv6;
+  EXPECT_FALSE(compatible(roce(), six, error));
+  EXPECT_NE(error.find("fd77:0:0:0:0:0:0:2"), std::string::npos) << error;
+}
+
+TEST(VerbsAddress, InfinibandNeedsARouteHeaderBetweenSubnets) {
+  EXPECT_TRUE(needs_global_route(roce(), roce()));
+  EXPECT_FALSE(needs_global_route(infiniband(), infiniband()));
+  Address other = infiniband();
+  other.gid[15] = 9;
+  EXPECT_FALSE(needs_global_route(infiniband(), other)) << "another port of the subnet";
+  other.gid[7] = 1;
+  EXPECT_TRUE(needs_global_route(infiniband(), other));
+  other = infiniband();
+  other.lid = 0;
+  EXPECT_TRUE(needs_global_route(infiniband(), other));
+}
+
+TEST(VerbsAddress, KindsOfGidsAreTold) {
+  EXPECT_TRUE(is_ipv4(kIpv4));
+  EXPECT_FALSE(is_ipv4(kIpv6));
+  EXPECT_FALSE(is_ipv4(Gid{}));
+  EXPECT_TRUE(is_link_local(kNode));
+  EXPECT_FALSE(is_link_local(kIpv6));
+  EXPECT_TRUE(is_zero(Gid{}));
+  EXPECT_EQ(to_text(kIpv4), "::ffff:10.77.0.2");
+}
+
+}  // namespace
+}  // namespace openlapi::verbs
