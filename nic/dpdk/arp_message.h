@@ -1,0 +1,34 @@
+// Who has this IPv4 address? (RFC 826.) A transport answers for its own address, so that switches, bridges and tools
+// see it, and asks where it has several ports and does not know which one leads to a peer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "nic/dpdk/ethernet_frame.h"
+
+namespace openlapi::dpdk {
+
+struct ArpMessage {
+  bool request = false;  // otherwise an answer
+  MacAddress sender_mac{};
+  std::uint32_t sender_address = 0;
+  MacAddress target_mac{};
+  std::uint32_t target_address = 0;
+};
+
+using ArpFrame = std::array<std::byte, kShortestFrame>;
+
+// The whole frame, to `to`.
+ArpFrame make_arp_frame(const MacAddress& to, const ArpMessage& message);
+
+// What `own` asks everybody about `address`, and what it answers to a question for its own address.
+ArpFrame make_arp_question(const FrameEnd& own, std::uint32_t address);
+ArpFrame make_arp_answer(const FrameEnd& own, const ArpMessage& question);
+
+// False: a frame that is no question or answer about an IPv4 address on an Ethernet.
+bool parse_arp_frame(std::span<const std::byte> frame, ArpMessage& message);
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,107 @@
+#include "nic/dpdk/device_wish.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr std::uint32_t kUsualMtu = 1500;
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMemoryToSpare = 64 * kMiB;  // pages that are never touched cost nothing
+
+bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return text.substr(0, beginning.size()) == beginning; });
+}
+
+bool any_of(const std::vector<std::string>& words, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return begins_with_any(word, beginnings); });
+}
+
+// Bytes of a buffer in a driver's own memory: the frame and what the kernel says of it. Four of them are whole pages.
+std::uint32_t frame_room(std::uint32_t mtu) { return std::max(2048u, (mtu + 14 + 128 + 1023) / 1024 * 1024); }
+
+void add_memory(const std::vector<std::string>& users, const EnvironmentFacts& facts,
+                std::vector<std::string>& result) {
+  const bool decided = any_of(users, {"--in-memory", "--no-huge", "--huge-dir", "--huge-unlink", "--legacy-mem"});
+  const bool sized = any_of(users, {"-m", "--socket-mem"});
+  const bool huge = facts.free_huge_bytes >= facts.needed_bytes && facts.needed_bytes != 0;
+  if (!decided && huge) {
+    result.emplace_back("--in-memory");
+  } else if (!decided) {
+    result.emplace_back("--no-huge");
+  }
+  const bool ordinary = (!decided && !huge) || any_of(users, {"--no-huge"});
+  if (ordinary && !any_of(users, {"--no-shconf"})) result.emplace_back("--no-shconf");
+  if (ordinary && !sized) {
+    result.emplace_back("-m");
+    result.push_back(std::to_string((facts.needed_bytes + kMemoryToSpare + kMiB - 1) / kMiB));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(std::string_view device) { return device.substr(0, device.find(',')); }
+
+bool is_virtual(std::string_view device) { return begins_with_any(device, {"net_", "eth_"}); }
+
+bool has_argument(std::string_view device, std::string_view key) {
+  for (std::size_t at = device.find(','); at != std::string_view::npos; at = device.find(',', at)) {
+    const std::string_view rest = device.substr(++at);
+    if (rest.substr(0, key.size()) == key && rest.substr(key.size(), 1) == "=") return true;
+  }
+  return false;
+}
+
+bool is_memif_client(std::string_view arguments) {
+  return arguments.find("role=server") == std::string_view::npos &&
+         arguments.find("role=master") == std::string_view::npos;
+}
+
+std::string completed(std::string_view device, std::uint32_t mtu) {
+  std::string result(device);
+  const auto add = [&](std::string_view key, std::uint32_t value) {
+    if (!has_argument(device, key)) result += "," + std::string(key) + "=" + std::to_string(value);
+  };
+  if (mtu <= kUsualMtu) return result;
+  if (begins_with_any(device, {"net_memif"})) add("bsize", frame_room(mtu));
+  if (begins_with_any(device, {"net_af_packet"}) && !has_argument(device, "framesz")) {
+    add("framesz", frame_room(mtu));
+    add("blocksz", 4 * frame_room(mtu));
+  }
+  return result;
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = text.find_first_not_of(" \t\n", at);
+    if (begin == std::string_view::npos) break;
+    const std::size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    at = end;
+  }
+  return words;
+}
+
+std::vector<std::string> eal_arguments(const std::vector<std::string>& users, const EnvironmentFacts& facts) {
+  std::vector<std::string> result = {"openlapi"};
+  add_memory(users, facts, result);
+  // One lcore, on which nothing ever runs: EAL would make a thread for every processor.
+  if (!any_of(users, {"-l", "-c", "--lcores"})) {
+    result.push_back("--lcores=0@" + std::to_string(facts.processor));
+  }
+  // No device that the user did not name; this one is never a network adapter.
+  if (!any_of(users, {"-a", "-b", "--allow", "--block", "--no-pci"})) {
+    result.emplace_back("-a");
+    result.emplace_back("0000:00:00.0");
+  }
+  if (!any_of(users, {"--file-prefix"})) result.push_back("--file-prefix=" + facts.unique_name);
+  if (!any_of(users, {"--telemetry", "--no-telemetry"})) result.emplace_back("--no-telemetry");
+  result.insert(result.end(), users.begin(), users.end());
+  return result;
+}
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,33 @@
+// What a user says about a device: pure rules on the text.
+//
+// A device is a PCI address ("0000:3b:00.0"), a virtual device with its arguments
+// ("net_memif0,role=server,id=0,socket=/run/job/pair"), or the name of one that EAL's arguments have made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace openlapi::dpdk {
+
+std::string_view name_of(std::string_view device);  // all before the first comma
+bool is_virtual(std::string_view device);           // by its name: net_..., eth_...
+bool is_memif_client(std::string_view arguments);   // of a memif device: client unless it says server
+bool has_argument(std::string_view device, std::string_view key);
+
+// With what drivers need for frames of this MTU, unless the user says it: memif's buffers, af_packet's ring.
+std::string completed(std::string_view device, std::uint32_t mtu);
+
+std::vector<std::string> split_words(std::string_view text);  // at spaces
+
+// EAL's arguments for this process: the user's, and what they leave open.
+struct EnvironmentFacts {
+  std::uint64_t free_huge_bytes = 0;  // free huge pages
+  std::uint64_t needed_bytes = 0;     // for packets and queues
+  unsigned processor = 0;             // one that this process may use
+  std::string unique_name;            // no other process's
+};
+std::vector<std::string> eal_arguments(const std::vector<std::string>& users, const EnvironmentFacts& facts);
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,148 @@
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "dataplane/base/check.h"
+#include "nic/dpdk/dpdk_transport.h"
+
+namespace openlapi {
+
+std::size_t DpdkTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
+  OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].added);
+  Remote& remote = remotes_[peer];
+  if (remote.lane == nullptr || remote.lane->full || !remote.lane->port.up()) [[unlikely]] {
+    return send_hindered(remote, packets);
+  }
+  return send_on(*remote.lane, remote, packets);
+}
+
+std::size_t DpdkTransport::send_on(Lane& lane, const Remote& remote, std::span<const OutgoingPacket> packets) {
+  const std::size_t offered = packets.size();
+  const auto fits = [&](const OutgoingPacket& packet) { return packet.length <= remote.max_packet; };
+  const std::span<const OutgoingPacket> most = packets.first(std::min<std::size_t>(offered, kMaxBurst));
+  const auto count = static_cast<std::uint32_t>(std::find_if_not(most.begin(), most.end(), fits) - most.begin());
+  if (count == 0) return most.empty() ? 0 : lose(1);
+  std::array<rte_mbuf*, kMaxBurst> buffers;
+  if (rte_pktmbuf_alloc_bulk(lane.port.send_pool(), buffers.data(), count) != 0) [[unlikely]] {
+    ++own_counters_.pool_exhausted;
+    rte_eth_tx_done_cleanup(lane.port.id(), 0, 0);
+    return refuse();
+  }
+  for (std::uint32_t i = 0; i < count; ++i) fill(*buffers[i], packets[i], remote);
+  const std::uint16_t sent = rte_eth_tx_burst(lane.port.id(), 0, buffers.data(), static_cast<std::uint16_t>(count));
+  lane.full = sent < count;
+  if (lane.full) [[unlikely]]
+    rte_pktmbuf_free_bulk(buffers.data() + sent, count - sent);
+  counters_.packets_sent += sent;
+  if (sent < offered) ++counters_.send_refused;
+  return sent;
+}
+
+void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const {
+  auto* const frame = rte_pktmbuf_mtod(&buffer, std::byte*);
+  remote.header.write(frame, packet.length);
+  std::byte* end = frame + dpdk::kHeaderLength;
+  for (const ConstBuffer& piece : packet.pieces) {
+    if (piece.length == 0) continue;
+    std::memcpy(end, piece.data, piece.length);
+    end += piece.length;
+  }
+  auto length = static_cast<std::uint16_t>(dpdk::kHeaderLength + packet.length);
+  if (length < dpdk::kShortestFrame) {
+    std::memset(frame + length, 0, dpdk::kShortestFrame - length);
+    length = dpdk::kShortestFrame;
+  }
+  buffer.data_len = length;
+  buffer.pkt_len = length;
+  if (remote.lane->port.sums()) {
+    buffer.l2_len = dpdk::kEthernetHeader;
+    buffer.l3_len = 20;
+    buffer.ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
+  }
+}
+
+std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
+  std::size_t count = hand_out(packets);
+  while (count < packets.size() && look()) {
+    count += hand_out(packets.subspan(count));
+    if (lanes_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
+  }
+  counters_.packets_received += count;
+  if (count == 0 && rte_get_tsc_cycles() >= upkeep_at_) upkeep();
+  return count;
+}
+
+// Takes frames that have arrived. False: there is no packet among them, or no room for more.
+bool DpdkTransport::look() {
+  if (held_count_ + kMaxBurst > held_.size()) return false;
+  first_arrival_ = arrivals_end_ = 0;
+  std::array<rte_mbuf*, kMaxBurst> buffers;
+  for (std::size_t tries = 0; tries < lanes_.size() && arrivals_end_ == 0; ++tries) {
+    Lane& lane = *lanes_[next_lane_];
+    if (++next_lane_ == lanes_.size()) next_lane_ = 0;
+    if (!lane.port.pollable()) [[unlikely]]
+      continue;
+    const std::uint16_t count = rte_eth_rx_burst(lane.port.id(), 0, buffers.data(), kMaxBurst);
+    for (std::uint16_t i = 0; i < count; ++i) sort(lane, buffers[i]);
+  }
+  return arrivals_end_ != 0;
+}
+
+void DpdkTransport::sort(Lane& lane, rte_mbuf* buffer) {
+  if (buffer->nb_segs != 1 && rte_pktmbuf_linearize(buffer) != 0) [[unlikely]] {
+    ++counters_.receive_dropped;
+    rte_pktmbuf_free(buffer);
+    return;
+  }
+  auto* const frame = rte_pktmbuf_mtod(buffer, std::byte*);
+  const std::uint64_t udp = buffer->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+  dpdk::FrameView view =
+      dpdk::parse_frame({frame, buffer->data_len}, lane.own, {.udp_good = udp == RTE_MBUF_F_RX_L4_CKSUM_GOOD});
+  if (view.kind == dpdk::FrameKind::packet && udp != RTE_MBUF_F_RX_L4_CKSUM_BAD) [[likely]] {
+    std::byte* data = frame + dpdk::kHeaderLength;
+    if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) [[unlikely]] {
+      // The driver began elsewhere; there is room behind the header's beginning.
+      std::byte* const aligned = data - reinterpret_cast<std::uintptr_t>(data) % 8;
+      std::memmove(aligned, data, view.length);
+      data = aligned;
+    }
+    arrivals_[arrivals_end_++] = {buffer, data, view.length};
+    return;
+  }
+  if (view.kind == dpdk::FrameKind::arp) {
+    take_arp(lane, {frame, buffer->data_len});
+  } else if (view.kind == dpdk::FrameKind::foreign) {
+    ++own_counters_.foreign_frames;
+  } else {
+    ++own_counters_.damaged_frames;
+    ++counters_.receive_dropped;
+  }
+  rte_pktmbuf_free(buffer);
+}
+
+std::size_t DpdkTransport::hand_out(std::span<IncomingPacket> packets) {
+  const std::size_t mask = held_.size() - 1;
+  std::size_t count = 0;
+  while (count < packets.size() && first_arrival_ < arrivals_end_) {
+    const Arrival& arrival = arrivals_[first_arrival_++];
+    held_[(first_held_ + held_count_++) & mask] = arrival.buffer;
+    packets[count++] = {arrival.data, arrival.length, kUnknownPeer};
+  }
+  return count;
+}
+
+void DpdkTransport::release(std::size_t count) {
+  OPENLAPI_CHECK(count <= held_count_);
+  while (count != 0) {
+    const std::size_t run = std::min(count, held_.size() - first_held_);
+    rte_pktmbuf_free_bulk(held_.data() + first_held_, static_cast<unsigned>(run));
+    first_held_ = (first_held_ + run) & (held_.size() - 1);
+    held_count_ -= run;
+    count -= run;
+  }
+}
+
+}  // namespace openlapi

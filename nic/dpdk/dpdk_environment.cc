@@ -1,0 +1,199 @@
+#include "nic/dpdk/dpdk_environment.h"
+
+#include <dirent.h>
+#include <rte_alarm.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <rte_malloc.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "nic/dpdk/device_wish.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr std::size_t kLinesKept = 4;
+
+struct Environment {
+  std::mutex control;
+  pid_t process = 0;  // in which it was started or could not be; 0: not yet
+  bool runs = false;
+  std::string reason;              // why it does not run
+  std::vector<std::string> words;  // DPDK keeps pointers to its arguments
+  std::vector<char*> pointers;
+};
+
+struct Log {
+  std::mutex mutex;
+  std::string line;               // that has no end yet
+  std::deque<std::string> lines;  // the last ones
+};
+
+// Never destroyed: DPDK's own threads outlive main().
+Environment& environment() {
+  static auto* const the_one = new Environment;
+  return *the_one;
+}
+
+Log& log() {
+  static auto* const the_one = new Log;
+  return *the_one;
+}
+
+ssize_t keep_log(void*, const char* bytes, std::size_t length) {
+  const std::lock_guard guard(log().mutex);
+  for (const char byte : std::string_view(bytes, length)) {
+    if (byte != '\n') {
+      log().line += byte;
+      continue;
+    }
+    if (!log().line.empty()) log().lines.push_back(std::move(log().line));
+    log().line.clear();
+    if (log().lines.size() > kLinesKept) log().lines.pop_front();
+  }
+  return static_cast<ssize_t>(length);
+}
+
+// What DPDK says goes into a message if it is of use, not to the terminal.
+void keep_what_is_logged() {
+  FILE* const stream = fopencookie(nullptr, "w", {nullptr, keep_log, nullptr, nullptr});
+  if (stream == nullptr) return;
+  setvbuf(stream, nullptr, _IOLBF, 0);
+  rte_openlog_stream(stream);
+}
+
+std::uint64_t free_huge_bytes() {
+  std::uint64_t bytes = 0;
+  const std::string folder = "/sys/kernel/mm/hugepages";
+  DIR* const sizes = opendir(folder.c_str());
+  if (sizes == nullptr) return 0;
+  while (const dirent* entry = readdir(sizes)) {
+    unsigned long kibibytes = 0;
+    std::uint64_t pages = 0;
+    if (std::sscanf(entry->d_name, "hugepages-%lukB", &kibibytes) != 1) continue;
+    std::ifstream(folder + "/" + entry->d_name + "/free_hugepages") >> pages;
+    bytes += pages * kibibytes * 1024;
+  }
+  closedir(sizes);
+  return bytes;
+}
+
+unsigned first_processor() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
+  for (unsigned processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(processor, &allowed)) return processor;
+  }
+  return 0;
+}
+
+bool end_with(std::string& reason, std::string text) {
+  reason = std::move(text);
+  return false;
+}
+
+// In a thread of its own: EAL pins the one that calls it, and its threads inherit that one's signals.
+void start(Environment& the, std::uint64_t free_huge) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  keep_what_is_logged();
+  the.pointers.clear();
+  for (std::string& word : the.words) the.pointers.push_back(word.data());
+  const auto count = static_cast<int>(the.pointers.size());
+  the.pointers.push_back(nullptr);
+  the.runs = rte_eal_init(count, the.pointers.data()) >= 0 || rte_errno == EALREADY;
+  if (the.runs) {
+    rmdir(rte_eal_get_runtime_dir());  // nothing is put there without a shared configuration
+    take_log();
+    return;
+  }
+  const int error = rte_errno;
+  std::string arguments;
+  for (const std::string& word : the.words) arguments += " " + word;
+  the.reason = "DPDK does not start with the arguments" + arguments + ": " + rte_strerror(error) +
+               "; it says: " + take_log() + " (" + std::to_string(free_huge >> 20) + " MiB are free in huge pages)";
+}
+
+}  // namespace
+
+bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, std::string& reason) {
+  Environment& the = environment();
+  const std::lock_guard guard(the.control);
+  if (the.process != 0 && the.process != getpid()) {
+    return end_with(reason, "DPDK was started in the process that this one was forked from: it serves that one only");
+  }
+  if (the.process != 0) return the.runs || end_with(reason, the.reason);
+  const std::vector<std::string> users = split_words(arguments);
+  for (const std::string& word : users) {
+    if (word == "-h" || word == "--help" || word == "-v") {
+      return end_with(reason, "'" + word + "' is no argument for a task's DPDK");
+    }
+  }
+  const std::uint64_t free_huge = free_huge_bytes();
+  the.words = eal_arguments(users, {.free_huge_bytes = free_huge,
+                                    .needed_bytes = needed_bytes,
+                                    .processor = first_processor(),
+                                    .unique_name = "openlapi-" + std::to_string(getpid())});
+  the.process = getpid();
+  std::thread([&] { start(the, free_huge); }).join();
+  return the.runs || end_with(reason, the.reason);
+}
+
+bool has_huge_pages() { return rte_eal_has_hugepages() != 0; }
+
+std::uint64_t free_memory() {
+  std::uint64_t bytes = 0;
+  for (int node = 0; node < RTE_MAX_NUMA_NODES; ++node) {
+    rte_malloc_socket_stats statistics{};
+    if (rte_malloc_get_socket_stats(node, &statistics) == 0) bytes += statistics.heap_freesz_bytes;
+  }
+  return bytes;
+}
+
+std::string take_log() {
+  const std::lock_guard guard(log().mutex);
+  std::string text;
+  for (const std::string& line : log().lines) text += (text.empty() ? "" : "; ") + line;
+  log().lines.clear();
+  return text;
+}
+
+void call_in_interrupt_thread(const std::function<void()>& body) {
+  struct Call {
+    const std::function<void()>& body;
+    std::promise<void> done;
+  };
+  Call call{body, {}};
+  const auto run = [](void* argument) {
+    auto& the = *static_cast<Call*>(argument);
+    the.body();
+    the.done.set_value();
+  };
+  if (rte_eal_alarm_set(1, run, &call) != 0) run(&call);
+  call.done.get_future().wait();
+}
+
+ControlLock::ControlLock(Patience patience) : held_(environment().control.try_lock()) {
+  if (held_ || patience == Patience::look) return;
+  environment().control.lock();
+  held_ = true;
+}
+
+ControlLock::~ControlLock() {
+  if (held_) environment().control.unlock();
+}
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,187 @@
+#include <rte_mbuf.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "nic/dpdk/dpdk_environment.h"
+#include "nic/dpdk/dpdk_transport.h"
+
+namespace openlapi {
+namespace {
+
+using Kind = DpdkSetupError::Kind;
+constexpr std::uint16_t kFirstFreePort = 49152;  // RFC 6335: for anybody's use
+constexpr std::uint64_t kMillisecond = 1'000'000;
+
+bool fail(DpdkSetupError& error, Kind kind, std::string text) {
+  error = {kind, std::move(text)};
+  return false;
+}
+
+Kind kind_of(dpdk::PortFault fault) {
+  switch (fault) {
+    case dpdk::PortFault::none:
+      return Kind::none;
+    case dpdk::PortFault::no_device:
+      return Kind::no_device;
+    case dpdk::PortFault::in_use:
+      return Kind::in_use;
+    case dpdk::PortFault::no_memory:
+      return Kind::no_memory;
+    case dpdk::PortFault::unusable:
+      return Kind::unusable_port;
+  }
+  return Kind::unusable_port;
+}
+
+template <typename Number>
+Number random_number() {
+  Number number = 0;
+  while (number == 0) {
+    if (getrandom(&number, sizeof number, 0) != sizeof number) number = 0;
+  }
+  return number;
+}
+
+dpdk::PortWish wish_for(const DpdkConfig& config, const std::string& device) {
+  return {.device = device,
+          .mtu = config.mtu,
+          .receive_descriptors = config.receive_descriptors,
+          .send_descriptors = config.send_descriptors,
+          .held = config.held_packets};
+}
+
+// 169.254.1.0 to 169.254.254.255 (RFC 3927), by the hardware address.
+std::uint32_t link_local(const dpdk::MacAddress& mac) {
+  const unsigned third = 1 + (mac[4] ^ mac[3] ^ mac[2]) % 254u;
+  return 0xa9fe0000u | third << 8 | mac[5];
+}
+
+}  // namespace
+
+std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, DpdkSetupError& error) {
+  std::unique_ptr<DpdkTransport> transport(new DpdkTransport(config));
+  error = {};
+  if (!transport->open(error)) return nullptr;
+  return transport;
+}
+
+DpdkTransport::~DpdkTransport() {
+  for (; first_arrival_ < arrivals_end_; ++first_arrival_) rte_pktmbuf_free(arrivals_[first_arrival_].buffer);
+  release(held_count_);
+}
+
+bool DpdkTransport::check_values(DpdkSetupError& error) const {
+  if (config_.devices.empty()) return fail(error, Kind::no_device, "no DPDK device was named");
+  if (config_.devices.size() > 255) return fail(error, Kind::bad_value, "more than 255 DPDK devices for one adapter");
+  if (config_.mtu != 0 && (config_.mtu < dpdk::kSmallestMtu || config_.mtu > dpdk::kLargestMtu)) {
+    return fail(error, Kind::bad_value,
+                "MTU " + std::to_string(config_.mtu) + ": allowed is " + std::to_string(dpdk::kSmallestMtu) + " to " +
+                    std::to_string(dpdk::kLargestMtu));
+  }
+  if (!std::has_single_bit(config_.held_packets) || config_.held_packets < 2 * kMaxBurst) {
+    return fail(error, Kind::bad_value, "packets that may be held: a power of two from 64 is needed");
+  }
+  return true;
+}
+
+bool DpdkTransport::open(DpdkSetupError& error) {
+  if (!check_values(error)) return false;
+  std::uint64_t memory = 0;
+  for (const std::string& device : config_.devices) {
+    memory += dpdk::EthernetPort::memory_for(wish_for(config_, device));
+  }
+  std::string reason;
+  if (!dpdk::start_environment(config_.eal_arguments, memory, reason)) {
+    return fail(error, Kind::no_environment, reason);
+  }
+  held_.resize(config_.held_packets);
+  if (!open_ports(error)) return false;
+  choose_address();
+  wait_for_links();
+  return true;
+}
+
+bool DpdkTransport::open_ports(DpdkSetupError& error) {
+  bool checked = true;
+  local_.mtu = dpdk::kLargestMtu;
+  for (const std::string& device : config_.devices) {
+    auto lane = std::make_unique<Lane>();
+    std::string reason;
+    const dpdk::PortFault fault = lane->port.open(wish_for(config_, device), reason);
+    if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
+    if (lane->port.mtu() < dpdk::kSmallestMtu) {
+      return fail(error, Kind::unusable_port,
+                  "DPDK port " + lane->port.name() + " has an MTU of " + std::to_string(lane->port.mtu()) + ": " +
+                      std::to_string(dpdk::kSmallestMtu) + " is needed");
+    }
+    checked = checked && (lane->port.sums() || lane->port.in_memory());
+    local_.mtu = std::min(local_.mtu, lane->port.mtu());
+    lanes_.push_back(std::move(lane));
+  }
+  local_.ports = static_cast<std::uint32_t>(lanes_.size());
+  limits_ = {.max_packet = dpdk::packet_of(local_.mtu), .max_burst = kMaxBurst, .reliable = false, .checked = checked};
+  return true;
+}
+
+void DpdkTransport::choose_address() {
+  const dpdk::MacAddress& mac = lanes_.front()->port.mac();
+  const auto any_port = static_cast<std::uint16_t>(kFirstFreePort + random_number<std::uint16_t>() % 16384u);
+  local_.end = {.mac = mac,
+                .address = config_.address != 0 ? config_.address : link_local(mac),
+                .port = config_.port != 0 ? config_.port : any_port,
+                .token = random_number<std::uint32_t>()};
+  for (const auto& lane : lanes_) {
+    lane->own = local_.end;
+    lane->own.mac = lane->port.mac();
+    lane->port.takes_only(local_.end.address, local_.end.port);
+  }
+}
+
+void DpdkTransport::wait_for_links() {
+  upkeep();
+  patience_ends_ = now_ + config_.link_patience * kMillisecond;
+  const auto all_up = [&] {
+    return std::all_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->port.up(); });
+  };
+  while (!all_up() && now_ < patience_ends_) {
+    const timespec moment{0, static_cast<long>(kMillisecond)};
+    nanosleep(&moment, nullptr);
+    upkeep();
+  }
+  patience_ends_ = now_ + config_.link_patience * kMillisecond;
+}
+
+bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
+  dpdk::Address address;
+  if (!dpdk::decode(bytes, address, error)) return false;
+  if (peer >= remotes_.size()) remotes_.resize(peer + 1);
+  Remote& remote = remotes_[peer];
+  if (remote.added && remote.lane == nullptr) --unknown_ways_;
+  remote = {.added = true,
+            .address = address,
+            .lane = nullptr,
+            .header = {},
+            .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu)),
+            .lost_from = now_ + config_.link_patience * kMillisecond};
+  ++unknown_ways_;
+  if (lanes_.size() == 1 && address.ports == 1) find_way(remote, *lanes_.front(), address.end.mac);
+  return true;
+}
+
+std::uint32_t DpdkTransport::max_packet_to(PeerIndex peer) const {
+  return peer < remotes_.size() && remotes_[peer].added ? remotes_[peer].max_packet : limits_.max_packet;
+}
+
+DpdkCounters DpdkTransport::dpdk_counters() const {
+  DpdkCounters all = own_counters_;
+  for (const auto& lane : lanes_) {
+    all.restarts += lane->port.restarts();
+    all.link_losses += lane->port.link_losses();
+  }
+  return all;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,154 @@
+// Packets over Ethernet adapters that this task drives itself, through DPDK: UDP in IPv4, one packet per frame
+// (ethernet_frame.h), polled, received in place.
+//
+// A device belongs to one task; where the driver shares it with the kernel (a bifurcated one) a flow rule takes what is
+// for this task's UDP port. Usually one port reaches all peers, through switches. Point-to-point ports (memif) serve
+// one peer each: a transport may have several ports, and then asks by ARP which of them leads to a peer.
+// Unreliable: what a port does not take in time is lost. A port whose link is down loses what is sent, but for the
+// first seconds, in which packets wait for it.
+// Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, ethernet_frame.h, ethernet_port.h, dpdk_setup.cc,
+// dpdk_environment.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataplane/transport/transport.h"
+#include "nic/dpdk/arp_message.h"
+#include "nic/dpdk/dpdk_address.h"
+#include "nic/dpdk/ethernet_frame.h"
+#include "nic/dpdk/ethernet_port.h"
+
+namespace openlapi {
+
+struct DpdkConfig {
+  std::vector<std::string> devices;  // device_wish.h says how each is named
+  std::string eal_arguments;         // further ones, separated by spaces; those of the task's first transport count
+  std::uint32_t address = 0;         // IPv4, as a number; 0: a link-local one that follows from the hardware address
+  std::uint16_t port = 0;            // UDP; 0: a random one of those that are free for anybody's use
+  std::uint32_t mtu = 0;             // longest IP packet, bytes, at most what the driver takes; 0: the driver's
+  std::uint16_t receive_descriptors = 512;
+  std::uint16_t send_descriptors = 512;
+  std::uint32_t held_packets = 1024;    // that the engine may hold; a power of two
+  std::uint32_t link_patience = 3'000;  // milliseconds that opening waits for links, and packets once more
+};
+
+struct DpdkSetupError {
+  enum class Kind : std::uint8_t { none, no_environment, no_device, in_use, no_memory, unusable_port, bad_value };
+  Kind kind = Kind::none;
+  std::string text;  // for the user: what was asked for, what went wrong, what to do
+};
+
+struct DpdkCounters {
+  std::uint64_t lost_packets = 0;    // taken, but not sent: link down, peer not found, longer than the peer takes
+  std::uint64_t pool_exhausted = 0;  // send_burst() calls that found no buffer
+  std::uint64_t foreign_frames = 0;  // not for this transport
+  std::uint64_t damaged_frames = 0;  // for it, but wrong in themselves
+  std::uint64_t arp_answers = 0;     // that it gave
+  std::uint64_t arp_questions = 0;   // that it asked
+  std::uint64_t restarts = 0;        // of ports whose link was down
+  std::uint64_t link_losses = 0;
+};
+
+class DpdkTransport final : public Transport {
+ public:
+  ~DpdkTransport() override;
+
+  std::string_view name() const override { return "dpdk"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override { return dpdk::encode(local_); }
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::uint32_t max_packet_to(PeerIndex peer) const override;
+  // Packets that are longer than max_packet_to(peer) are lost.
+  std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  void release(std::size_t count) override;
+  TransportCounters counters() const override { return counters_; }
+
+  DpdkCounters dpdk_counters() const;
+  const dpdk::Address& address() const { return local_; }
+  std::size_t ports() const { return lanes_.size(); }
+  const dpdk::EthernetPort& port(std::size_t which) const { return lanes_[which]->port; }
+
+ private:
+  friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
+  static constexpr std::uint32_t kMaxBurst = 32;  // frames; some drivers give none to who asks for fewer
+
+  struct Lane {
+    dpdk::EthernetPort port;
+    dpdk::FrameEnd own;
+    bool full = false;  // it had no room when it was last asked
+  };
+  struct Remote {
+    bool added = false;
+    dpdk::Address address;
+    Lane* lane = nullptr;  // null: which one leads there is not known yet
+    dpdk::FrameHeader header;
+    std::uint32_t max_packet = 0;
+    std::uint64_t lost_from = 0;  // when packets stop waiting for the way to be found
+  };
+  struct Arrival {
+    rte_mbuf* buffer;
+    std::byte* data;
+    std::uint32_t length;
+  };
+
+  explicit DpdkTransport(const DpdkConfig& config) : config_(config) {}
+
+  // dpdk_setup.cc
+  bool open(DpdkSetupError& error);
+  bool check_values(DpdkSetupError& error) const;
+  bool open_ports(DpdkSetupError& error);
+  void choose_address();
+  void wait_for_links();
+
+  // dpdk_datapath.cc
+  std::size_t send_on(Lane& lane, const Remote& remote, std::span<const OutgoingPacket> packets);
+  void fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const;
+  bool look();
+  void sort(Lane& lane, rte_mbuf* buffer);
+  std::size_t hand_out(std::span<IncomingPacket> packets);
+
+  // dpdk_upkeep.cc
+  std::size_t send_hindered(Remote& remote, std::span<const OutgoingPacket> packets);
+  std::size_t refuse() {
+    ++counters_.send_refused;
+    return 0;
+  }
+  std::size_t lose(std::size_t packets);
+  void upkeep();
+  void greet(Lane& lane);
+  void take_arp(Lane& lane, std::span<const std::byte> frame);
+  void find_way(Remote& remote, Lane& lane, const dpdk::MacAddress& mac);
+  void ask_for_peers();
+  void send_arp(Lane& lane, const dpdk::ArpFrame& frame);
+
+  DpdkConfig config_;
+  TransportLimits limits_{};
+  dpdk::Address local_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<Remote> remotes_;  // by peer
+  std::size_t unknown_ways_ = 0;
+  std::size_t next_lane_ = 0;    // to be looked at
+  std::uint64_t upkeep_at_ = 0;  // ticks of the processor's clock
+  std::uint64_t now_ = 0;        // nanoseconds, of the latest upkeep
+  std::uint64_t question_at_ = 0;
+  std::uint64_t patience_ends_ = 0;
+
+  std::array<Arrival, kMaxBurst> arrivals_{};  // looked at, not handed out yet
+  std::uint32_t first_arrival_ = 0;
+  std::uint32_t arrivals_end_ = 0;
+  std::vector<rte_mbuf*> held_;  // a ring, oldest at first_held_
+  std::size_t first_held_ = 0;
+  std::size_t held_count_ = 0;
+  TransportCounters counters_;
+  DpdkCounters own_counters_;
+};
+
+// Null: `error` says why. Takes tenths of a second the first time in a process; waits for links (link_patience).
+std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, DpdkSetupError& error);
+
+}  // namespace openlapi

@@ -1,0 +1,121 @@
+// What is seldom: links, full ports, ARP.
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "nic/dpdk/dpdk_transport.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint64_t kUpkeepsPerSecond = 1000;
+constexpr std::uint64_t kMillisecond = 1'000'000;
+constexpr std::uint64_t kBetweenQuestions = 5 * kMillisecond;
+
+std::uint64_t nanoseconds(std::uint64_t ticks) {
+  const std::uint64_t rate = rte_get_tsc_hz();
+  return ticks / rate * 1'000'000'000 + ticks % rate * 1'000'000'000 / rate;
+}
+
+}  // namespace
+
+std::size_t DpdkTransport::lose(std::size_t packets) {
+  own_counters_.lost_packets += packets;
+  counters_.packets_sent += packets;
+  return packets;
+}
+
+// The way to the peer is not known, its port is not up, or had no room when it was last asked.
+std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const OutgoingPacket> packets) {
+  if (rte_get_tsc_cycles() >= upkeep_at_) upkeep();
+  if (remote.lane == nullptr) {
+    // The answer lies among the arrivals; nobody else may be asking for them.
+    if (first_arrival_ == arrivals_end_) look();
+    if (remote.lane == nullptr) return now_ < remote.lost_from ? refuse() : lose(packets.size());
+  }
+  Lane& lane = *remote.lane;
+  // One first: the payload of those that find no room is copied for nothing.
+  if (lane.port.up()) {
+    const std::size_t first = send_on(lane, remote, packets.first(std::min<std::size_t>(packets.size(), 1)));
+    return first == 0 || packets.size() == 1 ? first : first + send_on(lane, remote, packets.subspan(1));
+  }
+  return !lane.port.was_up() && now_ < patience_ends_ ? refuse() : lose(packets.size());
+}
+
+// Once in a while, however often it is called: for timely answers the interval is short.
+void DpdkTransport::upkeep() {
+  const std::uint64_t ticks = rte_get_tsc_cycles();
+  upkeep_at_ = ticks + rte_get_tsc_hz() / kUpkeepsPerSecond;
+  now_ = nanoseconds(ticks);
+  for (const auto& lane : lanes_) {
+    const bool was_up = lane->port.up();
+    lane->port.link_check(now_);
+    if (!was_up && lane->port.up()) greet(*lane);
+  }
+  if (unknown_ways_ != 0 && now_ >= question_at_) {
+    question_at_ = now_ + kBetweenQuestions;
+    ask_for_peers();
+  }
+}
+
+// The port has come up.
+void DpdkTransport::greet(Lane& lane) {
+  // A bridge that has not seen a port yet floods what is for it: into the queues of all others.
+  send_arp(lane, dpdk::make_arp_question(lane.own, lane.own.address));
+  // A memif server can send only when its client has made room, which is when it looks for the first time.
+  if (first_arrival_ != arrivals_end_) return;
+  for (std::size_t i = 0; i < lanes_.size() && !look(); ++i) {
+  }
+}
+
+void DpdkTransport::take_arp(Lane& lane, std::span<const std::byte> frame) {
+  dpdk::ArpMessage message;
+  if (!dpdk::parse_arp_frame(frame, message)) {
+    ++own_counters_.foreign_frames;
+    return;
+  }
+  if (message.request && message.target_address == lane.own.address) {
+    send_arp(lane, dpdk::make_arp_answer(lane.own, message));
+    ++own_counters_.arp_answers;
+  }
+  if (unknown_ways_ == 0) return;
+  for (Remote& remote : remotes_) {
+    if (remote.added && remote.lane == nullptr && remote.address.end.address == message.sender_address) {
+      find_way(remote, lane, message.sender_mac);
+    }
+  }
+}
+
+void DpdkTransport::find_way(Remote& remote, Lane& lane, const dpdk::MacAddress& mac) {
+  dpdk::FrameEnd end = remote.address.end;
+  end.mac = mac;
+  remote.lane = &lane;
+  remote.header = dpdk::FrameHeader(lane.own, end, lane.port.sums());
+  --unknown_ways_;
+}
+
+void DpdkTransport::ask_for_peers() {
+  for (const Remote& remote : remotes_) {
+    if (!remote.added || remote.lane != nullptr) continue;
+    for (const auto& lane : lanes_) {
+      if (!lane->port.up()) continue;
+      send_arp(*lane, dpdk::make_arp_question(lane->own, remote.address.end.address));
+      ++own_counters_.arp_questions;
+    }
+  }
+}
+
+// Lost when the port has no room: who asked asks again.
+void DpdkTransport::send_arp(Lane& lane, const dpdk::ArpFrame& frame) {
+  rte_mbuf* buffer = rte_pktmbuf_alloc(lane.port.send_pool());
+  if (buffer == nullptr) return;
+  std::memcpy(rte_pktmbuf_mtod(buffer, std::byte*), frame.data(), frame.size());
+  buffer->data_len = frame.size();
+  buffer->pkt_len = frame.size();
+  if (!lane.port.pollable() || rte_eth_tx_burst(lane.port.id(), 0, &buffer, 1) == 0) rte_pktmbuf_free(buffer);
+}
+
+}  // namespace openlapi

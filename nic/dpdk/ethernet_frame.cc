@@ -1,0 +1,136 @@
+#include "nic/dpdk/ethernet_frame.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "nic/dpdk/network_bytes.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr std::uint16_t kTypeIpv4 = 0x0800;
+constexpr std::uint16_t kTypeArp = 0x0806;
+constexpr std::uint16_t kDontFragment = 0x4000;
+constexpr std::uint8_t kProtocolUdp = 17;
+constexpr std::uint32_t kIpHeader = 20;
+constexpr std::uint32_t kUdpHeader = 8;
+constexpr std::uint32_t kOwnHeader = 6;
+
+// Offsets in the frame.
+constexpr std::size_t kSource = 6;
+constexpr std::size_t kType = 12;
+constexpr std::size_t kIp = kEthernetHeader;
+constexpr std::size_t kIpLength = kIp + 2;
+constexpr std::size_t kIpFragment = kIp + 6;
+constexpr std::size_t kIpProtocol = kIp + 9;
+constexpr std::size_t kIpChecksum = kIp + 10;
+constexpr std::size_t kIpFrom = kIp + 12;
+constexpr std::size_t kIpTo = kIp + 16;
+constexpr std::size_t kUdp = kIp + kIpHeader;
+constexpr std::size_t kUdpTo = kUdp + 2;
+constexpr std::size_t kUdpLength = kUdp + 4;
+constexpr std::size_t kUdpChecksum = kUdp + 6;
+constexpr std::size_t kMark = kUdp + kUdpHeader;
+constexpr std::size_t kToken = kMark + 2;
+static_assert(kMark + kOwnHeader == kHeaderLength);
+
+bool udp_checksum_holds(const std::byte* datagram, std::uint32_t length) {
+  const std::span<const std::byte> addresses(datagram + kIpFrom - kIp, 8);
+  const std::span<const std::byte> content(datagram + kIpHeader, length - kIpHeader);
+  const std::uint64_t sum = sum_words(addresses) + kProtocolUdp + content.size() + sum_words(content);
+  return fold(sum) == 0xffff;
+}
+
+// An IPv4 packet of `room` bytes at most that has this end's hardware address.
+FrameView parse_ipv4(const std::byte* frame, std::size_t room, const FrameEnd& own, AdapterVerdict verdict) {
+  const std::byte* const datagram = frame + kIp;
+  if (room < kIpHeader) return {FrameKind::damaged};
+  if (load32(frame + kIpTo) != own.address || load16(frame + kIpProtocol - 1) % 256 != kProtocolUdp) return {};
+  const std::uint32_t length = load16(frame + kIpLength);
+  if (std::to_integer<unsigned>(datagram[0]) != 0x45) return {};  // options: nothing that this transport sends
+  if ((load16(frame + kIpFragment) & ~kDontFragment) != 0) return {};
+  if (fold(sum_words({datagram, kIpHeader})) != 0xffff) return {FrameKind::damaged};
+  if (length > room || length < kIpHeader + kUdpHeader) return {FrameKind::damaged};
+  if (load16(frame + kUdpTo) != own.port) return {};
+  if (load16(frame + kUdpLength) != length - kIpHeader) return {FrameKind::damaged};
+  if (length < kHeaderInDatagram || load16(frame + kMark) != kFrameMark || load32(frame + kToken) != own.token) {
+    return {};
+  }
+  if (!verdict.udp_good && load16(frame + kUdpChecksum) != 0 && !udp_checksum_holds(datagram, length)) {
+    return {FrameKind::damaged};
+  }
+  return {FrameKind::packet, length - kHeaderInDatagram};
+}
+
+}  // namespace
+
+std::string to_text(const MacAddress& mac) {
+  char text[18];
+  std::snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+  return text;
+}
+
+std::string ipv4_to_text(std::uint32_t address) {
+  return std::to_string(address >> 24) + "." + std::to_string(address >> 16 & 255) + "." +
+         std::to_string(address >> 8 & 255) + "." + std::to_string(address & 255);
+}
+
+std::uint64_t sum_words(std::span<const std::byte> bytes) {
+  std::uint64_t sum = 0;
+  std::size_t at = 0;
+  // Four bytes at a time: the halves of each meet in fold().
+  for (; at + 4 <= bytes.size(); at += 4) sum += load32(bytes.data() + at);
+  if (at + 2 <= bytes.size()) {
+    sum += load16(bytes.data() + at);
+    at += 2;
+  }
+  if (at < bytes.size()) sum += std::to_integer<std::uint64_t>(bytes[at]) << 8;
+  return sum;
+}
+
+std::uint16_t fold(std::uint64_t sum) {
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<std::uint16_t>(sum);
+}
+
+FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums) : adapter_sums_(adapter_sums) {
+  std::byte* const frame = bytes_.data();
+  std::memcpy(frame, to.mac.data(), to.mac.size());
+  std::memcpy(frame + kSource, from.mac.data(), from.mac.size());
+  store16(frame + kType, kTypeIpv4);
+  frame[kIp] = std::byte{0x45};
+  store16(frame + kIpFragment, kDontFragment);
+  store16(frame + kIpProtocol - 1, 64 << 8 | kProtocolUdp);
+  store32(frame + kIpFrom, from.address);
+  store32(frame + kIpTo, to.address);
+  store16(frame + kUdp, from.port);
+  store16(frame + kUdpTo, to.port);
+  store16(frame + kMark, kFrameMark);
+  store32(frame + kToken, to.token);
+  ip_sum_ = fold(sum_words({frame + kIp, kIpHeader}));
+  pseudo_sum_ = fold(sum_words({frame + kIpFrom, 8}) + kProtocolUdp);
+}
+
+void FrameHeader::write(std::byte* frame, std::uint32_t packet) const {
+  std::memcpy(frame, bytes_.data(), kHeaderLength);
+  const std::uint32_t length = packet + kHeaderInDatagram;
+  store16(frame + kIpLength, static_cast<std::uint16_t>(length));
+  store16(frame + kIpChecksum, static_cast<std::uint16_t>(~fold(ip_sum_ + length)));
+  store16(frame + kUdpLength, static_cast<std::uint16_t>(length - kIpHeader));
+  if (adapter_sums_) store16(frame + kUdpChecksum, fold(pseudo_sum_ + length - kIpHeader));
+}
+
+FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict) {
+  if (frame.size() < kEthernetHeader) return {FrameKind::foreign};
+  const bool mine = std::memcmp(frame.data(), own.mac.data(), own.mac.size()) == 0;
+  const std::uint16_t type = load16(frame.data() + kType);
+  if (type == kTypeIpv4 && mine) {
+    return parse_ipv4(frame.data(), frame.size() - kEthernetHeader, own, verdict);
+  }
+  if (type == kTypeArp && (mine || std::memcmp(frame.data(), kBroadcast.data(), kBroadcast.size()) == 0)) {
+    return {FrameKind::arp};
+  }
+  return {FrameKind::foreign};
+}
+
+}  // namespace openlapi::dpdk

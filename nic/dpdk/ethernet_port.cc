@@ -1,0 +1,302 @@
+#include "nic/dpdk/ethernet_port.h"
+
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/dpdk_address.h"
+#include "nic/dpdk/dpdk_environment.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr std::uint32_t kUsualMtu = 1500;
+constexpr std::uint32_t kUsualFrame = 1518;    // bytes; what drivers report that do not know better
+constexpr std::uint32_t kFrameOverhead = 22;   // bytes: header, a VLAN's tag, checksum
+constexpr std::uint32_t kSpareRoom = 728;      // bytes; af_packet wants room for all that its ring has for a frame
+constexpr std::uint32_t kRoomOfXdp = 3712;     // bytes; an af_xdp buffer, its descriptor included, fits into a page
+constexpr std::uint32_t kBuffersOfXdp = 8192;  // af_xdp takes 4096 at once
+constexpr std::uint32_t kBuffersInFlight = 160;
+constexpr std::uint64_t kMillisecond = 1'000'000;
+constexpr std::uint64_t kLongestStartWait = 200 * kMillisecond;
+// A memif server that meets a connection which its client has given up aborts its process (DPDK 22.11 closes a
+// descriptor that its interrupt thread listens to). So a client gives up late.
+constexpr std::uint64_t kConnectionWait = 2000 * kMillisecond;
+constexpr std::uint64_t kOftenChecked = kMillisecond;         // a driver that only reads a variable
+constexpr std::uint64_t kSeldomChecked = 100 * kMillisecond;  // one that may ask the adapter
+
+// The arguments of virtual devices that EAL's arguments made: they are removed with their port, for some cannot be
+// started twice, and made again.
+std::map<std::string, std::string, std::less<>>& remembered() {
+  static auto* const the_one = new std::map<std::string, std::string, std::less<>>;
+  return *the_one;
+}
+
+bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+
+std::uint32_t room_for(const std::string& driver, std::uint32_t mtu) {
+  if (begins(driver, "net_af_xdp")) return kRoomOfXdp;
+  return (RTE_PKTMBUF_HEADROOM + kSpareRoom + std::max(mtu, kUsualMtu) + 63) / 64 * 64;
+}
+
+std::uint32_t receive_buffers(const std::string& driver, const PortWish& wish) {
+  const std::uint32_t usual = wish.receive_descriptors + wish.held + kBuffersInFlight;
+  return begins(driver, "net_af_xdp") ? kBuffersOfXdp + usual : usual;
+}
+
+rte_mempool* make_pool(const std::string& name, std::uint32_t buffers, std::uint32_t room, int node) {
+  // Buffers of former ports of this name are all given back.
+  if (rte_mempool* old = rte_mempool_lookup(name.c_str())) {
+    if (old->size == buffers && rte_pktmbuf_data_room_size(old) == room) return old;
+    rte_mempool_free(old);
+  }
+  // Last in, first out: a quiet port works on few buffers, which stay in the processor's cache. Buffers are taken in
+  // bursts, by one thread at a time, and that thread may be any: EAL's caches for its own threads are of no use.
+  const auto make = [&](int where) {
+    return rte_pktmbuf_pool_create_by_ops(name.c_str(), buffers, 0, 0, static_cast<std::uint16_t>(room), where,
+                                          "stack");
+  };
+  rte_mempool* pool = make(node);
+  return pool == nullptr && node != SOCKET_ID_ANY ? make(SOCKET_ID_ANY) : pool;
+}
+
+std::string described(const char* what, const std::string& name, int error) {
+  const std::string log = take_log();
+  return std::string(what) + " " + name + ": " + rte_strerror(error < 0 ? -error : error) +
+         (log.empty() ? "" : "; DPDK says: " + log);
+}
+
+}  // namespace
+
+template <typename Body>
+void EthernetPort::where_it_belongs(const Body& body) {
+  if (begins(driver_, "net_memif")) {
+    call_in_interrupt_thread(body);
+  } else {
+    body();
+  }
+}
+
+std::uint64_t EthernetPort::memory_for(const PortWish& wish) {
+  const std::string driver(name_of(wish.device));
+  const std::uint64_t buffer = room_for(driver, wish.mtu) + 256;  // descriptor and header included
+  const std::uint64_t sends = wish.send_descriptors + kBuffersInFlight;
+  return (receive_buffers(driver, wish) + sends) * buffer + (4 << 20);
+}
+
+EthernetPort::~EthernetPort() {
+  if (!open_) return;
+  const ControlLock guard;
+  if (started_) stop();
+  rte_eth_dev_owner_unset(id_, owner_);
+  if (made_) {
+    rte_eth_dev_info info{};
+    rte_eth_dev_info_get(id_, &info);
+    close();
+    rte_dev_remove(info.device);
+    rte_mempool_free(receive_pool_);
+    rte_mempool_free(send_pool_);
+  }
+  take_log();
+}
+
+bool EthernetPort::find() {
+  if (rte_eth_dev_get_port_by_name(name_.c_str(), &id_) == 0) return true;
+  std::uint16_t port = 0;
+  RTE_ETH_FOREACH_DEV(port) {
+    rte_eth_dev_info info{};
+    if (rte_eth_dev_info_get(port, &info) != 0 || info.device == nullptr || name_ != rte_dev_name(info.device))
+      continue;
+    id_ = port;
+    return true;
+  }
+  return false;
+}
+
+PortFault EthernetPort::open(const PortWish& wish, std::string& reason) {
+  const ControlLock guard;
+  name_ = name_of(wish.device);
+  take_log();
+  if (const PortFault fault = make(wish, reason); fault != PortFault::none) return fault;
+  rte_eth_dev_owner owner{};
+  rte_eth_dev_owner_new(&owner_);
+  owner.id = owner_;
+  std::strncpy(owner.name, "openlapi", sizeof owner.name - 1);
+  if (rte_eth_dev_owner_set(id_, &owner) != 0) {
+    reason = "DPDK port " + name_ + " is in use by another adapter of this task";
+    return PortFault::in_use;
+  }
+  open_ = true;
+  if (const PortFault fault = configure(wish, reason); fault != PortFault::none) return fault;
+  const int error = start();
+  if (error == 0 || client_) return PortFault::none;
+  reason = described("cannot start DPDK port", name_, error);
+  return PortFault::unusable;
+}
+
+PortFault EthernetPort::make(const PortWish& wish, std::string& reason) {
+  std::string arguments = completed(wish.device, wish.mtu);
+  if (find()) {
+    rte_eth_dev_info info{};
+    rte_eth_dev_info_get(id_, &info);
+    const rte_devargs* known = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
+    arguments = known == nullptr || known->args == nullptr ? "" : known->args;
+    made_ = is_virtual(name_);
+    if (made_) remembered()[name_] = name_ + (arguments.empty() ? "" : ",") + arguments;
+  } else {
+    if (const auto known = remembered().find(wish.device); known != remembered().end()) arguments = known->second;
+    const int result = rte_dev_probe(arguments.c_str());
+    if (result < 0 || !find()) {
+      reason = described("no DPDK port", arguments, result < 0 ? result : ENODEV);
+      return PortFault::no_device;
+    }
+    made_ = is_virtual(name_);
+  }
+  client_ = begins(name_, "net_memif") && is_memif_client(arguments);
+  return PortFault::none;
+}
+
+bool EthernetPort::make_pools(const PortWish& wish, std::string& reason) {
+  const std::uint32_t room = room_for(driver_, mtu_);
+  const std::uint32_t buffers = receive_buffers(driver_, wish);
+  const std::uint32_t sends = wish.send_descriptors + kBuffersInFlight;
+  const std::string number = std::to_string(id_);
+  receive_pool_ = make_pool("openlapi_in_" + number, buffers, room, node_);
+  send_pool_ = receive_pool_ == nullptr ? nullptr : make_pool("openlapi_out_" + number, sends, room, node_);
+  if (send_pool_ != nullptr) return true;
+  reason = "DPDK port " + name_ + ": no memory for " + std::to_string(buffers + sends) + " packets of " +
+           std::to_string(room) + " bytes: " + rte_strerror(rte_errno) + "; " + std::to_string(free_memory() >> 10) +
+           " KiB are free in DPDK's memory, which lies in " + (has_huge_pages() ? "huge" : "ordinary") +
+           " pages: make more with vm.nr_hugepages or the EAL argument -m MIB";
+  return false;
+}
+
+PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
+  rte_eth_dev_info info{};
+  rte_eth_conf wanted{};
+  if (int error = rte_eth_dev_info_get(id_, &info); error != 0) {
+    reason = described("DPDK tells nothing of port", name_, error);
+    return PortFault::unusable;
+  }
+  driver_ = info.driver_name == nullptr ? "" : info.driver_name;
+  in_memory_ = begins(driver_, "net_memif") || begins(driver_, "net_vhost") || begins(driver_, "net_virtio_user") ||
+               begins(driver_, "net_ring");
+  rte_flow_error flow_error{};
+  isolated_ = rte_flow_isolate(id_, 1, &flow_error) == 0;
+  constexpr std::uint64_t kSends = RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+  constexpr std::uint64_t kReceives = RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+  sums_ = (info.tx_offload_capa & kSends) != 0 && (info.rx_offload_capa & kReceives) != 0;
+  if (sums_) {
+    wanted.txmode.offloads |= kSends | (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM);
+    wanted.rxmode.offloads |= kReceives;
+  }
+  wanted.txmode.offloads |= info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  // Virtual drivers report the usual frame; their buffers decide what they carry.
+  const bool knows = !(is_virtual(name_) && info.max_rx_pktlen <= kUsualFrame);
+  const std::uint32_t most =
+      std::min<std::uint32_t>(info.max_mtu, info.max_rx_pktlen - std::min(info.max_rx_pktlen, kFrameOverhead));
+  if (wish.mtu != 0 && knows) wanted.rxmode.mtu = std::max<std::uint32_t>(std::min(wish.mtu, most), info.min_mtu);
+  if (int error = rte_eth_dev_configure(id_, 1, 1, &wanted); error != 0) {
+    reason = described("cannot configure DPDK port", name_, error);
+    return PortFault::unusable;
+  }
+  std::uint16_t drivers = kUsualMtu;
+  rte_eth_dev_get_mtu(id_, &drivers);
+  mtu_ = std::min(wish.mtu != 0 && !knows ? wish.mtu : drivers, kLargestMtu);
+  node_ = rte_eth_dev_socket_id(id_);
+  rte_ether_addr address{};
+  rte_eth_macaddr_get(id_, &address);
+  std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac_.begin());
+  if (!make_pools(wish, reason)) return PortFault::no_memory;
+  std::uint16_t receives = wish.receive_descriptors, sends = wish.send_descriptors;
+  rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receives, &sends);
+  int error = rte_eth_rx_queue_setup(id_, 0, receives, static_cast<unsigned>(node_), nullptr, receive_pool_);
+  if (error == 0) error = rte_eth_tx_queue_setup(id_, 0, sends, static_cast<unsigned>(node_), nullptr);
+  if (error == 0) return PortFault::none;
+  reason = described("cannot set up queues of DPDK port", name_, error);
+  return PortFault::unusable;
+}
+
+// 0, or the error number.
+int EthernetPort::start() {
+  int error = 0;
+  where_it_belongs([&] { error = rte_eth_dev_start(id_); });
+  started_ = error == 0;
+  return error;
+}
+
+void EthernetPort::stop() {
+  up_ = false;
+  where_it_belongs([&] { rte_eth_dev_stop(id_); });
+  started_ = false;
+}
+
+void EthernetPort::close() {
+  where_it_belongs([&] { rte_eth_dev_close(id_); });
+}
+
+void EthernetPort::link_check(std::uint64_t now) {
+  if (now < next_check_) return;
+  next_check_ = now + (in_memory_ ? kOftenChecked : kSeldomChecked);
+  rte_eth_link link{};
+  const bool up = started_ && rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+  if (up_ && !up) {
+    ++link_losses_;
+    next_start_ = now + kFirstStartWait;
+  }
+  up_ = up;
+  was_up_ |= up;
+  if (up) start_wait_ = kFirstStartWait;
+  if (!up && client_) start_again(now);
+}
+
+void EthernetPort::start_again(std::uint64_t now) {
+  if (next_start_ == 0) next_start_ = now + (started_ ? kConnectionWait : start_wait_);
+  if (now < next_start_) return;
+  const ControlLock guard(ControlLock::Patience::look);
+  if (!guard.held()) return;
+  if (started_) stop();
+  ++restarts_;
+  next_start_ = now + (start() == 0 ? kConnectionWait : start_wait_);
+  start_wait_ = std::min(2 * start_wait_, kLongestStartWait);
+}
+
+bool EthernetPort::takes_only(std::uint32_t address, std::uint16_t udp_port) {
+  if (!isolated_) return false;
+  rte_flow_item_ipv4 to{}, all_of_address{};
+  to.hdr.dst_addr = rte_cpu_to_be_32(address);
+  all_of_address.hdr.dst_addr = UINT32_MAX;
+  rte_flow_item_udp port{}, all_of_port{};
+  port.hdr.dst_port = rte_cpu_to_be_16(udp_port);
+  all_of_port.hdr.dst_port = UINT16_MAX;
+  const rte_flow_item pattern[] = {{RTE_FLOW_ITEM_TYPE_ETH, nullptr, nullptr, nullptr},
+                                   {RTE_FLOW_ITEM_TYPE_IPV4, &to, nullptr, &all_of_address},
+                                   {RTE_FLOW_ITEM_TYPE_UDP, &port, nullptr, &all_of_port},
+                                   {RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr}};
+  const rte_flow_action_queue queue{0};
+  const rte_flow_action actions[] = {{RTE_FLOW_ACTION_TYPE_QUEUE, &queue}, {RTE_FLOW_ACTION_TYPE_END, nullptr}};
+  rte_flow_attr attributes{};
+  attributes.ingress = 1;
+  rte_flow_error error{};
+  const ControlLock guard;
+  if (rte_flow_validate(id_, &attributes, pattern, actions, &error) == 0 &&
+      rte_flow_create(id_, &attributes, pattern, actions, &error) != nullptr) {
+    return true;
+  }
+  // Without the rule nothing would arrive: the port is ours alone then.
+  stop();
+  rte_flow_isolate(id_, 0, &error);
+  isolated_ = false;
+  start();
+  return false;
+}
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,105 @@
+// One Ethernet port of DPDK with one receive and one send queue, and the memory for its packets.
+//
+// A port is configured once and started; a memif client is started again and again until its server answers, and after
+// it was lost: it never connects by itself, and a start that came before the server's own leaves the link down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nic/dpdk/ethernet_frame.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace openlapi::dpdk {
+
+struct PortWish {
+  std::string device;
+  std::uint32_t mtu = 0;  // longest IP packet; 0: the port's
+  std::uint16_t receive_descriptors = 512;
+  std::uint16_t send_descriptors = 512;
+  std::uint32_t held = 1024;  // packets that may be held besides
+};
+
+enum class PortFault : std::uint8_t { none, no_device, in_use, no_memory, unusable };
+
+class EthernetPort {
+ public:
+  EthernetPort() = default;
+  ~EthernetPort();
+  EthernetPort(const EthernetPort&) = delete;
+  EthernetPort& operator=(const EthernetPort&) = delete;
+
+  // Bytes of EAL's memory that a port takes.
+  static std::uint64_t memory_for(const PortWish& wish);
+
+  // Finds or makes the device, and starts it. A memif client that finds no server is not started yet: link_check().
+  PortFault open(const PortWish& wish, std::string& reason);
+
+  std::uint16_t id() const { return id_; }
+  const std::string& name() const { return name_; }
+  const std::string& driver() const { return driver_; }
+  const MacAddress& mac() const { return mac_; }
+  std::uint32_t mtu() const { return mtu_; }
+  rte_mempool* send_pool() const { return send_pool_; }
+  bool started() const { return started_; }
+  // Only then it may be asked for frames. A memif that is not connected yet reads what its interrupt thread writes.
+  bool pollable() const { return up_ || (started_ && !in_memory_); }
+  bool up() const { return up_; }
+  bool was_up() const { return was_up_; }
+  // UDP's checksum is made and checked by the adapter.
+  bool sums() const { return sums_; }
+  // Frames never leave this machine's memory, where nothing damages them.
+  bool in_memory() const { return in_memory_; }
+
+  // Asks the driver for the link, and starts a memif client again whose link is down. `now` in nanoseconds.
+  void link_check(std::uint64_t now);
+  std::uint64_t restarts() const { return restarts_; }
+  std::uint64_t link_losses() const { return link_losses_; }
+
+  // A flow rule for this IPv4 address and UDP port where the port is shared with the kernel, which gets all the rest.
+  // Before the first packet. False: the port is not shared.
+  bool takes_only(std::uint32_t address, std::uint16_t udp_port);
+  bool shared() const { return isolated_; }
+
+ private:
+  static constexpr std::uint64_t kFirstStartWait = 20'000'000;  // nanoseconds
+
+  bool find();
+  PortFault make(const PortWish& wish, std::string& reason);
+  PortFault configure(const PortWish& wish, std::string& reason);
+  bool make_pools(const PortWish& wish, std::string& reason);
+  int start();
+  void start_again(std::uint64_t now);
+  void stop();
+  void close();
+  template <typename Body>
+  void where_it_belongs(const Body& body);
+
+  std::uint16_t id_ = 0;
+  bool open_ = false;
+  bool made_ = false;  // by us: removed at the end
+  bool started_ = false;
+  bool up_ = false;
+  bool was_up_ = false;
+  bool client_ = false;
+  bool sums_ = false;
+  bool in_memory_ = false;
+  bool isolated_ = false;
+  std::string name_;
+  std::string driver_;
+  MacAddress mac_{};
+  std::uint32_t mtu_ = 0;
+  int node_ = -1;
+  rte_mempool* receive_pool_ = nullptr;
+  rte_mempool* send_pool_ = nullptr;
+  std::uint64_t next_check_ = 0;
+  std::uint64_t next_start_ = 0;
+  std::uint64_t start_wait_ = kFirstStartWait;
+  std::uint64_t restarts_ = 0;
+  std::uint64_t link_losses_ = 0;
+  std::uint64_t owner_ = 0;
+};
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,65 @@
+#include "nic/dpdk/device_wish.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace openlapi::dpdk {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+const EnvironmentFacts kNoHuge{.free_huge_bytes = 0, .needed_bytes = 10 << 20, .processor = 3, .unique_name = "u"};
+const EnvironmentFacts kHuge{.free_huge_bytes = 64 << 20, .needed_bytes = 10 << 20, .processor = 0, .unique_name = "u"};
+
+TEST(DeviceWish, NamesAndArguments) {
+  EXPECT_EQ(name_of("net_memif0,role=server,id=0"), "net_memif0");
+  EXPECT_EQ(name_of("0000:3b:00.0"), "0000:3b:00.0");
+  EXPECT_TRUE(is_virtual("net_tap0"));
+  EXPECT_FALSE(is_virtual("0000:3b:00.0"));
+  EXPECT_TRUE(has_argument("net_memif0,role=server,bsize=9", "bsize"));
+  EXPECT_FALSE(has_argument("net_memif0,role=server", "bsize"));
+  EXPECT_FALSE(has_argument("net_memif0,rolex=server", "role"));
+  EXPECT_TRUE(is_memif_client("role=client,id=0"));
+  EXPECT_TRUE(is_memif_client("id=0")) << "the driver's rule";
+  EXPECT_FALSE(is_memif_client("role=server"));
+}
+
+TEST(DeviceWish, LongFramesGetRoomUnlessTheUserSaysIt) {
+  EXPECT_EQ(completed("net_memif0,id=0", 1500), "net_memif0,id=0");
+  EXPECT_EQ(completed("net_memif0,id=0", 9000), "net_memif0,id=0,bsize=9216");
+  EXPECT_EQ(completed("net_memif0,bsize=9728", 9000), "net_memif0,bsize=9728");
+  EXPECT_EQ(completed("net_af_packet0,iface=a", 9000), "net_af_packet0,iface=a,framesz=9216,blocksz=36864");
+  EXPECT_EQ(completed("0000:3b:00.0", 9000), "0000:3b:00.0");
+}
+
+TEST(DeviceWish, HugePagesIfThereAreEnough) {
+  const Words huge = eal_arguments({}, kHuge);
+  EXPECT_TRUE(has(huge, "--in-memory"));
+  EXPECT_FALSE(has(huge, "--no-huge")) << "they exclude each other";
+  const Words ordinary = eal_arguments({}, kNoHuge);
+  EXPECT_TRUE(has(ordinary, "--no-huge") && has(ordinary, "--no-shconf") && has(ordinary, "-m"));
+  EXPECT_FALSE(has(ordinary, "--in-memory"));
+  EXPECT_TRUE(has(ordinary, "--lcores=0@3"));
+  EXPECT_TRUE(has(ordinary, "--file-prefix=u"));
+}
+
+TEST(DeviceWish, WhatTheUserSaysIsNotSaidAgain) {
+  const Words own = eal_arguments({"--in-memory", "-m", "40", "--no-pci", "-l", "1", "--file-prefix", "x"}, kNoHuge);
+  EXPECT_FALSE(has(own, "--no-huge") || has(own, "-a") || has(own, "--file-prefix=u") || has(own, "--lcores=0@3"));
+  EXPECT_EQ(std::count(own.begin(), own.end(), "-m"), 1);
+  const Words shared = eal_arguments({"--no-huge"}, kHuge);
+  EXPECT_TRUE(has(shared, "--no-shconf") && has(shared, "-m"));
+}
+
+TEST(DeviceWish, Words) {
+  EXPECT_EQ(split_words("  -a  b\tc "), (Words{"-a", "b", "c"}));
+  EXPECT_TRUE(split_words(" ").empty());
+}
+
+}  // namespace
+}  // namespace openlapi::dpdk
