@@ -44,6 +44,7 @@ int run(const JobOptions& options) {
     if (!environment.apply(variable))
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");
   environment.set_default("LAPI_USE_SHM", "yes");
+  if (options.standalone) environment.set_default("MP_MSG_API", "lapi");
   if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
   const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);

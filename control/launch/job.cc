@@ -103,7 +103,10 @@ void Job::take_ending_signal(int signal) {
 void Job::take_ended(TaskProcess& task) {
   if (!task.check_ended()) return;
   --running_;
-  if (!task.failed()) return;
+  if (!task.failed()) {
+    take_success(task);
+    return;
+  }
   const bool first = !failure_.has_value();
   record_failure(task.exit_status());
   if (!first) return;
@@ -114,6 +117,33 @@ void Job::take_ended(TaskProcess& task) {
                                      : "exited with status " + std::to_string(task.exit_status())) +
                  (running_ > 0 ? "; ending the others" : ""));
   }
+  end_tasks();
+}
+
+void Job::take_success(const TaskProcess& task) {
+  if (attendance_.empty() || absent_task_) return;
+  mailbox_.run_letters();  // what the task did before it ended comes before its end
+  if (attendance_[task.rank()] != Attendance::kNeverCame) return;
+  absent_task_ = task.rank();
+  check_attendance();
+}
+
+void Job::take_connection(std::uint32_t rank, bool connected) {
+  if (rank >= attendance_.size()) return;
+  attendance_[rank] = connected ? Attendance::kConnected : Attendance::kLeft;
+  if (connected) check_attendance();
+}
+
+// Every task has to come to the first LAPI_Init, where those that are connected wait for the others without a limit.
+void Job::check_attendance() {
+  if (!absent_task_ || ending_) return;
+  const auto waiting = std::find_if(tasks_.begin(), tasks_.end(), [this](const TaskProcess& task) {
+    return !task.has_ended() && attendance_[task.rank()] == Attendance::kConnected;
+  });
+  if (waiting == tasks_.end()) return;
+  output_.note("lapirun: task " + std::to_string(*absent_task_) + " ended (status 0) before LAPI_Init, in which task " +
+               std::to_string(waiting->rank()) + " waits for every task: ending the job");
+  record_failure(kExitOwnFailure);
   end_tasks();
 }
 

@@ -34,6 +34,9 @@ class Job {
   int run();
 
  private:
+  // Of a task at the PMIx server.
+  enum class Attendance : std::uint8_t { kNeverCame, kConnected, kLeft };
+
   using Clock = std::chrono::steady_clock;
   using TimePoint = Clock::time_point;
 
@@ -41,6 +44,8 @@ class Job {
   bool start();
   bool prepare(std::string& error);
   bool start_server(std::string& error);
+  bool make_partition(std::string& error);
+  bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
   void plan_binding(const std::vector<Core>& cores);
   bool start_task(std::uint32_t rank, std::vector<char*>& arguments, std::string& error);
   void raise_open_files();
@@ -54,6 +59,9 @@ class Job {
   void take_signal(int signal);
   void take_ending_signal(int signal);
   void take_ended(TaskProcess& task);
+  void take_success(const TaskProcess& task);
+  void take_connection(std::uint32_t rank, bool connected);
+  void check_attendance();
   void take_abort(std::uint32_t rank, int status, const std::string& message);
   void check_deadlines();
   void end_tasks();
@@ -64,6 +72,7 @@ class Job {
   const JobOptions options_;
   const std::string program_;
   TaskEnvironment environment_;
+  std::string partition_;  // --standalone: MP_PARTITION
 
   SignalSource signals_;
   SessionGuard guard_;
@@ -74,6 +83,8 @@ class Job {
   OutputForwarder output_;
   std::vector<TaskBinding> bindings_;
   std::vector<TaskProcess> tasks_;
+  std::vector<Attendance> attendance_;        // by task; empty without a PMIx server
+  std::optional<std::uint32_t> absent_task_;  // the first that ended without ever having connected
   rlimit open_files_{};
 
   std::size_t running_ = 0;

@@ -17,6 +17,7 @@ struct JobOptions {
   bool report_bindings = false;
   bool tag_output = false;
   bool verbose = false;
+  bool standalone = false;               // tasks get the guide's standalone environment instead of PMIx
   std::vector<std::string> variables{};  // -x: NAME or NAME=value
   std::string working_directory{};       // empty: where lapirun was started
   std::optional<std::chrono::milliseconds> timeout{};

@@ -75,9 +75,27 @@ bool Job::prepare(std::string& error) {
   if (!topology_.load(error)) return false;
   plan_binding(topology_.cores());
   report_phase("topology read");
-  if (!start_server(error)) return false;
-  report_phase("PMIx server started");
+  if (!(options_.standalone ? make_partition(error) : start_server(error))) return false;
+  report_phase(options_.standalone ? "partition named" : "PMIx server started");
   return input_.open(error);
+}
+
+bool Job::make_partition(std::string& error) {
+  std::uint64_t random[2];
+  if (getrandom(random, sizeof random, 0) != sizeof random) {
+    error = std::string("getrandom: ") + std::strerror(errno);
+    return false;
+  }
+  char text[40];
+  std::snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+  partition_ = text;
+  return true;
+}
+
+bool Job::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {
+  if (!options_.standalone) return server_.task_variables(rank, variables, error);
+  variables = standalone_variables(rank, options_.tasks, partition_);
+  return true;
 }
 
 bool Job::start_server(std::string& error) {
@@ -94,7 +112,9 @@ bool Job::start_server(std::string& error) {
   const auto on_abort = [this](std::uint32_t rank, int status, const std::string& text) {
     take_abort(rank, status, text);
   };
-  return server_.start(job, topology_.handle(), mailbox_, on_abort, error);
+  const auto on_connection = [this](std::uint32_t rank, bool connected) { take_connection(rank, connected); };
+  attendance_.resize(options_.tasks);
+  return server_.start(job, topology_.handle(), mailbox_, on_abort, on_connection, error);
 }
 
 void Job::plan_binding(const std::vector<Core>& cores) {
@@ -108,7 +128,7 @@ void Job::plan_binding(const std::vector<Core>& cores) {
 bool Job::start_task(std::uint32_t rank, std::vector<char*>& arguments, std::string& error) {
   TaskEnvironment own = environment_;
   std::vector<std::string> variables;
-  if (!server_.task_variables(rank, variables, error)) return false;
+  if (!task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) own.set_entry(variable);
   std::vector<std::string> entries = own.entries();
   const std::vector<char*> environment = pointers(entries);

@@ -22,6 +22,7 @@ constexpr time_t kFreezeLimitSeconds = 1;
 struct Host {
   Mailbox* mailbox = nullptr;
   PmixServer::OnAbort on_abort;
+  PmixServer::OnConnection on_connection;
 };
 
 Host& host() {
@@ -29,11 +30,19 @@ Host& host() {
   return *instance;
 }
 
-pmix_status_t client_connected(const pmix_proc_t*, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+void post_connection(const pmix_proc_t* client, bool connected) {
+  host().mailbox->post([rank = client->rank, connected] { host().on_connection(rank, connected); });
+}
+
+pmix_status_t client_connected(const pmix_proc_t* client, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+  post_connection(client, true);
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-pmix_status_t client_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t, void*) { return PMIX_OPERATION_SUCCEEDED; }
+pmix_status_t client_finalized(const pmix_proc_t* client, void*, pmix_op_cbfunc_t, void*) {
+  post_connection(client, false);
+  return PMIX_OPERATION_SUCCEEDED;
+}
 
 // All participants are on this node: what libpmix collected from them is the whole result. `data` is ours to free.
 pmix_status_t fence(const pmix_proc_t*, std::size_t, const pmix_info_t*, std::size_t, char* data, std::size_t size,
@@ -97,10 +106,11 @@ pmix_status_t initialise(const PmixJob& job, void* hwloc_topology) {
 }  // namespace
 
 bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort,
-                       std::string& error) {
+                       OnConnection on_connection, std::string& error) {
   job_ = job;
   host().mailbox = &mailbox;
   host().on_abort = std::move(on_abort);
+  host().on_connection = std::move(on_connection);
   const pmix_status_t status = initialise(job, hwloc_topology);
   if (status != PMIX_SUCCESS) {
     error = std::string("PMIx_server_init: ") + PMIx_Error_string(status);
@@ -110,7 +120,7 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
 }
 
 void PmixServer::freeze() {
-  if (std::exchange(frozen_, true)) return;
+  if (job_.tasks == 0 || std::exchange(frozen_, true)) return;  // never started, or done
   static sem_t reached;
   sem_init(&reached, 0, 0);
   // An operation on a job that does not exist does nothing but call back, on the right thread.

@@ -23,10 +23,14 @@ class PmixServer {
  public:
   // Runs in the loop's thread: task `rank` wants the job to end.
   using OnAbort = std::function<void(std::uint32_t rank, int status, const std::string& message)>;
+  // Runs in the loop's thread: task `rank` has connected, or has said good-bye. Posted before the task's own call
+  // returns, so that the letter is there when the task has ended.
+  using OnConnection = std::function<void(std::uint32_t rank, bool connected)>;
 
   // At most one server per process; libpmix is never shut down again: PMIx_server_finalize of 4.2.2 may not return
   // after a client died in a fence, and whatever it would free ends with the process.
-  bool start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort, std::string& error);
+  bool start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort, OnConnection on_connection,
+             std::string& error);
 
   // Stops serving, for good: libpmix's thread handles nothing more. To be called before several tasks are ended at
   // once: libpmix 4.2 corrupts its memory when clients that wait in the same fence die together (openpmix issue 1122).

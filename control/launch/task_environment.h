@@ -1,6 +1,7 @@
 // The environment of the tasks.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,5 +27,8 @@ class TaskEnvironment {
  private:
   std::map<std::string, std::string> variables_;
 };
+
+// The guide's standalone environment (chapter 16) of one task of a job that is all on this node: NAME=value.
+std::vector<std::string> standalone_variables(std::uint32_t rank, std::uint32_t tasks, const std::string& partition);
 
 }  // namespace openlapi

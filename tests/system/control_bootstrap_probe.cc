@@ -141,8 +141,10 @@ int singleton(const Arguments&) {
   return 0;
 }
 
-int hello(const Arguments&) {
+// With a file's name: makes it when connected.
+int hello(const Arguments& arguments) {
   const auto bootstrap = open_or_fail();
+  for (const std::string& name : arguments) close(open(name.c_str(), O_CREAT | O_WRONLY, 0600));
   exchange_or_fail(*bootstrap);
   return 0;
 }

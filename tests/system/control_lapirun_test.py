@@ -17,6 +17,9 @@ import uuid
 
 LAPIRUN = PROBE = None
 DEADLINE = 60  # seconds; only a hang reaches it
+# What we ignored (nohup and background jobs of scripts ask for that) lapirun would ignore, too.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
 NOBODY = 65534
 
 
@@ -190,6 +193,37 @@ class EndTest(LauncherCase):
         for status in (1, 7, 255):
             _, errors = self.run_job("-n", 3, PROBE, "one-of-them", "exit", 1, status, status=status)
             self.assertRegex(errors, rf"lapirun: task 1 .* exited with status {status}")
+
+    WAIT_FOR_FILE = "while [ ! -e $file ]; do sleep 0.01; done"
+    # A task that has ended stays a zombie as long as the job lasts.
+    WAIT_FOR_END = WAIT_FOR_FILE + "; while ! grep -q ^State:.Z /proc/$(cat $file)/status; do sleep 0.01; done"
+    SAY_NUMBER = "echo $$ >$file.new; mv $file.new $file"
+
+    def run_two(self, first, second, status=0):
+        """Task 0 and task 1 of two, each a shell script; $file is theirs. The job's standard error."""
+        script = f"file={self.folder}/file; if [ $PMIX_RANK = 0 ]; then {first}; else {second}; fi"
+        return self.run_job("-n", 2, "sh", "-c", script, status=status)[1]
+
+    def test_task_that_never_connects(self):
+        line = "lapirun: task 1 ended (status 0) before LAPI_Init, in which task 0 waits for every task: ending the job"
+        for first, second in ((f"exec {PROBE} hello $file", f"{self.WAIT_FOR_FILE}; exit 0"),
+                              (f"{self.WAIT_FOR_END}; exec {PROBE} hello", f"{self.SAY_NUMBER}; exit 0")):
+            errors = self.run_two(first, second, status=1)
+            self.assertEqual(errors.count(line + "\n"), 1, errors)
+            self.assertEqual(errors.count("lapirun: "), 1, errors)
+            os.unlink(f"{self.folder}/file")
+
+    def test_task_that_never_connects_when_the_other_has_left(self):
+        errors = self.run_two(f"{PROBE} singleton; echo >$file.left; {self.WAIT_FOR_END}",
+                              f"while [ ! -e $file.left ]; do sleep 0.01; done; {self.SAY_NUMBER}; exit 0")
+        self.assertEqual(errors, "")
+
+    def test_tasks_that_connect_and_end_at_different_times(self):
+        for _ in range(5):
+            _, errors = self.run_job("-n", 8, PROBE, "singleton")
+            self.assertEqual(errors, "")
+        errors = self.run_two(f"{PROBE} hello; {self.WAIT_FOR_END}", f"{self.SAY_NUMBER}; exec {PROBE} hello")
+        self.assertEqual(errors, "")
 
     def test_killed_task(self):
         _, errors = self.run_job("-n", 3, PROBE, "one-of-them", "signal", 2, int(signal.SIGKILL), status=137)

@@ -31,5 +31,12 @@ TEST(TaskEnvironment, KeepsTheUsersValueOfADefault) {
   EXPECT_EQ(environment.get("D"), "new");
 }
 
+TEST(StandaloneVariables, SayWhoTheTaskIsAndWhoIsOnItsNode) {
+  EXPECT_EQ(standalone_variables(1, 3, "secret"),
+            (std::vector<std::string>{"MP_CHILD=1", "MP_COMMON_TASKS=2:0:2", "MP_PARTITION=secret", "MP_PROCS=3"}));
+  EXPECT_EQ(standalone_variables(0, 1, "x"),
+            (std::vector<std::string>{"MP_CHILD=0", "MP_COMMON_TASKS=0", "MP_PARTITION=x", "MP_PROCS=1"}));
+}
+
 }  // namespace
 }  // namespace openlapi
