@@ -51,9 +51,8 @@ void attributes() {
 void defaults() {
   CALL(LAPI_Senv(handle, TIMEOUT, 11));
   CALL(LAPI_Senv(handle, ACK_THRESHOLD, 3));
-  lapi_info_t info = cleared_info();
   lapi_handle_t other = 0;
-  CALL(LAPI_Init(&other, &info));
+  CALL(open_context(&other, cleared_info()));
   const struct {
     lapi_query_t attribute;
     int value;

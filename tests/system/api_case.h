@@ -4,13 +4,15 @@
 //
 // A task in which something is wrong says so and ends; the launcher ends the others. Every case has a limit in seconds,
 // so that nothing waits for ever: the text then names the line of the call that did not return.
-// API_UDP_LIST=address:port,... (one entry per task) makes the program start without a launcher over UDP.
+// API_UDP_LIST=address:port,... (one entry per task) makes the program start without a launcher over UDP: these are the
+// ports of the first context, every further one uses the next as many.
 #pragma once
 
 #include <arpa/inet.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -94,6 +96,47 @@ inline std::vector<lapi_udp_t> udp_list() {
   return list;
 }
 
+// While it lives, `info` holds the addresses of one more context, if API_UDP_LIST has any: as a list, and for every
+// second context by a handler.
+class UdpAddresses {
+ public:
+  explicit UdpAddresses(lapi_info_t& info) {
+    list() = udp_list();
+    if (list().empty()) return;
+    static unsigned contexts = 0;
+    for (lapi_udp_t& entry : list()) entry.port_no += contexts * static_cast<unsigned>(list().size());
+    std::memset(&extension_, 0, sizeof extension_);
+    if (contexts++ % 2 == 0) {
+      extension_.add_udp_addrs = list().data();
+    } else {
+      extension_.udp_hndlr = hand_out;
+    }
+    info.add_info = &extension_;
+  }
+  UdpAddresses(const UdpAddresses&) = delete;
+  UdpAddresses& operator=(const UdpAddresses&) = delete;
+  bool given() const { return !list().empty(); }
+
+ private:
+  static std::vector<lapi_udp_t>& list() {
+    static std::vector<lapi_udp_t> addresses;
+    return addresses;
+  }
+  static int hand_out(lapi_handle_t*, lapi_udp_t*, lapi_udp_t* all, lapi_udpinfo_t* about) {
+    if (about->num_tasks != list().size()) return 1;
+    std::copy(list().begin(), list().end(), all);
+    return 0;
+  }
+
+  lapi_extend_t extension_;
+};
+
+// LAPI_Init, with addresses if they are needed.
+inline int open_context(lapi_handle_t* which, lapi_info_t info) {
+  const UdpAddresses addresses(info);
+  return LAPI_Init(which, &info);
+}
+
 inline lapi_info_t cleared_info() {
   lapi_info_t info;
   std::memset(&info, 0, sizeof info);
@@ -113,12 +156,7 @@ inline void read_words(int count, char** arguments) {
 inline void begin(int count, char** arguments, lapi_info_t info = cleared_info()) {
   read_words(count, arguments);
   limit(60);
-  std::vector<lapi_udp_t> list = udp_list();
-  lapi_extend_t extension;
-  std::memset(&extension, 0, sizeof extension);
-  extension.add_udp_addrs = list.data();
-  if (!list.empty()) info.add_info = &extension;
-  CALL(LAPI_Init(&handle, &info));
+  CALL(open_context(&handle, info));
   CALL(LAPI_Qenv(handle, TASK_ID, &task));
   CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
   CALL(LAPI_Senv(handle, ERROR_CHK, 1));

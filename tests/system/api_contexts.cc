@@ -24,6 +24,7 @@ lapi_handle_t open_instance(unsigned instance) {
   lapi_info_t info = cleared_info();
   info.instance_no = instance;
   lapi_handle_t opened = 0;
+  const UdpAddresses addresses(info);
   CALL(LAPI_Init(&opened, &info));
   if (instance != 0) EXPECT_EQUAL(info.instance_no, instance);
   CALL(LAPI_Senv(opened, ERROR_CHK, 1));
@@ -55,8 +56,8 @@ void use(lapi_handle_t which, int number_of_context) {
   if (task == 0) EXPECT_EQUAL(window.sum.load(), tasks);
 }
 
-// Work on all of them at the same time. Not in polling mode: there a context moves only in its own calls, so that tasks
-// that wait on different contexts may wait for each other.
+// Work on all of them at the same time, waited for in the same order everywhere: in polling mode a context moves only
+// in its own calls, and a task that is through must still have served the others.
 void use_all_at_once(const std::vector<lapi_handle_t>& handles) {
   Window window;
   const std::vector<Window*> all = exchange_on(handle, &window);
@@ -96,7 +97,7 @@ void sixteen() {
     for (std::size_t other = 0; other < index; ++other) EXPECT(handles[index] != handles[other]);
     use(handles[index], static_cast<int>(index));
   }
-  if (!polling) use_all_at_once(handles);
+  use_all_at_once(handles);
   for (const lapi_handle_t which : handles) {
     CALL(LAPI_Term(which));
     RETURNS(LAPI_Term(which), LAPI_ERR_HNDL_INVALID);
@@ -135,7 +136,7 @@ void opened_again() {
     CALL(LAPI_Term(which));
     RETURNS(LAPI_Probe(which), LAPI_ERR_HNDL_INVALID);
   };
-  const int turns = 40;
+  const int turns = words.empty() ? 40 : std::stoi(words[0]);
   for (int turn = 0; turn < 5; ++turn) cycle(turn);
   CALL(LAPI_Gfence(handle));
   const unsigned descriptors = entries("/proc/self/fd");
@@ -144,7 +145,7 @@ void opened_again() {
   const long memory = resident_kilobytes();
   for (int turn = 0; turn < turns; ++turn) cycle(turn);
   EXPECT_EQUAL(entries("/proc/self/fd"), descriptors);
-  AWAIT(entries("/proc/self/task") == threads, 10);  // the kernel forgets a joined thread a little later
+  AWAIT(entries("/proc/self/task") <= threads, 10);  // the kernel forgets a joined thread a little later
   EXPECT_EQUAL(shared_mappings(), mappings);
   EXPECT(resident_kilobytes() < memory + 4096);
 }
@@ -162,6 +163,11 @@ void stale() {
   RETURNS(LAPI_Put(first, right(), 4, &value, &value, nullptr, nullptr, nullptr), LAPI_ERR_HNDL_INVALID);
   RETURNS(LAPI_Get(first, right(), 4, &value, &value, nullptr, nullptr), LAPI_ERR_HNDL_INVALID);
   RETURNS(LAPI_Amsend(first, right(), table.data(), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr),
+          LAPI_ERR_HNDL_INVALID);
+  lapi_vec_t vector{LAPI_GEN_IOVECTOR, 0, nullptr, nullptr};
+  RETURNS(LAPI_Putv(first, right(), &vector, &vector, nullptr, nullptr, nullptr), LAPI_ERR_HNDL_INVALID);
+  RETURNS(LAPI_Getv(first, right(), &vector, &vector, nullptr, nullptr), LAPI_ERR_HNDL_INVALID);
+  RETURNS(LAPI_Amsendv(first, right(), table.data(), nullptr, 0, &vector, nullptr, nullptr, nullptr),
           LAPI_ERR_HNDL_INVALID);
   RETURNS(LAPI_Rmw(first, SWAP, right(), &value, &value, nullptr, nullptr), LAPI_ERR_HNDL_INVALID);
   RETURNS(LAPI_Waitcntr(first, &counter, 0, nullptr), LAPI_ERR_HNDL_INVALID);
@@ -228,6 +234,28 @@ void threads_on_one_handle() {
   EXPECT_EQUAL(shared_window.sum.load(), kThreads * kTurns);
 }
 
+// Each gets one of the neighbour's counts, and none is lost.
+void* take_one(void* counter) {
+  for (int turn = 0; turn < kTurns; ++turn) {
+    thread_failures += LAPI_Waitcntr(handle, static_cast<lapi_cntr_t*>(counter), 1, nullptr) != LAPI_SUCCESS;
+  }
+  return nullptr;
+}
+
+void threads_on_one_counter() {
+  CALL(LAPI_Gfence(handle));
+  pthread_t threads[kThreads];
+  for (pthread_t& thread : threads) {
+    EXPECT_EQUAL(pthread_create(&thread, nullptr, take_one, &shared_window.arrived), 0);
+  }
+  for (int turn = 0; turn < kThreads * kTurns; ++turn) {
+    CALL(LAPI_Put(handle, right(), 0, nullptr, nullptr, &shared_windows[right()]->arrived, nullptr, nullptr));
+  }
+  for (const pthread_t thread : threads) EXPECT_EQUAL(pthread_join(thread, nullptr), 0);
+  EXPECT_EQUAL(thread_failures.load(), 0);
+  EXPECT_EQUAL(counter_value(shared_window.arrived), 0);
+}
+
 struct Waiter {
   lapi_handle_t which;
   std::atomic<int> code{-1};
@@ -291,6 +319,7 @@ int main(int count, char** arguments) {
   run("a context is opened again without a leak", 60, opened_again);
   run("a stale handle is refused everywhere", 30, stale);
   run("several threads on one handle", 60, threads_on_one_handle);
+  run("several threads on one counter", 60, threads_on_one_counter);
   run("LAPI_Term sends waiting threads home", 60, ended_under_a_waiter);
   run("LAPI_Term delivers what was sent", 60, ended_in_flight);
   return finish();

@@ -13,7 +13,8 @@ from api_jobs import expect, expect_equal, free_ports, main
 SUCCESS, UNKNOWN, ALL_HNDL_IN_USE, BOTH_NETSTR_SET, CSS_LOAD_FAILED = 0, 400, 401, 402, 404
 MSG_API, NO_NETSTR_SET, NO_UDP_HNDLR, TIMEOUT, UDP_PKT_SZ, USER_UDP_HNDLR_FAIL = 406, 407, 408, 413, 415, 416
 SHM_SETUP, SET_VAL, UDP_PORT_INFO, UDP_SOCKET, NO_ENV_VAR = 439, 464, 475, 481, 510
-DEV_UDP, DEV_SHM = 1, 2
+DEV_NONE, DEV_UDP, DEV_SHM = 0, 1, 2
+MODULES = os.environ.get("API_MODULES", "API_MODULES is not set")  # the folder of tests/support/modules
 
 
 def accepted(jobs, variables, name=None, value=None):
@@ -84,6 +85,18 @@ def test_bulk_settings(jobs):
     refused(jobs, "MP_USE_BULK_XFER", "maybe", SET_VAL, "yes", "no")
     for value in ("-1", "lots", "4G"):
         refused(jobs, "MP_BULK_MIN_MSG_SIZE", value, SET_VAL)
+
+
+def test_bulk_settings_change_nothing_here(jobs):
+    variables = {"MP_USE_BULK_XFER": "yes", "MP_BULK_MIN_MSG_SIZE": "4K", "MP_INFOLEVEL": "2"}
+    for shared_memory in ("only", "no"):
+        for program in ("api_statistics", "api_xfer"):  # the first one counts bytes and packets of each path
+            result = jobs.launch(2, [program, "polling"], LAPI_USE_SHM=shared_memory, **variables)
+            expect(result.status == 0, result)
+            expect("0031-499" in result.err, f"nothing says that bulk transfer is switched on\n{result}")
+    variables["MP_INFOLEVEL"] = "1"
+    result = jobs.launch(2, ["api_init_probe", "silent"], LAPI_USE_SHM="only", **variables)
+    expect(result.status == 0 and "0031-499" not in result.err, result)
 
 
 def test_words_and_texts(jobs):
@@ -207,7 +220,15 @@ def test_inet_address_chooses_the_adapter(jobs):
 
 
 def test_network_windows(jobs):
-    refused(jobs, "MP_LAPI_NETWORK", "1,sn0", NO_NETSTR_SET, "@count")
+    for value in ("1,sn0", "@1:sn0", "@1:-1,sn0", "@2:164,sn0", "@0:", "@1:164,sn0:", "@1:x,sn0"):
+        refused(jobs, "MP_LAPI_NETWORK", value, NO_NETSTR_SET, "@count")
+    for value in ("@1:164,sn0", "@1>164,sn0", "@2:164,sn0:165,sn1"):
+        # They concern user space mode: with them its absence is another error than a missing statement.
+        all_talked(over_udp(jobs, 2, MP_LAPI_NETWORK=value), DEV_UDP)
+        accepted(jobs, {"MP_LAPI_NETWORK": value})
+        result = jobs.alone(MP_EUILIB="us", MP_LAPI_NETWORK=value, LAPI_USE_SHM="no")
+        expect_equal(result.value("code"), CSS_LOAD_FAILED, f"{value}\n{result}")
+        expect("MP_EUILIB=us without a launcher" in result.err and "lapirun" in result.err, result.err)
     result = jobs.alone(MP_LAPI_NETWORK="@1:164,sn0", MP_LAPI_INET_ADDR="@1:127.0.0.1,lo")
     expect_equal(result.value("code"), BOTH_NETSTR_SET, result)
     expect("MP_LAPI_NETWORK" in result.err and "MP_LAPI_INET_ADDR" in result.err, result.err)
@@ -217,9 +238,82 @@ def test_user_space_mode_is_refused_with_the_reason(jobs):
     result = jobs.alone(MP_EUILIB="us", LAPI_USE_SHM="no")
     expect_equal(result.value("code"), NO_NETSTR_SET, result)
     expect("MP_LAPI_NETWORK" in result.err and "MP_EUILIB" in result.err, result.err)
-    result = jobs.launch(1, ["api_init_probe"], MP_EUILIB="us", LAPI_USE_SHM="no")
+    result = user_space(jobs, 1, "no_such_device", "first,absent,other_version")
     expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
-    expect("MP_EUILIB" in result.err and "ip" in result.err, result.err)
+    for text in ("MP_EUILIB=us", "MP_EUILIB=ip", "first: there is no device 'no_such_device', only first",
+                 "absent: libopenlapi-absent.so is not installed: it was looked for in " + MODULES,
+                 "other_version: " + MODULES + "/libopenlapi-other_version.so is of another openlapi"):
+        expect(text in result.err, f"'{text}' is not in the message\n{result.err}")
+
+
+def user_space(jobs, tasks, device, modules, words=("api_init_probe",), **variables):
+    return jobs.launch(tasks, words, **{"MP_EUILIB": "us", "LAPI_USE_SHM": "no", "OPENLAPI_LIBRARY_FOLDER": MODULES,
+                                        "OPENLAPI_MODULES": modules, "MP_EUIDEVICE": device, **variables})
+
+
+def over(peers, transport, device):
+    return {f"task {task} reaches task {peer} over {transport}, {device}" for task, peer in peers}
+
+
+def ways(result):
+    """What MP_INFOLEVEL=2 says about each pair, without the end of the device's text."""
+    said = [line.partition("over a port. ")[2] for line in result.err.splitlines() if " reaches task " in line]
+    return {line.partition(", task ")[0] for line in said}
+
+
+def expect_ways(result, *wanted):
+    expect_equal(ways(result), set().union(*wanted), result)
+
+
+def test_the_modules_of_user_space_mode_are_looked_for(jobs):
+    for value in ("verbs,", "../verbs", "verbs dpdk"):
+        refused(jobs, "OPENLAPI_MODULES", value, SET_VAL, "commas")
+    accepted(jobs, {"OPENLAPI_MODULES": "verbs,dpdk", "OPENLAPI_LIBRARY_FOLDER": "/nowhere"})
+    result = user_space(jobs, 1, None, "none", OPENLAPI_LIBRARY_FOLDER="/nowhere")
+    expect("none: libopenlapi-none.so is not installed: it was looked for in /nowhere)" in result.err, result)
+    result = user_space(jobs, 1, None, "none")
+    expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
+    expect("it has no openlapi_transport_module" in result.err, result)
+    result = user_space(jobs, 1, None, None, OPENLAPI_LIBRARY_FOLDER=None, MP_EUIDEVICE="no_such_device")
+    expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
+    expect("(verbs: " in result.err and "; dpdk: " in result.err, f"the default order is another\n{result}")
+
+
+def test_user_space_mode_takes_the_first_module_that_serves(jobs):
+    both = [(0, 1), (1, 0)]
+    for device in (None, "sn_single", "sn_all", "en0"):
+        result = user_space(jobs, 2, device, "first,second", MP_INFOLEVEL="2")
+        expect_equal((result.status, result.value("code"), result.value("protocol")), (0, SUCCESS, DEV_NONE), result)
+        expect(result.value("network_bytes") > 100000 and result.value("shared_bytes") == 0, result)
+        expect_ways(result, over(both, "udp", "first"))
+        expect_equal("'en0' is no adapter" in result.err, device == "en0", result)
+    result = user_space(jobs, 2, "second", "absent,first,second", MP_INFOLEVEL="2")
+    expect_equal(result.status, 0, result)
+    expect_ways(result, over(both, "udp", "second"))
+    expect("first is not used: there is no device 'second'" in result.err, result)
+    expect("absent is not used: libopenlapi-absent.so is not installed" in result.err, result)
+    result = user_space(jobs, 2, "no_such_device", "first,second", MP_LAPI_NETWORK="@2:164,sn0:165,second",
+                        MP_INFOLEVEL="2")
+    expect_equal(result.status, 0, result)
+    expect_ways(result, over(both, "udp", "first"))
+    result = user_space(jobs, 2, None, "first", MP_INFOLEVEL="1")
+    expect(result.status == 0 and not result.err, result)
+
+
+def test_user_space_mode_chooses_for_each_pair(jobs):
+    # Task 2 has the second module only, the others have both.
+    program = jobs.program("api_init_probe")
+    script = f"if [ $PMIX_RANK = 2 ]; then export MP_EUIDEVICE=second; fi; exec {program} "
+    result = user_space(jobs, 3, None, "first,second", words=["/bin/sh", "-c", script], MP_INFOLEVEL="2")
+    expect_equal(result.status, 0, result)
+    expect(over([(0, 1)], "udp", "first") <= ways(result), result)
+    expect(over([(0, 2), (1, 2), (2, 0)], "udp", "second") <= ways(result), result)
+
+
+def test_shared_memory_needs_no_module(jobs):
+    result = user_space(jobs, 2, None, "absent", LAPI_USE_SHM="yes", MP_INFOLEVEL="2")
+    expect_equal((result.status, result.value("protocol")), (0, DEV_SHM), result)
+    expect_ways(result, {"task 0 reaches task 1 over shm", "task 1 reaches task 0 over shm"})
 
 
 def test_adapters(jobs):
@@ -258,6 +352,16 @@ def test_a_port_that_is_taken(jobs):
         expect(str(port) in result.err, result.err)
 
 
+def test_the_number_of_instances_is_of_user_space_mode(jobs):
+    """In IP mode a context opens an adapter for each address of MP_LAPI_INET_ADDR, else one."""
+    for value in (None, "1", "4", "max"):
+        all_talked(over_udp(jobs, 2, MP_INSTANCES=value), DEV_UDP)
+        for addresses, opened in ((None, 1), ("@2:127.0.0.1,lo:127.0.0.2,lo", 2)):
+            result = jobs.launch(1, ["api_init_probe", "silent"], LAPI_USE_SHM="no", MP_INSTANCES=value,
+                                 MP_INFOLEVEL="2", MP_LAPI_INET_ADDR=addresses)
+            expect_equal((result.value("code"), result.err.count("0031-509")), (SUCCESS, opened), f"{value}\n{result}")
+
+
 def test_instances(jobs):
     for number in (1, 16):
         expect_equal(jobs.alone(f"instance={number}").value("instance"), number, "")
@@ -268,6 +372,22 @@ def test_instances(jobs):
 
 
 # ---- shared memory, messages ----
+
+def test_the_epoch_is_ignored(jobs):
+    """epoch_num may be anything, and differ from task to task."""
+    for shared, protocol in (("no", DEV_UDP), ("only", DEV_SHM)):
+        plain = None
+        for epoch in (0, 1, 77, 2**32 - 2):
+            if shared == "no":
+                results = over_udp(jobs, 2, f"epoch={epoch}")
+            else:
+                results = jobs.standalone(2, ["api_init_probe", f"epoch={epoch}"], LAPI_USE_SHM=shared)
+            all_talked(results, protocol)
+            said = [result.out for result in results]
+            plain = plain or said
+            if shared == "only":  # packets differ from run to run
+                expect_equal(said, plain, f"epoch_num {epoch}")
+
 
 def test_use_of_shared_memory(jobs):
     for use, enabled, protocol in (("no", 0, DEV_UDP), ("yes", 1, DEV_SHM), ("only", 1, DEV_SHM)):

@@ -134,6 +134,129 @@ void rmw_errors() {
   EXPECT(variable == 5 && wide == 5 && previous == 77 && wide_previous == 77);
 }
 
+// A right command in which one thing is changed.
+template <class Change>
+int xfer_with(lapi_xfer_t command, Change change) {
+  change(command);
+  return LAPI_Xfer(handle, &command);
+}
+
+int handlers_run = 0;
+
+void count_handler(lapi_handle_t*, void*, lapi_sh_info_t*) { ++handlers_run; }
+void count_get_handler(lapi_handle_t*, void*) { ++handlers_run; }
+
+lapi_xfer_t cleared(lapi_xfer_type_t type) {
+  lapi_xfer_t command;
+  std::memset(&command, 0, sizeof command);
+  command.Xfer_type = type;
+  return command;
+}
+
+lapi_long_t number(const void* place) { return reinterpret_cast<ulong>(place); }
+
+void xfer_command_errors() {
+  lapi_xfer_t command = cleared(LAPI_PUT_XFER);
+  RETURNS(LAPI_Xfer(handle + 1, &command), LAPI_ERR_HNDL_INVALID);
+  RETURNS(LAPI_Xfer(handle + 1, nullptr), LAPI_ERR_HNDL_INVALID);
+  RETURNS(LAPI_Xfer(handle, nullptr), LAPI_ERR_XFER_CMD);
+  for (const int none : {-1, 9, 100, INT_MAX, INT_MIN}) {
+    command.Xfer_type = static_cast<lapi_xfer_type_t>(none);
+    RETURNS(LAPI_Xfer(handle, &command), LAPI_ERR_XFER_CMD);
+  }
+}
+
+void xfer_put_errors() {
+  lapi_xfer_t right_one = cleared(LAPI_PUT_XFER);
+  lapi_put_t& put = right_one.Put;
+  put.tgt = right();
+  put.tgt_addr = number(there);
+  put.org_addr = here;
+  put.len = 8;
+  put.shdlr = count_handler;
+  put.org_cntr = &origin;
+  const auto refused = [&](auto change, int code) { RETURNS(xfer_with(right_one, change), code); };
+  for (const unsigned nobody : kNobody) refused([&](lapi_xfer_t& c) { c.Put.tgt = nobody; }, LAPI_ERR_TGT);
+  refused([](lapi_xfer_t& c) { c.Put.tgt = static_cast<unsigned>(tasks); }, LAPI_ERR_TGT);
+  refused([](lapi_xfer_t& c) { c.Put.len = kTooLong; }, LAPI_ERR_DATA_LEN);
+  refused([](lapi_xfer_t& c) { c.Put.org_addr = nullptr; }, LAPI_ERR_ORG_ADDR_NULL);
+  refused([](lapi_xfer_t& c) { c.Put.tgt_addr = 0; }, LAPI_ERR_TGT_ADDR_NULL);
+
+  lapi_xfer_t right_get = cleared(LAPI_GET_XFER);
+  lapi_get_t& get = right_get.Get;
+  get.tgt = right();
+  get.tgt_addr = number(there);
+  get.org_addr = here;
+  get.len = 8;
+  get.chndlr = count_get_handler;
+  get.org_cntr = &origin;
+  const auto no_get = [&](auto change, int code) { RETURNS(xfer_with(right_get, change), code); };
+  for (const unsigned nobody : kNobody) no_get([&](lapi_xfer_t& c) { c.Get.tgt = nobody; }, LAPI_ERR_TGT);
+  no_get([](lapi_xfer_t& c) { c.Get.len = ULONG_MAX; }, LAPI_ERR_DATA_LEN);
+  no_get([](lapi_xfer_t& c) { c.Get.org_addr = nullptr; }, LAPI_ERR_ORG_ADDR_NULL);
+  no_get([](lapi_xfer_t& c) { c.Get.tgt_addr = 0; }, LAPI_ERR_TGT_ADDR_NULL);
+}
+
+void xfer_message_errors() {
+  static char header[1 << 16];
+  const auto most = static_cast<unsigned>(query(MAX_UHDR_SZ));
+  for (const lapi_xfer_type_t type : {LAPI_AM_XFER, LAPI_AM_LW_XFER}) {
+    lapi_xfer_t right_one = cleared(type);
+    lapi_am_t& message = right_one.Am;
+    message.tgt = right();
+    message.hdr_hdl = 3;
+    message.uhdr = header;
+    message.uhdr_len = 8;
+    message.udata = here;
+    message.udata_len = 8;
+    message.shdlr = count_handler;
+    message.org_cntr = &origin;
+    const auto refused = [&](auto change, int code) { RETURNS(xfer_with(right_one, change), code); };
+    for (const unsigned nobody : kNobody) refused([&](lapi_xfer_t& c) { c.Am.tgt = nobody; }, LAPI_ERR_TGT);
+    refused([](lapi_xfer_t& c) { c.Am.hdr_hdl = 0; }, LAPI_ERR_HDR_HNDLR_NULL);
+    refused([](lapi_xfer_t& c) { c.Am.uhdr = nullptr; }, LAPI_ERR_UHDR_NULL);
+    refused([&](lapi_xfer_t& c) { c.Am.uhdr_len = most + 4; }, LAPI_ERR_UHDR_LEN);
+    refused([](lapi_xfer_t& c) { c.Am.uhdr_len = 6; }, LAPI_ERR_HDR_LEN);
+    refused([](lapi_xfer_t& c) { c.Am.udata = nullptr; }, LAPI_ERR_ORG_ADDR_NULL);
+    refused([](lapi_xfer_t& c) { c.Am.udata_len = kTooLong; }, LAPI_ERR_DATA_LEN);
+  }
+}
+
+void xfer_rmw_errors() {
+  long long variable = 5, operands[2] = {1, 2}, previous = 77;
+  lapi_xfer_t right_one = cleared(LAPI_RMW_XFER);
+  lapi_rmw_t& rmw = right_one.Rmw;
+  rmw.op = SWAP;
+  rmw.tgt = right();
+  rmw.size = 64;
+  rmw.tgt_var = number(&variable);
+  rmw.in_val = operands;
+  rmw.prev_tgt_val = &previous;
+  rmw.shdlr = count_handler;
+  rmw.org_cntr = &origin;
+  const auto refused = [&](auto change, int code) { RETURNS(xfer_with(right_one, change), code); };
+  for (const unsigned nobody : kNobody) refused([&](lapi_xfer_t& c) { c.Rmw.tgt = nobody; }, LAPI_ERR_TGT);
+  for (const unsigned size : {0u, 4u, 8u, 31u, 33u, 63u, 65u, UINT_MAX}) {
+    refused([&](lapi_xfer_t& c) { c.Rmw.size = size; }, LAPI_ERR_OP_SZ);
+  }
+  refused([](lapi_xfer_t& c) { c.Rmw.op = static_cast<Rmw_ops_t>(4); }, LAPI_ERR_RMW_OP);
+  refused([](lapi_xfer_t& c) { c.Rmw.tgt_var = 0; }, LAPI_ERR_TGT_VAR_NULL);
+  refused([](lapi_xfer_t& c) { c.Rmw.in_val = nullptr; }, LAPI_ERR_IN_VAL_NULL);
+  CALL(LAPI_Gfence(handle));
+  EXPECT(variable == 5 && previous == 77);
+}
+
+void xfer_errors() {
+  xfer_command_errors();
+  xfer_put_errors();
+  xfer_message_errors();
+  xfer_rmw_errors();
+  CALL(LAPI_Gfence(handle));
+  nothing_happened();
+  EXPECT_EQUAL(handlers_run, 0);
+  EXPECT_EQUAL(handled, 4);
+}
+
 void counter_errors() {
   int value = 12;
   RETURNS(LAPI_Setcntr(handle + 1, &origin, 3), LAPI_ERR_HNDL_INVALID);
@@ -259,6 +382,7 @@ int main(int count, char** arguments) {
   run("LAPI_Get refuses wrong arguments", 20, get_errors);
   run("LAPI_Amsend refuses wrong arguments", 20, amsend_errors);
   run("LAPI_Rmw and LAPI_Rmw64 refuse wrong arguments", 20, rmw_errors);
+  run("LAPI_Xfer refuses wrong arguments", 20, xfer_errors);
   run("counter calls refuse wrong arguments", 20, counter_errors);
   run("calls that make progress refuse wrong arguments", 20, progress_errors);
   run("address calls refuse wrong arguments", 20, address_errors);

@@ -5,9 +5,12 @@
 //   WHAT:     gfence     waits in LAPI_Gfence, to which task 1 never comes
 //             rmw        read-modify-writes to task 1 until an error ends it
 //             put        long puts to task 1, likewise
+//             xfer       likewise, with a send completion handler
+//             flood      when told to on its input, 5,000 puts to task 1, then LAPI_Gfence, to which task 1 comes, too
 //             idle       does not call LAPI at all
 //             leave      task 1 leaves with exit() and without LAPI_Term; the others as with gfence
 //             exit       all leave with exit() and without LAPI_Term
+//             missing    waits in LAPI_Gfence for a task that has never been there
 //             term_exit  a message to an unknown handler; the error handler calls LAPI_Term and exit(0)
 //   ON_ERROR: return     the error handler returns
 //             term       it calls LAPI_Term and exit(5)
@@ -25,6 +28,8 @@ namespace {
 std::string what;
 std::string on_error;
 std::atomic<int> errors{0};
+std::atomic<int> sends_told{0};
+std::atomic<unsigned> last_reason{0}, last_target{0};
 std::vector<unsigned char> large(3u << 20);
 struct Window {
   int word = 0;
@@ -78,6 +83,61 @@ void keep_talking(const std::vector<Window*>& windows) {
   report("talk", code);
 }
 
+// Until all is there, or an error has come.
+void flood(const std::vector<Window*>& windows) {
+  constexpr int kPuts = 5000;
+  lapi_cntr_t done{};
+  int code = LAPI_SUCCESS, value = 0;
+  char word = 0;
+  if (task != 1 && read(STDIN_FILENO, &word, 1) != 1) fail("nobody said when to begin");
+  for (int n = 0; task != 1 && n < kPuts && code == LAPI_SUCCESS && errors == 0; ++n) {
+    code = LAPI_Put(handle, 1, sizeof window.word, &windows[1]->word, &n, nullptr, nullptr, &done);
+  }
+  while (task != 1 && value < kPuts && code == LAPI_SUCCESS && errors == 0) {
+    code = LAPI_Probe(handle);
+    if (code == LAPI_SUCCESS) code = LAPI_Getcntr(handle, &done, &value);
+  }
+  report("flood", value);
+  if (errors == 0) report("gfence", LAPI_Gfence(handle));
+}
+
+[[noreturn]] void wait_for_the_missing() {
+  report("gfence", LAPI_Gfence(handle));
+  while (errors == 0) usleep(1000);
+  report("ended", LAPI_Term(handle));
+  leave(0);
+}
+
+void sent(lapi_handle_t*, void*, lapi_sh_info_t* info) {
+  last_reason = info->reason;
+  last_target = info->src;
+  ++sends_told;
+}
+
+// The last put is on its way when the victim's death is seen.
+void put_with_handler(const std::vector<Window*>& windows) {
+  lapi_cntr_t free{};
+  lapi_xfer_t command;
+  std::memset(&command, 0, sizeof command);
+  command.Put.Xfer_type = LAPI_PUT_XFER;
+  command.Put.tgt = 1;
+  command.Put.tgt_addr = reinterpret_cast<ulong>(windows[1]->bytes);
+  command.Put.org_addr = large.data();
+  command.Put.len = large.size();
+  command.Put.shdlr = sent;
+  command.Put.org_cntr = &free;
+  int begun = 0;
+  while (errors == 0) {
+    CALL(LAPI_Xfer(handle, &command));
+    ++begun;
+    while (errors == 0 && sends_told < begun) CALL(LAPI_Probe(handle));
+  }
+  report("reason", static_cast<int>(last_reason));
+  report("target", static_cast<int>(last_target));
+  report("untold", begun - sends_told);
+  report("uncounted", begun - counter_value(free));
+}
+
 void send_to_unknown_handler() {
   CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(200), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr));
   for (;;) CALL(LAPI_Probe(handle));
@@ -93,11 +153,23 @@ int main(int count, char** arguments) {
   if (on_error != "none") info.err_hndlr = handle_error;
   begin(count, arguments, info);
   CALL(LAPI_Senv(handle, TIMEOUT, 10));
+  if (what == "missing") wait_for_the_missing();
   const std::vector<Window*> windows = exchange(&window);
   CALL(LAPI_Gfence(handle));
   limit(50);
+  if (what == "xfer" && task != 1) {
+    say_ready();
+    put_with_handler(windows);
+    return 0;
+  }
   say_ready();
   if (what == "exit") leave(0);
+  if (what == "flood") {
+    flood(windows);
+    report("errors", errors);
+    report("ended", LAPI_Term(handle));
+    return 0;
+  }
   if (what == "term_exit") send_to_unknown_handler();
   if (task == 1 && what == "leave") leave(0);
   if (task == 1 || what == "idle") wait_for_the_end();

@@ -18,6 +18,7 @@ int calls_that_communicate(lapi_handle_t which, int wanted) {
   static long long wide = 0;
   static int operand[2] = {0, 0};
   static long long wide_operand[2] = {0, 0};
+  static lapi_vec_t vector = {LAPI_GEN_IOVECTOR, 0, nullptr, nullptr};
   const auto me = static_cast<unsigned>(task);
   int wrong = 0;
   const int codes[] = {
@@ -26,6 +27,9 @@ int calls_that_communicate(lapi_handle_t which, int wanted) {
       LAPI_Rmw(which, FETCH_AND_ADD, me, &variable, operand, nullptr, nullptr),
       LAPI_Rmw64(which, FETCH_AND_ADD, me, &wide, wide_operand, nullptr, nullptr),
       LAPI_Amsend(which, me, reinterpret_cast<void*>(kNull), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr),
+      LAPI_Putv(which, me, &vector, &vector, nullptr, nullptr, nullptr),
+      LAPI_Getv(which, me, &vector, &vector, nullptr, nullptr),
+      LAPI_Amsendv(which, me, reinterpret_cast<void*>(kNull), nullptr, 0, &vector, nullptr, nullptr, nullptr),
   };
   for (const int code : codes) wrong += code != wanted;
   return wrong;
@@ -277,7 +281,8 @@ void* hold_handler(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** complet
 
 void several_threads() {
   start();
-  EXPECT_EQUAL(started.load(), kThreads + 1);  // and the dataplane thread
+  AWAIT(started.load() >= kThreads + 1, 10);  // and the dataplane thread
+  EXPECT_EQUAL(started.load(), kThreads + 1);
   lapi_cntr_t done{};
   for (int turn = 0; turn < kThreads; ++turn) {
     CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kHold), nullptr, 0, nullptr, 0,

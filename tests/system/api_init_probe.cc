@@ -2,11 +2,16 @@
 // per line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
 //
 //   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent]
-//   [undumpable]
+//   [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen]
 //
 // list: add_udp_addrs; with handler=ok a UDP handler hands the same addresses out. silent: no talking.
-// undumpable: other processes of the user may not read this one's memory.
+// undumpable: other processes of the user may not read this one's memory. room: how much address space it may have
+// beyond what it has before LAPI_Init. epoch: epoch_num, and the task's number on top.
+// again: opens a second context, and ends without LAPI_Term. reopen: the same after LAPI_Term, but task 1 ends instead.
 #include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <fstream>
 
 #include "tests/system/api_case.h"
 
@@ -68,6 +73,21 @@ void talk() {
               shared.Tot_data_sent, shared.Tot_retrans_pkt_cnt);
 }
 
+void limit_address_space(rlim_t kibibytes) {
+  std::ifstream status("/proc/self/statm");
+  rlim_t pages = 0;
+  status >> pages;
+  EXPECT(pages > 0);
+  const rlim_t bytes = pages * static_cast<rlim_t>(getpagesize()) + (kibibytes << 10);
+  const rlimit limits{bytes, bytes};
+  EXPECT_EQUAL(setrlimit(RLIMIT_AS, &limits), 0);
+}
+
+unsigned long own_number() {
+  const char* number = std::getenv("MP_CHILD");
+  return number != nullptr ? std::stoul(number) : 0;
+}
+
 std::vector<lapi_udp_t> parse_list(std::string text) {
   setenv("API_UDP_LIST", text.c_str(), 1);
   return udp_list();
@@ -79,7 +99,8 @@ int main(int count, char** arguments) {
   lapi_info_t info = cleared_info();
   lapi_extend_t extension;
   std::memset(&extension, 0, sizeof extension);
-  bool talks = true;
+  bool talks = true, again = false, reopen = false;
+  long room = -1;
   std::string adapter;
   limit(60);
   for (int index = 1; index < count; ++index) {
@@ -93,12 +114,17 @@ int main(int count, char** arguments) {
       extension.udp_hndlr = udp_handler;
       handler_fails = value == "fail";
     }
+    if (word.rfind("epoch=", 0) == 0) info.epoch_num = static_cast<uint>(std::stoul(value) + own_number());
     talks = talks && word != "silent";
+    if (word.rfind("room=", 0) == 0) room = std::stol(value);
+    again = again || word == "again";
+    reopen = reopen || word == "reopen";
     if (word == "undumpable") EXPECT_EQUAL(prctl(PR_SET_DUMPABLE, 0), 0);
   }
   if (!adapter.empty()) info.adapter_name = adapter.data();
   if (extension.udp_hndlr == nullptr) extension.add_udp_addrs = addresses.data();
   if (extension.udp_hndlr != nullptr || !addresses.empty()) info.add_info = &extension;
+  if (room >= 0) limit_address_space(static_cast<rlim_t>(room));
   const int code = LAPI_Init(&handle, &info);
   std::printf("code %d\n", code);
   if (code != LAPI_SUCCESS) return 0;
@@ -109,7 +135,16 @@ int main(int count, char** arguments) {
   if (talks) talk();
   std::printf("ready 1\n");
   std::fflush(stdout);
+  if (again) {
+    lapi_info_t second = cleared_info();
+    std::printf("again %d\n", LAPI_Init(&handle, &second));
+    return 0;
+  }
   CALL(LAPI_Term(handle));
   std::printf("ended 1\n");
+  if (reopen && task != 1) {
+    lapi_info_t second = cleared_info();
+    std::printf("again %d\n", LAPI_Init(&handle, &second));
+  }
   return 0;
 }

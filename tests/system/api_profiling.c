@@ -1,6 +1,7 @@
 /* A program with its own LAPI_Put, LAPI_Waitcntr and LAPI_Gfence, which count and call PLAPI_x (chapter 9 of the
  * guide). The library calls none of them by itself. Compiled with PLAIN it has the calls only, for a preloaded
  * profiling library to count. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,23 @@ int LAPI_Gfence(lapi_handle_t hndl) {
 }
 #endif
 
+/* API_UDP_LIST=address:port,...: the program starts without a launcher. */
+static void listed_addresses(lapi_extend_t* extension, lapi_info_t* info) {
+  static lapi_udp_t list[64];
+  char* entry = getenv("API_UDP_LIST");
+  int entries = 0;
+  if (entry == NULL) return;
+  for (entry = strtok(entry, ","); entry != NULL && entries < 64; entry = strtok(NULL, ",")) {
+    char* colon = strchr(entry, ':');
+    *colon = 0;
+    list[entries].ip_addr = inet_addr(entry);
+    list[entries++].port_no = (unsigned)atoi(colon + 1);
+  }
+  memset(extension, 0, sizeof *extension);
+  extension->add_udp_addrs = list;
+  info->add_info = extension;
+}
+
 static void check(int condition, const char* text) {
   if (condition) return;
   printf("not ok 1 - %s\n", text);
@@ -38,12 +56,14 @@ static void check(int condition, const char* text) {
 int main(void) {
   lapi_handle_t handle = 0;
   lapi_info_t info;
+  lapi_extend_t extension;
   lapi_cntr_t done;
   int task = -1, tasks = 0, word = 0, turn;
   void** words;
   alarm(60);
   memset(&info, 0, sizeof info);
   memset(&done, 0, sizeof done);
+  listed_addresses(&extension, &info);
   check(LAPI_Init(&handle, &info) == LAPI_SUCCESS, "LAPI_Init");
   check(LAPI_Qenv(handle, TASK_ID, &task) == LAPI_SUCCESS, "LAPI_Qenv");
   check(PLAPI_Qenv(handle, NUM_TASKS, &tasks) == LAPI_SUCCESS, "PLAPI_Qenv");

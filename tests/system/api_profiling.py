@@ -16,16 +16,43 @@ def declared():
         return set(re.findall(r"LAPI_PUBLIC\s+\w+\s+(P?LAPI_\w+)\(", header.read()))
 
 
+def listing(*options):
+    """(value or None, name) of each symbol."""
+    lines = subprocess.run(["nm", "-D", *options, LIBRARY], capture_output=True, text=True, check=True).stdout
+    split = [line.split() for line in lines.splitlines()]
+    return [(words[0] if len(words) == 3 else None, words[-1].split("@")[0]) for words in split
+            if words[-2] in "TWViuUBDR"]
+
+
 def symbols(*options):
-    listing = subprocess.run(["nm", "-D", *options, LIBRARY], capture_output=True, text=True, check=True).stdout
-    return {line.split()[-1].split("@")[0] for line in listing.splitlines() if line.split()[-2] in "TWViuUBDR"}
+    return {name for _, name in listing(*options)}
+
+
+def in_fortran(call):
+    """The eight names that LAPI_Call has in Fortran (table 10)."""
+    names = [prefix + form for form in (call.lower(), call.upper()) for prefix in ("", "p" if form.islower() else "P")]
+    return set(names) | {name + "_" for name in names}
 
 
 def test_exactly_the_calls_of_the_header_are_exported(jobs):
-    exported = symbols("--defined-only")
-    expect_equal(sorted(exported - {"LIBLAPI_0"}), sorted(declared()), "exported symbols against lapi.h")
     names = {name for name in declared() if name.startswith("LAPI_")}
     expect_equal({"P" + name for name in names}, declared() - names, "each call has its twin")
+    fortran = {"lapi_fortran_null"}.union(*map(in_fortran, names))
+    exported = symbols("--defined-only") - {"LIBLAPI_0"}
+    expect_equal(sorted(exported), sorted(declared() | fortran), "exported symbols against lapi.h and table 10")
+
+
+def test_the_names_of_a_call_in_fortran_are_one_function(jobs):
+    value = {name: at for at, name in listing("--defined-only")}
+    calls = [name for name in declared() if name.startswith("LAPI_")]
+    expect(len(calls) >= 22, calls)
+    for call in calls:
+        expect_equal(len({value[name] for name in in_fortran(call)}), 1, in_fortran(call))
+
+
+def test_the_library_needs_nothing_of_fortran(jobs):
+    needed = subprocess.run(["readelf", "-dW", LIBRARY], capture_output=True, text=True, check=True).stdout
+    expect("NEEDED" in needed and "fortran" not in needed, needed)
 
 
 def test_the_library_never_calls_itself_by_these_names(jobs):

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The programs of tests/system in user space mode over RDMA. Runs inside the machine of soft-roce:
+
+    soft-roce -- user_space_jobs.py BUILD GROUP [PROGRAM...]        GROUP: interrupt, polling, faults, choice
+
+Even tasks use rxe0 and odd ones rxe1, so that packets between them cross the bridge. What carried them is taken from
+three sides: what LAPI_Init and the first contacts say, the adapters' own counters, and those of the bridge's ports. A job
+that ends well without them has failed. Prints TAP.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+BUILD, GROUP = sys.argv[1:3]
+LAPIRUN = os.path.join(BUILD, "control/lapirun")
+LAPI_INFO = os.path.join(BUILD, "api/lapi_info")
+PROGRAMS = os.path.join(BUILD, "tests/system")
+MODULES = os.path.join(BUILD, "tests/support/modules")
+SLOWNESS = "4"  # everything here is emulated
+LIMIT = 400     # seconds for one job
+VERBS = 3       # lapi_info_t::protocol
+CSS_LOAD_FAILED = 404
+
+# Program and what keeps it short where two polling sides take turns by the scheduler's clock.
+JOBS = {
+    "api_attributes": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"], "api_errors": [],
+    "api_fairness": ["20"], "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
+    "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [],
+    "api_program_rules": [], "api_recovery_errors": [], "api_statistics": [],
+    "api_storm": ["150", "21", "30000"], "api_sync": [], "api_transfer": ["300000"], "api_vectors": [], "api_xfer": [],
+    "api_xfer_layouts": [], "api_xfer_refusals": [],
+}
+
+# Thousands of round trips each.
+FAULT_JOBS = {"api_memory_faults": [], "api_program_memory_faults": []}
+
+results = []
+
+
+def check(name, problem, seen=""):
+    """`problem`: empty, or what is wrong."""
+    results.append(not problem)
+    print(f"{'not ok' if problem else 'ok'} {len(results)} - {name}{': ' if problem else ''}{problem}", flush=True)
+    if problem:
+        print("\n".join("# " + line for line in str(seen).splitlines()[-40:]), flush=True)
+
+
+def read_number(path):
+    with open(path, encoding="ascii") as file:
+        return int(file.read())
+
+
+def adapter_packets():
+    return min(read_number(f"/sys/class/infiniband/rxe{device}/ports/1/hw_counters/sent_pkts") for device in (0, 1))
+
+
+def bridge_packets():
+    return min(read_number(f"/sys/class/net/port{port}/statistics/rx_packets") for port in (0, 1))
+
+
+class Job:
+    """A job in user space mode, to its end."""
+
+    def __init__(self, tasks, script, **variables):
+        environment = dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_INFOLEVEL="2", API_SLOWNESS=SLOWNESS)
+        environment.update(variables)
+        adapters, bridge, start = adapter_packets(), bridge_packets(), time.monotonic()
+        try:
+            done = subprocess.run([LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], env=environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, check=False)
+            self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        except subprocess.TimeoutExpired as late:
+            self.status = f"not ended after {LIMIT} s"
+            self.out, self.err = ((text or b"").decode() for text in (late.stdout, late.stderr))
+        self.seconds = time.monotonic() - start
+        self.adapter_packets, self.bridge_packets = adapter_packets() - adapters, bridge_packets() - bridge
+        self.ways = set(re.findall(r"task (\d+) reaches task (\d+) over ([^\n]+)", self.err))
+
+    def __str__(self):
+        return f"status {self.status}, ways {self.ways}\n{self.out}{self.err}"
+
+    def problem(self, program):
+        if self.status != 0:
+            return f"status {self.status}"
+        wanted = {("0", "1", "verbs, rxe0 port 1, GID 1 (::ffff:10.77.0.1)"),
+                  ("1", "0", "verbs, rxe1 port 1, GID 1 (::ffff:10.77.0.2)")}
+        if self.ways != wanted:
+            return f"the tasks reach each other in other ways: {self.ways}"
+        # api_attributes sends 15 packets each way, the others many more.
+        least = 5
+        if min(self.adapter_packets, self.bridge_packets) < least:
+            return f"{self.adapter_packets} packets of adapters and {self.bridge_packets} of the bridge: too few"
+        return ""
+
+
+def spread(command):
+    """A task's script: even tasks on the first adapter, odd ones on the second."""
+    return f"export MP_EUIDEVICE=rxe$((PMIX_RANK % 2)); exec {command}"
+
+
+def run_programs(mode, jobs):
+    for program, arguments in jobs.items():
+        words = [os.path.join(PROGRAMS, program), mode, *arguments]
+        job = Job(2, spread(" ".join(words)))
+        name = f"{program} {mode} over verbs"
+        check(name, job.problem(program), job)
+        print(f"# {job.seconds:.1f} s, {job.adapter_packets} packets of the adapters, {job.bridge_packets} of the bridge",
+              flush=True)
+
+
+def probe(tasks, device, silent=False, **variables):
+    word = " silent" if silent else ""
+    return Job(tasks, f"export MP_EUIDEVICE={device}; exec {PROGRAMS}/api_init_probe{word}", **variables)
+
+
+def values(job, name):
+    return {int(value) for value in re.findall(rf"^{name} (\d+)$", job.out, re.MULTILINE)}
+
+
+def test_choice():
+    """Which device and which transport are taken, what is said, and when LAPI_Init fails."""
+    for device, gid in (("", "rxe0 port 1, GID 1 (::ffff:10.77.0.1)"), ("sn_all", "rxe0 port 1, GID 1"),
+                        ("rxe1", "rxe1 port 1, GID 1 (::ffff:10.77.0.2)"), ("rxe1:1", "rxe1 port 1, GID 1"),
+                        ("rxe1:1:2", "rxe1 port 1, GID 2 (fd77:")):
+        job = probe(2, device)
+        good = job.status == 0 and values(job, "protocol") == {VERBS} and f"verbs, {gid}" in job.err
+        check(f"MP_EUIDEVICE='{device}'", "" if good else "another device", job)
+    for device, text in (("rxe7", "verbs: there is no RDMA device rxe7; there is rxe0 rxe1"),
+                         ("rxe0:1:77", "rxe0 port 1 has no GID with index 77; it has 0 (fe80"),
+                         ("rxe0:one", "'rxe0:one' is no RDMA device: allowed is DEVICE")):
+        job = probe(1, device, silent=True)
+        good = values(job, "code") == {CSS_LOAD_FAILED} and text in job.err and "dpdk: " in job.err
+        check(f"refused: MP_EUIDEVICE={device}", "" if good else "another message", job)
+    job = probe(2, "rxe0", LAPI_USE_SHM="yes")
+    check("shared memory is preferred on a node", "" if job.status == 0 and {way[2] for way in job.ways} == {"shm"}
+          else "another way", job)
+    # One task has no adapter for verbs and both have another module: they use that one.
+    script = (f"if [ $PMIX_RANK = 0 ]; then export MP_EUIDEVICE=second; fi; exec {PROGRAMS}/api_init_probe")
+    folder = "/tmp/modules"
+    subprocess.run(f"mkdir -p {folder}; cp {BUILD}/nic/verbs/libopenlapi-verbs.so {MODULES}/*.so {folder}", shell=True,
+                   check=True)
+    job = Job(2, script, OPENLAPI_LIBRARY_FOLDER=folder, OPENLAPI_MODULES="verbs,second")
+    good = job.status == 0 and all(way[2].startswith("udp, second") for way in job.ways) and len(job.ways) == 2
+    check("a pair of which one has no verbs takes the next module", "" if good else "another way", job)
+    shown = subprocess.run([LAPI_INFO, "--json"], capture_output=True, text=True, check=False)
+    verbs = json.loads(shown.stdout)["transports"][2]
+    wanted = [("rxe0:1", True, "(::ffff:10.77.0.1)"), ("rxe1:1", False, "(::ffff:10.77.0.2)")]
+    good = verbs["usable"] and len(verbs["devices"]) == 2 and all(
+        device["name"] == name and device["chosen"] == chosen and gid in device["state"] and "GID 1" in device["state"]
+        for device, (name, chosen, gid) in zip(verbs["devices"], wanted))
+    check("lapi_info shows the devices and their GIDs", "" if good else "something else", shown.stdout)
+
+
+def main():
+    if GROUP == "choice":
+        test_choice()
+    elif GROUP == "faults":
+        run_programs("interrupt", FAULT_JOBS)
+        run_programs("polling", FAULT_JOBS)
+    else:
+        run_programs(GROUP, {name: JOBS[name] for name in sys.argv[3:] or JOBS})
+    print(f"1..{len(results)}")
+    return 0 if all(results) and results else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
