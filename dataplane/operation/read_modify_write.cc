@@ -1,6 +1,5 @@
 #include "dataplane/operation/read_modify_write.h"
 
-#include <atomic>
 #include <cstring>
 
 namespace openlapi {
@@ -9,18 +8,23 @@ namespace {
 
 using wire::RmwOperation;
 
+// What a variable of that many bytes must be aligned to, so that the instructions are atomic. 32-bit programs align
+// 64-bit variables to 4 bytes; their processor's cmpxchg8b is atomic there too.
 template <typename Word>
-std::uint64_t apply_atomically(RmwOperation operation, Word& word, Word input, Word swap_value) {
-  std::atomic_ref<Word> target(word);
+constexpr std::size_t kAlignment = sizeof(void*) < sizeof(Word) ? sizeof(void*) : sizeof(Word);
+
+// By the compiler's functions: std::atomic_ref asks for more alignment.
+template <typename Word>
+std::uint64_t apply_atomically(RmwOperation operation, Word* target, Word input, Word swap_value) {
   switch (operation) {
     case RmwOperation::fetch_and_add:
-      return target.fetch_add(input);
+      return __atomic_fetch_add(target, input, __ATOMIC_SEQ_CST);
     case RmwOperation::fetch_and_or:
-      return target.fetch_or(input);
+      return __atomic_fetch_or(target, input, __ATOMIC_SEQ_CST);
     case RmwOperation::swap:
-      return target.exchange(input);
+      return __atomic_exchange_n(target, input, __ATOMIC_SEQ_CST);
     case RmwOperation::compare_and_swap:
-      return target.compare_exchange_strong(input, swap_value) ? 1 : 0;
+      return __atomic_compare_exchange_n(target, &input, swap_value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ? 1 : 0;
   }
   return 0;
 }
@@ -28,14 +32,14 @@ std::uint64_t apply_atomically(RmwOperation operation, Word& word, Word input, W
 template <typename Word>
 std::uint64_t apply(RmwOperation operation, std::uint64_t address, std::uint64_t input, std::uint64_t swap_value) {
   void* place = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-  if (address % sizeof(Word) == 0) {
-    return apply_atomically(operation, *static_cast<Word*>(place), static_cast<Word>(input),
+  if (address % kAlignment<Word> == 0) {
+    return apply_atomically(operation, static_cast<Word*>(place), static_cast<Word>(input),
                             static_cast<Word>(swap_value));
   }
   Word copy;
   std::memcpy(&copy, place, sizeof(Word));
   const std::uint64_t previous =
-      apply_atomically(operation, copy, static_cast<Word>(input), static_cast<Word>(swap_value));
+      apply_atomically(operation, &copy, static_cast<Word>(input), static_cast<Word>(swap_value));
   std::memcpy(place, &copy, sizeof(Word));
   return previous;
 }

@@ -54,6 +54,23 @@ TEST(ReadModifyWrite, UnalignedWordsChangeToo) {
   EXPECT_EQ(bytes[5], std::byte{0});
 }
 
+#if __SIZEOF_POINTER__ == 4
+// 32-bit programs align long long to 4 bytes.
+TEST(ReadModifyWrite, A64BitWordAtAMultipleOf4IsAtomic) {
+  alignas(8) std::array<std::byte, 16> bytes{};
+  auto* word = reinterpret_cast<std::uint64_t*>(bytes.data() + 4);
+  constexpr int kRounds = 100'000;
+  std::thread other([&] {
+    for (int i = 0; i < kRounds; ++i) __atomic_fetch_add(word, 0x1'0000'0001ull, __ATOMIC_SEQ_CST);
+  });
+  for (int i = 0; i < kRounds; ++i) apply(RmwOperation::fetch_and_add, *word, 0x1'0000'0001ull);
+  other.join();
+  std::uint64_t sum;
+  std::memcpy(&sum, bytes.data() + 4, sizeof(sum));
+  EXPECT_EQ(sum, 2ull * kRounds * 0x1'0000'0001ull);
+}
+#endif
+
 TEST(ReadModifyWrite, IsAtomicAgainstTheProcessorsOwnInstructions) {
   std::uint64_t word = 0;
   constexpr int kRounds = 100'000;
