@@ -3,13 +3,17 @@
 pages; and that programs built with them run from the installed tree alone.
 
 usage: install_test.py BUILD_FOLDER"""
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from api_jobs import free_ports
 
 BUILD = sys.argv[1]
 PROGRAM = r"""
@@ -38,6 +42,44 @@ int main(void) {
 }
 """
 
+# Passes a procedure of its own to another task, and counters of two kinds to one call.
+FORTRAN_PROGRAM = r"""
+      program main
+      implicit none
+      include 'lapif.h'
+      integer handle, info(25), error, task, tasks, word
+      type (LAPI_CNTR_T) done
+      integer(kind=LAPI_ADDR_TYPE) accept
+      external accept
+      common /shared/ word
+      word = -1
+      info = 0
+      call LAPI_INIT(handle, info, error)
+      if (error .ne. LAPI_SUCCESS) stop 2
+      call LAPI_QENV(handle, NUM_TASKS, tasks, error)
+      call LAPI_QENV(handle, TASK_ID, task, error)
+      done%cntr = 0
+      call LAPI_GFENCE(handle, error)
+      call LAPI_AMSEND(handle, mod(task + 1, tasks), accept, 0, 0,
+     &  task, 4_LAPI_LONG_TYPE, LAPI_ADDR_NULL, LAPI_ADDR_NULL, done,
+     &  error)
+      call LAPI_WAITCNTR(handle, done, 1, LAPI_ADDR_NULL, error)
+      call LAPI_GFENCE(handle, error)
+      write (*, '(i0, a, i0)') task, ' got ', word
+      call LAPI_TERM(handle, error)
+      end
+
+      function accept(hdl, uhdr, uhdr_len, msg_len, comp_h, user_info)
+      implicit none
+      include 'lapif.h'
+      integer hdl, uhdr, uhdr_len, word, error
+      integer(kind=LAPI_ADDR_TYPE) accept, msg_len, comp_h, user_info
+      common /shared/ word
+      call LAPI_ADDRESS(word, accept, error)
+      end
+"""
+GFORTRAN = shutil.which("gfortran")
+
 
 def run(*words, **options):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, **options)
@@ -57,6 +99,7 @@ class InstallTest(unittest.TestCase):
         cls.source = root / "program.c"
         cls.source.write_text(PROGRAM)
         (root / "program.cc").write_text(PROGRAM)
+        (root / "program.f").write_text(FORTRAN_PROGRAM)
 
     @classmethod
     def tearDownClass(cls):
@@ -77,6 +120,28 @@ class InstallTest(unittest.TestCase):
         run(self.prefix / "bin/lapicxx", "-std=c++17", "-Wall", self.source.with_suffix(".cc"), "-o", program)
         self.check_runs(program)
 
+    @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
+    def test_lapifort_builds_programs_that_run(self):
+        program = self.source.with_suffix(".lapifort")
+        run(self.prefix / "bin/lapifort", self.source.with_suffix(".f"), "-o", program)
+        self.check_runs(program)
+
+    @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
+    def test_pkg_config_builds_fortran_programs_that_run(self):
+        program = self.source.with_suffix(".lapif")
+        environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(self.libdir / "pkgconfig"),
+                           PKG_CONFIG_SYSROOT_DIR=self.folder.name)
+        flags = run("pkg-config", "--cflags", "--libs", "lapif", env=environment).split()
+        run("gfortran", "-no-pie", self.source.with_suffix(".f"), "-o", program, *flags)
+        self.check_runs(program, LD_LIBRARY_PATH=str(self.libdir))
+
+    @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
+    def test_lapifort_makes_libraries_and_objects(self):
+        library = self.source.with_suffix(".so")
+        run(self.prefix / "bin/lapifort", "-shared", "-fPIC", self.source.with_suffix(".f"), "-o", library)
+        self.assertIn("DYN", run("readelf", "-h", library))
+        run(self.prefix / "bin/lapifort", "-c", self.source.with_suffix(".f"), "-o", self.source.with_suffix(".o"))
+
     def test_pkg_config_builds_programs_that_run(self):
         program = self.source.with_suffix(".pkgconfig")
         environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(self.libdir / "pkgconfig"),
@@ -90,14 +155,43 @@ class InstallTest(unittest.TestCase):
         run("cc", f"-I{self.prefix}/include", self.source, f"-L{self.libdir}", "-llapi_r", "-o", program)
         self.check_runs(program, LD_LIBRARY_PATH=str(self.libdir))
 
+    def test_the_samples_build_and_are_right(self):
+        copy = pathlib.Path(self.folder.name) / "samples"
+        shutil.copytree(self.prefix / "share/openlapi/samples", copy)
+        path = f"{self.prefix / 'bin'}:{os.environ['PATH']}"
+        ports = "PORTS=" + " ".join(map(str, free_ports(2)))
+        output = run("make", "check", ports, "CFLAGS=-O1 -Wall -Wextra -Werror", cwd=copy,
+                     env=dict(os.environ, PATH=path))
+        programs = [line for line in output.splitlines() if line.startswith("== ")]
+        sources = [*copy.rglob("*.c"), *(copy.rglob("*/*.f90") if GFORTRAN else [])]
+        self.assertEqual(len(programs), len(sources) + 1, output)  # udp runs in two ways
+        self.assertEqual(len(re.findall(r"^task [01] of 2: .*: right$", output, re.M)), 2 * len(programs), output)
+
     def test_the_library_is_versioned_and_shows_only_its_calls(self):
         self.assertIn("SONAME", run("readelf", "-d", self.libdir / "liblapi.so"))
         self.assertRegex(run("readelf", "-d", self.libdir / "liblapi.so"), r"\[liblapi\.so\.0\]")
         symbols = run("nm", "-D", "--defined-only", self.libdir / "liblapi.so").splitlines()
         names = {line.split()[-1].split("@")[0] for line in symbols} - {"LIBLAPI_0"}
         declared = set(re.findall(r"\b(P?LAPI_[A-Z][a-z_0-9]+)\(", (self.prefix / "include/lapi.h").read_text()))
-        self.assertEqual(names, declared & names, "exported but not declared")
+        fortran = {name for name in names if re.fullmatch(r"p?lapi_[a-z0-9_]+|P?LAPI_[A-Z0-9_]+", name)}
+        self.assertEqual(names - fortran, declared & names, "exported but not declared")
         self.assertTrue({"LAPI_Put", "PLAPI_Put", "LAPI_Init", "PLAPI_Init"} <= names)
+
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "nic/verbs/libopenlapi-verbs.so")), "no libibverbs")
+    def test_user_space_mode_finds_its_module(self):
+        self.assertTrue((self.libdir / "openlapi/libopenlapi-verbs.so").is_file())
+        self.assertNotIn("ibverbs", run("readelf", "-d", self.libdir / "liblapi.so"))
+        for library in (self.libdir, self.libdir / "libtrace"):
+            program = self.source.with_suffix(f".{library.name}")
+            run("cc", f"-I{self.prefix}/include", self.source, f"-L{library}", f"-Wl,-rpath,{library}", "-llapi", "-o",
+                program)
+            done = subprocess.run(
+                [self.prefix / "bin/lapirun", "-n", "1", program], capture_output=True, text=True, timeout=60,
+                env=dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_EUIDEVICE="no_such_device"))
+            # It is there and was asked: what is missing is the device.
+            self.assertRegex(done.stderr, "verbs: (this machine has no|there is no) RDMA device")
+        verbs = json.loads(run(self.prefix / "bin/lapi_info", "--json"))["transports"][2]
+        self.assertEqual((verbs["name"], verbs["built"]), ("verbs", True))
 
     def test_the_tracing_library_has_the_same_name(self):
         self.assertRegex(run("readelf", "-d", self.libdir / "libtrace/liblapi.so"), r"\[liblapi\.so\.0\]")
