@@ -148,4 +148,10 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace openlapi::bench
 
-int main(int argc, char** argv) { return openlapi::bench::run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return openlapi::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    openlapi::bench::give_up(error.what());  // lapirun then ends the other tasks
+  }
+}

@@ -47,18 +47,15 @@ void Operations::large_push(std::uint64_t iterations, std::size_t length, Regime
 
 void Operations::large_put(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples) {
   large_push(iterations, length, regime, samples, [&] {
-    check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), job_.source(), job_.peer_arrived(), nullptr,
-                   &job_.window().completed),
-          "LAPI_Put");
+    job_.context().put(job_.peer_target(), {job_.source(), length},
+                       {.target = job_.peer_arrived(), .completion = &job_.window().completed});
   });
 }
 
 void Operations::large_active_message(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples) {
-  void* handler = job_.peer_handler(Handler::deliver);
   large_push(iterations, length, regime, samples, [&] {
-    check(LAPI_Amsend(job_.handle(), job_.peer(), handler, nullptr, 0, job_.source(), length, job_.peer_arrived(),
-                      nullptr, &job_.window().completed),
-          "LAPI_Amsend");
+    job_.context().send(job_.peer_handler(Handler::deliver), {}, {job_.source(), length},
+                        {.target = job_.peer_arrived(), .completion = &job_.window().completed});
   });
 }
 
@@ -74,9 +71,7 @@ void Operations::large_get(std::uint64_t iterations, std::size_t length, Regime 
     }
     step(1);
     const std::uint64_t start = ticks();
-    check(LAPI_Get(job_.handle(), job_.peer(), length, job_.peer_source(), job_.target(), nullptr,
-                   &job_.window().returned),
-          "LAPI_Get");
+    job_.context().get({job_.target(), length}, job_.peer_source(), {.origin = &job_.window().returned});
     job_.wait(job_.window().returned);
     const std::uint64_t taken = ticks() - start;
     job_.finish_phase();
@@ -94,9 +89,8 @@ void Operations::large_put_both_ways(std::uint64_t iterations, std::size_t lengt
     rewrite(length, Regime::fresh);
     meet();
     const std::uint64_t start = ticks();
-    check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), job_.source(), job_.peer_arrived(), nullptr,
-                   &job_.window().completed),
-          "LAPI_Put");
+    job_.context().put(job_.peer_target(), {job_.source(), length},
+                       {.target = job_.peer_arrived(), .completion = &job_.window().completed});
     job_.wait(job_.window().arrived);
     job_.wait(job_.window().completed);
     const std::uint64_t taken = ticks() - start;

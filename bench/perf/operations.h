@@ -49,6 +49,8 @@ class Operations {
   void large_push(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples, Send&& send);
   template <class Origin>
   void one_sided(Origin&& origin);
+  template <class Word>
+  void modify(RMW_ops_t operation, lapi::Remote<Word> variable);
   void step(int side);
   void rewrite(std::size_t length, Regime regime);
 

@@ -13,9 +13,7 @@ constexpr std::size_t kLength = 8;
 constexpr double kTime = 1e9;  // nanoseconds of measuring; a fifth with --quick
 
 void put(LapiJob& job) {
-  check(LAPI_Put(job.handle(), job.peer(), kLength, job.peer_target(), job.source(), job.peer_arrived(), nullptr,
-                 nullptr),
-        "LAPI_Put");
+  job.context().put(job.peer_target(), {job.source(), kLength}, {.target = job.peer_arrived()});
 }
 
 struct PairFigures {
@@ -93,9 +91,7 @@ int run_pairs(const Options& options) {
     std::vector<lapi_long_t> figures[3];  // picoseconds: the exchange moves whole numbers
     const double values[3] = {mine.mean, mine.middle, mine.p99};
     for (int i = 0; i < 3; ++i) {
-      figures[i].resize(static_cast<std::size_t>(job.tasks()));
-      check(LAPI_Address_init64(job.handle(), static_cast<lapi_long_t>(values[i] * 1000), figures[i].data()),
-            "LAPI_Address_init64");
+      figures[i] = job.context().exchange(static_cast<lapi_long_t>(values[i] * 1000));
     }
     if (job.task() == 0) print_pairs(job, options, wire, figures);
   }

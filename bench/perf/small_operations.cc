@@ -12,9 +12,7 @@ void Operations::put(std::uint64_t iterations, std::size_t length, unsigned batc
   const auto send = [&] {
     ++sequence_;
     std::memcpy(source, &sequence_, length < 8 ? length : 8);
-    check(
-        LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), source, job_.peer_arrived(), nullptr, nullptr),
-        "LAPI_Put");
+    job_.context().put(job_.peer_target(), {source, length}, {.target = job_.peer_arrived()});
   };
   const auto receive = [&] {
     job_.wait(job_.window().arrived);
@@ -31,11 +29,8 @@ void Operations::put(std::uint64_t iterations, std::size_t length, unsigned batc
 void Operations::active_message(std::uint64_t iterations, std::size_t length, Handler handler, unsigned batch,
                                 Samples* samples) {
   const bool first = job_.task() == 0;
-  void* address = job_.peer_handler(handler);
   const auto send = [&] {
-    check(LAPI_Amsend(job_.handle(), job_.peer(), address, nullptr, 0, job_.source(), length, job_.peer_arrived(),
-                      nullptr, nullptr),
-          "LAPI_Amsend");
+    job_.context().send(job_.peer_handler(handler), {}, {job_.source(), length}, {.target = job_.peer_arrived()});
   };
   const auto receive = [&] {
     job_.wait(job_.window().arrived);
@@ -62,9 +57,7 @@ void Operations::one_sided(Origin&& origin) {
 }
 
 void Operations::put_and_wait(std::size_t length) {
-  check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), job_.source(), nullptr, nullptr,
-                 &job_.window().completed),
-        "LAPI_Put");
+  job_.context().put(job_.peer_target(), {job_.source(), length}, {.completion = &job_.window().completed});
   job_.wait(job_.window().completed);
 }
 
@@ -75,34 +68,41 @@ void Operations::put_completed(std::uint64_t iterations, std::size_t length, uns
 void Operations::get(std::uint64_t iterations, std::size_t length, unsigned batch, Samples* samples) {
   one_sided([&] {
     time_batches(iterations, batch, 1, samples, [&] {
-      check(LAPI_Get(job_.handle(), job_.peer(), length, job_.peer_source(), job_.target(), nullptr,
-                     &job_.window().returned),
-            "LAPI_Get");
+      job_.context().get({job_.target(), length}, job_.peer_source(), {.origin = &job_.window().returned});
       job_.wait(job_.window().returned);
     });
   });
 }
 
+template <class Word>
+void Operations::modify(RMW_ops_t operation, lapi::Remote<Word> variable) {
+  lapi::Context& context = job_.context();
+  lapi::Counter& done = job_.window().returned;
+  Word previous = 0;
+  switch (operation) {
+    case FETCH_AND_ADD:
+      context.fetch_add(variable, 1, &previous, &done);
+      break;
+    case FETCH_AND_OR:
+      context.fetch_or(variable, 1, &previous, &done);
+      break;
+    case SWAP:
+      context.swap(variable, 1, &previous, &done);
+      break;
+    case COMPARE_AND_SWAP:
+      context.compare_and_swap(variable, 1, 2, &previous, &done);
+      break;
+  }
+  job_.wait(done);
+}
+
 void Operations::read_modify_write(std::uint64_t iterations, RMW_ops_t operation, unsigned bits, unsigned batch,
                                    Samples* samples) {
-  lapi_cntr_t& done = job_.window().returned;
+  const lapi::Remote<long long> wide = job_.peer_variable();
+  const lapi::Remote<int> narrow{wide.task, reinterpret_cast<int*>(wide.address)};
   one_sided([&] {
-    time_batches(iterations, batch, 1, samples, [&] {
-      if (bits == 64) {
-        long long input[2] = {1, 2};
-        long long previous = 0;
-        check(LAPI_Rmw64(job_.handle(), operation, job_.peer(), job_.peer_variable(), input, &previous, &done),
-              "LAPI_Rmw64");
-        job_.wait(done);
-      } else {
-        int input[2] = {1, 2};
-        int previous = 0;
-        check(LAPI_Rmw(job_.handle(), operation, job_.peer(), reinterpret_cast<int*>(job_.peer_variable()), input,
-                       &previous, &done),
-              "LAPI_Rmw");
-        job_.wait(done);
-      }
-    });
+    time_batches(iterations, batch, 1, samples,
+                 [&] { bits == 64 ? modify(operation, wide) : modify(operation, narrow); });
   });
 }
 
@@ -112,11 +112,9 @@ void Operations::rate(std::uint64_t messages, Samples* samples) {
     time_each(1, static_cast<double>(messages), samples, [&] {
       const std::uint64_t start = ticks();
       for (std::uint64_t i = 0; i < messages; ++i) {
-        check(LAPI_Put(job_.handle(), job_.peer(), 8, job_.peer_target() + i * 8 % kSpread, job_.source(), nullptr,
-                       nullptr, nullptr),
-              "LAPI_Put");
+        job_.context().put(job_.peer_target() + static_cast<std::ptrdiff_t>(i * 8 % kSpread), {job_.source(), 8});
       }
-      check(LAPI_Fence(job_.handle()), "LAPI_Fence");
+      job_.context().fence();
       return ticks() - start;
     });
   });
@@ -124,9 +122,7 @@ void Operations::rate(std::uint64_t messages, Samples* samples) {
 
 void Operations::put_both_ways(std::uint64_t iterations, std::size_t length, unsigned batch, Samples* samples) {
   time_batches(iterations, batch, 1, samples, [&] {
-    check(LAPI_Put(job_.handle(), job_.peer(), length, job_.peer_target(), job_.source(), job_.peer_arrived(), nullptr,
-                   nullptr),
-          "LAPI_Put");
+    job_.context().put(job_.peer_target(), {job_.source(), length}, {.target = job_.peer_arrived()});
     job_.wait(job_.window().arrived);
     read_all(job_.target(), length);
   });
