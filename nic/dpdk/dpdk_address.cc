@@ -2,26 +2,12 @@
 
 #include <cstring>
 
+#include "dataplane/base/little_endian.h"
+
 namespace openlapi::dpdk {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-
-template <typename Number>
-void store(PeerAddress& bytes, std::size_t offset, Number number) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    bytes.bytes[offset + i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
-  }
-}
-
-template <typename Number>
-Number load(const PeerAddress& bytes, std::size_t offset) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    number |= std::to_integer<std::uint64_t>(bytes.bytes[offset + i]) << (8 * i);
-  }
-  return static_cast<Number>(number);
-}
 
 // What is wrong with the numbers of an address; null: nothing.
 const char* fault_of(const Address& address) {
@@ -39,12 +25,12 @@ const char* fault_of(const Address& address) {
 
 PeerAddress encode(const Address& address) {
   PeerAddress bytes;
-  store(bytes, 0, kVersion);
-  store(bytes, 1, static_cast<std::uint8_t>(address.ports));
-  store(bytes, 2, address.end.port);
-  store(bytes, 4, address.end.address);
-  store(bytes, 8, address.end.token);
-  store(bytes, 12, static_cast<std::uint16_t>(address.mtu));
+  store_little(&bytes.bytes[0], kVersion);
+  store_little(&bytes.bytes[1], static_cast<std::uint8_t>(address.ports));
+  store_little(&bytes.bytes[2], address.end.port);
+  store_little(&bytes.bytes[4], address.end.address);
+  store_little(&bytes.bytes[8], address.end.token);
+  store_little(&bytes.bytes[12], static_cast<std::uint16_t>(address.mtu));
   std::memcpy(bytes.bytes.data() + 14, address.end.mac.data(), address.end.mac.size());
   bytes.length = kAddressLength;
   return bytes;
@@ -56,17 +42,17 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
         "a dpdk address has " + std::to_string(kAddressLength) + " bytes, this one has " + std::to_string(bytes.length);
     return false;
   }
-  if (const auto version = load<std::uint8_t>(bytes, 0); version != kVersion) {
+  if (const auto version = load_little<std::uint8_t>(&bytes.bytes[0]); version != kVersion) {
     error = "a dpdk address of version " + std::to_string(version) + ": this openlapi knows version " +
             std::to_string(kVersion);
     return false;
   }
   address = {.end = {.mac = {},
-                     .address = load<std::uint32_t>(bytes, 4),
-                     .port = load<std::uint16_t>(bytes, 2),
-                     .token = load<std::uint32_t>(bytes, 8)},
-             .mtu = load<std::uint16_t>(bytes, 12),
-             .ports = load<std::uint8_t>(bytes, 1)};
+                     .address = load_little<std::uint32_t>(&bytes.bytes[4]),
+                     .port = load_little<std::uint16_t>(&bytes.bytes[2]),
+                     .token = load_little<std::uint32_t>(&bytes.bytes[8])},
+             .mtu = load_little<std::uint16_t>(&bytes.bytes[12]),
+             .ports = load_little<std::uint8_t>(&bytes.bytes[1])};
   std::memcpy(address.end.mac.data(), bytes.bytes.data() + 14, address.end.mac.size());
   if (const char* fault = fault_of(address)) {
     error = std::string("a dpdk address with ") + fault;

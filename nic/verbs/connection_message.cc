@@ -3,26 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "dataplane/base/little_endian.h"
+
 namespace openlapi::verbs {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kAddress = 24;
 constexpr std::uint32_t kMost24Bits = 0xffffff;
-
-template <typename Number>
-void store_little(std::byte* place, Number number) {
-  for (std::size_t i = 0; i < sizeof number; ++i) place[i] = static_cast<std::byte>(number >> (8 * i));
-}
-
-template <typename Number>
-Number load_little(const std::byte* place) {
-  Number number = 0;
-  for (std::size_t i = sizeof number; i-- != 0;) {
-    number = static_cast<Number>(number << 8 | std::to_integer<Number>(place[i]));
-  }
-  return number;
-}
 
 static_assert(kAddress + kAddressLength == kConnectionMessageLength);
 

@@ -3,28 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "dataplane/base/little_endian.h"
+
 namespace openlapi::verbs {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kSubnetPrefix = 8;  // bytes of a GID
 constexpr std::uint16_t kHighestUnicastLid = 0xbfff;
-
-template <typename Number>
-void store(PeerAddress& bytes, std::size_t offset, Number number) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    bytes.bytes[offset + i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
-  }
-}
-
-template <typename Number>
-Number load(const PeerAddress& bytes, std::size_t offset) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    number |= std::to_integer<std::uint64_t>(bytes.bytes[offset + i]) << (8 * i);
-  }
-  return static_cast<Number>(number);
-}
 
 bool is_mtu(std::uint32_t bytes) { return bytes == kSmallestMtu || bytes == 2048 || bytes == kLargestMtu; }
 
@@ -80,12 +66,12 @@ std::string to_text(const Gid& gid) {
 
 PeerAddress encode(const Address& address) {
   PeerAddress bytes;
-  store(bytes, 0, kVersion);
-  store(bytes, 1, static_cast<std::uint8_t>(address.fabric));
-  store(bytes, 2, static_cast<std::uint16_t>(address.mtu));
-  store(bytes, 4, address.queue_pair);
-  store(bytes, 8, address.qkey);
-  store(bytes, 12, address.lid);
+  store_little(&bytes.bytes[0], kVersion);
+  store_little(&bytes.bytes[1], static_cast<std::uint8_t>(address.fabric));
+  store_little(&bytes.bytes[2], static_cast<std::uint16_t>(address.mtu));
+  store_little(&bytes.bytes[4], address.queue_pair);
+  store_little(&bytes.bytes[8], address.qkey);
+  store_little(&bytes.bytes[12], address.lid);
   for (std::size_t i = 0; i < address.gid.size(); ++i) bytes.bytes[16 + i] = static_cast<std::byte>(address.gid[i]);
   bytes.length = kAddressLength;
   return bytes;
@@ -97,18 +83,18 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
             std::to_string(bytes.length);
     return false;
   }
-  const auto version = load<std::uint8_t>(bytes, 0);
-  const auto fabric = load<std::uint8_t>(bytes, 1);
-  if (version != kVersion || fabric < 1 || fabric > 3 || load<std::uint16_t>(bytes, 14) != 0) {
+  const auto version = load_little<std::uint8_t>(&bytes.bytes[0]);
+  const auto fabric = load_little<std::uint8_t>(&bytes.bytes[1]);
+  if (version != kVersion || fabric < 1 || fabric > 3 || load_little<std::uint16_t>(&bytes.bytes[14]) != 0) {
     error = "a verbs address of version " + std::to_string(version) + " and fabric " + std::to_string(fabric) +
             ": this openlapi knows version " + std::to_string(kVersion) + " and fabrics 1 to 3";
     return false;
   }
   address = {.fabric = static_cast<Fabric>(fabric),
-             .mtu = load<std::uint16_t>(bytes, 2),
-             .queue_pair = load<std::uint32_t>(bytes, 4),
-             .qkey = load<std::uint32_t>(bytes, 8),
-             .lid = load<std::uint16_t>(bytes, 12),
+             .mtu = load_little<std::uint16_t>(&bytes.bytes[2]),
+             .queue_pair = load_little<std::uint32_t>(&bytes.bytes[4]),
+             .qkey = load_little<std::uint32_t>(&bytes.bytes[8]),
+             .lid = load_little<std::uint16_t>(&bytes.bytes[12]),
              .gid = {}};
   for (std::size_t i = 0; i < address.gid.size(); ++i) {
     address.gid[i] = std::to_integer<std::uint8_t>(bytes.bytes[16 + i]);
