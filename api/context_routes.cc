@@ -75,14 +75,14 @@ Route ContextRoutes::resolve(PeerIndex peer) {
   if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
     if (shared_memory_.path->add_peer(peer, shared_memory_.group->address_of(peer), error)) {
       route.paths[route.count++] = shared_memory_.path;
-      show(peer, shared_memory_.path->name(), {});
+      show(peer, *shared_memory_.path);
       return route;
     }
     append(route.reason, shared_memory_.path->name(), error);
   }
   for (const Network& network : networks_) {
     if (route.count == route.paths.size()) break;
-    if (add_network(network, peer, route) && route.count == 1) show(peer, network.transport->name(), network.device);
+    if (add_network(network, peer, route) && route.count == 1) show(peer, *network.transport);
   }
   if (route.count == 0 && route.reason.empty()) {
     route.reason = "the task is on another node and no network transport is open";
@@ -111,10 +111,22 @@ bool ContextRoutes::add_network(const Network& network, PeerIndex peer, Route& r
   return added;
 }
 
-void ContextRoutes::show(PeerIndex peer, std::string_view transport, const std::string& device) const {
-  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level_, "task %u reaches task %u over %.*s%s%s", bootstrap_->rank(),
-                  peer, static_cast<int>(transport.size()), transport.data(), device.empty() ? "" : ", ",
-                  device.c_str());
+std::string ContextRoutes::text_of(const Transport& path) const {
+  for (const Network& network : networks_) {
+    if (network.transport == &path && !network.device.empty()) return std::string(path.name()) + ", " + network.device;
+  }
+  return std::string(path.name());
+}
+
+std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
+  const Route route = resolve(peer);
+  reason = route.reason;
+  return route.count != 0 ? text_of(*route.paths[0]) : std::string();
+}
+
+void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
+  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level_, "task %u reaches task %u over %s", bootstrap_->rank(), peer,
+                  text_of(path).c_str());
 }
 
 bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const PeerAddress& address,

@@ -49,6 +49,9 @@ class ContextRoutes final : public RouteResolver {
 
   Route resolve(PeerIndex peer) override;
 
+  // The way to a task as it would be taken now, for people. Empty: there is none, and `reason` says why.
+  std::string describe(PeerIndex peer, std::string& reason);
+
   bool has_network() const { return !networks_.empty(); }
   // The user says where a task is now, on the `network`-th network with a list. From its next contact on it is reached
   // there, and no longer through shared memory. False: `reason` says why.
@@ -57,7 +60,8 @@ class ContextRoutes final : public RouteResolver {
  private:
   bool add_network(const Network& network, PeerIndex peer, Route& route);
   bool address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason);
-  void show(PeerIndex peer, std::string_view transport, const std::string& device) const;
+  std::string text_of(const Transport& path) const;
+  void show(PeerIndex peer, const Transport& path) const;
 
   std::shared_ptr<Bootstrap> bootstrap_;
   SharedMemory shared_memory_;

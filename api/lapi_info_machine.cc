@@ -67,14 +67,6 @@ TransportReport report_udp() {
   return report;
 }
 
-// The library that programs would load: modules are looked for beside it.
-std::string library_path() {
-  void* const library = dlopen("liblapi.so.0", RTLD_LAZY | RTLD_LOCAL);
-  const link_map* found = nullptr;
-  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &found) != 0) return own_library_path();
-  return found->l_name;
-}
-
 TransportReport report_module(const std::string& name, const std::vector<std::string>& folders) {
   TransportReport report = unknown(name);
   TransportModule* const module = load_module(name, folders, report.reason);
@@ -145,6 +137,13 @@ std::vector<int> allowed_cores() {
 }
 
 }  // namespace
+
+std::string library_path() {
+  void* const library = dlopen("liblapi.so.0", RTLD_LAZY | RTLD_LOCAL);
+  const link_map* found = nullptr;
+  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &found) != 0) return own_library_path();
+  return found->l_name;
+}
 
 Report make_report() {
   Report report;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/lapi_info_job.h"
 #include "api/lapi_info_report.h"
 #include "api/version.h"
 
@@ -20,10 +21,11 @@ bool all_valid(const std::vector<SettingReport>& settings) {
 
 int run(int argc, char** argv) {
   CLI::App app("Shows what openlapi can use on this machine, and why not the rest.", "lapi_info");
-  bool environment = false, json = false, version = false;
+  bool environment = false, job = false, json = false, version = false;
   app.add_flag(
       "-e,--env", environment,
       "every environment variable: meaning, allowed values, default, present value; status 1 when one is wrong");
+  app.add_flag("--job", job, "as a task of a job: how its tasks reach each other; status 1 when some cannot");
   app.add_flag("-j,--json", json, "the same as JSON");
   app.add_flag("--version", version, "print the version and end");
   try {
@@ -44,6 +46,7 @@ int run(int argc, char** argv) {
     std::fputs((json ? to_json(nullptr, &settings) : describe(settings)).c_str(), stdout);
     return all_valid(settings) ? 0 : 1;
   }
+  if (job) return show_job(json);
   const Report report = make_report();
   std::fputs((json ? to_json(&report, nullptr) : describe(report)).c_str(), stdout);
   return 0;

@@ -51,6 +51,9 @@ struct Report {
   std::vector<Limit> limits;
 };
 
+// Where programs find liblapi.so.
+std::string library_path();
+
 // Tries every transport; takes some milliseconds. Call it while the process has one thread.
 Report make_report();
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lapi_info as a user runs it.   lapi_info_test.py LAPI_INFO"""
+"""lapi_info as a user runs it.   lapi_info_test.py LAPI_INFO MODULES LAPIRUN"""
 import json
 import os
 import resource
@@ -7,13 +7,19 @@ import subprocess
 import sys
 import unittest
 
-LAPI_INFO, MODULES = sys.argv[1:3]  # and the folder of tests/support/modules
+LAPI_INFO, MODULES, LAPIRUN = sys.argv[1:4]  # and the folder of tests/support/modules
 
 
 def run(*arguments, before=None, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_", "OPENLAPI_"))}
     return subprocess.run([LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60, preexec_fn=before,
                           env={**clean, **environment})
+
+
+def run_job(tasks, *arguments, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_", "OPENLAPI_"))}
+    return subprocess.run([LAPIRUN, "-n", str(tasks), LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL, env={**clean, **environment})
 
 
 class LapiInfo(unittest.TestCase):
@@ -93,6 +99,29 @@ class LapiInfo(unittest.TestCase):
         result = run("--env", MP_ACK_THRESH="99")
         self.assertEqual(result.returncode, 1)
         self.assertIn("99  <- not allowed", result.stdout)
+
+    def test_ways_of_a_job(self):
+        for shared_memory, way in (("only", "shm"), ("no", "udp")):
+            result = run_job(3, "--job", "--json", LAPI_USE_SHM=shared_memory)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            job = json.loads(result.stdout)["job"]
+            self.assertEqual([row["task"] for row in job], [0, 1, 2])
+            others = {0: "1-2", 1: "0,2", 2: "0-1"}
+            for row in job:
+                ways = {entry["way"].split(",")[0]: entry["tasks"] for entry in row["ways"]}
+                self.assertEqual(ways, {"local copy": str(row["task"]), way: others[row["task"]]})
+            text = run_job(3, "--job", LAPI_USE_SHM=shared_memory).stdout
+            self.assertIn(f"task 1 on {os.uname().nodename}\n  local copy: 1\n  {way}", text)
+
+    def test_ways_over_modules_and_none(self):
+        chosen = {"MP_EUILIB": "us", "LAPI_USE_SHM": "no", "OPENLAPI_LIBRARY_FOLDER": MODULES}
+        result = run_job(2, "--job", OPENLAPI_MODULES="second", **chosen)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("second", result.stdout)
+        result = run_job(2, "--job", OPENLAPI_MODULES="absent", **chosen)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("LAPI_Init failed", result.stderr)
+        self.assertIn("libopenlapi-absent.so", result.stderr)
 
     def test_help_version_and_mistakes(self):
         self.assertIn("--env", run("--help").stdout)
