@@ -195,6 +195,8 @@ bool Opening::make_engine(Context& context) {
   config.copy_buffers = static_cast<std::uint32_t>(settings().retransmit_buffer_count);
   config.ack_threshold = resources.ack_threshold;
   config.idle_loops_between_timers = static_cast<std::uint32_t>(settings().retransmit_interval);
+  config.bulk = settings().use_bulk;
+  config.bulk_minimum = static_cast<std::uint64_t>(settings().bulk_minimum);
   config.timeout = settings().never_time_out ? UINT64_MAX : resources.timeout_seconds * kSecond;
   resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, shared_memory_, resources.shm_numbers,
                                                      std::move(networks_), settings().info_level);

@@ -579,7 +579,8 @@ typedef enum {
   LAPI_AM_LW_XFER = 8 /* lapi_am_t whose counters and send completion handler are neither read nor used */
 } lapi_xfer_type_t;
 
-/* Bits of `flags`. Over shared memory and UDP the two hints change nothing: there is no bulk transfer. */
+/* Bits of `flags`. The two hints concern contiguous data of at least BULK_MIN_MSG_SIZE bytes over an RDMA adapter (user
+   space mode); over shared memory and UDP there is no bulk transfer. */
 #define USE_TGT_VEC_TYPE 0x1         /* tgt_vec is a lapi_vec_t; without it a lapi_lvec_t */
 #define BUFFER_BOTH_CONTIGUOUS 0x2   /* all data is contiguous, whatever the program says */
 #define LAPI_NOT_USE_BULK_XFER 0x4   /* hint; goes before the next one */

@@ -1,4 +1,5 @@
 // LAPI_Qenv and LAPI_Senv.
+#include <cinttypes>
 #include <cstdio>
 #include <type_traits>
 
@@ -39,6 +40,11 @@ void print(const char* path, const MessageStatistics& statistics) {
               "  Tot_data_rcv        %llu\n",
               path, values.Tot_dup_pkt_cnt, values.Tot_retrans_pkt_cnt, values.Tot_gho_pkt_cnt,
               values.Tot_pkt_sent_cnt, values.Tot_pkt_rcv_cnt, values.Tot_data_sent, values.Tot_data_rcv);
+  if (statistics.bulk_sent + statistics.bulk_received + statistics.bulk_fallbacks == 0) return;
+  std::printf("  bulk transfers sent      %" PRIu64 "\n"
+              "  bulk transfers received  %" PRIu64 "\n"
+              "  bulk transfers in packets after a failure %" PRIu64 "\n",
+              statistics.bulk_sent, statistics.bulk_received, statistics.bulk_fallbacks);
 }
 
 void print_all(Context& context) {

@@ -16,27 +16,29 @@ HandlerCall handler_of(compl_hndlr_t* function, void* info) { return {reinterpre
 int transfer(Context& context, lapi_handle_t handle, const lapi_put_t& put) {
   return begin_put(context, handle,
                    {put.tgt, put.tgt_addr, put.org_addr, put.len, put.tgt_cntr, address_bits(put.org_cntr),
-                    address_bits(put.cmpl_cntr), handler_of(put.shdlr, put.sinfo)});
+                    address_bits(put.cmpl_cntr), handler_of(put.shdlr, put.sinfo), hint_of(put.flags)});
 }
 
 int transfer(Context& context, lapi_handle_t handle, const lapi_get_t& get) {
   return begin_get(context, handle,
                    {get.tgt, get.tgt_addr, get.org_addr, get.len, get.tgt_cntr, address_bits(get.org_cntr),
-                    handler_of(get.chndlr, get.cinfo)});
+                    handler_of(get.chndlr, get.cinfo), hint_of(get.flags)});
 }
 
 int transfer(Context& context, lapi_handle_t handle, const lapi_am_t& message) {
   return begin_active_message(
       context, handle,
       {message.tgt, message.hdr_hdl, message.uhdr, message.uhdr_len, message.udata, message.udata_len, message.tgt_cntr,
-       address_bits(message.org_cntr), address_bits(message.cmpl_cntr), handler_of(message.shdlr, message.sinfo)});
+       address_bits(message.org_cntr), address_bits(message.cmpl_cntr), handler_of(message.shdlr, message.sinfo),
+       hint_of(message.flags)});
 }
 
 // Its counters and handler may hold anything.
 int transfer_lightweight(Context& context, lapi_handle_t handle, const lapi_am_t& message) {
   return begin_active_message(
       context, handle,
-      {message.tgt, message.hdr_hdl, message.uhdr, message.uhdr_len, message.udata, message.udata_len, 0, 0, 0});
+      {message.tgt, message.hdr_hdl, message.uhdr, message.uhdr_len, message.udata, message.udata_len, 0, 0, 0, {},
+       hint_of(message.flags)});
 }
 
 // The target's vector is a lapi_lvec_t unless a flag says otherwise.

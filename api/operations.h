@@ -8,6 +8,12 @@
 
 namespace openlapi {
 
+// Of LAPI_Xfer's flags: not to use it goes before to use it.
+inline BulkHint hint_of(int flags) {
+  if ((flags & LAPI_NOT_USE_BULK_XFER) != 0) return BulkHint::never;
+  return (flags & LAPI_USE_BULK_XFER) != 0 ? BulkHint::always : BulkHint::by_task;
+}
+
 inline int begin_put(Context& context, lapi_handle_t handle, const PutRequest& request) {
   if (context.checks_arguments()) {
     const int error =

@@ -67,7 +67,8 @@ int send_contiguous(Context& context, lapi_handle_t handle, const lapi_amdgsp_t&
                                      command.tgt_cntr,
                                      address_bits(command.org_cntr),
                                      address_bits(command.cmpl_cntr),
-                                     send_handler(command)};
+                                     send_handler(command),
+                                     hint_of(command.flags)};
   return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.active_message(request); });
 }
 

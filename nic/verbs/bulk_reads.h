@@ -53,6 +53,7 @@ class BulkReads final : public BulkMemory {
   void withdraw(const MemoryKey& key) override;
   Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local, std::size_t length,
                    std::uint64_t token) override;
+  void stop_reads(PeerIndex peer) override;
   std::size_t take_endings(std::span<Ending> endings) override;
 
   // For the transport: a connection message has arrived; a peer has (another) address; before it sleeps (false: there

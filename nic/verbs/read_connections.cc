@@ -173,6 +173,13 @@ void BulkReads::remove(Connection& connection) {
   std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });
 }
 
+void BulkReads::stop_reads(PeerIndex peer) {
+  Connection* const connection = find(peer);
+  if (connection == nullptr || connection->reads == 0) return;
+  say(*connection, ConnectionMessage::Kind::close);
+  remove(*connection);
+}
+
 void BulkReads::peer_changed(PeerIndex peer) {
   if (Connection* const connection = find(peer)) remove(*connection);
   served_.forget(peer);

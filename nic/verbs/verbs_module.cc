@@ -82,6 +82,7 @@ std::vector<ModuleDevice> VerbsModule::devices(std::string& reason) {
 ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   ModuleTransport result;
   VerbsConfig config;
+  config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
   if (!parse_wish(request.device, config.port, result.reason)) return result;
   VerbsSetupError error;
   auto transport = open_verbs_transport(config, error);
