@@ -108,6 +108,26 @@ MUTANTS = {
     "purge_called_a_loss": (
         "dataplane/endpoint/endpoint_recovery.cc", "those who wait for a purged task are told that it was lost",
         [("    give_up(*peer, Fault::purged);\n", "    give_up(*peer, Fault::no_connectivity);\n")]),
+    "bulk_exposed_for_ever": (
+        "dataplane/endpoint/endpoint_bulk.cc", "memory that the peer has read stays exposed",
+        [("message.data, static_cast<std::size_t>(message.total))) return true;\n",
+          "message.data, static_cast<std::size_t>(message.total))) {\n    MemoryKey again;\n"
+          "    return peer.bulk_memory->expose(message.data, static_cast<std::size_t>(message.total), again);\n  }\n")]),
+    "bulk_failure_called_success": (
+        "dataplane/endpoint/endpoint_bulk.cc", "the origin is told that its data was read when it was not",
+        [("pull.failed ? wire::AttachAnswer::not_read : wire::AttachAnswer::read;", "wire::AttachAnswer::read;")]),
+    "bulk_failure_unseen": (
+        "dataplane/endpoint/endpoint_bulk.cc", "a read that failed counts as done",
+        [("  if (!ending.done) pull.failed = true;\n", "")]),
+    "bulk_packets_too_soon": (
+        "dataplane/endpoint/endpoint_bulk.cc", "packets replace a failed read while others still write",
+        [("  if (pull.reads != 0) return false;\n", "  if (pull.reads != 0 && !pull.failed) return false;\n")]),
+    "bulk_piece_misplaced": (
+        "dataplane/endpoint/endpoint_bulk.cc", "every piece is read to the beginning of the buffer",
+        [("pull.key, pull.local + pull.begun,", "pull.key, pull.local,")]),
+    "bulk_reads_of_purged_peer": (
+        "dataplane/endpoint/endpoint_bulk.cc", "a purge does not stop the reads that write to the user's memory",
+        [("  if (under_way) peer.bulk_memory->stop_reads(peer.index);\n", "  (void)under_way;\n")]),
     "silence_unnoticed": (
         "dataplane/endpoint/endpoint_faults.cc", "a peer that died owing an answer is waited for without end",
         [("      peer->channel->probe();\n", "")]),
