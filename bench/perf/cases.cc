@@ -38,6 +38,7 @@ class CaseList {
     return chosen.empty() || std::find(chosen.begin(), chosen.end(), operation) != chosen.end();
   }
   bool shm() const { return bench_.wire == Wire::shm; }
+  bool verbs() const { return bench_.wire == Wire::verbs; }
   bool small(std::size_t size) const { return size <= largest_small_; }
   void add(Case row) {
     if (wanted(row.operation)) cases_.push_back(std::move(row));
@@ -50,10 +51,21 @@ class CaseList {
     return symbol;
   }
 
+  // One packet goes as a datagram, as the library's does; more than one by a reliable connection.
+  void set_send_latency_floor(Case& row, std::size_t size, double parts) {
+    Workbench& b = bench_;
+    const QueuePair kind = size <= b.job.packet() ? QueuePair::datagram : QueuePair::reliable;
+    row.floor_name = parts == 1 ? "2 ib_send_lat" : "ib_send_lat";
+    row.floor_name += kind == QueuePair::datagram ? " UD" : " RC";
+    row.floor = [&b, size, kind, parts](Count, Samples* s) { b.rdma.ping_pong(size, kind, parts, s); };
+  }
+
   // F or F(n), U or U(n); `parts` 1: there and back.
   void set_ping_pong_floor(Case& row, std::size_t size, double parts) {
     Workbench& b = bench_;
-    if (!shm()) {
+    if (verbs()) {
+      set_send_latency_floor(row, size, parts);
+    } else if (!shm()) {
       row.floor_name = floor_symbol("U", size, parts);
       row.floor = [&b, size, parts](Count n, Samples* s) { b.udp.ping_pong(n, size, parts, s); };
     } else if (size <= 8 || parts == 1) {
@@ -85,7 +97,10 @@ class CaseList {
 
   void set_push_floor(Case& row, std::size_t size, Regime regime) {
     Workbench& b = bench_;
-    if (!shm()) {
+    if (verbs()) {
+      row.floor_name = "ib_read_bw";
+      row.floor = [&b, size](Count, Samples* s) { b.rdma.read_stream(size, s); };
+    } else if (!shm()) {
       row.floor_name = "UDP stream with copies";
       row.floor = [&b, size](Count n, Samples* s) { b.udp.stream(n, size / 8 * 8, s); };
     } else if (b.can_attach) {
@@ -107,6 +122,7 @@ class CaseList {
     } else {
       set_push_floor(row, size, regime());
       row.library = [&o, size, r = regime()](Count n, Samples* s) { o.large_put(n, size, r, s); };
+      if (verbs()) row.library = [&o, size](Count n, Samples* s) { o.put_stream(n, size, s); };
     }
     add(std::move(row));
   }
@@ -148,6 +164,7 @@ class CaseList {
         row.floor = [&b, size](Count n, Samples* s) { b.attach.pull(n, size, Regime::fresh, s); };
       }
       row.library = [&o, size, r = regime()](Count n, Samples* s) { o.large_get(n, size, r, s); };
+      if (verbs()) row.library = [&o, size](Count n, Samples* s) { o.get_stream(n, size, s); };
     }
     add(std::move(row));
   }
@@ -184,10 +201,12 @@ class CaseList {
     Case row{.operation = "put-both", .size = size};
     row.bytes = 2 * static_cast<double>(size);
     if (small(size)) {
-      row.floor_name = "both ways";
-      row.floor = [&b, size](Count n, Samples* s) {
-        b.wire == Wire::shm ? b.memory.both_ways(n, size, s) : b.udp.both_ways(n, size, s);
-      };
+      if (!verbs()) {
+        row.floor_name = "both ways";
+        row.floor = [&b, size](Count n, Samples* s) {
+          b.wire == Wire::shm ? b.memory.both_ways(n, size, s) : b.udp.both_ways(n, size, s);
+        };
+      }
       row.library = [&o, size, k = batch_](Count n, Samples* s) { o.put_both_ways(n, size, k, s); };
     } else {
       if (shm() && b.can_attach) {
@@ -204,8 +223,10 @@ class CaseList {
     Case row{.operation = "rate", .size = 8};
     row.is_rate = true;
     row.fewest = kFewestPuts;
-    row.floor_name = shm() ? "ring of 64-byte slots" : "stream of 64-byte segments";
-    row.floor = [&b](Count n, Samples* s) { b.wire == Wire::shm ? b.memory.ring(n, s) : b.udp.small_segments(n, s); };
+    if (!verbs()) {
+      row.floor_name = shm() ? "ring of 64-byte slots" : "stream of 64-byte segments";
+      row.floor = [&b](Count n, Samples* s) { b.wire == Wire::shm ? b.memory.ring(n, s) : b.udp.small_segments(n, s); };
+    }
     row.library = [&b](Count n, Samples* s) { b.operations.rate(n, s); };
     add(std::move(row));
   }
@@ -259,11 +280,13 @@ class CaseList {
     add(std::move(spinning));
 
     Case sleeping{.operation = "wake", .variant = "asleep", .size = 8};
-    sleeping.floor_name = shm() ? "futex wake-up" : "socket wake-up";
-    sleeping.floor = [&b](Count n, Samples* s) {
-      b.wire == Wire::shm ? futex_wake_round_trip(b.region, b.peer_process, n, s)
-                          : socket_wake_round_trip(b.region, b.udp.descriptor(), b.peer_process, n, s);
-    };
+    if (!verbs()) {
+      sleeping.floor_name = shm() ? "futex wake-up" : "socket wake-up";
+      sleeping.floor = [&b](Count n, Samples* s) {
+        b.wire == Wire::shm ? futex_wake_round_trip(b.region, b.peer_process, n, s)
+                            : socket_wake_round_trip(b.region, b.udp.descriptor(), b.peer_process, n, s);
+      };
+    }
     sleeping.library = [&b](Count n, Samples* s) { put_to_sleeper(b, n, true, s); };
     add(std::move(sleeping));
   }
@@ -287,10 +310,13 @@ Workbench::Workbench(LapiJob& job_, SharedRegion& region_, Wire wire_, Mode mode
       attach(region_, largest),
       can_attach(attach.usable()),
       udp(region_),
+      rdma(region_),
       operations(job_, region_),
       sleeper(region_) {}
 
-bool Workbench::open(std::string& error) { return wire == Wire::shm || udp.open(error); }
+bool Workbench::open(std::string& error) {
+  return wire == Wire::shm || (wire == Wire::verbs ? rdma.open(error) : udp.open(error));
+}
 
 std::vector<Case> make_cases(Workbench& bench, const Options& options) { return CaseList(bench, options).take(); }
 

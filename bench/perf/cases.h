@@ -13,6 +13,7 @@
 #include "bench/perf/memory_floor.h"
 #include "bench/perf/operations.h"
 #include "bench/perf/options.h"
+#include "bench/perf/rdma_floor.h"
 #include "bench/perf/shared_region.h"
 #include "bench/perf/udp_sockets.h"
 #include "bench/perf/wake_floor.h"
@@ -34,6 +35,7 @@ struct Workbench {
   AttachFloor attach;
   bool can_attach;
   UdpSockets udp;
+  RdmaFloor rdma;
   Operations operations;
   Sleeper sleeper;
 };

@@ -48,6 +48,11 @@ std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage 
 // The job that a launcher started, over one transport.
 lapi::Context join(Wire wire) {
   setenv("LAPI_USE_SHM", wire == Wire::shm ? "only" : "no", 1);
+  if (wire == Wire::verbs) {
+    setenv("MP_EUILIB", "us", 1);
+    setenv("OPENLAPI_MODULES", "verbs", 1);
+    setenv("MP_USE_BULK_XFER", "yes", 0);
+  }
   try {
     return lapi::Context();
   } catch (const lapi::Error& error) {

@@ -4,6 +4,8 @@
 
 namespace openlapi::bench {
 
+static constexpr unsigned kStream = 8;  // messages
+
 // Task `side` says that it has done its part of the present step; both wait, and the library goes on meanwhile.
 void Operations::step(int side) {
   const std::uint64_t now = sequence_;
@@ -79,6 +81,35 @@ void Operations::large_get(std::uint64_t iterations, std::size_t length, Regime 
     return taken;
   });
   job_.fence_all();
+}
+
+// Task 0 keeps several under way; task 1 only makes progress.
+template <class Begin>
+void Operations::stream(std::uint64_t iterations, lapi::Counter& ended, Samples* samples, Begin&& begin) {
+  if (job_.task() == 0) {
+    time_each(iterations, kStream, samples, [&] {
+      const std::uint64_t start = ticks();
+      for (unsigned i = 0; i < kStream; ++i) begin();
+      for (unsigned i = 0; i < kStream; ++i) job_.wait(ended);
+      return ticks() - start;
+    });
+    job_.finish_phase();
+  } else {
+    job_.wait(job_.window().finished);
+  }
+  job_.fence_all();
+}
+
+void Operations::put_stream(std::uint64_t iterations, std::size_t length, Samples* samples) {
+  stream(iterations, job_.window().completed, samples, [&] {
+    job_.context().put(job_.peer_target(), {job_.source(), length}, {.completion = &job_.window().completed});
+  });
+}
+
+void Operations::get_stream(std::uint64_t iterations, std::size_t length, Samples* samples) {
+  stream(iterations, job_.window().returned, samples, [&] {
+    job_.context().get({job_.target(), length}, job_.peer_source(), {.origin = &job_.window().returned});
+  });
 }
 
 void Operations::large_put_both_ways(std::uint64_t iterations, std::size_t length, Samples* samples) {

@@ -37,6 +37,10 @@ class Operations {
   void large_get(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples);
   void large_active_message(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples);
 
+  // Several large messages at a time; one sample: time of each.
+  void put_stream(std::uint64_t iterations, std::size_t length, Samples* samples);
+  void get_stream(std::uint64_t iterations, std::size_t length, Samples* samples);
+
   // Until what one sent is complete and what the other sent has arrived.
   void put_both_ways(std::uint64_t iterations, std::size_t length, unsigned batch, Samples* samples);
   void large_put_both_ways(std::uint64_t iterations, std::size_t length, Samples* samples);
@@ -47,6 +51,8 @@ class Operations {
  private:
   template <class Send>
   void large_push(std::uint64_t iterations, std::size_t length, Regime regime, Samples* samples, Send&& send);
+  template <class Begin>
+  void stream(std::uint64_t iterations, lapi::Counter& ended, Samples* samples, Begin&& begin);
   template <class Origin>
   void one_sided(Origin&& origin);
   template <class Word>

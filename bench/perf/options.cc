@@ -82,10 +82,14 @@ bool choose_wires(const std::string& transport, const char* shared_memory, std::
     error = "LAPI_USE_SHM='" + std::string(shared_memory) + "': allowed are no, yes, only";
     return false;
   }
-  if ((transport == "shm" && no) || (transport == "udp" && only)) {
+  if ((transport == "shm" && no) || ((transport == "udp" || transport == "verbs") && only)) {
     error = "--transport " + transport + " contradicts LAPI_USE_SHM=" + shared_memory +
             " in the environment: unset LAPI_USE_SHM or leave --transport out";
     return false;
+  }
+  if (transport == "verbs") {
+    wires.push_back(Wire::verbs);
+    return true;
   }
   if (transport != "udp" && !(transport.empty() && no)) wires.push_back(Wire::shm);
   if (transport != "shm" && !(transport.empty() && only)) wires.push_back(Wire::udp);
@@ -122,8 +126,9 @@ struct Words {
 };
 
 void declare(CLI::App& app, Options& options, Words& words, bool& version) {
-  app.add_option("-t,--transport", words.transport, "shm or udp; both, one after the other, when not given")
-      ->check(CLI::IsMember({"shm", "udp"}));
+  app.add_option("-t,--transport", words.transport,
+                 "shm, udp or verbs (user space mode over RDMA); shm, then udp, when not given")
+      ->check(CLI::IsMember({"shm", "udp", "verbs"}));
   app.add_option("-m,--mode", words.mode, "polling or interrupt: who drives progress at the target (default polling)")
       ->check(CLI::IsMember({"polling", "interrupt"}));
   app.add_option("-s,--sizes", words.sizes, "message sizes, bytes, with K, M or G (default 8,64,1K,8K,64K,1M,4M)");
@@ -163,7 +168,10 @@ bool interpret(const Words& words, bool with_pairs, const char* shared_memory, O
 
 }  // namespace
 
-const char* name_of(Wire wire) { return wire == Wire::shm ? "shm" : "udp"; }
+const char* name_of(Wire wire) { return wire == Wire::shm ? "shm" : wire == Wire::udp ? "udp" : "verbs"; }
+const char* title_of(Wire wire) {
+  return wire == Wire::shm ? "Shared memory" : wire == Wire::udp ? "UDP" : "RDMA verbs";
+}
 const char* name_of(Mode mode) { return mode == Mode::polling ? "polling" : "interrupt"; }
 
 const std::vector<OperationName>& operation_names() {

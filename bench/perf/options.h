@@ -8,11 +8,12 @@
 
 namespace openlapi::bench {
 
-enum class Wire { shm, udp };
+enum class Wire { shm, udp, verbs };
 enum class Mode { polling, interrupt };
 enum class PairPattern { none, adjacent, halves };
 
 const char* name_of(Wire wire);
+const char* title_of(Wire wire);
 const char* name_of(Mode mode);
 
 struct Options {

@@ -66,7 +66,7 @@ void print_header(std::FILE* out, const RunDescription& run) {
 }
 
 void print_table_head(std::FILE* out, Wire wire, Mode mode) {
-  std::fprintf(out, "\n%s, %s mode\n", wire == Wire::shm ? "Shared memory" : "UDP", name_of(mode));
+  std::fprintf(out, "\n%s, %s mode\n", title_of(wire), name_of(mode));
   std::fprintf(out, "%-16s %5s %10s %10s %11s %10s %6s %9s  %s\n", "operation", "size", "median us", "p99 us",
                "bandwidth", "floor us", "ratio", "more us", "floor");
   std::fflush(out);

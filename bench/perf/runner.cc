@@ -12,6 +12,10 @@ constexpr unsigned kQuickSlices = 6;
 constexpr unsigned kRateSlices = 10;
 constexpr double kSlice = 5e6;  // nanoseconds of floor or library at a time
 constexpr double kQuickSlice = 2e6;
+// A run of perftest takes a good part of a second, and a machine whose adapters are made of software stalls for 10 ms.
+constexpr unsigned kVerbsSlices = 5;
+constexpr unsigned kQuickVerbsSlices = 3;
+constexpr double kVerbsSlice = 4e8;
 constexpr unsigned kFlagIterations = 400;
 constexpr unsigned kRepeatsOfRow = 2;
 constexpr unsigned kRepeats = 8;  // of all rows together: on a machine of another kind F never fits
@@ -21,8 +25,11 @@ constexpr unsigned kSettle = 50;  // milliseconds that a dataplane thread has to
 
 Runner::Runner(Workbench& bench, const Options& options)
     : bench_(bench),
-      slices_(options.quick ? kQuickSlices : kSlices),
-      slice_(options.quick ? kQuickSlice : kSlice),
+      slices_(bench.wire == Wire::verbs ? (options.quick ? kQuickVerbsSlices : kVerbsSlices)
+                                        : (options.quick ? kQuickSlices : kSlices)),
+      slice_(bench.wire == Wire::verbs ? kVerbsSlice
+             : options.quick           ? kQuickSlice
+                                       : kSlice),
       fixed_iterations_(options.iterations),
       repeats_left_(options.quick ? 2 : kRepeats) {}
 

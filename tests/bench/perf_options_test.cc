@@ -77,12 +77,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--sizes", "2G"}, nullptr, "--sizes '2G': allowed"},
                     Wrong{{"--sizes", "8,"}, nullptr, "--sizes '': allowed"},
                     Wrong{{"--ops", "put,fly"}, nullptr, "--ops 'fly': allowed are put,"},
-                    Wrong{{"--transport", "verbs"}, nullptr, "--transport"},
+                    Wrong{{"--transport", "dpdk"}, nullptr, "--transport"},
                     Wrong{{"--iterations", "3"}, nullptr, "--iterations"},
                     Wrong{{"--plot", "a.png"}, nullptr, "--plot 'a.png': allowed is a file name that ends in .svg"},
                     Wrong{{"--no-such"}, nullptr, "--no-such"},
                     Wrong{{"--transport", "shm"}, "no", "contradicts LAPI_USE_SHM=no"},
                     Wrong{{"--transport", "udp"}, "only", "contradicts LAPI_USE_SHM=only"},
+                    Wrong{{"--transport", "verbs"}, "only", "contradicts LAPI_USE_SHM=only"},
                     Wrong{{}, "maybe", "LAPI_USE_SHM='maybe': allowed are no, yes, only"}));
 
 TEST(Options, TheEnvironmentChoosesWhenTheCommandLineDoesNot) {
@@ -90,6 +91,7 @@ TEST(Options, TheEnvironmentChoosesWhenTheCommandLineDoesNot) {
   EXPECT_THAT(parse({}, "ONLY").options.wires, ElementsAre(Wire::shm));
   EXPECT_THAT(parse({}, "yes").options.wires, ElementsAre(Wire::shm, Wire::udp));
   EXPECT_THAT(parse({"--transport", "udp"}, "yes").options.wires, ElementsAre(Wire::udp));
+  EXPECT_THAT(parse({"--transport", "verbs"}, "yes").options.wires, ElementsAre(Wire::verbs));
 }
 
 TEST(Sizes, Text) {
