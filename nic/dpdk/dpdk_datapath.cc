@@ -32,7 +32,7 @@ std::size_t DpdkTransport::send_on(Lane& lane, const Remote& remote, std::span<c
     return refuse();
   }
   for (std::uint32_t i = 0; i < count; ++i) fill(*buffers[i], packets[i], remote);
-  const std::uint16_t sent = rte_eth_tx_burst(lane.port.id(), 0, buffers.data(), static_cast<std::uint16_t>(count));
+  const std::uint16_t sent = lane.port.send({buffers.data(), count});
   lane.full = sent < count;
   if (lane.full) [[unlikely]]
     rte_pktmbuf_free_bulk(buffers.data() + sent, count - sent);
@@ -85,7 +85,7 @@ bool DpdkTransport::look() {
     if (++next_lane_ == lanes_.size()) next_lane_ = 0;
     if (!lane.port.pollable()) [[unlikely]]
       continue;
-    const std::uint16_t count = rte_eth_rx_burst(lane.port.id(), 0, buffers.data(), kMaxBurst);
+    const std::uint16_t count = lane.port.receive(buffers);
     for (std::uint16_t i = 0; i < count; ++i) sort(lane, buffers[i]);
   }
   return arrivals_end_ != 0;

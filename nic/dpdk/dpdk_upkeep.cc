@@ -115,7 +115,7 @@ void DpdkTransport::send_arp(Lane& lane, const dpdk::ArpFrame& frame) {
   std::memcpy(rte_pktmbuf_mtod(buffer, std::byte*), frame.data(), frame.size());
   buffer->data_len = frame.size();
   buffer->pkt_len = frame.size();
-  if (!lane.port.pollable() || rte_eth_tx_burst(lane.port.id(), 0, &buffer, 1) == 0) rte_pktmbuf_free(buffer);
+  if (!lane.port.pollable() || lane.port.send({&buffer, 1}) == 0) rte_pktmbuf_free(buffer);
 }
 
 }  // namespace openlapi

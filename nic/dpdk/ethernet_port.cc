@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 
+#include "dataplane/base/memory_fault_guard.h"
 #include "nic/dpdk/device_wish.h"
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/dpdk_environment.h"
@@ -189,6 +190,8 @@ PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
   driver_ = info.driver_name == nullptr ? "" : info.driver_name;
   in_memory_ = begins(driver_, "net_memif") || begins(driver_, "net_vhost") || begins(driver_, "net_virtio_user") ||
                begins(driver_, "net_ring");
+  unmaps_ = begins(driver_, "net_memif");
+  if (unmaps_) catch_memory_faults();
   rte_flow_error flow_error{};
   isolated_ = rte_flow_isolate(id_, 1, &flow_error) == 0;
   constexpr std::uint64_t kSends = RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
@@ -241,6 +244,30 @@ void EthernetPort::stop() {
 
 void EthernetPort::close() {
   where_it_belongs([&] { rte_eth_dev_close(id_); });
+}
+
+std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
+  const auto most = static_cast<std::uint16_t>(buffers.size());
+  if (!unmaps_) return rte_eth_rx_burst(id_, 0, buffers.data(), most);
+  std::uint16_t count = 0;
+  if (survives([&] { count = rte_eth_rx_burst(id_, 0, buffers.data(), most); })) return count;
+  burst_broke();
+  return 0;
+}
+
+std::uint16_t EthernetPort::send(std::span<rte_mbuf*> buffers) {
+  const auto count = static_cast<std::uint16_t>(buffers.size());
+  if (!unmaps_) return rte_eth_tx_burst(id_, 0, buffers.data(), count);
+  std::uint16_t sent = 0;
+  if (survives([&] { sent = rte_eth_tx_burst(id_, 0, buffers.data(), count); })) return sent;
+  burst_broke();
+  return count;
+}
+
+// The driver has marked the link as down before it unmapped anything: further bursts find that, and link_check().
+void EthernetPort::burst_broke() {
+  ++broken_bursts_;
+  next_check_ = 0;
 }
 
 void EthernetPort::link_check(std::uint64_t now) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "nic/dpdk/ethernet_frame.h"
@@ -48,6 +49,12 @@ class EthernetPort {
   bool pollable() const { return up_ || (started_ && !in_memory_); }
   bool up() const { return up_; }
   bool was_up() const { return was_up_; }
+  // Bursts of queue 0. What receive() gives and send() does not take is the caller's.
+  // The memif driver unmaps its rings in the interrupt thread as soon as the peer is gone, be it in the middle of a
+  // burst. Such a burst ends there: nothing was received, or everything sent (and lost), and the burst's buffers stay
+  // with the driver for good.
+  std::uint16_t receive(std::span<rte_mbuf*> buffers);
+  std::uint16_t send(std::span<rte_mbuf*> buffers);
   // UDP's checksum is made and checked by the adapter.
   bool sums() const { return sums_; }
   // Frames never leave this machine's memory, where nothing damages them.
@@ -57,6 +64,7 @@ class EthernetPort {
   void link_check(std::uint64_t now);
   std::uint64_t restarts() const { return restarts_; }
   std::uint64_t link_losses() const { return link_losses_; }
+  std::uint64_t broken_bursts() const { return broken_bursts_; }
 
   // A flow rule for this IPv4 address and UDP port where the port is shared with the kernel, which gets all the rest.
   // Before the first packet. False: the port is not shared.
@@ -74,6 +82,7 @@ class EthernetPort {
   void start_again(std::uint64_t now);
   void stop();
   void close();
+  void burst_broke();
   template <typename Body>
   void where_it_belongs(const Body& body);
 
@@ -86,6 +95,7 @@ class EthernetPort {
   bool client_ = false;
   bool sums_ = false;
   bool in_memory_ = false;
+  bool unmaps_ = false;  // in the middle of bursts
   bool isolated_ = false;
   std::string name_;
   std::string driver_;
@@ -99,6 +109,7 @@ class EthernetPort {
   std::uint64_t start_wait_ = kFirstStartWait;
   std::uint64_t restarts_ = 0;
   std::uint64_t link_losses_ = 0;
+  std::uint64_t broken_bursts_ = 0;
   std::uint64_t owner_ = 0;
 };
 
