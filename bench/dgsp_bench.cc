@@ -160,6 +160,24 @@ void loop_irregular(benchmark::State& state) {
   finish(state);
 }
 
+// What unpacking is to be compared with: stores to scattered places cost more than loads from them.
+void scatter_loop_irregular(benchmark::State& state) {
+  Memory memory(3);
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  for (auto _ : state) {
+    std::byte* to = memory.sparse.data();
+    const std::byte* from = memory.packed.data();
+    for (std::size_t i = 0; i < kPacked / bytes / 4; ++i, to += 12 * bytes) {
+      for (const long place : kPlaces) {
+        std::memcpy(to + static_cast<std::size_t>(place) * bytes, from, bytes);
+        from += bytes;
+      }
+    }
+    benchmark::ClobberMemory();
+  }
+  finish(state);
+}
+
 void pack_nested(benchmark::State& state) { run_pack(state, nested(state.range(0)), 4); }
 
 void loop_nested(benchmark::State& state) {
@@ -207,6 +225,7 @@ BENCHMARK(loop_strided)->Arg(16)->Arg(64)->Arg(96)->Arg(256)->Arg(1024);
 BENCHMARK(pack_strided)->Arg(16)->Arg(64)->Arg(96)->Arg(256)->Arg(1024);
 BENCHMARK(unpack_strided)->Arg(16)->Arg(64)->Arg(96)->Arg(256)->Arg(1024);
 BENCHMARK(loop_irregular)->Arg(64)->Arg(256)->Arg(1024);
+BENCHMARK(scatter_loop_irregular)->Arg(64)->Arg(256)->Arg(1024);
 BENCHMARK(pack_irregular)->Arg(64)->Arg(256)->Arg(1024);
 BENCHMARK(unpack_irregular)->Arg(64)->Arg(256)->Arg(1024);
 BENCHMARK(loop_nested)->Arg(64)->Arg(256);
