@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs api_* programs over two network namespaces between which packets are lost, doubled and reordered.
 
-    api_lossy_network.py PROGRAM_DIRECTORY [CASE...]
+    api_lossy_network.py PROGRAM_DIRECTORY [PART/PARTS | CASE...]      (2/3: every third case, from the second on)
 
 The tasks are started by hand, without a launcher, with the address list that the programs take from API_UDP_LIST: the
 even ones in one namespace, the odd ones in the other. Programs that open several contexts make more addresses of it.
@@ -174,9 +174,16 @@ def unfit():
     return None
 
 
+def chosen_cases(words):
+    if len(words) == 1 and "/" in words[0]:
+        part, parts = map(int, words[0].split("/"))
+        return list(CASES)[part - 1::parts]
+    return words or list(CASES)
+
+
 def main():
     add_missing_programs()
-    directory, chosen = sys.argv[1], sys.argv[2:] or list(CASES)
+    directory, chosen = sys.argv[1], chosen_cases(sys.argv[2:])
     reason = unfit()
     broken = 0
     for number, name in enumerate(chosen, 1):
