@@ -1,5 +1,7 @@
 #include "dataplane/poller/service_thread.h"
 
+#include <sched.h>
+
 #include <cerrno>
 #include <csignal>
 #include <ctime>
@@ -13,6 +15,16 @@ bool starts_detached(const pthread_attr_t* attributes) {
   int state = PTHREAD_CREATE_JOINABLE;
   if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &state);
   return state == PTHREAD_CREATE_DETACHED;
+}
+
+// What fails leaves the thread as useful as it was.
+void prepare(const ThreadStart& how) {
+  if (how.name != nullptr) pthread_setname_np(pthread_self(), how.name);
+  if (how.processor < 0 || how.processor >= CPU_SETSIZE) return;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(how.processor, &only);
+  pthread_setaffinity_np(pthread_self(), sizeof only, &only);
 }
 
 }  // namespace
@@ -38,6 +50,7 @@ void* ServiceThread::entry(void* self) {
   auto& thread = *static_cast<ServiceThread*>(self);
   void (*main)(void*) = thread.main_;
   void* argument = thread.argument_;
+  prepare(thread.how_);
   if (thread.how_.initialize != nullptr) thread.how_.initialize(thread.how_.argument);
   main(argument);  // `thread` may be gone when it returns
   return nullptr;

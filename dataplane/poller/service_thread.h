@@ -1,5 +1,5 @@
 // A thread of the library's own. It blocks all signals but those of its own faults, so that the program's handlers run
-// in the program's threads, and inherits the processors that the creating task may use.
+// in the program's threads. It has its creator's processors or one of them; the creator keeps its own.
 #pragma once
 
 #include <pthread.h>
@@ -11,8 +11,10 @@ namespace openlapi {
 // What the program wants of the library's threads. Null: nothing special.
 struct ThreadStart {
   const pthread_attr_t* attributes = nullptr;  // read while the thread is created
-  void (*initialize)(void*) = nullptr;         // called by the thread before anything else
+  void (*initialize)(void*) = nullptr;         // called by the thread before it begins its work
   void* argument = nullptr;
+  const char* name = nullptr;  // as tools show it, at most 15 characters
+  int processor = -1;          // the only one that the thread runs on; -1: all that its creator may use
 };
 
 class ServiceThread {
