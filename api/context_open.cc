@@ -1,8 +1,6 @@
 #include "api/context_open.h"
 
-#include <sched.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 
 #include "api/context_epoch.h"
 #include "api/context_resources.h"
+#include "api/context_threads.h"
 #include "api/context_trace.h"
 #include "api/memory_reserve.h"
 #include "api/messages.h"
@@ -98,6 +97,7 @@ class Opening {
  private:
   bool open_shared_memory();
   bool open_network();
+  bool plan_threads();
   bool make_engine(Context& context);
   bool start_threads(Context& context);
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
@@ -109,6 +109,7 @@ class Opening {
   ContextResourcesPointer resources_;
   ContextRoutes::SharedMemory shared_memory_;
   std::vector<ContextRoutes::Network> networks_;
+  ThreadPlan thread_plan_;
   lapi_dev_t protocol_ = LAPI_DEV_SHM;
   std::uint32_t life_ = 0;   // times this instance was opened before
   std::uint32_t epoch_ = 0;  // EndpointConfig::epoch
@@ -209,19 +210,18 @@ bool Opening::make_engine(Context& context) {
   return true;
 }
 
-PollerConfig poller_config(const Settings& settings, const Bootstrap& bootstrap) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
-  const unsigned online = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
-  const unsigned usable = known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : online;
-  const bool own_core = owns_core(usable, online, static_cast<unsigned>(bootstrap.local_tasks().size()));
-  PollerConfig config;
-  config.wait = own_core ? kOwnCoreWait : kSharedCoreWait;
-  // The dataplane thread owns a core only if there is one more than the task's own thread uses.
-  config.service = own_core && usable >= 2 * bootstrap.local_tasks().size() ? kOwnCoreService : kSharedCoreService;
-  config.longest_sleep = static_cast<Nanoseconds>(settings.polling_interval) * kMicrosecond;
-  return config;
+bool Opening::plan_threads() {
+  const std::vector<std::uint32_t>& local = bootstrap().local_tasks();
+  const auto self = std::find(local.begin(), local.end(), bootstrap().rank());
+  const ThreadNumber number{static_cast<unsigned>(self - local.begin()), static_cast<unsigned>(local.size()),
+                            info_.instance_no};
+  const bool placed = info_.lapi_thread_attr != nullptr && info_.lapi_thread_attr->attr != nullptr;
+  if (!plan_thread({settings(), number, placed, networks_}, thread_plan_, error_)) return false;
+  if (settings().info_level >= kLevelInformation) {
+    std::fprintf(stderr, "openlapi: task %u, dataplane thread of instance %u: %s\n", bootstrap().rank(),
+                 info_.instance_no, describe(thread_plan_).c_str());
+  }
+  return true;
 }
 
 bool Opening::start_threads(Context& context) {
@@ -233,22 +233,27 @@ bool Opening::start_threads(Context& context) {
     blind = blind || source == nullptr;
     if (source != nullptr) sources.push_back(source);
   }
-  resources.poller = std::make_unique<Poller>(context, poller_config(resources.settings, *resources.bootstrap),
-                                              std::move(sources), blind);
+  resources.poller = std::make_unique<Poller>(context, thread_plan_.poller, std::move(sources), blind);
   if (!resources.poller->valid()) {
     return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, "no more file descriptors (ulimit -n)");
   }
   ThreadStart how;
   if (info_.lapi_thread_attr != nullptr) {
-    how = {info_.lapi_thread_attr->attr, info_.lapi_thread_attr->init_func, info_.lapi_thread_attr->init_arg};
+    how.attributes = info_.lapi_thread_attr->attr;
+    how.initialize = info_.lapi_thread_attr->init_func;
+    how.argument = info_.lapi_thread_attr->init_arg;
   }
+  ThreadStart dataplane = how;
+  dataplane.name = "lapi-dataplane";
+  dataplane.processor = thread_plan_.placement.processor;
+  how.name = "lapi-handlers";
   const int handlers = info_.num_compl_hndlr_thr > 0 ? info_.num_compl_hndlr_thr : 1;
   Poller& poller = *resources.poller;
   CompletionThreads& completions = *resources.completions;
   context.lock();
   context.open(std::move(resources_));
   poller.set_interrupt_mode(true);
-  int failed = poller.start(how);
+  int failed = poller.start(dataplane);
   if (failed == 0) context.pin();
   for (int thread = 0; failed == 0 && thread < handlers; ++thread) {
     failed = completions.start_one(how);
@@ -278,7 +283,7 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   start_tracing(settings().trace_level, bootstrap().rank());
   life_ = process().lives[info_.instance_no]++;
   epoch_ = next_epoch();
-  if (!open_shared_memory() || !open_network() || !make_engine(context)) return false;
+  if (!open_shared_memory() || !open_network() || !plan_threads() || !make_engine(context)) return false;
   info_.protocol = protocol_;
   if (!start_threads(context)) return false;
   handle = context.name();

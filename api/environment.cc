@@ -109,6 +109,8 @@ constexpr Word<CommunicationLibrary> kLibraries[] = {{"ip", CommunicationLibrary
                                                      {"us", CommunicationLibrary::kUserSpace}};
 constexpr Word<SharedMemoryUse> kSharedMemoryUses[] = {
     {"yes", SharedMemoryUse::kYes}, {"no", SharedMemoryUse::kNo}, {"only", SharedMemoryUse::kOnly}};
+constexpr Word<ThreadPolicy> kThreadPolicies[] = {
+    {"adaptive", ThreadPolicy::adaptive}, {"spin", ThreadPolicy::spin}, {"sleep", ThreadPolicy::sleep}};
 constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
 
 template <auto Member, const auto& Words, Case Rule>
@@ -184,6 +186,32 @@ bool is_dotted_decimal(std::string_view text) {
     if (number.size() > 3 || !is_decimal_number(number, 255)) return false;
   }
   return true;
+}
+
+// "2", "4-7" or several of these with commas in between.
+bool parse_processors(std::string_view text, std::vector<int>& processors) {
+  if (text.ends_with(',')) return false;
+  while (!text.empty()) {
+    std::string_view last = take_until(text, ',');
+    const bool range = last.find('-') != std::string_view::npos;
+    const std::string_view first = range ? take_until(last, '-') : last;
+    if (!is_decimal_number(first, Settings::kMaxProcessor) || !is_decimal_number(last, Settings::kMaxProcessor)) {
+      return false;
+    }
+    for (std::int64_t at = *parse_integer(first); at <= *parse_integer(last); ++at) {
+      processors.push_back(static_cast<int>(at));
+    }
+  }
+  return !processors.empty();
+}
+
+bool store_thread_cpu(std::string_view text, Settings& settings) {
+  const std::string word(text);
+  settings.thread_processors.clear();
+  settings.thread_place = ThreadPlace::kListed;
+  if (strcasecmp(word.c_str(), "near") == 0) settings.thread_place = ThreadPlace::kNear;
+  if (strcasecmp(word.c_str(), "none") == 0) settings.thread_place = ThreadPlace::kNone;
+  return settings.thread_place != ThreadPlace::kListed || parse_processors(text, settings.thread_processors);
 }
 
 // "@count:first,adapter[:first,adapter...]" with as many pairs as `count` says. The guide also prints the first colon
@@ -271,6 +299,15 @@ std::vector<SettingRow> tuning_rows() {
       integer_row<&Settings::polling_interval, 10001, INT_MAX>(
           "MP_POLLING_INTERVAL", LAPI_ERR_SET_VAL,
           "longest time in microseconds that a sleeping task goes without looking at its timers"),
+      word_row<&Settings::thread_policy, kThreadPolicies, Case::kEither>(
+          "OPENLAPI_THREAD_POLICY", LAPI_ERR_SET_VAL,
+          "what a context's dataplane thread (interrupt mode) does when nothing arrives: polls for about as long as a "
+          "wake-up takes and sleeps then, polls for ever, or sleeps at once"),
+      {"OPENLAPI_THREAD_CPU", "list",
+       "near, none (in either case), or processors that the task may use, such as 3 or 2,4-7", "near",
+       "where dataplane threads run: pinned near their adapter if that costs nobody anything, not pinned, or pinned to "
+       "these, which the tasks of a node take in turn",
+       LAPI_ERR_SET_VAL, store_thread_cpu},
       integer_row<&Settings::retransmit_interval, 1000, INT_MAX>(
           "MP_RETRANSMIT_INTERVAL", LAPI_ERR_SET_VAL,
           "most idle polling loops between looks for packets to be sent again"),

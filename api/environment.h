@@ -21,6 +21,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dataplane/poller/service_pacing.h"
+
 namespace openlapi {
 
 // Reads one environment variable; null when unset. Handed in so that tests need not change the process's environment.
@@ -29,6 +31,7 @@ using ReadEnvironment = std::function<const char*(const char*)>;
 enum class MessageApi { kUnset, kLapi, kLapiAndMpi, kSharedWithMpi };
 enum class CommunicationLibrary { kIp, kUserSpace };
 enum class SharedMemoryUse { kNo, kYes, kOnly };
+enum class ThreadPlace { kNear, kNone, kListed };
 
 // One pair of a network statement: "192.168.1.1,eth0" of MP_LAPI_INET_ADDR or "164,sn0" of MP_LAPI_NETWORK.
 struct NetworkInstance {
@@ -45,6 +48,7 @@ struct Settings {
   static constexpr int kLongestDatagram = 65507;
   static constexpr int kSmallestBulkMinimum = 4096;
   static constexpr int kMaxInstances = 16;
+  static constexpr int kMaxProcessor = 1023;  // what a cpu_set_t can name
 
   MessageApi message_api = MessageApi::kUnset;
   CommunicationLibrary library = CommunicationLibrary::kIp;
@@ -62,9 +66,12 @@ struct Settings {
   std::vector<NetworkInstance> inet_addresses;
   std::vector<NetworkInstance> network_windows;
 
-  int ack_threshold = 30;             // packets
-  int polling_interval = 400000;      // microseconds
-  int retransmit_interval = 1000000;  // idle polling loops
+  int ack_threshold = 30;         // packets
+  int polling_interval = 400000;  // microseconds
+  ThreadPolicy thread_policy = ThreadPolicy::adaptive;
+  ThreadPlace thread_place = ThreadPlace::kNear;
+  std::vector<int> thread_processors;  // of ThreadPlace::kListed
+  int retransmit_interval = 1000000;   // idle polling loops
   int retransmit_buffer_count = 128;
   int retransmit_buffer_size = 16384;  // bytes
   int udp_packet_size = 0;             // bytes; 0: the transport chooses

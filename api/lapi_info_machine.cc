@@ -1,7 +1,6 @@
 // What the machine has and allows, and which transports work on it.
 #include <dlfcn.h>
 #include <link.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -10,8 +9,10 @@
 #include <fstream>
 
 #include "api/context_modules.h"
+#include "api/context_threads.h"
 #include "api/lapi_info_report.h"
 #include "api/version.h"
+#include "dataplane/poller/machine_cores.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
 #include "shm/shm_config.h"
@@ -125,15 +126,15 @@ std::string processor_name() {
   return "unknown";
 }
 
-std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
+// Of a task that is alone on its node and uses no network.
+std::string report_thread() {
+  const auto read = [](const char* name) -> const char* { return std::getenv(name); };
+  Settings settings;
+  SettingError wrong;
+  if (!read_settings(read, settings, wrong)) return "LAPI_Init would refuse " + wrong.message();
+  ThreadPlan plan;
+  OpenError error;
+  return plan_thread({settings, {}, false, {}}, plan, error) ? describe(plan) : "LAPI_Init would refuse " + error.text;
 }
 
 }  // namespace
@@ -153,7 +154,8 @@ Report make_report() {
   utsname names{};
   if (uname(&names) == 0) report.kernel = std::string(names.sysname) + " " + names.release;
   report.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  report.allowed_cores = allowed_cores();
+  report.allowed_cores = allowed_processors();
+  report.thread = report_thread();
   report.transports = {report_shm(), report_udp()};
   report_modules(report.transports);
   report.limits = report_limits();

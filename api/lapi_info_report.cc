@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "dataplane/poller/machine_cores.h"
+
 namespace openlapi::info {
 namespace {
 
@@ -47,10 +49,15 @@ Json transport_json(const TransportReport& transport) {
 }
 
 Json report_json(const Report& report) {
-  Json json{{"version", report.version},     {"build_stamp", report.build_stamp},
-            {"processor", report.processor}, {"kernel", report.kernel},
-            {"cores", report.cores},         {"allowed_cores", report.allowed_cores},
-            {"transports", Json::array()},   {"limits", Json::object()}};
+  Json json{{"version", report.version},
+            {"build_stamp", report.build_stamp},
+            {"processor", report.processor},
+            {"kernel", report.kernel},
+            {"cores", report.cores},
+            {"allowed_cores", report.allowed_cores},
+            {"dataplane_thread", report.thread},
+            {"transports", Json::array()},
+            {"limits", Json::object()}};
   for (const TransportReport& transport : report.transports) json["transports"].push_back(transport_json(transport));
   for (const Limit& limit : report.limits) json["limits"][limit.name] = limit.value;
   return json;
@@ -72,26 +79,14 @@ Json settings_json(const std::vector<SettingReport>& settings) {
 
 }  // namespace
 
-std::string core_ranges(const std::vector<int>& cores) {
-  std::string text;
-  for (std::size_t i = 0; i < cores.size();) {
-    std::size_t last = i;
-    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
-    if (!text.empty()) text += ",";
-    text += std::to_string(cores[i]);
-    if (last > i) text.append("-").append(std::to_string(cores[last]));
-    i = last + 1;
-  }
-  return text;
-}
-
 std::string describe(const Report& report) {
   const auto allowed = report.allowed_cores.size();
   std::string text = report.version + ", built " + report.build_stamp + "\n\nMachine\n";
   text += "  " + report.processor + ", " + report.kernel + "\n";
   text += "  " + std::to_string(report.cores) + (report.cores == 1 ? " core" : " cores") + "; this process may use " +
-          core_ranges(report.allowed_cores) +
+          to_ranges(report.allowed_cores) +
           (static_cast<int>(allowed) < report.cores ? " (bound by its launcher or a container)\n" : " (not bound)\n");
+  text += "  dataplane thread of a lone task: " + report.thread + "\n";
   text += "\nTransports\n";
   for (const TransportReport& transport : report.transports) append(text, transport);
   text += "\nLimits\n";

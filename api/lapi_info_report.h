@@ -47,6 +47,7 @@ struct Report {
   std::string kernel;
   int cores = 0;                   // of the machine
   std::vector<int> allowed_cores;  // that this process may use
+  std::string thread;              // policy and place of a dataplane thread
   std::vector<TransportReport> transports;
   std::vector<Limit> limits;
 };
@@ -61,8 +62,5 @@ std::string describe(const Report& report);
 std::string describe(const std::vector<SettingReport>& settings);
 // Both parts in one document.
 std::string to_json(const Report* report, const std::vector<SettingReport>* settings);
-
-// {0, 1, 2, 5} -> "0-2,5"
-std::string core_ranges(const std::vector<int>& cores);
 
 }  // namespace openlapi::info

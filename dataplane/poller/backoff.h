@@ -1,8 +1,9 @@
-// What a thread does between two fruitless polls: pause, then give the core away, then sleep. Measured on two cores
-// with four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core, sleeping early costs
-// 10 to 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best in every placement.
+// What a user thread inside a call does between two fruitless polls: pause, then give the core away, then sleep.
+// Measured on two cores with four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core,
+// sleeping early costs 10 to 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best
+// in every placement.
 //
-// It counts polls and never reads a clock.
+// It counts polls and never reads a clock. The dataplane thread has its own way (service_pacing.h).
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,6 @@ inline constexpr BackoffLimits kSharedCoreWait{12, 50};
 inline constexpr BackoffLimits kOwnCoreWait{250, 3000};
 // One who would rather leave the processor to others than be quick.
 inline constexpr BackoffLimits kSleepAtOnce{0, 0};
-
-// The dataplane thread after the last traffic. No yields: with a computing thread on its core a yield costs a whole
-// time slice, whereas a sleeper is woken at once.
-inline constexpr BackoffLimits kSharedCoreService{50, 0};  // about 20 us
-inline constexpr BackoffLimits kOwnCoreService{190, 0};    // about 50 us
 
 // A few pauses, fewer if something arrives meanwhile: a look at one word costs less than a poll, so it is noticed
 // sooner.

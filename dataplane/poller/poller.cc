@@ -10,7 +10,7 @@ namespace openlapi {
 
 namespace {
 
-constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;
+constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, whose wait somebody feels
 constexpr int kHandOverPauses = 64;
 
 }  // namespace
@@ -52,7 +52,7 @@ void Poller::doze(WaitCondition& condition) {
   condition.next_dozing_ = first_dozing_;
   first_dozing_ = &condition;
   if (!doze_bell_rung_ && !condition.holds() && (!guard || arm())) {
-    const Nanoseconds limit = guard ? sleep_limit() : config_.longest_sleep;
+    const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : config_.longest_sleep) : config_.longest_sleep;
     if (guard && (limit == 0 || engine_.has_work())) {
       disarm();
       give_core_away();
@@ -169,10 +169,9 @@ void Poller::give_core_away() {
 }
 
 // How long whoever is in charge may sleep; 0: not at all. Notes when that is over.
-Nanoseconds Poller::sleep_limit() {
+Nanoseconds Poller::sleep_limit(Nanoseconds longest) {
   const Nanoseconds now = engine_.now();
   const Nanoseconds deadline = engine_.deadline();
-  const Nanoseconds longest = blind_ ? kBlindSleep : config_.longest_sleep;
   if (deadline <= now) return 0;
   const Nanoseconds limit = deadline - now < longest ? deadline - now : longest;
   alarm_ = now + limit;

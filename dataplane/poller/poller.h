@@ -25,6 +25,7 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/poller/backoff.h"
+#include "dataplane/poller/service_pacing.h"
 #include "dataplane/poller/service_thread.h"
 #include "dataplane/poller/wake_descriptors.h"
 #include "dataplane/transport/transport.h"
@@ -48,7 +49,7 @@ class PolledEngine {
 };
 
 struct PollerConfig {
-  BackoffLimits service = kSharedCoreService;
+  ServiceLimits service{ThreadPolicy::adaptive, kSharedCoreSpin};
   BackoffLimits wait = kSharedCoreWait;
   Nanoseconds longest_sleep = 400 * kMillisecond;  // MP_POLLING_INTERVAL
 };
@@ -71,7 +72,8 @@ class Poller {
   static constexpr Nanoseconds kShortNap = 250 * kMicrosecond;
   static constexpr Nanoseconds kAlarmSlack = 100 * kMicrosecond;  // timers may be this late
 
-  // The sources and the engine outlive the poller. `blind`: some transport has no wake source, sleeps are short.
+  // The sources and the engine outlive the poller. `blind`: some transport has no wake source; whoever sleeps looks
+  // round by itself, the dataplane thread ever more seldom until something arrives (ServicePacing).
   Poller(PolledEngine& engine, const PollerConfig& config, std::vector<WakeSource*> sources, bool blind);
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
@@ -137,7 +139,7 @@ class Poller {
   void pause_unlocked();
   void park();
   void nap();
-  void sleep_armed();
+  bool sleep_armed(ServicePacing& pacing);
   void hand_over();
   void settle();
   void doze(WaitCondition& condition);
@@ -145,7 +147,7 @@ class Poller {
   bool arm();
   void disarm();
   void give_core_away();
-  Nanoseconds sleep_limit();
+  Nanoseconds sleep_limit(Nanoseconds longest);
 
   PolledEngine& engine_;
   const PollerConfig config_;

@@ -47,16 +47,16 @@ void Poller::serve() {
 
 void Poller::serve_in_charge() {
   service_ = Service::running;
-  Backoff backoff(config_.service);
+  ServicePacing pacing(config_.service);
   while (!stop_ && interrupt_ && inside_ == 0 && !guarded_by_doze_) {
     const unsigned done = engine_.progress();
     if (done != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (engine_.lock_wanted()) relinquish();
     if (done != 0) {
-      backoff.reset();
+      pacing.worked();
       continue;
     }
-    switch (backoff.next()) {
+    switch (pacing.next([this] { return engine_.now(); })) {
       case BackoffStep::pause:
         pause_unlocked();
         break;
@@ -64,8 +64,7 @@ void Poller::serve_in_charge() {
         give_core_away();
         break;
       case BackoffStep::sleep:
-        sleep_armed();
-        backoff.reset();
+        sleep_armed(pacing) ? pacing.slept() : pacing.kept_awake();
         break;
     }
   }
@@ -82,13 +81,14 @@ void Poller::pause_unlocked() {
   engine_.lock();
 }
 
-void Poller::sleep_armed() {
-  if (inside_ > 0 || !arm()) return;
-  const Nanoseconds limit = sleep_limit();
+// False: something waits already.
+bool Poller::sleep_armed(ServicePacing& pacing) {
+  if (inside_ > 0 || !arm()) return false;
+  const Nanoseconds limit = sleep_limit(blind_ ? pacing.take_blind_sleep() : config_.longest_sleep);
   if (limit == 0 || engine_.has_work()) {
     disarm();
     give_core_away();
-    return;
+    return false;
   }
   service_ = Service::armed;
   timer_.set_after(limit);
@@ -99,9 +99,10 @@ void Poller::sleep_armed() {
   engine_.unlock();
   poll(descriptors.data(), descriptors.size(), -1);
   engine_.lock();
-  service_bell_.silence();
+  if (descriptors.front().revents != 0) service_bell_.silence();
   if (armed_ && !guarded_by_doze_) disarm();
   if (inside_ == 0 && !guarded_by_doze_) service_ = Service::running;
+  return true;
 }
 
 // Others poll, or have just polled and may do so again.

@@ -37,7 +37,7 @@ MAY_INCLUDE = {
                     "dataplane/tuning.h", "dataplane/base"],
     # The tool, no part of the library: it asks every transport whether it is usable here.
     "api/lapi_info": ["api/lapi.h", "api", "api/context", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
-                      "dataplane/transport", "dataplane/base"],
+                      "dataplane/poller", "dataplane/transport", "dataplane/base"],
     # The users' header stands alone.
     "api/lapi.h": [],
     "api/lapi.hpp": ["api/lapi.h"],

@@ -123,6 +123,24 @@ def test_words_and_texts(jobs):
         refused(jobs, "MP_INSTANCES", value, SET_VAL, "max")
 
 
+def test_dataplane_threads(jobs):
+    for value in ("adaptive", "spin", "sleep", "SLEEP"):
+        result = accepted(jobs, {"OPENLAPI_THREAD_POLICY": value, "MP_INFOLEVEL": "2"})
+        expect(f"dataplane thread of instance 1: {value.lower()}" in result.err, result)
+    for value in ("lazy", "0"):
+        refused(jobs, "OPENLAPI_THREAD_POLICY", value, SET_VAL, "adaptive", "spin", "sleep")
+    processors = sorted(os.sched_getaffinity(0))
+    for value in ("near", "None", str(processors[-1]), ",".join(map(str, processors))):
+        result = accepted(jobs, {"OPENLAPI_THREAD_CPU": value, "MP_INFOLEVEL": "2"})
+        pinned = value[0].isdigit()
+        where = f"pinned to processor {value.split(',')[0]}:" if pinned else "not pinned: "
+        expect(f", {where}" in result.err, result)
+    for value in ("far", "0-", "1024", "-1"):
+        refused(jobs, "OPENLAPI_THREAD_CPU", value, SET_VAL, "near", "none")
+    absent = next(number for number in range(1023, -1, -1) if number not in processors)
+    refused(jobs, "OPENLAPI_THREAD_CPU", str(absent), SET_VAL, "near, none, or those of ")
+
+
 def test_empty_variables_count_as_unset(jobs):
     names = ["MP_ACK_THRESH", "MP_REXMIT_BUF_SIZE", "MP_INFOLEVEL", "MP_EUIDEVICE", "MP_USE_BULK_XFER", "MP_INSTANCES",
              "MP_LAPI_INET_ADDR", "MP_UDP_PACKET_SIZE", "MP_DEBUG_NOTIMEOUT"]

@@ -11,7 +11,7 @@ import time
 import traceback
 
 # Every variable that could reach a task from the caller's shell.
-FOREIGN = ("MP_", "LAPI_", "PMIX_", "OMPI_", "API_")
+FOREIGN = ("MP_", "LAPI_", "OPENLAPI_", "PMIX_", "OMPI_", "API_")
 LIMIT = 60
 
 

@@ -82,6 +82,18 @@ class LapiInfo(unittest.TestCase):
         document = json.loads(run("--json", before=lambda: os.sched_setaffinity(0, {core})).stdout)
         self.assertEqual(document["allowed_cores"], [core])
 
+    def test_dataplane_thread(self):
+        processor = max(os.sched_getaffinity(0))
+        chosen = {"OPENLAPI_THREAD_POLICY": "sleep", "OPENLAPI_THREAD_CPU": str(processor)}
+        wanted = f"sleep, pinned to processor {processor}: OPENLAPI_THREAD_CPU"
+        self.assertEqual(json.loads(run("--json", **chosen).stdout)["dataplane_thread"], wanted)
+        self.assertIn(f"dataplane thread of a lone task: {wanted}\n", run(**chosen).stdout)
+        refused = json.loads(run("--json", OPENLAPI_THREAD_POLICY="lazy").stdout)["dataplane_thread"]
+        self.assertIn("would refuse OPENLAPI_THREAD_POLICY=lazy: allowed is one of adaptive spin sleep", refused)
+        environment = run("--env", OPENLAPI_THREAD_CPU="far")
+        self.assertEqual(environment.returncode, 1)
+        self.assertIn("far  <- not allowed", environment.stdout)
+
     def test_environment(self):
         result = run("--env", MP_ACK_THRESH="7")
         self.assertEqual(result.returncode, 0, result.stdout)

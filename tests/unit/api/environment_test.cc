@@ -298,6 +298,31 @@ TEST(Environment, ModulesAreNamesWithCommas) {
   EXPECT_EQ(accepted({{"OPENLAPI_LIBRARY_FOLDER", "/opt/lib"}}).library_folder, "/opt/lib");
 }
 
+TEST(Environment, PolicyOfTheDataplaneThread) {
+  EXPECT_EQ(accepted({}).thread_policy, ThreadPolicy::adaptive);
+  EXPECT_EQ(accepted({{"OPENLAPI_THREAD_POLICY", "adaptive"}}).thread_policy, ThreadPolicy::adaptive);
+  EXPECT_EQ(accepted({{"OPENLAPI_THREAD_POLICY", "Spin"}}).thread_policy, ThreadPolicy::spin);
+  EXPECT_EQ(accepted({{"OPENLAPI_THREAD_POLICY", "SLEEP"}}).thread_policy, ThreadPolicy::sleep);
+  for (const char* wrong : {"busy", "1", "spin,sleep"}) {
+    EXPECT_EQ(refused({{"OPENLAPI_THREAD_POLICY", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
+  }
+}
+
+TEST(Environment, PlaceOfTheDataplaneThread) {
+  EXPECT_EQ(accepted({}).thread_place, ThreadPlace::kNear);
+  EXPECT_EQ(accepted({{"OPENLAPI_THREAD_CPU", "near"}}).thread_place, ThreadPlace::kNear);
+  EXPECT_EQ(accepted({{"OPENLAPI_THREAD_CPU", "None"}}).thread_place, ThreadPlace::kNone);
+  const Settings listed = accepted({{"OPENLAPI_THREAD_CPU", "7,2-4,0"}});
+  EXPECT_EQ(listed.thread_place, ThreadPlace::kListed);
+  EXPECT_EQ(listed.thread_processors, (std::vector<int>{7, 2, 3, 4, 0}));
+  EXPECT_EQ(accepted({{"OPENLAPI_THREAD_CPU", "1023"}}).thread_processors, std::vector<int>{1023});
+  for (const char* wrong : {"-1", "1024", "0,", ",0", "a", "3-2", "1-", "-", "0 1", "1,,2", "1-2-3", "near,1"}) {
+    const SettingError error = refused({{"OPENLAPI_THREAD_CPU", wrong}});
+    EXPECT_EQ(error.code, LAPI_ERR_SET_VAL) << wrong;
+    EXPECT_NE(error.message().find("near, none"), std::string::npos) << error.message();
+  }
+}
+
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
@@ -323,7 +348,9 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "LAPI_VERIFY_DGSP",
                                        "MP_INSTANCES",
                                        "OPENLAPI_LIBRARY_FOLDER",
-                                       "OPENLAPI_MODULES"};
+                                       "OPENLAPI_MODULES",
+                                       "OPENLAPI_THREAD_CPU",
+                                       "OPENLAPI_THREAD_POLICY"};
   const auto report = report_settings(reader({}));
   std::set<std::string> listed;
   for (const SettingReport& row : report) {

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace openlapi {
 namespace {
@@ -96,9 +98,11 @@ class Condition final : public WaitCondition {
   std::function<bool()> test_;
 };
 
+constexpr ServiceLimits kBriefly{ThreadPolicy::adaptive, 20 * kMicrosecond};
+
 class PollerTest : public testing::Test {
  protected:
-  static constexpr PollerConfig kConfig{{20, 0}, {20, 5}, 400 * kMillisecond};
+  static constexpr PollerConfig kConfig{kBriefly, {20, 5}, 400 * kMillisecond};
 
   ~PollerTest() override {
     engine.lock();
@@ -150,8 +154,8 @@ TEST_F(PollerTest, SleepingDataplaneThreadIsWokenByTheDoorbell) {
 // Nothing arrives and no timer runs: the one looks all the same, again and again, the other has no reason to.
 TEST(PollerSleep, IsNoLongerThanConfigured) {
   FakeEngine restless, patient;
-  Poller often(restless, {{20, 0}, {20, 5}, kMillisecond}, {&restless.source}, false);
-  Poller seldom(patient, {{20, 0}, {20, 5}, 2'000 * kSecond}, {&patient.source}, false);
+  Poller often(restless, {kBriefly, {20, 5}, kMillisecond}, {&restless.source}, false);
+  Poller seldom(patient, {kBriefly, {20, 5}, 2'000 * kSecond}, {&patient.source}, false);
   const auto start = [](FakeEngine& engine, Poller& poller) {
     engine.lock();
     poller.set_interrupt_mode(true);
@@ -175,6 +179,76 @@ TEST(PollerSleep, IsNoLongerThanConfigured) {
     engine->unlock();
     poller->join(10 * kSecond);
   }
+}
+
+// The policies, with the thread at work.
+class PollerPolicy : public testing::Test {
+ protected:
+  void start(ThreadPolicy policy, bool blind = false) {
+    std::vector<WakeSource*> sources;
+    if (!blind) sources.push_back(&engine.source);
+    const PollerConfig config{{policy, 20 * kMicrosecond}, {20, 5}, 2'000 * kSecond};
+    poller = std::make_unique<Poller>(engine, config, sources, blind);
+    engine.lock();
+    poller->set_interrupt_mode(true);
+    ASSERT_EQ(poller->start({}), 0);
+    engine.unlock();
+  }
+  ~PollerPolicy() override {
+    engine.lock();
+    poller->request_stop();
+    engine.unlock();
+    poller->join(10 * kSecond);
+  }
+  // Packets one after the other; each is handled before the next one comes.
+  void send(int packets) {
+    for (int packet = 0; packet < packets; ++packet) {
+      const int before = engine.handled.load();
+      engine.source.arrive();
+      while (engine.handled.load() == before) std::this_thread::yield();
+    }
+  }
+  void steps(std::uint64_t more) {
+    const std::uint64_t until = engine.steps.load() + more;
+    while (engine.steps.load() < until) std::this_thread::yield();
+  }
+
+  FakeEngine engine;
+  std::unique_ptr<Poller> poller;
+};
+
+TEST_F(PollerPolicy, SpinNeverArms) {
+  start(ThreadPolicy::spin);
+  steps(10'000);
+  send(100);
+  steps(10'000);
+  EXPECT_EQ(engine.source.arms.load(), 0);
+}
+
+TEST_F(PollerPolicy, SleepArmsAfterEveryPacket) {
+  start(ThreadPolicy::sleep);
+  for (int packet = 1; packet <= 50; ++packet) {
+    while (!engine.source.armed.load()) std::this_thread::yield();
+    const std::uint64_t before = engine.steps.load();
+    send(1);
+    while (!engine.source.armed.load()) std::this_thread::yield();
+    // The packet's step, and one that finds nothing.
+    EXPECT_LE(engine.steps.load(), before + 3);
+  }
+  EXPECT_GE(engine.source.rings.load(), 50);
+}
+
+// Nothing can wake it: it looks round by itself, a few times for each packet and then every 2 ms, never without end.
+TEST_F(PollerPolicy, WithoutAWakeSourceItLooksRoundEverMoreSeldom) {
+  start(ThreadPolicy::sleep, true);
+  send(20);
+  steps(20);  // the sleeps have grown
+  const Nanoseconds begin = engine.now();
+  const std::uint64_t before = engine.steps.load();
+  steps(10);
+  const std::uint64_t done = engine.steps.load() - before;
+  EXPECT_GE(engine.now() - begin, (done - 1) * kLongestBlindSleep / 2);
+  send(20);
 }
 
 TEST_F(PollerTest, PollingUserDisarmsTheDoorbells) {

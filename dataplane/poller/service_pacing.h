@@ -1,0 +1,88 @@
+// What the dataplane thread does after a poll that found nothing, by policy:
+//   adaptive  goes on polling for about as long as being woken would take, then sleeps: whatever comes when, it costs
+//             at most twice what knowing the future would have cost
+//   spin      polls for ever; with others on its core it gives that away between two polls
+//   sleep     sleeps at once
+// And how long it sleeps when nothing can wake it: ever longer, until something arrives.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/poller/backoff.h"
+
+namespace openlapi {
+
+enum class ThreadPolicy : std::uint8_t { adaptive, spin, sleep };
+
+struct ServiceLimits {
+  ThreadPolicy policy = ThreadPolicy::adaptive;
+  Nanoseconds spin = 0;     // after the last traffic; no policy but adaptive asks
+  bool shares_core = true;  // of the policy spin: others wait for this core
+};
+
+// Adaptive. Waking a thread takes 5 to 10 us on idle cores and up to 50 us where they sleep deeply; a thread that
+// shares its core delays others with every microsecond. Neither policy yields on its way to sleep: with a computing
+// thread on its core a yield costs a whole time slice, whereas a sleeper is woken at once.
+inline constexpr Nanoseconds kSharedCoreSpin = 20 * kMicrosecond;
+inline constexpr Nanoseconds kOwnCoreSpin = 50 * kMicrosecond;
+
+// Sleeps that nothing ends early. A look round costs some 5 us of the processor and as much to wake up for: every 2 ms,
+// half a per cent of a core.
+inline constexpr Nanoseconds kFirstBlindSleep = 50 * kMicrosecond;
+inline constexpr Nanoseconds kLongestBlindSleep = 2 * kMillisecond;
+
+class ServicePacing {
+ public:
+  // Polls between two looks at the clock.
+  static constexpr std::uint32_t kPollsPerLook = 8;
+
+  explicit ServicePacing(const ServiceLimits& limits) : limits_(limits) {}
+
+  // The step to take after one more fruitless poll. `now`: a function that reads the clock; not asked each time.
+  template <class Now>
+  BackoffStep next(Now now) {
+    if (limits_.policy == ThreadPolicy::spin) {
+      if (!limits_.shares_core || ++polls_ % kPollsPerLook != 0) return BackoffStep::pause;
+      return BackoffStep::yield;
+    }
+    if (limits_.policy == ThreadPolicy::sleep || slept_) return BackoffStep::sleep;
+    if (polls_++ % kPollsPerLook != 0) return BackoffStep::pause;
+    const Nanoseconds moment = now();
+    if (polls_ == 1) since_ = moment;
+    return moment - since_ < limits_.spin ? BackoffStep::pause : BackoffStep::sleep;
+  }
+
+  // A poll found something.
+  void worked() {
+    polls_ = 0;
+    slept_ = false;
+    blind_sleep_ = kFirstBlindSleep;
+  }
+
+  // A sleep is over; unless the next poll finds something, another one follows at once.
+  void slept() { slept_ = true; }
+
+  // Why to sleep was not possible is about to be over: polls go on.
+  void kept_awake() {
+    polls_ = 0;
+    slept_ = false;
+  }
+
+  // How long to sleep now if nothing will end it early.
+  Nanoseconds take_blind_sleep() {
+    const Nanoseconds length = blind_sleep_;
+    blind_sleep_ = std::min(2 * length, kLongestBlindSleep);
+    return length;
+  }
+
+ private:
+  const ServiceLimits limits_;
+  std::uint32_t polls_ = 0;
+  bool slept_ = false;
+  Nanoseconds since_ = 0;  // the first of these polls
+  Nanoseconds blind_sleep_ = kFirstBlindSleep;
+};
+
+}  // namespace openlapi
