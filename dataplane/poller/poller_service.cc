@@ -20,6 +20,7 @@ void Poller::request_stop() {
 void Poller::set_interrupt_mode(bool on) {
   if (interrupt_ == on) return;
   interrupt_ = on;
+  entries_seen_ = entries_;  // whoever polled before did so in another mode: it takes charge at once
   service_bell_.ring();
   // Whoever slept while the dataplane thread was in charge has to look after itself.
   if (!on && dozing_.load(std::memory_order_relaxed) != 0 && !doze_bell_rung_) {
