@@ -6,8 +6,8 @@
 //
 // bare is the same without the library: a thread in poll() on a socket (a Unix datagram socket for shared memory, a UDP
 // socket otherwise) that answers by a flag in shared memory, or a datagram, while the program's thread sleeps or
-// computes. Each round takes all kinds in turn; a ratio is the median of what the rounds give. "pause" puts come when
-// the thread has fallen asleep (spin: after 0.2 ms), "stream" puts one after the other.
+// computes. Each round takes all kinds in turn; a ratio is the median of what the rounds give. "pause" puts come 0.1 ms
+// after the thread has fallen asleep (spin: after the last one), "stream" puts one after the other.
 //
 // The second table is the change of the mode, inside one task: from LAPI_Senv(INTERRUPT_SET, 1) until the thread has
 // done its first step, beside an eventfd that wakes a thread which sets a flag; and the pair of calls, on and off.
@@ -41,7 +41,7 @@ namespace {
 
 constexpr unsigned kPuts = 100;                  // of each kind in each round
 constexpr unsigned kIdleMicroseconds = 300'000;  // in each round
-constexpr unsigned kPause = 200;                 // us, before each put to a thread that does not sleep
+constexpr std::uint64_t kPause = 100'000;        // ns, before each put that does not follow the last one at once
 constexpr unsigned kAsleep = 20;                 // ms to wait for its sleep at most
 
 [[noreturn]] void give_up(const char* what) {
@@ -61,6 +61,12 @@ double others_time() {
     return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
   };
   return used(CLOCK_PROCESS_CPUTIME_ID) - used(CLOCK_THREAD_CPUTIME_ID);
+}
+
+// Long enough for a core whose last thread fell asleep to become idle.
+void pause() {
+  const std::uint64_t until = monotonic_nanoseconds() + kPause;
+  spin_until([&] { return monotonic_nanoseconds() >= until; });
 }
 
 // Where a datagram finds a task's thread.
@@ -205,7 +211,8 @@ class Bench {
     outcome.pause = one_phase(away, [&] {
       Samples samples;
       for (unsigned index = 0; index < kPuts; ++index) {
-        sleeps ? void(wait_until_asleep(peer_, peer_, kAsleep)) : void(usleep(kPause));
+        if (sleeps) wait_until_asleep(peer_, peer_, kAsleep);
+        pause();
         time_batches(1, 1, 1, &samples, put);
       }
       return median(samples);

@@ -238,7 +238,7 @@ TEST_F(PollerPolicy, SleepArmsAfterEveryPacket) {
   EXPECT_GE(engine.source.rings.load(), 50);
 }
 
-// Nothing can wake it: it looks round by itself, a few times for each packet and then every 2 ms, never without end.
+// Nothing can wake it: it looks round by itself, a few times for each packet and then every 4 ms, never without end.
 TEST_F(PollerPolicy, WithoutAWakeSourceItLooksRoundEverMoreSeldom) {
   start(ThreadPolicy::sleep, true);
   send(20);
