@@ -56,7 +56,10 @@ class FakeSource final : public WakeSource {
 class FakeEngine final : public PolledEngine {
  public:
   void lock() override { mutex_.lock(); }
-  void unlock() override { mutex_.unlock(); }
+  void unlock() override {
+    if (std::this_thread::get_id() != creator_) ++unlocks_elsewhere;
+    mutex_.unlock();
+  }
   bool lock_wanted() const override { return false; }
   ArrivalWord arrival_word() override { return {}; }
   unsigned progress() override {
@@ -80,12 +83,14 @@ class FakeEngine final : public PolledEngine {
   std::atomic<int> handled{0};
   std::atomic<std::uint64_t> steps{0};
   std::atomic<bool> ended{false};
+  std::atomic<int> unlocks_elsewhere{0};
   std::thread::id progress_thread;
   int flushes = 0;
   bool work = false;
   Nanoseconds next_deadline = UINT64_MAX;
 
  private:
+  const std::thread::id creator_ = std::this_thread::get_id();
   std::mutex mutex_;
 };
 
@@ -320,6 +325,29 @@ TEST_F(PollerTest, InPollingModeNobodyMakesProgressByItself) {
   poller.set_interrupt_mode(true);
   engine.unlock();
   eventually([&] { return engine.handled.load() == 1; });
+}
+
+// Calls that polled before, in polling mode, are no reason to nap first. The test's time-out ends it.
+TEST(PollerMode, InterruptModeBeginsAtOnce) {
+  for (Nanoseconds took = UINT64_MAX; took >= Poller::kShortNap;) {
+    FakeEngine engine;
+    Poller poller(engine, {kBriefly, {20, 5}, 400 * kMillisecond}, {&engine.source}, false);
+    ASSERT_EQ(poller.start({}), 0);
+    while (engine.unlocks_elsewhere.load() == 0) std::this_thread::yield();  // it is parked, or just about to be
+    engine.lock();
+    poller.enter();
+    poller.leave();
+    engine.source.arrive();
+    const Nanoseconds begin = engine.now();
+    poller.set_interrupt_mode(true);
+    engine.unlock();
+    while (engine.handled.load() == 0) std::this_thread::yield();
+    took = engine.now() - begin;
+    engine.lock();
+    poller.request_stop();
+    engine.unlock();
+    poller.join(10 * kSecond);
+  }
 }
 
 TEST_F(PollerTest, CallThatLeavesWorkFlushesWhenTheDataplaneThreadSleeps) {
