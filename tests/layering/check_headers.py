@@ -3,7 +3,7 @@
 
     check_headers.py ROOT C_COMPILER CXX_COMPILER
 
-api/lapi.h is also compiled as users do, as strict C11 and C++17. Prints the compiler's words for each header that
+The installed C headers are also compiled as users do, as strict C11 and C++17. Prints the compiler's words for each header that
 fails and ends with status 1 if there is any.
 """
 import concurrent.futures
@@ -16,6 +16,8 @@ import sys
 FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm", "tests"]
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
+FOR_USERS = ["api/" + name for name in (
+    "lapi.h", "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h")]
 NOT_ALONE = {"api/lapif.h"}  # Fortran's
 
 
@@ -47,9 +49,10 @@ def jobs(root, c_compiler, cxx_compiler):
             as_users = ["-I", str(root / "api")] if folder in ("tests", "samples") else []
             if header not in NOT_ALONE:
                 yield cxx_compiler, "c++", [*cxx_flags, *as_users], root, header
-    if (root / "api/lapi.h").exists():
-        yield c_compiler, "c", ["-std=c11", *WARNINGS], root, "api/lapi.h"
-        yield cxx_compiler, "c++", ["-std=c++17", *WARNINGS], root, "api/lapi.h"
+    for header in FOR_USERS:
+        if (root / header).exists():
+            yield c_compiler, "c", ["-std=c11", *WARNINGS], root, header
+            yield cxx_compiler, "c++", ["-std=c++17", *WARNINGS], root, header
 
 
 def main():

@@ -10,6 +10,10 @@ import pathlib
 import re
 import sys
 
+# What boot modules include; installed side by side, standing alone.
+SSI_HEADERS = ["api/" + name for name in (
+    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h")]
+
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
 # api/context* is a part of its own because only the wiring of a context may name concrete transports.
 MAY_INCLUDE = {
@@ -30,6 +34,8 @@ MAY_INCLUDE = {
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
     "control": ["dataplane/base"],
+    # The boot service: the inside of lam-ssi-boot.h, a library of its own.
+    "control/boot": ["control", "dataplane/base", *SSI_HEADERS],
     "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
             "dataplane/tuning.h", "dataplane/base"],
     "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
@@ -46,6 +52,7 @@ MAY_INCLUDE = {
     "samples": ["api/lapi.h"],
     "tests": None,  # anything
     "bench": None,
+    **{header: SSI_HEADERS for header in SSI_HEADERS},
 }
 
 FILE_GROUPS = ["api/context", "api/lapi_info"]  # parts that are the files whose names begin so, not folders
@@ -73,11 +80,11 @@ ONLY_IN = [
 NEVER_IN = [
     (r"chrono|ctime|time\.h|sys/time(fd)?\.h|random|sys/random\.h", "a clock or random numbers of its own", ENGINE),
 ]
-# lapi.h needs the types in_addr_t and in_port_t.
-EXCEPTIONS = {("api/lapi.h", "netinet/in.h")}
+# lapi.h needs the types in_addr_t and in_port_t, lamnet.h sockaddr_in.
+EXCEPTIONS = {("api/lapi.h", "netinet/in.h"), ("api/lamnet.h", "netinet/in.h")}
 # Programs that use openlapi from outside, as tests and benchmarks do, name the users' headers as users do; so do these
 # headers themselves, which are installed side by side.
-USERS_NAMES = {"lapi.h", "lapi.hpp", "lapif.h"}
+USERS_NAMES = {"lapi.h", "lapi.hpp", "lapif.h", *(header.removeprefix("api/") for header in SSI_HEADERS)}
 # Calls that need no header of their own. (pattern, why, places)
 CALLS_ONLY_IN = [(r"\bprocess_vm_(readv|writev)\s*\(", "cross-memory attach", ["shm/", "bench/", "tests/"])]
 
