@@ -1,0 +1,96 @@
+#include "control/boot/algorithms.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace openlapi::boot {
+
+BootReport boot_windowed(const BootRequest& request, NodeOperations& operations, int window) {
+  BootRun run(request, operations);
+  if (run.begin()) {
+    for (const int node : run.to_boot()) {
+      while (run.awaited() >= window) run.receive();
+      run.launch(node);
+    }
+    while (run.awaited() > 0) run.receive();
+  }
+  return run.finish();
+}
+
+BootReport boot_linear(const BootRequest& request, NodeOperations& operations) {
+  // A window of one: the only node that is waited for is the last one.
+  return boot_windowed(request, operations, 1);
+}
+
+namespace {
+
+class ThreadedBoot {
+ public:
+  ThreadedBoot(BootRun& run, int threads) : run_(run), threads_(threads) {}
+
+  void operator()() {
+    std::vector<std::jthread> launchers;
+    const int count = std::min(threads_, static_cast<int>(run_.to_boot().size()));
+    launching_ = count;
+    for (int n = 0; n < count; ++n) launchers.emplace_back([this] { launch_nodes(); });
+    if (run_.needs_reports()) receive_reports();
+  }
+
+ private:
+  // Slots: a node holds one from its launch until its report.
+  void launch_nodes() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return next_ == run_.to_boot().size() || in_flight_ + run_.awaited() < threads_; });
+      if (next_ == run_.to_boot().size()) break;
+      const int node = run_.to_boot()[next_++];
+      run_.prepare_launch(node);
+      ++in_flight_;
+      lock.unlock();
+      const bool launched = run_.run_launch(node);
+      lock.lock();
+      --in_flight_;
+      run_.end_launch(node, launched);
+      changed_.notify_all();
+    }
+    --launching_;
+    changed_.notify_all();
+  }
+
+  // A wait for reports begins only when a node is awaited: a failing launch must not cost the time that a report has.
+  void receive_reports() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return run_.awaited() > 0 || launching_ == 0; });
+      if (run_.awaited() == 0) return;
+      const std::vector<lamnode> before = run_.candidates(true);
+      std::vector<lamnode> after = before;
+      lock.unlock();
+      const bool heard = run_.run_receive(after);
+      lock.lock();
+      run_.end_receive(before, after, heard);
+      changed_.notify_all();
+    }
+  }
+
+  BootRun& run_;
+  int threads_;
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::size_t next_ = 0;
+  int in_flight_ = 0;
+  int launching_ = 0;  // threads that still launch
+};
+
+}  // namespace
+
+BootReport boot_threaded(const BootRequest& request, NodeOperations& operations, int threads) {
+  BootRun run(request, operations);
+  if (run.begin()) ThreadedBoot(run, threads)();
+  return run.finish();
+}
+
+}  // namespace openlapi::boot

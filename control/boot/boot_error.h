@@ -1,0 +1,39 @@
+// How mistakes travel: thrown inside, printed once where C code called us, which gets LAMERROR.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/all_list.h"
+
+namespace openlapi::boot {
+
+// Its text says what was wrong, where, the value, and what is allowed.
+class BootError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// One line on standard error. Thread safe.
+void print_error(std::string_view text);
+
+// Runs `work`, which returns what the C function does. On a mistake: prints it and returns `failure`.
+template <typename Result, typename Work>
+Result guarded(Result failure, Work&& work) noexcept {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return failure;
+  }
+}
+
+// A malloc'ed copy, for C code that frees it.
+char* c_copy(std::string_view text);
+
+}  // namespace openlapi::boot

@@ -1,0 +1,168 @@
+#include "control/boot/boot_run.h"
+
+#include <algorithm>
+
+#include "control/boot/boot_error.h"
+#include "control/boot/node_array.h"
+
+namespace openlapi::boot {
+namespace {
+
+// What a report may fill in.
+bool same_report(const lamnode& left, const lamnode& right) {
+  return left.lnd_bootport == right.lnd_bootport && left.lnd_type == right.lnd_type &&
+         left.lnd_ncpus == right.lnd_ncpus && left.lnd_addr.sin_port == right.lnd_addr.sin_port &&
+         left.lnd_addr.sin_addr.s_addr == right.lnd_addr.sin_addr.s_addr && left.lnd_ssi == right.lnd_ssi;
+}
+
+void take_report(lamnode& node, const lamnode& report) {
+  node.lnd_bootport = report.lnd_bootport;
+  node.lnd_ncpus = report.lnd_ncpus;
+  node.lnd_addr = report.lnd_addr;
+  node.lnd_ssi = report.lnd_ssi;
+}
+
+}  // namespace
+
+BootRun::BootRun(const BootRequest& request, NodeOperations& operations)
+    : request_(request),
+      operations_(operations),
+      states_(static_cast<std::size_t>(request.count), State::kNotToBoot),
+      was_launched_(static_cast<std::size_t>(request.count)),
+      reports_(request.startup_protocol ? static_cast<std::size_t>(request.count) : 0) {
+  for (int n = 0; n < request_.count; ++n) {
+    if (!is_to_be_booted(node(n))) continue;
+    state_of(n) = State::kWaiting;
+    // A daemon's port, and so a report, is never 0.
+    if (request_.startup_protocol) node(n).lnd_bootport = 0;
+    to_boot_.push_back(n);
+  }
+}
+
+bool BootRun::begin() {
+  server_open_ = !needs_reports() || to_boot_.empty() || operations_.open_server(request_.nodes, request_.count);
+  return server_open_;
+}
+
+bool BootRun::run_launch(int index) { return operations_.start(node(index), request_.which); }
+
+void BootRun::end_launch(int index, bool launched) {
+  was_launched_[static_cast<std::size_t>(index)] = launched;
+  if (!launched) {
+    fail(index);
+  } else if (!needs_reports()) {
+    set_started(index);
+  } else if (state_of(index) == State::kReportedEarly) {
+    take_report(node(index), reports_[static_cast<std::size_t>(index)]);
+    set_started(index);
+  } else {
+    state_of(index) = State::kLaunched;
+    ++awaited_;
+  }
+}
+
+void BootRun::launch(int index) {
+  prepare_launch(index);
+  end_launch(index, run_launch(index));
+}
+
+std::vector<lamnode> BootRun::candidates(bool include_not_launched) const {
+  std::vector<lamnode> nodes;
+  for (const int index : to_boot_) {
+    const State state = state_of(index);
+    const bool not_launched = state == State::kWaiting || state == State::kLaunching;
+    if (state == State::kLaunched || (include_not_launched && not_launched)) nodes.push_back(node(index));
+  }
+  return nodes;
+}
+
+bool BootRun::run_receive(std::vector<lamnode>& candidates) {
+  return operations_.receive(candidates.data(), static_cast<int>(candidates.size()));
+}
+
+int BootRun::find_reporter(const std::vector<lamnode>& before, const std::vector<lamnode>& after) const {
+  if (before.size() == 1) return 0;
+  for (std::size_t n = 0; n < before.size(); ++n) {
+    if (!same_report(before[n], after[n])) return static_cast<int>(n);
+  }
+  return -1;
+}
+
+void BootRun::end_receive(const std::vector<lamnode>& before, const std::vector<lamnode>& after, bool heard) {
+  const int reporter = heard ? find_reporter(before, after) : -1;
+  if (heard && reporter < 0) print_error("the boot module received a report and did not say of which node");
+  if (reporter < 0) {
+    for (const int index : to_boot_) {
+      if (state_of(index) != State::kLaunched) continue;
+      print_error("node " + name_of(node(index)) + ": started, but its daemon did not report");
+      fail(index);
+    }
+    awaited_ = 0;
+    return;
+  }
+  const lamnode& report = after[static_cast<std::size_t>(reporter)];
+  const auto found = std::ranges::find_if(to_boot_, [&](int index) {
+    return node(index).lnd_nodeid == before[static_cast<std::size_t>(reporter)].lnd_nodeid;
+  });
+  if (found == to_boot_.end()) return;
+  if (state_of(*found) == State::kLaunched) {
+    --awaited_;
+    take_report(node(*found), report);
+    set_started(*found);
+  } else if (state_of(*found) == State::kLaunching) {
+    // Its node is in use by the agent that launches it.
+    state_of(*found) = State::kReportedEarly;
+    reports_[static_cast<std::size_t>(*found)] = report;
+  }
+}
+
+void BootRun::receive() {
+  const std::vector<lamnode> before = candidates(false);
+  std::vector<lamnode> after = before;
+  const bool heard = run_receive(after);
+  end_receive(before, after, heard);
+}
+
+void BootRun::set_started(int index) {
+  state_of(index) = State::kStarted;
+  node(index).lnd_type &= ~NT_BOOT;
+}
+
+void BootRun::fail(int index) {
+  state_of(index) = State::kFailed;
+  node(index).lnd_type |= NT_BOOT;
+}
+
+void BootRun::tell_universe() {
+  for (const int index : to_boot_) {
+    if (!operations_.send_universe(request_.nodes, request_.count, index)) fail(index);
+  }
+}
+
+// A node whose process could not be ended stays started.
+void BootRun::end_launched() {
+  for (const int index : to_boot_) {
+    if (!was_launched_[static_cast<std::size_t>(index)]) continue;
+    if (operations_.start(node(index), LAM_SSI_BOOT_PROC_WIPE)) fail(index);
+  }
+}
+
+BootReport BootRun::finish() {
+  const auto all_started = [&] {
+    return std::ranges::all_of(to_boot_, [&](int index) { return state_of(index) == State::kStarted; });
+  };
+  const bool uses_server = needs_reports() && !to_boot_.empty();
+  BootReport report;
+  report.complete = all_started();
+  if (uses_server && server_open_) report.complete = operations_.close_server() && report.complete;
+  if (uses_server && report.complete) {
+    tell_universe();
+    report.complete = all_started();
+  }
+  if (!report.complete && request_.clean_up && request_.which == LAM_SSI_BOOT_PROC_LAMD) end_launched();
+  report.started =
+      static_cast<int>(std::ranges::count_if(to_boot_, [&](int index) { return state_of(index) == State::kStarted; }));
+  return report;
+}
+
+}  // namespace openlapi::boot

@@ -1,0 +1,81 @@
+// One run of a boot algorithm: which nodes have come how far. The algorithms decide when; this does and remembers.
+//
+// A node is started when its process was launched and, with the startup protocol, its daemon has reported and been told
+// the universe. Then, and only then, NT_BOOT is reset in its type. A node that fails does not keep others from being
+// tried: the user hears of all bad hosts at once. No daemon is told a universe that some of its nodes failed to join.
+#pragma once
+
+#include <vector>
+
+#include "control/boot/node_operations.h"
+
+namespace openlapi::boot {
+
+struct BootRequest {
+  lamnode* nodes = nullptr;
+  int count = 0;
+  bool startup_protocol = false;
+  lam_ssi_boot_proc_t which = LAM_SSI_BOOT_PROC_LAMD;
+  // After a failure: end what was launched, also where the daemon was not heard of.
+  bool clean_up = false;
+};
+
+struct BootReport {
+  bool complete = false;  // all nodes that were to be booted are started
+  int started = 0;        // nodes that are started; after cleaning up, those that could not be ended
+};
+
+// Not thread safe: algorithms with threads lock around it, except where it says "unlocked".
+class BootRun {
+ public:
+  BootRun(const BootRequest& request, NodeOperations& operations);
+
+  // Opens the server. False: nothing more can be done than finish.
+  bool begin();
+  // Closes the server, tells the universe, cleans up; the result.
+  BootReport finish();
+
+  // Nodes that are to be booted, as indices.
+  const std::vector<int>& to_boot() const { return to_boot_; }
+  bool needs_reports() const { return request_.startup_protocol; }
+
+  // Launches: prepare_launch, then run_launch (unlocked), then end_launch with what that returned.
+  void prepare_launch(int node) { state_of(node) = State::kLaunching; }
+  bool run_launch(int node);
+  void end_launch(int node, bool launched);
+  void launch(int node);
+
+  // Nodes that were launched and are waited for.
+  int awaited() const { return awaited_; }
+
+  // Waits for a report of one of the nodes that may report: those launched, and with threads those not launched yet,
+  // which may be by the time the report comes. Candidates are copied, so that the wait can be unlocked.
+  std::vector<lamnode> candidates(bool include_not_launched) const;
+  bool run_receive(std::vector<lamnode>& candidates);
+  // `heard`: what run_receive returned. False: all that are awaited have failed.
+  void end_receive(const std::vector<lamnode>& before, const std::vector<lamnode>& after, bool heard);
+  void receive();
+
+ private:
+  enum class State { kNotToBoot, kWaiting, kLaunching, kReportedEarly, kLaunched, kStarted, kFailed };
+
+  State& state_of(int node) { return states_[static_cast<std::size_t>(node)]; }
+  State state_of(int node) const { return states_[static_cast<std::size_t>(node)]; }
+  lamnode& node(int index) const { return request_.nodes[index]; }
+  void set_started(int index);
+  void fail(int index);
+  void tell_universe();
+  void end_launched();
+  int find_reporter(const std::vector<lamnode>& before, const std::vector<lamnode>& after) const;
+
+  BootRequest request_;
+  NodeOperations& operations_;
+  std::vector<int> to_boot_{};
+  std::vector<State> states_;
+  std::vector<bool> was_launched_;  // something may run there
+  std::vector<lamnode> reports_;    // of nodes in kReportedEarly
+  int awaited_ = 0;
+  bool server_open_ = false;
+};
+
+}  // namespace openlapi::boot

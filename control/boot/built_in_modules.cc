@@ -1,0 +1,7 @@
+#include "control/boot/built_in_modules.h"
+
+namespace openlapi::boot {
+
+std::span<const lam_ssi_1_0_0_t* const> built_in_modules() { return {}; }
+
+}  // namespace openlapi::boot
