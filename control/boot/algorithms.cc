@@ -66,12 +66,11 @@ class ThreadedBoot {
     while (true) {
       changed_.wait(lock, [&] { return run_.awaited() > 0 || launching_ == 0; });
       if (run_.awaited() == 0) return;
-      const std::vector<lamnode> before = run_.candidates(true);
-      std::vector<lamnode> after = before;
+      BootRun::Wait wait = run_.prepare_receive(true);
       lock.unlock();
-      const bool heard = run_.run_receive(after);
+      const bool heard = run_.run_receive(wait);
       lock.lock();
-      run_.end_receive(before, after, heard);
+      run_.end_receive(wait, heard);
       changed_.notify_all();
     }
   }

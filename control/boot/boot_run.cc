@@ -66,61 +66,63 @@ void BootRun::launch(int index) {
   end_launch(index, run_launch(index));
 }
 
-std::vector<lamnode> BootRun::candidates(bool include_not_launched) const {
-  std::vector<lamnode> nodes;
+BootRun::Wait BootRun::prepare_receive(bool early) const {
+  Wait wait;
   for (const int index : to_boot_) {
     const State state = state_of(index);
     const bool not_launched = state == State::kWaiting || state == State::kLaunching;
-    if (state == State::kLaunched || (include_not_launched && not_launched)) nodes.push_back(node(index));
+    if (state == State::kLaunched) wait.awaited.push_back(index);
+    if (state == State::kLaunched || (early && not_launched)) wait.before.push_back(node(index));
   }
-  return nodes;
+  wait.after = wait.before;
+  return wait;
 }
 
-bool BootRun::run_receive(std::vector<lamnode>& candidates) {
-  return operations_.receive(candidates.data(), static_cast<int>(candidates.size()));
+bool BootRun::run_receive(Wait& wait) {
+  return operations_.receive(wait.after.data(), static_cast<int>(wait.after.size()));
 }
 
-int BootRun::find_reporter(const std::vector<lamnode>& before, const std::vector<lamnode>& after) const {
-  if (before.size() == 1) return 0;
-  for (std::size_t n = 0; n < before.size(); ++n) {
-    if (!same_report(before[n], after[n])) return static_cast<int>(n);
+// The index of the node that reported; -1: the module did not say.
+int BootRun::find_reporter(const Wait& wait) const {
+  for (std::size_t n = 0; n < wait.before.size(); ++n) {
+    if (wait.before.size() > 1 && same_report(wait.before[n], wait.after[n])) continue;
+    const auto found =
+        std::ranges::find_if(to_boot_, [&](int index) { return node(index).lnd_nodeid == wait.before[n].lnd_nodeid; });
+    if (found != to_boot_.end()) return *found;
   }
+  print_error("the boot module received a report and did not say of which node");
   return -1;
 }
 
-void BootRun::end_receive(const std::vector<lamnode>& before, const std::vector<lamnode>& after, bool heard) {
-  const int reporter = heard ? find_reporter(before, after) : -1;
-  if (heard && reporter < 0) print_error("the boot module received a report and did not say of which node");
-  if (reporter < 0) {
-    for (const int index : to_boot_) {
-      if (state_of(index) != State::kLaunched) continue;
-      print_error("node " + name_of(node(index)) + ": started, but its daemon did not report");
-      fail(index);
-    }
-    awaited_ = 0;
-    return;
-  }
-  const lamnode& report = after[static_cast<std::size_t>(reporter)];
-  const auto found = std::ranges::find_if(to_boot_, [&](int index) {
-    return node(index).lnd_nodeid == before[static_cast<std::size_t>(reporter)].lnd_nodeid;
-  });
-  if (found == to_boot_.end()) return;
-  if (state_of(*found) == State::kLaunched) {
+void BootRun::give_up(const Wait& wait) {
+  for (const int index : wait.awaited) {
+    if (state_of(index) != State::kLaunched) continue;
+    print_error("node " + name_of(node(index)) + ": started, but its daemon did not report");
     --awaited_;
-    take_report(node(*found), report);
-    set_started(*found);
-  } else if (state_of(*found) == State::kLaunching) {
+    fail(index);
+  }
+}
+
+void BootRun::end_receive(const Wait& wait, bool heard) {
+  const int reporter = heard ? find_reporter(wait) : -1;
+  if (reporter < 0) return give_up(wait);
+  const auto report = std::ranges::find_if(
+      wait.after, [&](const lamnode& after) { return after.lnd_nodeid == node(reporter).lnd_nodeid; });
+  if (state_of(reporter) == State::kLaunched) {
+    --awaited_;
+    take_report(node(reporter), *report);
+    set_started(reporter);
+  } else if (state_of(reporter) == State::kLaunching) {
     // Its node is in use by the agent that launches it.
-    state_of(*found) = State::kReportedEarly;
-    reports_[static_cast<std::size_t>(*found)] = report;
+    state_of(reporter) = State::kReportedEarly;
+    reports_[static_cast<std::size_t>(reporter)] = *report;
   }
 }
 
 void BootRun::receive() {
-  const std::vector<lamnode> before = candidates(false);
-  std::vector<lamnode> after = before;
-  const bool heard = run_receive(after);
-  end_receive(before, after, heard);
+  Wait wait = prepare_receive(false);
+  const bool heard = run_receive(wait);
+  end_receive(wait, heard);
 }
 
 void BootRun::set_started(int index) {

@@ -48,12 +48,17 @@ class BootRun {
   // Nodes that were launched and are waited for.
   int awaited() const { return awaited_; }
 
-  // Waits for a report of one of the nodes that may report: those launched, and with threads those not launched yet,
-  // which may be by the time the report comes. Candidates are copied, so that the wait can be unlocked.
-  std::vector<lamnode> candidates(bool include_not_launched) const;
-  bool run_receive(std::vector<lamnode>& candidates);
-  // `heard`: what run_receive returned. False: all that are awaited have failed.
-  void end_receive(const std::vector<lamnode>& before, const std::vector<lamnode>& after, bool heard);
+  // Waiting for one report: prepare_receive, then run_receive (unlocked), then end_receive with what that returned.
+  struct Wait {
+    std::vector<lamnode> before{};  // copies, so that the wait can be unlocked
+    std::vector<lamnode> after{};
+    std::vector<int> awaited{};  // nodes that were launched when the wait began
+  };
+  // Listens to all nodes that are awaited; and, if `early`, to those that may be launched while it waits.
+  Wait prepare_receive(bool early) const;
+  bool run_receive(Wait& wait);
+  // Nothing heard: all that were awaited have failed.
+  void end_receive(const Wait& wait, bool heard);
   void receive();
 
  private:
@@ -66,7 +71,8 @@ class BootRun {
   void fail(int index);
   void tell_universe();
   void end_launched();
-  int find_reporter(const std::vector<lamnode>& before, const std::vector<lamnode>& after) const;
+  int find_reporter(const Wait& wait) const;
+  void give_up(const Wait& wait);
 
   BootRequest request_;
   NodeOperations& operations_;

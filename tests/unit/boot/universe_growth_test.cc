@@ -1,0 +1,106 @@
+#include "control/boot/universe_growth.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "api/boot.h"
+#include "api/lam-ssi-boot.h"
+#include "control/boot/boot_error.h"
+
+namespace openlapi::boot {
+namespace {
+
+char inky[] = "inky", clyde[] = "clyde";
+
+// Nodes 0 and 2; 1 was shrunk away.
+std::vector<lamnode> universe() {
+  std::vector<lamnode> nodes(3);
+  make_invalid(nodes[1]);
+  nodes[0].lnd_type = NT_ORIGIN;
+  nodes[0].lnd_hname = inky;
+  nodes[2].lnd_nodeid = 2;
+  nodes[2].lnd_hname = clyde;
+  nodes[2].lnd_type = NT_WASTE | NT_BOOT;
+  nodes[2].lnd_ncpus = 8;
+  return nodes;
+}
+
+std::string mistake_in(const GrowthRequest& request) {
+  const std::vector<lamnode> nodes = universe();
+  try {
+    grow_universe(nodes.data(), 3, request);
+    return "none";
+  } catch (const BootError& error) {
+    return error.what();
+  }
+}
+
+TEST(UniverseGrowth, NumbersTheNewNodeBehindTheHighest) {
+  const std::vector<lamnode> nodes = universe();
+  NodeArray grown = grow_universe(nodes.data(), 3, {"pinky", NOTNODEID, 4, false});
+  ASSERT_EQ(grown.count(), 4);
+  EXPECT_EQ(grown[0].lnd_type, NT_ORIGIN);
+  EXPECT_FALSE(is_valid(grown[1]));
+  EXPECT_EQ(grown[2].lnd_type, NT_WASTE);
+  EXPECT_EQ(grown[2].lnd_ncpus, 8);
+  EXPECT_NE(grown[2].lnd_hname, clyde);
+  EXPECT_EQ(grown[3].lnd_nodeid, 3);
+  EXPECT_EQ(grown[3].lnd_type, NT_BOOT | NT_WASTE);
+  EXPECT_EQ(grown[3].lnd_ncpus, 4);
+  EXPECT_STREQ(grown[3].lnd_hname, "pinky");
+}
+
+TEST(UniverseGrowth, FillsAHoleAndMakesInvalidNodes) {
+  const std::vector<lamnode> nodes = universe();
+  NodeArray hole = grow_universe(nodes.data(), 3, {"pinky", 1});
+  ASSERT_EQ(hole.count(), 3);
+  EXPECT_TRUE(is_to_be_booted(hole[1]));
+  NodeArray far = grow_universe(nodes.data(), 3, {"pinky", 30});
+  ASSERT_EQ(far.count(), 31);
+  EXPECT_TRUE(is_to_be_booted(far[30]));
+  for (std::size_t n = 3; n < 30; ++n) EXPECT_FALSE(is_valid(far[n]));
+}
+
+TEST(UniverseGrowth, RefusesWhatIsThereAlready) {
+  EXPECT_EQ(mistake_in({"pinky", 2}), "node n2 (clyde) is in the universe already");
+  EXPECT_EQ(mistake_in({"CLYDE"}), "host CLYDE is in the universe already, as node 2");
+  EXPECT_EQ(mistake_in({"pinky", 2000000}), "node 2000000 is not possible; allowed: 0 to 1048576");
+  EXPECT_EQ(mistake_in({"pinky", -2}), "node -2 is not possible; allowed: 0 to 1048576");
+  EXPECT_EQ(mistake_in({"pinky", NOTNODEID, 0}), "option -cpu is 0; allowed: 1 or more");
+}
+
+// Section 2.5.7.
+TEST(Lamgrow, GrowsTheUniverseThatTheToolKnows) {
+  lamnode* nodes = nullptr;
+  int count = 0, origin = -1;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(lam_ssi_boot_base_lamgrow("pinky", &nodes, &count, &origin), nullptr);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("there is no universe that could grow"), std::string::npos);
+
+  const std::vector<lamnode> known = universe();
+  ASSERT_EQ(lam_ssi_boot_base_set_universe(known.data(), 3, 0), 0);
+  OPT* options = ao_init();
+  ao_setopt(options, "n", nullptr, 1, AOINT);
+  ao_setopt(options, "cpu", nullptr, 1, AOINT);
+  ao_setopt(options, "no-schedule", nullptr, 0, 0);
+  std::string words[] = {"lamgrow", "-n", "5", "-cpu", "3", "-no-schedule"};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                  words[4].data(), words[5].data(), nullptr};
+  int argc = 6;
+  ASSERT_EQ(ao_parse(options, &argc, argv), 0);
+  lam_ssi_boot_optd = options;
+  EXPECT_STREQ(lam_ssi_boot_base_lamgrow("pinky", &nodes, &count, &origin), "pinky");
+  lam_ssi_boot_optd = nullptr;
+  ao_free(options);
+  EXPECT_EQ(origin, 0);
+  ASSERT_EQ(count, 6);
+  EXPECT_EQ(nodes[5].lnd_ncpus, 3);
+  EXPECT_EQ(nodes[5].lnd_type, NT_BOOT | NT_WASTE);
+  EXPECT_EQ(nodes[4].lnd_nodeid, NOTNODEID);
+  lam_deallocate_nodes(&nodes, &count);
+  lam_ssi_boot_base_set_universe(nullptr, 0, 0);
+}
+
+}  // namespace
+}  // namespace openlapi::boot
