@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/boot.h"
-#include "api/lamdebug.h"
+#include "api/lam-ssi-boot.h"
 #include "api/sfh.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/linked_list.h"
@@ -69,7 +69,8 @@ int hbootparse(int debug, OPT* ad, const char* inet_topo, const char* rtr_topo, 
     const char* name = ao_param(ad, "c", 0, 0);
     const std::string path = find_schema_file(name == nullptr ? kDefaultProcessSchema : name, "process schema");
     *proc_list = list_of(parse_process_schema(read_schema_file(path), path, variables_of(ad, inet_topo, rtr_topo)));
-    lam_debug(debug, "process schema: %s, %d process(es)", path.c_str(), al_count(*proc_list));
+    if (lam_ssi_boot_verbose >= 1)
+      lam_debug(debug, "process schema: %s, %d process(es)", path.c_str(), al_count(*proc_list));
     return 0;
   });
 }

@@ -1,0 +1,43 @@
+/* A booting agent that goes through table 1 of the boot SSI specification; "leaf" as its first argument: only selects,
+ * as a daemon does. Compiled against the installed headers and library. */
+#include <lam-ssi-boot.h>
+#include <stdio.h>
+#include <string.h>
+
+static int boot(OPT* args) {
+  const lam_ssi_boot_actions_1_1_0_t* actions = lam_ssi_boot_selected_actions();
+  struct lamnode* nodes = NULL;
+  int count = 0, origin = -1, started = -1, status, n;
+  if (actions->lsba_parse_options(args, 1) != 0 || actions->lsba_allocate_nodes(&nodes, &count, &origin) != 0) return 1;
+  if (actions->lsba_verify_nodes(nodes, count) != 0 || actions->lsba_prepare_boot() != 0) return 1;
+  status = actions->lsba_start_rte_procs(nodes, count, LAM_SSI_BOOT_PROC_LAMD, &started);
+  printf("tool status %d started %d:", status, started);
+  for (n = 0; n < count; ++n) {
+    if ((nodes[n].lnd_type & NT_BOOT) == 0) printf(" %s", nodes[n].lnd_hname);
+  }
+  printf("\n");
+  actions->lsba_deallocate_nodes(&nodes, &count);
+  return status != 0;
+}
+
+int main(int argc, char** argv) {
+  OPT* args = ao_init();
+  const int leaf = argc > 1 && strcmp(argv[1], "leaf") == 0;
+  int status;
+  ao_setflags(args, AOPRESERVE_ARGV);
+  ao_setopt1(args, "dv", NULL, 0, 0);
+  ao_setopt(args, "c", NULL, 1, 0);
+  if (ao_parse(args, &argc, argv) != 0 || lam_ssi_boot_open(args) != 0) return 2;
+  status = lam_ssi_boot_select(leaf ? LAM_SSI_BOOT_LOCATION_LEAF : LAM_SSI_BOOT_LOCATION_ROOT) != 0 ? 3 : 0;
+  if (status == 0) {
+    const lam_ssi_boot_actions_1_1_0_t* actions = lam_ssi_boot_selected_actions();
+    printf("tool selected %s, node %d\n", lam_ssi_boot_selected_name(),
+           actions->lsba_get_nodeid == NULL ? -1 : actions->lsba_get_nodeid(args));
+    fflush(stdout);
+    if (!leaf) status = boot(args);
+  }
+  fflush(stdout);
+  lam_ssi_boot_close();
+  ao_free(args);
+  return status;
+}

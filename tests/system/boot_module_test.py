@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Third-party boot modules: sources that see only installed headers are compiled as C11 and C++17, loaded by a tool that
+is built the same way, and called in the order of the boot SSI specification's tables 1 and 2.
+
+usage: boot_module_test.py BUILD_FOLDER"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv[1])
+SOURCES = pathlib.Path(__file__).resolve().parent / "boot_module"
+WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+LANGUAGES = {"c": ["cc", "-std=c11"], "c++": ["c++", "-std=c++17"]}
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == 0, f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def install(root):
+    """What Meson installs of the boot service, and nothing else of openlapi: headers, library, pkg-config file."""
+    options = {option["name"]: option["value"] for option in
+               json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())}
+    folders = {"{" + name + "}": options[name] for name in ("includedir", "libdir")}
+    folders["{libdir_shared}"] = options["libdir"]
+    plan = json.loads((BUILD / "meson-info/intro-install_plan.json").read_text())
+    for source, entry in ((source, entry) for part in plan.values() for source, entry in part.items()):
+        place, _, name = entry["destination"].partition("/")
+        if place not in folders or not ("lam-ssi" in name or "liblamssi" in name):
+            continue
+        target = root / options["prefix"].lstrip("/") / folders[place] / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+        for link in pathlib.Path(source).parent.glob("liblamssi.so*"):
+            if link.is_symlink():
+                (target.parent / link.name).symlink_to(target.name)
+
+
+class BootModuleTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="openlapi-boot-module-")
+        cls.folder = pathlib.Path(cls.temporary.name)
+        install(cls.folder / "installed")
+        cls.library = next((cls.folder / "installed").rglob("liblamssi.so")).parent
+        environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(cls.library / "pkgconfig"),
+                           PKG_CONFIG_SYSROOT_DIR=str(cls.folder / "installed"))
+        cls.flags = run("pkg-config", "--cflags", "--libs", "lam-ssi", env=environment).split()
+        cls.tool = cls.compile("c", SOURCES / "boot_tool.c", "tool", [])
+        (cls.folder / "conf").write_text("lamd $inet_topo $debug\n")
+        (cls.folder / "hosts").write_text("inky\npinky cpu=2\n")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @classmethod
+    def compile(cls, language, source, output, options):
+        run(*LANGUAGES[language], *WARNINGS, *options, "-x", language, source, "-x", "none", "-o", cls.folder / output,
+            *cls.flags)
+        return cls.folder / output
+
+    def module(self, name, priority, language="c", interface="1.0.0", file="lam_ssi_boot_{}_module.so"):
+        """Compiles a module into a folder of this case."""
+        folder = self.folder / self.id().rsplit(".", 1)[-1]
+        folder.mkdir(exist_ok=True)
+        options = ["-shared", "-fPIC", f"-DNAME={name}", f"-DPRIORITY={priority}"]
+        options += ["-DLAM_SSI_BOOT_1_1_0"] if interface == "1.1.0" else []
+        self.compile(language, SOURCES / "example_module.c", folder / file.format(name), options)
+        return folder
+
+    def boot(self, path, *words, hosts="hosts", **settings):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "EXAMPLE"))}
+        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path), **settings)
+        return subprocess.run([self.tool, *words, "-c", "conf", hosts], cwd=self.folder, env=environment, timeout=60,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    def test_calls_come_in_the_order_of_tables_1_and_2(self):
+        done = self.boot(self.module("alone", 10))
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout.splitlines(), [
+            "alone open", "alone init root", "tool selected alone, node -1", "alone parse_options",
+            "alone allocate_nodes", "alone verify_nodes 2", "alone prepare_boot", "alone start_rte_procs",
+            "alone open_srv_connection",
+            "alone start inky: lamd -H 0.0.0.0 -P 4711 -n 0 -o 0", "alone receive_lamd_info 1",
+            "alone start pinky: lamd -H 0.0.0.0 -P 4711 -n 1 -o 0", "alone receive_lamd_info 1",
+            "alone close_srv_connection",
+            "alone send_universe_info 2 to inky", "alone send_universe_info 2 to pinky",
+            "tool status 0 started 2: inky pinky", "alone deallocate_nodes", "alone finalize", "alone close"])
+
+    def test_modules_in_c_and_cplusplus_of_both_interfaces(self):
+        for language in LANGUAGES:
+            for interface, node in (("1.0.0", -1), ("1.1.0", 5)):
+                with self.subTest(language=language, interface=interface):
+                    done = self.boot(self.module("both", 10, language, interface))
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertIn(f"tool selected both, node {node}\n", done.stdout)
+
+    def test_the_highest_priority_wins_and_the_others_are_finalised_and_closed(self):
+        self.module("low", 10)
+        self.module("high", 30)
+        folder = self.module("middle", 20)
+        done = self.boot(folder, "leaf")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [
+            "high open", "low open", "middle open", "high init leaf", "low init leaf", "middle init leaf",
+            "low finalize", "low close", "middle finalize", "middle close", "tool selected high, node -1",
+            "high finalize", "high close"])
+
+    def test_priorities_from_the_environment(self):
+        self.module("low", 10)
+        folder = self.module("high", 30)
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_low_priority="99")
+        self.assertIn("tool selected low", done.stdout)
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_low_priority="much")
+        self.assertIn("lam: LAM_MPI_SSI_boot_low_priority is \"much\"; allowed: an integer\n", done.stderr)
+        self.assertIn("tool selected high", done.stdout)
+        # Above 100 counts as 100; among equals the first.
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_low_priority="5000", LAM_MPI_SSI_boot_high_priority="100")
+        self.assertIn("tool selected high", done.stdout)
+
+    def test_a_named_module_is_the_only_one_that_is_opened(self):
+        self.module("low", 10)
+        folder = self.module("high", 30)
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="low")
+        self.assertEqual(done.stdout.splitlines(), [
+            "low open", "low init leaf", "tool selected low, node -1", "low finalize", "low close"])
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="lost")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "lam: LAM_MPI_SSI_boot is lost, and there is no such module\n")
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="low", EXAMPLE_low_init="0")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stdout.splitlines(), ["low open", "low init leaf", "low finalize", "low close"])
+        self.assertEqual(done.stderr,
+                         "lam: LAM_MPI_SSI_boot is low, and this module does not want to be used here\n")
+
+    def test_who_does_not_want_to_is_left_out(self):
+        self.module("low", 10)
+        folder = self.module("high", 30)
+        done = self.boot(folder, "leaf", EXAMPLE_high_open="0")
+        self.assertEqual(done.stdout.splitlines(), [
+            "high open", "low open", "low init leaf", "tool selected low, node -1", "low finalize", "low close"])
+        done = self.boot(folder, "leaf", EXAMPLE_high_init="0")
+        self.assertIn("high finalize\nhigh close\ntool selected low", done.stdout)
+        done = self.boot(folder, "leaf", EXAMPLE_high_init="0", EXAMPLE_low_open="0")
+        self.assertEqual((done.returncode, done.stderr), (3, "lam: no boot module can be used\n"))
+
+    def test_the_search_path_has_several_folders_and_both_names_of_files(self):
+        first = self.module("one", 10, file="ssi_boot_{}.so")
+        done = self.boot(f"/no/such/folder:{first}:", "leaf")
+        self.assertIn("tool selected one", done.stdout)
+        self.assertEqual(done.stderr, "")
+
+    def test_files_that_are_no_modules_are_reported_and_left_out(self):
+        folder = self.module("good", 10)
+        (folder / "lam_ssi_boot_text_module.so").write_text("no object\n")
+        (folder / "lam_ssi_boot_other_module.so").write_bytes((folder / "lam_ssi_boot_good_module.so").read_bytes())
+        (folder / "unrelated.so").write_text("no object\n")
+        done = self.boot(folder, "leaf")
+        self.assertIn("tool selected good", done.stdout)
+        errors = done.stderr.splitlines()
+        self.assertEqual(len(errors), 2, errors)
+        self.assertIn("boot module other", errors[0])
+        self.assertIn("it does not export lam_ssi_boot_other_module", errors[0])
+        self.assertIn("boot module text", errors[1])
+
+    def test_failures_are_counted_and_cleaned_up_when_asked(self):
+        folder = self.module("alone", 10)
+        (self.folder / "some").write_text("inky\nbroken\nclyde\n")
+        done = self.boot(folder, hosts="some")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tool status -1 started 2: inky clyde\n", done.stdout)
+        self.assertNotIn("send_universe_info", done.stdout)
+        done = self.boot(folder, hosts="some", LAM_MPI_SSI_boot_base_cleanup="1")
+        self.assertIn("alone wipe inky\nalone wipe clyde\ntool status -1 started 0:\n", done.stdout)
+        done = self.boot(folder, hosts="some", LAM_MPI_SSI_boot_base_cleanup="maybe")
+        self.assertIn("lam: LAM_MPI_SSI_boot_base_cleanup is \"maybe\"; allowed: 0, 1\n", done.stderr)
+
+    def test_only_the_interface_is_exported(self):
+        names = run("nm", "-D", "--defined-only", self.library / "liblamssi.so").split()[2::3]
+        beginnings = ("al_", "ao_", "bhostparse", "hbootparse", "lam_", "lamnet_", "sfh_argv_")
+        self.assertEqual([name for name in names if not name.startswith(beginnings)], [])
+        self.assertIn("lam_ssi_boot_optd", names)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
