@@ -184,6 +184,32 @@ class BootModuleTest(unittest.TestCase):
         done = self.boot(folder, hosts="some", LAM_MPI_SSI_boot_base_cleanup="maybe")
         self.assertIn("lam: LAM_MPI_SSI_boot_base_cleanup is \"maybe\"; allowed: 0, 1\n", done.stderr)
 
+    def test_both_names_of_the_window(self):
+        folder = self.module("alone", 10)
+        (self.folder / "many").write_text("".join(f"host{number}\n" for number in range(9)))
+
+        def most_awaited(**settings):
+            done = self.boot(folder, hosts="many", EXAMPLE_algorithm="windowed", **settings)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return max(int(line.split()[2]) for line in done.stdout.splitlines() if " receive_lamd_info " in line)
+
+        self.assertEqual(most_awaited(), 5)
+        self.assertEqual(most_awaited(LAM_MPI_SSI_boot_base_linear_win_size="3"), 3)
+        self.assertEqual(most_awaited(LAM_MPI_SSI_boot_base_window_size="7"), 7)
+        self.assertEqual(most_awaited(LAM_MPI_SSI_boot_base_linear_win_size="2", LAM_MPI_SSI_boot_base_window_size="7"),
+                         2)
+        done = self.boot(folder, hosts="many", EXAMPLE_algorithm="windowed", LAM_MPI_SSI_boot_base_window_size="0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("lam: LAM_MPI_SSI_boot_base_window_size is \"0\"; allowed: 1 to 2147483647\n", done.stderr)
+
+    def test_the_threaded_algorithm_over_a_module(self):
+        folder = self.module("alone", 10)
+        (self.folder / "few").write_text("".join(f"host{number}\n" for number in range(4)))
+        done = self.boot(folder, hosts="few", EXAMPLE_algorithm="thread", LAM_MPI_SSI_boot_base_thread_count="2")
+        self.assertIn("tool status 0 started 4: host0 host1 host2 host3\n", done.stdout)
+        done = self.boot(folder, hosts="few", EXAMPLE_algorithm="thread", LAM_MPI_SSI_boot_base_thread_count="513")
+        self.assertIn("lam: LAM_MPI_SSI_boot_base_thread_count is \"513\"; allowed: 1 to 512\n", done.stderr)
+
     def test_only_the_interface_is_exported(self):
         names = run("nm", "-D", "--defined-only", self.library / "liblamssi.so").split()[2::3]
         beginnings = ("al_", "ao_", "bhostparse", "hbootparse", "lam_", "lamnet_", "sfh_argv_")

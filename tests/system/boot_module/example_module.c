@@ -92,8 +92,14 @@ static int prepare_boot(void) {
 }
 
 static int start_rte_procs(struct lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
+  const int daemons = which == LAM_SSI_BOOT_PROC_LAMD;
+  const char* algorithm = getenv("EXAMPLE_algorithm");
   say("start_rte_procs");
-  return lam_ssi_boot_base_alg_linear(nodes, nnodes, which == LAM_SSI_BOOT_PROC_LAMD, which, num_started);
+  if (algorithm != NULL && strcmp(algorithm, "windowed") == 0)
+    return lam_ssi_boot_base_alg_linear_windowed(nodes, nnodes, daemons, which, num_started);
+  if (algorithm != NULL && strcmp(algorithm, "thread") == 0)
+    return lam_ssi_boot_base_alg_thread(nodes, nnodes, daemons, which, num_started);
+  return lam_ssi_boot_base_alg_linear(nodes, nnodes, daemons, which, num_started);
 }
 
 static int deallocate_nodes(struct lamnode** nodes, int* nnodes) {
