@@ -181,6 +181,21 @@ LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_linear_windowed(struct lamnode* nodes, 
 LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_thread(struct lamnode* nodes, int nnodes, int want_startup_protocol,
                                                 lam_ssi_boot_proc_t which, int* num_started);
 
+/* Startup protocol over TCP [2.5.12], for the actions of the same names. Both sides prove that they hold the key of
+ * this boot. Reports are taken only from the addresses of the nodes; with LAM_MPI_SSI_boot_base_promisc=1 from
+ * everywhere. */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_get_nodeid(OPT* args);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_open_srv_connection(struct lamnode* nodes, int nnodes);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_send_lamd_info(OPT* args, int dli_port);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_receive_lamd_info(struct lamnode* nodes, int nnodes);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_close_srv_connection(void);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_send_universe_info(struct lamnode* nodes, int nnodes, int which);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_receive_universe_info(struct lamnode** universe, int* universe_size);
+/* The key: 32 bytes. The booting agent writes it to a daemon's standard input, or to a file of mode 0600; the daemon
+ * reads it. Never on a command line. */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_write_key(int fd);
+LAM_SSI_PUBLIC int lam_ssi_boot_base_read_key(int fd);
+
 /* For a tool that calls lamgrow inside a universe: the nodes there are, and which of them is the origin. They are
  * copied. */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_set_universe(const struct lamnode* nodes, int nnodes, int origin);

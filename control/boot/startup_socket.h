@@ -1,0 +1,65 @@
+// TCP sockets of the startup protocol.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "control/boot/startup_exchange.h"
+#include "control/launch/file_descriptor.h"
+
+namespace openlapi::boot {
+
+using StartupTime = std::chrono::steady_clock::time_point;
+
+// Sends one message; returns when the other side has taken it. Throws BootError: not reachable, wrong key, too slow.
+// `local` (may be nullptr) becomes this end's address before `payload` is called.
+void send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind, StartupTime deadline,
+                          sockaddr_in* local, const std::function<StartupBytes()>& payload);
+
+// Takes messages. Several clients may be half way; one that is silent, slow, wrong or a stranger keeps nobody waiting,
+// and is reported once for each address.
+class StartupServer {
+ public:
+  // Listens on a free port of this address.
+  StartupServer(in_addr_t address, int backlog, const StartupKey& key, StartupKind kind, std::size_t longest_payload);
+
+  int port() const { return port_; }
+
+  // May this address connect at all? / Is this payload, from there, good? True ends the wait.
+  using AllowAddress = std::function<bool(const sockaddr_in& from)>;
+  using TakePayload = std::function<bool(const sockaddr_in& from, const StartupBytes& payload)>;
+  // False: none came by then.
+  bool receive(StartupTime deadline, const AllowAddress& allow, const TakePayload& take);
+
+ private:
+  struct Client {
+    FileDescriptor socket{};
+    sockaddr_in from{};
+    StartupExchange exchange;
+    StartupTime deadline{};
+    bool is_over = false;
+  };
+  void accept_clients(const AllowAddress& allow);
+  // True: a good message.
+  bool serve(Client& client, const TakePayload& take);
+  void drop(Client& client, const char* why);
+  void report(const sockaddr_in& from, const char* why);
+
+  FileDescriptor listener_{};
+  int port_ = 0;
+  StartupKey key_;
+  StartupKind kind_;
+  std::size_t longest_payload_;
+  std::vector<Client> clients_{};
+  std::set<in_addr_t> reported_{};
+};
+
+// "10.0.0.1:4711"
+std::string address_text(const sockaddr_in& address);
+
+}  // namespace openlapi::boot

@@ -1,0 +1,184 @@
+// The startup protocol between processes, over loopback sockets.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "api/boot.h"
+#include "api/lam-ssi-boot.h"
+#include "control/boot/startup_messages.h"
+#include "control/boot/startup_socket.h"
+
+namespace openlapi::boot {
+namespace {
+
+constexpr int kDaemons = 3;
+
+// A daemon in a process of its own: reads the key from a pipe, reports, waits for the universe; its exit status says
+// how far it came.
+pid_t start_daemon(int port, int node, bool right_key = true) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  if (right_key) {
+    EXPECT_EQ(lam_ssi_boot_base_write_key(ends[1]), 0);
+  } else {
+    EXPECT_EQ(write(ends[1], std::string(32, 'x').data(), 32), 32);
+  }
+  const pid_t child = fork();
+  if (child != 0) {
+    close(ends[0]);
+    close(ends[1]);
+    return child;
+  }
+  lam_ssi_boot_base_close_srv_connection();
+  OPT* options = ao_init();
+  for (const char* option : {"H", "P", "n"}) ao_setopt(options, option, nullptr, 1, 0);
+  std::string words[] = {"lamd", "-H", "127.0.0.1", "-P", std::to_string(port), "-n", std::to_string(node)};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  if (ao_parse(options, &argc, argv.data()) != 0 || lam_ssi_boot_base_get_nodeid(options) != node) _exit(1);
+  if (lam_ssi_boot_base_read_key(ends[0]) != 0) _exit(2);
+  if (lam_ssi_boot_base_send_lamd_info(options, 5000 + node) != 0) _exit(3);
+  lamnode* universe = nullptr;
+  int count = 0;
+  if (lam_ssi_boot_base_receive_universe_info(&universe, &count) != 0) _exit(4);
+  bool good = count == kDaemons;
+  for (int n = 0; good && n < count; ++n) {
+    good = universe[n].lnd_nodeid == n && ntohs(universe[n].lnd_addr.sin_port) == 5000 + n &&
+           universe[n].lnd_hname == "host" + std::to_string(n);
+  }
+  _exit(good ? 0 : 5);
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int connect_from(const char* source, int port) {
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  inet_pton(AF_INET, source, &address.sin_addr);
+  EXPECT_EQ(bind(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return client;
+}
+
+class StartupProtocol : public testing::Test {
+ protected:
+  StartupProtocol() {
+    for (int n = 0; n < kDaemons; ++n) {
+      names_.push_back("host" + std::to_string(n));
+      nodes_[n].lnd_nodeid = n;
+      nodes_[n].lnd_type = NT_BOOT;
+      nodes_[n].lnd_addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    }
+    for (int n = 0; n < kDaemons; ++n) nodes_[n].lnd_hname = names_[static_cast<std::size_t>(n)].data();
+    EXPECT_EQ(lam_ssi_boot_base_open_srv_connection(nodes_, kDaemons), 0);
+    port_ = lam_ssi_boot_base_server_port;
+  }
+  ~StartupProtocol() override { lam_ssi_boot_base_close_srv_connection(); }
+
+  // All daemons report and are told.
+  void boot_all() {
+    std::vector<pid_t> daemons;
+    for (int n = 0; n < kDaemons; ++n) daemons.push_back(start_daemon(port_, n));
+    for (int n = 0; n < kDaemons; ++n) ASSERT_EQ(lam_ssi_boot_base_receive_lamd_info(nodes_, kDaemons), 0);
+    for (int n = 0; n < kDaemons; ++n) EXPECT_EQ(ntohs(nodes_[n].lnd_addr.sin_port), 5000 + n);
+    for (int n = 0; n < kDaemons; ++n) EXPECT_EQ(lam_ssi_boot_base_send_universe_info(nodes_, kDaemons, n), 0);
+    for (const pid_t daemon : daemons) EXPECT_EQ(status_of(daemon), 0);
+  }
+
+  std::vector<std::string> names_{};
+  lamnode nodes_[kDaemons]{};
+  int port_ = 0;
+};
+
+TEST_F(StartupProtocol, TellsEveryDaemonTheUniverse) {
+  boot_all();
+  EXPECT_EQ(lam_ssi_boot_base_close_srv_connection(), 0);
+  EXPECT_EQ(lam_ssi_boot_base_server_port, 0);
+}
+
+// Garbage, silence, half a message and a stranger's address, all waiting before the daemons come.
+TEST_F(StartupProtocol, OthersKeepNobodyWaiting) {
+  std::vector<int> clients;
+  for (int n = 0; n < 20; ++n) clients.push_back(connect_from("127.0.0.1", port_));
+  EXPECT_EQ(send(clients[0], "GET / HTTP/1.0\r\nHost: a\r\nUser-Agent: garbage garbage\r\n\r\n", 56, MSG_NOSIGNAL), 56);
+  EXPECT_EQ(send(clients[1], "LAM1\1\0\0\0half", 12, MSG_NOSIGNAL), 12);
+  close(clients[2]);
+  clients[2] = connect_from("127.0.0.2", port_);
+  testing::internal::CaptureStderr();
+  boot_all();
+  const std::string errors = testing::internal::GetCapturedStderr();
+  EXPECT_NE(errors.find("lam: a connection from 127.0.0.2:"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("it is not in the node list\n"), std::string::npos) << errors;
+  // Once for each address.
+  EXPECT_LE(std::ranges::count(errors, '\n'), 2) << errors;
+  for (const int client : clients) close(client);
+}
+
+TEST_F(StartupProtocol, ADaemonWithAnotherKeyIsRefusedAndKnowsIt) {
+  testing::internal::CaptureStderr();
+  const pid_t bad = start_daemon(port_, 0, false);
+  boot_all();
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(status_of(bad), 3);
+}
+
+TEST_F(StartupProtocol, ANodeThatIsNotAwaitedIsRefused) {
+  testing::internal::CaptureStderr();
+  const pid_t bad = start_daemon(port_, 7);
+  boot_all();
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(status_of(bad), 3);
+}
+
+TEST(StartupSocket, SaysWhatIsNotThereAndGivesUpInTime) {
+  StartupServer server(htonl(INADDR_LOOPBACK), 5, StartupKey{}, StartupKind::kUniverse, 100);
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_FALSE(server.receive(
+      now, [](const auto&) { return true; }, [](const auto&, const auto&) { return true; }));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(server.port()));
+  const auto send = [&] {
+    send_startup_message(to, StartupKey{}, StartupKind::kUniverse, now, nullptr, [] { return StartupBytes{}; });
+  };
+  EXPECT_THROW(send(), std::exception);
+}
+
+TEST(StartupKeyFile, IsReadOnlyIfItIsPrivate) {
+  std::string path = testing::TempDir() + "openlapi-key-XXXXXX";
+  const int fd = mkstemp(path.data());
+  ASSERT_EQ(lam_ssi_boot_base_write_key(fd), 0);
+  lseek(fd, 0, SEEK_SET);
+  EXPECT_EQ(lam_ssi_boot_base_read_key(fd), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(lam_ssi_boot_base_read_key(fd), LAMERROR);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "lam: the key has 0 bytes; allowed: 32\n");
+  lseek(fd, 0, SEEK_SET);
+  fchmod(fd, 0640);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(lam_ssi_boot_base_read_key(fd), LAMERROR);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "lam: the file with the key is readable by others, or not this user's; allowed: mode 0600, own\n");
+  close(fd);
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace openlapi::boot
