@@ -2,6 +2,9 @@
 
 namespace openlapi::boot {
 
-std::span<const lam_ssi_1_0_0_t* const> built_in_modules() { return {}; }
+std::span<const lam_ssi_1_0_0_t* const> built_in_modules() {
+  static const lam_ssi_1_0_0_t* const modules[] = {&local_module.lsb_meta_info};
+  return modules;
+}
 
 }  // namespace openlapi::boot

@@ -3,9 +3,11 @@
 
 #include <span>
 
-#include "api/lam-ssi.h"
+#include "api/lam-ssi-boot.h"
 
 namespace openlapi::boot {
+
+extern const lam_ssi_boot_1_1_0_t local_module;
 
 std::span<const lam_ssi_1_0_0_t* const> built_in_modules();
 

@@ -54,6 +54,7 @@ class BootModuleTest(unittest.TestCase):
                            PKG_CONFIG_SYSROOT_DIR=str(cls.folder / "installed"))
         cls.flags = run("pkg-config", "--cflags", "--libs", "lam-ssi", env=environment).split()
         cls.tool = cls.compile("c", SOURCES / "boot_tool.c", "tool", [])
+        cls.daemon = cls.compile("c", SOURCES / "boot_daemon.c", "lamd", [])
         (cls.folder / "conf").write_text("lamd $inet_topo $debug\n")
         (cls.folder / "hosts").write_text("inky\npinky cpu=2\n")
 
@@ -78,7 +79,8 @@ class BootModuleTest(unittest.TestCase):
 
     def boot(self, path, *words, hosts="hosts", **settings):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "EXAMPLE"))}
-        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path), **settings)
+        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path))
+        environment.update(settings)
         return subprocess.run([self.tool, *words, "-c", "conf", hosts], cwd=self.folder, env=environment, timeout=60,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
@@ -87,7 +89,7 @@ class BootModuleTest(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout.splitlines(), [
-            "alone open", "alone init root", "tool selected alone, node -1", "alone parse_options",
+            "alone open", "alone init root", "tool selected alone, get_nodeid no", "alone parse_options",
             "alone allocate_nodes", "alone verify_nodes 2", "alone prepare_boot", "alone start_rte_procs",
             "alone open_srv_connection",
             "alone start inky: lamd -H 0.0.0.0 -P 4711 -n 0 -o 0", "alone receive_lamd_info 1",
@@ -98,11 +100,11 @@ class BootModuleTest(unittest.TestCase):
 
     def test_modules_in_c_and_cplusplus_of_both_interfaces(self):
         for language in LANGUAGES:
-            for interface, node in (("1.0.0", -1), ("1.1.0", 5)):
+            for interface, answer in (("1.0.0", "no"), ("1.1.0", "yes")):
                 with self.subTest(language=language, interface=interface):
                     done = self.boot(self.module("both", 10, language, interface))
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
-                    self.assertIn(f"tool selected both, node {node}\n", done.stdout)
+                    self.assertIn(f"tool selected both, get_nodeid {answer}\n", done.stdout)
 
     def test_the_highest_priority_wins_and_the_others_are_finalised_and_closed(self):
         self.module("low", 10)
@@ -112,7 +114,7 @@ class BootModuleTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines(), [
             "high open", "low open", "middle open", "high init leaf", "low init leaf", "middle init leaf",
-            "low finalize", "low close", "middle finalize", "middle close", "tool selected high, node -1",
+            "low finalize", "low close", "middle finalize", "middle close", "tool selected high, get_nodeid no",
             "high finalize", "high close"])
 
     def test_priorities_from_the_environment(self):
@@ -132,7 +134,7 @@ class BootModuleTest(unittest.TestCase):
         folder = self.module("high", 30)
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="low")
         self.assertEqual(done.stdout.splitlines(), [
-            "low open", "low init leaf", "tool selected low, node -1", "low finalize", "low close"])
+            "low open", "low init leaf", "tool selected low, get_nodeid no", "low finalize", "low close"])
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="lost")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr, "lam: LAM_MPI_SSI_boot is lost, and there is no such module\n")
@@ -147,11 +149,14 @@ class BootModuleTest(unittest.TestCase):
         folder = self.module("high", 30)
         done = self.boot(folder, "leaf", EXAMPLE_high_open="0")
         self.assertEqual(done.stdout.splitlines(), [
-            "high open", "low open", "low init leaf", "tool selected low, node -1", "low finalize", "low close"])
+            "high open", "low open", "low init leaf", "tool selected low, get_nodeid no", "low finalize", "low close"])
         done = self.boot(folder, "leaf", EXAMPLE_high_init="0")
         self.assertIn("high finalize\nhigh close\ntool selected low", done.stdout)
+        # What is built in is always there.
         done = self.boot(folder, "leaf", EXAMPLE_high_init="0", EXAMPLE_low_open="0")
-        self.assertEqual((done.returncode, done.stderr), (3, "lam: no boot module can be used\n"))
+        self.assertEqual(done.stdout.splitlines(), [
+            "high open", "low open", "high init leaf", "high finalize", "high close",
+            "tool selected local, get_nodeid yes"])
 
     def test_the_search_path_has_several_folders_and_both_names_of_files(self):
         first = self.module("one", 10, file="ssi_boot_{}.so")
@@ -209,6 +214,35 @@ class BootModuleTest(unittest.TestCase):
         self.assertIn("tool status 0 started 4: host0 host1 host2 host3\n", done.stdout)
         done = self.boot(folder, hosts="few", EXAMPLE_algorithm="thread", LAM_MPI_SSI_boot_base_thread_count="513")
         self.assertIn("lam: LAM_MPI_SSI_boot_base_thread_count is \"513\"; allowed: 1 to 512\n", done.stderr)
+
+    def boot_local(self, hosts, **settings):
+        (self.folder / "local-hosts").write_text(hosts)
+        environment = dict(settings, PATH=f"{self.folder}:{os.environ['PATH']}", LAM_MPI_SSI_boot="local")
+        # Returns when all processes have closed the pipes: the daemons too have ended.
+        return self.boot("/no/such/folder", hosts="local-hosts", **environment)
+
+    def test_the_local_module_boots_daemons_that_learn_the_universe(self):
+        done = self.boot_local("inky cpu=2\npinky\nclyde cpu=3\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("tool selected local, get_nodeid yes\n", done.stdout)
+        self.assertIn("tool status 0 started 3: inky pinky clyde\n", done.stdout)
+        for node in range(3):
+            self.assertIn(f"daemon {node} has the universe\n", done.stdout)
+            self.assertEqual((self.folder / f"universe.{node}.new").read_text(),
+                             "n0 inky 2 cpus port 7000\nn1 pinky 1 cpus port 7001\nn2 clyde 3 cpus port 7002\n")
+
+    def test_the_local_module_says_which_daemon_cannot_be_started(self):
+        done = self.boot_local(f"inky prefix={self.folder}/nowhere\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"lam: {self.folder}/nowhere/bin/lamd cannot be started: No such file or directory\n", done.stderr)
+        self.assertIn("tool status -1 started 0:\n", done.stdout)
+
+    def test_the_local_module_refuses_other_machines_unless_it_was_asked_for(self):
+        (self.folder / "far").write_text("192.0.2.7\n")
+        done = self.boot("/no/such/folder", hosts="far")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tool selected local", done.stdout)
+        self.assertIn("lam: node n0 (192.0.2.7) is not this machine", done.stderr)
 
     def test_only_the_interface_is_exported(self):
         names = run("nm", "-D", "--defined-only", self.library / "liblamssi.so").split()[2::3]

@@ -31,8 +31,8 @@ int main(int argc, char** argv) {
   status = lam_ssi_boot_select(leaf ? LAM_SSI_BOOT_LOCATION_LEAF : LAM_SSI_BOOT_LOCATION_ROOT) != 0 ? 3 : 0;
   if (status == 0) {
     const lam_ssi_boot_actions_1_1_0_t* actions = lam_ssi_boot_selected_actions();
-    printf("tool selected %s, node %d\n", lam_ssi_boot_selected_name(),
-           actions->lsba_get_nodeid == NULL ? -1 : actions->lsba_get_nodeid(args));
+    printf("tool selected %s, get_nodeid %s\n", lam_ssi_boot_selected_name(),
+           actions->lsba_get_nodeid == NULL ? "no" : "yes");
     fflush(stdout);
     if (!leaf) status = boot(args);
   }
