@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that lapi.h and the man pages say the same, and that groff formats the pages without a complaint.
+"""Checks that lapi.h, the boot service's headers beside it and the man pages say the same, and that groff formats the
+pages without a complaint.
 
 usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
        check_man_pages.py --self-test LAPI_H MAN_DIRECTORY [GROFF]
@@ -57,6 +58,16 @@ def formatting_complaints(groff, page):
         yield f"{page.name}: {line}"
 
 
+def check_ssi(api, man):
+    """lam-ssi-boot(7) names every function and variable of the boot service's own headers."""
+    page = (man / "man7/lam-ssi-boot.7").read_text()
+    for header in ("lam-ssi-boot.h", "boot.h"):
+        for declaration in re.findall(r"^LAM_SSI_PUBLIC ([^;]*?)(?:\(|;)", (api / header).read_text(), re.M):
+            name = re.search(r"\w+$", declaration).group()
+            if not re.search(rf"^\.BI? .*\b{name}\b", page, re.M):
+                yield f"lam-ssi-boot.7 does not describe {name} of {header}"
+
+
 def check(header_path, man, groff):
     header = header_path.read_text()
     calls = CALL.findall(header)
@@ -81,8 +92,9 @@ def check(header_path, man, groff):
             problems.append(f"P{name}.3 does not refer to {name}.3")
         if f".BR {name} (3)" not in overview_text:
             problems.append(f"lapi.7 does not name {name}")
+    problems += check_ssi(header_path.parent, man)
     if groff:
-        for page in sorted(man.glob("man3/LAPI_*.3")) + [overview]:
+        for page in sorted(man.glob("man3/LAPI_*.3")) + [overview, man / "man7/lam-ssi-boot.7"]:
             problems += formatting_complaints(groff, page)
     return problems
 
@@ -95,6 +107,8 @@ def self_test(header_path, man, groff):
         ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
+        ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),
+        ("man7/lam-ssi-boot.7", ".B int lam_ssi_boot_did", ".B int lam_ssi_boot"),
     ]
     if groff:
         damages.append(("man3/LAPI_Term.3", ".SH NOTES", ".NOSUCHMACRO\n.SH NOTES"))
