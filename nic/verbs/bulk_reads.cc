@@ -11,8 +11,6 @@
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint64_t kLongestRead = 32u << 20;
-constexpr std::uint32_t kMostAtATime = 16;  // reads of one connection that the adapters have under way
 constexpr int kPollBatch = 16;
 
 // A key: remote key of the adapter, place of the entry in the owner's cache and its generation, 4 bytes each.
@@ -85,18 +83,20 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, std::uint3
   if (ibv_query_device(&context, &device) != 0) return false;
   if (ibv_query_port(&context, static_cast<std::uint8_t>(port), &attributes) != 0) return false;
   const int at_a_time = std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom);
-  if (at_a_time < 1 || device.max_qp_wr < static_cast<int>(kReadsPerConnection)) return false;
-  if (device.max_cqe < static_cast<int>(2 * kMostReads)) return false;
+  if (at_a_time < 1 || device.max_qp_wr < static_cast<int>(kPiecesAtATime)) return false;
   // Twice: what a queue pair that was given up has left behind lies there, too.
-  completions_.reset(ibv_create_cq(&context, 2 * kMostReads, nullptr, &channel, 0));
+  const std::uint32_t each = 2 * kPiecesAtATime;
+  limits_.connections = std::min(limits_.connections, static_cast<std::uint32_t>(std::max(device.max_cqe, 0)) / each);
+  if (limits_.connections == 0) return false;
+  completions_.reset(ibv_create_cq(&context, static_cast<int>(each * limits_.connections), nullptr, &channel, 0));
   setting_ = {
       .context = &context,
       .domain = &registrar_.domain,
       .completions = completions_.get(),
       .port = port,
-      .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(kMostAtATime, static_cast<unsigned>(at_a_time))),
-      .queue_length = kReadsPerConnection};
-  longest_read_ = std::min<std::uint64_t>(kLongestRead, attributes.max_msg_sz);
+      .reads = static_cast<std::uint8_t>(std::min<std::uint32_t>(kPiecesAtATime, static_cast<unsigned>(at_a_time))),
+      .queue_length = kPiecesAtATime};
+  longest_piece_ = attributes.max_msg_sz;
   return completions_ != nullptr;
 }
 
@@ -115,7 +115,7 @@ void BulkReads::withdraw(const MemoryKey& key) {
 
 BulkMemory::Begin BulkReads::begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local,
                                         std::size_t length, std::uint64_t token) {
-  if (length == 0 || length > longest_read_ || !reachable(peer)) return Begin::failed;
+  if (length == 0 || length > kLongestRead || !reachable(peer)) return Begin::failed;
   if (free_reads_.empty()) return Begin::full;
   Connection* connection = find(peer);
   if (connection == nullptr) connection = connect(peer);
@@ -128,54 +128,74 @@ BulkMemory::Begin BulkReads::begin_read(PeerIndex peer, std::uint64_t remote_add
   Read& read = reads_[number];
   read.token = token;
   read.entry = entry;
-  read.local = {.addr = reinterpret_cast<std::uintptr_t>(local),
-                .length = static_cast<std::uint32_t>(length),
-                .lkey = entry->region.local_key};
+  read.local_address = reinterpret_cast<std::uintptr_t>(local);
+  read.length = length;
   read.remote_address = remote_address;
   read.remote_key = word_of(key, 0);
-  read.posted = false;
+  read.pieces = 0;
+  read.begun = 0;
+  read.failed = false;
   read.connection = connection;
   ++connection->reads;
   connection->last_use = ++uses_;
-  if (connection->state == Connection::State::ready) {
-    start(number);
-  } else {
-    connection->waiting.push_back(number);
-  }
+  connection->waiting.push_back(number);
+  post_pieces(*connection);
+  remove_if_stopped(*connection);
   return Begin::begun;
 }
 
-// Its ending follows, whatever happens.
-void BulkReads::start(std::uint32_t number) {
-  Read& read = reads_[number];
-  Connection& connection = *read.connection;
-  const std::uint64_t name = std::uint64_t{read.generation} << 32 | number;
-  if (connection.state == Connection::State::ready &&
-      connection.queue_pair->read(name, read.local, read.remote_address, read.remote_key) == 0) {
-    read.posted = true;
-    if (connection.posted++ == 0) expect_ending(connection);
-    ++posted_;
-    return;
+// Posts what may be posted now.
+void BulkReads::post_pieces(Connection& connection) {
+  while (connection.state == Connection::State::ready && !connection.waiting.empty() &&
+         connection.posted < kPiecesAtATime) {
+    const std::uint32_t number = connection.waiting.front();
+    if (!post_piece(connection, number)) return stop(connection);
+    if (reads_[number].begun == reads_[number].length) connection.waiting.pop_front();
   }
-  stop(connection);
-  end(read, false);
 }
 
-void BulkReads::end(Read& read, bool done) {
+bool BulkReads::post_piece(Connection& connection, std::uint32_t number) {
+  Read& read = reads_[number];
+  const std::uint64_t length = std::min(connection.piece, read.length - read.begun);
+  const std::uint64_t name = std::uint64_t{read.generation} << 32 | number;
+  const ibv_sge local{.addr = read.local_address + read.begun,
+                      .length = static_cast<std::uint32_t>(length),
+                      .lkey = read.entry->region.local_key};
+  if (connection.queue_pair->read(name, local, read.remote_address + read.begun, read.remote_key) != 0) return false;
+  read.begun += length;
+  ++read.pieces;
+  ++posted_;
+  if (connection.posted++ == 0) expect_ending(connection);
+  return true;
+}
+
+void BulkReads::piece_done(Read& read, bool good) {
+  Connection& connection = *read.connection;
+  --read.pieces;
+  --connection.posted;
+  --posted_;
+  if (!good) read.failed = true;
+  if (read.pieces == 0 && (read.failed || read.begun == read.length)) end(read);
+  if (!good) stop(connection);
+  if (good) expect_ending(connection);
+  post_pieces(connection);
+  remove_if_stopped(connection);
+}
+
+// The adapter has nothing of it any more.
+void BulkReads::end(Read& read) {
   Connection& connection = *read.connection;
   --connection.reads;
-  if (read.posted) {
-    --connection.posted;
-    --posted_;
-  }
-  if (done) {
+  connection.posted -= read.pieces;
+  posted_ -= read.pieces;
+  if (!read.failed) {
     ++counters_.reads_done;
-    counters_.bytes_read += read.local.length;
+    counters_.bytes_read += read.length;
     trust_in(connection.peer).failures = 0;
   } else {
     ++counters_.reads_failed;
   }
-  endings_.push_back({read.token, done});
+  endings_.push_back({read.token, !read.failed});
   cache_.release(*read.entry);
   read.entry = nullptr;
   ++read.generation;
@@ -192,14 +212,9 @@ void BulkReads::poll() {
       const auto number = static_cast<std::uint32_t>(completion.wr_id);
       if (number >= kMostReads) continue;
       Read& read = reads_[number];
-      if (read.entry == nullptr || !read.posted || read.generation != completion.wr_id >> 32) continue;  // given up
-      Connection& connection = *read.connection;
-      const bool good = completion.status == IBV_WC_SUCCESS;
-      if (!good) stop(connection);
-      end(read, good);
-      if (good) expect_ending(connection);
+      if (read.entry == nullptr || read.pieces == 0 || read.generation != completion.wr_id >> 32) continue;  // given up
       silent_looks_ = 0;
-      remove_if_stopped(connection);
+      piece_done(read, completion.status == IBV_WC_SUCCESS);
     }
   } while (count == kPollBatch);
 }

@@ -6,10 +6,14 @@
 // An error of any kind breaks the connection: the queue pair is stopped, what was posted completes with errors, and the
 // next read asks for a new one. After several connections without a single read that went well the peer counts as
 // unreachable for a time that doubles each time, from one second to a minute.
-// A connection whose adapter gives nothing back for half a minute, far beyond its own timeouts, is broken as well.
-// The adapter's asynchronous events are not read: what they tell about a queue pair, its completions or the reader's
-// timeout tell too.
-// Reading order: bulk_reads.cc, read_connections.cc, served_connections.h, registration_cache.h.
+// What the engine reads at a time (32 MiB) goes to the adapter in pieces of some hundred packets, a few at a time. That
+// keeps any network busy, and no queue on the way is asked to hold megabytes that were sent at once: soft-RoCE answers
+// a READ without a pause, and a piece of 4 MiB (1024 packets) overruns the 1000 packets that Linux keeps for a
+// processor. What is lost is repeated from there on after a time-out, or not at all: transfers of 4 MiB took twice the
+// time, or ended in packets. A loss costs one piece at most. A connection whose adapter gives nothing back for half a
+// minute, far beyond its own timeouts, is broken as well. The adapter's asynchronous events are not read: what they
+// tell about a queue pair, its completions or the reader's timeout tell too. Reading order: bulk_reads.cc,
+// read_connections.cc, served_connections.h, registration_cache.h.
 #pragma once
 
 #include <array>
@@ -48,7 +52,7 @@ class BulkReads final : public BulkMemory {
   ~BulkReads() override;
 
   bool reachable(PeerIndex peer) override;
-  std::uint64_t longest_read() const override { return longest_read_; }
+  std::uint64_t longest_read() const override { return kLongestRead; }
   bool expose(const void* address, std::size_t length, MemoryKey& key) override;
   void withdraw(const MemoryKey& key) override;
   Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local, std::size_t length,
@@ -71,8 +75,11 @@ class BulkReads final : public BulkMemory {
   ibv_qp* queue_pair_to(PeerIndex peer) const;  // to look at, or to break in a test; null: not connected
 
  private:
+  static constexpr std::uint64_t kLongestRead = 32u << 20;
   static constexpr std::uint32_t kMostReads = 256;          // begun and not ended
   static constexpr std::uint32_t kReadsPerConnection = 16;  // the same
+  static constexpr std::uint32_t kPiecesAtATime = 4;        // of a connection; more make no difference
+  static constexpr std::uint32_t kPacketsOfPiece = 256;     // 1 MiB of the largest packets
   static constexpr std::uint32_t kSilentLooks = 1024;       // between two looks at the clock
 
   struct AdapterRegistrar final : Registrar {
@@ -88,12 +95,13 @@ class BulkReads final : public BulkMemory {
     std::uint64_t number = 0;  // random: the peer may still know former ones
     State state = State::asked;
     std::unique_ptr<ReliableQueuePair> queue_pair;
-    std::uint32_t reads = 0;             // begun and not ended
-    std::uint32_t posted = 0;            // of these
-    std::vector<std::uint32_t> waiting;  // the others, in order
-    std::uint64_t last_use = 0;          // counts uses of all connections
-    std::uint64_t deadline = 0;          // of asking, stopping or the next ending, milliseconds
-    std::uint64_t ask_again = 0;         // milliseconds
+    std::uint64_t piece = 0;            // bytes at most
+    std::uint32_t reads = 0;            // begun and not ended
+    std::uint32_t posted = 0;           // pieces that the adapter has
+    std::deque<std::uint32_t> waiting;  // reads of which something is not posted, in order
+    std::uint64_t last_use = 0;         // counts uses of all connections
+    std::uint64_t deadline = 0;         // of asking, stopping or the next ending, milliseconds
+    std::uint64_t ask_again = 0;        // milliseconds
   };
 
   struct Trust {
@@ -104,11 +112,14 @@ class BulkReads final : public BulkMemory {
   struct Read {
     std::uint64_t token = 0;
     RegistrationCache::Entry* entry = nullptr;  // null: this place is free
-    ibv_sge local{};
+    std::uint64_t local_address = 0;
+    std::uint64_t length = 0;
     std::uint64_t remote_address = 0;
     std::uint32_t remote_key = 0;
     std::uint32_t generation = 0;
-    bool posted = false;
+    std::uint32_t pieces = 0;  // posted and not done
+    std::uint64_t begun = 0;   // bytes in all pieces so far
+    bool failed = false;       // ends when the adapter has none of its pieces any more
     Connection* connection = nullptr;
   };
 
@@ -116,8 +127,10 @@ class BulkReads final : public BulkMemory {
   bool open(ibv_context& context, ibv_comp_channel& channel, std::uint32_t port);
 
   // bulk_reads.cc
-  void start(std::uint32_t number);
-  void end(Read& read, bool done);
+  void post_pieces(Connection& connection);
+  bool post_piece(Connection& connection, std::uint32_t number);
+  void piece_done(Read& read, bool good);
+  void end(Read& read);
   void poll();
 
   // read_connections.cc
@@ -142,7 +155,7 @@ class BulkReads final : public BulkMemory {
   ConnectionPath& path_;
   BulkLimits limits_;
   ReliableSetting setting_;
-  std::uint64_t longest_read_ = 0;
+  std::uint64_t longest_piece_ = 0;
   RegistrationCache cache_;
   CompletionQueue completions_;
   std::vector<Read> reads_;

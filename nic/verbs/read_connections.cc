@@ -136,9 +136,9 @@ void BulkReads::accepted(Connection& connection, const ConnectionMessage& messag
                          .route = path_.route_to_address(message.address)};
   if (connection.queue_pair->connect(end) != 0) return refused(connection);
   ++counters_.connections_made;
+  connection.piece = std::min<std::uint64_t>(std::uint64_t{kPacketsOfPiece} * end.mtu, longest_piece_);
   set_state(connection, Connection::State::ready);
-  const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
-  for (const std::uint32_t number : waiting) start(number);
+  post_pieces(connection);
   remove_if_stopped(connection);
 }
 
@@ -147,7 +147,7 @@ void BulkReads::refused(Connection& connection) {
   remove_if_stopped(connection);
 }
 
-// Reads that were posted end when the adapter gives them back, the others at once.
+// Reads of which the adapter has pieces end when it gives these back, the others at once.
 void BulkReads::stop(Connection& connection) {
   if (connection.state == Connection::State::stopping) return;
   ++counters_.connections_broken;
@@ -155,8 +155,12 @@ void BulkReads::stop(Connection& connection) {
   connection.queue_pair->stop();
   set_state(connection, Connection::State::stopping);
   connection.deadline = milliseconds() + kStopAtMost;
-  const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
-  for (const std::uint32_t number : waiting) end(reads_[number], false);
+  for (const std::uint32_t number : std::exchange(connection.waiting, {})) {
+    Read& read = reads_[number];
+    if (read.entry == nullptr) continue;  // it has just ended
+    read.failed = true;
+    if (read.pieces == 0) end(read);
+  }
 }
 
 void BulkReads::remove_if_stopped(Connection& connection) {
@@ -167,7 +171,9 @@ void BulkReads::remove_if_stopped(Connection& connection) {
 void BulkReads::remove(Connection& connection) {
   connection.queue_pair.reset();
   for (Read& read : reads_) {
-    if (read.entry != nullptr && read.connection == &connection) end(read, false);
+    if (read.entry == nullptr || read.connection != &connection) continue;
+    read.failed = true;
+    end(read);
   }
   set_state(connection, Connection::State::ready);  // no time to keep for it
   std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });

@@ -12,89 +12,22 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <ios>
+#include <sstream>
+#include <string>
 #include <vector>
 
-#include "tests/beds/verbs_bed.h"
+#include "tests/beds/verbs_pulls.h"
 
 namespace openlapi::test {
 namespace {
 
 [[maybe_unused]] const bool kWithBulk = bed_has_bulk = true;
 
-using Begin = BulkMemory::Begin;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
-
-// Bytes that tell their place and the lap.
-void fill(void* memory, std::size_t length, std::uint64_t lap) {
-  auto* const bytes = static_cast<unsigned char*>(memory);
-  for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<unsigned char>((i * 2654435761u >> 7) + lap * 31 + 1);
-}
-
-struct Outcome {
-  std::uint32_t done = 0;
-  std::uint32_t failed = 0;
-  std::uint32_t refused = 0;
-};
-
-// Pulls in pieces, several at a time, while `also()` is called again and again; ends when every piece has.
-Outcome pull(VerbsTransport& reader, PeerIndex from, std::uint64_t remote, const MemoryKey& key, void* local,
-             std::size_t length, const std::function<void()>& also, std::size_t piece = 1 << 20) {
-  BulkMemory& bulk = *reader.bulk_memory();
-  Outcome outcome;
-  std::size_t begun = 0, under_way = 0;
-  const bool ended = wait_for(
-      [&] {
-        while (begun < length) {
-          const std::size_t now = std::min(piece, length - begun);
-          const Begin begin = bulk.begin_read(from, remote + begun, key, static_cast<char*>(local) + begun, now, begun);
-          if (begin == Begin::full) break;
-          if (begin == Begin::begun) {
-            ++under_way;
-          } else {
-            ++outcome.refused;
-          }
-          begun += now;
-        }
-        empty(reader);
-        also();
-        BulkMemory::Ending endings[4];
-        for (std::size_t count; (count = bulk.take_endings(endings)) != 0; under_way -= count) {
-          for (std::size_t i = 0; i < count; ++i) (endings[i].done ? outcome.done : outcome.failed) += 1;
-        }
-        return begun == length && under_way == 0;
-      },
-      90);
-  EXPECT_TRUE(ended) << under_way << " reads have no ending";
-  outcome.failed += static_cast<std::uint32_t>(under_way);
-  return outcome;
-}
-
-// Task 0 pulls from task 1. True: all of it arrived.
-bool pull_all(VerbsPair& pair, const void* remote, const MemoryKey& key, void* local, std::size_t length) {
-  const Outcome outcome = pull(*pair.left, 1, address(remote), key, local, length, [&] { empty(*pair.right); });
-  return outcome.failed == 0 && outcome.refused == 0;
-}
-
-// Tries again as the engine does: on a machine that is too busy soft-RoCE gives a read up now and then.
-bool pull_exposed(VerbsPair& pair, const void* remote, void* local, std::size_t length) {
-  MemoryKey key;
-  if (!pair.right->bulk_memory()->expose(remote, length, key)) return false;
-  bool done = false;
-  for (int i = 0; i < 3 && !done; ++i) done = pull_all(pair, remote, key, local, length);
-  pair.right->bulk_memory()->withdraw(key);
-  return done;
-}
-
-// Until the connection has recovered.
-bool recovers(VerbsPair& pair) {
-  std::vector<char> source(5000, 'x'), sink(5000);
-  return wait_for([&] { return pull_exposed(pair, source.data(), sink.data(), source.size()); }, 60) && sink == source;
-}
-
 TEST(VerbsBulk, ReadsOfManyLengths) {
   VerbsPair pair;
-  EXPECT_EQ(pair.left->bulk_memory()->longest_read(), 8u << 20);
+  EXPECT_EQ(pair.left->bulk_memory()->longest_read(), 32u << 20);
   std::vector<char> source(64 << 20), sink(source.size() + 2);
   fill(source.data(), source.size(), 1);
   for (const std::size_t length :
@@ -111,6 +44,37 @@ TEST(VerbsBulk, ReadsOfManyLengths) {
   EXPECT_GE(counters.bytes_read, 72u << 20);
 }
 
+// Packets that the kernel threw away because a processor had too many to take.
+std::uint64_t overruns() {
+  std::uint64_t sum = 0;
+  std::ifstream file("/proc/net/softnet_stat");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::uint64_t taken = 0, dropped = 0;
+    words >> std::hex >> taken >> dropped;
+    sum += dropped;
+  }
+  return sum;
+}
+
+TEST(VerbsBulk, LongReadsOverrunNoQueue) {
+  std::vector<char> source(64 << 20), sink(source.size());
+  fill(source.data(), source.size(), 2);
+  for (const std::uint32_t mtu : {4096u, 1024u}) {
+    VerbsPair pair(mtu, mtu);
+    std::fill(sink.begin(), sink.end(), 0);
+    MemoryKey key;
+    ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), source.size(), key));
+    const std::uint64_t before = overruns();
+    const Outcome outcome = pull(
+        *pair.left, 1, address(source.data()), key, sink.data(), source.size(), [&] { empty(*pair.right); }, 32 << 20);
+    EXPECT_EQ(outcome.done, 2u) << mtu;
+    EXPECT_EQ(overruns(), before) << mtu;
+    EXPECT_TRUE(sink == source) << mtu;
+    pair.right->bulk_memory()->withdraw(key);
+  }
+}
+
 TEST(VerbsBulk, ReadsAreRefusedWhenThereAreManyAndGoOn) {
   VerbsPair pair;
   std::vector<char> source(1000 * 4096), sink(source.size());
@@ -122,7 +86,7 @@ TEST(VerbsBulk, ReadsAreRefusedWhenThereAreManyAndGoOn) {
   EXPECT_EQ(outcome.done, 1000u);
   EXPECT_TRUE(sink == source);
   pair.right->bulk_memory()->withdraw(key);
-  EXPECT_EQ(pair.left->bulk_memory()->begin_read(1, 0, key, sink.data(), (8u << 20) + 1, 0), Begin::failed);
+  EXPECT_EQ(pair.left->bulk_memory()->begin_read(1, 0, key, sink.data(), (32u << 20) + 1, 0), Begin::failed);
   EXPECT_EQ(pair.left->bulk_memory()->begin_read(1, 0, key, sink.data(), 0, 0), Begin::failed);
   EXPECT_EQ(pair.left->bulk_memory()->begin_read(7, 0, key, sink.data(), 1, 0), Begin::failed) << "nobody";
 }
