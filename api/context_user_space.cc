@@ -24,6 +24,12 @@ bool names_any_device(const std::string& device) {
          std::all_of(device.begin() + 2, device.end(), [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
+PacketWay to_packet_way(VerbsPackets packets) {
+  return packets == VerbsPackets::kDatagrams     ? PacketWay::datagrams
+         : packets == VerbsPackets::kConnections ? PacketWay::connections
+                                                 : PacketWay::by_rule;
+}
+
 // What the user wants, one for each instance of the network.
 std::vector<std::string> wished_devices(const NetworkRequest& request) {
   if (request.info.adapter_name != nullptr) return {static_cast<const char*>(request.info.adapter_name)};
@@ -92,6 +98,7 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
   ModuleRequest request;
   request.device = device;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
+  request.packet_way = to_packet_way(request_.settings.verbs_packets);
   request.instance = request_.info.instance_no;
   request.task = request_.bootstrap.rank();
   request.tasks = request_.bootstrap.size();

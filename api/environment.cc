@@ -111,6 +111,8 @@ constexpr Word<SharedMemoryUse> kSharedMemoryUses[] = {
     {"yes", SharedMemoryUse::kYes}, {"no", SharedMemoryUse::kNo}, {"only", SharedMemoryUse::kOnly}};
 constexpr Word<ThreadPolicy> kThreadPolicies[] = {
     {"adaptive", ThreadPolicy::adaptive}, {"spin", ThreadPolicy::spin}, {"sleep", ThreadPolicy::sleep}};
+constexpr Word<VerbsPackets> kVerbsPackets[] = {
+    {"auto", VerbsPackets::kByRule}, {"ud", VerbsPackets::kDatagrams}, {"rc", VerbsPackets::kConnections}};
 constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
 
 template <auto Member, const auto& Words, Case Rule>
@@ -256,6 +258,9 @@ std::vector<SettingRow> communication_rows() {
        store_modules},
       {"OPENLAPI_LIBRARY_FOLDER", "text", "a folder", "openlapi, in the folder that liblapi.so is in or beside it",
        "where the libraries of user space transports are", LAPI_ERR_SET_VAL, store_text<&Settings::library_folder>},
+      word_row<&Settings::verbs_packets, kVerbsPackets, Case::kEither>(
+          "OPENLAPI_VERBS_PACKETS", LAPI_ERR_SET_VAL,
+          "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much"),
       {"MP_INSTANCES", "integer",
        "an integer greater than 0, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
            " means " + std::to_string(Settings::kMaxInstances),

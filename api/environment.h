@@ -32,6 +32,7 @@ enum class MessageApi { kUnset, kLapi, kLapiAndMpi, kSharedWithMpi };
 enum class CommunicationLibrary { kIp, kUserSpace };
 enum class SharedMemoryUse { kNo, kYes, kOnly };
 enum class ThreadPlace { kNear, kNone, kListed };
+enum class VerbsPackets { kByRule, kDatagrams, kConnections };
 
 // One pair of a network statement: "192.168.1.1,eth0" of MP_LAPI_INET_ADDR or "164,sn0" of MP_LAPI_NETWORK.
 struct NetworkInstance {
@@ -55,7 +56,8 @@ struct Settings {
   std::string device;                // empty: any; see names_aix_device()
   std::vector<std::string> modules;  // of user space mode, the preferred one first; empty: verbs, dpdk
   std::string library_folder;        // of the modules; empty: beside the library
-  int instances = 0;                 // 0: not asked for
+  VerbsPackets verbs_packets = VerbsPackets::kByRule;
+  int instances = 0;  // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kNo;
 
   // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.

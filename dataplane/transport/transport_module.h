@@ -14,7 +14,7 @@
 namespace openlapi {
 
 // Changes with every change of this file or of what transport.h declares.
-inline constexpr std::uint32_t kTransportModuleVersion = 1;
+inline constexpr std::uint32_t kTransportModuleVersion = 2;
 
 // A device that the module found on this machine, for people.
 struct ModuleDevice {
@@ -24,12 +24,17 @@ struct ModuleDevice {
   bool chosen = false;  // used when nothing is said
 };
 
+// How packets go over adapters that know both: by the transport's own rule, as datagrams alone, or through connections
+// from the first one on.
+enum class PacketWay : std::uint8_t { by_rule, datagrams, connections };
+
 // What a context asks of a module.
 struct ModuleRequest {
   std::string device;             // as the user named it, each module has its own syntax; empty: any
   std::string arguments;          // more words for the library below the module; empty: none
   std::uint32_t packet_size = 0;  // bytes at most; 0: the module chooses
-  std::uint32_t instance = 1;     // of the context in its task, 1 to 16
+  PacketWay packet_way = PacketWay::by_rule;
+  std::uint32_t instance = 1;  // of the context in its task, 1 to 16
   std::uint32_t task = 0;
   std::uint32_t tasks = 1;
   std::uint32_t local_number = 0;  // this task among those of its node, 0 to local_tasks - 1

@@ -62,7 +62,7 @@ class BulkReads final : public BulkMemory {
 
   // For the transport: a connection message has arrived; a peer has (another) address; before it sleeps (false: there
   // is something to do); now and then.
-  void message_arrived(std::span<const std::byte> bytes);
+  void message_arrived(PeerIndex peer, const ConnectionMessage& message);
   void peer_changed(PeerIndex peer);
   bool arm();
   void look_around() { cache_.settle(); }

@@ -21,6 +21,7 @@ std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& 
   bytes[0] = std::byte{kVersion};
   bytes[1] = static_cast<std::byte>(message.kind);
   bytes[2] = static_cast<std::byte>(message.reads);
+  bytes[3] = static_cast<std::byte>(message.purpose);
   store_little(&bytes[4], message.queue_pair);
   store_little(&bytes[8], message.first_packet);
   store_little(&bytes[16], message.connection);
@@ -32,8 +33,10 @@ std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& 
 bool decode(std::span<const std::byte> bytes, ConnectionMessage& message) {
   if (bytes.size() != kConnectionMessageLength || bytes[0] != std::byte{kVersion}) return false;
   const auto kind = std::to_integer<std::uint8_t>(bytes[1]);
-  if (kind < 1 || kind > 4 || bytes[3] != std::byte{0} || load_little<std::uint32_t>(&bytes[12]) != 0) return false;
+  const auto purpose = std::to_integer<std::uint8_t>(bytes[3]);
+  if (kind < 1 || kind > 4 || purpose > 1 || load_little<std::uint32_t>(&bytes[12]) != 0) return false;
   message.kind = static_cast<ConnectionMessage::Kind>(kind);
+  message.purpose = static_cast<ConnectionMessage::Purpose>(purpose);
   message.reads = std::to_integer<std::uint8_t>(bytes[2]);
   message.queue_pair = load_little<std::uint32_t>(&bytes[4]);
   message.first_packet = load_little<std::uint32_t>(&bytes[8]);

@@ -4,8 +4,8 @@
 //   offset  bytes  (numbers are little-endian)
 //   0       1      version, 1
 //   1       1      kind: 1 request, 2 accept, 3 refuse, 4 close
-//   2       1      most reads at a time: wanted (request), granted (accept)
-//   3       1      zero
+//   2       1      most reads at a time: wanted (request), granted (accept); 1 for packets
+//   3       1      purpose: 0 reads, 1 packets
 //   4       4      number of the sender's reliable queue pair, 24 bits
 //   8       4      number of the first packet that it will send, 24 bits
 //   12      4      zero
@@ -27,7 +27,9 @@ inline constexpr std::size_t kConnectionMessageLength = 56;
 
 struct ConnectionMessage {
   enum class Kind : std::uint8_t { request = 1, accept = 2, refuse = 3, close = 4 };
+  enum class Purpose : std::uint8_t { reads = 0, packets = 1 };
   Kind kind = Kind::request;
+  Purpose purpose = Purpose::reads;
   std::uint8_t reads = 0;
   std::uint32_t queue_pair = 0;
   std::uint32_t first_packet = 0;

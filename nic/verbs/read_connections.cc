@@ -109,12 +109,8 @@ void BulkReads::say(const Connection& connection, ConnectionMessage::Kind kind) 
                                        .address = path_.own_address()});
 }
 
-void BulkReads::message_arrived(std::span<const std::byte> bytes) {
+void BulkReads::message_arrived(PeerIndex peer, const ConnectionMessage& message) {
   using Kind = ConnectionMessage::Kind;
-  ConnectionMessage message;
-  if (!decode(bytes, message)) return;
-  const PeerIndex peer = path_.find_peer(message.address);
-  if (peer == kUnknownPeer) return;
   if (message.kind == Kind::request) return served_.requested(peer, message);
   if (message.kind == Kind::close) served_.closed(peer, message.connection);
   Connection* const connection = find(peer);

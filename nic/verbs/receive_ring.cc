@@ -4,30 +4,34 @@
 
 namespace openlapi::verbs {
 
-int ReceiveRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet) {
+int ReceiveRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header,
+                      std::uint64_t bit) {
   stride_ = kLine + (packet + kLine - 1) / kLine * kLine;
   if (const int error = memory_.open(domain, stride_ * slots); error != 0) return error;
   is_posted_.assign(slots, 0);
-  held_.assign(slots, 0);
   requests_.assign(slots, {});
   pieces_.assign(slots, {});
   idle_.reserve(slots);
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    const auto address = reinterpret_cast<std::uintptr_t>(packet_of(slot) - kRouteHeader);
-    pieces_[slot] = {.addr = address, .length = kRouteHeader + packet, .lkey = memory_.key()};
-    requests_[slot] = {.wr_id = slot, .next = nullptr, .sg_list = &pieces_[slot], .num_sge = 1};
+    const auto address = reinterpret_cast<std::uintptr_t>(packet_of(slot) - header);
+    pieces_[slot] = {.addr = address, .length = header + packet, .lkey = memory_.key()};
+    requests_[slot] = {.wr_id = bit | slot, .next = nullptr, .sg_list = &pieces_[slot], .num_sge = 1};
     idle_.push_back(slot);
   }
   return 0;
 }
 
-void ReceiveRing::post_idle(ibv_qp& queue_pair) {
+void ReceiveRing::post_idle() {
   if (idle_.empty()) return;
   for (std::size_t i = 0; i < idle_.size(); ++i) {
     requests_[idle_[i]].next = i + 1 < idle_.size() ? &requests_[idle_[i + 1]] : nullptr;
   }
   ibv_recv_wr* refused = nullptr;
-  ibv_post_recv(&queue_pair, &requests_[idle_[0]], &refused);
+  if (shared_ != nullptr) {
+    ibv_post_srq_recv(shared_, &requests_[idle_[0]], &refused);
+  } else {
+    ibv_post_recv(queue_pair_, &requests_[idle_[0]], &refused);
+  }
   // What was refused stays idle: it is offered again with the next slots.
   std::size_t taken = 0;
   while (taken < idle_.size() && &requests_[idle_[taken]] != refused) is_posted_[idle_[taken++]] = 1;
@@ -35,32 +39,10 @@ void ReceiveRing::post_idle(ibv_qp& queue_pair) {
   idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(taken));
 }
 
-void ReceiveRing::leave_queue(std::uint32_t slot) {
+void ReceiveRing::take(std::uint32_t slot) {
   OPENLAPI_CHECK(slot < slots() && is_posted_[slot] != 0);
   is_posted_[slot] = 0;
   --posted_;
-}
-
-void ReceiveRing::hold(std::uint32_t slot) {
-  leave_queue(slot);
-  std::size_t end = first_held_ + held_count_;
-  if (end >= held_.size()) end -= held_.size();
-  held_[end] = slot;
-  ++held_count_;
-}
-
-void ReceiveRing::discard(std::uint32_t slot) {
-  leave_queue(slot);
-  idle_.push_back(slot);
-}
-
-void ReceiveRing::release(std::size_t count) {
-  OPENLAPI_CHECK(count <= held_count_);
-  for (std::size_t i = 0; i < count; ++i) {
-    idle_.push_back(held_[first_held_]);
-    if (++first_held_ == held_.size()) first_held_ = 0;
-  }
-  held_count_ -= count;
 }
 
 void ReceiveRing::forget_posted() {

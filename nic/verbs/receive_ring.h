@@ -1,4 +1,5 @@
-// The memory that packets arrive in: equal slots, each posted to the queue pair, or held by the engine, or idle.
+// The memory that packets arrive in: equal slots, each posted to a queue, or held by the engine, or idle. The queue is
+// a queue pair's own, or one that is shared by many.
 //
 // A datagram is preceded by 40 bytes for a global route header, whether it has one or not; a slot is laid out so that
 // the packet after it begins at a cache line.
@@ -14,26 +15,33 @@ namespace openlapi::verbs {
 
 class ReceiveRing {
  public:
-  static constexpr std::uint32_t kRouteHeader = 40;  // bytes before each packet
+  static constexpr std::uint32_t kRouteHeader = 40;  // bytes before each datagram
 
-  // `packet` is the longest packet. 0, or the error number.
-  int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet);
+  // `packet` is the longest packet, `header` what arrives before it; slots' numbers are posted with `bit` set. 0, or
+  // the error number.
+  int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header, std::uint64_t bit);
+
+  // Where slots are posted from now on; one of the two.
+  void post_to(ibv_qp& queue_pair) { queue_pair_ = &queue_pair; }
+  void post_to(ibv_srq& shared) { shared_ = &shared; }
 
   // Posts idle slots if there are enough of them to be worth it, or too few posted.
-  void post(ibv_qp& queue_pair) {
-    if (idle_.size() >= kBatch || posted_ < kFewPosted) post_idle(queue_pair);
+  void post() {
+    if (idle_.size() >= kBatch || posted_ < kFewPosted) post_idle();
   }
 
   std::byte* packet_of(std::uint32_t slot) const { return memory_.data() + slot * stride_ + kLine; }
 
-  // The slot has completed: with a packet that is handed out now, or with nothing of use.
-  void hold(std::uint32_t slot);
-  void discard(std::uint32_t slot);
+  // The slot has completed: the queue has it no more.
+  void take(std::uint32_t slot);
+  // A slot that was taken is of no more use.
+  void give_back(std::uint32_t slot) { idle_.push_back(slot); }
+  void discard(std::uint32_t slot) {
+    take(slot);
+    give_back(slot);
+  }
 
-  // Gives the oldest `count` held slots back.
-  void release(std::size_t count);
-
-  // The queue pair was reset: it has none of the slots any more.
+  // The queue was reset: it has none of the slots any more.
   void forget_posted();
 
   std::uint32_t slots() const { return static_cast<std::uint32_t>(is_posted_.size()); }
@@ -43,19 +51,42 @@ class ReceiveRing {
   static constexpr std::uint32_t kBatch = 32;      // slots: one doorbell for so many
   static constexpr std::uint32_t kFewPosted = 64;  // slots
 
-  void post_idle(ibv_qp& queue_pair);
-  void leave_queue(std::uint32_t slot);
+  void post_idle();
 
+  ibv_qp* queue_pair_ = nullptr;
+  ibv_srq* shared_ = nullptr;
   RegisteredMemory memory_;
   std::size_t stride_ = 0;
   std::uint32_t posted_ = 0;
   std::vector<std::uint8_t> is_posted_;
-  std::vector<std::uint32_t> idle_;  // capacity for all slots
-  std::vector<std::uint32_t> held_;  // a ring, oldest at first_held_
-  std::size_t first_held_ = 0;
-  std::size_t held_count_ = 0;
+  std::vector<std::uint32_t> idle_;    // capacity for all slots
   std::vector<ibv_recv_wr> requests_;  // of each slot
   std::vector<ibv_sge> pieces_;
+};
+
+// Numbers of the slots that the engine holds, of all rings together: it gives the oldest back first.
+class HeldSlots {
+ public:
+  explicit HeldSlots(std::size_t most = 0) : slots_(most) {}
+
+  void push(std::uint64_t number) {
+    std::size_t end = first_ + count_;
+    if (end >= slots_.size()) end -= slots_.size();
+    slots_[end] = number;
+    ++count_;
+  }
+  std::uint64_t pop() {
+    const std::uint64_t number = slots_[first_];
+    if (++first_ == slots_.size()) first_ = 0;
+    --count_;
+    return number;
+  }
+  std::size_t size() const { return count_; }
+
+ private:
+  std::vector<std::uint64_t> slots_;  // a ring, oldest at first_
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
 };
 
 }  // namespace openlapi::verbs

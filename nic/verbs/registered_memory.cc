@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace openlapi::verbs {
 
@@ -19,7 +20,10 @@ int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes) {
   // Otherwise a fork would let this process write to a copy of a page while the adapter goes on with the page itself.
   madvise(memory, bytes, MADV_DONTFORK);
   region_.reset(ibv_reg_mr(&domain, memory, bytes, IBV_ACCESS_LOCAL_WRITE));
-  return region_ ? 0 : errno;
+  if (region_) return 0;
+  const int error = errno;
+  munmap(std::exchange(data_, nullptr), bytes_);
+  return error;
 }
 
 }  // namespace openlapi::verbs

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t kTimeout = 16;
 constexpr std::uint8_t kRetries = 6;
 constexpr std::uint8_t kReceiverRetries = 7;
-constexpr std::uint8_t kReceiverTimer = 12;  // 0.64 ms; nothing here waits for receivers
+constexpr std::uint8_t kReceiverTimer = 12;  // 0.64 ms, for which who has no room for packets sends them away
 
 ibv_mtu mtu_of(std::uint32_t bytes) {
   return bytes >= 4096 ? IBV_MTU_4096 : bytes >= 2048 ? IBV_MTU_2048 : IBV_MTU_1024;
@@ -21,26 +21,36 @@ ibv_mtu mtu_of(std::uint32_t bytes) {
 
 }  // namespace
 
-std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(const ReliableSetting& setting) {
-  auto made = std::make_unique<ReliableQueuePair>();
+// A device that cannot copy so much into a request says so only by refusing.
+bool ReliableQueuePair::create(const ReliableSetting& setting) {
   ibv_qp_init_attr wanted{};
   wanted.send_cq = setting.completions;
-  wanted.recv_cq = setting.completions;
+  wanted.recv_cq = setting.arrivals != nullptr ? setting.arrivals : setting.completions;
+  wanted.srq = setting.shared;
   wanted.qp_type = IBV_QPT_RC;
-  wanted.sq_sig_all = 1;
-  wanted.cap = {.max_send_wr = setting.queue_length,
-                .max_recv_wr = 1,
-                .max_send_sge = 1,
-                .max_recv_sge = 1,
-                .max_inline_data = 0};
-  made->queue_pair_.reset(ibv_create_qp(setting.domain, &wanted));
-  if (!made->queue_pair_) return nullptr;
+  wanted.sq_sig_all = setting.purpose == ConnectionMessage::Purpose::reads;
+  for (std::uint32_t bytes = setting.inline_bytes; !queue_pair_; bytes = bytes > 32 ? bytes / 2 : 0) {
+    wanted.cap = {.max_send_wr = setting.queue_length,
+                  .max_recv_wr = setting.shared == nullptr ? 1u : 0u,
+                  .max_send_sge = setting.pieces,
+                  .max_recv_sge = setting.shared == nullptr ? 1u : 0u,
+                  .max_inline_data = bytes};
+    queue_pair_.reset(ibv_create_qp(setting.domain, &wanted));
+    if (!queue_pair_ && (bytes == 0 || errno == ENOMEM)) return false;
+  }
+  inline_bytes_ = wanted.cap.max_inline_data;
+  return true;
+}
+
+std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(const ReliableSetting& setting) {
+  auto made = std::make_unique<ReliableQueuePair>();
+  if (!made->create(setting)) return nullptr;
   if (getrandom(&made->first_packet_, sizeof made->first_packet_, 0) < 0) return nullptr;
   made->first_packet_ &= 0xffffff;
   ibv_qp_attr start{};
   start.qp_state = IBV_QPS_INIT;
   start.port_num = static_cast<std::uint8_t>(setting.port);
-  start.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+  start.qp_access_flags = setting.purpose == ConnectionMessage::Purpose::reads ? IBV_ACCESS_REMOTE_READ : 0;
   const int error = ibv_modify_qp(made->queue_pair_.get(), &start,
                                   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (error != 0) {

@@ -1,22 +1,28 @@
-// One end of a reliable connection. The reading end posts RDMA READs; the other end only has to be there.
+// One end of a reliable connection. One end posts RDMA READs or packets; the other end only has to be there.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "nic/verbs/connection_message.h"
 #include "nic/verbs/verbs_address.h"
 #include "nic/verbs/verbs_objects.h"
 
 namespace openlapi::verbs {
 
-// Of one adapter and port; the same for all connections of a transport.
+// Of one adapter and port; the same for all connections of a transport that have one purpose.
 struct ReliableSetting {
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
-  ibv_cq* completions = nullptr;
+  ibv_cq* completions = nullptr;  // of what is posted
+  ibv_cq* arrivals = nullptr;     // null: nothing arrives
+  ibv_srq* shared = nullptr;      // where packets arrive; null: none do
   std::uint32_t port = 1;
+  ConnectionMessage::Purpose purpose = ConnectionMessage::Purpose::reads;
   std::uint8_t reads = 1;          // most that the adapter has under way, each as reader and as the one who is read
-  std::uint32_t queue_length = 1;  // reads that can be posted to one queue pair
+  std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair
+  std::uint32_t pieces = 1;        // of memory, in a request
+  std::uint32_t inline_bytes = 0;  // wanted
 };
 
 // What one end must know of the other.
@@ -43,12 +49,16 @@ class ReliableQueuePair {
   void stop();
 
   std::uint32_t number() const { return queue_pair_->qp_num; }
+  std::uint32_t inline_bytes() const { return inline_bytes_; }  // granted
   std::uint32_t first_packet() const { return first_packet_; }
   ibv_qp* queue_pair() const { return queue_pair_.get(); }
 
  private:
+  bool create(const ReliableSetting& setting);
+
   QueuePair queue_pair_;
   std::uint32_t first_packet_ = 0;
+  std::uint32_t inline_bytes_ = 0;
 };
 
 }  // namespace openlapi::verbs

@@ -8,8 +8,9 @@
 
 namespace openlapi::verbs {
 
-int SendRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet) {
-  OPENLAPI_CHECK(slots >= kFewestSlots);
+int SendRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint64_t first) {
+  OPENLAPI_CHECK(slots >= kFewestSlots && first % kSignalEvery == 0);
+  next_ = done_ = first;
   slots_ = slots;
   stride_ = packet;
   for (std::uint32_t i = 0; i < kMaxBurst; ++i) {

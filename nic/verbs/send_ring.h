@@ -16,7 +16,7 @@
 
 namespace openlapi::verbs {
 
-// Where packets go.
+// Where datagrams go; of a connection's packets only the length counts.
 struct Destination {
   ibv_ah* handle = nullptr;
   std::uint32_t queue_pair = 0;
@@ -31,8 +31,9 @@ class SendRing {
   static constexpr std::uint32_t kSignalEvery = 32;  // requests
   static constexpr std::uint32_t kFewestSlots = 2 * kSignalEvery;
 
-  // `packet` is the longest packet. 0, or the error number.
-  int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet);
+  // `packet` is the longest packet, `first` the number of the first request, a multiple of kSignalEvery. 0, or the
+  // error number.
+  int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint64_t first = 0);
 
   // What the queue pair granted.
   void set_inline(std::uint32_t bytes) { inline_bytes_ = bytes; }
@@ -43,6 +44,8 @@ class SendRing {
   // Appends a request to the chain; there must be room. With an immediate number (not 0) it is no packet of the
   // engine's.
   void append(const OutgoingPacket& packet, const Destination& destination, std::uint32_t immediate = 0);
+
+  std::uint32_t chained() const { return chained_; }
 
   // Posts the chain. Returns how many requests were refused; these are lost.
   std::uint32_t post(ibv_qp& queue_pair);

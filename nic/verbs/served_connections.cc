@@ -7,6 +7,7 @@ namespace openlapi::verbs {
 
 void ServedConnections::answer(const Served& served) {
   path_.send_message(served.peer, {.kind = ConnectionMessage::Kind::accept,
+                                   .purpose = setting_.purpose,
                                    .reads = served.reads,
                                    .queue_pair = served.queue_pair->number(),
                                    .first_packet = served.queue_pair->first_packet(),
@@ -16,6 +17,7 @@ void ServedConnections::answer(const Served& served) {
 
 void ServedConnections::refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind) {
   path_.send_message(peer, {.kind = kind,
+                            .purpose = setting_.purpose,
                             .reads = 0,
                             .queue_pair = 0,
                             .first_packet = 0,

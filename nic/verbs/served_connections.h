@@ -1,7 +1,7 @@
-// The ends of connections through which peers read this task's memory: made when a peer asks, bounded in number. The
-// adapter serves them without telling anybody, so which one is idle is not known here: the one that was asked for first
-// leaves when there are too many, and its peer is told; a peer that still wants to read asks again.
-// An end that fails needs no care: the peer's reads fail, it asks anew, and the new end replaces the old one.
+// The ends of connections through which peers read this task's memory, or send it packets: made when a peer asks,
+// bounded in number. The adapter serves them without telling anybody, so which one is idle is not known here: the one
+// that was asked for first leaves when there are too many, and its peer is told; a peer that still needs it asks again.
+// An end that fails needs no care: what the peer posts fails, it asks anew, and the new end replaces the old one.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,6 @@ class ConnectionPath {
   virtual ~ConnectionPath() = default;
   virtual const Address& own_address() const = 0;
   virtual const Address* address_of(PeerIndex peer) const = 0;  // null: not added
-  // kUnknownPeer: nobody who was added has it.
-  virtual PeerIndex find_peer(const Address& address) const = 0;
   virtual ibv_ah_attr route_to_address(const Address& address) const = 0;
   // May be lost, like every datagram.
   virtual void send_message(PeerIndex peer, const ConnectionMessage& message) = 0;

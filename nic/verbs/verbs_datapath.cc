@@ -8,23 +8,43 @@ namespace openlapi {
 std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].handle);
   const verbs::Destination& destination = remotes_[peer].destination;
+  if (connections_ && !packets.empty()) {
+    auto* const connection = connections_->way_to(peer, packets.size());
+    if (connection != nullptr) return send_connected(*connection, destination, packets);
+  }
   if ((broken_ || port_down_) && !can_send()) [[unlikely]] {
     lose(packets.size());
     counters_.packets_sent += packets.size();
     return packets.size();
   }
   if (sends_.wants_completions()) reap_sends();
-  const std::size_t taken = std::min<std::size_t>({packets.size(), sends_.room(), verbs::SendRing::kMaxBurst});
+  const std::size_t taken = append(sends_, destination, packets);
+  if (const std::uint32_t refused = sends_.post(*queue_pair_); refused != 0) [[unlikely]] {
+    lose(refused);
+    broken_ = true;
+  }
+  return taken;
+}
+
+std::size_t VerbsTransport::send_connected(verbs::PacketConnections::Connection& connection,
+                                           const verbs::Destination& destination,
+                                           std::span<const OutgoingPacket> packets) {
+  const std::size_t taken = append(connection.ring, destination, packets);
+  if (const std::uint32_t refused = connections_->post(connection); refused != 0) [[unlikely]]
+    lose(refused);
+  return taken;
+}
+
+// What there is room for. Returns how many.
+std::size_t VerbsTransport::append(verbs::SendRing& ring, const verbs::Destination& destination,
+                                   std::span<const OutgoingPacket> packets) {
+  const std::size_t taken = std::min<std::size_t>({packets.size(), ring.room(), verbs::SendRing::kMaxBurst});
   for (const OutgoingPacket& packet : packets.first(taken)) {
     if (packet.length > destination.max_packet) [[unlikely]] {
       lose(1);
     } else {
-      sends_.append(packet, destination);
+      ring.append(packet, destination);
     }
-  }
-  if (const std::uint32_t refused = sends_.post(*queue_pair_); refused != 0) [[unlikely]] {
-    lose(refused);
-    broken_ = true;
   }
   counters_.packets_sent += taken;
   if (taken < packets.size()) ++counters_.send_refused;
@@ -68,6 +88,7 @@ std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
   if (count != 0) return count;
   if (++quiet_ % kQuietChecks == 0) {
     reap_sends();
+    if (connections_) lose(connections_->reap());
     if (bulk_) bulk_->look_around();
   }
   // Whatever had arrived before is handed out by now.
@@ -80,35 +101,69 @@ std::size_t VerbsTransport::hand_out(std::span<IncomingPacket> packets) {
   std::size_t count = 0;
   while (count < packets.size() && first_arrival_ < arrivals_end_) {
     const ibv_wc& arrival = arrivals_[static_cast<std::size_t>(first_arrival_++)];
-    const auto slot = static_cast<std::uint32_t>(arrival.wr_id);
-    if (arrival.status != IBV_WC_SUCCESS) [[unlikely]] {
-      ++error_completions_;
-      broken_ = true;
-      receives_.discard(slot);
-    } else if (arrival.byte_len < verbs::ReceiveRing::kRouteHeader) [[unlikely]] {
-      ++counters_.receive_dropped;
-      receives_.discard(slot);
-    } else if ((arrival.wc_flags & IBV_WC_WITH_IMM) != 0) [[unlikely]] {
-      take_message(arrival, slot);
-    } else {
-      receives_.hold(slot);
-      const std::uint32_t length = arrival.byte_len - verbs::ReceiveRing::kRouteHeader;
-      packets[count++] = {receives_.packet_of(slot), length, kUnknownPeer};
-    }
+    const bool connected = (arrival.wr_id & verbs::PacketConnections::kArrivalBit) != 0;
+    if (connected ? take_connected(arrival, packets[count]) : take_datagram(arrival, packets[count])) ++count;
   }
   return count;
 }
 
+// False: it is no packet.
+bool VerbsTransport::take_datagram(const ibv_wc& arrival, IncomingPacket& packet) {
+  const auto slot = static_cast<std::uint32_t>(arrival.wr_id);
+  if (arrival.status != IBV_WC_SUCCESS) [[unlikely]] {
+    ++error_completions_;
+    broken_ = true;
+    receives_.discard(slot);
+    return false;
+  }
+  if (arrival.byte_len < verbs::ReceiveRing::kRouteHeader) [[unlikely]] {
+    ++counters_.receive_dropped;
+    receives_.discard(slot);
+    return false;
+  }
+  if ((arrival.wc_flags & IBV_WC_WITH_IMM) != 0) [[unlikely]] {
+    take_message(arrival, slot);
+    return false;
+  }
+  receives_.take(slot);
+  held_.push(slot);
+  packet = {receives_.packet_of(slot), arrival.byte_len - verbs::ReceiveRing::kRouteHeader, kUnknownPeer};
+  return true;
+}
+
+// The same. An error is one of the connection, whose sender finds it broken.
+bool VerbsTransport::take_connected(const ibv_wc& arrival, IncomingPacket& packet) {
+  verbs::ReceiveRing& ring = connections_->receives();
+  const auto slot = static_cast<std::uint32_t>(arrival.wr_id);
+  if (arrival.status != IBV_WC_SUCCESS) [[unlikely]] {
+    ++error_completions_;
+    ring.discard(slot);
+    return false;
+  }
+  ring.take(slot);
+  held_.push(arrival.wr_id);
+  connections_->count_received();
+  packet = {ring.packet_of(slot), arrival.byte_len, kUnknownPeer};
+  return true;
+}
+
 void VerbsTransport::release(std::size_t count) {
-  receives_.release(count);
+  OPENLAPI_CHECK(count <= held_.size());
+  for (; count != 0; --count) {
+    const std::uint64_t number = held_.pop();
+    const bool connected = (number & verbs::PacketConnections::kArrivalBit) != 0;
+    (connected ? connections_->receives() : receives_).give_back(static_cast<std::uint32_t>(number));
+  }
   if (!broken_) [[likely]]
-    receives_.post(*queue_pair_);
+    receives_.post();
+  if (connections_) connections_->post_receives();
 }
 
 // Asks for the event before the last look: what comes after that look makes one.
 bool VerbsTransport::arm() {
   if (first_arrival_ < arrivals_end_ || look()) return false;
   reap_sends();
+  if (connections_) lose(connections_->reap());
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
   if (ibv_req_notify_cq(receive_completions_.get(), 0) != 0) broken_ = true;
   const bool bulk_waits = !bulk_ || bulk_->arm();

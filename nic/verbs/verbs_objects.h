@@ -17,6 +17,7 @@ using ProtectionDomain = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroyer<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>>;
+using SharedReceiveQueue = std::unique_ptr<ibv_srq, Destroyer<ibv_destroy_srq>>;
 using QueuePair = std::unique_ptr<ibv_qp, Destroyer<ibv_destroy_qp>>;
 using AddressHandle = std::unique_ptr<ibv_ah, Destroyer<ibv_destroy_ah>>;
 

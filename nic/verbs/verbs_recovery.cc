@@ -21,7 +21,7 @@ int VerbsTransport::make_ready() {
   int error = modify(*queue_pair_, IBV_QPS_INIT, start, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
   if (error == 0) error = modify(*queue_pair_, IBV_QPS_RTR, {}, 0);
   if (error == 0) error = modify(*queue_pair_, IBV_QPS_RTS, {}, IBV_QP_SQ_PSN);
-  if (error == 0) receives_.post(*queue_pair_);
+  if (error == 0) receives_.post();
   return error;
 }
 
@@ -30,12 +30,20 @@ bool VerbsTransport::reset_queues() {
   if (modify(*queue_pair_, IBV_QPS_RESET, {}, 0) != 0) return false;
   first_arrival_ = arrivals_end_ = 0;
   while (look()) {
+    for (; first_arrival_ < arrivals_end_; ++first_arrival_) drop(arrivals_[static_cast<std::size_t>(first_arrival_)]);
   }
-  first_arrival_ = arrivals_end_ = 0;
   reap_sends();
   lose(sends_.forget_posted());
   receives_.forget_posted();
   return true;
+}
+
+// Slots of datagrams are forgotten with the queue pair; those of connections have to be posted again.
+void VerbsTransport::drop(const ibv_wc& arrival) {
+  if ((arrival.wr_id & verbs::PacketConnections::kArrivalBit) == 0) return;
+  connections_->receives().discard(static_cast<std::uint32_t>(arrival.wr_id));
+  connections_->post_receives();
+  lose(1);
 }
 
 void VerbsTransport::recover() {

@@ -115,14 +115,15 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
   const auto length = [](std::uint32_t slots) { return static_cast<int>(2 * slots); };  // room for what a reset leaves
   send_completions_.reset(ibv_create_cq(context_.get(), length(config_.send_slots), nullptr, nullptr, 0));
-  receive_completions_.reset(ibv_create_cq(context_.get(), length(config_.receive_slots), nullptr, channel_.get(), 0));
+  const std::uint32_t arrivals = config_.receive_slots * (config_.connections ? 2 : 1);
+  receive_completions_.reset(ibv_create_cq(context_.get(), length(arrivals), nullptr, channel_.get(), 0));
   if (!send_completions_ || !receive_completions_) return refuse_memory(error, device_, "completion queues", errno);
   if (!create_queue_pair(device)) return refuse_memory(error, device_, "a queue pair for datagrams", errno);
   return open_rings(error);
 }
 
 bool VerbsTransport::create_queue_pair(const ibv_device_attr& device) {
-  const auto pieces = std::min(verbs::SendRing::kMaxPieces, static_cast<std::uint32_t>(std::max(device.max_sge, 1)));
+  send_pieces_ = std::min(verbs::SendRing::kMaxPieces, static_cast<std::uint32_t>(std::max(device.max_sge, 1)));
   ibv_qp_init_attr wanted{};
   wanted.send_cq = send_completions_.get();
   wanted.recv_cq = receive_completions_.get();
@@ -131,30 +132,49 @@ bool VerbsTransport::create_queue_pair(const ibv_device_attr& device) {
   for (std::uint32_t bytes = kWantedInline; !queue_pair_; bytes = bytes > 32 ? bytes / 2 : 0) {
     wanted.cap = {.max_send_wr = config_.send_slots,
                   .max_recv_wr = config_.receive_slots,
-                  .max_send_sge = pieces,
+                  .max_send_sge = send_pieces_,
                   .max_recv_sge = 1,
                   .max_inline_data = bytes};
     queue_pair_.reset(ibv_create_qp(domain_.get(), &wanted));
     if (!queue_pair_ && (bytes == 0 || errno == ENOMEM)) return false;
   }
   // Packets of more pieces than a request can name are gathered first: then nothing goes inline from its pieces.
-  sends_.set_inline(pieces == verbs::SendRing::kMaxPieces ? wanted.cap.max_inline_data : 0);
+  sends_.set_inline(send_pieces_ == verbs::SendRing::kMaxPieces ? wanted.cap.max_inline_data : 0);
   local_.queue_pair = queue_pair_->qp_num;
   return true;
 }
 
 bool VerbsTransport::open_rings(VerbsSetupError& error) {
   limits_ = {.max_packet = local_.mtu, .max_burst = verbs::SendRing::kMaxBurst, .reliable = false, .checked = true};
-  int reason = receives_.open(*domain_, config_.receive_slots, local_.mtu);
+  int reason = receives_.open(*domain_, config_.receive_slots, local_.mtu, verbs::ReceiveRing::kRouteHeader, 0);
   if (reason == 0) reason = sends_.open(*domain_, config_.send_slots, local_.mtu);
   if (reason != 0) return refuse_memory(error, device_, "packets", reason);
+  receives_.post_to(*queue_pair_);
+  held_ = verbs::HeldSlots(2 * config_.receive_slots);
   reason = make_ready();
-  if (reason == 0 && config_.bulk) {
-    bulk_ = verbs::BulkReads::make(*context_, *domain_, *channel_, port_, *this, config_.bulk_limits);
+  if (reason == 0) {
+    open_powers();
+    return true;
   }
-  if (reason == 0) return true;
   return refuse(error, Kind::system, reason,
                 device_ + " port " + std::to_string(port_) + " refuses datagrams: " + std::strerror(reason));
+}
+
+// What the adapter cannot do is done with datagrams.
+void VerbsTransport::open_powers() {
+  if (config_.bulk) {
+    bulk_ = verbs::BulkReads::make(*context_, *domain_, *channel_, port_, *this, config_.bulk_limits);
+  }
+  if (!config_.connections) return;
+  connections_ = verbs::PacketConnections::make({.context = context_.get(),
+                                                 .domain = domain_.get(),
+                                                 .arrivals = receive_completions_.get(),
+                                                 .port = port_,
+                                                 .max_packet = local_.mtu,
+                                                 .receive_slots = config_.receive_slots,
+                                                 .pieces = send_pieces_,
+                                                 .inline_bytes = kWantedInline},
+                                                *this, config_.connection_limits);
 }
 
 ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
@@ -193,6 +213,7 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
                         .max_packet = std::min(local_.mtu, address.mtu)};
   remote.address = address;
   if (bulk_) bulk_->peer_changed(peer);
+  if (connections_) connections_->peer_changed(peer);
   return true;
 }
 

@@ -5,10 +5,11 @@
 // lost, and order is not promised.
 // A queue pair that gets into the error state is reset and used again under its number, so peers notice nothing but the
 // lost packets. While the port is down packets count as sent and are lost.
-// Bulk goes by RDMA READ through reliable connections (bulk_reads.h), which are agreed upon with datagrams of their own
-// kind.
-// Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc, port_choice.h,
-// bulk_reads.h.
+// Peers that are sent much are sent packets through reliable connections (packet_connections.h); these, too, may be
+// lost: with the connection.
+// Bulk goes by RDMA READ through other connections (bulk_reads.h). All are agreed upon with datagrams of their own
+// kind. Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc,
+// port_choice.h, packet_connections.h, bulk_reads.h.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@
 
 #include "dataplane/transport/transport.h"
 #include "nic/verbs/bulk_reads.h"
+#include "nic/verbs/packet_connections.h"
 #include "nic/verbs/port_choice.h"
 #include "nic/verbs/receive_ring.h"
 #include "nic/verbs/send_ring.h"
@@ -36,6 +38,8 @@ struct VerbsConfig {
   std::uint8_t traffic_class = 0;     // of the route header: RoCE's DSCP and ECN bits
   bool bulk = false;                  // RDMA READ, where the adapter can
   verbs::BulkLimits bulk_limits;
+  bool connections = false;  // packets go through connections, too, where the adapter can
+  verbs::PacketConnectionLimits connection_limits;
 };
 
 struct VerbsSetupError {
@@ -76,6 +80,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   std::uint32_t gid_index() const { return gid_index_; }
   const verbs::Address& address() const { return local_; }
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
+  const verbs::PacketConnections* connections() const { return connections_.get(); }  // null: there are none
   ibv_qp* queue_pair() const { return queue_pair_.get(); }  // to look at, or to break in a test
 
  private:
@@ -103,24 +108,32 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   bool open_queues(VerbsSetupError& error);
   bool create_queue_pair(const ibv_device_attr& device);
   bool open_rings(VerbsSetupError& error);
+  void open_powers();
   ibv_ah_attr route_to_address(const verbs::Address& peer) const override;
 
-  // verbs_bulk.cc
+  // verbs_messages.cc
   const verbs::Address& own_address() const override { return local_; }
   const verbs::Address* address_of(PeerIndex peer) const override;
-  PeerIndex find_peer(const verbs::Address& address) const override;
+  PeerIndex find_peer(const verbs::Address& address) const;  // kUnknownPeer: nobody who was added has it
   void send_message(PeerIndex peer, const verbs::ConnectionMessage& message) override;
   void take_message(const ibv_wc& arrival, std::uint32_t slot);
 
   // verbs_datapath.cc
   void reap_sends();
+  std::size_t append(verbs::SendRing& ring, const verbs::Destination& destination,
+                     std::span<const OutgoingPacket> packets);
+  std::size_t send_connected(verbs::PacketConnections::Connection& connection, const verbs::Destination& destination,
+                             std::span<const OutgoingPacket> packets);
   bool look();
   std::size_t hand_out(std::span<IncomingPacket> packets);
+  bool take_datagram(const ibv_wc& arrival, IncomingPacket& packet);
+  bool take_connected(const ibv_wc& arrival, IncomingPacket& packet);
 
   // verbs_recovery.cc
   int make_ready();
   void recover();
   bool reset_queues();
+  void drop(const ibv_wc& arrival);
   bool can_send();
   void lose(std::uint64_t packets) { lost_packets_ += packets; }
 
@@ -133,6 +146,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   std::string device_;
   std::uint32_t port_ = 0;
   std::uint32_t gid_index_ = 0;
+  std::uint32_t send_pieces_ = 1;  // of a request
   verbs::Address local_;
 
   verbs::DeviceContext context_;
@@ -141,11 +155,13 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   verbs::CompletionQueue send_completions_;
   verbs::CompletionQueue receive_completions_;
   verbs::ReceiveRing receives_;
+  verbs::HeldSlots held_;
   verbs::SendRing sends_;
   std::vector<Remote> remotes_;  // by peer; no handle: not added
   std::vector<RetiredHandle> retired_;
   verbs::QueuePair queue_pair_;
-  std::unique_ptr<verbs::BulkReads> bulk_;  // null: there is none
+  std::unique_ptr<verbs::BulkReads> bulk_;                 // null: there is none
+  std::unique_ptr<verbs::PacketConnections> connections_;  // the same
 
   std::array<ibv_wc, kPollBatch> arrivals_;  // those of the last look that were not handed out yet
   int first_arrival_ = 0;

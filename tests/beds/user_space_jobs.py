@@ -1,18 +1,27 @@
 #!/usr/bin/env python3
 """The programs of tests/system in user space mode over RDMA. Runs inside the machine of soft-roce:
 
-    soft-roce -- user_space_jobs.py BUILD GROUP [PROGRAM...]        GROUP: interrupt, polling, faults, choice, bulk
+    soft-roce -- user_space_jobs.py BUILD GROUP [PROGRAM...]
+
+GROUP: interrupt, polling, faults    all programs, as datagrams
+       connected                     all programs in polling mode, through reliable connections
+       connections                   some programs through connections in both modes, and by the library's rule
+       choice, bulk
 
 Even tasks use rxe0 and odd ones rxe1, so that packets between them cross the bridge. What carried them is taken from
-three sides: what LAPI_Init and the first contacts say, the adapters' own counters, and those of the bridge's ports. A job
+four sides: what LAPI_Init and the first contacts say, the adapters' own counters, those of the bridge's ports, and the
+kinds of packets on the bridge. A job
 that ends well without them has failed. Prints TAP.
 """
+import concurrent.futures
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+
+from packets_on_wire import PacketKinds
 
 BUILD, GROUP = sys.argv[1:3]
 LAPIRUN = os.path.join(BUILD, "control/lapirun")
@@ -37,7 +46,11 @@ JOBS = {
 # Thousands of round trips each.
 FAULT_JOBS = {"api_memory_faults": [], "api_program_memory_faults": []}
 
+STORM = {"api_storm": ["150", "21", "30000"]}
+LONG_STORM = {"api_storm": ["1000", "21", "30000"]}  # more packets than the library's rule asks for
+
 results = []
+kinds = PacketKinds()
 
 
 def check(name, problem, seen=""):
@@ -68,6 +81,7 @@ class Job:
         environment = dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_INFOLEVEL="2", API_SLOWNESS=SLOWNESS)
         environment.update(variables)
         adapters, bridge, start = adapter_packets(), bridge_packets(), time.monotonic()
+        before = kinds.counts()
         try:
             done = subprocess.run([LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], env=environment,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, check=False)
@@ -77,6 +91,7 @@ class Job:
             self.out, self.err = ((text or b"").decode() for text in (late.stdout, late.stderr))
         self.seconds = time.monotonic() - start
         self.adapter_packets, self.bridge_packets = adapter_packets() - adapters, bridge_packets() - bridge
+        self.kinds = {kind: count - before[kind] for kind, count in kinds.counts().items()}
         self.ways = set(re.findall(r"task (\d+) reaches task (\d+) over ([^\n]+)", self.err))
 
     def __str__(self):
@@ -101,14 +116,27 @@ def spread(command):
     return f"export MP_EUIDEVICE=rxe$((PMIX_RANK % 2)); exec {command}"
 
 
-def run_programs(mode, jobs):
+def kinds_problem(job, way):
+    """`way`: the value of OPENLAPI_VERBS_PACKETS. Some hundred datagrams may go before a connection is there, and the
+    adapters' acknowledgements are of no kind."""
+    through, datagrams = job.kinds["rc"], job.kinds["ud"]
+    if way == "ud" and (through != 0 or datagrams == 0):
+        return f"{through} packets through connections, {datagrams} as datagrams"
+    if way == "rc" and datagrams > 200 + through / 10:
+        return f"only {through} packets through connections, {datagrams} as datagrams"
+    if way == "auto" and (through == 0 or datagrams == 0):
+        return f"{through} packets through connections, {datagrams} as datagrams: not both"
+    return ""
+
+
+def run_programs(mode, jobs, way="ud"):
     for program, arguments in jobs.items():
         words = [os.path.join(PROGRAMS, program), mode, *arguments]
-        job = Job(2, spread(" ".join(words)))
-        name = f"{program} {mode} over verbs"
-        check(name, job.problem(), job)
-        print(f"# {job.seconds:.1f} s, {job.adapter_packets} packets of the adapters, {job.bridge_packets} of the bridge",
-              flush=True)
+        job = Job(2, spread(" ".join(words)), OPENLAPI_VERBS_PACKETS=way)
+        name = f"{program} {mode} over verbs, {way}"
+        check(name, job.problem() or kinds_problem(job, way), job)
+        print(f"# {job.seconds:.1f} s, {job.adapter_packets} packets of the adapters, {job.bridge_packets} of the "
+              f"bridge, {job.kinds['rc']} through connections, {job.kinds['ud']} as datagrams", flush=True)
 
 
 def bulk_problem(job):
@@ -186,11 +214,37 @@ def test_choice():
     check("lapi_info shows the devices and their GIDs", "" if good else "something else", shown.stdout)
 
 
+def test_little_locked_memory():
+    """An ordinary user who may lock 64 KiB is told why there is no user space mode."""
+    job = Job(1, f"ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups "
+              f"{PROGRAMS}/api_init_probe silent")
+    good = values(job, "code") == {CSS_LOAD_FAILED} and re.search(
+        r"this process may lock 64 KiB \(RLIMIT_MEMLOCK\), RDMA needs several MiB", job.err)
+    check("64 KiB of locked memory", "" if good else "another message", job)
+
+
+def test_two_jobs():
+    """Two jobs on the same adapters at the same time."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        jobs = list(pool.map(lambda way: Job(2, spread(f"{PROGRAMS}/api_storm polling 100 21 20000"),
+                                             OPENLAPI_VERBS_PACKETS=way), ("ud", "rc")))
+    for way, job in zip(("ud", "rc"), jobs):
+        check(f"two jobs at once: the one over {way}", job.problem(), job)
+
+
 def main():
     if GROUP == "choice":
         test_choice()
+        test_little_locked_memory()
     elif GROUP == "bulk":
         test_bulk()
+    elif GROUP == "connections":
+        run_programs("polling", STORM, "rc")
+        run_programs("interrupt", {"api_interrupt": [], **STORM}, "rc")
+        run_programs("polling", LONG_STORM, "auto")
+        test_two_jobs()
+    elif GROUP == "connected":
+        run_programs("polling", {name: JOBS[name] for name in sys.argv[3:] or JOBS}, "rc")
     elif GROUP == "faults":
         run_programs("interrupt", FAULT_JOBS)
         run_programs("polling", FAULT_JOBS)

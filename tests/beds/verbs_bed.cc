@@ -41,6 +41,8 @@ VerbsPointer open_on(const char* device, VerbsSetupError& error, std::uint32_t m
   config.port.device = device;
   config.mtu = mtu;
   config.bulk = bed_has_bulk;
+  config.connections = bed_connects_after != 0;
+  config.connection_limits.packets_before_asking = bed_connects_after;
   return open_verbs_transport(config, error);
 }
 

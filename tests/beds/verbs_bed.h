@@ -27,6 +27,9 @@ bool wait_for_port(const char* device, const char* state);
 // Whether transports that are opened here read memory by RDMA READ.
 inline bool bed_has_bulk = false;
 
+// The packets to a peer after which transports that are opened here ask for a connection; 0: never.
+inline std::uint32_t bed_connects_after = 0;
+
 VerbsPointer open_on(const char* device, VerbsSetupError& error, std::uint32_t mtu = 0);
 VerbsPointer open_well(const char* device, std::uint32_t mtu = 0);
 

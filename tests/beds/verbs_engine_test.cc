@@ -1,91 +1,9 @@
 // The engine over RDMA datagrams, on the devices of the soft-RoCE bed: whatever happens to queue pairs and links, every
 // message arrives once and with the right bytes.
-#include <gtest/gtest.h>
-#include <time.h>
-
-#include <array>
-#include <numeric>
-#include <vector>
-
-#include "tests/beds/verbs_bed.h"
-#include "tests/support/endpoint_pair.h"
+#include "tests/beds/verbs_engine.h"
 
 namespace openlapi::test {
 namespace {
-
-class RealClock final : public Clock {
- public:
-  Nanoseconds now() const override {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
-  }
-};
-
-// The endpoints of two tasks on two devices.
-class VerbsEngine : public testing::Test {
- protected:
-  void start(std::uint32_t left_mtu = 0, std::uint32_t right_mtu = 0) {
-    pair_ = std::make_unique<VerbsPair>(left_mtu, right_mtu);
-    EndpointConfig config;
-    config.tasks = 2;
-    config.cookie = fresh_cookie();
-    config.timeout = 100 * kSecond;
-    for (PeerIndex i = 0; i < 2; ++i) {
-      config.self = i;
-      routes_[i].transport = i == 0 ? pair_->left.get() : pair_->right.get();
-      Transport* transport = routes_[i].transport;
-      endpoints_[i] = std::make_unique<Endpoint>(config, std::span(&transport, 1), clock_, routes_[i], hosts_[i]);
-    }
-  }
-
-  // Puts `count` messages of many lengths from task 0 to task 1 and gets them back, while `disturb(number)` is called
-  // before each message; then everything must be right.
-  template <typename Disturb>
-  void exchange(std::uint32_t count, Disturb disturb) {
-    std::vector<std::vector<unsigned char>> sources(count), sinks(count), back(count);
-    int put = 0, got = 0;
-    const auto step = [&] { return endpoints_[0]->progress() + endpoints_[1]->progress(); };
-    for (std::uint32_t i = 0; i < count; ++i) {
-      disturb(i);
-      sources[i].assign((i * 977) % 9000 + (i % 50 == 0 ? 100'000 : 0), static_cast<unsigned char>(i + 1));
-      sinks[i].resize(sources[i].size());
-      back[i].resize(sources[i].size());
-      const PutRequest request{1, address(sinks[i].data()), sources[i].data(), sources[i].size(), 0, 0, address(&put)};
-      ASSERT_TRUE(wait_for([&] { return step(), endpoints_[0]->put(request) == Submit::accepted; }));
-    }
-    ASSERT_TRUE(wait_for([&] { return step(), put == static_cast<int>(count); }, 90)) << put << " of " << count;
-    EXPECT_TRUE(sinks == sources);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const GetRequest request{1, address(sinks[i].data()), back[i].data(), back[i].size(), 0, address(&got)};
-      ASSERT_TRUE(wait_for([&] { return step(), endpoints_[0]->get(request) == Submit::accepted; }));
-    }
-    ASSERT_TRUE(wait_for([&] { return step(), got == static_cast<int>(count); }, 90)) << got << " of " << count;
-    EXPECT_TRUE(back == sources);
-    for (const ScriptedHost& host : hosts_) EXPECT_TRUE(host.faults.empty());
-  }
-
-  VerbsTransport& transport(PeerIndex task) { return *routes_[task].transport; }
-
- private:
-  struct FixedRoute final : RouteResolver {
-    Route resolve(PeerIndex) override {
-      Route route;
-      route.paths[0] = transport;
-      route.count = 1;
-      return route;
-    }
-    VerbsTransport* transport = nullptr;
-  };
-
-  static std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
-
-  RealClock clock_;
-  std::unique_ptr<VerbsPair> pair_;
-  std::array<FixedRoute, 2> routes_;
-  std::array<ScriptedHost, 2> hosts_;
-  std::array<std::unique_ptr<Endpoint>, 2> endpoints_;
-};
 
 TEST_F(VerbsEngine, MessagesOfManyLengthsArrive) {
   start();

@@ -119,21 +119,32 @@ TEST_P(TransportContract, NothingArrivesWhenNothingWasSent) {
 
 // Offers far more than any queue holds while nobody receives; once that is cleared away, packets arrive as before.
 void flood_then_use(Transport& sender, Transport& receiver) {
+  IncomingPacket received[16];
+  for (int i = 0; i < 3; ++i) {  // a transport that connects has done so then
+    ASSERT_TRUE(send_one(sender, 1, make_packet(0, 0, 64)));
+    ASSERT_TRUE(receive_one(receiver, received[0]));
+    receiver.release(1);
+    ASSERT_TRUE(send_one(receiver, 0, make_packet(1, 0, 64)));
+    ASSERT_TRUE(receive_one(sender, received[0]));
+    sender.release(1);
+  }
   for (std::uint32_t number = 0; number < 100'000; ++number) {
     const std::vector<std::byte> bytes = make_packet(0, number, 8 + number % 1000);
     const ConstBuffer piece{bytes.data(), bytes.size()};
     const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
     ASSERT_LE(sender.send_burst(1, {&packet, 1}), 1u);
   }
-  IncomingPacket received[16];
   for (std::size_t count; (count = receiver.receive_burst(received)) != 0;) {
     for (std::size_t i = 0; i < count; ++i) check_packet(received[i], 0);
     receiver.release(count);
   }
   ASSERT_TRUE(send_one(sender, 1, make_packet(0, 200'000, 64)));
-  ASSERT_TRUE(receive_one(receiver, received[0]));
-  EXPECT_EQ(check_packet(received[0], 0), 200'000u);
-  receiver.release(1);
+  std::uint32_t number = 0;
+  while (number != 200'000) {  // what an adapter still has of the flood comes first
+    ASSERT_TRUE(receive_one(receiver, received[0]));
+    number = check_packet(received[0], 0);
+    receiver.release(1);
+  }
 }
 
 TEST_P(TransportContract, AFullQueueTakesLessAndLosesNothing) {

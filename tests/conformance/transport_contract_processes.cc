@@ -71,21 +71,24 @@ TEST_P(TransportContract, OrderAndBytesHoldBetweenProcesses) {
 
 TEST_P(TransportContract, BothWaysAsAnOrdinaryUser) {
   const std::uint32_t laps = 20'000 / GetParam().slowness;
-  TaskProcesses tasks(GetParam(), 2, [laps](Task& task) {
-    for (std::uint32_t lap = 0; lap < laps; ++lap) {
-      if (task.self == 0) {
-        ASSERT_TRUE(send_one(task.transport, 1, make_packet(0, lap, 48)));
-      }
-      IncomingPacket received;
-      ASSERT_TRUE(receive_one(task.transport, received));
-      ASSERT_EQ(check_packet(received, 1 - task.self), lap);
-      task.transport.release(1);
-      if (task.self == 1) {
-        ASSERT_TRUE(send_one(task.transport, 0, make_packet(1, lap, 48)));
-      }
-    }
-    task.meet();
-  }, become_ordinary_user);
+  TaskProcesses tasks(
+      GetParam(), 2,
+      [laps](Task& task) {
+        for (std::uint32_t lap = 0; lap < laps; ++lap) {
+          if (task.self == 0) {
+            ASSERT_TRUE(send_one(task.transport, 1, make_packet(0, lap, 48)));
+          }
+          IncomingPacket received;
+          ASSERT_TRUE(receive_one(task.transport, received));
+          ASSERT_EQ(check_packet(received, 1 - task.self), lap);
+          task.transport.release(1);
+          if (task.self == 1) {
+            ASSERT_TRUE(send_one(task.transport, 0, make_packet(1, lap, 48)));
+          }
+        }
+        task.meet();
+      },
+      become_ordinary_user);
 }
 
 TEST_P(TransportContract, ManySendersToOneReceiver) {
@@ -221,39 +224,45 @@ TEST_P(TransportContract, ReadsAPeersMemoryAsAnOrdinaryUser) {
 
 // Its owner closes it when it has been read once.
 TEST_P(TransportContract, NoticesThatAPeersMemoryWasClosed) {
-  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
-    RemoteMemory* memory = task.transport.remote_memory();
-    if (memory == nullptr) return;
-    const std::uint64_t word = 7;
-    std::uint64_t copy = 0;
-    task.board.words[task.self].store(reinterpret_cast<std::uintptr_t>(&word));
-    task.meet();
-    const std::uint64_t there = task.board.words[1 - task.self].load();
-    EXPECT_TRUE(memory->read(1 - task.self, there, &copy, sizeof copy));
-    task.meet();
-    ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0), 0);
-    task.meet();
-    const MemoryRange remote{there, sizeof copy}, local{reinterpret_cast<std::uintptr_t>(&copy), sizeof copy};
-    const bool ranges = task.self == 0;
-    EXPECT_FALSE(ranges ? memory->read_ranges(1, {&remote, 1}, {&local, 1})
-                        : memory->read(0, there, &copy, sizeof copy));
-    EXPECT_FALSE(memory->reachable(1 - task.self)) << "and never will be again";
-    task.meet();
-  }, become_ordinary_user);
+  TaskProcesses tasks(
+      GetParam(), 2,
+      [](Task& task) {
+        RemoteMemory* memory = task.transport.remote_memory();
+        if (memory == nullptr) return;
+        const std::uint64_t word = 7;
+        std::uint64_t copy = 0;
+        task.board.words[task.self].store(reinterpret_cast<std::uintptr_t>(&word));
+        task.meet();
+        const std::uint64_t there = task.board.words[1 - task.self].load();
+        EXPECT_TRUE(memory->read(1 - task.self, there, &copy, sizeof copy));
+        task.meet();
+        ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0), 0);
+        task.meet();
+        const MemoryRange remote{there, sizeof copy}, local{reinterpret_cast<std::uintptr_t>(&copy), sizeof copy};
+        const bool ranges = task.self == 0;
+        EXPECT_FALSE(ranges ? memory->read_ranges(1, {&remote, 1}, {&local, 1})
+                            : memory->read(0, there, &copy, sizeof copy));
+        EXPECT_FALSE(memory->reachable(1 - task.self)) << "and never will be again";
+        task.meet();
+      },
+      become_ordinary_user);
 }
 
 TEST_P(TransportContract, AdmitsThatAPeersMemoryIsClosed) {
-  TaskProcesses tasks(GetParam(), 2, [](Task& task) {
-    RemoteMemory* memory = task.transport.remote_memory();
-    if (memory == nullptr) return;
-    std::uint64_t word = 0;
-    EXPECT_FALSE(memory->reachable(1 - task.self));
-    EXPECT_FALSE(memory->read(1 - task.self, reinterpret_cast<std::uintptr_t>(&word), &word, sizeof word));
-    task.meet();
-  }, [] {
-    become_ordinary_user();
-    ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0), 0);
-  });
+  TaskProcesses tasks(
+      GetParam(), 2,
+      [](Task& task) {
+        RemoteMemory* memory = task.transport.remote_memory();
+        if (memory == nullptr) return;
+        std::uint64_t word = 0;
+        EXPECT_FALSE(memory->reachable(1 - task.self));
+        EXPECT_FALSE(memory->read(1 - task.self, reinterpret_cast<std::uintptr_t>(&word), &word, sizeof word));
+        task.meet();
+      },
+      [] {
+        become_ordinary_user();
+        ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0), 0);
+      });
 }
 
 }  // namespace

@@ -42,15 +42,14 @@ std::unique_ptr<Transport> open_decorated(const OpenRequest& request, std::strin
   return inner ? std::make_unique<FaultyTransport>(std::move(inner), FaultPlan{}, request.self) : nullptr;
 }
 
-INSTANTIATE_TEST_SUITE_P(Udp, TransportContract,
-                         testing::Values(TransportKind{.name = "udp", .open = open_default, .tells_death = false},
-                                         TransportKind{.name = "udp_plain", .open = open_plain, .tells_death = false},
-                                         TransportKind{.name = "udp_small", .open = open_small, .tells_death = false},
-                                         TransportKind{.name = "udp_longest", .open = open_longest,
-                                                       .tells_death = false},
-                                         TransportKind{.name = "udp_decorated", .open = open_decorated,
-                                                       .tells_death = false}),
-                         kind_name);
+INSTANTIATE_TEST_SUITE_P(
+    Udp, TransportContract,
+    testing::Values(TransportKind{.name = "udp", .open = open_default, .tells_death = false},
+                    TransportKind{.name = "udp_plain", .open = open_plain, .tells_death = false},
+                    TransportKind{.name = "udp_small", .open = open_small, .tells_death = false},
+                    TransportKind{.name = "udp_longest", .open = open_longest, .tells_death = false},
+                    TransportKind{.name = "udp_decorated", .open = open_decorated, .tells_death = false}),
+    kind_name);
 
 }  // namespace
 }  // namespace openlapi::test

@@ -31,6 +31,14 @@ std::unique_ptr<Transport> open_ipv6(const OpenRequest& request, std::string& er
   return open_verbs(config, error);
 }
 
+// Through connections from the first packet on that finds one.
+std::unique_ptr<Transport> open_connected(const OpenRequest& request, std::string& error) {
+  VerbsConfig config = between_devices(request);
+  config.connections = true;
+  config.connection_limits.packets_before_asking = 1;
+  return open_verbs(config, error);
+}
+
 // The shortest packets and rings there are.
 std::unique_ptr<Transport> open_small(const OpenRequest& request, std::string& error) {
   VerbsConfig config = between_devices(request);
@@ -48,6 +56,8 @@ TransportKind kind(const char* name, decltype(TransportKind::open) open) {
 INSTANTIATE_TEST_SUITE_P(Verbs, TransportContract,
                          testing::Values(kind("verbs", open_default), kind("verbs_one_device", open_one_device),
                                          kind("verbs_ipv6", open_ipv6), kind("verbs_small", open_small)),
+                         kind_name);
+INSTANTIATE_TEST_SUITE_P(Connected, TransportContract, testing::Values(kind("verbs_connected", open_connected)),
                          kind_name);
 
 }  // namespace

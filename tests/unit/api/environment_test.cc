@@ -323,6 +323,16 @@ TEST(Environment, PlaceOfTheDataplaneThread) {
   }
 }
 
+TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
+  EXPECT_EQ(accepted({}).verbs_packets, VerbsPackets::kByRule);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).verbs_packets, VerbsPackets::kByRule);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).verbs_packets, VerbsPackets::kDatagrams);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).verbs_packets, VerbsPackets::kConnections);
+  const SettingError error = refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}});
+  EXPECT_EQ(error.code, LAPI_ERR_SET_VAL);
+  EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
+}
+
 TEST(EnvironmentReport, ListsEveryVariableOnce) {
   const std::set<std::string> expected{"MP_MSG_API",
                                        "MP_EUILIB",
@@ -350,7 +360,8 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_LIBRARY_FOLDER",
                                        "OPENLAPI_MODULES",
                                        "OPENLAPI_THREAD_CPU",
-                                       "OPENLAPI_THREAD_POLICY"};
+                                       "OPENLAPI_THREAD_POLICY",
+                                       "OPENLAPI_VERBS_PACKETS"};
   const auto report = report_settings(reader({}));
   std::set<std::string> listed;
   for (const SettingReport& row : report) {

@@ -46,9 +46,15 @@ TEST(ConnectionMessage, OtherBytesAreRefused) {
   EXPECT_TRUE(refused(0, 2)) << "version";
   EXPECT_TRUE(refused(1, 0) && refused(1, 5)) << "kind";
   EXPECT_TRUE(refused(2, 0)) << "no reads";
-  EXPECT_TRUE(refused(3, 1) && refused(12, 1)) << "must be zero";
+  EXPECT_TRUE(refused(3, 2)) << "purpose";
+  EXPECT_TRUE(refused(12, 1)) << "must be zero";
   EXPECT_TRUE(refused(7, 1) && refused(11, 1)) << "24 bits";
   EXPECT_TRUE(refused(25, 9)) << "fabric of the address";
+  auto packets = good;
+  packets[3] = std::byte{1};
+  ASSERT_TRUE(decode(packets, message));
+  EXPECT_EQ(message.purpose, ConnectionMessage::Purpose::packets);
+  EXPECT_EQ(encode(message), packets);
   ConnectionMessage close{.kind = ConnectionMessage::Kind::close, .connection = 1, .address = kAccept.address};
   EXPECT_TRUE(decode(encode(close), message)) << "needs no queue pair";
 }

@@ -1,4 +1,4 @@
-// What bulk transfers need of the datagrams: a way for connection messages.
+// What connections need of the datagrams: a way for their messages.
 #include <endian.h>
 
 #include <algorithm>
@@ -41,10 +41,15 @@ void VerbsTransport::take_message(const ibv_wc& arrival, std::uint32_t slot) {
   const bool whole = length == bytes.size() && be32toh(arrival.imm_data) == verbs::kConnectionImmediate;
   if (whole) std::memcpy(bytes.data(), receives_.packet_of(slot), bytes.size());
   receives_.discard(slot);
-  if (!whole) {
-    ++counters_.receive_dropped;
+  if (!whole) ++counters_.receive_dropped;
+  verbs::ConnectionMessage message;
+  if (!whole || !verbs::decode(bytes, message)) return;
+  const PeerIndex peer = find_peer(message.address);
+  if (peer == kUnknownPeer) return;
+  if (message.purpose == verbs::ConnectionMessage::Purpose::packets) {
+    if (connections_) connections_->message_arrived(peer, message);
   } else if (bulk_) {
-    bulk_->message_arrived(bytes);
+    bulk_->message_arrived(peer, message);
   }
 }
 

@@ -1,0 +1,240 @@
+#include "nic/verbs/packet_connections.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace openlapi::verbs {
+namespace {
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  while (getrandom(&number, sizeof number, 0) != sizeof number) {
+  }
+  return number;
+}
+
+}  // namespace
+
+std::unique_ptr<PacketConnections> PacketConnections::make(const PacketConnectionSetting& setting, ConnectionPath& path,
+                                                           const PacketConnectionLimits& limits) {
+  std::unique_ptr<PacketConnections> made(new PacketConnections(setting, path, limits));
+  if (!made->open()) return nullptr;
+  return made;
+}
+
+PacketConnections::PacketConnections(const PacketConnectionSetting& setting, ConnectionPath& path,
+                                     const PacketConnectionLimits& limits)
+    : setting_(setting), path_(path), limits_(limits), served_(receiving_, path, 2 * limits.connections) {}
+
+// Queue pairs go before what they use.
+PacketConnections::~PacketConnections() { connections_.clear(); }
+
+bool PacketConnections::open() {
+  ibv_device_attr device{};
+  if (ibv_query_device(setting_.context, &device) != 0 || device.max_srq < 1) return false;
+  setting_.receive_slots = std::min(setting_.receive_slots, static_cast<std::uint32_t>(std::max(device.max_srq_wr, 0)));
+  // Twice: what connections that were given up have left behind lies there, too.
+  const std::uint32_t most = static_cast<std::uint32_t>(std::max(device.max_cqe, 0)) / (2 * kSlots);
+  limits_.connections = std::min(limits_.connections, most);
+  if (limits_.connections == 0 || setting_.receive_slots == 0) return false;
+  const auto length = static_cast<int>(2 * kSlots * limits_.connections);
+  completions_.reset(ibv_create_cq(setting_.context, length, nullptr, nullptr, 0));
+  sending_ = {.context = setting_.context,
+              .domain = setting_.domain,
+              .completions = completions_.get(),
+              .arrivals = setting_.arrivals,
+              .port = setting_.port,
+              .purpose = ConnectionMessage::Purpose::packets,
+              .queue_length = kSlots,
+              .pieces = setting_.pieces,
+              .inline_bytes = setting_.inline_bytes};
+  receiving_ = sending_;
+  receiving_.queue_length = 1;
+  receiving_.inline_bytes = 0;
+  return completions_ != nullptr;
+}
+
+// Made for the first peer that asks: it takes as much locked memory as the transport's own queue.
+bool PacketConnections::open_receives() {
+  if (shared_) return true;
+  ibv_srq_init_attr wanted{};
+  wanted.attr = {.max_wr = setting_.receive_slots, .max_sge = 1, .srq_limit = 0};
+  SharedReceiveQueue made(ibv_create_srq(setting_.domain, &wanted));
+  if (!made) return false;
+  if (receives_.open(*setting_.domain, setting_.receive_slots, setting_.max_packet, 0, kArrivalBit) != 0) return false;
+  receives_.post_to(*made);
+  receiving_.shared = made.get();
+  shared_ = std::move(made);
+  receives_.post();
+  return true;
+}
+
+void PacketConnections::add(PeerIndex peer) {
+  peers_.resize(peer + 1, {.connection = nullptr, .until_asking = limits_.packets_before_asking, .failures = 0});
+}
+
+PacketConnections::Connection* PacketConnections::usable(Peer& state) {
+  if (state.connection->ring.wants_completions()) lost_ += reap();
+  if (state.connection == nullptr) [[unlikely]]
+    return nullptr;  // that found it broken
+  state.connection->last_use = ++uses_;
+  return state.connection;
+}
+
+void PacketConnections::ask(PeerIndex peer) {
+  Peer& state = peers_[peer];
+  state.until_asking = kAskAgain;
+  if (state.connection == nullptr) state.connection = make_connection(peer);
+  if (state.connection == nullptr) {
+    state.until_asking = std::max(limits_.packets_before_asking, kAskAgain);
+  } else if (state.connection->asked++ == kAskAtMost) {
+    failed(*state.connection);
+  } else {
+    say(*state.connection, ConnectionMessage::Kind::request);
+  }
+}
+
+PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer) {
+  if (connections_.size() >= limits_.connections && !close_idle_one()) return nullptr;
+  auto made = std::make_unique<Connection>();
+  made->peer = peer;
+  made->name = next_name_++;
+  made->number = random_number();
+  made->queue_pair = ReliableQueuePair::make(sending_);
+  if (!made->queue_pair) return nullptr;
+  const std::uint64_t first = std::uint64_t{made->name} << 32;
+  if (made->ring.open(*setting_.domain, kSlots, setting_.max_packet, first) != 0) return nullptr;
+  made->ring.set_inline(setting_.pieces == SendRing::kMaxPieces ? made->queue_pair->inline_bytes() : 0);
+  connections_.push_back(std::move(made));
+  return connections_.back().get();
+}
+
+// One that others have not been waiting for: what it has sent has arrived long ago.
+bool PacketConnections::close_idle_one() {
+  Connection* oldest = nullptr;
+  for (const auto& connection : connections_) {
+    if (oldest == nullptr || connection->last_use < oldest->last_use) oldest = connection.get();
+  }
+  if (oldest == nullptr || uses_ - oldest->last_use < kIdleUses) return false;
+  say(*oldest, ConnectionMessage::Kind::close);
+  ++counters_.connections_closed;
+  remove(*oldest);
+  return true;
+}
+
+void PacketConnections::say(const Connection& connection, ConnectionMessage::Kind kind) {
+  path_.send_message(connection.peer, {.kind = kind,
+                                       .purpose = ConnectionMessage::Purpose::packets,
+                                       .reads = 1,
+                                       .queue_pair = connection.queue_pair->number(),
+                                       .first_packet = connection.queue_pair->first_packet(),
+                                       .connection = connection.number,
+                                       .address = path_.own_address()});
+}
+
+void PacketConnections::message_arrived(PeerIndex peer, const ConnectionMessage& message) {
+  using Kind = ConnectionMessage::Kind;
+  if (message.kind == Kind::request) {
+    open_receives();  // without it the queue pair cannot be made, which the peer is told
+    return served_.requested(peer, message);
+  }
+  if (message.kind == Kind::close) served_.closed(peer, message.connection);
+  Connection* const connection = peer < peers_.size() ? peers_[peer].connection : nullptr;
+  if (connection == nullptr || connection->number != message.connection) return;
+  if (message.kind == Kind::accept) {
+    if (!connection->ready) accepted(*connection, message);
+  } else if (message.kind == Kind::refuse) {
+    ++counters_.connections_refused;
+    failed(*connection);
+  } else {
+    ++counters_.connections_closed;
+    failed(*connection);  // the other end has too many: it is asked less often
+  }
+}
+
+void PacketConnections::accepted(Connection& connection, const ConnectionMessage& message) {
+  const ReliablePeer end{.queue_pair = message.queue_pair,
+                         .first_packet = message.first_packet,
+                         .mtu = std::min(path_.own_address().mtu, message.address.mtu),
+                         .reads = 1,
+                         .route = path_.route_to_address(message.address)};
+  if (connection.queue_pair->connect(end) != 0) return failed(connection);
+  ++counters_.connections_made;
+  connection.ready = true;
+  connection.last_use = ++uses_;
+}
+
+// The peer is asked again after twice as many packets as the last time.
+void PacketConnections::failed(Connection& connection) {
+  Peer& state = peers_[connection.peer];
+  lost_ += connection.ring.forget_posted();
+  remove(connection);
+  const std::uint32_t rest = std::max(limits_.packets_before_asking, kAskAgain);
+  state.until_asking = rest << state.failures;
+  state.failures = std::min(state.failures + 1, kMostDoublings);
+}
+
+void PacketConnections::broken(Connection& connection) {
+  ++counters_.connections_broken;
+  failed(connection);
+}
+
+void PacketConnections::remove(Connection& connection) {
+  Peer& state = peers_[connection.peer];
+  state.connection = nullptr;
+  state.until_asking = std::max(limits_.packets_before_asking, kAskAgain);
+  std::erase_if(connections_, [&](const auto& one) { return one.get() == &connection; });
+}
+
+std::uint32_t PacketConnections::post(Connection& connection) {
+  const std::uint32_t chained = connection.ring.chained();
+  const std::uint32_t refused = connection.ring.post(*connection.queue_pair->queue_pair());
+  counters_.packets_sent += chained - refused;
+  if (refused != 0) [[unlikely]]
+    broken(connection);
+  return refused;
+}
+
+PacketConnections::Connection* PacketConnections::find(std::uint64_t request) const {
+  for (const auto& connection : connections_) {
+    if (connection->name == request >> 32) return connection.get();
+  }
+  return nullptr;
+}
+
+std::uint64_t PacketConnections::reap() {
+  std::array<ibv_wc, kPollBatch> done;
+  int count = connections_.empty() ? 0 : kPollBatch;
+  while (count == kPollBatch) {
+    count = ibv_poll_cq(completions_.get(), kPollBatch, done.data());
+    for (int i = 0; i < count; ++i) {
+      const ibv_wc& completion = done[static_cast<std::size_t>(i)];
+      Connection* const connection = find(completion.wr_id);
+      if (connection == nullptr) continue;  // given up before
+      if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
+        broken(*connection);
+      } else {
+        connection->ring.complete(completion.wr_id);
+        peers_[connection->peer].failures = 0;
+      }
+    }
+  }
+  return std::exchange(lost_, 0);
+}
+
+void PacketConnections::peer_changed(PeerIndex peer) {
+  served_.forget(peer);
+  if (peer >= peers_.size()) return;
+  if (peers_[peer].connection != nullptr) remove(*peers_[peer].connection);
+  peers_[peer] = {.connection = nullptr, .until_asking = limits_.packets_before_asking, .failures = 0};
+}
+
+ibv_qp* PacketConnections::queue_pair_to(PeerIndex peer) const {
+  const bool ready = peer < peers_.size() && peers_[peer].connection != nullptr && peers_[peer].connection->ready;
+  return ready ? peers_[peer].connection->queue_pair->queue_pair() : nullptr;
+}
+
+}  // namespace openlapi::verbs
