@@ -1,8 +1,10 @@
 #include "bench/perf/cases.h"
 
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace openlapi::bench {
 namespace {
@@ -51,10 +53,13 @@ class CaseList {
     return symbol;
   }
 
-  // One packet goes as a datagram, as the library's does; more than one by a reliable connection.
+  // One packet goes as the library's does: through a connection, or as a datagram if OPENLAPI_VERBS_PACKETS says so.
+  // More than one go through a connection.
   void set_send_latency_floor(Case& row, std::size_t size, double parts) {
     Workbench& b = bench_;
-    const QueuePair kind = size <= b.job.packet() ? QueuePair::datagram : QueuePair::reliable;
+    const char* const way = std::getenv("OPENLAPI_VERBS_PACKETS");
+    const bool datagrams = way != nullptr && strcasecmp(way, "ud") == 0;
+    const QueuePair kind = datagrams && size <= b.job.packet() ? QueuePair::datagram : QueuePair::reliable;
     row.floor_name = parts == 1 ? "2 ib_send_lat" : "ib_send_lat";
     row.floor_name += kind == QueuePair::datagram ? " UD" : " RC";
     row.floor = [&b, size, kind, parts](Count, Samples* s) { b.rdma.ping_pong(size, kind, parts, s); };
