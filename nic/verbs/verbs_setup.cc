@@ -106,7 +106,8 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   if (most < verbs::SendRing::kFewestSlots) {
     return refuse(error, Kind::unusable_port, 0, device_ + " has queues of " + std::to_string(most) + " requests only");
   }
-  config_.receive_slots = std::min(config_.receive_slots, most);
+  const std::uint32_t queues = config_.connections ? 2 : 1;  // of arrivals
+  config_.receive_slots = std::min(config_.receive_slots, most / queues);
   config_.send_slots = std::min(std::max(config_.send_slots, verbs::SendRing::kFewestSlots), most);
   domain_.reset(ibv_alloc_pd(context_.get()));
   if (!domain_) return refuse_memory(error, device_, "a protection domain", errno);
@@ -115,8 +116,8 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
   const auto length = [](std::uint32_t slots) { return static_cast<int>(2 * slots); };  // room for what a reset leaves
   send_completions_.reset(ibv_create_cq(context_.get(), length(config_.send_slots), nullptr, nullptr, 0));
-  const std::uint32_t arrivals = config_.receive_slots * (config_.connections ? 2 : 1);
-  receive_completions_.reset(ibv_create_cq(context_.get(), length(arrivals), nullptr, channel_.get(), 0));
+  receive_completions_.reset(
+      ibv_create_cq(context_.get(), length(queues * config_.receive_slots), nullptr, channel_.get(), 0));
   if (!send_completions_ || !receive_completions_) return refuse_memory(error, device_, "completion queues", errno);
   if (!create_queue_pair(device)) return refuse_memory(error, device_, "a queue pair for datagrams", errno);
   return open_rings(error);
