@@ -75,15 +75,15 @@ def bridge_packets():
 
 
 class Job:
-    """A job in user space mode, to its end."""
+    """A job in user space mode, to its end. `before`: words in front of the launcher."""
 
-    def __init__(self, tasks, script, **variables):
+    def __init__(self, tasks, script, before=(), **variables):
         environment = dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_INFOLEVEL="2", API_SLOWNESS=SLOWNESS)
         environment.update(variables)
         adapters, bridge, start = adapter_packets(), bridge_packets(), time.monotonic()
-        before = kinds.counts()
+        counts = kinds.counts()
         try:
-            done = subprocess.run([LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], env=environment,
+            done = subprocess.run([*before, LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], env=environment,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, check=False)
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
@@ -91,7 +91,7 @@ class Job:
             self.out, self.err = ((text or b"").decode() for text in (late.stdout, late.stderr))
         self.seconds = time.monotonic() - start
         self.adapter_packets, self.bridge_packets = adapter_packets() - adapters, bridge_packets() - bridge
-        self.kinds = {kind: count - before[kind] for kind, count in kinds.counts().items()}
+        self.kinds = {kind: count - counts[kind] for kind, count in kinds.counts().items()}
         self.ways = set(re.findall(r"task (\d+) reaches task (\d+) over ([^\n]+)", self.err))
 
     def __str__(self):
@@ -216,8 +216,8 @@ def test_choice():
 
 def test_little_locked_memory():
     """An ordinary user who may lock 64 KiB is told why there is no user space mode."""
-    job = Job(1, f"ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups "
-              f"{PROGRAMS}/api_init_probe silent")
+    ordinary_user = ("sh", "-c", "ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"", "sh")
+    job = Job(1, f"exec {PROGRAMS}/api_init_probe silent", before=ordinary_user)
     good = values(job, "code") == {CSS_LOAD_FAILED} and re.search(
         r"this process may lock 64 KiB \(RLIMIT_MEMLOCK\), RDMA needs several MiB", job.err)
     check("64 KiB of locked memory", "" if good else "another message", job)
