@@ -1,6 +1,8 @@
 #include "api/context_routes.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -68,6 +70,15 @@ ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory 
       shm_numbers_(shm_numbers.begin(), shm_numbers.end()),
       networks_(std::move(networks)),
       info_level_(info_level) {}
+
+ContextRoutes::~ContextRoutes() {
+  if (info_level_ < kLevelInformation) return;
+  for (const Network& network : networks_) {
+    const TransportCounters counters = network.transport->counters();
+    std::fprintf(stderr, "openlapi: task %u, %s: %" PRIu64 " packets sent, %" PRIu64 " received\n", bootstrap_->rank(),
+                 text_of(*network.transport).c_str(), counters.packets_sent, counters.packets_received);
+  }
+}
 
 Route ContextRoutes::resolve(PeerIndex peer) {
   Route route;

@@ -46,6 +46,8 @@ class ContextRoutes final : public RouteResolver {
   // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each way that is found is printed.
   ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory, std::span<const int> shm_numbers,
                 std::vector<Network> networks, int info_level);
+  // At MP_INFOLEVEL 2 each network's packets are printed: the transports still live.
+  ~ContextRoutes() override;
 
   Route resolve(PeerIndex peer) override;
 

@@ -110,7 +110,9 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
 // The transport's address; none: the candidate has a reason.
 PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key) {
   if (candidate.module == nullptr) return {};
-  ModuleTransport opened = candidate.module->open(request);
+  ModuleRequest own = request;
+  if (candidate.name == "dpdk") own.arguments = request_.settings.dpdk_arguments;
+  ModuleTransport opened = candidate.module->open(own);
   if (opened.transport == nullptr) {
     candidate.reason = opened.reason;
     return {};

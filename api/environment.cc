@@ -250,7 +250,8 @@ std::vector<SettingRow> communication_rows() {
       word_row<&Settings::library, kLibraries, Case::kAsWritten>(
           "MP_EUILIB", LAPI_ERR_CSS_LOAD_FAILED, "how tasks of different nodes talk: ip is UDP, us is user space"),
       {"MP_EUIDEVICE", "text",
-       "the name of a network interface, of an RDMA device (DEVICE[:PORT[:GID_INDEX]]), sn_single or sn_all",
+       "the name of a network interface, of an RDMA device (DEVICE[:PORT[:GID_INDEX]]) or of DPDK devices, sn_single "
+       "or sn_all",
        "any that fits", "the adapter to use; AIX names without such a device count as not set", LAPI_ERR_SET_VAL,
        store_text<&Settings::device>},
       {"OPENLAPI_MODULES", "list", "names of letters, digits and _, with commas between them", "verbs,dpdk",
@@ -261,6 +262,9 @@ std::vector<SettingRow> communication_rows() {
       word_row<&Settings::verbs_packets, kVerbsPackets, Case::kEither>(
           "OPENLAPI_VERBS_PACKETS", LAPI_ERR_SET_VAL,
           "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much"),
+      {"OPENLAPI_DPDK_ARGUMENTS", "text", "arguments of DPDK's environment (EAL), with spaces between them",
+       "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", LAPI_ERR_SET_VAL,
+       store_text<&Settings::dpdk_arguments>},
       {"MP_INSTANCES", "integer",
        "an integer greater than 0, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
            " means " + std::to_string(Settings::kMaxInstances),

@@ -57,7 +57,8 @@ struct Settings {
   std::vector<std::string> modules;  // of user space mode, the preferred one first; empty: verbs, dpdk
   std::string library_folder;        // of the modules; empty: beside the library
   VerbsPackets verbs_packets = VerbsPackets::kByRule;
-  int instances = 0;  // 0: not asked for
+  std::string dpdk_arguments;  // further ones for DPDK's EAL
+  int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kNo;
 
   // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.

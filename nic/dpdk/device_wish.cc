@@ -1,12 +1,16 @@
 #include "nic/dpdk/device_wish.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 
 namespace openlapi::dpdk {
 namespace {
 
 constexpr std::uint32_t kUsualMtu = 1500;
+constexpr std::uint32_t kBesideMtu = 142;      // bytes of a frame in a driver's own memory that are no IP packet
+constexpr std::uint32_t kUsualRoom = 2048;     // af_packet's frames, memif's buffers
+constexpr std::uint32_t kLongestOfXdp = 3498;  // IP packet
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMemoryToSpare = 64 * kMiB;  // pages that are never touched cost nothing
 
@@ -21,7 +25,14 @@ bool any_of(const std::vector<std::string>& words, std::initializer_list<std::st
 }
 
 // Bytes of a buffer in a driver's own memory: the frame and what the kernel says of it. Four of them are whole pages.
-std::uint32_t frame_room(std::uint32_t mtu) { return std::max(2048u, (mtu + 14 + 128 + 1023) / 1024 * 1024); }
+std::uint32_t frame_room(std::uint32_t mtu) { return std::max(kUsualRoom, (mtu + kBesideMtu + 1023) / 1024 * 1024); }
+
+// 0: what the user said is no room for anything.
+std::uint32_t mtu_in(std::string_view device, std::string_view key) {
+  const std::string said = argument_of(device, key);
+  const unsigned long room = said.empty() ? kUsualRoom : std::min(std::strtoul(said.c_str(), nullptr, 10), 65535ul);
+  return room > kBesideMtu ? static_cast<std::uint32_t>(room) - kBesideMtu : 0;
+}
 
 void add_memory(const std::vector<std::string>& users, const EnvironmentFacts& facts,
                 std::vector<std::string>& result) {
@@ -55,6 +66,20 @@ bool has_argument(std::string_view device, std::string_view key) {
   return false;
 }
 
+std::string argument_of(std::string_view device, std::string_view key) {
+  const std::size_t at = device.find("," + std::string(key) + "=");
+  if (at == std::string_view::npos) return {};
+  const std::string_view value = device.substr(at + key.size() + 2);
+  return std::string(value.substr(0, value.find(',')));
+}
+
+std::uint32_t mtu_of(std::string_view device, std::uint32_t interface_mtu, bool made) {
+  if (begins_with_any(device, {"net_memif"})) return has_argument(device, "bsize") ? mtu_in(device, "bsize") : 0;
+  if (begins_with_any(device, {"net_af_xdp"})) return std::min(interface_mtu, kLongestOfXdp);
+  if (!begins_with_any(device, {"net_af_packet"})) return 0;
+  return made || has_argument(device, "framesz") ? std::min(interface_mtu, mtu_in(device, "framesz")) : interface_mtu;
+}
+
 bool is_memif_client(std::string_view arguments) {
   return arguments.find("role=server") == std::string_view::npos &&
          arguments.find("role=master") == std::string_view::npos;
@@ -84,6 +109,24 @@ std::vector<std::string> split_words(std::string_view text) {
     at = end;
   }
   return words;
+}
+
+std::vector<std::string> named_devices(const std::vector<std::string>& words) {
+  std::vector<std::string> devices;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const std::string_view option : {"--vdev", "--allow", "-a"}) {
+      const bool lone = words[i] == option;
+      if (lone && i + 1 < words.size()) {
+        devices.push_back(words[++i]);
+      } else if (!lone && option != "-a" && words[i].rfind(std::string(option) + "=", 0) == 0) {
+        devices.push_back(words[i].substr(option.size() + 1));
+      } else {
+        continue;
+      }
+      break;
+    }
+  }
+  return devices;
 }
 
 std::vector<std::string> eal_arguments(const std::vector<std::string>& users, const EnvironmentFacts& facts) {

@@ -15,11 +15,20 @@ std::string_view name_of(std::string_view device);  // all before the first comm
 bool is_virtual(std::string_view device);           // by its name: net_..., eth_...
 bool is_memif_client(std::string_view arguments);   // of a memif device: client unless it says server
 bool has_argument(std::string_view device, std::string_view key);
+std::string argument_of(std::string_view device, std::string_view key);  // empty: it is not given
+
+// The longest IP packet that a device carries, as far as the text tells: by the driver's own buffers, and by the MTU of
+// the kernel's interface where it works on one (0: there is none). 0: the driver knows. `made`: with these arguments
+// and no others; otherwise completed() adds what is missing.
+std::uint32_t mtu_of(std::string_view device, std::uint32_t interface_mtu, bool made);
 
 // With what drivers need for frames of this MTU, unless the user says it: memif's buffers, af_packet's ring.
 std::string completed(std::string_view device, std::uint32_t mtu);
 
 std::vector<std::string> split_words(std::string_view text);  // at spaces
+
+// The devices that EAL's arguments name (--vdev, -a, --allow), with their arguments.
+std::vector<std::string> named_devices(const std::vector<std::string>& words);
 
 // EAL's arguments for this process: the user's, and what they leave open.
 struct EnvironmentFacts {

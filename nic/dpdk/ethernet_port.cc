@@ -34,11 +34,18 @@ constexpr std::uint64_t kConnectionWait = 2000 * kMillisecond;
 constexpr std::uint64_t kOftenChecked = kMillisecond;         // a driver that only reads a variable
 constexpr std::uint64_t kSeldomChecked = 100 * kMillisecond;  // one that may ask the adapter
 
-// The arguments of virtual devices that EAL's arguments made: they are removed with their port, for some cannot be
-// started twice, and made again.
+// The arguments of devices that were made. Virtual ones are removed with their port, for some cannot be started twice,
+// and made again.
 std::map<std::string, std::string, std::less<>>& remembered() {
   static auto* const the_one = new std::map<std::string, std::string, std::less<>>;
   return *the_one;
+}
+
+// DPDK 22.11 forgets the listening socket of a memif server that is removed, but not to listen to it: its name stays
+// taken, and who connects to it makes the driver use memory that it has freed. A file is removed, so nobody finds it.
+bool must_stay(const std::string& device) {
+  return device.rfind("net_memif", 0) == 0 && !is_memif_client(device) &&
+         device.find("socket-abstract=no") == std::string::npos;
 }
 
 bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
@@ -145,24 +152,35 @@ PortFault EthernetPort::open(const PortWish& wish, std::string& reason) {
 
 PortFault EthernetPort::make(const PortWish& wish, std::string& reason) {
   std::string arguments = completed(wish.device, wish.mtu);
+  const auto known = remembered().find(name_);
   if (find()) {
-    rte_eth_dev_info info{};
-    rte_eth_dev_info_get(id_, &info);
-    const rte_devargs* known = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
-    arguments = known == nullptr || known->args == nullptr ? "" : known->args;
-    made_ = is_virtual(name_);
-    if (made_) remembered()[name_] = name_ + (arguments.empty() ? "" : ",") + arguments;
+    const std::string made = made_with();
+    if (known != remembered().end() && wish.device != name_ && arguments != made) {
+      reason = "DPDK port " + name_ + " was made with other arguments, and stays as it is: " + made;
+      return PortFault::in_use;
+    }
+    arguments = made;
   } else {
-    if (const auto known = remembered().find(wish.device); known != remembered().end()) arguments = known->second;
+    if (known != remembered().end() && wish.device == name_) arguments = known->second;
     const int result = rte_dev_probe(arguments.c_str());
     if (result < 0 || !find()) {
       reason = described("no DPDK port", arguments, result < 0 ? result : ENODEV);
       return PortFault::no_device;
     }
-    made_ = is_virtual(name_);
   }
+  remembered()[name_] = arguments;
+  made_ = is_virtual(name_) && !must_stay(arguments);
   client_ = begins(name_, "net_memif") && is_memif_client(arguments);
   return PortFault::none;
+}
+
+// The device and the arguments that it has.
+std::string EthernetPort::made_with() const {
+  rte_eth_dev_info info{};
+  rte_eth_dev_info_get(id_, &info);
+  const rte_devargs* known = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
+  if (known == nullptr || known->args == nullptr || *known->args == 0) return name_;
+  return name_ + "," + known->args;
 }
 
 bool EthernetPort::make_pools(const PortWish& wish, std::string& reason) {

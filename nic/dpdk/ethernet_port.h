@@ -76,6 +76,7 @@ class EthernetPort {
 
   bool find();
   PortFault make(const PortWish& wish, std::string& reason);
+  std::string made_with() const;
   PortFault configure(const PortWish& wish, std::string& reason);
   bool make_pools(const PortWish& wish, std::string& reason);
   int start();
@@ -88,7 +89,7 @@ class EthernetPort {
 
   std::uint16_t id_ = 0;
   bool open_ = false;
-  bool made_ = false;  // by us: removed at the end
+  bool made_ = false;  // virtual: removed at the end
   bool started_ = false;
   bool up_ = false;
   bool was_up_ = false;

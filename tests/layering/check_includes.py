@@ -64,7 +64,7 @@ ONLY_IN = [
     (r"rte_.*\.h", "DPDK", ["nic/dpdk/", "bench/", "tests/"]),
     (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/", "bench/", "tests/"]),
     (r"(sys/socket|sys/un|netdb|ifaddrs|net/.*|netinet/.*|arpa/inet|linux/(udp|netlink|rtnetlink|errqueue))(\.h)?",
-     "sockets", ["nic/udp/", "control/", "shm/", "bench/", "samples/", "tests/"]),
+     "sockets", ["nic/udp/", "nic/dpdk/network_interface.cc", "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",

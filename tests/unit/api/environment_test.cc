@@ -296,6 +296,7 @@ TEST(Environment, ModulesAreNamesWithCommas) {
     EXPECT_EQ(refused({{"OPENLAPI_MODULES", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
   }
   EXPECT_EQ(accepted({{"OPENLAPI_LIBRARY_FOLDER", "/opt/lib"}}).library_folder, "/opt/lib");
+  EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).dpdk_arguments, "-m 64 --no-pci");
 }
 
 TEST(Environment, PolicyOfTheDataplaneThread) {
@@ -357,6 +358,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "MP_BULK_MIN_MSG_SIZE",
                                        "LAPI_VERIFY_DGSP",
                                        "MP_INSTANCES",
+                                       "OPENLAPI_DPDK_ARGUMENTS",
                                        "OPENLAPI_LIBRARY_FOLDER",
                                        "OPENLAPI_MODULES",
                                        "OPENLAPI_THREAD_CPU",

@@ -37,6 +37,30 @@ TEST(DeviceWish, LongFramesGetRoomUnlessTheUserSaysIt) {
   EXPECT_EQ(completed("0000:3b:00.0", 9000), "0000:3b:00.0");
 }
 
+TEST(DeviceWish, ArgumentsOfADevice) {
+  EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "iface"), "eth0");
+  EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "framesz"), "9216");
+  EXPECT_EQ(argument_of("net_af_packet0,xiface=eth0", "iface"), "");
+  EXPECT_EQ(argument_of("net_af_packet0", "iface"), "");
+}
+
+TEST(DeviceWish, DevicesAmongArguments) {
+  EXPECT_EQ(named_devices({"-m", "64", "--vdev=net_memif1,id=0", "--vdev", "net_tap0", "-a", "3b:00.0",
+                           "--allow=3c:00.0", "--vdevs=no", "--vdev"}),
+            (Words{"net_memif1,id=0", "net_tap0", "3b:00.0", "3c:00.0"}));
+  EXPECT_TRUE(named_devices({"--no-pci", "-b", "3b:00.0"}).empty());
+}
+
+TEST(DeviceWish, WhatADeviceCarries) {
+  EXPECT_EQ(mtu_of("net_memif0,id=0", 0, true), 0u);
+  EXPECT_EQ(mtu_of("net_memif0,bsize=100", 0, true), 0u);
+  EXPECT_EQ(mtu_of("net_af_packet0,iface=a", 9000, false), 9000u);
+  EXPECT_EQ(mtu_of("net_af_packet0,iface=a", 9000, true), 1906u);
+  EXPECT_EQ(mtu_of("net_af_packet0,iface=a,framesz=9216", 9000, true), 9000u);
+  EXPECT_EQ(mtu_of("net_af_packet0,iface=a,framesz=9216", 1500, true), 1500u);
+  EXPECT_EQ(mtu_of("0000:3b:00.0", 0, false), 0u);
+}
+
 TEST(DeviceWish, HugePagesIfThereAreEnough) {
   const Words huge = eal_arguments({}, kHuge);
   EXPECT_TRUE(has(huge, "--in-memory"));

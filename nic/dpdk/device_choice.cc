@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/dpdk_module.h"
+#include "nic/dpdk/network_interface.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr std::uint32_t kFirstLinkLocal = 0xa9fe0100;  // 169.254.1.0 (RFC 3927)
+constexpr std::uint32_t kLinkLocals = 254 * 256;
+
+bool is_memif(std::string_view device) { return device.starts_with("net_memif"); }
+
+// The one of the arguments' devices that has this name; empty: none.
+std::string made_device(const std::vector<std::string>& made, const std::string& name) {
+  const auto found =
+      std::find_if(made.begin(), made.end(), [&](const std::string& device) { return name_of(device) == name; });
+  return found == made.end() ? std::string() : *found;
+}
+
+// As DPDK names it; empty: `reason` says why it cannot be used.
+std::string device_for(const std::string& word, const std::vector<PciAdapter>& adapters, std::string& reason) {
+  if (is_virtual(word)) return word;
+  const std::string name(name_of(word));
+  if (const std::string address = pci_address(name); !address.empty()) return address + word.substr(name.size());
+  const auto adapter =
+      std::find_if(adapters.begin(), adapters.end(), [&](const PciAdapter& other) { return other.interface == word; });
+  if (adapter != adapters.end() && adapter->shared()) return adapter->address;
+  if (adapter != adapters.end() || interface_mtu(word) != 0) {
+    reason = "'" + word + "' is driven by the kernel" +
+             (adapter == adapters.end() ? "" : "'s " + adapter->driver + " (" + adapter->address + ")") +
+             ": bind its adapter to vfio-pci and name that by its PCI address, or name net_af_packet0,iface=" + word;
+    return {};
+  }
+  reason = "'" + word +
+           "' is no DPDK device: allowed is a PCI address (0000:3b:00.0), a virtual device with its arguments "
+           "(net_memif0,role=server,socket=/run/pair), one that OPENLAPI_DPDK_ARGUMENTS makes by --vdev, and several "
+           "with spaces between them";
+  return {};
+}
+
+bool next_given(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
+                std::string& reason) {
+  std::vector<std::string> given;
+  for (const PciAdapter& adapter : adapters) {
+    if (adapter.given()) given.push_back(adapter.address);
+  }
+  const std::size_t number = (request.instance - 1) * request.local_tasks + request.local_number;
+  if (number < given.size()) {
+    config.devices = {given[number]};
+    return true;
+  }
+  if (given.empty()) {
+    reason =
+        "no adapter of this machine was given to DPDK (bound to vfio-pci), and neither MP_EUIDEVICE nor "
+        "OPENLAPI_DPDK_ARGUMENTS names a device";
+  } else {
+    reason = std::to_string(given.size()) + " adapters were given to DPDK, and each context of the " +
+             std::to_string(request.local_tasks) +
+             " tasks of this machine needs one: MP_EUIDEVICE names those of each task";
+  }
+  return false;
+}
+
+// The least that the devices carry, and no more than the user wants of a packet. 0: the driver's.
+std::uint32_t mtu_for(const DpdkConfig& config, const std::vector<std::string>& made, std::uint32_t packet_size) {
+  std::uint32_t mtu = packet_size == 0 ? 0 : std::min(packet_size + kHeaderInDatagram, kLargestMtu);
+  for (const std::string& device : config.devices) {
+    const std::string arguments = made_device(made, device);
+    const std::string& whole = arguments.empty() ? device : arguments;
+    const std::uint32_t carries = mtu_of(whole, interface_mtu(argument_of(whole, "iface")), !arguments.empty());
+    if (carries != 0) mtu = mtu == 0 ? std::min(carries, kLargestMtu) : std::min(mtu, carries);
+  }
+  return mtu;
+}
+
+}  // namespace
+
+bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
+                    std::string& reason) {
+  const std::vector<std::string> made = named_devices(split_words(request.arguments));
+  config.eal_arguments = request.arguments;
+  config.devices.clear();
+  for (const std::string& word : split_words(request.device)) {
+    config.devices.push_back(device_for(word, adapters, reason));
+    if (config.devices.back().empty()) return false;
+  }
+  if (config.devices.empty()) {
+    for (const std::string& device : made) config.devices.emplace_back(name_of(device));
+  }
+  if (config.devices.empty() && !next_given(request, adapters, config, reason)) return false;
+  config.mtu = mtu_for(config, made, request.packet_size);
+  // Every memif is a network of two, where the tasks' numbers are unique. Hardware addresses are elsewhere, too.
+  if (std::all_of(config.devices.begin(), config.devices.end(), is_memif)) {
+    config.address = kFirstLinkLocal + request.task % kLinkLocals;
+  }
+  return true;
+}
+
+}  // namespace openlapi::dpdk

@@ -1,0 +1,74 @@
+#include "nic/dpdk/dpdk_module.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr const char* kPciDevices = "/sys/bus/pci/devices";
+
+ModuleDevice describe(const PciAdapter& adapter) {
+  ModuleDevice device;
+  device.name = adapter.address;
+  device.state = adapter.driver.empty() ? "no driver" : "driver " + adapter.driver;
+  if (!adapter.interface.empty()) device.state += ", interface " + adapter.interface;
+  if (adapter.given() || adapter.shared()) return device;
+  device.reason = "it is not given to DPDK: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci " + adapter.address + ")";
+  return device;
+}
+
+// "net_memif1 and net_memif2, 2 ports, MTU 1500, 169.254.1.0"
+std::string described(const DpdkTransport& transport) {
+  std::string text;
+  for (std::size_t i = 0; i < transport.ports(); ++i) {
+    text += (i == 0 ? "" : " and ") + transport.port(i).name();
+  }
+  const EthernetPort& first = transport.port(0);
+  return text + " (" + first.driver() + ", " + to_text(first.mac()) + ", " +
+         ipv4_to_text(transport.address().end.address) + ", MTU " + std::to_string(transport.address().mtu) + ")";
+}
+
+TransportModule& the_module() {
+  static DpdkModule module;
+  return module;
+}
+
+}  // namespace
+
+std::vector<ModuleDevice> DpdkModule::devices(std::string& reason) {
+  reason.clear();
+  std::vector<ModuleDevice> devices;
+  bool chosen = false;
+  for (const PciAdapter& adapter : list_pci_adapters(kPciDevices)) {
+    devices.push_back(describe(adapter));
+    devices.back().chosen = adapter.given() && !chosen;
+    chosen = chosen || adapter.given();
+  }
+  if (devices.empty()) {
+    reason =
+        "this machine has no Ethernet adapter on a PCI bus; MP_EUIDEVICE can name virtual devices, as "
+        "net_af_packet0,iface=eth0";
+  }
+  return devices;
+}
+
+ModuleTransport DpdkModule::open(const ModuleRequest& request) {
+  ModuleTransport result;
+  DpdkConfig config;
+  if (!choose_devices(request, list_pci_adapters(kPciDevices), config, result.reason)) return result;
+  DpdkSetupError error;
+  auto transport = open_dpdk_transport(config, error);
+  if (transport == nullptr) {
+    result.reason = error.text;
+    return result;
+  }
+  result.device = described(*transport);
+  result.transport = std::move(transport);
+  return result;
+}
+
+}  // namespace openlapi::dpdk
+
+namespace openlapi {
+
+const TransportModuleEntry openlapi_transport_module = {kTransportModuleVersion, dpdk::the_module};
+
+}  // namespace openlapi

@@ -1,0 +1,74 @@
+#include "nic/dpdk/pci_adapters.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace openlapi::dpdk {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kEthernetClass = "0x0200";  // network controller, Ethernet; two more digits follow
+
+bool is_any(const std::string& word, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* other) { return word == other; });
+}
+
+std::string first_entry(const fs::path& folder) {
+  std::error_code missing;
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) names.push_back(entry.path().filename());
+  return names.empty() ? std::string() : *std::min_element(names.begin(), names.end());
+}
+
+// A virtio adapter has its interface one step further down.
+std::string interface_of(const fs::path& device) {
+  std::string name = first_entry(device / "net");
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(device, missing)) {
+    if (name.empty() && entry.path().filename().string().starts_with("virtio"))
+      name = first_entry(entry.path() / "net");
+  }
+  return name;
+}
+
+}  // namespace
+
+bool PciAdapter::given() const { return is_any(driver, {"vfio-pci", "uio_pci_generic", "igb_uio"}); }
+
+bool PciAdapter::shared() const { return is_any(driver, {"mlx5_core", "mlx4_core"}); }
+
+std::vector<PciAdapter> list_pci_adapters(const std::string& folder) {
+  std::vector<PciAdapter> adapters;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    std::string kind;
+    std::ifstream(entry.path() / "class") >> kind;
+    if (!kind.starts_with(kEthernetClass)) continue;
+    const fs::path driver = fs::read_symlink(entry.path() / "driver", missing);
+    adapters.push_back({entry.path().filename(), driver.filename(), interface_of(entry.path())});
+  }
+  std::sort(adapters.begin(), adapters.end(),
+            [](const PciAdapter& one, const PciAdapter& other) { return one.address < other.address; });
+  return adapters;
+}
+
+std::string pci_address(const std::string& text) {
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+  int length = -1;
+  const bool whole = std::sscanf(text.c_str(), "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &length) == 4 &&
+                     length == static_cast<int>(text.size());
+  domain = whole ? domain : 0;
+  if (!whole && (std::sscanf(text.c_str(), "%2x:%2x.%1x%n", &bus, &device, &function, &length) != 3 ||
+                 length != static_cast<int>(text.size()))) {
+    return {};
+  }
+  if (device > 31 || function > 7) return {};
+  char address[sizeof "0000:00:00.0"];
+  std::snprintf(address, sizeof address, "%04x:%02x:%02x.%x", domain & 0xffffu, bus & 0xffu, device & 0x1fu,
+                function & 7u);
+  return address;
+}
+
+}  // namespace openlapi::dpdk

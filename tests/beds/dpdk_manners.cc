@@ -1,0 +1,131 @@
+// What DPDK does to the program that it is in: LAPI_Init and LAPI_Term again and again over the same ports; afterwards
+// the calling thread may use the processors that it might use before, its signals and their handlers are as they were,
+// no descriptors are left behind, and a message has arrived each time.
+//
+// With "idle": in interrupt mode a task that does nothing costs less than a hundredth of a core.
+#include <dirent.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "tests/system/api_case.h"
+
+using namespace api_case;
+
+namespace {
+
+constexpr int kLives = 4;
+constexpr double kIdleSeconds = 4;
+constexpr double kSettleSeconds = 1;
+constexpr double kMostOfACore = 0.01;
+
+void on_signal(int) {}
+
+struct Process {
+  cpu_set_t processors;
+  sigset_t blocked;
+  std::vector<struct sigaction> actions;
+
+  Process() {
+    EXPECT_EQUAL(sched_getaffinity(0, sizeof processors, &processors), 0);
+    EXPECT_EQUAL(pthread_sigmask(SIG_SETMASK, nullptr, &blocked), 0);
+    for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2, SIGIO}) {
+      struct sigaction action {};
+      EXPECT_EQUAL(sigaction(number, nullptr, &action), 0);
+      actions.push_back(action);
+    }
+  }
+
+  void expect_same(const Process& before) const {
+    EXPECT(CPU_EQUAL(&processors, &before.processors));
+    for (int number = 1; number < NSIG; ++number) {
+      EXPECT_EQUAL(sigismember(&blocked, number), sigismember(&before.blocked, number));
+    }
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      EXPECT(actions[i].sa_handler == before.actions[i].sa_handler);
+    }
+  }
+};
+
+int open_descriptors() {
+  int count = 0;
+  DIR* const folder = opendir("/proc/self/fd");
+  EXPECT(folder != nullptr);
+  while (readdir(folder) != nullptr) ++count;
+  closedir(folder);
+  return count;
+}
+
+void send_round() {
+  static unsigned char inbox[20000];
+  static lapi_cntr_t arrived{};
+  const std::vector<unsigned char*> inboxes = exchange(inbox);
+  const std::vector<lapi_cntr_t*> counters = exchange(&arrived);
+  std::vector<unsigned char> data(sizeof inbox);
+  fill(data.data(), data.size(), static_cast<unsigned long>(task));
+  CALL(LAPI_Put(handle, right(), data.size(), inboxes[right()], data.data(), counters[right()], nullptr, nullptr));
+  CALL(LAPI_Waitcntr(handle, &arrived, 1, nullptr));
+  EXPECT(holds(inbox, sizeof inbox, static_cast<unsigned long>(left())));
+}
+
+void live_again_and_again() {
+  const Process before;
+  int descriptors = 0;
+  for (int life = 0; life < kLives; ++life) {
+    run(life == 0 ? "the first context" : "one more", 60, [] { send_round(); });
+    Process().expect_same(before);
+    CALL(LAPI_Gfence(handle));
+    CALL(LAPI_Term(handle));
+    Process().expect_same(before);
+    if (life == 0) descriptors = open_descriptors();
+    EXPECT_EQUAL(open_descriptors(), descriptors);
+    if (life + 1 == kLives) break;
+    CALL(open_context(&handle, cleared_info()));
+    if (polling) CALL(LAPI_Senv(handle, INTERRUPT_SET, 0));
+  }
+  if (task == 0) std::printf("1..%d\n", number);
+}
+
+double used_seconds() {
+  rusage usage{};
+  EXPECT_EQUAL(getrusage(RUSAGE_SELF, &usage), 0);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void rest(double seconds) {
+  timespec left{static_cast<time_t>(seconds), static_cast<long>((seconds - static_cast<time_t>(seconds)) * 1e9)};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
+void idle() {
+  run("an idle task leaves the processor alone", 60, [] {
+    send_round();
+    CALL(LAPI_Gfence(handle));
+    rest(kSettleSeconds);
+    const double before = used_seconds();
+    rest(kIdleSeconds);
+    const double share = (used_seconds() - before) / kIdleSeconds;
+    std::printf("# task %d uses %.2f %% of a core\n", task, 100 * share);
+    std::fflush(stdout);
+    EXPECT(share < kMostOfACore);
+  });
+  finish();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  signal(SIGUSR1, on_signal);
+  sigset_t some;
+  sigemptyset(&some);
+  sigaddset(&some, SIGUSR2);
+  EXPECT_EQUAL(pthread_sigmask(SIG_BLOCK, &some, nullptr), 0);
+  const Process before;
+  begin(count, arguments);
+  Process().expect_same(before);
+  words == std::vector<std::string>{"idle"} ? idle() : live_again_and_again();
+  return 0;
+}

@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include "nic/dpdk/dpdk_module.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const std::vector<PciAdapter> kAdapters = {{"0000:00:03.0", "virtio-pci", "eth0"},
+                                           {"0000:3b:00.0", "mlx5_core", "ens1"},
+                                           {"0000:af:00.0", "vfio-pci", ""},
+                                           {"0000:af:00.1", "vfio-pci", ""}};
+
+struct Wish {
+  std::string device{};
+  std::string arguments{};
+  std::uint32_t packet_size = 0;
+  std::uint32_t instance = 1;
+  std::uint32_t task = 0;
+  std::uint32_t local_number = 0;
+  std::uint32_t local_tasks = 1;
+};
+
+ModuleRequest request_of(const Wish& wish) {
+  ModuleRequest request;
+  request.device = wish.device;
+  request.arguments = wish.arguments;
+  request.packet_size = wish.packet_size;
+  request.instance = wish.instance;
+  request.task = wish.task;
+  request.local_number = wish.local_number;
+  request.local_tasks = wish.local_tasks;
+  return request;
+}
+
+DpdkConfig chosen(const Wish& wish, const std::vector<PciAdapter>& adapters = kAdapters) {
+  DpdkConfig config;
+  std::string reason;
+  EXPECT_TRUE(choose_devices(request_of(wish), adapters, config, reason)) << wish.device << ": " << reason;
+  return config;
+}
+
+std::string refused(const Wish& wish, const std::vector<PciAdapter>& adapters = kAdapters) {
+  DpdkConfig config;
+  std::string reason;
+  EXPECT_FALSE(choose_devices(request_of(wish), adapters, config, reason)) << wish.device;
+  return reason;
+}
+
+TEST(DeviceChoice, NamedDevices) {
+  EXPECT_EQ(chosen({.device = "3b:00.0"}).devices, Names{"0000:3b:00.0"});
+  EXPECT_EQ(chosen({.device = "af:00.0,mac_queues=1"}).devices, Names{"0000:af:00.0,mac_queues=1"});
+  EXPECT_EQ(chosen({.device = " net_memif1,id=0  net_memif2,id=1"}).devices,
+            (Names{"net_memif1,id=0", "net_memif2,id=1"}));
+  EXPECT_EQ(chosen({.device = "ens1"}).devices, Names{"0000:3b:00.0"}) << "a driver that DPDK shares with the kernel";
+}
+
+TEST(DeviceChoice, WhatIsNoDeviceIsExplained) {
+  EXPECT_NE(refused({.device = "rxe0:1"}).find("'rxe0:1' is no DPDK device: allowed is a PCI address"),
+            std::string::npos);
+  EXPECT_NE(refused({.device = "net_memif0 rxe0"}).find("'rxe0' is no DPDK device"), std::string::npos);
+  const std::string eth0 = refused({.device = "eth0"});
+  EXPECT_NE(eth0.find("virtio-pci (0000:00:03.0)"), std::string::npos) << eth0;
+  EXPECT_NE(eth0.find("net_af_packet0,iface=eth0"), std::string::npos) << eth0;
+  const std::string loopback = refused({.device = "lo"});
+  EXPECT_NE(loopback.find("'lo' is driven by the kernel: bind"), std::string::npos) << loopback;
+}
+
+TEST(DeviceChoice, WithoutANameAllThatTheArgumentsMake) {
+  const DpdkConfig config =
+      chosen({.arguments = "-m 64 --vdev=net_memif1,role=server --vdev net_memif2,id=0 -a 3b:00.0,x=1"});
+  EXPECT_EQ(config.devices, (Names{"net_memif1", "net_memif2", "3b:00.0"}));
+  EXPECT_EQ(config.eal_arguments, "-m 64 --vdev=net_memif1,role=server --vdev net_memif2,id=0 -a 3b:00.0,x=1");
+}
+
+TEST(DeviceChoice, OtherwiseEveryContextOfTheNodeGetsAnAdapterOfItsOwn) {
+  EXPECT_EQ(chosen({.local_number = 0, .local_tasks = 2}).devices, Names{"0000:af:00.0"});
+  EXPECT_EQ(chosen({.local_number = 1, .local_tasks = 2}).devices, Names{"0000:af:00.1"});
+  EXPECT_EQ(chosen({.instance = 2}).devices, Names{"0000:af:00.1"});
+  EXPECT_NE(refused({.instance = 2, .local_number = 0, .local_tasks = 2}).find("2 adapters were given to DPDK"),
+            std::string::npos);
+  EXPECT_NE(refused({}, {}).find("neither MP_EUIDEVICE nor OPENLAPI_DPDK_ARGUMENTS names a device"), std::string::npos);
+}
+
+TEST(DeviceChoice, TheMtuIsTheLeastOfAll) {
+  EXPECT_EQ(chosen({.device = "3b:00.0"}).mtu, 0u) << "the driver's";
+  EXPECT_EQ(chosen({.device = "3b:00.0", .packet_size = 8192}).mtu, 8192 + kHeaderInDatagram);
+  EXPECT_EQ(chosen({.device = "3b:00.0", .packet_size = 65507}).mtu, kLargestMtu);
+  EXPECT_EQ(chosen({.device = "net_memif0,bsize=9216"}).mtu, 9216u - 142);
+  EXPECT_EQ(chosen({.device = "net_memif0,bsize=9216", .packet_size = 1024}).mtu, 1024 + kHeaderInDatagram);
+  EXPECT_EQ(chosen({.device = "net_memif0,bsize=9216 net_memif1,bsize=4096"}).mtu, 4096u - 142);
+  EXPECT_EQ(chosen({.arguments = "--vdev=net_memif0,bsize=4096"}).mtu, 4096u - 142);
+  EXPECT_EQ(chosen({.device = "net_af_packet0,iface=lo"}).mtu, kLargestMtu) << "of 65536, which the loopback has";
+  EXPECT_EQ(chosen({.device = "net_af_packet0,iface=lo,framesz=4096"}).mtu, 4096u - 142);
+  EXPECT_EQ(chosen({.arguments = "--vdev=net_af_packet0,iface=lo"}).mtu, 2048u - 142) << "its ring is made already";
+  EXPECT_EQ(chosen({.device = "net_af_xdp0,iface=lo"}).mtu, 3498u);
+}
+
+TEST(DeviceChoice, OnPairsTheTasksNumberIsTheAddress) {
+  EXPECT_EQ(chosen({.device = "net_memif0", .task = 5}).address, 0xa9fe0105u);
+  EXPECT_EQ(chosen({.device = "net_memif0", .task = 65023}).address, 0xa9fefeffu) << "the last that is link-local";
+  EXPECT_EQ(chosen({.device = "net_memif0 3b:00.0", .task = 5}).address, 0u);
+}
+
+}  // namespace
+}  // namespace openlapi::dpdk

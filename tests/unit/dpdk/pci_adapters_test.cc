@@ -1,0 +1,72 @@
+#include "nic/dpdk/pci_adapters.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace openlapi::dpdk {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder like /sys/bus/pci/devices.
+class PciFolder : public testing::Test {
+ protected:
+  PciFolder() : root_(fs::path(testing::TempDir()) / ("pci." + std::to_string(getpid()))) {
+    fs::create_directories(root_ / "drivers");
+    fs::create_directories(devices());
+  }
+  ~PciFolder() override { fs::remove_all(root_); }
+
+  fs::path devices() const { return root_ / "devices"; }
+
+  void add(const std::string& address, const std::string& kind, const std::string& driver,
+           const std::string& interface = "") {
+    const fs::path device = devices() / address;
+    fs::create_directories(device);
+    std::ofstream(device / "class") << kind << "\n";
+    if (!driver.empty()) {
+      fs::create_directories(root_ / "drivers" / driver);
+      fs::create_directory_symlink(root_ / "drivers" / driver, device / "driver");
+    }
+    if (!interface.empty()) fs::create_directories(device / interface);
+  }
+
+  std::vector<PciAdapter> list() const { return list_pci_adapters(devices()); }
+
+ private:
+  fs::path root_;
+};
+
+TEST_F(PciFolder, EthernetAdaptersInTheOrderOfTheirAddresses) {
+  add("0000:af:00.1", "0x020000", "vfio-pci");
+  add("0000:3b:00.0", "0x020000", "mlx5_core", "net/ens1");
+  add("0000:00:02.0", "0x030000", "vfio-pci");  // a display
+  add("0000:00:03.0", "0x020000", "virtio-pci", "virtio0/net/eth0");
+  add("0000:00:04.0", "0x020000", "");
+  const std::vector<PciAdapter> found = list();
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].address, "0000:00:03.0");
+  EXPECT_EQ(found[0].interface, "eth0");
+  EXPECT_FALSE(found[0].given() || found[0].shared());
+  EXPECT_EQ(found[1].driver, "");
+  EXPECT_FALSE(found[1].given() || found[1].shared());
+  EXPECT_EQ(found[2].interface, "ens1");
+  EXPECT_TRUE(found[2].shared() && !found[2].given());
+  EXPECT_TRUE(found[3].given() && !found[3].shared());
+}
+
+TEST_F(PciFolder, MayBeMissing) { EXPECT_TRUE(list_pci_adapters(devices() / "nowhere").empty()); }
+
+TEST(PciAddress, WithAndWithoutItsDomain) {
+  EXPECT_EQ(pci_address("0000:3b:00.0"), "0000:3b:00.0");
+  EXPECT_EQ(pci_address("3B:1f.7"), "0000:3b:1f.7");
+  EXPECT_EQ(pci_address("10001:3b:00.0"), "");
+  for (const char* wrong : {"", "3b", "3b:00", "3b:00.", "3b:00.8", "3b:20.0", "0000:3b:00.0x", "rxe0:1:3", "eth0"}) {
+    EXPECT_EQ(pci_address(wrong), "") << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace openlapi::dpdk
