@@ -23,7 +23,8 @@ std::string described(const DpdkTransport& transport) {
   }
   const EthernetPort& first = transport.port(0);
   return text + " (" + first.driver() + ", " + to_text(first.mac()) + ", " +
-         ipv4_to_text(transport.address().end.address) + ", MTU " + std::to_string(transport.address().mtu) + ")";
+         ipv4_to_text(transport.address().end.address) + ", MTU " + std::to_string(transport.address().mtu) +
+         (transport.wakes_at_once() ? ", wakes at once)" : ", looks now and then)");
 }
 
 TransportModule& the_module() {

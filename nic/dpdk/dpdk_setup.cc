@@ -69,6 +69,7 @@ std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, Dpd
 }
 
 DpdkTransport::~DpdkTransport() {
+  wake_.reset();
   for (; first_arrival_ < arrivals_end_; ++first_arrival_) rte_pktmbuf_free(arrivals_[first_arrival_].buffer);
   release(held_count_);
 }
@@ -100,8 +101,19 @@ bool DpdkTransport::open(DpdkSetupError& error) {
   held_.resize(config_.held_packets);
   if (!open_ports(error)) return false;
   choose_address();
+  if (!make_wake(error)) return false;
   wait_for_links();
   return true;
+}
+
+bool DpdkTransport::make_wake(DpdkSetupError& error) {
+  std::vector<dpdk::EthernetPort*> ports;
+  for (const auto& lane : lanes_) ports.push_back(&lane->port);
+  wake_ = std::make_unique<dpdk::ArrivalWake>(
+      std::move(ports), dpdk::ArrivalWake::Look{
+                            .packets_wait = [this] { return first_arrival_ < arrivals_end_ || look(); },
+                            .packets_passed = [this] { return counters_.packets_sent + counters_.packets_received; }});
+  return wake_->valid() || fail(error, Kind::no_memory, "no more file descriptors (ulimit -n)");
 }
 
 bool DpdkTransport::open_ports(DpdkSetupError& error) {

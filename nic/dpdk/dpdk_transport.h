@@ -18,6 +18,7 @@
 
 #include "dataplane/transport/transport.h"
 #include "nic/dpdk/arp_message.h"
+#include "nic/dpdk/arrival_wake.h"
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/ethernet_frame.h"
 #include "nic/dpdk/ethernet_port.h"
@@ -67,10 +68,12 @@ class DpdkTransport final : public Transport {
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   TransportCounters counters() const override { return counters_; }
+  WakeSource* wake_source() override { return wake_.get(); }
 
   DpdkCounters dpdk_counters() const;
   const dpdk::Address& address() const { return local_; }
   std::size_t ports() const { return lanes_.size(); }
+  bool wakes_at_once() const { return wake_->immediate(); }  // otherwise by sleeps that grow
   const dpdk::EthernetPort& port(std::size_t which) const { return lanes_[which]->port; }
 
  private:
@@ -104,6 +107,7 @@ class DpdkTransport final : public Transport {
   bool open_ports(DpdkSetupError& error);
   void choose_address();
   void wait_for_links();
+  bool make_wake(DpdkSetupError& error);
 
   // dpdk_datapath.cc
   std::size_t send_on(Lane& lane, const Remote& remote, std::span<const OutgoingPacket> packets);
@@ -144,6 +148,7 @@ class DpdkTransport final : public Transport {
   std::vector<rte_mbuf*> held_;  // a ring, oldest at first_held_
   std::size_t first_held_ = 0;
   std::size_t held_count_ = 0;
+  std::unique_ptr<dpdk::ArrivalWake> wake_;
   TransportCounters counters_;
   DpdkCounters own_counters_;
 };

@@ -143,6 +143,17 @@ PortFault EthernetPort::open(const PortWish& wish, std::string& reason) {
     return PortFault::in_use;
   }
   open_ = true;
+  // Which drivers have interrupts shows when they are to be used. Virtual ones have none, but for virtio.
+  interrupts_ = !is_virtual(name_) || begins(name_, "net_virtio_user");
+  PortFault fault = set_up(wish, reason);
+  if (fault == PortFault::unusable && interrupts_) {
+    interrupts_ = false;
+    fault = set_up(wish, reason);
+  }
+  return fault;
+}
+
+PortFault EthernetPort::set_up(const PortWish& wish, std::string& reason) {
   if (const PortFault fault = configure(wish, reason); fault != PortFault::none) return fault;
   const int error = start();
   if (error == 0 || client_) return PortFault::none;
@@ -171,6 +182,7 @@ PortFault EthernetPort::make(const PortWish& wish, std::string& reason) {
   remembered()[name_] = arguments;
   made_ = is_virtual(name_) && !must_stay(arguments);
   client_ = begins(name_, "net_memif") && is_memif_client(arguments);
+  interface_ = begins(name_, "net_af_packet") ? argument_of(arguments, "iface") : std::string();
   return PortFault::none;
 }
 
@@ -219,6 +231,7 @@ PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
     wanted.txmode.offloads |= kSends | (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM);
     wanted.rxmode.offloads |= kReceives;
   }
+  wanted.intr_conf.rxq = interrupts_ ? 1 : 0;
   wanted.txmode.offloads |= info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
   // Virtual drivers report the usual frame; their buffers decide what they carry.
   const bool knows = !(is_virtual(name_) && info.max_rx_pktlen <= kUsualFrame);

@@ -43,6 +43,10 @@ class EthernetPort {
   const std::string& driver() const { return driver_; }
   const MacAddress& mac() const { return mac_; }
   std::uint32_t mtu() const { return mtu_; }
+  // The kernel's interface that af_packet works on; empty: it is another driver.
+  const std::string& interface() const { return interface_; }
+  // Its receive queue was set up to interrupt; whether the driver can is another question.
+  bool interrupts() const { return interrupts_; }
   rte_mempool* send_pool() const { return send_pool_; }
   bool started() const { return started_; }
   // Only then it may be asked for frames. A memif that is not connected yet reads what its interrupt thread writes.
@@ -77,6 +81,7 @@ class EthernetPort {
   bool find();
   PortFault make(const PortWish& wish, std::string& reason);
   std::string made_with() const;
+  PortFault set_up(const PortWish& wish, std::string& reason);
   PortFault configure(const PortWish& wish, std::string& reason);
   bool make_pools(const PortWish& wish, std::string& reason);
   int start();
@@ -98,8 +103,10 @@ class EthernetPort {
   bool in_memory_ = false;
   bool unmaps_ = false;  // in the middle of bursts
   bool isolated_ = false;
+  bool interrupts_ = false;
   std::string name_;
   std::string driver_;
+  std::string interface_;
   MacAddress mac_{};
   std::uint32_t mtu_ = 0;
   int node_ = -1;

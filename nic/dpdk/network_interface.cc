@@ -1,10 +1,13 @@
 #include "nic/dpdk/network_interface.h"
 
+#include <dirent.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace openlapi::dpdk {
@@ -18,6 +21,31 @@ std::uint32_t interface_mtu(const std::string& name) {
   const bool known = ioctl(descriptor, SIOCGIFMTU, &request) == 0;
   close(descriptor);
   return known ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+}
+
+int packet_socket_on(const std::string& name) {
+  const unsigned index = name.empty() ? 0 : if_nametoindex(name.c_str());
+  if (index == 0) return -1;
+  DIR* const descriptors = opendir("/proc/self/fd");
+  if (descriptors == nullptr) return -1;
+  int found = -1;
+  while (const dirent* entry = readdir(descriptors)) {
+    const int descriptor = std::atoi(entry->d_name);
+    sockaddr_ll address{};
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+        address.sll_family == AF_PACKET && address.sll_ifindex == static_cast<int>(index)) {
+      found = descriptor;
+    }
+  }
+  closedir(descriptors);
+  return found;
+}
+
+void clear_error(int socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
 }
 
 }  // namespace openlapi::dpdk

@@ -166,12 +166,19 @@ def test_manners():
         check(f"contexts come and go over {KIND}, the process stays as it was, {mode}", good, job)
 
 
+def test_idle():
+    job = Job(with_ports(f"{MANNERS} interrupt idle"))
+    check(f"an idle task in interrupt mode over {KIND}", not job.problem() and "ok 1" in job.out, job)
+    print("\n".join(re.findall(r"^# .* of a core$", job.out, re.MULTILINE)), flush=True)
+
+
 def main():
     if GROUP == "short":
         run_programs("polling", SHORT)
         run_programs("interrupt", SHORT)
         if not ON_BRIDGE:
             test_manners()
+        test_idle()
     elif GROUP == "choice":
         test_choice()
     else:

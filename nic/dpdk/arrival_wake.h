@@ -1,0 +1,58 @@
+// Sleeping until frames arrive: by the receive interrupts of drivers that have them, by the packet socket that
+// af_packet works on, and otherwise by sleeps that grow: none is longer than about the time that nothing has moved.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "dataplane/transport/transport.h"
+#include "nic/dpdk/ethernet_port.h"
+
+struct rte_epoll_event;
+
+namespace openlapi::dpdk {
+
+class ArrivalWake final : public WakeSource {
+ public:
+  // What the transport does for it: whether packets wait, and how many have passed, both ways.
+  struct Look {
+    std::function<bool()> packets_wait;
+    std::function<std::uint64_t()> packets_passed;
+  };
+
+  static constexpr std::uint64_t kShortestSleep = 50'000;        // nanoseconds
+  static constexpr std::uint64_t kLongestSleep = 20'000'000;     // a look takes 20 to 70 us of a core
+  static constexpr std::uint64_t kBetweenUpkeeps = 100'000'000;  // for links, where packets wake
+
+  // The ports are started, and outlive it.
+  ArrivalWake(std::vector<EthernetPort*> ports, Look look);
+  ~ArrivalWake() override;
+  ArrivalWake(const ArrivalWake&) = delete;
+  ArrivalWake& operator=(const ArrivalWake&) = delete;
+
+  // False: descriptors are exhausted.
+  bool valid() const { return descriptor_ >= 0 && timer_ >= 0; }
+  // Whether arrivals on every port wake at once.
+  bool immediate() const { return timed_ports_ == 0; }
+
+  int descriptor() const override { return descriptor_; }
+  bool arm() override;
+  void disarm() override;
+
+ private:
+  void watch(EthernetPort& port);
+  void set_timer(std::uint64_t nanoseconds);
+
+  std::vector<EthernetPort*> interrupting_;
+  std::vector<int> sockets_;
+  std::vector<rte_epoll_event> events_;  // DPDK keeps pointers to them
+  std::size_t timed_ports_ = 0;
+  Look look_;
+  int descriptor_ = -1;
+  int timer_ = -1;
+  std::uint64_t passed_ = 0;  // when it was last armed
+  std::uint64_t sleep_ = kShortestSleep;
+};
+
+}  // namespace openlapi::dpdk
