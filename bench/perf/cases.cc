@@ -41,6 +41,8 @@ class CaseList {
   }
   bool shm() const { return bench_.wire == Wire::shm; }
   bool verbs() const { return bench_.wire == Wire::verbs; }
+  bool dpdk() const { return bench_.wire == Wire::dpdk; }
+  bool sockets() const { return bench_.wire == Wire::udp; }
   bool small(std::size_t size) const { return size <= largest_small_; }
   void add(Case row) {
     if (wanted(row.operation)) cases_.push_back(std::move(row));
@@ -70,6 +72,10 @@ class CaseList {
     Workbench& b = bench_;
     if (verbs()) {
       set_send_latency_floor(row, size, parts);
+    } else if (dpdk()) {
+      if (size > b.job.packet()) return;
+      row.floor_name = parts == 1 ? "2 dpdk_floor ping" : "dpdk_floor ping";
+      row.floor = [&b, size, parts](Count, Samples* s) { b.dpdk.ping_pong(size, parts, s); };
     } else if (!shm()) {
       row.floor_name = floor_symbol("U", size, parts);
       row.floor = [&b, size, parts](Count n, Samples* s) { b.udp.ping_pong(n, size, parts, s); };
@@ -88,6 +94,7 @@ class CaseList {
     Case there, back;
     set_ping_pong_floor(there, size, 2);
     set_ping_pong_floor(back, 8, 2);
+    if (!there.floor || !back.floor) return;
     row.floor_name = there.floor_name;
     row.floor_name.append(" + ").append(back.floor_name);
     row.floor = [one = there.floor, other = back.floor](Count n, Samples* s) {
@@ -105,6 +112,9 @@ class CaseList {
     if (verbs()) {
       row.floor_name = "ib_read_bw";
       row.floor = [&b, size](Count, Samples* s) { b.rdma.read_stream(size, s); };
+    } else if (dpdk()) {
+      row.floor_name = "dpdk_floor stream";
+      row.floor = [&b, size](Count, Samples* s) { b.dpdk.stream(size, b.job.packet(), s); };
     } else if (!shm()) {
       row.floor_name = "UDP stream with copies";
       row.floor = [&b, size](Count n, Samples* s) { b.udp.stream(n, size / 8 * 8, s); };
@@ -127,7 +137,7 @@ class CaseList {
     } else {
       set_push_floor(row, size, regime());
       row.library = [&o, size, r = regime()](Count n, Samples* s) { o.large_put(n, size, r, s); };
-      if (verbs()) row.library = [&o, size](Count n, Samples* s) { o.put_stream(n, size, s); };
+      if (verbs() || dpdk()) row.library = [&o, size](Count n, Samples* s) { o.put_stream(n, size, s); };
     }
     add(std::move(row));
   }
@@ -169,7 +179,7 @@ class CaseList {
         row.floor = [&b, size](Count n, Samples* s) { b.attach.pull(n, size, Regime::fresh, s); };
       }
       row.library = [&o, size, r = regime()](Count n, Samples* s) { o.large_get(n, size, r, s); };
-      if (verbs()) row.library = [&o, size](Count n, Samples* s) { o.get_stream(n, size, s); };
+      if (verbs() || dpdk()) row.library = [&o, size](Count n, Samples* s) { o.get_stream(n, size, s); };
     }
     add(std::move(row));
   }
@@ -206,7 +216,7 @@ class CaseList {
     Case row{.operation = "put-both", .size = size};
     row.bytes = 2 * static_cast<double>(size);
     if (small(size)) {
-      if (!verbs()) {
+      if (shm() || sockets()) {
         row.floor_name = "both ways";
         row.floor = [&b, size](Count n, Samples* s) {
           b.wire == Wire::shm ? b.memory.both_ways(n, size, s) : b.udp.both_ways(n, size, s);
@@ -228,7 +238,10 @@ class CaseList {
     Case row{.operation = "rate", .size = 8};
     row.is_rate = true;
     row.fewest = kFewestPuts;
-    if (!verbs()) {
+    if (dpdk()) {
+      row.floor_name = "dpdk_floor stream of 64 B";
+      row.floor = [&b](Count, Samples* s) { b.dpdk.stream(8, 8, s); };
+    } else if (!verbs()) {
       row.floor_name = shm() ? "ring of 64-byte slots" : "stream of 64-byte segments";
       row.floor = [&b](Count n, Samples* s) { b.wire == Wire::shm ? b.memory.ring(n, s) : b.udp.small_segments(n, s); };
     }
@@ -285,7 +298,7 @@ class CaseList {
     add(std::move(spinning));
 
     Case sleeping{.operation = "wake", .variant = "asleep", .size = 8};
-    if (!verbs()) {
+    if (shm() || sockets()) {
       sleeping.floor_name = shm() ? "futex wake-up" : "socket wake-up";
       sleeping.floor = [&b](Count n, Samples* s) {
         b.wire == Wire::shm ? futex_wake_round_trip(b.region, b.peer_process, n, s)
@@ -316,11 +329,14 @@ Workbench::Workbench(LapiJob& job_, SharedRegion& region_, Wire wire_, Mode mode
       can_attach(attach.usable()),
       udp(region_),
       rdma(region_),
+      dpdk(region_),
       operations(job_, region_),
       sleeper(region_) {}
 
 bool Workbench::open(std::string& error) {
-  return wire == Wire::shm || (wire == Wire::verbs ? rdma.open(error) : udp.open(error));
+  if (wire == Wire::verbs) return rdma.open(error);
+  if (wire == Wire::dpdk) return dpdk.open(error);
+  return wire == Wire::shm || udp.open(error);
 }
 
 std::vector<Case> make_cases(Workbench& bench, const Options& options) { return CaseList(bench, options).take(); }

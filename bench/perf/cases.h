@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/perf/attach_floor.h"
+#include "bench/perf/dpdk_floor.h"
 #include "bench/perf/lapi_job.h"
 #include "bench/perf/memory_floor.h"
 #include "bench/perf/operations.h"
@@ -36,6 +37,7 @@ struct Workbench {
   bool can_attach;
   UdpSockets udp;
   RdmaFloor rdma;
+  DpdkFloor dpdk;
   Operations operations;
   Sleeper sleeper;
 };

@@ -48,9 +48,9 @@ std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage 
 // The job that a launcher started, over one transport.
 lapi::Context join(Wire wire) {
   setenv("LAPI_USE_SHM", wire == Wire::shm ? "only" : "no", 1);
-  if (wire == Wire::verbs) {
+  if (wire == Wire::verbs || wire == Wire::dpdk) {
     setenv("MP_EUILIB", "us", 1);
-    setenv("OPENLAPI_MODULES", "verbs", 1);
+    setenv("OPENLAPI_MODULES", name_of(wire), 1);
     setenv("MP_USE_BULK_XFER", "yes", 0);
   }
   try {

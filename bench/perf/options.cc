@@ -82,13 +82,13 @@ bool choose_wires(const std::string& transport, const char* shared_memory, std::
     error = "LAPI_USE_SHM='" + std::string(shared_memory) + "': allowed are no, yes, only";
     return false;
   }
-  if ((transport == "shm" && no) || ((transport == "udp" || transport == "verbs") && only)) {
+  if ((transport == "shm" && no) || ((transport == "udp" || transport == "verbs" || transport == "dpdk") && only)) {
     error = "--transport " + transport + " contradicts LAPI_USE_SHM=" + shared_memory +
             " in the environment: unset LAPI_USE_SHM or leave --transport out";
     return false;
   }
-  if (transport == "verbs") {
-    wires.push_back(Wire::verbs);
+  if (transport == "verbs" || transport == "dpdk") {
+    wires.push_back(transport == "verbs" ? Wire::verbs : Wire::dpdk);
     return true;
   }
   if (transport != "udp" && !(transport.empty() && no)) wires.push_back(Wire::shm);
@@ -127,8 +127,8 @@ struct Words {
 
 void declare(CLI::App& app, Options& options, Words& words, bool& version) {
   app.add_option("-t,--transport", words.transport,
-                 "shm, udp or verbs (user space mode over RDMA); shm, then udp, when not given")
-      ->check(CLI::IsMember({"shm", "udp", "verbs"}));
+                 "shm, udp, verbs or dpdk (user space mode over RDMA, over DPDK ports); shm, then udp, when not given")
+      ->check(CLI::IsMember({"shm", "udp", "verbs", "dpdk"}));
   app.add_option("-m,--mode", words.mode, "polling or interrupt: who drives progress at the target (default polling)")
       ->check(CLI::IsMember({"polling", "interrupt"}));
   app.add_option("-s,--sizes", words.sizes, "message sizes, bytes, with K, M or G (default 8,64,1K,8K,64K,1M,4M)");
@@ -168,9 +168,13 @@ bool interpret(const Words& words, bool with_pairs, const char* shared_memory, O
 
 }  // namespace
 
-const char* name_of(Wire wire) { return wire == Wire::shm ? "shm" : wire == Wire::udp ? "udp" : "verbs"; }
+const char* name_of(Wire wire) {
+  static constexpr const char* kNames[] = {"shm", "udp", "verbs", "dpdk"};
+  return kNames[static_cast<int>(wire)];
+}
 const char* title_of(Wire wire) {
-  return wire == Wire::shm ? "Shared memory" : wire == Wire::udp ? "UDP" : "RDMA verbs";
+  static constexpr const char* kTitles[] = {"Shared memory", "UDP", "RDMA verbs", "DPDK"};
+  return kTitles[static_cast<int>(wire)];
 }
 const char* name_of(Mode mode) { return mode == Mode::polling ? "polling" : "interrupt"; }
 

@@ -8,7 +8,7 @@
 
 namespace openlapi::bench {
 
-enum class Wire { shm, udp, verbs };
+enum class Wire { shm, udp, verbs, dpdk };
 enum class Mode { polling, interrupt };
 enum class PairPattern { none, adjacent, halves };
 

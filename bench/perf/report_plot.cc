@@ -32,7 +32,7 @@ void add_point(Curve& curve, std::size_t size, double nanoseconds, double bytes)
 std::vector<Curve> make_curves(const std::vector<Row>& rows) {
   std::vector<Curve> curves;
   int colour = 0;
-  for (const Wire wire : {Wire::shm, Wire::udp, Wire::verbs}) {
+  for (const Wire wire : {Wire::shm, Wire::udp, Wire::verbs, Wire::dpdk}) {
     for (const char* operation : {"put", "get", "am"}) {
       ++colour;
       Curve library{.title = std::string(name_of(wire)) + " " + operation,

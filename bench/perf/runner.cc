@@ -16,6 +16,10 @@ constexpr double kQuickSlice = 2e6;
 constexpr unsigned kVerbsSlices = 5;
 constexpr unsigned kQuickVerbsSlices = 3;
 constexpr double kVerbsSlice = 4e8;
+
+// Whether the floor is another program's.
+bool has_foreign_floor(Wire wire) { return wire == Wire::verbs || wire == Wire::dpdk; }
+
 constexpr unsigned kFlagIterations = 400;
 constexpr unsigned kRepeatsOfRow = 2;
 constexpr unsigned kRepeats = 8;  // of all rows together: on a machine of another kind F never fits
@@ -25,9 +29,9 @@ constexpr unsigned kSettle = 50;  // milliseconds that a dataplane thread has to
 
 Runner::Runner(Workbench& bench, const Options& options)
     : bench_(bench),
-      slices_(bench.wire == Wire::verbs ? (options.quick ? kQuickVerbsSlices : kVerbsSlices)
+      slices_(has_foreign_floor(bench.wire) ? (options.quick ? kQuickVerbsSlices : kVerbsSlices)
                                         : (options.quick ? kQuickSlices : kSlices)),
-      slice_(bench.wire == Wire::verbs ? kVerbsSlice
+      slice_(has_foreign_floor(bench.wire) ? kVerbsSlice
              : options.quick           ? kQuickSlice
                                        : kSlice),
       fixed_iterations_(options.iterations),

@@ -84,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--transport", "shm"}, "no", "contradicts LAPI_USE_SHM=no"},
                     Wrong{{"--transport", "udp"}, "only", "contradicts LAPI_USE_SHM=only"},
                     Wrong{{"--transport", "verbs"}, "only", "contradicts LAPI_USE_SHM=only"},
+                    Wrong{{"--transport", "dpdk"}, "only", "contradicts LAPI_USE_SHM=only"},
                     Wrong{{}, "maybe", "LAPI_USE_SHM='maybe': allowed are no, yes, only"}));
 
 TEST(Options, TheEnvironmentChoosesWhenTheCommandLineDoesNot) {
@@ -92,6 +93,7 @@ TEST(Options, TheEnvironmentChoosesWhenTheCommandLineDoesNot) {
   EXPECT_THAT(parse({}, "yes").options.wires, ElementsAre(Wire::shm, Wire::udp));
   EXPECT_THAT(parse({"--transport", "udp"}, "yes").options.wires, ElementsAre(Wire::udp));
   EXPECT_THAT(parse({"--transport", "verbs"}, "yes").options.wires, ElementsAre(Wire::verbs));
+  EXPECT_THAT(parse({"--transport", "dpdk"}, "yes").options.wires, ElementsAre(Wire::dpdk));
 }
 
 TEST(Sizes, Text) {
