@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -196,7 +197,10 @@ std::string EthernetPort::made_with() const {
 }
 
 bool EthernetPort::make_pools(const PortWish& wish, std::string& reason) {
-  const std::uint32_t room = room_for(driver_, mtu_);
+  // af_packet wants room for all that a frame of its ring may hold.
+  const std::string ring = argument_of(made_with(), "framesz");
+  const std::uint32_t frame = static_cast<std::uint32_t>(std::min(std::strtoul(ring.c_str(), nullptr, 10), 65535ul));
+  const std::uint32_t room = room_for(driver_, std::max(mtu_, std::min(frame, kLargestMtu)));
   const std::uint32_t buffers = receive_buffers(driver_, wish);
   const std::uint32_t sends = wish.send_descriptors + kBuffersInFlight;
   const std::string number = std::to_string(id_);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Jobs of lapi.h programs in user space mode over DPDK ports. Runs inside dpdk-ports, which makes them:
 
-    dpdk-ports N [--kind KIND] -- dpdk_jobs.py BUILD GROUP [PROGRAM...]    GROUP: short, polling, interrupt, choice
+    dpdk-ports N [--kind KIND] -- dpdk_jobs.py BUILD GROUP [PROGRAM...]    GROUP: short, polling, interrupt, choice,
+                                                                                         faults
 
 Every task has its own ports, which the EAL arguments of the bed name. What carried the packets is taken from three
 sides: what LAPI_Init and the first contacts say, the transport's own counters at the end, and those of the bridge,
@@ -12,9 +13,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
+import dpdk_faults  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, GROUP = sys.argv[1:3]
@@ -40,7 +43,7 @@ JOBS = {
     "api_xfer_layouts": [], "api_xfer_refusals": [],
 }
 # api_attributes and api_contexts are missing: they open several contexts, and each needs ports of its own.
-SHORT = {"api_handlers": [], "api_sync": [], "api_transfer": ["30000"], "api_xfer": []}
+SHORT = {"polling": {"api_handlers": [], "api_transfer": ["30000"]}, "interrupt": {"api_sync": [], "api_xfer": []}}
 
 
 def bridge_packets():
@@ -58,20 +61,35 @@ def with_ports(command, before="", own=""):
             f"exec {command}")
 
 
-class Job:
-    """A job in user space mode, to its end."""
+class Running(subprocess.Popen):
+    """A job under way; its output goes to files."""
 
-    def __init__(self, script, tasks=COUNT, **variables):
+    def __init__(self, words, environment):
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # closed with the object
+        super().__init__(words, env=environment, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
+
+    def said(self, file=None):
+        file = file or self.err
+        return os.pread(file.fileno(), 1 << 24, 0).decode(errors="replace")
+
+
+class Job:
+    """A job in user space mode, to its end. `during`: called with the running job."""
+
+    def __init__(self, script, tasks=COUNT, during=None, **variables):
         environment = dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_INFOLEVEL="2")
         environment.update(variables)
         before, start = bridge_packets(), time.monotonic()
+        running = Running([LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], environment)
         try:
-            done = subprocess.run([LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], env=environment,
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, check=False)
-            self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired as late:
+            if during is not None:
+                during(running)
+            self.status = running.wait(LIMIT)
+        except subprocess.TimeoutExpired:
             self.status = f"not ended after {LIMIT} s"
-            self.out, self.err = ((text or b"").decode() for text in (late.stdout, late.stderr))
+            running.terminate()
+            running.wait()
+        self.out, self.err = running.said(running.out), running.said()
         self.seconds = time.monotonic() - start
         self.bridge = [after - earlier for earlier, after in zip(before, bridge_packets())]
         self.ways = re.findall(r"task (\d+) reaches task (\d+) over ([^\n]+)", self.err)
@@ -156,11 +174,12 @@ def test_choice():
     job = Job(with_ports(f"{LAPI_INFO} --job"))
     check("lapi_info --job shows each task's ways", not job.problem(fewest=1) and all(
         re.search(rf"task {task} on [^\n]*\n  dpdk, net_[^\n]*: ", job.out) for task in range(COUNT)), job)
-    test_manners()
+    test_manners("polling", "interrupt")
+    test_idle()
 
 
-def test_manners():
-    for mode in ("polling", "interrupt"):
+def test_manners(*modes):
+    for mode in modes:
         job = Job(with_ports(f"{MANNERS} {mode}"))
         good = not job.problem() and job.out.count("ok ") == 4
         check(f"contexts come and go over {KIND}, the process stays as it was, {mode}", good, job)
@@ -174,13 +193,15 @@ def test_idle():
 
 def main():
     if GROUP == "short":
-        run_programs("polling", SHORT)
-        run_programs("interrupt", SHORT)
+        for mode, jobs in SHORT.items():
+            run_programs(mode, jobs)
         if not ON_BRIDGE:
-            test_manners()
-        test_idle()
+            test_manners("polling")
+            test_idle()
     elif GROUP == "choice":
         test_choice()
+    elif GROUP == "faults":
+        dpdk_faults.run(sys.modules[__name__])
     else:
         run_programs(GROUP, {name: JOBS[name] for name in sys.argv[3:] or JOBS})
     return finish()

@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--sizes", "2G"}, nullptr, "--sizes '2G': allowed"},
                     Wrong{{"--sizes", "8,"}, nullptr, "--sizes '': allowed"},
                     Wrong{{"--ops", "put,fly"}, nullptr, "--ops 'fly': allowed are put,"},
-                    Wrong{{"--transport", "dpdk"}, nullptr, "--transport"},
+                    Wrong{{"--transport", "tin"}, nullptr, "--transport"},
                     Wrong{{"--iterations", "3"}, nullptr, "--iterations"},
                     Wrong{{"--plot", "a.png"}, nullptr, "--plot 'a.png': allowed is a file name that ends in .svg"},
                     Wrong{{"--no-such"}, nullptr, "--no-such"},

@@ -1,0 +1,112 @@
+// Buffers that run out: sending is "full", receiving waits, and nothing is lost on a port that loses nothing. Runs in
+// dpdk-ports, whose folder has the sockets of the two memif ports; both ends are in this process.
+#include <gtest/gtest.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "nic/dpdk/dpdk_transport.h"
+
+namespace openlapi {
+namespace {
+
+constexpr PeerIndex kServer = 0, kClient = 1;
+constexpr std::size_t kPackets = 10;
+
+std::unique_ptr<DpdkTransport> open(PeerIndex self) {
+  DpdkConfig config;
+  config.eal_arguments = "--no-huge --no-pci";
+  config.address = 0x0a4e0001 + self;
+  config.link_patience = 0;
+  // Two ends in one process must name their socket differently, or the driver takes it for the same end.
+  config.devices = {"net_memif_pool" + std::to_string(self) + ",role=" + (self == kServer ? "server" : "client") +
+                    ",id=0,socket-abstract=no,socket=" + std::getenv("RUNTIME_DIRECTORY") +
+                    (self == kServer ? "/pool" : "/./pool")};
+  DpdkSetupError error;
+  auto transport = open_dpdk_transport(config, error);
+  EXPECT_NE(transport, nullptr) << error.text;
+  return transport;
+}
+
+// All that a pool has, until it is destroyed.
+class Taken {
+ public:
+  explicit Taken(rte_mempool* pool) {
+    while (rte_mbuf* buffer = rte_pktmbuf_alloc(pool)) buffers_.push_back(buffer);
+  }
+  ~Taken() { rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(buffers_.size())); }
+  std::size_t count() const { return buffers_.size(); }
+
+ private:
+  std::vector<rte_mbuf*> buffers_;
+};
+
+class DpdkPools : public testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = open(kServer);
+    client_ = open(kClient);
+    ASSERT_TRUE(server_ != nullptr && client_ != nullptr);
+    std::string error;
+    ASSERT_TRUE(server_->add_peer(kClient, client_->local_address(), error)) << error;
+    ASSERT_TRUE(client_->add_peer(kServer, server_->local_address(), error)) << error;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!(server_->port(0).up() && client_->port(0).up()) && std::chrono::steady_clock::now() < end) {
+      receive(*server_);
+      receive(*client_);
+    }
+    ASSERT_TRUE(server_->port(0).up() && client_->port(0).up());
+  }
+
+  static std::size_t receive(DpdkTransport& transport) {
+    std::array<IncomingPacket, 32> packets;
+    const std::size_t count = transport.receive_burst(packets);
+    transport.release(count);
+    return count;
+  }
+
+  std::size_t send() {
+    const ConstBuffer piece{"12345678", 8};
+    const OutgoingPacket packet{{&piece, 1}, 8};
+    return client_->send_burst(kServer, {&packet, 1});
+  }
+
+  std::size_t receive_all(std::size_t wanted) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::size_t count = 0;
+    while (count < wanted && std::chrono::steady_clock::now() < end) count += receive(*server_);
+    return count;
+  }
+
+  std::unique_ptr<DpdkTransport> server_, client_;
+};
+
+TEST_F(DpdkPools, WithoutABufferSendingIsFull) {
+  {
+    const Taken all(client_->port(0).send_pool());
+    ASSERT_GT(all.count(), 0u);
+    EXPECT_EQ(send(), 0u);
+    EXPECT_EQ(client_->dpdk_counters().pool_exhausted, 1u);
+    EXPECT_EQ(client_->counters().send_refused, 1u);
+  }
+  EXPECT_EQ(send(), 1u);
+  EXPECT_EQ(receive_all(1), 1u);
+  EXPECT_EQ(client_->dpdk_counters().lost_packets, 0u);
+}
+
+TEST_F(DpdkPools, WithoutABufferArrivalsWait) {
+  rte_mempool* const pool = rte_mempool_lookup(("openlapi_in_" + std::to_string(server_->port(0).id())).c_str());
+  ASSERT_NE(pool, nullptr);
+  {
+    const Taken all(pool);
+    ASSERT_GT(all.count(), 0u);
+    for (std::size_t i = 0; i < kPackets; ++i) ASSERT_EQ(send(), 1u);
+    for (int look = 0; look < 1000; ++look) ASSERT_EQ(receive(*server_), 0u);
+  }
+  EXPECT_EQ(receive_all(kPackets), kPackets);
+}
+
+}  // namespace
+}  // namespace openlapi
