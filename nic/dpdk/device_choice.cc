@@ -91,6 +91,12 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
   }
   if (config.devices.empty() && !next_given(request, adapters, config, reason)) return false;
   config.mtu = mtu_for(config, made, request.packet_size);
+  for (std::string& device : config.devices) {
+    const std::string whole = made_device(made, device);
+    if (is_memif(device) && request.instance > 1) {
+      device = memif_of_instance(whole.empty() ? device : whole, request.instance);
+    }
+  }
   // Every memif is a network of two, where the tasks' numbers are unique. Hardware addresses are elsewhere, too.
   if (std::all_of(config.devices.begin(), config.devices.end(), is_memif)) {
     config.address = kFirstLinkLocal + request.task % kLinkLocals;

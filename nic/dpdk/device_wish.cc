@@ -11,6 +11,7 @@ constexpr std::uint32_t kUsualMtu = 1500;
 constexpr std::uint32_t kBesideMtu = 142;      // bytes of a frame in a driver's own memory that are no IP packet
 constexpr std::uint32_t kUsualRoom = 2048;     // af_packet's frames, memif's buffers
 constexpr std::uint32_t kLongestOfXdp = 3498;  // IP packet
+constexpr std::uint32_t kIdsBetweenContexts = 1 << 16;  // of memif
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMemoryToSpare = 64 * kMiB;  // pages that are never touched cost nothing
 
@@ -109,6 +110,17 @@ std::vector<std::string> split_words(std::string_view text) {
     at = end;
   }
   return words;
+}
+
+std::string memif_of_instance(std::string_view device, std::uint32_t instance) {
+  const std::string_view name = name_of(device);
+  if (instance == 1) return std::string(device);
+  const std::string id = argument_of(device, "id");
+  const unsigned long first = std::strtoul(id.c_str(), nullptr, 10);
+  std::string arguments(device.substr(name.size()));
+  if (const std::size_t at = arguments.find(",id="); at != std::string::npos) arguments.erase(at, 4 + id.size());
+  return std::string(name) + "_context" + std::to_string(instance) + arguments +
+         ",id=" + std::to_string(first + kIdsBetweenContexts * (instance - 1));
 }
 
 std::vector<std::string> named_devices(const std::vector<std::string>& words) {

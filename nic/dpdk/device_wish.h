@@ -30,6 +30,10 @@ std::vector<std::string> split_words(std::string_view text);  // at spaces
 // The devices that EAL's arguments name (--vdev, -a, --allow), with their arguments.
 std::vector<std::string> named_devices(const std::vector<std::string>& words);
 
+// The further device that a task's `instance`-th context uses in the place of this memif: another interface on the same
+// socket. The first context has the device itself.
+std::string memif_of_instance(std::string_view device, std::uint32_t instance);
+
 // EAL's arguments for this process: the user's, and what they leave open.
 struct EnvironmentFacts {
   std::uint64_t free_huge_bytes = 0;  // free huge pages

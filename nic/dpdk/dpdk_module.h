@@ -17,6 +17,8 @@ namespace openlapi::dpdk {
 //   empty                     all devices that the arguments make; if they make none, one of the adapters that were
 //                             given to DPDK, for each context of each task of the node another
 //   ModuleRequest::arguments  EAL's
+//   ModuleRequest::instance   a second context would find its task's devices in use: a memif has further interfaces on
+//                             its socket, one for each
 bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
                     std::string& reason);
 

@@ -97,6 +97,13 @@ TEST(DeviceChoice, TheMtuIsTheLeastOfAll) {
   EXPECT_EQ(chosen({.device = "net_af_xdp0,iface=lo"}).mtu, 3498u);
 }
 
+TEST(DeviceChoice, ASecondContextOverMemif) {
+  const std::string first = "--vdev=net_memif1,id=0,bsize=4096";
+  EXPECT_EQ(chosen({.arguments = first, .instance = 2}).devices, Names{"net_memif1_context2,bsize=4096,id=65536"});
+  EXPECT_EQ(chosen({.arguments = first, .instance = 2}).mtu, 4096u - 142);
+  EXPECT_EQ(chosen({.device = "net_af_packet0,iface=lo", .instance = 2}).devices, Names{"net_af_packet0,iface=lo"});
+}
+
 TEST(DeviceChoice, OnPairsTheTasksNumberIsTheAddress) {
   EXPECT_EQ(chosen({.device = "net_memif0", .task = 5}).address, 0xa9fe0105u);
   EXPECT_EQ(chosen({.device = "net_memif0", .task = 65023}).address, 0xa9fefeffu) << "the last that is link-local";

@@ -51,6 +51,13 @@ TEST(DeviceWish, DevicesAmongArguments) {
   EXPECT_TRUE(named_devices({"--no-pci", "-b", "3b:00.0"}).empty());
 }
 
+TEST(DeviceWish, FurtherContextsHaveFurtherMemifs) {
+  EXPECT_EQ(memif_of_instance("net_memif1,role=client,id=3,socket=a", 1), "net_memif1,role=client,id=3,socket=a");
+  EXPECT_EQ(memif_of_instance("net_memif1,role=client,id=3,socket=a", 2),
+            "net_memif1_context2,role=client,socket=a,id=65539");
+  EXPECT_EQ(memif_of_instance("net_memif1,role=server", 3), "net_memif1_context3,role=server,id=131072");
+}
+
 TEST(DeviceWish, WhatADeviceCarries) {
   EXPECT_EQ(mtu_of("net_memif0,id=0", 0, true), 0u);
   EXPECT_EQ(mtu_of("net_memif0,bsize=100", 0, true), 0u);
