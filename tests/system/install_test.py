@@ -193,6 +193,14 @@ class InstallTest(unittest.TestCase):
         verbs = json.loads(run(self.prefix / "bin/lapi_info", "--json"))["transports"][2]
         self.assertEqual((verbs["name"], verbs["built"]), ("verbs", True))
 
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, "nic/dpdk/libopenlapi-dpdk.so")), "no libdpdk")
+    def test_dpdk_is_a_module_that_is_found(self):
+        self.assertTrue((self.libdir / "openlapi/libopenlapi-dpdk.so").is_file())
+        self.assertNotIn("librte", run("readelf", "-d", self.libdir / "liblapi.so"))
+        dpdk = json.loads(run(self.prefix / "bin/lapi_info", "--json"))["transports"][3]
+        self.assertEqual((dpdk["name"], dpdk["built"]), ("dpdk", True))
+        self.assertTrue(dpdk["usable"] or dpdk["reason"])
+
     def test_the_tracing_library_has_the_same_name(self):
         self.assertRegex(run("readelf", "-d", self.libdir / "libtrace/liblapi.so"), r"\[liblapi\.so\.0\]")
 
