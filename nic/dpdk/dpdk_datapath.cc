@@ -1,5 +1,6 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
+#include <rte_lcore.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -9,6 +10,13 @@
 #include "nic/dpdk/dpdk_transport.h"
 
 namespace openlapi {
+namespace {
+
+// A thread gets EAL's thread-local variables at their first use, and when there is no memory for them then the C
+// library ends the process: so they are used as soon as a thread has begun to poll, and not with its first packet.
+void have_thread_data() { asm volatile("" : : "r"(&RTE_PER_LCORE(_lcore_id))); }
+
+}  // namespace
 
 std::size_t DpdkTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].added);
@@ -71,7 +79,10 @@ std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
     if (lanes_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
   }
   counters_.packets_received += count;
-  if (count == 0 && rte_get_tsc_cycles() >= upkeep_at_) upkeep();
+  if (count == 0) {
+    have_thread_data();
+    if (rte_get_tsc_cycles() >= upkeep_at_) upkeep();
+  }
   return count;
 }
 
