@@ -26,6 +26,7 @@ LAPI_INFO = os.path.join(BUILD, "api/lapi_info")
 MANNERS = os.path.join(BUILD, "tests/beds/dpdk_manners")
 PROGRAMS = os.path.join(BUILD, "tests/system")
 LIMIT = 300     # seconds for one job
+SLOWNESS = "4"  # every context over memif may take seconds to connect
 DPDK = 4        # lapi_info_t::protocol
 CSS_LOAD_FAILED = 404
 FEWEST = 5      # packets of any task; the programs send many more
@@ -83,7 +84,7 @@ class Job:
     """A job in user space mode, to its end. `during`: called with the running job."""
 
     def __init__(self, script, tasks=COUNT, during=None, **variables):
-        environment = dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_INFOLEVEL="2")
+        environment = dict(os.environ, MP_EUILIB="us", LAPI_USE_SHM="no", MP_INFOLEVEL="2", API_SLOWNESS=SLOWNESS)
         environment.update(variables)
         before, start = bridge_packets(), time.monotonic()
         running = Running([LAPIRUN, "-n", str(tasks), "/bin/sh", "-c", script, "sh"], environment)
