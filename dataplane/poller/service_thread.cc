@@ -18,13 +18,18 @@ bool starts_detached(const pthread_attr_t* attributes) {
 }
 
 // What fails leaves the thread as useful as it was.
-void prepare(const ThreadStart& how) {
-  if (how.name != nullptr) pthread_setname_np(pthread_self(), how.name);
-  if (how.processor < 0 || how.processor >= CPU_SETSIZE) return;
+void take_place(int processor) {
+  if (processor < 0 || processor >= CPU_SETSIZE) return;
   cpu_set_t only;
   CPU_ZERO(&only);
-  CPU_SET(how.processor, &only);
+  CPU_SET(processor, &only);
   pthread_setaffinity_np(pthread_self(), sizeof only, &only);
+}
+
+// Whoever sees the name sees the thread in its place.
+void prepare(const ThreadStart& how) {
+  take_place(how.processor);
+  if (how.name != nullptr) pthread_setname_np(pthread_self(), how.name);
 }
 
 }  // namespace

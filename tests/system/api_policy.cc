@@ -104,16 +104,21 @@ std::string first_line(const std::filesystem::path& file) {
   return text;
 }
 
-// The folder of /proc of the only thread with this name.
-std::filesystem::path thread_named(const char* wanted) {
-  std::filesystem::path found;
+std::vector<std::filesystem::path> threads_named(const char* wanted) {
+  std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    if (first_line(entry.path() / "comm") != wanted) continue;
-    EXPECT(found.empty());
-    found = entry.path();
+    if (first_line(entry.path() / "comm") == wanted) found.push_back(entry.path());
   }
-  EXPECT(!found.empty());
   return found;
+}
+
+// The folder of /proc of the only thread with this name. LAPI_Init does not wait until its threads have run, which is
+// when they take their names and places.
+std::filesystem::path thread_named(const char* wanted) {
+  AWAIT(!threads_named(wanted).empty(), 20);
+  const std::vector<std::filesystem::path> found = threads_named(wanted);
+  EXPECT_EQUAL(found.size(), 1u);
+  return found.front();
 }
 
 bool asleep(const std::filesystem::path& thread) {
