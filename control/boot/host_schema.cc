@@ -40,12 +40,16 @@ bool parse_schedule(std::string_view value, const SchemaLine& line) {
   return false;
 }
 
+void check_letters(std::string_view what, std::string_view word, const SchemaLine& line) {
+  const bool plain = std::ranges::all_of(word, [](char letter) { return letter > ' ' && letter != '\x7f'; });
+  if (!plain) line.refuse(std::string(what) + " " + shown(word) + " has blanks or unprintable letters");
+}
+
 // A name goes to remote agents as an argument: it must not look like one of their options.
 void check_name(std::string_view what, std::string_view name, const SchemaLine& line) {
   if (name.empty()) line.refuse(std::string(what) + " is empty");
   if (name.front() == '-') line.refuse(std::string(what) + " " + shown(name) + " begins with -");
-  const bool plain = std::ranges::all_of(name, [](char letter) { return letter > ' ' && letter != '\x7f'; });
-  if (!plain) line.refuse(std::string(what) + " " + shown(name) + " has blanks or unprintable letters");
+  check_letters(what, name, line);
 }
 
 HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& line) {
@@ -62,6 +66,7 @@ HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& lin
       line.refuse(shown(word) + " is no key=value pair; known keys: cpu, hostname, prefix, schedule, user");
     }
     Pair pair(word.substr(0, equals), word.substr(equals + 1));
+    check_letters("key", pair.first, line);
     if (find_pair(host.pairs, pair.first) != nullptr) line.refuse("key " + shown(pair.first) + " is given twice");
     if (same_word(pair.first, "hostname")) host.name = pair.second;
     if (same_word(pair.first, "cpu")) host.cpus = parse_cpus(pair.second, line);

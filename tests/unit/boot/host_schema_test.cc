@@ -97,6 +97,7 @@ TEST(HostSchema, NamesFileLineValueAndWhatIsAllowed) {
       {"a user=", "hosts:1: user is empty"},
       {"a prefix=", "hosts:1: prefix is empty; allowed: a path"},
       {"a user=u\na user=v", "hosts:2: user=\"v\" contradicts user=\"u\" of line 1 for host \"a\""},
+      {"a k\x1by=1\na k\x1by=2", "hosts:1: key \"k?y\" has blanks or unprintable letters"},
       {"a cpu=2147483647\na", "hosts:2: host \"a\" has more than 2147483647 processors with these"},
   };
   for (const auto& [text, mistake] : cases) EXPECT_EQ(mistake_in(text), mistake) << text;
