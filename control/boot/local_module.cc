@@ -136,6 +136,7 @@ int start_daemons(lamnode* node) {
     auto* process = static_cast<psc*>(at);
     int count = process->psc_argc;
     status = start_application(&process->psc_argv, &count, 1, node) == 1 ? 0 : LAMERROR;
+    // The process schema asks for it (section 2.3.2).
     if (status == 0) std::this_thread::sleep_for(std::chrono::seconds(process->psc_delay));
   }
   if (processes != nullptr) al_free(processes);
