@@ -1,5 +1,5 @@
-// What daemons tell each other, and tools a daemon. A message is a version byte, a kind byte and the fields of its kind;
-// streams (message_stream.h, sealed_stream.h) put a length before it.
+// What daemons tell each other, and tools a daemon. A message is a version byte, a kind byte and the fields of its
+// kind; streams (message_stream.h, sealed_stream.h) put a length before it.
 //
 //   between daemons   Link        the first in both directions: who I am, and which nodes I know to be lost
 //                     Ready       upwards: all daemons below me are linked; downwards: all of the universe are
@@ -86,8 +86,8 @@ struct UniverseMessage {
   bool operator==(const UniverseMessage&) const = default;
 };
 
-using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, UniverseRequest,
-                                   UniverseMessage>;
+using DaemonMessage =
+    std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, UniverseRequest, UniverseMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

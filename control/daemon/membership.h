@@ -5,8 +5,9 @@
 //     linked to its parent, it says Ready upwards; from the root Ready comes back down. A daemon so sends and gets two
 //     messages a neighbour, however large the universe is.
 //   - A link that breaks means that the daemon at its other end is lost; so does a parent that refuses the connection,
-//     and a child that does not come within kJoinTime. Every daemon is told once, over the tree. Daemons whose parent is
-//     lost connect to its next living ancestor. Who hears that it is taken for lost itself ends: it cannot come back.
+//     and a child that does not come within kJoinTime. Every daemon is told once, over the tree. Daemons whose parent
+//     is lost connect to its next living ancestor. Who hears that it is taken for lost itself ends: it cannot come
+//     back.
 //   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the number of daemons. It
 //     waits until all are linked, so that it reaches all.
 #pragma once
@@ -38,7 +39,8 @@ class MembershipLinks {
   // All daemons of the universe are linked.
   virtual void universe_linked() = 0;
   virtual void node_lost(std::uint32_t node) = 0;
-  // This daemon has nothing left to do; `daemons`: so many have ended, this one included. 0: the others take it for lost.
+  // This daemon has nothing left to do; `daemons`: so many have ended, this one included. 0: the others take it for
+  // lost.
   virtual void ended(std::uint32_t daemons) = 0;
 };
 

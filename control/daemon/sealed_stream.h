@@ -5,8 +5,8 @@
 //   both, then        frames: length(4)  message  seal(16)
 //
 // The seal is the beginning of HMAC-SHA256(K, number of the frame(8) length message), where K is HMAC-SHA256(key of the
-// boot, "connects" or "accepts " of the sender, hello of who connected, hello of who accepted). The first frame is empty
-// and only proves; nothing else is sent, and no byte of a longer frame kept, before the other side's has come.
+// boot, "connects" or "accepts " of the sender, hello of who connected, hello of who accepted). The first frame is
+// empty and only proves; nothing else is sent, and no byte of a longer frame kept, before the other side's has come.
 #pragma once
 
 #include <array>

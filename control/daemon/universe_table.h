@@ -1,8 +1,8 @@
 // The nodes of a universe as a daemon knows them, and the tree in which their daemons are linked.
 //
-// The tree is computed, never negotiated: all daemons have the same list. The origin is its root, the other nodes follow
-// in the order of their numbers, each daemon has at most kTreeDegree below it. Where a daemon is lost, those below it
-// belong to its nearest living ancestor; when the root and all ancestors are lost, to the first that lives.
+// The tree is computed, never negotiated: all daemons have the same list. The origin is its root, the other nodes
+// follow in the order of their numbers, each daemon has at most kTreeDegree below it. Where a daemon is lost, those
+// below it belong to its nearest living ancestor; when the root and all ancestors are lost, to the first that lives.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,7 @@ class UniverseTable {
 
   const std::vector<UniverseNode>& nodes() const { return nodes_; }
   std::uint32_t here() const { return here_; }
-  bool is_member(std::uint32_t node) const {
-    return node < nodes_.size() && nodes_[node].state == NodeState::kMember;
-  }
+  bool is_member(std::uint32_t node) const { return node < nodes_.size() && nodes_[node].state == NodeState::kMember; }
   // True: that is news.
   bool set_lost(std::uint32_t node);
   std::vector<std::uint32_t> lost() const;

@@ -1,5 +1,5 @@
-// Arbitrary bytes to the decoder of the daemons' messages (what it accepts is encoded as it was), to a tool's stream, and
-// to both ends of a sealed one, which never come to believe them.
+// Arbitrary bytes to the decoder of the daemons' messages (what it accepts is encoded as it was), to a tool's stream,
+// and to both ends of a sealed one, which never come to believe them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

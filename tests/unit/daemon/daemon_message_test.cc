@@ -10,21 +10,20 @@ UniverseMessage small_universe() {
 }
 
 TEST(DaemonMessage, HasTheseBytes) {
-  EXPECT_EQ(encode(LinkMessage{3, {1, 258}}),
-            (MessageBytes{1, 1, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0}));
+  EXPECT_EQ(encode(LinkMessage{3, {1, 258}}), (MessageBytes{1, 1, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0}));
   EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
   EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
   EXPECT_EQ(encode(HaltMessage{}), (MessageBytes{1, 4}));
   EXPECT_EQ(encode(HaltedMessage{5}), (MessageBytes{1, 5, 5, 0, 0, 0}));
   EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
   EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
-            (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0,
-                          2, 0, 0, 0, 'a', 'b'}));
+            (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
+                          0, 0,  4, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a',  'b'}));
 }
 
 TEST(DaemonMessage, ComesBackAsItWas) {
-  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}}, LinkMessage{0, {}},    ReadyMessage{},
-                                    LostMessage{77},          HaltMessage{},         HaltedMessage{5},
+  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}}, LinkMessage{0, {}}, ReadyMessage{},
+                                    LostMessage{77},          HaltMessage{},      HaltedMessage{5},
                                     UniverseRequest{1},       small_universe()};
   for (const DaemonMessage& message : messages) {
     const auto decoded = decode(encode(message));
