@@ -142,7 +142,7 @@ class ToolsTest(Universe):
                          (1, "lamd: option -H is missing: lamboot starts lamd, nobody else does\n"))
 
     def test_mistakes(self):
-        for name in ("lamboot", "lamnodes", "lamhalt", "tkill"):
+        for name in ("lamboot", "lamnodes", "lamhalt", "recon", "tkill", "wipe"):
             self.assertEqual(self.tool(name, "-frobnicate").returncode, 2, name)
             done = self.tool(name, "-h")
             self.assertEqual((done.returncode, done.stdout.splitlines()[0].split()[:2]), (0, ["usage:", name]))
@@ -169,6 +169,26 @@ class ToolsTest(Universe):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.lamboot(["inky"], LAM_MPI_SSI_boot="lost").returncode, 1)
         self.boot(["inky"])
+
+    def test_recon_and_wipe(self):
+        (self.folder / "hosts").write_text("inky\npinky\n")
+        done = self.tool("recon", "-v", "hosts")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "n0 (inky): can be booted\nn1 (pinky): can be booted\n", ""))
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+        self.boot(["inky", "pinky"])
+        processes = [self.process(), self.process("n1")]
+        os.kill(processes[1], signal.SIGKILL)
+        done = self.tool("wipe", "-v", "hosts")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "n0 (inky): wiped\nn1 (pinky): wiped\n", ""))
+        self.assert_gone(processes)
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+        (self.folder / "hosts").write_text("inky\npinky prefix=/nowhere\n")
+        done = self.tool("recon", "hosts")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("recon: n1 (pinky): tkill cannot be run there\n", done.stderr)
+        self.assertNotIn("n0", done.stderr)
 
     def test_parameters(self):
         done = self.lamboot(["inky", "pinky"], "-H", "-ssi", "boot", "local", "-ssi", "boot", "lost", LAM_MPI_SSI_boot="")
