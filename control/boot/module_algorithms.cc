@@ -7,6 +7,7 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/algorithms.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/module_algorithms.h"
 #include "control/boot/schema_words.h"
 
 namespace openlapi::boot {
@@ -96,6 +97,26 @@ int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc
 }
 
 }  // namespace
+
+int boot_as_asked(BootAlgorithm otherwise, lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
+  return guarded(LAMERROR, [&] {
+    const char* value = std::getenv("LAM_MPI_SSI_boot_base_algorithm");
+    const std::string name = value == nullptr ? "" : value;
+    BootAlgorithm algorithm = otherwise;
+    if (name == "linear") {
+      algorithm = lam_ssi_boot_base_alg_linear;
+    } else if (name == "linear_windowed") {
+      algorithm = lam_ssi_boot_base_alg_linear_windowed;
+    } else if (name == "thread") {
+      algorithm = lam_ssi_boot_base_alg_thread;
+    } else if (!name.empty()) {
+      throw BootError("LAM_MPI_SSI_boot_base_algorithm is " + shown(name) +
+                      "; allowed: linear, linear_windowed, thread");
+    }
+    return algorithm(nodes, nnodes, which == LAM_SSI_BOOT_PROC_LAMD ? 1 : 0, which, num_started);
+  });
+}
+
 }  // namespace openlapi::boot
 
 using namespace openlapi::boot;

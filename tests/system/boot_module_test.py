@@ -79,7 +79,8 @@ class BootModuleTest(unittest.TestCase):
 
     def boot(self, path, *words, hosts="hosts", **settings):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "EXAMPLE"))}
-        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path))
+        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path),
+                           LAM_MPI_SSI_boot_rsh_priority="1")
         environment.update(settings)
         return subprocess.run([self.tool, *words, "-c", "conf", hosts], cwd=self.folder, env=environment, timeout=60,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
