@@ -43,7 +43,7 @@ class BootRemoteTest(unittest.TestCase):
             if not library.is_dir():
                 shutil.copy(library, cls.folder / "lib", follow_symlinks=False)
         lines = f"#!/bin/sh\nLD_LIBRARY_PATH={cls.folder}/lib exec {cls.folder}/real/"
-        for name in ("hboot",):
+        for name in ("hboot", "lamtree"):
             shutil.copy(BUILD / "control/boot" / name, cls.folder / "real")
             cls.hosts.write(f"prefix/bin/{name}", lines + name + ' "$@"\n', 0o755)
         for name, source in (("tool", "boot_tool.c"), ("daemon", "boot_daemon.c")):
@@ -92,13 +92,15 @@ class BootRemoteTest(unittest.TestCase):
         self.assertEqual(self.universes(len(names)), [universe] * len(names))
 
     def test_each_algorithm_boots_all_hosts(self):
-        for algorithm in ("linear", "linear_windowed", "thread"):
-            with self.subTest(algorithm=algorithm):
+        for algorithm, settings in (("linear", {}), ("linear_windowed", {}), ("thread", {}), ("tree", {}),
+                                    ("tree", {"LAM_MPI_SSI_boot_base_tree_degree": "1"}),
+                                    ("thread", {"LAM_MPI_SSI_boot_base_thread_count": "2"})):
+            with self.subTest(algorithm=algorithm, **settings):
                 self.setUp()
-                self.expect_booted(self.boot(self.schema(), LAM_MPI_SSI_boot_base_algorithm=algorithm))
+                self.expect_booted(self.boot(self.schema(), LAM_MPI_SSI_boot_base_algorithm=algorithm, **settings))
         done = self.boot(self.schema(), LAM_MPI_SSI_boot_base_algorithm="fastest")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("lam: LAM_MPI_SSI_boot_base_algorithm is \"fastest\"; allowed: linear, linear_windowed, thread",
+        self.assertIn("lam: LAM_MPI_SSI_boot_base_algorithm is \"fastest\"; allowed: linear, linear_windowed, thread, tree",
                       done.stderr)
 
     def test_an_ordinary_user_whose_profile_sets_the_path(self):
@@ -161,6 +163,25 @@ class BootRemoteTest(unittest.TestCase):
         self.assertEqual(len(lines), len(reasons), done.stderr)
         for line, (node, reason) in zip(lines, reasons.items()):
             self.assertTrue(re.fullmatch(rf"lam: node n{node} {reason}", line), line)
+
+    def test_helpers_that_cannot_start_and_hosts_below_helpers_that_fail(self):
+        """The chain host1, host2, deaf, host3: host1 and host2 have helpers; that on deaf cannot start, its node host3 is
+        adopted, and what host2 says about deaf reaches the user."""
+        schema = self.schema(["host0", "host1", "host2", "deaf", "host3"])
+        done = self.boot(schema, LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tool status -1 started 4: host0 host1 host2 host3\n", done.stdout)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn("lam: node n3 (deaf): refuses connections: ", lines[0])
+
+    def test_recon_and_wipe_through_helpers(self):
+        for word in ("recon", "wipe"):
+            self.setUp()
+            done = self.boot(self.schema(), word, LAM_MPI_SSI_boot_base_algorithm="tree")
+            self.assertEqual((done.stderr, done.returncode), ("", 0))
+            self.assertEqual(sorted(line.split()[0] for line in
+                                    (self.folder / "state/tkill").read_text().splitlines()), self.names)
 
     def test_standard_error_is_a_failure_unless_it_is_to_be_ignored(self):
         profile = self.hosts.write("home/.profile", "echo quota exceeded >&2\n")
