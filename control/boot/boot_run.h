@@ -41,8 +41,8 @@ class BootRun {
   BootReport finish();
 
   // finish in steps. close: the server; true: all nodes are started. tell_universe: the nodes of `universe` to those
-  // that are to be booted, which it has too; true: all took it. end_launched: a node whose process could not be ended stays
-  // started.
+  // that are to be booted, which it has too; true: all took it. end_launched: a node whose process could not be ended
+  // stays started.
   bool close();
   bool tell_universe(lamnode* universe, int count);
   void end_launched();
