@@ -177,7 +177,12 @@ LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_linear(struct lamnode* nodes, int nnode
                                                 lam_ssi_boot_proc_t which, int* num_started);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_linear_windowed(struct lamnode* nodes, int nnodes, int want_startup_protocol,
                                                          lam_ssi_boot_proc_t which, int* num_started);
-/* The module's start functions must be thread safe: they are called from several threads at the same time. */
+/* Helpers, lamtree started by lsba_start_application, on interior nodes boot their subtrees, one launch at a time in
+ * each process. Children of a node: LAM_MPI_SSI_boot_base_tree_degree (from the number of nodes). */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_tree(struct lamnode* nodes, int nnodes, int want_startup_protocol,
+                                              lam_ssi_boot_proc_t which, int* num_started);
+/* The tree with several launches at a time in each process; up to that many nodes need no helper. The module's start
+ * functions must be thread safe: they are called from several threads at the same time. */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_thread(struct lamnode* nodes, int nnodes, int want_startup_protocol,
                                                 lam_ssi_boot_proc_t which, int* num_started);
 
@@ -195,6 +200,10 @@ LAM_SSI_PUBLIC int lam_ssi_boot_base_receive_universe_info(struct lamnode** univ
  * reads it. Never on a command line. */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_write_key(int fd);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_read_key(int fd);
+
+/* For lamtree: boots the nodes of the subtree that the process tells which options -H and -P name; the key has been
+ * read. */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_run_helper(OPT* args);
 
 /* For a tool that calls lamgrow inside a universe: the nodes there are, and which of them is the origin. They are
  * copied. */

@@ -8,15 +8,17 @@
 
 namespace openlapi::boot {
 
+void run_windowed(BootRun& run, int window) {
+  for (const int node : run.to_boot()) {
+    while (run.awaited() >= window) run.receive();
+    run.launch(node);
+  }
+  while (run.awaited() > 0) run.receive();
+}
+
 BootReport boot_windowed(const BootRequest& request, NodeOperations& operations, int window) {
   BootRun run(request, operations);
-  if (run.begin()) {
-    for (const int node : run.to_boot()) {
-      while (run.awaited() >= window) run.receive();
-      run.launch(node);
-    }
-    while (run.awaited() > 0) run.receive();
-  }
+  if (run.begin()) run_windowed(run, window);
   return run.finish();
 }
 
@@ -86,9 +88,11 @@ class ThreadedBoot {
 
 }  // namespace
 
+void run_threaded(BootRun& run, int threads) { ThreadedBoot(run, threads)(); }
+
 BootReport boot_threaded(const BootRequest& request, NodeOperations& operations, int threads) {
   BootRun run(request, operations);
-  if (run.begin()) ThreadedBoot(run, threads)();
+  if (run.begin()) run_threaded(run, threads);
   return run.finish();
 }
 

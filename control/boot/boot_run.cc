@@ -24,18 +24,28 @@ void take_report(lamnode& node, const lamnode& report) {
 
 }  // namespace
 
+std::vector<int> nodes_to_boot(const BootRequest& request) {
+  std::vector<int> indices;
+  for (int n = 0; n < request.count; ++n) {
+    if (is_to_be_booted(request.nodes[n])) indices.push_back(n);
+  }
+  return indices;
+}
+
 BootRun::BootRun(const BootRequest& request, NodeOperations& operations)
+    : BootRun(request, operations, nodes_to_boot(request)) {}
+
+BootRun::BootRun(const BootRequest& request, NodeOperations& operations, std::vector<int> only)
     : request_(request),
       operations_(operations),
+      to_boot_(std::move(only)),
       states_(static_cast<std::size_t>(request.count), State::kNotToBoot),
       was_launched_(static_cast<std::size_t>(request.count)),
       reports_(request.startup_protocol ? static_cast<std::size_t>(request.count) : 0) {
-  for (int n = 0; n < request_.count; ++n) {
-    if (!is_to_be_booted(node(n))) continue;
+  for (const int n : to_boot_) {
     state_of(n) = State::kWaiting;
     // A daemon's port, and so a report, is never 0.
     if (request_.startup_protocol) node(n).lnd_bootport = 0;
-    to_boot_.push_back(n);
   }
 }
 
@@ -135,13 +145,24 @@ void BootRun::fail(int index) {
   node(index).lnd_type |= NT_BOOT;
 }
 
-void BootRun::tell_universe() {
-  for (const int index : to_boot_) {
-    if (!operations_.send_universe(request_.nodes, request_.count, index)) fail(index);
-  }
+bool BootRun::all_started() const {
+  return std::ranges::all_of(to_boot_, [&](int index) { return state_of(index) == State::kStarted; });
 }
 
-// A node whose process could not be ended stays started.
+bool BootRun::tell_universe(lamnode* universe, int count) {
+  for (int n = 0; n < count; ++n) {
+    const auto found =
+        std::ranges::find_if(to_boot_, [&](int index) { return node(index).lnd_nodeid == universe[n].lnd_nodeid; });
+    if (found != to_boot_.end() && !operations_.send_universe(universe, count, n)) fail(*found);
+  }
+  return all_started();
+}
+
+bool BootRun::close() {
+  if (needs_reports() && server_open_ && !to_boot_.empty() && !operations_.close_server()) return false;
+  return all_started();
+}
+
 void BootRun::end_launched() {
   for (const int index : to_boot_) {
     if (!was_launched_[static_cast<std::size_t>(index)]) continue;
@@ -150,17 +171,9 @@ void BootRun::end_launched() {
 }
 
 BootReport BootRun::finish() {
-  const auto all_started = [&] {
-    return std::ranges::all_of(to_boot_, [&](int index) { return state_of(index) == State::kStarted; });
-  };
-  const bool uses_server = needs_reports() && !to_boot_.empty();
   BootReport report;
-  report.complete = all_started();
-  if (uses_server && server_open_) report.complete = operations_.close_server() && report.complete;
-  if (uses_server && report.complete) {
-    tell_universe();
-    report.complete = all_started();
-  }
+  report.complete = close();
+  if (report.complete && needs_reports()) report.complete = tell_universe(request_.nodes, request_.count);
   if (!report.complete && request_.clean_up && request_.which == LAM_SSI_BOOT_PROC_LAMD) end_launched();
   report.started =
       static_cast<int>(std::ranges::count_if(to_boot_, [&](int index) { return state_of(index) == State::kStarted; }));

@@ -25,15 +25,27 @@ struct BootReport {
   int started = 0;        // nodes that are started; after cleaning up, those that could not be ended
 };
 
+// Indices of the nodes that are to be booted.
+std::vector<int> nodes_to_boot(const BootRequest& request);
+
 // Not thread safe: algorithms with threads lock around it, except where it says "unlocked".
 class BootRun {
  public:
   BootRun(const BootRequest& request, NodeOperations& operations);
+  // Only these nodes of the request.
+  BootRun(const BootRequest& request, NodeOperations& operations, std::vector<int> only);
 
   // Opens the server. False: nothing more can be done than finish.
   bool begin();
   // Closes the server, tells the universe, cleans up; the result.
   BootReport finish();
+
+  // finish in steps. close: the server; true: all nodes are started. tell_universe: the nodes of `universe` to those
+  // that are to be booted, which it has too; true: all took it. end_launched: a node whose process could not be ended
+  // stays started.
+  bool close();
+  bool tell_universe(lamnode* universe, int count);
+  void end_launched();
 
   // Nodes that are to be booted, as indices.
   const std::vector<int>& to_boot() const { return to_boot_; }
@@ -69,8 +81,7 @@ class BootRun {
   lamnode& node(int index) const { return request_.nodes[index]; }
   void set_started(int index);
   void fail(int index);
-  void tell_universe();
-  void end_launched();
+  bool all_started() const;
   int find_reporter(const Wait& wait) const;
   void give_up(const Wait& wait);
 

@@ -7,6 +7,8 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/algorithms.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/module_algorithms.h"
+#include "control/boot/module_operations.h"
 #include "control/boot/schema_words.h"
 
 namespace openlapi::boot {
@@ -15,24 +17,7 @@ namespace {
 constexpr int kDefaultWindow = 5;
 constexpr int kDefaultThreads = 16;  // ssh agents at a time; more only compete for this machine's processors
 constexpr int kMostThreads = 512;
-
-class ModuleOperations final : public NodeOperations {
- public:
-  explicit ModuleOperations(const lam_ssi_boot_actions_1_1_0_t& actions) : actions_(actions) {}
-
-  bool start(lamnode& node, lam_ssi_boot_proc_t which) override {
-    return actions_.lsba_start_rte_proc(&node, which) == 0;
-  }
-  bool open_server(lamnode* nodes, int count) override { return actions_.lsba_open_srv_connection(nodes, count) == 0; }
-  bool receive(lamnode* nodes, int count) override { return actions_.lsba_receive_lamd_info(nodes, count) == 0; }
-  bool close_server() override { return actions_.lsba_close_srv_connection() == 0; }
-  bool send_universe(lamnode* nodes, int count, int which) override {
-    return actions_.lsba_send_universe_info(nodes, count, which) == 0;
-  }
-
- private:
-  const lam_ssi_boot_actions_1_1_0_t& actions_;
-};
+constexpr int kMostChildren = 4096;
 
 // A parameter that may have several names: the first one that is set counts.
 int parameter(std::initializer_list<const char*> names, int otherwise, int most) {
@@ -78,6 +63,22 @@ const lam_ssi_boot_actions_1_1_0_t& usable_actions(bool startup_protocol) {
   return *actions;
 }
 
+int origin_of(const BootRequest& request) {
+  for (int n = 0; n < request.count; ++n) {
+    const lamnode& node = request.nodes[n];
+    if (node.lnd_nodeid != NOTNODEID && (node.lnd_type & NT_ORIGIN) != 0) return node.lnd_nodeid;
+  }
+  return 0;
+}
+
+// Without helpers, where the module cannot start any, from this process alone.
+BootReport run_tree(const BootRequest& request, ModuleOperations& operations, int at_once) {
+  const int below = static_cast<int>(nodes_to_boot(request).size());
+  const int degree = parameter({"boot_base_tree_degree"}, tree_degree(below, at_once), kMostChildren);
+  if (operations.can_start_helpers()) return boot_tree(request, operations, {degree, at_once});
+  return at_once == 1 ? boot_linear(request, operations) : boot_threaded(request, operations, at_once);
+}
+
 template <typename Algorithm>
 int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc_t which, int* num_started,
         Algorithm&& algorithm) {
@@ -88,7 +89,7 @@ int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc
     *num_started = 0;
     const bool startup_protocol = want_startup_protocol != 0;
     const BootRequest request{nodes, nnodes, startup_protocol, which, clean_up_asked()};
-    ModuleOperations operations(usable_actions(startup_protocol));
+    ModuleOperations operations(usable_actions(startup_protocol), request, origin_of(request));
     const BootReport report = algorithm(request, operations);
     *num_started = report.started;
     return report.complete ? 0 : LAMERROR;
@@ -96,6 +97,28 @@ int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc
 }
 
 }  // namespace
+
+int boot_as_asked(BootAlgorithm otherwise, lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
+  return guarded(LAMERROR, [&] {
+    const char* value = std::getenv("LAM_MPI_SSI_boot_base_algorithm");
+    const std::string name = value == nullptr ? "" : value;
+    BootAlgorithm algorithm = otherwise;
+    if (name == "linear") {
+      algorithm = lam_ssi_boot_base_alg_linear;
+    } else if (name == "linear_windowed") {
+      algorithm = lam_ssi_boot_base_alg_linear_windowed;
+    } else if (name == "thread") {
+      algorithm = lam_ssi_boot_base_alg_thread;
+    } else if (name == "tree") {
+      algorithm = lam_ssi_boot_base_alg_tree;
+    } else if (!name.empty()) {
+      throw BootError("LAM_MPI_SSI_boot_base_algorithm is " + shown(name) +
+                      "; allowed: linear, linear_windowed, thread, tree");
+    }
+    return algorithm(nodes, nnodes, which == LAM_SSI_BOOT_PROC_LAMD ? 1 : 0, which, num_started);
+  });
+}
+
 }  // namespace openlapi::boot
 
 using namespace openlapi::boot;
@@ -103,24 +126,30 @@ using namespace openlapi::boot;
 int lam_ssi_boot_base_alg_linear(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc_t which,
                                  int* num_started) {
   return run(nodes, nnodes, want_startup_protocol, which, num_started,
-             [](const BootRequest& request, NodeOperations& operations) { return boot_linear(request, operations); });
+             [](const BootRequest& request, ModuleOperations& operations) { return boot_linear(request, operations); });
 }
 
 int lam_ssi_boot_base_alg_linear_windowed(lamnode* nodes, int nnodes, int want_startup_protocol,
                                           lam_ssi_boot_proc_t which, int* num_started) {
   return run(nodes, nnodes, want_startup_protocol, which, num_started,
-             [](const BootRequest& request, NodeOperations& operations) {
+             [](const BootRequest& request, ModuleOperations& operations) {
                const int window = parameter({"boot_base_linear_win_size", "boot_base_window_size"}, kDefaultWindow,
                                             std::numeric_limits<int>::max());
                return boot_windowed(request, operations, window);
              });
 }
 
+int lam_ssi_boot_base_alg_tree(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc_t which,
+                               int* num_started) {
+  return run(nodes, nnodes, want_startup_protocol, which, num_started,
+             [](const BootRequest& request, ModuleOperations& operations) { return run_tree(request, operations, 1); });
+}
+
 int lam_ssi_boot_base_alg_thread(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc_t which,
                                  int* num_started) {
   return run(nodes, nnodes, want_startup_protocol, which, num_started,
-             [](const BootRequest& request, NodeOperations& operations) {
+             [](const BootRequest& request, ModuleOperations& operations) {
                const int threads = parameter({"boot_base_thread_count"}, kDefaultThreads, kMostThreads);
-               return boot_threaded(request, operations, threads);
+               return run_tree(request, operations, threads);
              });
 }

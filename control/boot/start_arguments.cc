@@ -3,12 +3,14 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "api/lam-ssi-boot.h"
 #include "api/sfh.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/schema_words.h"
+#include "control/boot/topology_origin.h"
 
 using openlapi::boot::BootError;
 using openlapi::boot::c_copy;
@@ -17,6 +19,7 @@ using openlapi::boot::guarded;
 namespace {
 
 constexpr int kDefaultModulePriority = 75;
+std::optional<int> topology_origin;
 
 std::string address_of(const lamnode& node) {
   if (ao_taken(lam_ssi_boot_optd, "l") != 0 && node.lnd_hname != nullptr) return node.lnd_hname;
@@ -27,13 +30,15 @@ std::string address_of(const lamnode& node) {
 
 }  // namespace
 
+void openlapi::boot::set_topology_origin(int node_id) { topology_origin = node_id; }
+
 char* lam_ssi_boot_build_inet_topo(lamnode* dest_node, lamnode origin_node, int origin) {
   return guarded(static_cast<char*>(nullptr), [&] {
     if (dest_node == nullptr) throw BootError("lam_ssi_boot_build_inet_topo: dest_node is NULL");
     const std::string fault_tolerant = ao_taken(lam_ssi_boot_optd, "x") != 0 ? "-x " : "";
     return c_copy(fault_tolerant + "-H " + address_of(origin_node) + " -P " +
                   std::to_string(lam_ssi_boot_base_server_port) + " -n " + std::to_string(dest_node->lnd_nodeid) +
-                  " -o " + std::to_string(origin));
+                  " -o " + std::to_string(topology_origin.value_or(origin)));
   });
 }
 

@@ -29,6 +29,16 @@ StartupKey random_startup_key() {
   return key;
 }
 
+StartupKey keyed_hash(const StartupKey& key, std::span<const std::uint8_t> text) {
+  StartupKey hash{};
+  unsigned int length = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text.data(), text.size(), hash.data(), &length) ==
+      nullptr) {
+    throw BootError("libcrypto has no HMAC-SHA256");
+  }
+  return hash;
+}
+
 StartupExchange::StartupExchange(const StartupKey& key, StartupKind kind, StartupBytes payload)
     : key_(key), kind_(kind), is_client_(true), payload_(std::move(payload)) {
   fill_randomly(client_nonce_);
@@ -48,13 +58,7 @@ StartupExchange::Proof StartupExchange::proof(std::string_view who, std::span<co
   text.insert(text.end(), client_nonce_.begin(), client_nonce_.end());
   text.insert(text.end(), server_nonce_.begin(), server_nonce_.end());
   text.insert(text.end(), payload.begin(), payload.end());
-  Proof proof{};
-  unsigned int length = 0;
-  if (HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()), text.data(), text.size(), proof.data(), &length) ==
-      nullptr) {
-    throw BootError("libcrypto has no HMAC-SHA256");
-  }
-  return proof;
+  return keyed_hash(key_, text);
 }
 
 bool StartupExchange::take_proof(std::string_view who, std::span<const std::uint8_t> payload,

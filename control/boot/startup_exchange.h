@@ -20,10 +20,14 @@ namespace openlapi::boot {
 using StartupKey = std::array<std::uint8_t, 32>;
 using StartupBytes = std::vector<std::uint8_t>;
 
-enum class StartupKind : std::uint8_t { kDaemonInfo = 1, kUniverse = 2 };
+// kTree: a helper of the tree algorithm; the connection goes on afterwards (tree_link.h).
+enum class StartupKind : std::uint8_t { kDaemonInfo = 1, kUniverse = 2, kTree = 3 };
 
 // Throws BootError: the system has no random numbers.
 StartupKey random_startup_key();
+
+// HMAC-SHA256.
+StartupKey keyed_hash(const StartupKey& key, std::span<const std::uint8_t> text);
 
 class StartupExchange {
  public:
@@ -37,6 +41,9 @@ class StartupExchange {
   State take(std::span<const std::uint8_t> bytes);
   // Server: the payload is good; tells the client.
   void accept();
+
+  // After kDone or kPayload: a key that only the two ends of this exchange know.
+  StartupKey session_key() const { return proof("session", {}); }
 
   State state() const { return state_; }
   const StartupBytes& payload() const { return payload_; }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "control/boot/boot_error.h"
+#include "control/boot/startup_bytes.h"
 
 namespace openlapi::boot {
 namespace {
@@ -13,54 +14,21 @@ namespace {
 constexpr std::size_t kLongestName = 255;  // of a host in the domain name system
 constexpr std::size_t kLeastNode = 4;      // bytes of an invalid node
 
-void append(StartupBytes& bytes, std::uint32_t number) {
-  for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::uint8_t>(number >> shift));
-}
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-  // After too few bytes: 0, and failed().
-  std::uint32_t number() {
-    const auto four = take(4);
-    std::uint32_t value = 0;
-    for (std::size_t n = four.size(); n-- > 0;) value = value << 8 | four[n];
-    return value;
-  }
-  int integer() { return static_cast<int>(number()); }
-  std::span<const std::uint8_t> take(std::size_t count) {
-    if (count > bytes_.size()) {
-      failed_ = true;
-      return {};
-    }
-    const auto taken = bytes_.first(count);
-    bytes_ = bytes_.subspan(count);
-    return taken;
-  }
-  std::size_t left() const { return bytes_.size(); }
-  bool failed() const { return failed_; }
-
- private:
-  std::span<const std::uint8_t> bytes_;
-  bool failed_ = false;
-};
-
 bool is_port(int port) { return port > 0 && port <= 65535; }
 
 void append_node(StartupBytes& bytes, const lamnode& node) {
-  append(bytes, static_cast<std::uint32_t>(node.lnd_nodeid));
+  append_number(bytes, static_cast<std::uint32_t>(node.lnd_nodeid));
   if (!is_valid(node)) return;
   const std::string_view name = node.lnd_hname == nullptr ? "" : node.lnd_hname;
-  append(bytes, ntohl(node.lnd_addr.sin_addr.s_addr));
-  append(bytes, ntohs(node.lnd_addr.sin_port));
-  append(bytes, static_cast<std::uint32_t>(node.lnd_type & ~NT_BOOT));
-  append(bytes, static_cast<std::uint32_t>(node.lnd_ncpus));
-  append(bytes, static_cast<std::uint32_t>(name.size()));
+  append_number(bytes, ntohl(node.lnd_addr.sin_addr.s_addr));
+  append_number(bytes, ntohs(node.lnd_addr.sin_port));
+  append_number(bytes, static_cast<std::uint32_t>(node.lnd_type & ~NT_BOOT));
+  append_number(bytes, static_cast<std::uint32_t>(node.lnd_ncpus));
+  append_number(bytes, static_cast<std::uint32_t>(name.size()));
   bytes.insert(bytes.end(), name.begin(), name.end());
 }
 
-bool read_node(Reader& reader, lamnode& node) {
+bool read_node(ByteReader& reader, lamnode& node) {
   node.lnd_nodeid = reader.integer();
   if (!is_valid(node)) return !reader.failed();
   node.lnd_addr.sin_family = AF_INET;
@@ -82,14 +50,14 @@ bool read_node(Reader& reader, lamnode& node) {
 StartupBytes encode(const DaemonInfo& info) {
   StartupBytes bytes;
   for (const int value : {info.node_id, info.tcp_port, info.udp_port, info.cpus}) {
-    append(bytes, static_cast<std::uint32_t>(value));
+    append_number(bytes, static_cast<std::uint32_t>(value));
   }
   return bytes;
 }
 
 std::optional<DaemonInfo> decode_daemon_info(std::span<const std::uint8_t> bytes) {
   if (bytes.size() != kDaemonInfoBytes) return std::nullopt;
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   DaemonInfo info;
   info.node_id = reader.integer();
   info.tcp_port = reader.integer();
@@ -102,13 +70,13 @@ std::optional<DaemonInfo> decode_daemon_info(std::span<const std::uint8_t> bytes
 
 StartupBytes encode_universe(const lamnode* nodes, int count) {
   StartupBytes bytes;
-  append(bytes, static_cast<std::uint32_t>(count));
+  append_number(bytes, static_cast<std::uint32_t>(count));
   for (int n = 0; n < count; ++n) append_node(bytes, nodes[n]);
   return bytes;
 }
 
 std::optional<NodeArray> decode_universe(std::span<const std::uint8_t> bytes) {
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   const std::uint32_t count = reader.number();
   // A count that the bytes cannot hold must not reserve memory.
   if (reader.failed() || count > reader.left() / kLeastNode) return std::nullopt;

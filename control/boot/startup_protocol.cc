@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,7 @@
 #include "control/boot/boot_error.h"
 #include "control/boot/node_array.h"
 #include "control/boot/startup_messages.h"
+#include "control/boot/startup_protocol.h"
 #include "control/boot/startup_socket.h"
 
 namespace openlapi::boot {
@@ -41,31 +43,16 @@ const StartupKey& key_of_boot() {
   return *key;
 }
 
-bool is_promiscuous() {
-  const char* value = std::getenv("LAM_MPI_SSI_boot_base_promisc");
-  const std::string text = value == nullptr ? "0" : value;
-  if (text != "0" && text != "1") throw BootError("LAM_MPI_SSI_boot_base_promisc is " + text + "; allowed: 0, 1");
-  return text == "1";
-}
-
 bool same_address(const lamnode& node, const sockaddr_in& from) {
   return node.lnd_addr.sin_addr.s_addr == from.sin_addr.s_addr;
 }
 
-// Daemons connect to the address that they were told: the local node's. Promiscuous: to whichever leads here.
-in_addr_t listening_address(const lamnode* nodes, int count, bool promiscuous) {
-  for (int n = 0; !promiscuous && n < count; ++n) {
-    if (is_valid(nodes[n]) && (nodes[n].lnd_type & NT_ME) != 0) return nodes[n].lnd_addr.sin_addr.s_addr;
-  }
-  return htonl(INADDR_ANY);
-}
-
 void open_server(const lamnode* nodes, int count) {
   if (agent_server) throw BootError("the server connection is open already");
-  if (!key) key = random_startup_key();
-  agent_server = std::make_unique<StartupServer>(listening_address(nodes, count, is_promiscuous()),
-                                                 std::clamp(count, kLeastBacklog, kMostBacklog), *key,
-                                                 StartupKind::kDaemonInfo, kDaemonInfoBytes);
+  boot_key();
+  agent_server =
+      std::make_unique<StartupServer>(listening_address(nodes, count), std::clamp(count, kLeastBacklog, kMostBacklog),
+                                      *key, StartupKind::kDaemonInfo, kDaemonInfoBytes);
   lam_ssi_boot_base_server_port = agent_server->port();
 }
 
@@ -116,23 +103,6 @@ int integer_option(OPT* args, const char* name, int least, int most) {
   return static_cast<int>(number);
 }
 
-sockaddr_in agent_of(OPT* args) {
-  const char* host = ao_param(args, "H", 0, 0);
-  if (host == nullptr) throw BootError("option -H is missing: the booting agent passes its address");
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host, nullptr, &hints, &found);
-  if (error != 0) throw BootError(std::string("option -H is ") + host + ": " + gai_strerror(error));
-  sockaddr_in address = *reinterpret_cast<const sockaddr_in*>(found->ai_addr);
-  freeaddrinfo(found);
-  address.sin_port = htons(static_cast<std::uint16_t>(integer_option(args, "P", 1, 65535)));
-  return address;
-}
-
-int node_id_of(OPT* args) { return integer_option(args, "n", 0, 1 << 20); }
-
 void send_daemon_info(OPT* args, int dli_port) {
   if (daemon_server) throw BootError("this daemon has reported already");
   const int node_id = node_id_of(args);
@@ -180,13 +150,53 @@ void check_private(int fd) {
 }
 
 }  // namespace
+
+const StartupKey& boot_key() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (!key) key = random_startup_key();
+  return *key;
+}
+
+bool is_promiscuous() {
+  const char* value = std::getenv("LAM_MPI_SSI_boot_base_promisc");
+  const std::string text = value == nullptr ? "0" : value;
+  if (text != "0" && text != "1") throw BootError("LAM_MPI_SSI_boot_base_promisc is " + text + "; allowed: 0, 1");
+  return text == "1";
+}
+
+in_addr_t listening_address(const lamnode* nodes, int count) {
+  const bool promiscuous = is_promiscuous();
+  for (int n = 0; !promiscuous && n < count; ++n) {
+    if (is_valid(nodes[n]) && (nodes[n].lnd_type & NT_ME) != 0) return nodes[n].lnd_addr.sin_addr.s_addr;
+  }
+  return htonl(INADDR_ANY);
+}
+
+sockaddr_in agent_of(OPT* args) {
+  const char* host = ao_param(args, "H", 0, 0);
+  if (host == nullptr) throw BootError("option -H is missing: the booting agent passes its address");
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host, nullptr, &hints, &found);
+  if (error != 0) throw BootError(std::string("option -H is ") + host + ": " + gai_strerror(error));
+  sockaddr_in address = *reinterpret_cast<const sockaddr_in*>(found->ai_addr);
+  freeaddrinfo(found);
+  address.sin_port = htons(static_cast<std::uint16_t>(integer_option(args, "P", 1, 65535)));
+  return address;
+}
+
+int node_id_of(OPT* args) { return integer_option(args, "n", 0, 1 << 20); }
+
 }  // namespace openlapi::boot
 
 using namespace openlapi::boot;
 
 int lam_ssi_boot_base_write_key(int fd) {
   return guarded(LAMERROR, [&] {
-    if (!key) key = random_startup_key();
+    boot_key();
     if (write(fd, key->data(), key->size()) != static_cast<ssize_t>(key->size())) {
       throw BootError(std::string("the key cannot be written: ") + std::strerror(errno));
     }

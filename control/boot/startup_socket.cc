@@ -72,9 +72,10 @@ std::string address_text(const sockaddr_in& address) {
   return std::string(text) + ":" + std::to_string(ntohs(address.sin_port));
 }
 
-void send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind, StartupTime deadline,
-                          sockaddr_in* local, const std::function<StartupBytes()>& payload) {
-  const FileDescriptor socket = connect_by(to, deadline);
+StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind,
+                                       StartupTime deadline, sockaddr_in* local,
+                                       const std::function<StartupBytes()>& payload) {
+  FileDescriptor socket = connect_by(to, deadline);
   socklen_t size = sizeof *local;
   if (local != nullptr) getsockname(socket.get(), reinterpret_cast<sockaddr*>(local), &size);
   StartupExchange exchange(key, kind, payload());
@@ -88,6 +89,7 @@ void send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupK
   }
   if (exchange.state() == StartupExchange::State::kRefused) throw BootError(address_text(to) + " has another key");
   if (exchange.state() != StartupExchange::State::kDone) throw BootError(address_text(to) + " refused the message");
+  return {std::move(socket), exchange.session_key()};
 }
 
 StartupServer::StartupServer(in_addr_t address, int backlog, const StartupKey& key, StartupKind kind,
@@ -143,6 +145,7 @@ bool StartupServer::serve(Client& client, const TakePayload& take) {
     }
     client.exchange.accept();
     flush(client.socket.get(), client.exchange.outgoing());
+    last_ = {std::move(client.socket), client.exchange.session_key()};
     client.is_over = true;
     return true;
   }

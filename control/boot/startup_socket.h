@@ -16,10 +16,17 @@ namespace openlapi::boot {
 
 using StartupTime = std::chrono::steady_clock::time_point;
 
+// A connection whose ends have proved themselves with one message, and the key that only they know.
+struct StartupConnection {
+  FileDescriptor socket{};
+  StartupKey session{};
+};
+
 // Sends one message; returns when the other side has taken it. Throws BootError: not reachable, wrong key, too slow.
 // `local` (may be nullptr) becomes this end's address before `payload` is called.
-void send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind, StartupTime deadline,
-                          sockaddr_in* local, const std::function<StartupBytes()>& payload);
+StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind,
+                                       StartupTime deadline, sockaddr_in* local,
+                                       const std::function<StartupBytes()>& payload);
 
 // Takes messages. Several clients may be half way; one that is silent, slow, wrong or a stranger keeps nobody waiting,
 // and is reported once for each address.
@@ -35,6 +42,8 @@ class StartupServer {
   using TakePayload = std::function<bool(const sockaddr_in& from, const StartupBytes& payload)>;
   // False: none came by then.
   bool receive(StartupTime deadline, const AllowAddress& allow, const TakePayload& take);
+  // The connection of the last good message.
+  StartupConnection take_connection() { return std::move(last_); }
 
  private:
   struct Client {
@@ -56,6 +65,7 @@ class StartupServer {
   StartupKind kind_;
   std::size_t longest_payload_;
   std::vector<Client> clients_{};
+  StartupConnection last_{};
   std::set<in_addr_t> reported_{};
 };
 

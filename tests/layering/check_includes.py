@@ -37,6 +37,9 @@ MAY_INCLUDE = {
     "control": ["dataplane/base"],
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
     "control/boot": ["control", "dataplane/base", *SSI_HEADERS],
+    # The daemon and the tools of a universe: users of that library, as boot modules are.
+    "control/daemon": ["control", *SSI_HEADERS],
+    "control/tools": ["control", "control/daemon", *SSI_HEADERS],
     "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
             "dataplane/tuning.h", "dataplane/base"],
     "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",

@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-BUILD = pathlib.Path(sys.argv[1])
+BUILD = pathlib.Path(sys.argv[1]).resolve()
 SOURCES = pathlib.Path(__file__).resolve().parent / "boot_module"
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LANGUAGES = {"c": ["cc", "-std=c11"], "c++": ["c++", "-std=c++17"]}
@@ -79,7 +80,8 @@ class BootModuleTest(unittest.TestCase):
 
     def boot(self, path, *words, hosts="hosts", **settings):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "EXAMPLE"))}
-        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path))
+        environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path),
+                           LAM_MPI_SSI_boot_rsh_priority="1")
         environment.update(settings)
         return subprocess.run([self.tool, *words, "-c", "conf", hosts], cwd=self.folder, env=environment, timeout=60,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -217,7 +219,7 @@ class BootModuleTest(unittest.TestCase):
 
     def boot_local(self, hosts, **settings):
         (self.folder / "local-hosts").write_text(hosts)
-        environment = dict(settings, PATH=f"{self.folder}:{os.environ['PATH']}", LAM_MPI_SSI_boot="local")
+        environment = dict(settings, PATH=f"{self.folder}:{BUILD}/control/boot:{os.environ['PATH']}", LAM_MPI_SSI_boot="local")
         # Returns when all processes have closed the pipes: the daemons too have ended.
         return self.boot("/no/such/folder", hosts="local-hosts", **environment)
 
@@ -230,6 +232,22 @@ class BootModuleTest(unittest.TestCase):
             self.assertIn(f"daemon {node} has the universe\n", done.stdout)
             self.assertEqual((self.folder / f"universe.{node}.new").read_text(),
                              "n0 inky 2 cpus port 7000\nn1 pinky 1 cpus port 7001\nn2 clyde 3 cpus port 7002\n")
+
+    def test_the_tree_algorithm_over_the_local_module(self):
+        """Each node but the first and the last has a helper, whose daemons say nothing here: they are its children."""
+        for file in self.folder.glob("universe.*"):
+            file.unlink()
+        done = self.boot_local("inky cpu=2\npinky\nclyde cpu=3\nblinky\n", LAM_MPI_SSI_boot_base_algorithm="tree",
+                               LAM_MPI_SSI_boot_base_tree_degree="1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("tool status 0 started 4: inky pinky clyde blinky\n", done.stdout)
+        universe = "n0 inky 2 cpus port 7000\nn1 pinky 1 cpus port 7001\nn2 clyde 3 cpus port 7002\n" \
+                   "n3 blinky 1 cpus port 7003\n"
+        files = [self.folder / f"universe.{node}.new" for node in range(4)]
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not all(file.exists() and file.read_text() == universe for file in files):
+            time.sleep(0.02)
+        self.assertEqual([file.read_text() for file in files], [universe] * 4)
 
     def test_the_local_module_says_which_daemon_cannot_be_started(self):
         done = self.boot_local(f"inky prefix={self.folder}/nowhere\n")

@@ -208,6 +208,10 @@ class InstallTest(unittest.TestCase):
         for tool in ["lapirun", "lapi_perf", "lapi_info"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "--help"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
+        for tool in ["lamboot", "lamhalt", "lamnodes", "recon", "tkill", "wipe"]:
+            self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
+            self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
+        self.assertTrue((self.prefix / "bin/lamd").exists())
         self.assertTrue(list(self.prefix.rglob("LAPI_Put.3")))
         self.assertTrue(list(self.prefix.rglob("lapi.7")))
 

@@ -1,0 +1,91 @@
+#include "control/boot/local_processes.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/boot.h"
+#include "control/boot/boot_error.h"
+#include "control/boot/node_array.h"
+#include "control/launch/file_descriptor.h"
+
+extern char** environ;
+
+namespace openlapi::boot {
+namespace {
+
+void spawn_daemon(const std::string& program, char** argv) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
+  const FileDescriptor reader(ends[0]), writer(ends[1]);
+  if (lam_ssi_boot_base_write_key(writer.get()) != 0) throw BootError("the key cannot be passed to " + program);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, reader.get(), STDIN_FILENO);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t child = -1;
+  const int error = posix_spawnp(&child, program.c_str(), &actions, &attributes, argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw BootError(program + " cannot be started: " + std::strerror(error));
+}
+
+int start_daemons(lamnode* node, const OriginNode& origin) {
+  char* topology = lam_ssi_boot_build_inet_topo(node, origin.node, origin.index);
+  LIST* processes = nullptr;
+  int status =
+      topology == nullptr ? LAMERROR : hbootparse(lam_ssi_boot_did, lam_ssi_boot_optd, topology, nullptr, &processes);
+  for (void* at = al_top(processes); at != nullptr && status == 0; at = al_next(processes, at)) {
+    auto* process = static_cast<psc*>(at);
+    int count = process->psc_argc;
+    status = start_application_here(&process->psc_argv, &count, 1, node) == 1 ? 0 : LAMERROR;
+    // The process schema asks for it (section 2.3.2).
+    if (status == 0) std::this_thread::sleep_for(std::chrono::seconds(process->psc_delay));
+  }
+  if (processes != nullptr) al_free(processes);
+  std::free(topology);
+  return status;
+}
+
+int run_tkill(const lamnode& node, bool only_tell) {
+  return guarded(LAMERROR, [&] {
+    std::vector<std::string> words{program_path(node, "tkill")};
+    if (only_tell) words.push_back("-N");
+    add_common_options(words);
+    std::vector<char*> command;
+    for (std::string& word : words) command.push_back(word.data());
+    command.push_back(nullptr);
+    return lam_ssi_boot_base_ioexecvp(command.data(), 0, nullptr, 0);
+  });
+}
+
+}  // namespace
+
+int start_application_here(char*** argv, int* argc, int num_procs, lamnode* node) {
+  int started = 0;
+  guarded(LAMERROR, [&] {
+    for (; started < num_procs; ++started) {
+      if (argc[started] < 1) throw BootError("a command without words for node " + name_of(*node));
+      spawn_daemon(program_path(*node, argv[started][0]), argv[started]);
+    }
+    return 0;
+  });
+  return started;
+}
+
+int start_here(lamnode* node, lam_ssi_boot_proc_t which, const OriginNode& origin) {
+  if (which == LAM_SSI_BOOT_PROC_LAMD) return start_daemons(node, origin);
+  return run_tkill(*node, which == LAM_SSI_BOOT_PROC_RECON);
+}
+
+}  // namespace openlapi::boot

@@ -1,0 +1,24 @@
+// What the startup protocol functions and the tree's helpers share.
+#pragma once
+
+#include <netinet/in.h>
+
+#include "api/lam-ssi-boot.h"
+#include "control/boot/startup_exchange.h"
+
+namespace openlapi::boot {
+
+// The key of this boot; made if nobody has given or made one. Thread safe.
+const StartupKey& boot_key();
+
+// LAM_MPI_SSI_boot_base_promisc. Throws BootError.
+bool is_promiscuous();
+
+// Who was started connects to the address that it was told: the local node's. Promiscuous: to whichever leads here.
+in_addr_t listening_address(const lamnode* nodes, int count);
+
+// Options -H and -P, and -n, of who was started. Throws BootError.
+sockaddr_in agent_of(OPT* args);
+int node_id_of(OPT* args);
+
+}  // namespace openlapi::boot

@@ -1,0 +1,96 @@
+// lam_ssi_boot_base_run_helper: what lamtree, the helper of the tree algorithm, does on an interior node.
+#include "api/lam-ssi-boot.h"
+#include "control/boot/boot_error.h"
+#include "control/boot/kept_errors.h"
+#include "control/boot/module_operations.h"
+#include "control/boot/startup_bytes.h"
+#include "control/boot/startup_messages.h"
+#include "control/boot/startup_protocol.h"
+#include "control/boot/topology_origin.h"
+#include "control/boot/tree_link.h"
+
+namespace openlapi::boot {
+namespace {
+
+constexpr std::chrono::seconds kCallTime{60};
+
+TreeLink call_parent(OPT* args) {
+  StartupBytes hello;
+  append_number(hello, node_id_of(args));
+  return TreeLink(send_startup_message(agent_of(args), boot_key(), StartupKind::kTree,
+                                       std::chrono::steady_clock::now() + kCallTime, nullptr, [&] { return hello; }),
+                  true);
+}
+
+// The module as in the booting agent, with the nodes of this subtree: the first one is here, and daemons report here.
+const lam_ssi_boot_actions_1_1_0_t& prepare_module(OPT* args, TreeJobWithNodes& job) {
+  if (lam_ssi_boot_open(args) != 0 || lam_ssi_boot_select(LAM_SSI_BOOT_LOCATION_INTERIOR) != 0) {
+    throw BootError("a helper of the tree algorithm has no boot module");
+  }
+  const lam_ssi_boot_actions_1_1_0_t* actions = lam_ssi_boot_selected_actions();
+  for (int n = 0; n < job.nodes.count(); ++n) {
+    lamnode& node = job.nodes[static_cast<std::size_t>(n)];
+    node.lnd_type &= ~(NT_ME | NT_ORIGIN);
+    if (n == 0) node.lnd_type |= NT_ME | NT_ORIGIN;
+  }
+  set_topology_origin(job.job.origin);
+  if (actions->lsba_verify_nodes(&job.nodes[0], job.nodes.count()) != 0 || actions->lsba_prepare_boot() != 0) {
+    throw BootError("a helper of the tree algorithm cannot use its nodes");
+  }
+  return *actions;
+}
+
+std::vector<NodeReport> reports_of_job(TreeJobWithNodes& job) {
+  return reports_of({&job.nodes[0], &job.nodes[0] + job.nodes.count()});
+}
+
+void tell(TreeLink& link, TreeBoot& boot, TreeJobWithNodes& job) {
+  const auto message = link.receive();
+  auto universe = message ? decode_universe(*message) : std::nullopt;
+  // Some node has failed: its daemons end by themselves, or are ended.
+  if (!universe) return;
+  std::vector<NodeReport> reports = reports_of_job(job);
+  for (int n = 0; n < universe->count(); ++n) {
+    lamnode& node = (*universe)[static_cast<std::size_t>(n)];
+    for (const NodeReport& report : reports) {
+      if (report.node_id == node.lnd_nodeid) node.lnd_bootport = report.boot_port;
+    }
+  }
+  if (universe->count() > 0) boot.tell_universe(&(*universe)[0], universe->count());
+  std::vector<int> told;
+  for (const NodeReport& report : reports_of_job(job)) {
+    if (report.started) told.push_back(report.node_id);
+  }
+  link.send(encode_told(told, take_kept_errors()));
+}
+
+int run_helper(OPT* args) {
+  keep_errors();
+  TreeLink link = call_parent(args);
+  const auto message = link.receive();
+  auto job = message ? decode_job(*message) : std::nullopt;
+  if (!job) return LAMERROR;
+  std::optional<TreeBoot> boot;
+  std::optional<ModuleOperations> operations;
+  // Whatever fails here, the lines about it reach the booting agent with the reports.
+  const int status = guarded(LAMERROR, [&] {
+    const auto& actions = prepare_module(args, *job);
+    const BootRequest request{&job->nodes[0], job->nodes.count(), job->job.startup_protocol, job->job.which, false};
+    operations.emplace(actions, request, job->job.origin);
+    boot.emplace(request, *operations, job->job.shape);
+    boot->gather();
+    return 0;
+  });
+  if (!link.send(encode_reports(reports_of_job(*job), take_kept_errors())) || status != 0) return LAMERROR;
+  if (job->job.startup_protocol) tell(link, *boot, *job);
+  boot.reset();
+  lam_ssi_boot_close();
+  return 0;
+}
+
+}  // namespace
+}  // namespace openlapi::boot
+
+int lam_ssi_boot_base_run_helper(OPT* args) {
+  return openlapi::boot::guarded(LAMERROR, [&] { return openlapi::boot::run_helper(args); });
+}

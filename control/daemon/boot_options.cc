@@ -1,0 +1,46 @@
+#include "control/daemon/boot_options.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+namespace openlapi::daemon {
+
+void BootOptions::add_values(std::initializer_list<const char*> names) {
+  for (const char* name : names) ao_setopt(options_, name, nullptr, 1, 0);
+}
+
+void BootOptions::add_common() {
+  add_values({"sessionprefix", "sessionsuffix"});
+  ao_setopt(options_, "ssi", nullptr, 2, 0);
+}
+
+bool BootOptions::parse(int count, char** words) {
+  ao_setflags(options_, AOPRESERVE_ARGV);
+  return ao_parse(options_, &count, words) == 0 && set_parameters();
+}
+
+std::string BootOptions::value(const char* name) const {
+  const char* value = ao_param(options_, name, 0, 0);
+  return value == nullptr ? "" : value;
+}
+
+// As in LAM: a parameter that is named twice is warned about, and the first counts.
+bool BootOptions::set_parameters() {
+  std::set<std::string> seen;
+  for (int n = 0; n < ao_ninsts(options_, "ssi"); ++n) {
+    const std::string key = ao_param(options_, "ssi", n, 0);
+    if (key.empty() || key.find('=') != std::string::npos) {
+      std::fprintf(stderr, "-ssi: the key is \"%s\"; allowed: a parameter's name, such as boot\n", key.c_str());
+      return false;
+    }
+    if (!seen.insert(key).second) {
+      std::fprintf(stderr, "-ssi %s is there twice: the first counts\n", key.c_str());
+      continue;
+    }
+    setenv(("LAM_MPI_SSI_" + key).c_str(), ao_param(options_, "ssi", n, 1), 1);
+  }
+  return true;
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,37 @@
+// The options of daemons and tools, over OPT of the boot SSI (all_opt.h), whose modules ask for them too.
+#pragma once
+
+#include <string>
+
+#include "api/all_opt.h"
+#include "control/daemon/session_folder.h"
+
+namespace openlapi::daemon {
+
+class BootOptions {
+ public:
+  BootOptions() : options_(ao_init()) {}
+  ~BootOptions() { ao_free(options_); }
+  BootOptions(const BootOptions&) = delete;
+  BootOptions& operator=(const BootOptions&) = delete;
+
+  // Single letters, and names, that have no parameter; names that have one.
+  void add_flags(const char* letters) { ao_setopt1(options_, letters, nullptr, 0, 0); }
+  void add_values(std::initializer_list<const char*> names);
+  // -ssi KEY VALUE, any number of times; -sessionprefix, -sessionsuffix.
+  void add_common();
+
+  // False: a mistake, which was printed. Puts -ssi into the environment, where the boot SSI looks.
+  bool parse(int count, char** words);
+
+  bool has(const char* name) const { return ao_taken(options_, name) != 0; }
+  std::string value(const char* name) const;
+  SessionName session_name() const { return {value("sessionprefix"), value("sessionsuffix")}; }
+  OPT* get() const { return options_; }
+
+ private:
+  bool set_parameters();
+  OPT* options_;
+};
+
+}  // namespace openlapi::daemon

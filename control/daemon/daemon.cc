@@ -1,0 +1,77 @@
+#include "control/daemon/daemon.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace openlapi::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kFarewellTime{2};  // for the last messages to go
+
+int milliseconds_until(std::optional<Time> limit) {
+  if (!limit) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+}
+
+std::optional<Time> earlier(std::optional<Time> left, std::optional<Time> right) {
+  if (!left || !right) return left ? left : right;
+  return std::min(*left, *right);
+}
+
+}  // namespace
+
+Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
+    : table_(std::move(table)),
+      session_(session),
+      signals_(std::move(setup.signals)),
+      links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
+      tools_(std::move(setup.tool_listener), table_, [this] { membership_.halt(); }),
+      membership_(table_, *this, Clock::now()) {
+  links_.serve(membership_);
+}
+
+void Daemon::node_lost(std::uint32_t node) {
+  std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
+}
+
+// The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
+void Daemon::ended(std::uint32_t daemons) {
+  if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost: it ends\n");
+  over_ = true;
+  session_.remove();
+  tools_.halted(daemons);
+}
+
+void Daemon::take_signals() {
+  signalfd_siginfo info{};
+  if (read(signals_.get(), &info, sizeof info) == sizeof info) over_ = true;
+}
+
+void Daemon::wait_once(std::optional<Time> limit) {
+  PollSet poll_set;
+  poll_set.add(signals_.get(), POLLIN, [this] { take_signals(); });
+  links_.watch(poll_set);
+  tools_.watch(poll_set);
+  poll_set.wait(milliseconds_until(limit));
+  const Time now = Clock::now();
+  membership_.tick(now);
+  links_.tick(now);
+  tools_.tick();
+}
+
+void Daemon::run() {
+  membership_.start();
+  while (!over_) wait_once(earlier(membership_.deadline(), links_.deadline()));
+  session_.remove();
+  const Time farewell = Clock::now() + kFarewellTime;
+  while ((links_.has_outgoing() || tools_.has_outgoing()) && Clock::now() < farewell) wait_once(farewell);
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,53 @@
+// lamd: the daemon of one node and user. One thread, one loop over poll(): links to its neighbours (peer_links.h),
+// tools (tool_server.h), signals. What holds the universe together is membership.h.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <optional>
+
+#include "control/daemon/membership.h"
+#include "control/daemon/peer_links.h"
+#include "control/daemon/session_folder.h"
+#include "control/daemon/tool_server.h"
+#include "control/daemon/universe_table.h"
+
+namespace openlapi::daemon {
+
+struct DaemonSetup {
+  BootKey key{};
+  bool promiscuous = false;
+  FileDescriptor peer_listener{};
+  FileDescriptor tool_listener{};
+  FileDescriptor signals{};  // a signalfd of those that end the daemon
+};
+
+class Daemon final : private MembershipLinks {
+ public:
+  // The session's folder is removed when the daemon ends.
+  Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup);
+
+  // Returns when the universe, or this daemon, is to end.
+  void run();
+
+ private:
+  void connect(std::uint32_t node) override { links_.connect(node); }
+  void send(std::uint32_t node, const DaemonMessage& message) override { links_.send(node, message); }
+  void close(std::uint32_t node) override { links_.close(node); }
+  void universe_linked() override { tools_.universe_linked(); }
+  void node_lost(std::uint32_t node) override;
+  void ended(std::uint32_t daemons) override;
+
+  void wait_once(std::optional<Time> limit);
+  void take_signals();
+
+  UniverseTable table_;
+  SessionFolder& session_;
+  FileDescriptor signals_;
+  PeerLinks links_;
+  ToolServer tools_;
+  Membership membership_;
+  bool over_ = false;
+};
+
+}  // namespace openlapi::daemon

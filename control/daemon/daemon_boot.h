@@ -1,0 +1,40 @@
+// How a daemon comes into the universe (boot SSI specification, section 3.2): with the key of the boot it goes through
+// the selection of boot modules as a leaf, reports to the booting agent and is told the universe.
+#pragma once
+
+#include <cstdint>
+
+#include "control/daemon/boot_options.h"
+#include "control/daemon/sealed_stream.h"
+#include "control/daemon/universe_table.h"
+
+namespace openlapi::daemon {
+
+class DaemonBoot {
+ public:
+  // Reads the key from standard input and selects the module. Throws std::runtime_error.
+  explicit DaemonBoot(BootOptions& options);
+  ~DaemonBoot();
+  DaemonBoot(const DaemonBoot&) = delete;
+  DaemonBoot& operator=(const DaemonBoot&) = delete;
+
+  std::uint32_t node() const { return node_; }
+  const BootKey& key() const { return key_; }
+  // This machine's address on the way to the booting agent, in this machine's order.
+  std::uint32_t address() const { return address_; }
+  // The name of this node's session: several daemons on the origin's machine need several.
+  SessionName session_name() const;
+
+  // Tells the agent where this daemon listens, and waits for the universe. Throws std::runtime_error.
+  UniverseTable join(std::uint32_t port);
+
+ private:
+  BootOptions& options_;
+  BootKey key_{};
+  std::uint32_t node_ = 0;
+  std::uint32_t origin_ = 0;
+  std::uint32_t address_ = 0;
+  bool on_origins_machine_ = false;
+};
+
+}  // namespace openlapi::daemon

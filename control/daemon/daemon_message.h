@@ -1,0 +1,96 @@
+// What daemons tell each other, and tools a daemon. A message is a version byte, a kind byte and the fields of its
+// kind; streams (message_stream.h, sealed_stream.h) put a length before it.
+//
+//   between daemons   Link        the first in both directions: who I am, and which nodes I know to be lost
+//                     Ready       upwards: all daemons below me are linked; downwards: all of the universe are
+//                     Lost        a node's daemon is gone (to the node itself: the others take you for gone)
+//                     Halt        end; towards all daemons that have not sent it
+//                     Halted      so many daemons have ended, and I am ending now; backwards
+//   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
+//                     Halt, answered by Halted
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "control/daemon/message_fields.h"
+#include "control/daemon/universe_table.h"
+
+namespace openlapi::daemon {
+
+inline constexpr std::uint8_t kMessageVersion = 1;
+
+struct LinkMessage {
+  static constexpr std::uint8_t kKind = 1;
+  std::uint32_t node = 0;
+  std::vector<std::uint32_t> lost{};
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.node);
+    fields.list(message.lost, 4, [](auto& element, auto& node) { element.number(node); });
+  }
+  bool operator==(const LinkMessage&) const = default;
+};
+
+struct ReadyMessage {
+  static constexpr std::uint8_t kKind = 2;
+  static void describe(auto&, auto&) {}
+  bool operator==(const ReadyMessage&) const = default;
+};
+
+struct LostMessage {
+  static constexpr std::uint8_t kKind = 3;
+  std::uint32_t node = 0;
+  static void describe(auto& fields, auto& message) { fields.number(message.node); }
+  bool operator==(const LostMessage&) const = default;
+};
+
+struct HaltMessage {
+  static constexpr std::uint8_t kKind = 4;
+  static void describe(auto&, auto&) {}
+  bool operator==(const HaltMessage&) const = default;
+};
+
+struct HaltedMessage {
+  static constexpr std::uint8_t kKind = 5;
+  std::uint32_t daemons = 0;
+  static void describe(auto& fields, auto& message) { fields.number(message.daemons); }
+  bool operator==(const HaltedMessage&) const = default;
+};
+
+struct UniverseRequest {
+  static constexpr std::uint8_t kKind = 16;
+  std::uint8_t wait_until_linked = 0;
+  static void describe(auto& fields, auto& message) { fields.byte(message.wait_until_linked); }
+  bool operator==(const UniverseRequest&) const = default;
+};
+
+struct UniverseMessage {
+  static constexpr std::uint8_t kKind = 17;
+  std::uint32_t here = 0;
+  std::vector<UniverseNode> nodes{};  // the index is the node's number
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.here);
+    fields.list(message.nodes, 21, [](auto& element, auto& node) {
+      element.byte(node.state);
+      element.number(node.address);
+      element.number(node.port);
+      element.number(node.type);
+      element.number(node.cpus);
+      element.text(node.host);
+    });
+  }
+  bool operator==(const UniverseMessage&) const = default;
+};
+
+using DaemonMessage =
+    std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, UniverseRequest, UniverseMessage>;
+
+MessageBytes encode(const DaemonMessage& message);
+// Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.
+std::optional<DaemonMessage> decode(std::span<const std::uint8_t> bytes);
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,93 @@
+// lamd: the control daemon. Started by boot modules, as lam-conf.lamd says; goes to the background before it reports,
+// so that the agent that started it has an end, and hears of early mistakes.
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include "control/daemon/boot_options.h"
+#include "control/daemon/daemon.h"
+#include "control/daemon/daemon_boot.h"
+#include "control/daemon/session_folder.h"
+
+namespace openlapi::daemon {
+namespace {
+
+bool is_promiscuous() {
+  const char* value = std::getenv("LAM_MPI_SSI_boot_base_promisc");
+  return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
+// The parent ends here: the agent that started it sees that all is well so far. With `debug` messages go on to the
+// terminal, else to the session's log.
+void go_to_background(SessionFolder& session, bool debug) {
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (child > 0) {
+    session.leave_to_child();
+    std::fflush(nullptr);
+    _exit(0);
+  }
+  setsid();
+  session.write_process_number(getpid());
+  const FileDescriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const FileDescriptor log = session.open_log();
+  dup2(null.get(), STDIN_FILENO);
+  dup2(null.get(), STDOUT_FILENO);
+  if (!debug) dup2(log.get(), STDERR_FILENO);
+  [[maybe_unused]] const int ignored = chdir("/");
+}
+
+FileDescriptor ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  signal(SIGPIPE, SIG_IGN);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  FileDescriptor signals(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals.is_open()) throw std::runtime_error(std::string("signalfd: ") + std::strerror(errno));
+  return signals;
+}
+
+void run(BootOptions& options) {
+  DaemonBoot boot(options);
+  SessionFolder session(session_path(boot.session_name()));
+  DaemonSetup setup;
+  setup.key = boot.key();
+  setup.promiscuous = is_promiscuous();
+  std::uint32_t port = 0;
+  setup.peer_listener = listen_to_peers(setup.promiscuous ? 0 : boot.address(), &port);
+  // From now on tools can connect; they are answered when the universe is known.
+  setup.tool_listener = session.listen_to_tools();
+  go_to_background(session, options.has("d"));
+  UniverseTable table = boot.join(port);
+  setup.signals = ending_signals();
+  Daemon(std::move(table), session, std::move(setup)).run();
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
+
+int main(int count, char** words) {
+  using namespace openlapi::daemon;
+  try {
+    BootOptions options;
+    options.add_flags("dx");
+    options.add_values({"H", "P", "n", "o"});
+    options.add_common();
+    if (!options.parse(count, words)) return 2;
+    run(options);
+    return 0;
+  } catch (const std::exception& wrong) {
+    std::fprintf(stderr, "lamd: %s\n", wrong.what());
+    return 1;
+  }
+}

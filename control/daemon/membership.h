@@ -1,0 +1,100 @@
+// How the daemons of a universe hold together: who is linked with whom, what happens when one is lost, and how all end.
+// A state machine without sockets or clock: links and messages and the time go in, calls of MembershipLinks come out.
+//
+//   - Each daemon connects to its parent in the tree (universe_table.h). When its children have said Ready and it is
+//     linked to its parent, it says Ready upwards; from the root Ready comes back down. A daemon so sends and gets two
+//     messages a neighbour, however large the universe is.
+//   - A link that breaks means that the daemon at its other end is lost; so does a parent that refuses the connection,
+//     and a child that does not come within kJoinTime. Every daemon is told once, over the tree. Daemons whose parent
+//     is lost connect to its next living ancestor. Who hears that it is taken for lost itself ends: it cannot come
+//     back.
+//   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the number of daemons. It
+//     waits until all are linked, so that it reaches all.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "control/daemon/daemon_message.h"
+#include "control/daemon/universe_table.h"
+
+namespace openlapi::daemon {
+
+using Time = std::chrono::steady_clock::time_point;
+
+inline constexpr std::chrono::seconds kJoinTime{30};
+
+class MembershipLinks {
+ public:
+  virtual ~MembershipLinks() = default;
+  // Begins to connect; ends in Membership::link_up or connect_failed.
+  virtual void connect(std::uint32_t node) = 0;
+  virtual void send(std::uint32_t node, const DaemonMessage& message) = 0;
+  // The connection is over, once what was sent has gone. No link_down follows.
+  virtual void close(std::uint32_t node) = 0;
+  // All daemons of the universe are linked.
+  virtual void universe_linked() = 0;
+  virtual void node_lost(std::uint32_t node) = 0;
+  // This daemon has nothing left to do; `daemons`: so many have ended, this one included. 0: the others take it for
+  // lost.
+  virtual void ended(std::uint32_t daemons) = 0;
+};
+
+class Membership {
+ public:
+  Membership(UniverseTable& table, MembershipLinks& links, Time now);
+
+  void start();
+  // The daemon of `node` is at the other end of a link, and has said which nodes it knows to be lost. False: close it.
+  bool link_up(std::uint32_t node, const std::vector<std::uint32_t>& lost);
+  void link_down(std::uint32_t node);
+  void connect_failed(std::uint32_t node);
+  void take(std::uint32_t from, const DaemonMessage& message);
+  // A tool wants the universe to end.
+  void halt();
+
+  // Until when tick() has nothing to do; nothing: for ever.
+  std::optional<Time> deadline() const;
+  void tick(Time now);
+
+  bool is_linked() const { return linked_; }
+
+ private:
+  struct Neighbour {
+    bool ready = false;  // a child: all below it are linked; the parent: all are
+    bool told_ready = false;
+  };
+
+  void lose(std::uint32_t node);
+  // After a change: connects to a new parent, says what has become true.
+  void go_on();
+  void find_parent();
+  void await_children();
+  void say_ready();
+  bool is_complete() const;
+  void spread_halt();
+  void tell_halt(std::uint32_t node);
+  void check_ended();
+  void send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except);
+
+  UniverseTable& table_;
+  MembershipLinks& links_;
+  Time now_;
+  std::map<std::uint32_t, Neighbour> neighbours_{};
+  std::map<std::uint32_t, Time> awaited_{};  // children that have not come, and until when they may
+  std::optional<std::uint32_t> connecting_{};
+  bool linked_ = false;
+  bool over_ = false;
+
+  bool halt_asked_ = false;
+  bool halting_ = false;
+  std::optional<std::uint32_t> halt_from_{};  // nothing: from a tool
+  std::set<std::uint32_t> halt_awaited_{};    // neighbours that have been told and are still there
+  std::uint32_t halted_ = 1;
+};
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,71 @@
+// The TCP connections of a daemon to its neighbours in the tree: sealed, one a neighbour, and kept few.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "control/daemon/connection.h"
+#include "control/daemon/membership.h"
+#include "control/daemon/sealed_stream.h"
+#include "control/launch/poll_set.h"
+
+namespace openlapi::daemon {
+
+class PeerLinks {
+ public:
+  // `promiscuous`: connections are taken from addresses that are no node's, too.
+  PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous);
+
+  // To whom links and messages are told.
+  void serve(Membership& membership) { membership_ = &membership; }
+
+  void connect(std::uint32_t node);
+  void send(std::uint32_t node, const DaemonMessage& message);
+  void close(std::uint32_t node);
+
+  void watch(PollSet& poll_set);
+  std::optional<Time> deadline() const;
+  // Drops who was silent for too long; frees what is over.
+  void tick(Time now);
+  // Something waits to be written to a neighbour.
+  bool has_outgoing() const;
+
+ private:
+  struct Peer {
+    Connection connection;
+    std::optional<std::uint32_t> node{};  // who it is: known of those that we connect to, said by the others
+    std::string from{};                   // of those that connected: their address
+    Time deadline{};                      // until it is linked
+    bool connecting = false;              // connect() has not ended
+    bool linked = false;
+    bool closing = false;  // over when all is written
+    bool over = false;
+  };
+
+  void accept_peers();
+  void serve_peer(Peer& peer);
+  void take(Peer& peer, const MessageBytes& bytes);
+  void take_link(Peer& peer, const LinkMessage& message);
+  bool finish_connect(Peer& peer);
+  void end(Peer& peer, const char* why);
+  void report(const std::string& address, const char* why);
+  bool is_from_node(std::uint32_t address) const;
+  DaemonMessage own_link() const { return LinkMessage{table_.here(), table_.lost()}; }
+  FileDescriptor open_socket(std::uint32_t node) const;
+
+  BootKey key_;
+  UniverseTable& table_;
+  FileDescriptor listener_;
+  bool promiscuous_;
+  Membership* membership_ = nullptr;
+  std::list<Peer> peers_{};
+  std::set<std::string> reported_{};
+};
+
+// Listens on a free port of this address (in this machine's order). Throws std::runtime_error.
+FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port);
+
+}  // namespace openlapi::daemon

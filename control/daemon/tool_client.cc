@@ -1,0 +1,76 @@
+#include "control/daemon/tool_client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "control/daemon/connection.h"
+#include "control/daemon/session_folder.h"
+
+namespace openlapi::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// False: not ready by then.
+bool wait_ready(int fd, short events, Clock::time_point limit) {
+  while (true) {
+    pollfd wait{fd, events, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now()).count();
+    const int ready = poll(&wait, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000)));
+    if (ready > 0) return true;
+    if (ready == 0) return false;
+  }
+}
+
+}  // namespace
+
+ToolClient::ToolClient(const std::string& folder) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = tool_socket(folder);
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  socket_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw std::runtime_error("no lamd is running here for this user (" + path + ": " + std::strerror(errno) +
+                             "); lamboot starts one");
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+    process_.reset(static_cast<int>(syscall(SYS_pidfd_open, session_process(folder), 0)));
+  }
+  if (peer.uid != geteuid() && geteuid() != 0) throw std::runtime_error(path + " is another user's");
+}
+
+DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::seconds limit) {
+  const auto until = Clock::now() + limit;
+  Connection connection(FileDescriptor(dup(socket_.get())), std::make_unique<MessageStream>());
+  connection.send(question);
+  bool goes_on = connection.flush();
+  while (true) {
+    if (const auto bytes = connection.stream().next()) {
+      const auto answer = decode(*bytes);
+      if (answer) return *answer;
+      throw std::runtime_error("lamd's answer makes no sense: is it of another version?");
+    }
+    if (!goes_on) throw std::runtime_error("lamd has ended without an answer");
+    if (!wait_ready(connection.fd(), connection.events(), until)) {
+      throw std::runtime_error("lamd has not answered within " + std::to_string(limit.count()) + " s");
+    }
+    goes_on = connection.serve();
+  }
+}
+
+bool ToolClient::wait_for_end(std::chrono::seconds limit) {
+  return !process_.is_open() || wait_ready(process_.get(), POLLIN, Clock::now() + limit);
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,30 @@
+// What a tool asks the daemon of its session.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "control/daemon/daemon_message.h"
+#include "control/launch/file_descriptor.h"
+
+namespace openlapi::daemon {
+
+class ToolClient {
+ public:
+  // Throws std::runtime_error: no daemon lives in this session folder.
+  explicit ToolClient(const std::string& folder);
+
+  // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
+  DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
+  // Until the daemon's process is gone. False: not within `limit`.
+  bool wait_for_end(std::chrono::seconds limit);
+
+ private:
+  FileDescriptor socket_{};
+  FileDescriptor process_{};
+};
+
+}  // namespace openlapi::daemon

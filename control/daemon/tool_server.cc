@@ -1,0 +1,92 @@
+#include "control/daemon/tool_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <variant>
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr std::size_t kMostTools = 256;
+
+// The folder keeps others out already; this also holds where a socket's path was passed on.
+bool is_own_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+void ToolServer::accept_tools() {
+  while (tools_.size() < kMostTools) {
+    FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) return;
+    if (is_own_user(socket.get())) {
+      tools_.push_back({Connection(std::move(socket), std::make_unique<MessageStream>())});
+    }
+  }
+}
+
+bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
+  const auto message = decode(bytes);
+  if (!message) return false;
+  if (const auto* request = std::get_if<UniverseRequest>(&*message)) {
+    if (linked_ || request->wait_until_linked == 0) {
+      tell_universe(tool);
+    } else {
+      tool.wish = Wish::kUniverse;
+    }
+    return true;
+  }
+  if (!std::holds_alternative<HaltMessage>(*message)) return false;
+  tool.wish = Wish::kHalt;
+  on_halt_();
+  return true;
+}
+
+void ToolServer::serve_tool(Tool& tool) {
+  tool.over = !tool.connection.serve();
+  while (const auto bytes = tool.connection.stream().next()) {
+    if (!take(tool, *bytes)) tool.over = true;
+  }
+}
+
+// A tool that does not read its answers is asked for nothing more.
+void ToolServer::watch(PollSet& poll_set) {
+  if (tools_.size() < kMostTools) poll_set.add(listener_.get(), POLLIN, [this] { accept_tools(); });
+  for (Tool& tool : tools_) {
+    if (tool.connection.has_outgoing()) {
+      poll_set.add(tool.connection.fd(), POLLOUT, [&tool] { tool.over = !tool.connection.flush(); });
+    } else {
+      poll_set.add(tool.connection.fd(), POLLIN, [this, &tool] { serve_tool(tool); });
+    }
+  }
+}
+
+void ToolServer::universe_linked() {
+  linked_ = true;
+  for (Tool& tool : tools_) {
+    if (tool.wish != Wish::kUniverse) continue;
+    tool.wish = Wish::kNothing;
+    tell_universe(tool);
+  }
+}
+
+void ToolServer::halted(std::uint32_t daemons) {
+  for (Tool& tool : tools_) {
+    if (tool.wish == Wish::kHalt) tool.connection.send(HaltedMessage{daemons});
+  }
+}
+
+void ToolServer::tick() {
+  std::erase_if(tools_, [](const Tool& tool) { return tool.over; });
+}
+
+bool ToolServer::has_outgoing() const {
+  return std::ranges::any_of(tools_, [](const Tool& tool) { return !tool.over && tool.connection.has_outgoing(); });
+}
+
+}  // namespace openlapi::daemon

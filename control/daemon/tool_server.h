@@ -1,0 +1,46 @@
+// The tools that ask this daemon something, over the session's Unix socket.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+
+#include "control/daemon/connection.h"
+#include "control/daemon/universe_table.h"
+#include "control/launch/poll_set.h"
+
+namespace openlapi::daemon {
+
+class ToolServer {
+ public:
+  ToolServer(FileDescriptor listener, const UniverseTable& table, std::function<void()> on_halt)
+      : listener_(std::move(listener)), table_(table), on_halt_(std::move(on_halt)) {}
+
+  void watch(PollSet& poll_set);
+  // Answers what waited for that.
+  void universe_linked();
+  void halted(std::uint32_t daemons);
+  void tick();
+  bool has_outgoing() const;
+
+ private:
+  enum class Wish { kNothing, kUniverse, kHalt };
+  struct Tool {
+    Connection connection;
+    Wish wish = Wish::kNothing;
+    bool over = false;
+  };
+  void accept_tools();
+  void serve_tool(Tool& tool);
+  bool take(Tool& tool, const MessageBytes& bytes);
+  void tell_universe(Tool& tool) { tool.connection.send(UniverseMessage{table_.here(), table_.nodes()}); }
+
+  FileDescriptor listener_;
+  const UniverseTable& table_;
+  std::function<void()> on_halt_;
+  bool linked_ = false;
+  std::list<Tool> tools_{};
+};
+
+}  // namespace openlapi::daemon

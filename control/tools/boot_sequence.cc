@@ -1,0 +1,65 @@
+#include "control/tools/boot_sequence.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "api/lamnet.h"
+
+namespace openlapi::daemon {
+
+BootSequence::BootSequence(BootOptions& options) {
+  int origin = -1;
+  if (lam_ssi_boot_open(options.get()) != 0) throw std::runtime_error("no boot module can be opened");
+  if (lam_ssi_boot_select(LAM_SSI_BOOT_LOCATION_ROOT) != 0) {
+    clear();
+    throw std::runtime_error("no boot module can be used");
+  }
+  const auto* actions = lam_ssi_boot_selected_actions();
+  if (actions->lsba_parse_options(options.get(), 1) != 0 ||
+      actions->lsba_allocate_nodes(&nodes_, &count_, &origin) != 0 || actions->lsba_verify_nodes(nodes_, count_) != 0 ||
+      actions->lsba_prepare_boot() != 0) {
+    clear();
+    throw std::runtime_error("nothing was started");
+  }
+}
+
+BootSequence::~BootSequence() { clear(); }
+
+void BootSequence::clear() {
+  const auto* actions = lam_ssi_boot_selected_actions();
+  if (nodes_ != nullptr && actions != nullptr) actions->lsba_deallocate_nodes(&nodes_, &count_);
+  lam_ssi_boot_close();
+}
+
+bool BootSequence::start(lam_ssi_boot_proc_t which) {
+  int started = 0;
+  return lam_ssi_boot_selected_actions()->lsba_start_rte_procs(nodes_, count_, which, &started) == 0;
+}
+
+std::vector<std::string> BootSequence::hosts_with(int type) const {
+  std::vector<std::string> hosts;
+  for (int n = 0; n < count_; ++n) {
+    const lamnode& node = nodes_[n];
+    if (node.lnd_nodeid == NOTNODEID || (node.lnd_type & type) != type) continue;
+    hosts.push_back("n" + std::to_string(node.lnd_nodeid) + " (" + (node.lnd_hname ? node.lnd_hname : "") + ")");
+  }
+  return hosts;
+}
+
+void prefer_own_programs() {
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const char* path = std::getenv("PATH");
+  if (ignored || program.empty()) return;
+  setenv("PATH", (program.parent_path().string() + (path == nullptr ? "" : ":" + std::string(path))).c_str(), 1);
+}
+
+void pass_session_on(const BootOptions& options) {
+  for (const auto& [option, variable] :
+       {std::pair{"sessionprefix", "LAM_MPI_SESSION_PREFIX"}, std::pair{"sessionsuffix", "LAM_MPI_SESSION_SUFFIX"}}) {
+    if (options.has(option)) setenv(variable, options.value(option).c_str(), 1);
+  }
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,40 @@
+// What lamboot, recon and wipe do to all nodes of a boot schema: the boot SSI's functions in the order of its table 1.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/lam-ssi-boot.h"
+#include "control/daemon/boot_options.h"
+
+namespace openlapi::daemon {
+
+class BootSequence {
+ public:
+  // Selects the module, has it find the nodes and check them. Throws std::runtime_error; the SSI has said why.
+  explicit BootSequence(BootOptions& options);
+  ~BootSequence();
+  BootSequence(const BootSequence&) = delete;
+  BootSequence& operator=(const BootSequence&) = delete;
+
+  // On all nodes. False: not on all; failed_hosts() says where.
+  bool start(lam_ssi_boot_proc_t which);
+
+  int count() const { return count_; }
+  std::vector<std::string> hosts() const { return hosts_with(0); }
+  std::vector<std::string> failed_hosts() const { return hosts_with(NT_BOOT); }
+
+ private:
+  std::vector<std::string> hosts_with(int type) const;
+  void clear();
+
+  lamnode* nodes_ = nullptr;
+  int count_ = 0;
+};
+
+// Puts the directory of this program first into PATH, so that its own lamd and tkill are found.
+void prefer_own_programs();
+// The session's options into the environment, for what is started here.
+void pass_session_on(const BootOptions& options);
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,83 @@
+// lamnodes: prints the nodes of the universe.
+#include <arpa/inet.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "api/lamnet.h"
+#include "control/daemon/node_words.h"
+#include "control/daemon/tool_client.h"
+#include "control/tools/tool_main.h"
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: lamnodes [options] [nodes...]\n"
+    "  prints the nodes of the universe, one a line: number, host:processors:flags. Flags: origin, this_node,\n"
+    "  no_schedule, lost (its daemon is gone)\n"
+    "  nodes: n0-3,7 or N (all, the default), c0-3,7 or C (by processors), h (here), o (the origin)\n"
+    "  -c  no processors and flags    -n  no numbers    -i  addresses instead of names\n"
+    "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
+
+constexpr std::chrono::seconds kAnswerTime{30};
+
+std::string flags_of(const UniverseNode& node, bool here) {
+  std::string flags;
+  const auto add = [&](bool is_there, const char* name) {
+    if (is_there) flags += (flags.empty() ? "" : ",") + std::string(name);
+  };
+  add((node.type & NT_ORIGIN) != 0, "origin");
+  add(here, "this_node");
+  add((node.type & NT_WASTE) != 0, "no_schedule");
+  add(node.state == NodeState::kLost, "lost");
+  return flags;
+}
+
+std::string host_of(const UniverseNode& node, bool as_address) {
+  if (!as_address && !node.host.empty()) return node.host;
+  const in_addr address{htonl(node.address)};
+  char text[INET_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET, &address, text, sizeof text);
+  return text;
+}
+
+void print_node(const UniverseMessage& universe, const NodeChoice& choice, const BootOptions& options) {
+  const UniverseNode& node = universe.nodes[choice.node];
+  std::string line = options.has("n") ? "" : "n" + std::to_string(choice.node) + "\t";
+  line += host_of(node, options.has("i"));
+  if (!options.has("c")) {
+    line += ":" + std::to_string(choice.cpus) + ":" + flags_of(node, choice.node == universe.here);
+  }
+  std::puts(line.c_str());
+}
+
+std::vector<std::string> plain_words(const BootOptions& options) {
+  int count = 0;
+  char** array = nullptr;
+  if (ao_unused(options.get(), &count, &array) != 0 || count < 2) return {"N"};
+  return {array + 1, array + count};
+}
+
+int run(BootOptions& options) {
+  const std::vector<std::string> words = plain_words(options);
+  ToolClient daemon(session_path(options.session_name()));
+  const DaemonMessage answer = daemon.ask(UniverseRequest{0}, kAnswerTime);
+  const auto* universe = std::get_if<UniverseMessage>(&answer);
+  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  for (const NodeChoice& choice : choose_nodes(words, universe->nodes, universe->here)) {
+    print_node(*universe, choice, options);
+  }
+  return std::fflush(stdout) == 0 ? 0 : kExitFailure;
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
+
+int main(int count, char** words) {
+  openlapi::daemon::BootOptions options;
+  options.add_flags("cnih");
+  options.add_common();
+  return openlapi::daemon::tool_main("lamnodes", openlapi::daemon::kUsage, options, count, words,
+                                     openlapi::daemon::run);
+}

@@ -1,0 +1,39 @@
+// recon: tells whether a universe could be booted on the hosts of a boot schema.
+#include <cstdio>
+#include <stdexcept>
+
+#include "control/tools/boot_sequence.h"
+#include "control/tools/tool_main.h"
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: recon [options] [boot schema]\n"
+    "  tells whether a universe could be booted on the hosts of the boot schema; boots nothing\n"
+    "  -v  say of which hosts           -d  say everything\n"
+    "  -ssi KEY VALUE                             parameter of the boot service\n"
+    "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
+
+int run(BootOptions& options) {
+  pass_session_on(options);
+  prefer_own_programs();
+  BootSequence boot(options);
+  const bool all = boot.start(LAM_SSI_BOOT_PROC_RECON);
+  const std::vector<std::string> failed = boot.failed_hosts();
+  for (const std::string& host : failed) std::fprintf(stderr, "recon: %s: tkill cannot be run there\n", host.c_str());
+  if (all && (options.has("v") || options.has("d"))) {
+    for (const std::string& host : boot.hosts()) std::printf("%s: can be booted\n", host.c_str());
+  }
+  return all ? 0 : kExitFailure;
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
+
+int main(int count, char** words) {
+  openlapi::daemon::BootOptions options;
+  options.add_flags("vdh");
+  options.add_common();
+  return openlapi::daemon::tool_main("recon", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
+}

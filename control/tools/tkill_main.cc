@@ -1,0 +1,73 @@
+// tkill: ends this user's daemon on this machine, also one that does not answer, and removes what it leaves. Boot
+// modules run it on each host for wipe, and with -N, which ends nothing, for recon.
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <vector>
+
+#include "control/launch/file_descriptor.h"
+#include "control/tools/tool_main.h"
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: tkill [options]\n"
+    "  ends the daemon of this user on this machine and removes its session's folder\n"
+    "  -N  end nothing: only tell that this could be run    -v, -d  say what was ended\n"
+    "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
+
+constexpr int kGraceMilliseconds = 5000;  // between SIGTERM and SIGKILL
+
+// The folder itself, and those of other daemons of this universe on the machine: the same with -nNUMBER behind.
+std::vector<std::string> session_folders(const std::string& folder) {
+  std::vector<std::string> folders{folder};
+  const std::filesystem::path path(folder);
+  const std::string begin = path.filename().string() + "-n";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && name.find_first_not_of("0123456789", begin.size()) == std::string::npos &&
+        name.size() > begin.size()) {
+      folders.push_back(entry.path().string());
+    }
+  }
+  return folders;
+}
+
+void end_process(pid_t process) {
+  const FileDescriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!handle.is_open()) return;
+  kill(process, SIGTERM);
+  pollfd wait{handle.get(), POLLIN, 0};
+  if (poll(&wait, 1, kGraceMilliseconds) > 0) return;
+  kill(process, SIGKILL);
+  poll(&wait, 1, kGraceMilliseconds);
+}
+
+int run(BootOptions& options) {
+  if (options.has("N")) return 0;
+  for (const std::string& folder : session_folders(session_path(options.session_name()))) {
+    const pid_t process = session_process(folder);
+    if (process > 0) end_process(process);
+    remove_session(folder);
+    if (process > 0 && (options.has("v") || options.has("d"))) {
+      std::printf("tkill: process %d of %s has ended\n", static_cast<int>(process), folder.c_str());
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
+
+int main(int count, char** words) {
+  openlapi::daemon::BootOptions options;
+  options.add_flags("Nvdh");
+  options.add_common();
+  return openlapi::daemon::tool_main("tkill", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
+}

@@ -1,0 +1,34 @@
+// The frame of a tool's main: mistakes are one line with the tool's name, and the exit status.
+#pragma once
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "control/daemon/boot_options.h"
+
+namespace openlapi::daemon {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+
+// `run` gets the parsed options and returns the exit status.
+template <typename Run>
+int tool_main(const char* name, const char* usage, BootOptions& options, int count, char** words, Run&& run) {
+  try {
+    if (!options.parse(count, words)) {
+      std::fprintf(stderr, "%s: %s -h lists the options\n", name, name);
+      return kExitUsage;
+    }
+    if (options.has("h")) {
+      std::fputs(usage, stdout);
+      return 0;
+    }
+    return run(options);
+  } catch (const std::exception& wrong) {
+    std::fprintf(stderr, "%s: %s\n", name, wrong.what());
+    return kExitFailure;
+  }
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""Universes of real daemons: lamboot with the boot module local starts one lamd for each line of a host file, all on this
+machine. What users see of lamboot, lamnodes, lamhalt and tkill; daemons and their origin killed; strangers at their ports.
+
+usage: control_universe_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA [CASES]"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOLS = pathlib.Path(sys.argv[1])
+SCHEMA = pathlib.Path(sys.argv[2])
+PATIENCE = 60  # seconds: only a broken universe needs them
+NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+class Universe(unittest.TestCase):
+    prefix = []  # words before each command
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="openlapi-universe-"))
+        self.folder.chmod(0o777)
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith(("LAM", "SLURM", "PBS", "LSB", "TROLLIUS"))}
+        self.environment.update(LAM_MPI_SESSION_PREFIX=str(self.folder), LAM_MPI_SSI_boot="local")
+
+    def tearDown(self):
+        self.tool("tkill")
+        left = [path.name for path in self.folder.glob("lam-*")]
+        shutil.rmtree(self.folder)
+        self.assertEqual(left, [], "tkill leaves nothing")
+
+    def tool(self, name, *words, **environment):
+        return subprocess.run([*self.prefix, str(TOOLS / name), *map(str, words)], cwd=self.folder, timeout=200,
+                              env={**self.environment, **environment}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)
+
+    def lamboot(self, hosts, *words, schema=SCHEMA, **environment):
+        (self.folder / "hosts").write_text("".join(line + "\n" for line in hosts))
+        return self.tool("lamboot", "-c", schema, *words, "hosts", **environment)
+
+    def boot(self, hosts, *words):
+        done = self.lamboot(hosts, *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def session(self, member=""):
+        """The folder of a node's session; the origin's has no number behind."""
+        found = [path for path in self.folder.glob("lam-*@*") if
+                 (re.search(r"-n\d+$", path.name) is None if not member else path.name.endswith("-" + member))]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def process(self, member=""):
+        return int((self.session(member) / "lam-killfile").read_text())
+
+    def lines(self, *words):
+        done = self.tool("lamnodes", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+    def await_lines(self, expected, *words):
+        until = time.monotonic() + PATIENCE
+        while self.lines(*words) != expected:
+            self.assertLess(time.monotonic(), until, f"{self.lines(*words)} never became {expected}")
+
+    def halt(self):
+        done = self.tool("lamhalt", "-H")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def assert_gone(self, processes):
+        until = time.monotonic() + PATIENCE
+        while any(self.is_running(process) for process in processes):
+            self.assertLess(time.monotonic(), until, "a daemon stays")
+
+    @staticmethod
+    def is_running(process):
+        """A daemon whose parent does not reap it is no more a process than its entry."""
+        try:
+            return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+
+class ToolsTest(Universe):
+    def test_boot_nodes_halt(self):
+        self.assertRegex(self.boot(["inky", "pinky cpu=2", "blinky schedule=no"], "-v"),
+                         r"^openlapi [\d.]+\nn0 \(inky\) is booted\nn1 \(pinky\) is booted\nn2 \(blinky\) is booted\n$")
+        self.assertEqual(self.lines(), ["n0\tinky:1:origin,this_node", "n1\tpinky:2:", "n2\tblinky:1:no_schedule"])
+        self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky", "n2\tblinky"])
+        self.assertEqual(self.lines("-n", "-c", "n1-2"), ["pinky", "blinky"])
+        self.assertEqual(self.lines("-i", "-c", "h"), ["n0\t127.0.0.1"])
+        self.assertEqual(self.lines("c1-2"), ["n1\tpinky:2:"])
+        # Of another daemon's session, as seen from there.
+        self.assertEqual(self.lines("-sessionsuffix", "n1")[:2], ["n0\tinky:1:origin", "n1\tpinky:2:this_node"])
+        processes = [self.process(member) for member in ("", "n1", "n2")]
+        done = self.tool("lamhalt", "-v")
+        self.assertRegex(done.stdout, r"^openlapi [\d.]+\n3 of 3 daemons have ended\n$")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+        self.assert_gone(processes)
+
+    def test_halt_from_any_node(self):
+        self.boot(["inky", "pinky", "blinky"])
+        processes = [self.process(member) for member in ("", "n1", "n2")]
+        done = self.tool("lamhalt", "-v", "-H", "-sessionsuffix", "n2")
+        self.assertEqual((done.returncode, done.stdout), (0, "3 of 3 daemons have ended\n"))
+        self.assert_gone(processes)
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+
+    def test_a_second_boot_is_refused_and_the_first_lives(self):
+        self.boot(["inky"])
+        done = self.lamboot(["pinky"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"a universe is running here already (process {self.process()} in ", done.stderr)
+        self.assertEqual(self.lines("-c"), ["n0\tinky"])
+        # Another suffix, another universe.
+        done = self.lamboot(["pinky"], "-H", "-sessionsuffix", "second")
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", ""))
+        self.assertEqual(self.lines("-c", "-sessionsuffix", "second"), ["n0\tpinky"])
+        self.assertEqual(self.tool("lamhalt", "-H", "-sessionsuffix", "second").returncode, 0)
+        self.assertEqual(self.lines("-c"), ["n0\tinky"])
+        self.halt()
+
+    def test_without_a_universe(self):
+        for name in ("lamnodes", "lamhalt"):
+            done = self.tool(name)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), name)
+            self.assertRegex(done.stderr, rf"^{name}: no lamd is running here for this user \(.*\); lamboot starts one\n$")
+        self.assertEqual(self.tool("tkill").returncode, 0)
+        self.assertEqual(self.tool("tkill", "-N").returncode, 0)
+        done = self.tool("lamd")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "lamd: option -H is missing: lamboot starts lamd, nobody else does\n"))
+
+    def test_mistakes(self):
+        for name in ("lamboot", "lamnodes", "lamhalt", "recon", "tkill", "wipe"):
+            self.assertEqual(self.tool(name, "-frobnicate").returncode, 2, name)
+            done = self.tool(name, "-h")
+            self.assertEqual((done.returncode, done.stdout.splitlines()[0].split()[:2]), (0, ["usage:", name]))
+        self.boot(["inky"])
+        done = self.tool("lamnodes", "n0", "n4")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn('"n4": there is no n4; allowed: ', done.stderr)
+        self.assertEqual(self.tool("lamboot", "-V").returncode, 0)
+
+    def test_a_failed_boot_names_the_hosts_and_leaves_nothing(self):
+        done = self.lamboot(["inky", "pinky prefix=/nowhere"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nowhere/bin/lamd cannot be started: No such file or directory", done.stderr)
+        self.assertIn("lamboot: the universe is not booted; daemons that were started are ended again. Not booted: ",
+                      done.stderr)
+        self.assertIn("n1 (pinky)", done.stderr)
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+        done = self.lamboot(["inky cpu=many"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("many", done.stderr)
+        self.assertEqual(self.tool("lamboot", "nofile").returncode, 1)
+        # Without the module by name its hosts must be this machine.
+        done = self.lamboot(["no.such.host.invalid"], LAM_MPI_SSI_boot="")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.lamboot(["inky"], LAM_MPI_SSI_boot="lost").returncode, 1)
+        self.boot(["inky"])
+
+    def test_recon_and_wipe(self):
+        (self.folder / "hosts").write_text("inky\npinky\n")
+        done = self.tool("recon", "-v", "hosts")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "n0 (inky): can be booted\nn1 (pinky): can be booted\n", ""))
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+        self.boot(["inky", "pinky"])
+        processes = [self.process(), self.process("n1")]
+        os.kill(processes[1], signal.SIGKILL)
+        done = self.tool("wipe", "-v", "hosts")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "n0 (inky): wiped\nn1 (pinky): wiped\n", ""))
+        self.assert_gone(processes)
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+        (self.folder / "hosts").write_text("inky\npinky prefix=/nowhere\n")
+        done = self.tool("recon", "hosts")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("recon: n1 (pinky): tkill cannot be run there\n", done.stderr)
+        self.assertNotIn("n0", done.stderr)
+
+    def test_parameters(self):
+        done = self.lamboot(["inky", "pinky"], "-H", "-ssi", "boot", "local", "-ssi", "boot", "lost", LAM_MPI_SSI_boot="")
+        self.assertEqual((done.returncode, done.stderr), (0, "-ssi boot is there twice: the first counts\n"))
+        self.halt()
+
+    def test_many_daemons_several_times(self):
+        hosts = [f"host{n}" for n in range(24)]
+        for _ in range(3):
+            self.boot(hosts)
+            self.assertEqual(self.lines("-c"), [f"n{n}\thost{n}" for n in range(24)])
+            done = self.tool("lamhalt", "-H", "-v")
+            self.assertEqual((done.returncode, done.stdout), (0, "24 of 24 daemons have ended\n"))
+            self.assertEqual(list(self.folder.glob("lam-*")), [])
+
+
+class LossTest(Universe):
+    def test_the_others_are_told_of_a_killed_daemon(self):
+        self.boot(["inky", "pinky", "blinky"])
+        os.kill(self.process("n1"), signal.SIGKILL)
+        for view in ([], ["-sessionsuffix", "n2"]):
+            self.await_lines(["n1\tpinky:1:lost"], "n1", *view)
+        self.assertIn("lamd: the daemon of n1 (pinky) is lost\n", (self.session() / "lam-log").read_text())
+        done = self.tool("lamhalt", "-v", "-H")
+        self.assertEqual((done.returncode, done.stdout), (0, "2 of 2 daemons have ended\n"))
+        # What the killed one left is tkill's, and so no hindrance to the next universe.
+        self.boot(["inky", "pinky"])
+        self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky"])
+
+    def test_the_universe_survives_its_origin(self):
+        hosts = [f"host{n}" for n in range(20)]  # n17 to n19 are not children of the origin
+        self.boot(hosts)
+        os.kill(self.process(), signal.SIGKILL)
+        os.kill(self.process("n1"), signal.SIGKILL)
+        for member in ("n2", "n19"):
+            self.await_lines(["n0\thost0:1:origin,lost", "n1\thost1:1:lost"], "-sessionsuffix", member, "n0-1")
+        done = self.tool("lamhalt", "-v", "-H", "-sessionsuffix", "n19")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "18 of 18 daemons have ended\n", ""))
+
+    def test_a_daemon_that_is_told_to_end_leaves_nothing(self):
+        self.boot(["inky", "pinky"])
+        folder, process = self.session("n1"), self.process("n1")
+        os.kill(process, signal.SIGTERM)
+        self.assert_gone([process])
+        self.assertFalse(folder.exists())
+        self.await_lines(["n1\tpinky:1:lost"], "n1")
+
+    def test_tkill_ends_daemons_that_hang(self):
+        self.boot(["inky", "pinky"])
+        processes = [self.process(), self.process("n1")]
+        os.kill(processes[0], signal.SIGSTOP)
+        done = self.tool("tkill", "-v")
+        self.assertEqual((done.returncode, done.stdout.count("has ended")), (0, 2))
+        self.assert_gone(processes)
+
+
+class StrangerTest(Universe):
+    def port_of(self, process):
+        sockets = {os.readlink(entry)[8:-1] for entry in pathlib.Path(f"/proc/{process}/fd").iterdir()
+                   if os.readlink(entry).startswith("socket:")}
+        rows = [row.split() for row in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        ports = [row[1].split(":") for row in rows if row[3] == "0A" and row[9] in sockets]
+        self.assertEqual(len(ports), 1, "a daemon listens on one TCP port")
+        self.assertEqual(ports[0][0], "0100007F", "and only at its own address")
+        return int(ports[0][1], 16)
+
+    @staticmethod
+    def descriptors(process):
+        return len(os.listdir(f"/proc/{process}/fd"))
+
+    def connect(self, port):
+        client = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self.addCleanup(client.close)
+        return client
+
+    def read_to_end(self, client):
+        data = b""
+        try:
+            while piece := client.recv(65536):
+                data += piece
+        except ConnectionResetError:
+            pass
+        return data
+
+    def test_files_and_sockets_are_private_and_no_key_is_shown(self):
+        self.boot(["inky", "pinky"])
+        for member in ("", "n1"):
+            folder = self.session(member)
+            self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
+            for path in folder.iterdir():
+                self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600, path)
+            words = pathlib.Path(f"/proc/{self.process(member)}/cmdline").read_text().split("\0")
+            self.assertTrue(all(len(word) < 24 for word in words[1:]), words)
+
+    def test_strangers_are_dropped_and_the_universe_lives(self):
+        self.boot(["inky", "pinky"])
+        process = self.process()
+        port, before = self.port_of(process), self.descriptors(process)
+        silent, half = self.connect(port), self.connect(port)
+        half.sendall(b"LAMD\1\0\0\0" + bytes(7))
+        for said in (b"GET / HTTP/1.0\r\n\r\n", b"LAMD\2\0\0\0", b"LAMD\1\0\0\0" + bytes(32) + bytes(20),
+                     b"LAMD\1\0\0\0" + bytes(32) + b"\xff\xff\xff\x7f"):
+            client = self.connect(port)
+            client.sendall(said)
+            answer = self.read_to_end(client)
+            self.assertTrue(answer.startswith(b"LAMD\1\0\0\0"), answer)
+            self.assertLessEqual(len(answer), 60, "nothing but its greeting and proof")
+        # The daemon is not stalled by who says nothing, drops him in the end, and keeps no descriptor.
+        self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky"])
+        self.read_to_end(silent)
+        self.read_to_end(half)
+        self.lines()
+        until = time.monotonic() + PATIENCE
+        while self.descriptors(process) > before:
+            self.assertLess(time.monotonic(), until, "a descriptor is leaked")
+        log = (self.session() / "lam-log").read_text()
+        self.assertEqual(log.count("a connection from 127.0.0.1 was dropped"), 1, log)
+        self.halt()
+
+    def test_nonsense_from_a_tool_ends_only_its_connection(self):
+        self.boot(["inky"])
+        for said in (b"\xff\xff\xff\xff", b"\2\0\0\0\1\2", b"\2\0\0\0\1\x63", b"\0\0\0\0"):
+            client = socket.socket(socket.AF_UNIX)
+            client.settimeout(PATIENCE)
+            client.connect(str(self.session() / "lam-kernel-socket"))
+            client.sendall(said)
+            self.assertEqual(self.read_to_end(client), b"")
+            client.close()
+        self.assertEqual(self.lines("-c"), ["n0\tinky"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_another_user_is_kept_out(self):
+        self.boot(["inky"])
+        code = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+        # The system's: this one may lie in root's home.
+        done = subprocess.run([*NOBODY, "/usr/bin/python3", "-c", code, str(self.session() / "lam-kernel-socket")],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("PermissionError", done.stderr)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the other cases run as an ordinary user already")
+class OrdinaryUserTest(Universe):
+    prefix = NOBODY
+
+    def test_boot_nodes_halt(self):
+        self.boot(["inky", "pinky"])
+        self.assertEqual(pathlib.Path(f"/proc/{self.process()}").stat().st_uid, 65534)
+        self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky"])
+        self.halt()
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

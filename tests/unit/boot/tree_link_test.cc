@@ -1,0 +1,135 @@
+// What helpers of the tree algorithm and their parents tell each other, and over what.
+#include "control/boot/tree_link.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control/boot/tree_messages.h"
+#include "tests/support/seeded_random.h"
+
+namespace openlapi::boot {
+namespace {
+
+class Ends {
+ public:
+  explicit Ends(StartupKey below_key = {1}) {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    raw_above = ends[0];
+    raw_below = ends[1];
+    above.emplace(StartupConnection{FileDescriptor(ends[0]), {1}}, false);
+    below.emplace(StartupConnection{FileDescriptor(ends[1]), below_key}, true);
+  }
+  std::optional<TreeLink> above{}, below{};
+  int raw_above = -1, raw_below = -1;
+};
+
+TEST(TreeLink, CarriesMessagesBothWays) {
+  Ends ends;
+  for (const StartupBytes& message : {StartupBytes{}, StartupBytes{1, 2, 3}, StartupBytes(50'000, 7)}) {
+    EXPECT_TRUE(ends.below->send(message));
+    EXPECT_EQ(ends.above->receive(), message);
+    EXPECT_TRUE(ends.above->send(message));
+    EXPECT_EQ(ends.below->receive(), message);
+  }
+  ends.below.reset();
+  EXPECT_EQ(ends.above->receive(), std::nullopt);
+  EXPECT_FALSE(ends.above->send({1}));
+}
+
+TEST(TreeLink, RefusesAnotherKeyAMessageAgainAndItsOwn) {
+  Ends strangers({2});
+  EXPECT_TRUE(strangers.below->send({1}));
+  EXPECT_EQ(strangers.above->receive(), std::nullopt);
+
+  // What the parent sent, sent back to it.
+  Ends mirrored;
+  EXPECT_TRUE(mirrored.above->send({1}));
+  std::uint8_t bytes[37];
+  ASSERT_EQ(read(mirrored.raw_below, bytes, sizeof bytes), 37);
+  ASSERT_EQ(write(mirrored.raw_below, bytes, sizeof bytes), 37);
+  EXPECT_EQ(mirrored.above->receive(), std::nullopt);
+
+  // A message again.
+  Ends again;
+  EXPECT_TRUE(again.above->send({1}));
+  ASSERT_EQ(recv(again.raw_below, bytes, sizeof bytes, MSG_PEEK), 37);
+  EXPECT_EQ(again.below->receive(), StartupBytes{1});
+  ASSERT_EQ(write(again.raw_above, bytes, sizeof bytes), 37);
+  EXPECT_EQ(again.below->receive(), std::nullopt);
+}
+
+TEST(TreeLink, RefusesAMessageThatIsTooLong) {
+  Ends ends;
+  const std::uint8_t head[] = {0xff, 0xff, 0xff, 0xff};
+  ASSERT_EQ(write(ends.raw_below, head, sizeof head), 4);
+  EXPECT_EQ(ends.above->receive(), std::nullopt);
+}
+
+TreeJobWithNodes example_job() {
+  TreeJobWithNodes job{{7, LAM_SSI_BOOT_PROC_WIPE, true, {3, 2}}, NodeArray(2)};
+  HostEntry host;
+  host.name = "inky";
+  host.user = "smith";
+  host.cpus = 4;
+  host.pairs = {{"prefix", "/opt/lam"}};
+  describe_node(job.nodes[0], 5, host);
+  host = HostEntry{};
+  host.name = "clyde";
+  describe_node(job.nodes[1], 9, host);
+  return job;
+}
+
+TEST(TreeMessages, AJobKeepsItsNodes) {
+  TreeJobWithNodes job = example_job();
+  const auto got = decode_job(encode_job(job.job, {&job.nodes[0], &job.nodes[1]}));
+  ASSERT_TRUE(got);
+  auto& nodes = const_cast<NodeArray&>(got->nodes);
+  EXPECT_EQ(got->job.origin, 7);
+  EXPECT_EQ(got->job.which, LAM_SSI_BOOT_PROC_WIPE);
+  EXPECT_TRUE(got->job.startup_protocol);
+  EXPECT_EQ(got->job.shape.degree, 3);
+  EXPECT_EQ(got->job.shape.at_once, 2);
+  ASSERT_EQ(nodes.count(), 2);
+  EXPECT_EQ(nodes[0].lnd_nodeid, 5);
+  EXPECT_EQ(nodes[0].lnd_ncpus, 4);
+  EXPECT_EQ(nodes[0].lnd_type, NT_BOOT);
+  EXPECT_STREQ(nodes[0].lnd_hname, "inky");
+  EXPECT_STREQ(nodes[0].lnd_uname, "smith");
+  EXPECT_STREQ(static_cast<const ELEM*>(al_top(nodes[0].lnd_keyval))->value, "/opt/lam");
+  EXPECT_EQ(nodes[1].lnd_uname, nullptr);
+}
+
+TEST(TreeMessages, ReportsAndToldComeBack) {
+  ErrorLines lines;
+  const auto reports = decode_reports(encode_reports({{3, true, 10, 20, 2}, {4, false, 0, 0, 1}}, {"a\nb"}), lines);
+  ASSERT_TRUE(reports);
+  ASSERT_EQ(reports->size(), 2u);
+  EXPECT_EQ((*reports)[0].udp_port, 20);
+  EXPECT_FALSE((*reports)[1].started);
+  EXPECT_EQ(lines, ErrorLines{"a?b"});
+  EXPECT_EQ(decode_told(encode_told({1, 2}, {}), lines), (std::vector<int>{1, 2}));
+  EXPECT_FALSE(decode_reports(encode_reports({{3, true, 70'000, 20, 2}}, {}), lines));
+}
+
+// Run with sanitizers too: whatever the bytes are, nothing but a message or nothing comes of them.
+TEST(TreeMessages, BrokenBytesAreNoMessage) {
+  TreeJobWithNodes job = example_job();
+  const StartupBytes good = encode_job(job.job, {&job.nodes[0], &job.nodes[1]});
+  ErrorLines lines;
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    EXPECT_FALSE(decode_job(std::span(good).first(length))) << length;
+  }
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SeededRandom random(seed);
+    StartupBytes bytes = good;
+    for (int n = 0; n < 3; ++n) bytes[random.below(bytes.size())] = static_cast<std::uint8_t>(random.next());
+    decode_job(bytes);
+    decode_reports(bytes, lines);
+    decode_told(bytes, lines);
+  }
+}
+
+}  // namespace
+}  // namespace openlapi::boot

@@ -1,0 +1,81 @@
+#include "control/daemon/daemon_message.h"
+
+#include <gtest/gtest.h>
+
+namespace openlapi::daemon {
+namespace {
+
+UniverseMessage small_universe() {
+  return {1, {{NodeState::kMember, 0x7f000001, 4711, 0x104, 2, "inky"}, {NodeState::kLost, 0x0a000001, 80, 0, 1, ""}}};
+}
+
+TEST(DaemonMessage, HasTheseBytes) {
+  EXPECT_EQ(encode(LinkMessage{3, {1, 258}}), (MessageBytes{1, 1, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0}));
+  EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
+  EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
+  EXPECT_EQ(encode(HaltMessage{}), (MessageBytes{1, 4}));
+  EXPECT_EQ(encode(HaltedMessage{5}), (MessageBytes{1, 5, 5, 0, 0, 0}));
+  EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
+  EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
+            (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
+                          0, 0,  4, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a',  'b'}));
+}
+
+TEST(DaemonMessage, ComesBackAsItWas) {
+  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}}, LinkMessage{0, {}}, ReadyMessage{},
+                                    LostMessage{77},          HaltMessage{},      HaltedMessage{5},
+                                    UniverseRequest{1},       small_universe()};
+  for (const DaemonMessage& message : messages) {
+    const auto decoded = decode(encode(message));
+    ASSERT_TRUE(decoded.has_value()) << message.index();
+    EXPECT_EQ(*decoded, message);
+  }
+}
+
+TEST(DaemonMessage, AnyOtherLengthIsRefused) {
+  for (const DaemonMessage& message : {DaemonMessage(LinkMessage{3, {1, 258}}), DaemonMessage(small_universe())}) {
+    MessageBytes bytes = encode(message);
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      EXPECT_FALSE(decode(std::span(bytes).first(length)).has_value()) << length;
+    }
+    bytes.push_back(0);
+    EXPECT_FALSE(decode(bytes).has_value());
+  }
+}
+
+TEST(DaemonMessage, AnotherVersionOrKindIsRefused) {
+  EXPECT_FALSE(decode(MessageBytes{2, 2}).has_value());
+  EXPECT_FALSE(decode(MessageBytes{1, 99}).has_value());
+}
+
+TEST(DaemonMessage, ACountThatTheBytesCannotHoldReservesNothing) {
+  EXPECT_FALSE(decode(MessageBytes{1, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}).has_value());
+  EXPECT_FALSE(decode(MessageBytes{1, 17, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f, 1}).has_value());
+}
+
+TEST(DaemonMessage, ImpossibleNodesAreRefused) {
+  UniverseMessage universe = small_universe();
+  universe.here = 2;
+  EXPECT_FALSE(decode(encode(universe)).has_value());
+  universe = small_universe();
+  universe.nodes[0].state = 3;
+  EXPECT_FALSE(decode(encode(universe)).has_value());
+  universe = small_universe();
+  universe.nodes[0].port = 65536;
+  EXPECT_FALSE(decode(encode(universe)).has_value());
+  universe = small_universe();
+  universe.nodes[0].host = std::string("a\0b", 3);
+  EXPECT_FALSE(decode(encode(universe)).has_value());
+  EXPECT_FALSE(decode(encode(UniverseMessage{})).has_value());
+}
+
+TEST(DaemonMessage, ALongNameIsCut) {
+  UniverseMessage universe = small_universe();
+  universe.nodes[0].host = std::string(kLongestText + 1, 'x');
+  const auto decoded = decode(encode(universe));
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(std::get<UniverseMessage>(*decoded).nodes[0].host.size(), kLongestText);
+}
+
+}  // namespace
+}  // namespace openlapi::daemon

@@ -1,0 +1,271 @@
+// Whole universes of daemons in one process, over a network that delivers in an order drawn from a seed.
+#include "control/daemon/membership.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+namespace openlapi::daemon {
+namespace {
+
+class Network {
+ public:
+  Network(std::uint32_t count, std::uint32_t seed) : random_(seed) {
+    std::vector<UniverseNode> nodes(count);
+    for (UniverseNode& node : nodes) node.state = NodeState::kMember;
+    for (std::uint32_t n = 0; n < count; ++n) daemons_.push_back(std::make_unique<Daemon>(*this, nodes, n));
+  }
+
+  void start() {
+    for (auto& daemon : daemons_) daemon->membership.start();
+  }
+  // As SIGKILL does: nothing more from it but the ends of its connections.
+  void kill(std::uint32_t node) { end(node); }
+  void halt(std::uint32_t node) { daemons_[node]->membership.halt(); }
+
+  // One delivery, drawn by lot; when nothing is under way the time goes on to the next deadline. False: all is quiet.
+  bool step() {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ready;
+    for (const auto& [link, items] : channels_) {
+      if (!items.empty()) ready.push_back(link);
+    }
+    if (ready.empty()) return pass_time();
+    const auto link = ready[random_() % ready.size()];
+    Item item = std::move(channels_[link].front());
+    channels_[link].pop_front();
+    deliver(link.first, link.second, item);
+    return true;
+  }
+  void run() {
+    for (int steps = 0; step(); ++steps) ASSERT_LT(steps, 1'000'000) << "it does not come to rest";
+  }
+
+  bool lives(std::uint32_t node) const { return daemons_[node]->lives; }
+  bool is_linked(std::uint32_t node) const { return daemons_[node]->linked_told; }
+  const UniverseTable& table(std::uint32_t node) const { return daemons_[node]->table; }
+  std::uint32_t ended(std::uint32_t node) const { return daemons_[node]->ended_daemons; }
+  std::size_t most_sent() const {
+    std::size_t most = 0;
+    for (const auto& daemon : daemons_) most = std::max(most, daemon->sent);
+    return most;
+  }
+  std::size_t living() const {
+    return static_cast<std::size_t>(std::ranges::count_if(daemons_, [](const auto& daemon) { return daemon->lives; }));
+  }
+
+ private:
+  struct Item {
+    enum class Kind { kConnect, kLink, kMessage, kClose } kind;
+    std::vector<std::uint32_t> lost{};
+    DaemonMessage message{};
+  };
+
+  struct Daemon final : MembershipLinks {
+    Daemon(Network& network_, const std::vector<UniverseNode>& nodes, std::uint32_t here_)
+        : network(network_), here(here_), table(nodes, 0, here_, 4), membership(table, *this, Time{}) {}
+    void connect(std::uint32_t node) override {
+      connecting.insert(node);
+      network.channels_[{here, node}].push_back({Item::Kind::kConnect, table.lost()});
+    }
+    void send(std::uint32_t node, const DaemonMessage& message) override {
+      ASSERT_TRUE(up.contains(node)) << here << " to " << node;
+      ++sent;
+      network.channels_[{here, node}].push_back({Item::Kind::kMessage, {}, message});
+    }
+    void close(std::uint32_t node) override {
+      if (up.erase(node) > 0) network.channels_[{here, node}].push_back({Item::Kind::kClose});
+    }
+    void universe_linked() override {
+      EXPECT_FALSE(linked_told);
+      linked_told = true;
+    }
+    void node_lost(std::uint32_t) override {}
+    void ended(std::uint32_t daemons) override {
+      ended_daemons = daemons;
+      network.end(here);
+    }
+
+    Network& network;
+    std::uint32_t here;
+    UniverseTable table;
+    Membership membership;
+    std::set<std::uint32_t> up{}, connecting{};
+    bool lives = true, linked_told = false;
+    std::uint32_t ended_daemons = 0;
+    std::size_t sent = 0;
+  };
+
+  void end(std::uint32_t node) {
+    Daemon& daemon = *daemons_[node];
+    if (!daemon.lives) return;
+    daemon.lives = false;
+    for (const auto& set : {daemon.up, daemon.connecting}) {
+      for (const std::uint32_t other : set) channels_[{node, other}].push_back({Item::Kind::kClose});
+    }
+  }
+
+  void deliver(std::uint32_t from, std::uint32_t to, const Item& item) {
+    Daemon& sender = *daemons_[from];
+    Daemon& receiver = *daemons_[to];
+    if (!receiver.lives) {
+      if (item.kind == Item::Kind::kConnect && sender.lives) fail(from, to);
+      return;
+    }
+    switch (item.kind) {
+      case Item::Kind::kConnect:
+        if (sender.lives) channels_[{to, from}].push_back({Item::Kind::kLink, receiver.table.lost()});
+        take_up(receiver, from, item.lost);
+        break;
+      case Item::Kind::kLink:
+        receiver.connecting.erase(from);
+        take_up(receiver, from, item.lost);
+        break;
+      case Item::Kind::kMessage:
+        if (receiver.up.contains(from)) receiver.membership.take(from, item.message);
+        break;
+      case Item::Kind::kClose:
+        if (receiver.connecting.contains(from)) return fail(to, from);
+        if (receiver.up.erase(from) > 0) receiver.membership.link_down(from);
+    }
+  }
+
+  void fail(std::uint32_t node, std::uint32_t other) {
+    daemons_[node]->connecting.erase(other);
+    daemons_[node]->membership.connect_failed(other);
+  }
+
+  void take_up(Daemon& daemon, std::uint32_t from, const std::vector<std::uint32_t>& lost) {
+    const bool was_up = !daemon.up.insert(from).second;
+    if (daemon.membership.link_up(from, lost) || was_up) return;
+    if (!daemon.lives) return;
+    channels_[{daemon.here, from}].push_back({Item::Kind::kMessage, {}, LostMessage{from}});
+    daemon.close(from);
+  }
+
+  bool pass_time() {
+    std::optional<Time> next;
+    for (const auto& daemon : daemons_) {
+      const auto deadline = daemon->lives ? daemon->membership.deadline() : std::nullopt;
+      if (deadline && (!next || *deadline < *next)) next = deadline;
+    }
+    if (!next) return false;
+    for (const auto& daemon : daemons_) {
+      if (daemon->lives) daemon->membership.tick(*next);
+    }
+    return true;
+  }
+
+  std::mt19937 random_;
+  std::vector<std::unique_ptr<Daemon>> daemons_{};
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<Item>> channels_{};
+};
+
+void expect_one_universe(const Network& network, std::uint32_t count, std::uint32_t seed) {
+  for (std::uint32_t node = 0; node < count; ++node) {
+    if (!network.lives(node)) continue;
+    EXPECT_TRUE(network.is_linked(node)) << "seed " << seed << " n" << node;
+    for (std::uint32_t other = 0; other < count; ++other) {
+      ASSERT_EQ(network.table(node).is_member(other), network.lives(other))
+          << "seed " << seed << ": n" << node << " about n" << other;
+    }
+  }
+}
+
+TEST(Membership, ADaemonAloneIsAUniverse) {
+  Network network(1, 1);
+  network.start();
+  network.run();
+  EXPECT_TRUE(network.is_linked(0));
+  network.halt(0);
+  EXPECT_EQ(network.ended(0), 1u);
+}
+
+TEST(Membership, MessagesADaemonDoNotGrowWithTheUniverse) {
+  std::size_t sent[2] = {};
+  for (const auto& [index, count] : {std::pair{0, 40u}, std::pair{1, 640u}}) {
+    Network network(count, 7);
+    network.start();
+    network.run();
+    expect_one_universe(network, count, 7);
+    network.halt(count - 1);
+    network.run();
+    EXPECT_EQ(network.living(), 0u);
+    EXPECT_EQ(network.ended(count - 1), count);
+    sent[index] = network.most_sent();
+  }
+  EXPECT_EQ(sent[0], sent[1]);
+  EXPECT_LE(sent[1], 10u);  // Ready to five neighbours, Halt to four, Halted to one
+}
+
+TEST(Membership, AllHearOfALostDaemonOnce) {
+  for (const std::uint32_t victim : {0u, 1u, 5u, 20u}) {
+    Network network(21, 3);
+    network.start();
+    network.run();
+    const std::size_t before = network.most_sent();
+    network.kill(victim);
+    network.run();
+    expect_one_universe(network, 21, 3);
+    EXPECT_LE(network.most_sent() - before, 16u) << "victim n" << victim;
+  }
+}
+
+TEST(Membership, ADaemonThatNeverComesIsLostAndTheOthersAreLinked) {
+  Network network(10, 5);
+  network.kill(2);
+  network.start();
+  network.run();
+  EXPECT_EQ(network.living(), 9u);
+  expect_one_universe(network, 10, 5);
+}
+
+// Any number of daemons die at any time, also while the universe is being linked and while others are being told.
+TEST(Membership, WhoeverDiesTheOthersAgree) {
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint32_t count = 2 + random() % 40;
+    Network network(count, seed);
+    network.start();
+    const std::uint32_t deaths = random() % count;
+    for (std::uint32_t death = 0; death < deaths; ++death) {
+      for (std::uint32_t steps = random() % 40; steps > 0 && network.step(); --steps) {
+      }
+      network.kill(random() % count);
+    }
+    network.run();
+    ASSERT_GE(network.living(), 1u) << "seed " << seed;
+    expect_one_universe(network, count, seed);
+    if (HasFailure()) return;
+    std::uint32_t asked = 0;
+    while (!network.lives(asked)) ++asked;
+    const auto living = static_cast<std::uint32_t>(network.living());
+    network.halt(asked);
+    network.run();
+    ASSERT_EQ(network.living(), 0u) << "seed " << seed;
+    ASSERT_EQ(network.ended(asked), living) << "seed " << seed;
+  }
+}
+
+// Halt while daemons die and others have not come yet; asked of two at once. Nobody may stay.
+TEST(Membership, HaltEndsAllWhateverHappensMeanwhile) {
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint32_t count = 2 + random() % 40;
+    Network network(count, seed);
+    network.start();
+    for (std::uint32_t steps = random() % 100; steps > 0 && network.step(); --steps) {
+    }
+    network.halt(random() % count);
+    if (seed % 2 == 0) network.halt(random() % count);
+    network.run();
+    ASSERT_EQ(network.living(), 0u) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace openlapi::daemon

@@ -1,0 +1,118 @@
+#include "control/daemon/session_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace openlapi::daemon {
+namespace {
+
+class SessionFolderTest : public testing::Test {
+ protected:
+  SessionFolderTest() {
+    char name[] = "/tmp/openlapi-session-XXXXXX";
+    parent_ = mkdtemp(name);
+    for (const char* variable : {"LAM_MPI_SESSION_PREFIX", "LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX",
+                                 "PBS_JOBID", "SLURM_JOB_ID", "LSB_JOBID", "JOB_ID"}) {
+      unsetenv(variable);
+    }
+    setenv("TMPDIR", parent_.c_str(), 1);
+  }
+  ~SessionFolderTest() override { std::filesystem::remove_all(parent_); }
+
+  static mode_t mode_of(const std::string& path) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0 ? status.st_mode & 0777 : 0;
+  }
+
+  std::string parent_;
+};
+
+TEST_F(SessionFolderTest, HasLamsName) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string path = session_path({});
+  EXPECT_TRUE(path.starts_with(parent_ + "/lam-")) << path;
+  EXPECT_TRUE(path.ends_with(std::string("@") + host)) << path;
+  EXPECT_EQ(session_path({"", "", "n3"}), path + "-n3");
+  EXPECT_EQ(session_path({"", "mine", "n3"}), path + "-mine-n3");
+  setenv("SLURM_JOB_ID", "12", 1);
+  EXPECT_EQ(session_path({}), path + "-slurm-12");
+  setenv("LAM_MPI_SESSION_SUFFIX", "s", 1);
+  EXPECT_EQ(session_path({}), path + "-s");
+  setenv("LAM_MPI_SESSION_PREFIX", "/elsewhere", 1);
+  EXPECT_TRUE(session_path({}).starts_with("/elsewhere/lam-"));
+  EXPECT_TRUE(session_path({"/given", "", ""}).starts_with("/given/lam-"));
+}
+
+TEST_F(SessionFolderTest, APathThatNoSocketCanHaveIsRefused) {
+  EXPECT_THROW(session_path({"/" + std::string(100, 'x'), "", ""}), std::runtime_error);
+}
+
+TEST_F(SessionFolderTest, IsThisUsersAloneAndGoesWithItsOwner) {
+  const std::string path = session_path({});
+  {
+    SessionFolder session(path);
+    session.write_process_number(4711);
+    const FileDescriptor socket = session.listen_to_tools();
+    const FileDescriptor log = session.open_log();
+    EXPECT_EQ(mode_of(path), 0700u);
+    EXPECT_EQ(mode_of(path + "/lam-killfile"), 0600u);
+    EXPECT_EQ(mode_of(path + "/lam-kernel-socket"), 0600u);
+    EXPECT_EQ(mode_of(path + "/lam-log"), 0600u);
+    EXPECT_EQ(session_process(path), 4711);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(session_process(path), 0);
+}
+
+TEST_F(SessionFolderTest, OneDaemonAtATime) {
+  const std::string path = session_path({});
+  SessionFolder session(path);
+  session.write_process_number(4711);
+  try {
+    SessionFolder second(path);
+    FAIL() << "two daemons in one folder";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("process 4711"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(std::filesystem::exists(path)) << "the second has removed the first's folder";
+}
+
+TEST_F(SessionFolderTest, WhatADeadDaemonLeftIsTakenOverAndRemoved) {
+  const std::string path = session_path({});
+  const pid_t child = fork();
+  if (child == 0) {
+    SessionFolder session(path);
+    session.write_process_number(getpid());
+    session.listen_to_tools();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(path + "/lam-kernel-socket"));
+  EXPECT_EQ(session_process(path), 0);
+  { SessionFolder(path).listen_to_tools(); }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  remove_session(path);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(SessionFolderTest, AFolderThatOthersCanUseIsRefused) {
+  const std::string path = session_path({});
+  mkdir(path.c_str(), 0700);
+  chmod(path.c_str(), 0755);
+  EXPECT_THROW(SessionFolder{path}, std::runtime_error);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(parent_, path);
+  EXPECT_THROW(SessionFolder{path}, std::runtime_error);
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
