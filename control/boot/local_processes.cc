@@ -17,8 +17,6 @@
 #include "control/boot/node_array.h"
 #include "control/launch/file_descriptor.h"
 
-extern char** environ;
-
 namespace openlapi::boot {
 namespace {
 
