@@ -208,7 +208,7 @@ class InstallTest(unittest.TestCase):
         for tool in ["lapirun", "lapi_perf", "lapi_info"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "--help"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
-        for tool in ["lamboot", "lamhalt", "lamnodes", "recon", "tkill", "wipe"]:
+        for tool in ["lamboot", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "recon", "tkill", "wipe"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         self.assertTrue((self.prefix / "bin/lamd").exists())
