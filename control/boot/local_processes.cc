@@ -58,6 +58,7 @@ int start_daemons(lamnode* node, const OriginNode& origin) {
   for (void* at = al_top(processes); at != nullptr && status == 0; at = al_next(processes, at)) {
     auto* process = static_cast<psc*>(at);
     status = start_daemon(process->psc_argv, *node);
+    // The process schema asks for it (section 2.3.2).
     if (status == 0) std::this_thread::sleep_for(std::chrono::seconds(process->psc_delay));
   }
   if (processes != nullptr) al_free(processes);
