@@ -301,6 +301,37 @@ class CutShortTest(Growing):
             self.await_true("no folder stays", lambda: list(self.folder.glob("lam-*")) == [])
             os.kill(int((self.folder / "began").read_text()), signal.SIGKILL)
 
+    def test_a_killed_tree_helper_fails_the_boot_and_leaves_nothing(self):
+        """The chain n1, n2, n3 has helpers; the daemon of n4 hangs, so all of them are there when one is killed."""
+        self.script("slow/bin/lamd", f"echo $$ > {self.folder}/began\nexec sleep 1000\n")
+        (self.folder / "hosts").write_text("".join(f"host{n}\n" for n in range(4)) +
+                                           f"host4 prefix={self.folder}/slow\n")
+        self.environment.update(LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1",
+                                PATH=f"{TOOLS.parent / 'boot'}:{os.environ['PATH']}")
+        for victim in (1, 2, 3):
+            (self.folder / "began").unlink(missing_ok=True)
+            boot = self.start("lamboot", "-c", SCHEMA, "hosts")
+            self.await_true("the last daemon was started", self.began)
+            helpers = self.helpers()
+            self.assertEqual(sorted(helpers), [1, 2, 3])
+            os.kill(helpers[victim], signal.SIGKILL)
+            output, errors = boot.communicate(timeout=PATIENCE)
+            self.assertEqual(boot.returncode, 1, output)
+            self.assertIn("lam: the helper on node n1 (host1) was lost" if victim == 1 else
+                          f"the helper on node n{victim} (host{victim}) was lost", errors)
+            self.assertIn("lamboot: the universe is not booted", errors)
+            self.assert_gone(helpers.values())
+            self.await_true("no daemon stays", lambda: self.lamds() == set() and list(self.folder.glob("lam-*")) == [])
+            os.kill(int((self.folder / "began").read_text()), signal.SIGKILL)
+
+    def helpers(self):
+        """The lamtrees of this test by the number of their node."""
+        found = {}
+        for process in self.processes_of(TOOLS.parent / "boot/lamtree"):
+            words = pathlib.Path(f"/proc/{process}/cmdline").read_text().split("\0")
+            found[int(words[words.index("-n") + 1])] = process
+        return found
+
     def test_many_boots_leave_nothing(self):
         """64 boots, every fourth of which fails or grows: no process, file or folder stays, and a daemon that sees them
         all has as many descriptors as before."""
@@ -332,11 +363,15 @@ class CutShortTest(Growing):
         self.await_true("descriptors are closed", lambda: len(os.listdir(f"/proc/{process}/fd")) <= before)
 
     def lamds(self):
-        """Living processes of this test's program."""
+        return self.processes_of(TOOLS / "lamd")
+
+    def processes_of(self, program):
+        """Living processes of a program whose session is this test's."""
         found = set()
         for path in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if os.readlink(path / "exe") == str(TOOLS / "lamd"):
+                if (os.readlink(path / "exe") == str(program)
+                        and f"LAM_MPI_SESSION_PREFIX={self.folder}".encode() in (path / "environ").read_bytes()):
                     found.add(int(path.name))
             except OSError:
                 pass
