@@ -4,10 +4,12 @@
 #include <linux/memfd.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,13 +23,15 @@ extern char** environ;
 namespace {
 
 constexpr const char* kUsage =
-    "usage: hboot [-d] [-v] [-c SCHEMA] [-sessionprefix P] [-sessionsuffix S] [-ssi NAME VALUE]... -I TOPOLOGY\n"
-    "Starts the processes of a process schema on this node; the key of the boot comes on standard input.\n";
+    "usage: hboot [-d] [-v] [-stay] [-c SCHEMA] [-sessionprefix P] [-sessionsuffix S] [-ssi NAME VALUE]...\n"
+    "             -I TOPOLOGY\n"
+    "Starts the processes of a process schema on this node; the key of the boot comes on standard input.\n"
+    "  -stay  says \"started\" then, and ends when they have ended\n";
 
 OPT* parse(int argc, char** argv) {
   OPT* args = ao_init();
   ao_setflags(args, AOPRESERVE_ARGV);
-  for (const char* option : {"h", "d", "v"}) ao_setopt(args, option, nullptr, 0, 0);
+  for (const char* option : {"h", "d", "v", "stay"}) ao_setopt(args, option, nullptr, 0, 0);
   for (const char* option : {"c", "I", "sessionprefix", "sessionsuffix"}) ao_setopt(args, option, nullptr, 1, 0);
   ao_setopt(args, "ssi", nullptr, 2, 0);
   return ao_parse(args, &argc, argv) == 0 ? args : nullptr;
@@ -93,6 +97,19 @@ bool start(char** argv) {
   return well;
 }
 
+// Daemons leave the processes that started them: the next one above gets them then, which shall be this one.
+void become_reaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+// Nobody reads our outputs any more.
+void stay_until_all_have_ended() {
+  std::puts("started");
+  std::fflush(stdout);
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
+  while (wait(nullptr) > 0 || errno == EINTR) {
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -101,6 +118,8 @@ int main(int argc, char** argv) {
   if (args == nullptr || ao_taken(args, "I") == 0) return std::fputs(kUsage, stderr) < 0 ? 1 : 2;
   set_parameters(args);
   add_own_folder(argv[0]);
+  const bool stays = ao_taken(args, "stay") != 0;
+  if (stays) become_reaper();
   LIST* processes = nullptr;
   if (lam_ssi_boot_base_read_key(STDIN_FILENO) != 0 ||
       hbootparse(-1, args, ao_param(args, "I", 0, 0), nullptr, &processes) != 0) {
@@ -113,5 +132,6 @@ int main(int argc, char** argv) {
   }
   al_free(processes);
   ao_free(args);
+  if (stays) stay_until_all_have_ended();
   return 0;
 }

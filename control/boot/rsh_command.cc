@@ -48,23 +48,6 @@ std::chrono::seconds time_of_environment() {
   return std::chrono::seconds(seconds);
 }
 
-// What was said, in one line.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char letter : text) {
-    if (letter == '\r') continue;
-    if (letter != '\n') {
-      line += static_cast<unsigned char>(letter) < ' ' ? '?' : letter;
-    } else if (!line.empty() && !line.ends_with("; ")) {
-      line += "; ";
-    }
-  }
-  if (line.ends_with("; ")) line.resize(line.size() - 2);
-  constexpr std::size_t kLongest = 400;
-  if (line.size() > kLongest) line = line.substr(0, kLongest) + "...";
-  return line;
-}
-
 // Of ssh's own messages.
 std::string why_no_connection(std::string_view errors) {
   const auto says = [&](std::string_view text) { return errors.find(text) != std::string_view::npos; };
@@ -134,7 +117,7 @@ std::vector<std::string> agent_words(const RshSettings& settings, const lamnode&
 }
 
 std::string agent_failure(const AgentResult& result, const RshSettings& settings) {
-  const std::string said = one_line(result.errors.empty() ? result.output : result.errors);
+  const std::string said = in_one_line(result.errors.empty() ? result.output : result.errors);
   const std::string behind = said.empty() ? "" : ": " + said;
   if (result.too_slow) return "was given up after " + std::to_string(settings.time.count()) + " s" + behind;
   if (result.status == kAgentFailed) return why_no_connection(result.errors) + behind;
