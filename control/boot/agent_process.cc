@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/schema_words.h"
 #include "control/launch/file_descriptor.h"
 
 extern char** environ;
@@ -24,6 +26,7 @@ namespace openlapi::boot {
 namespace {
 
 constexpr std::size_t kMostKept = 64 << 10;
+constexpr int kLongestTime = 86400;
 constexpr int kTimeToEnd = 5000;  // ms
 
 struct Pipe {
@@ -182,6 +185,18 @@ AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput in
   const ssize_t length = pread(errors.get(), result.errors.data(), kMostKept, 0);
   result.errors.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
   return result;
+}
+
+std::chrono::seconds agent_time(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  if (value == nullptr) return kAgentTime;
+  const std::string_view text(value);
+  int seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 || seconds > kLongestTime) {
+    throw BootError(variable + " is " + shown(text) + "; allowed: seconds, 1 to " + std::to_string(kLongestTime));
+  }
+  return std::chrono::seconds(seconds);
 }
 
 std::string in_one_line(std::string_view text) {

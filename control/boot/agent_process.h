@@ -27,6 +27,10 @@ AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, s
 AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput input, std::string_view sign,
                             std::chrono::seconds limit);
 
+// What the variable says in seconds, 1 to 86400, else kAgentTime. Throws BootError.
+constexpr std::chrono::seconds kAgentTime{60};
+std::chrono::seconds agent_time(const std::string& variable);
+
 // What was said, in one line that is not too long.
 std::string in_one_line(std::string_view text);
 

@@ -1,6 +1,5 @@
 #include "control/boot/rsh_command.h"
 
-#include <charconv>
 #include <cstdlib>
 
 #include "control/boot/boot_error.h"
@@ -9,7 +8,6 @@
 namespace openlapi::boot {
 namespace {
 
-constexpr int kLongestTime = 86400;
 // Nobody is there to answer a question when many hosts are booted at once.
 constexpr const char* kDefaultAgent = "ssh -x -o BatchMode=yes -o ConnectTimeout=10";
 constexpr int kAgentFailed = 255;  // of ssh
@@ -33,19 +31,6 @@ std::vector<std::string> agent_of_environment() {
   for (const SchemaWord& word : split_schema_line(value, {variable, 1})) words.push_back(word.text);
   if (words.empty()) throw BootError(std::string(variable) + " is empty; allowed: a program and its arguments");
   return words;
-}
-
-std::chrono::seconds time_of_environment() {
-  const char* value = setting("time");
-  if (value == nullptr) return RshSettings{}.time;
-  const std::string_view text(value);
-  int seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 || seconds > kLongestTime) {
-    throw BootError("LAM_MPI_SSI_boot_rsh_time is " + shown(text) + "; allowed: seconds, 1 to " +
-                    std::to_string(kLongestTime));
-  }
-  return std::chrono::seconds(seconds);
 }
 
 // Of ssh's own messages.
@@ -74,7 +59,7 @@ RshSettings read_rsh_settings() {
   settings.no_profile = flag("no_profile");
   settings.fast = flag("fast");
   settings.ignore_stderr = flag("ignore_stderr");
-  settings.time = time_of_environment();
+  settings.time = agent_time("LAM_MPI_SSI_boot_rsh_time");
   return settings;
 }
 

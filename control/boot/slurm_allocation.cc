@@ -11,8 +11,6 @@
 namespace openlapi::boot {
 namespace {
 
-constexpr std::chrono::seconds kScontrolTime{60};
-
 struct Setting {
   const char* name;
   const char* value;  // nullptr: none is set
@@ -75,7 +73,7 @@ std::vector<int> slurm_counts(std::string_view text, const std::string& variable
 std::vector<HostEntry> slurm_hosts() {
   const Setting list = node_list();
   const std::vector<std::string> words{"scontrol", "show", "hostnames", list.value};
-  const AgentResult result = run_agent(words, AgentInput::kNothing, kScontrolTime);
+  const AgentResult result = run_agent(words, AgentInput::kNothing, kAgentTime);
   if (result.status != 0 || result.too_slow) {
     throw BootError(std::string(list.name) + " is " + shown(list.value) + ", of which scontrol makes no hosts: " +
                     (result.too_slow ? "was given up after 60 s" : in_one_line(result.errors)) + " (" + glued(words) +

@@ -26,12 +26,12 @@ namespace openlapi::boot {
 namespace {
 
 constexpr int kPriority = 50;
-constexpr std::chrono::seconds kStartTime{60};
 
 SchemaNodes new_host;
 bool grows = false;
 bool is_login_node = false;  // this machine is not of the allocation
 OriginNode origin_node;
+std::chrono::seconds start_time = kAgentTime;
 
 int parse_options(OPT* args, int bhost_schema_args) {
   grows = bhost_schema_args != 1;
@@ -99,7 +99,12 @@ int verify_nodes(lamnode* nodes, int nnodes) {
   });
 }
 
-int prepare_boot() { return 0; }
+int prepare_boot() {
+  return guarded(LAMERROR, [] {
+    start_time = agent_time("LAM_MPI_SSI_boot_slurm_time");
+    return 0;
+  });
+}
 
 int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
   return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
@@ -115,11 +120,11 @@ void run_there(const lamnode& node, const std::vector<std::string>& command, Age
   words.insert(words.end(), command.begin(), command.end());
   if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: %s", glued(words).c_str());
   const AgentResult result =
-      sign.empty() ? run_agent(words, input, kStartTime) : run_agent_until(words, input, sign, kStartTime);
+      sign.empty() ? run_agent(words, input, start_time) : run_agent_until(words, input, sign, start_time);
   if (result.goes_on || (sign.empty() && result.status == 0 && !result.too_slow)) return;
   const std::string said = in_one_line(result.errors.empty() ? result.output : result.errors);
   throw BootError("node " + name_of(node) + ": srun " +
-                  (result.too_slow ? "was given up after " + std::to_string(kStartTime.count()) + " s"
+                  (result.too_slow ? "was given up after " + std::to_string(start_time.count()) + " s"
                                    : "ended with status " + std::to_string(result.status)) +
                   (said.empty() ? "" : ": " + said) + " (" + glued(words) + ")");
 }

@@ -147,13 +147,18 @@ def test_slurm():
     done = salloc([f"-N{len(HOSTS)}"], BOOT + "true")
     check("an allocation that ends", done.status == 0, done)
     check("takes its daemons with it", wait_until(lambda: "lamd" not in everywhere("pgrep -x lamd >/dev/null && echo lamd")))
-    done = salloc(["-N2"], f"lamboot {SCHEMA}")
+    done = salloc(["-w", "host0,host1"], f"lamboot {SCHEMA}")
     check("a boot schema is refused", done.status != 0 and f'the command line names the boot schema "{SCHEMA}"' in done.err,
           done)
     (FOLDER / "bin/hboot").unlink()
-    done = salloc(["-N2"], f"lamboot -c {SCHEMA}")
+    done = salloc(["-w", "host0,host1"], f"lamboot -c {SCHEMA}")
     check("what cannot be started is named with its host and command", done.status != 0 and "): srun ended "
           "with status 2: " in done.err and "hboot" in done.err and "(srun --overlap --mpi=none " in done.err, done)
+    (FOLDER / "bin/hboot").write_text("#!/bin/sh\nexec sleep 100000\n")
+    (FOLDER / "bin/hboot").chmod(0o755)
+    done = salloc(["-w", "host0,host1"], f"lamboot -c {SCHEMA}; squeue -h -s -o %j", LAM_MPI_SSI_boot_slurm_time="1")
+    check("what does not start is given up, and its step ended", "(host1): srun was given up after 1 s" in done.err
+          and "hboot" not in done.out, done)
     check("nothing is left of Slurm's steps", "hboot" not in Done(["squeue", "-h", "-s", "-o", "%j"]).out)
 
 
