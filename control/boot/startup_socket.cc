@@ -43,7 +43,7 @@ bool flush(int socket, StartupBytes& bytes) {
 // Takes what is there; false: the other side has closed, or the connection is broken.
 bool fill(int socket, StartupExchange& exchange) {
   std::uint8_t bytes[16384];
-  const ssize_t count = recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
+  const ssize_t count = recv(socket, bytes, std::min(sizeof bytes, exchange.wanted()), MSG_DONTWAIT);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   exchange.take({bytes, static_cast<std::size_t>(count)});
   return count > 0;
