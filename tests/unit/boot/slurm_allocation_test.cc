@@ -40,6 +40,7 @@ TEST(SlurmAllocation, IsThereWhenBothVariablesAre) {
   EXPECT_EQ(why_no_slurm_allocation(), "SLURM_JOB_NODELIST is not set");
   setenv("SLURM_NODELIST", "inky", 1);  // its name before Slurm 2
   EXPECT_EQ(why_no_slurm_allocation(), "");
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_NODELIST"}) unsetenv(name);
 }
 
 TEST(SlurmAllocation, RunsOnceOnTheHostBesideTheJob) {
