@@ -9,17 +9,23 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/schema_words.h"
 #include "control/launch/file_descriptor.h"
 
 namespace openlapi::boot {
 namespace {
 
 constexpr std::size_t kMostKept = 64 << 10;
+constexpr int kLongestTime = 86400;
+constexpr int kTimeToEnd = 5000;  // ms
 
 struct Pipe {
   FileDescriptor reader{}, writer{};
@@ -31,17 +37,21 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-pid_t spawn(const std::vector<std::string>& words, int input, int output, int errors) {
+pid_t spawn(const std::vector<std::string>& words, int input, int output, int errors, short flags = 0) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, flags);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   pid_t child = -1;
-  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw BootError(words[0] + " cannot be started: " + std::strerror(error));
   return child;
@@ -53,6 +63,33 @@ bool read_some(int pipe, std::string& kept) {
   const ssize_t count = read(pipe, bytes, sizeof bytes);
   if (count > 0) kept.append(bytes, std::min(static_cast<std::size_t>(count), kMostKept - kept.size()));
   return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+// What it will read as its standard input.
+FileDescriptor input_of(const std::string& program, AgentInput input) {
+  Pipe in = make_pipe();
+  if (input == AgentInput::kKey && lam_ssi_boot_base_write_key(in.writer.get()) != 0) {
+    throw BootError("the key cannot be passed to " + program);
+  }
+  return std::move(in.reader);
+}
+
+FileDescriptor nameless_file() {
+  char name[] = "/tmp/openlapi-agent-XXXXXX";
+  FileDescriptor file(mkostemp(name, O_CLOEXEC));
+  if (!file.is_open()) throw BootError(std::string(name) + ": " + std::strerror(errno));
+  unlink(name);
+  return file;
+}
+
+// glibc 2.36 declares pidfd_open as a C++ function.
+FileDescriptor handle_of(pid_t child) { return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, child, 0))); }
+
+int await(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
@@ -88,25 +125,92 @@ void read_outputs(int process, const FileDescriptor& output, const FileDescripto
   }
 }
 
+// False: it has ended without, or (result.too_slow) the time is over.
+bool gives_sign(int process, const FileDescriptor& output, std::string_view sign, std::chrono::seconds limit,
+                AgentResult& result) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  pollfd watched[] = {{output.get(), POLLIN, 0}, {process, POLLIN, 0}};
+  while (true) {
+    const int ready = poll(watched, 2, milliseconds_until(deadline));
+    if (ready < 0 && errno != EINTR) throw BootError(std::string("poll: ") + std::strerror(errno));
+    if (ready > 0 && watched[0].fd >= 0 && watched[0].revents != 0) {
+      if (!read_some(output.get(), result.output)) watched[0].fd = -1;
+      if (result.output.find(sign) != std::string::npos) return true;
+    } else if (ready > 0 && watched[1].revents != 0) {
+      return false;
+    }
+    result.too_slow = std::chrono::steady_clock::now() >= deadline;
+    if (result.too_slow) return false;
+  }
+}
+
+// Gives it the time to end what it has started elsewhere.
+void end(pid_t child, int process) {
+  kill(child, SIGTERM);
+  pollfd watched{process, POLLIN, 0};
+  if (poll(&watched, 1, kTimeToEnd) <= 0) kill(child, SIGKILL);
+}
+
 }  // namespace
 
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit) {
-  Pipe in = make_pipe(), out = make_pipe(), err = make_pipe();
-  if (input == AgentInput::kKey && lam_ssi_boot_base_write_key(in.writer.get()) != 0) {
-    throw BootError("the key cannot be passed to " + words[0]);
-  }
-  in.writer.reset();
-  const pid_t child = spawn(words, in.reader.get(), out.writer.get(), err.writer.get());
-  for (FileDescriptor* ours : {&in.reader, &out.writer, &err.writer}) ours->reset();
+  const FileDescriptor in = input_of(words[0], input);
+  Pipe out = make_pipe(), err = make_pipe();
+  const pid_t child = spawn(words, in.get(), out.writer.get(), err.writer.get());
+  for (FileDescriptor* ours : {&out.writer, &err.writer}) ours->reset();
   AgentResult result;
-  // glibc 2.36 declares pidfd_open as a C++ function.
-  const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  const FileDescriptor process = handle_of(child);
   read_outputs(process.get(), out.reader, err.reader, child, limit, result);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  result.status = await(child);
   return result;
+}
+
+AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput input, std::string_view sign,
+                            std::chrono::seconds limit) {
+  const FileDescriptor in = input_of(words[0], input);
+  Pipe out = make_pipe();
+  // No pipe: it may write there when nobody reads any more.
+  const FileDescriptor errors = nameless_file();
+  const pid_t child = spawn(words, in.get(), out.writer.get(), errors.get(), POSIX_SPAWN_SETSID);
+  out.writer.reset();
+  AgentResult result;
+  const FileDescriptor process = handle_of(child);
+  result.goes_on = gives_sign(process.get(), out.reader, sign, limit, result);
+  if (result.goes_on) return result;
+  if (result.too_slow) end(child, process.get());
+  result.status = await(child);
+  result.errors.resize(kMostKept);
+  const ssize_t length = pread(errors.get(), result.errors.data(), kMostKept, 0);
+  result.errors.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+  return result;
+}
+
+std::chrono::seconds agent_time(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  if (value == nullptr) return kAgentTime;
+  const std::string_view text(value);
+  int seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 || seconds > kLongestTime) {
+    throw BootError(variable + " is " + shown(text) + "; allowed: seconds, 1 to " + std::to_string(kLongestTime));
+  }
+  return std::chrono::seconds(seconds);
+}
+
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text) {
+    if (letter == '\r') continue;
+    if (letter != '\n') {
+      line += static_cast<unsigned char>(letter) < ' ' ? '?' : letter;
+    } else if (!line.empty() && !line.ends_with("; ")) {
+      line += "; ";
+    }
+  }
+  if (line.ends_with("; ")) line.resize(line.size() - 2);
+  constexpr std::size_t kLongest = 400;
+  if (line.size() > kLongest) line = line.substr(0, kLongest) + "...";
+  return line;
 }
 
 std::string glued(const std::vector<std::string>& words) {

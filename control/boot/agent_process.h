@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace openlapi::boot {
@@ -12,6 +13,7 @@ struct AgentResult {
   bool too_slow = false;
   std::string output{};  // the first 64 KiB
   std::string errors{};
+  bool goes_on = false;  // it gave its sign and was let go; there is no status
 };
 
 enum class AgentInput { kNothing, kKey };  // standard input: empty, or the key of this boot and then its end
@@ -19,6 +21,18 @@ enum class AgentInput { kNothing, kKey };  // standard input: empty, or the key 
 // Ends it when `limit` is over. What it leaves behind is not waited for, also when it holds the outputs. Thread safe.
 // Throws BootError: it cannot be started.
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit);
+
+// The same, but it has a session of its own, and when it says `sign` on its output it is let go: it goes on, and its
+// end is not waited for.
+AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput input, std::string_view sign,
+                            std::chrono::seconds limit);
+
+// What the variable says in seconds, 1 to 86400, else kAgentTime. Throws BootError.
+constexpr std::chrono::seconds kAgentTime{60};
+std::chrono::seconds agent_time(const std::string& variable);
+
+// What was said, in one line that is not too long.
+std::string in_one_line(std::string_view text);
 
 // For messages: blanks between.
 std::string glued(const std::vector<std::string>& words);

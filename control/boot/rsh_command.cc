@@ -1,6 +1,5 @@
 #include "control/boot/rsh_command.h"
 
-#include <charconv>
 #include <cstdlib>
 
 #include "control/boot/boot_error.h"
@@ -9,7 +8,6 @@
 namespace openlapi::boot {
 namespace {
 
-constexpr int kLongestTime = 86400;
 // Nobody is there to answer a question when many hosts are booted at once.
 constexpr const char* kDefaultAgent = "ssh -x -o BatchMode=yes -o ConnectTimeout=10";
 constexpr int kAgentFailed = 255;  // of ssh
@@ -33,36 +31,6 @@ std::vector<std::string> agent_of_environment() {
   for (const SchemaWord& word : split_schema_line(value, {variable, 1})) words.push_back(word.text);
   if (words.empty()) throw BootError(std::string(variable) + " is empty; allowed: a program and its arguments");
   return words;
-}
-
-std::chrono::seconds time_of_environment() {
-  const char* value = setting("time");
-  if (value == nullptr) return RshSettings{}.time;
-  const std::string_view text(value);
-  int seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 || seconds > kLongestTime) {
-    throw BootError("LAM_MPI_SSI_boot_rsh_time is " + shown(text) + "; allowed: seconds, 1 to " +
-                    std::to_string(kLongestTime));
-  }
-  return std::chrono::seconds(seconds);
-}
-
-// What was said, in one line.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char letter : text) {
-    if (letter == '\r') continue;
-    if (letter != '\n') {
-      line += static_cast<unsigned char>(letter) < ' ' ? '?' : letter;
-    } else if (!line.empty() && !line.ends_with("; ")) {
-      line += "; ";
-    }
-  }
-  if (line.ends_with("; ")) line.resize(line.size() - 2);
-  constexpr std::size_t kLongest = 400;
-  if (line.size() > kLongest) line = line.substr(0, kLongest) + "...";
-  return line;
 }
 
 // Of ssh's own messages.
@@ -91,7 +59,7 @@ RshSettings read_rsh_settings() {
   settings.no_profile = flag("no_profile");
   settings.fast = flag("fast");
   settings.ignore_stderr = flag("ignore_stderr");
-  settings.time = time_of_environment();
+  settings.time = agent_time("LAM_MPI_SSI_boot_rsh_time");
   return settings;
 }
 
@@ -134,7 +102,7 @@ std::vector<std::string> agent_words(const RshSettings& settings, const lamnode&
 }
 
 std::string agent_failure(const AgentResult& result, const RshSettings& settings) {
-  const std::string said = one_line(result.errors.empty() ? result.output : result.errors);
+  const std::string said = in_one_line(result.errors.empty() ? result.output : result.errors);
   const std::string behind = said.empty() ? "" : ": " + said;
   if (result.too_slow) return "was given up after " + std::to_string(settings.time.count()) + " s" + behind;
   if (result.status == kAgentFailed) return why_no_connection(result.errors) + behind;

@@ -19,7 +19,7 @@ struct RshSettings {
   bool no_profile = false;     // never have .profile read
   bool fast = false;           // the shell there is the one here: do not ask
   bool ignore_stderr = false;  // what comes on standard error is no failure
-  std::chrono::seconds time{60};
+  std::chrono::seconds time = kAgentTime;
 };
 
 // Throws BootError.

@@ -6,6 +6,7 @@
 #include <openssl/rand.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "control/boot/boot_error.h"
@@ -64,6 +65,12 @@ StartupExchange::Proof StartupExchange::proof(std::string_view who, std::span<co
 bool StartupExchange::take_proof(std::string_view who, std::span<const std::uint8_t> payload,
                                  std::size_t offset) const {
   return CRYPTO_memcmp(proof(who, payload).data(), incoming_.data() + offset, kProof) == 0;
+}
+
+std::size_t StartupExchange::wanted() const {
+  if (!is_client_) return SIZE_MAX;
+  const std::size_t whole = step_ == 0 ? 2 * kProof : kProof;
+  return whole - std::min(whole, incoming_.size());
 }
 
 StartupExchange::State StartupExchange::take(std::span<const std::uint8_t> bytes) {

@@ -37,6 +37,8 @@ class StartupExchange {
   StartupExchange(const StartupKey& key, StartupKind kind, StartupBytes payload);
   StartupExchange(const StartupKey& key, StartupKind kind, std::size_t longest_payload);
 
+  // The most bytes that may be taken now: what comes behind a client's last ones is another matter.
+  std::size_t wanted() const;
   // Takes all bytes. kPayload: a server has the whole message, and accept() or nothing follows.
   State take(std::span<const std::uint8_t> bytes);
   // Server: the payload is good; tells the client.

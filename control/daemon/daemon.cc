@@ -33,8 +33,12 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       signals_(std::move(setup.signals)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
       tools_(std::move(setup.tool_listener), table_, [this] { membership_.halt(); }),
-      membership_(table_, *this, Clock::now()) {
+      changes_(table_, setup.key,
+               [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
+      membership_(table_, *this, Clock::now(), setup.joins) {
   links_.serve(membership_);
+  tools_.serve(changes_);
+  changes_.serve(membership_);
 }
 
 void Daemon::node_lost(std::uint32_t node) {
@@ -43,7 +47,7 @@ void Daemon::node_lost(std::uint32_t node) {
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
 void Daemon::ended(std::uint32_t daemons) {
-  if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost: it ends\n");
+  if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost, or do not come: it ends\n");
   over_ = true;
   session_.remove();
   tools_.halted(daemons);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "control/daemon/daemon_message.h"
@@ -19,6 +20,8 @@ class ToolClient {
 
   // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
+  // Nothing: it has not come by then.
+  std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
   // Until the daemon's process is gone. False: not within `limit`.
   bool wait_for_end(std::chrono::seconds limit);
 

@@ -6,6 +6,7 @@
 // so that nothing waits for ever: the text then names the line of the call that did not return.
 // API_UDP_LIST=address:port,... (one entry per task) makes the program start without a launcher over UDP: these are the
 // ports of the first context, every further one uses the next as many.
+// API_HOST_TASKS=N: the job is on several hosts, the first N tasks on the first of them, and so on.
 #pragma once
 
 #include <arpa/inet.h>
@@ -205,6 +206,12 @@ inline int query(lapi_query_t what) {
   int value = 0;
   CALL(LAPI_Qenv(handle, what, &value));
   return value;
+}
+
+// Of this task's host.
+inline int host_tasks() {
+  const char* text = std::getenv("API_HOST_TASKS");
+  return text == nullptr ? tasks : std::atoi(text);
 }
 
 inline unsigned right() { return static_cast<unsigned>((task + 1) % tasks); }

@@ -49,7 +49,8 @@ void fields() {
     EXPECT_EQUAL(seen.completions.load(), 1);
     EXPECT(magic != 0);
     if (length >= 1 && length <= packet - 8) EXPECT_EQUAL(one_packet.load(), 1);
-    if (length > packet - 8) EXPECT_EQUAL(one_packet.load(), 0);
+    // MAX_PKT_SZ is that of the transport with the smallest packets; on one host all go the same way.
+    if (length > packet - 8 && host_tasks() == tasks) EXPECT_EQUAL(one_packet.load(), 0);
     EXPECT(holds(inbox, length, length));
   }
 }

@@ -28,7 +28,21 @@ Statistics now() { return {ask(QUERY_STATISTICS), ask(QUERY_SHM_STATISTICS), ask
 
 bool over_shared_memory() { return query(QUERY_SHM_ENABLED) == 1; }
 
-const lapi_statistics_t& path(const Statistics& all) { return over_shared_memory() ? all.shared : all.network; }
+bool over_several_hosts() { return over_shared_memory() && host_tasks() != tasks; }
+
+lapi_statistics_t sum(lapi_statistics_t one, const lapi_statistics_t& other) {
+  one.Tot_pkt_sent_cnt += other.Tot_pkt_sent_cnt;
+  one.Tot_pkt_recv_cnt += other.Tot_pkt_recv_cnt;
+  one.Tot_data_sent += other.Tot_data_sent;
+  one.Tot_data_recv += other.Tot_data_recv;
+  return one;
+}
+
+// What goes to the neighbours: over several hosts one may be near and the other one far.
+lapi_statistics_t path(const Statistics& all) {
+  if (over_several_hosts()) return sum(all.shared, all.network);
+  return over_shared_memory() ? all.shared : all.network;
+}
 const lapi_statistics_t& other_path(const Statistics& all) { return over_shared_memory() ? all.network : all.shared; }
 
 unsigned char inbox[3 << 20];
@@ -52,6 +66,7 @@ void counts_bytes(std::size_t sent, std::size_t received, Send send) {
   EXPECT(path(after).Tot_data_rcv == path(after).Tot_data_recv &&
          path(after).Tot_pkt_rcv_cnt == path(after).Tot_pkt_recv_cnt);
   EXPECT_EQUAL(std::memcmp(&after.local, &before.local, sizeof after.local), 0);
+  if (over_several_hosts()) return;
   EXPECT_EQUAL(other_path(after).Tot_pkt_sent_cnt + other_path(after).Tot_pkt_recv_cnt, 0);
   EXPECT_EQUAL(other_path(after).Tot_data_sent + other_path(after).Tot_data_recv, 0);
 }

@@ -2,8 +2,11 @@
 #include "control/boot/tree_link.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "control/boot/tree_messages.h"
 #include "tests/support/seeded_random.h"
@@ -58,6 +61,57 @@ TEST(TreeLink, RefusesAnotherKeyAMessageAgainAndItsOwn) {
   EXPECT_EQ(again.below->receive(), StartupBytes{1});
   ASSERT_EQ(write(again.raw_above, bytes, sizeof bytes), 37);
   EXPECT_EQ(again.below->receive(), std::nullopt);
+}
+
+// The bytes of a link's first message from above.
+StartupBytes first_message(const StartupKey& session, const StartupBytes& message) {
+  int ends[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const FileDescriptor reader(ends[1]);
+  EXPECT_TRUE(TreeLink(StartupConnection{FileDescriptor(ends[0]), session}, false).send(message));
+  StartupBytes bytes(4096);
+  bytes.resize(static_cast<std::size_t>(read(reader.get(), bytes.data(), bytes.size())));
+  return bytes;
+}
+
+// Answers one helper, and sends the first message together with the end of the exchange.
+void greet_and_send(int listener, const StartupKey& key, const StartupBytes& message) {
+  const FileDescriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  StartupExchange exchange(key, StartupKind::kTree, std::size_t{16});
+  while (exchange.state() == StartupExchange::State::kGoesOn) {
+    std::uint8_t bytes[256];
+    const ssize_t count = recv(socket.get(), bytes, sizeof bytes, 0);
+    ASSERT_GT(count, 0);
+    exchange.take({bytes, static_cast<std::size_t>(count)});
+    if (exchange.state() == StartupExchange::State::kPayload) break;
+    ASSERT_EQ(send(socket.get(), exchange.outgoing().data(), exchange.outgoing().size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(exchange.outgoing().size()));
+    exchange.outgoing().clear();
+  }
+  exchange.accept();
+  StartupBytes together = exchange.outgoing();
+  const StartupBytes first = first_message(exchange.session_key(), message);
+  together.insert(together.end(), first.begin(), first.end());
+  ASSERT_EQ(send(socket.get(), together.data(), together.size(), MSG_NOSIGNAL), static_cast<ssize_t>(together.size()));
+}
+
+TEST(TreeLink, AMessageMayComeTogetherWithTheEndOfTheExchange) {
+  const StartupKey key{3};
+  const StartupBytes message{1, 2, 3};
+  const FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof here;
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&here), size), 0);
+  ASSERT_EQ(listen(listener.get(), 1), 0);
+  ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&here), &size), 0);
+  const std::jthread parent([&] { greet_and_send(listener.get(), key, message); });
+  TreeLink link(
+      send_startup_message(here, key, StartupKind::kTree, std::chrono::steady_clock::now() + std::chrono::seconds(30),
+                           nullptr, [] { return StartupBytes{9}; }),
+      true);
+  EXPECT_EQ(link.receive(), message);
 }
 
 TEST(TreeLink, RefusesAMessageThatIsTooLong) {

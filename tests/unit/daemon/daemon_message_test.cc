@@ -9,8 +9,25 @@ UniverseMessage small_universe() {
   return {1, {{NodeState::kMember, 0x7f000001, 4711, 0x104, 2, "inky"}, {NodeState::kLost, 0x0a000001, 80, 0, 1, ""}}};
 }
 
+NodeRecord small_record() { return {258, {NodeState::kLost, 0x7f000001, 4711, 4, 2, "ab", 5, 6, 7}}; }
+
+const MessageBytes kRecordBytes{2, 1, 0, 0, 3, 1,   0,   0, 0x7f, 0x67, 0x12, 0, 0, 4, 0, 0, 0, 2, 0, 0,
+                                0, 2, 0, 0, 0, 'a', 'b', 5, 0,    0,    0,    6, 0, 0, 0, 7, 0, 0, 0};
+
+MessageBytes with_record(MessageBytes begin) {
+  begin.insert(begin.end(), kRecordBytes.begin(), kRecordBytes.end());
+  return begin;
+}
+
 TEST(DaemonMessage, HasTheseBytes) {
-  EXPECT_EQ(encode(LinkMessage{3, {1, 258}}), (MessageBytes{1, 1, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0}));
+  EXPECT_EQ(encode(LinkMessage{3, {small_record()}}), with_record({1, 1, 3, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(encode(NodeMessage{small_record()}), with_record({1, 7}));
+  EXPECT_EQ(encode(GrowthRequest{}), (MessageBytes{1, 18}));
+  EXPECT_EQ(encode(GrowthMessage{9, {0, 1, 255}, "no"}),
+            (MessageBytes{1, 19, 9, 0, 0, 0, 3, 0, 0, 0, 0, 1, 255, 2, 0, 0, 0, 'n', 'o'}));
+  EXPECT_EQ(encode(GrowMessage{small_record()}), with_record({1, 20}));
+  EXPECT_EQ(encode(ShrinkMessage{3, 600, 1}), (MessageBytes{1, 21, 3, 0, 0, 0, 0x58, 2, 0, 0, 1}));
+  EXPECT_EQ(encode(OutcomeMessage{"no"}), (MessageBytes{1, 22, 2, 0, 0, 0, 'n', 'o'}));
   EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
   EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
   EXPECT_EQ(encode(HaltMessage{}), (MessageBytes{1, 4}));
@@ -22,9 +39,20 @@ TEST(DaemonMessage, HasTheseBytes) {
 }
 
 TEST(DaemonMessage, ComesBackAsItWas) {
-  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}}, LinkMessage{0, {}}, ReadyMessage{},
-                                    LostMessage{77},          HaltMessage{},      HaltedMessage{5},
-                                    UniverseRequest{1},       small_universe()};
+  const DaemonMessage messages[] = {LinkMessage{3, {small_record()}},
+                                    LinkMessage{0, {}},
+                                    ReadyMessage{},
+                                    LostMessage{77},
+                                    HaltMessage{},
+                                    HaltedMessage{5},
+                                    NodeMessage{small_record()},
+                                    UniverseRequest{1},
+                                    small_universe(),
+                                    GrowthRequest{},
+                                    GrowthMessage{1, MessageBytes(32), ""},
+                                    GrowMessage{small_record()},
+                                    ShrinkMessage{1, 2, 0},
+                                    OutcomeMessage{}};
   for (const DaemonMessage& message : messages) {
     const auto decoded = decode(encode(message));
     ASSERT_TRUE(decoded.has_value()) << message.index();
@@ -33,7 +61,8 @@ TEST(DaemonMessage, ComesBackAsItWas) {
 }
 
 TEST(DaemonMessage, AnyOtherLengthIsRefused) {
-  for (const DaemonMessage& message : {DaemonMessage(LinkMessage{3, {1, 258}}), DaemonMessage(small_universe())}) {
+  for (const DaemonMessage& message :
+       {DaemonMessage(LinkMessage{3, {small_record()}}), DaemonMessage(small_universe())}) {
     MessageBytes bytes = encode(message);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       EXPECT_FALSE(decode(std::span(bytes).first(length)).has_value()) << length;
@@ -58,7 +87,7 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
   universe.here = 2;
   EXPECT_FALSE(decode(encode(universe)).has_value());
   universe = small_universe();
-  universe.nodes[0].state = 3;
+  universe.nodes[0].state = NodeState::kRemoved + 1;
   EXPECT_FALSE(decode(encode(universe)).has_value());
   universe = small_universe();
   universe.nodes[0].port = 65536;
@@ -67,6 +96,12 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
   universe.nodes[0].host = std::string("a\0b", 3);
   EXPECT_FALSE(decode(encode(universe)).has_value());
   EXPECT_FALSE(decode(encode(UniverseMessage{})).has_value());
+  for (NodeRecord record : {NodeRecord{kMostNodes, small_record().node}, NodeRecord{1, {}},
+                            NodeRecord{1, {NodeState::kRemoved + 1}}, NodeRecord{1, {NodeState::kMember, 0, 65536}}}) {
+    EXPECT_FALSE(decode(encode(NodeMessage{record})).has_value());
+    EXPECT_FALSE(decode(encode(GrowMessage{record})).has_value());
+    EXPECT_FALSE(decode(encode(LinkMessage{1, {small_record(), record}})).has_value());
+  }
 }
 
 TEST(DaemonMessage, ALongNameIsCut) {

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Jobs of lapi.h programs over several hosts, under engines that exist. Runs inside the bed:
+
+    tests/beds/hosts 4 --sshd --slurm -- hosts_jobs.py BUILD GROUP [PROGRAM...]    GROUP: short, polling, interrupt
+
+Two tasks on each host: they share memory, and UDP carries what goes to other hosts. What carried it is taken from what
+the first contacts say; the files that all hosts see must make no task take another host's for a neighbour. Prints TAP.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from tap import check, finish  # noqa: E402
+
+BUILD, GROUP = sys.argv[1:3]
+PROGRAMS = os.path.join(BUILD, "tests/system")
+HOSTS = os.environ["HOSTS_NAMES"].split()
+EACH = 2        # tasks of a host
+LIMIT = 150     # seconds for one job
+FEWEST = 5      # packets of any task; the programs send many more
+
+# Program, and what keeps it short.
+JOBS = {
+    "api_attributes": [], "api_bulk": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"], "api_errors": [],
+    "api_fairness": ["20"], "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
+    "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [], "api_memory_faults": [],
+    "api_program_memory_faults": [], "api_program_rules": [], "api_recovery_errors": [], "api_statistics": [],
+    "api_storm": ["150", "21", "30000"], "api_sync": [], "api_transfer": ["300000"], "api_vectors": [], "api_xfer": [],
+    "api_xfer_layouts": [], "api_xfer_refusals": [],
+}
+SHORT = [("srun", "polling", "api_sync", []), ("mpirun", "interrupt", "api_sync", []),
+         ("srun", "interrupt", "api_handlers", []), ("mpirun", "polling", "api_handlers", []),
+         ("srun", "polling", "api_transfer", ["30000"]), ("mpirun", "interrupt", "api_xfer", [])]
+
+
+def srun(command):
+    return ["srun", f"--nodes={len(HOSTS)}", f"--ntasks-per-node={EACH}", "--mpi=pmix", *command]
+
+
+def mpirun(command):
+    hosts = ",".join(f"{name}:{EACH}" for name in HOSTS)
+    passed = [word for name in ("API_HOST_TASKS", "LAPI_USE_SHM", "MP_INFOLEVEL") for word in ("-x", name)]
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-H", hosts, *passed, *command]
+
+
+ENGINES = {"srun": srun, "mpirun": mpirun}
+
+
+class Job:
+    def __init__(self, engine, command):
+        environment = os.environ | {"API_HOST_TASKS": str(EACH), "LAPI_USE_SHM": "yes", "MP_INFOLEVEL": "2"}
+        start = time.monotonic()
+        try:
+            done = subprocess.run(ENGINES[engine](command), env=environment, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False)
+            self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        except subprocess.TimeoutExpired as late:
+            self.status, self.out, self.err = f"not ended after {LIMIT} s", late.stdout or "", late.stderr or ""
+        self.seconds = time.monotonic() - start
+        # By task: its host and its packets, as the transport counted them; which way each pair took.
+        self.tasks = {int(task): (address, int(sent), int(received)) for task, address, sent, received in re.findall(
+            r"task (\d+), udp, ([\d.]+): (\d+) packets sent, (\d+) received", f"{self.err}{self.out}")}
+        self.ways = {(int(task), int(other), way) for task, other, way in re.findall(
+            r"task (\d+) reaches task (\d+) over (\w+)", f"{self.err}{self.out}")}
+
+    def __str__(self):
+        told = [line for line in f"{self.err}\n{self.out}".splitlines() if " reaches task " not in line]
+        return f"status {self.status}, ways {sorted(self.ways)}\n" + "\n".join(told)
+
+    def problem(self):
+        """Empty: it ended well, over shared memory inside hosts and UDP between them."""
+        if self.status != 0:
+            return f"status {self.status}"
+        if sorted(self.tasks) != list(range(EACH * len(HOSTS))):
+            return f"not every task tells its packets: {sorted(self.tasks)}"
+        if {task[0] for task in self.tasks.values()} != {f"10.213.77.{number + 1}" for number in range(len(HOSTS))}:
+            return "the tasks are not on all hosts"
+        if any((way == "shm") != (self.tasks[task][0] == self.tasks[other][0]) for task, other, way in self.ways):
+            return "shared memory is not what it is on each host"
+        if {way for _, _, way in self.ways} != {"shm", "udp"}:
+            return f"the tasks reach each other over {sorted(self.ways)}"
+        least = min(min(task[1:]) for task in self.tasks.values())
+        return "" if least >= FEWEST else f"too few packets: {least}"
+
+
+def run_program(engine, mode, program, words):
+    job = Job(engine, [os.path.join(PROGRAMS, program), mode, *words])
+    problem = job.problem()
+    check(f"{program} {mode} under {engine}, {EACH} tasks on each of {len(HOSTS)} hosts{': ' if problem else ''}{problem}",
+          not problem, job)
+    print(f"# {job.seconds:.1f} s", flush=True)
+
+
+def main():
+    if GROUP == "short":
+        for engine, mode, program, words in SHORT:
+            run_program(engine, mode, program, words)
+    else:
+        for program in sys.argv[3:] or JOBS:
+            for engine in ENGINES:
+                run_program(engine, GROUP, program, JOBS[program])
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

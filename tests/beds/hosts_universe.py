@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Universes over several hosts: lamboot over real ssh with each algorithm, and inside allocations of real Slurm. Runs
+inside the bed:
+
+    tests/beds/hosts 16 --sshd -- hosts_universe.py BUILD PROCESS-SCHEMA ssh
+    tests/beds/hosts 4 --slurm -- hosts_universe.py BUILD PROCESS-SCHEMA slurm
+
+Prints TAP."""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from tap import check, finish  # noqa: E402
+
+BUILD, SCHEMA, GROUP = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
+HOSTS = os.environ["HOSTS_NAMES"].split()
+FOLDER = pathlib.Path(os.environ["HOSTS_FOLDER"])  # also the prefix of an installation
+LIMIT = 60  # seconds; only what hangs needs them
+ALGORITHMS = ["linear", "linear_windowed", "tree", "thread"]
+
+
+def install():
+    (FOLDER / "bin").mkdir()
+    for program in ("hboot", "lamtree"):
+        (FOLDER / "bin" / program).symlink_to(pathlib.Path(BUILD, "control/boot", program))
+    for program in ("lamboot", "lamd", "lamhalt", "lamnodes", "recon", "tkill", "wipe"):
+        (FOLDER / "bin" / program).symlink_to(pathlib.Path(BUILD, "control/tools", program))
+
+
+class Done:
+    def __init__(self, words, user=None, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "SLURM"))}
+        environment.update(PATH=f"{FOLDER}/bin:{os.environ['PATH']}", SHELL="/bin/bash", **variables)
+        if user:
+            words = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", *words]
+        self.words, start = words, time.monotonic()
+        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=LIMIT, check=False)
+        self.seconds = time.monotonic() - start
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def __str__(self):
+        return f"{self.words}: status {self.status}\n{self.out}{self.err}"
+
+
+def nodes():
+    """What lamnodes says: host:cpus:flags of each node, in order."""
+    return [line.split("\t")[1] for line in Done(["lamnodes"]).out.splitlines()]
+
+
+def wait_until(condition):
+    end = time.monotonic() + LIMIT
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+# ---- ssh ----
+
+def schema(hosts):
+    path = FOLDER / "schema"
+    path.write_text("".join(f"{host} cpu=2 prefix={FOLDER}\n" for host in hosts))
+    return str(path)
+
+
+def lamboot(hosts, **variables):
+    return Done(["lamboot", "-v", "-c", SCHEMA, schema(hosts)], LAM_MPI_SSI_boot="rsh", **variables)
+
+
+def daemons(hosts):
+    """Those that run, and session folders, by host."""
+    look = "pgrep -x lamd; pgrep -x hboot; ls -d /tmp/lam-* 2>/dev/null"
+    return {host: said for host in hosts if (said := Done(["ssh", host, look]).out)}
+
+
+def test_algorithms():
+    for count in (4, len(HOSTS)):
+        hosts = HOSTS[:count]
+        for algorithm in ALGORITHMS:
+            # Only the first boot asks each host for its shell: half of the logins.
+            fast = "0" if algorithm == "linear" and count == 4 else "1"
+            done = lamboot(hosts, LAM_MPI_SSI_boot_base_algorithm=algorithm, LAM_MPI_SSI_boot_rsh_fast=fast)
+            listed = nodes()
+            halted = Done(["lamhalt"])
+            check(f"{count} hosts over ssh, {algorithm}", done.status == 0 and halted.status == 0
+                  and listed == ["host0:2:origin,this_node", *(f"{host}:2:" for host in hosts[1:])], (done, listed, halted))
+            print(f"# booted in {done.seconds:.2f} s, halted in {halted.seconds:.2f} s", flush=True)
+    check("nothing is left on any host", not daemons(HOSTS), daemons(HOSTS))
+
+
+def test_lost_hosts():
+    """A host that is switched off under a universe, and before one is booted."""
+    hosts = HOSTS[:5]
+    done = lamboot(hosts, LAM_MPI_SSI_boot_rsh_fast="1")
+    check("a universe of five hosts", done.status == 0, done)
+    Done(["ssh", hosts[2], "kill 1"])
+    seen = wait_until(lambda: "host2:2:lost" in nodes())
+    check("the others are told that a host was switched off", seen, nodes())
+    there = Done(["ssh", hosts[4], f"{FOLDER}/bin/lamnodes"])
+    check("a host far from it knows, too", "\thost2:2:lost\n" in there.out, there)
+    again = lamboot([hosts[0], hosts[2]], LAM_MPI_SSI_boot_rsh_fast="1")
+    check("a second universe is refused", again.status != 0 and "a universe is running here already" in again.err, again)
+    wiped = Done(["wipe", "-v", schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
+                 LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
+    living = [host for host in hosts if host != hosts[2]]
+    check("wipe cleans those that are there, and names the one that is not", wiped.status != 0 and "(host2)" in wiped.err
+          and not daemons(living), (wiped, daemons(living)))
+    done = lamboot(hosts[:4], LAM_MPI_SSI_boot_rsh_fast="1", LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
+    living = [hosts[0], hosts[1], hosts[3]]
+    check("a boot with a host that is off names it, and cleans up", done.status != 0 and "n2 (host2)" in done.err
+          and not daemons(living), (done, daemons(living)))
+
+
+# ---- slurm ----
+
+def salloc(options, script, **more):
+    return Done(["salloc", *options, "sh", "-c", script], **more)
+
+
+def everywhere(command):
+    """On every host, in an allocation of its own."""
+    return Done(["srun", f"-N{len(HOSTS)}", "--overcommit", "--mpi=none", "sh", "-c", command]).out
+
+
+BOOT = f"lamboot -v -c {SCHEMA} && lamnodes && "
+
+
+def test_slurm():
+    done = Done(["lamboot", "-c", SCHEMA], LAM_MPI_SSI_boot="slurm")
+    check("outside an allocation the module says what is missing", done.status != 0 and
+          "boot module slurm: SLURM_JOB_ID is not set; allowed: inside an allocation (salloc, sbatch)" in done.err, done)
+    wanted = "n0\thost0:2:origin,this_node\n" + "".join(f"n{n}\t{host}:2:\n" for n, host in enumerate(HOSTS) if n)
+    for user in (None, "booter"):
+        done = salloc([f"-N{len(HOSTS)}", "--ntasks-per-node=2"], BOOT + "squeue -h -s -o %j%N; srun --overlap -l "
+                      "--mpi=none hostname | wc -l; lamhalt && lamnodes", user=user)
+        check(f"salloc, lamboot, a job beside the daemons, lamhalt, as {user or 'root'}", done.status != 0
+              and wanted in done.out and done.out.count("hboothost") == len(HOSTS)
+              and f"\n{2 * len(HOSTS)}\n" in done.out and "no lamd is running here" in done.err, done)
+    done = salloc(["-w", "host1,host2"], BOOT + "recon -v && wipe -v")
+    check("from a machine that is not of the allocation: it is added, without tasks", done.status == 0
+          and "n0\thost1:1:\nn1\thost2:1:\nn2\thost0:1:origin,this_node,no_schedule\n" in done.out
+          and "n1 (host2): can be booted" in done.out and "n1 (host2): wiped" in done.out, done)
+    check("nothing is left on any host", "lamd" not in (left := everywhere("pgrep -x lamd && echo lamd; ls /tmp")), left)
+    done = salloc([f"-N{len(HOSTS)}"], BOOT + "true")
+    check("an allocation that ends", done.status == 0, done)
+    check("takes its daemons with it", wait_until(lambda: "lamd" not in everywhere("pgrep -x lamd >/dev/null && echo lamd")))
+    done = salloc(["-w", "host0,host1"], f"lamboot {SCHEMA}")
+    check("a boot schema is refused", done.status != 0 and f'the command line names the boot schema "{SCHEMA}"' in done.err,
+          done)
+    (FOLDER / "bin/hboot").unlink()
+    done = salloc(["-w", "host0,host1"], f"lamboot -c {SCHEMA}")
+    check("what cannot be started is named with its host and command", done.status != 0 and "): srun ended "
+          "with status 2: " in done.err and "hboot" in done.err and "(srun --overlap --mpi=none " in done.err, done)
+    (FOLDER / "bin/hboot").write_text("#!/bin/sh\nexec sleep 100000\n")
+    (FOLDER / "bin/hboot").chmod(0o755)
+    done = salloc(["-w", "host0,host1"], f"lamboot -c {SCHEMA}; squeue -h -s -o %j", LAM_MPI_SSI_boot_slurm_time="1")
+    check("what does not start is given up, and its step ended", "(host1): srun was given up after 1 s" in done.err
+          and "hboot" not in done.out, done)
+    check("nothing is left of Slurm's steps", "hboot" not in Done(["squeue", "-h", "-s", "-o", "%j"]).out)
+
+
+def main():
+    install()
+    if GROUP == "ssh":
+        test_algorithms()
+        test_lost_hosts()
+    else:
+        test_slurm()
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
