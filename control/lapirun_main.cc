@@ -24,15 +24,6 @@ void open_standard_descriptors() {
   if (fd > STDERR_FILENO) close(fd);
 }
 
-// libpmix's server must not believe that it is a task of the job in which lapirun was started.
-void forget_other_job() {
-  std::vector<std::string> names;
-  for (char** entry = environ; *entry != nullptr; ++entry)
-    if (std::strncmp(*entry, "PMIX_", 5) == 0 && std::strncmp(*entry, "PMIX_MCA_", 9) != 0)
-      names.emplace_back(*entry, std::strcspn(*entry, "="));
-  for (const std::string& name : names) unsetenv(name.c_str());
-}
-
 int refuse(int status, const std::string& reason) {
   std::fprintf(stderr, "lapirun: %s\n", reason.c_str());
   return status;
