@@ -32,13 +32,18 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       session_(session),
       signals_(std::move(setup.signals)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
-      tools_(std::move(setup.tool_listener), table_, [this] { membership_.halt(); }),
+      jobs_(table_, links_),
+      tools_(
+          std::move(setup.tool_listener), table_, [this] { membership_.halt(); },
+          [this](Connection lapirun, const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); }),
       membership_(table_, *this, Clock::now()) {
   links_.serve(membership_);
+  links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });
 }
 
 void Daemon::node_lost(std::uint32_t node) {
   std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
+  jobs_.node_lost(node);
 }
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
@@ -59,10 +64,12 @@ void Daemon::wait_once(std::optional<Time> limit) {
   poll_set.add(signals_.get(), POLLIN, [this] { take_signals(); });
   links_.watch(poll_set);
   tools_.watch(poll_set);
+  jobs_.watch(poll_set);
   poll_set.wait(milliseconds_until(limit));
   const Time now = Clock::now();
   membership_.tick(now);
   links_.tick(now);
+  jobs_.tick();
   tools_.tick();
 }
 

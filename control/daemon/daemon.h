@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "control/daemon/job_server.h"
 #include "control/daemon/membership.h"
 #include "control/daemon/peer_links.h"
 #include "control/daemon/session_folder.h"
@@ -45,6 +46,7 @@ class Daemon final : private MembershipLinks {
   SessionFolder& session_;
   FileDescriptor signals_;
   PeerLinks links_;
+  JobServer jobs_;
   ToolServer tools_;
   Membership membership_;
   bool over_ = false;

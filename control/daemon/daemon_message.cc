@@ -1,26 +1,14 @@
 #include "control/daemon/daemon_message.h"
 
-#include <utility>
+#include "control/daemon/message_codec.h"
 
 namespace openlapi::daemon {
 namespace {
 
-// Tries the alternatives of the variant one after the other.
-template <std::size_t index = 0>
-std::optional<DaemonMessage> decode_kind(std::uint8_t kind, FieldReader& fields) {
-  if constexpr (index == std::variant_size_v<DaemonMessage>) {
-    return std::nullopt;
-  } else {
-    using Message = std::variant_alternative_t<index, DaemonMessage>;
-    if (kind != Message::kKind) return decode_kind<index + 1>(kind, fields);
-    Message message;
-    Message::describe(fields, message);
-    if (!fields.complete()) return std::nullopt;
-    return message;
-  }
-}
-
 bool is_possible(const DaemonMessage& message) {
+  if (const auto* job = std::get_if<JobMessage>(&message)) {
+    return job->action >= JobAction::kStart && job->action <= JobAction::kBroken;
+  }
   const auto* universe = std::get_if<UniverseMessage>(&message);
   if (universe == nullptr) return true;
   for (const UniverseNode& node : universe->nodes) {
@@ -33,21 +21,13 @@ bool is_possible(const DaemonMessage& message) {
 
 MessageBytes encode(const DaemonMessage& message) {
   MessageBytes bytes{kMessageVersion};
-  std::visit(
-      [&](const auto& known) {
-        using Message = std::decay_t<decltype(known)>;
-        bytes.push_back(Message::kKind);
-        FieldWriter fields(bytes);
-        Message::describe(fields, known);
-      },
-      message);
+  append_kind(message, bytes);
   return bytes;
 }
 
 std::optional<DaemonMessage> decode(std::span<const std::uint8_t> bytes) {
   if (bytes.size() < 2 || bytes[0] != kMessageVersion) return std::nullopt;
-  FieldReader fields(bytes.subspan(2));
-  auto message = decode_kind(bytes[1], fields);
+  auto message = decode_kind<DaemonMessage>(bytes.subspan(1));
   return message && is_possible(*message) ? message : std::nullopt;
 }
 

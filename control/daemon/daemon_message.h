@@ -6,8 +6,9 @@
 //                     Lost        a node's daemon is gone (to the node itself: the others take you for gone)
 //                     Halt        end; towards all daemons that have not sent it
 //                     Halted      so many daemons have ended, and I am ending now; backwards
+//                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
-//                     Halt, answered by Halted
+//                     Halt, answered by Halted; Job, by which lapirun becomes the other end of a job
 #pragma once
 
 #include <cstdint>
@@ -86,8 +87,37 @@ struct UniverseMessage {
   bool operator==(const UniverseMessage&) const = default;
 };
 
-using DaemonMessage =
-    std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, UniverseRequest, UniverseMessage>;
+struct JobAction {
+  static constexpr std::uint8_t kStart = 1;   // to nodes: start the job's helper; the body is for it
+  static constexpr std::uint8_t kData = 2;    // between lapirun and helpers, and helpers; the body is theirs
+  static constexpr std::uint8_t kEnd = 3;     // to nodes: the job is over, its helpers are to end
+  static constexpr std::uint8_t kGone = 4;    // to lapirun: the helper of node `from` has ended; the body may say why
+  static constexpr std::uint8_t kBroken = 5;  // to lapirun: the job cannot go on; the body says why
+};
+
+// A job is known by the node whose daemon serves its lapirun, and a number that this daemon gave. Daemons do not look
+// into the body (control/jobs/job_message.h).
+struct JobMessage {
+  static constexpr std::uint8_t kKind = 6;
+  std::uint32_t home = 0;
+  std::uint32_t number = 0;
+  std::uint32_t from = 0;
+  std::uint8_t action = JobAction::kData;
+  std::vector<std::uint32_t> to{};  // nodes; empty: lapirun
+  MessageBytes body{};
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.home);
+    fields.number(message.number);
+    fields.number(message.from);
+    fields.byte(message.action);
+    fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
+    fields.bytes(message.body);
+  }
+  bool operator==(const JobMessage&) const = default;
+};
+
+using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage,
+                                   UniverseRequest, UniverseMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

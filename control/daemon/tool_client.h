@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "control/daemon/daemon_message.h"
 #include "control/launch/file_descriptor.h"
@@ -19,6 +20,8 @@ class ToolClient {
 
   // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
+  // For more than one question and answer.
+  FileDescriptor take_socket() { return std::move(socket_); }
   // Until the daemon's process is gone. False: not within `limit`.
   bool wait_for_end(std::chrono::seconds limit);
 

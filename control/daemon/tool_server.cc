@@ -41,6 +41,11 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     }
     return true;
   }
+  if (const auto* of_job = std::get_if<JobMessage>(&*message)) {
+    tool.over = true;
+    on_job_(std::move(tool.connection), *of_job);
+    return true;
+  }
   if (!std::holds_alternative<HaltMessage>(*message)) return false;
   tool.wish = Wish::kHalt;
   on_halt_();
@@ -49,7 +54,9 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
 
 void ToolServer::serve_tool(Tool& tool) {
   tool.over = !tool.connection.serve();
-  while (const auto bytes = tool.connection.stream().next()) {
+  while (tool.connection.is_open()) {
+    const auto bytes = tool.connection.stream().next();
+    if (!bytes) break;
     if (!take(tool, *bytes)) tool.over = true;
   }
 }

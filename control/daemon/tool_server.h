@@ -14,8 +14,9 @@ namespace openlapi::daemon {
 
 class ToolServer {
  public:
-  ToolServer(FileDescriptor listener, const UniverseTable& table, std::function<void()> on_halt)
-      : listener_(std::move(listener)), table_(table), on_halt_(std::move(on_halt)) {}
+  ToolServer(FileDescriptor listener, const UniverseTable& table, std::function<void()> on_halt,
+             std::function<void(Connection, const JobMessage&)> on_job)
+      : listener_(std::move(listener)), table_(table), on_halt_(std::move(on_halt)), on_job_(std::move(on_job)) {}
 
   void watch(PollSet& poll_set);
   // Answers what waited for that.
@@ -39,6 +40,7 @@ class ToolServer {
   FileDescriptor listener_;
   const UniverseTable& table_;
   std::function<void()> on_halt_;
+  std::function<void(Connection, const JobMessage&)> on_job_;  // has the tool from then on
   bool linked_ = false;
   std::list<Tool> tools_{};
 };

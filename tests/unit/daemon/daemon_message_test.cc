@@ -9,12 +9,16 @@ UniverseMessage small_universe() {
   return {1, {{NodeState::kMember, 0x7f000001, 4711, 0x104, 2, "inky"}, {NodeState::kLost, 0x0a000001, 80, 0, 1, ""}}};
 }
 
+JobMessage small_job() { return {1, 2, 3, JobAction::kStart, {4, 5}, {7, 8, 9}}; }
+
 TEST(DaemonMessage, HasTheseBytes) {
   EXPECT_EQ(encode(LinkMessage{3, {1, 258}}), (MessageBytes{1, 1, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0}));
   EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
   EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
   EXPECT_EQ(encode(HaltMessage{}), (MessageBytes{1, 4}));
   EXPECT_EQ(encode(HaltedMessage{5}), (MessageBytes{1, 5, 5, 0, 0, 0}));
+  EXPECT_EQ(encode(JobMessage{1, 2, 3, JobAction::kData, {4}, {9}}),
+            (MessageBytes{1, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
   EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
   EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
             (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
@@ -24,7 +28,7 @@ TEST(DaemonMessage, HasTheseBytes) {
 TEST(DaemonMessage, ComesBackAsItWas) {
   const DaemonMessage messages[] = {LinkMessage{3, {1, 258}}, LinkMessage{0, {}}, ReadyMessage{},
                                     LostMessage{77},          HaltMessage{},      HaltedMessage{5},
-                                    UniverseRequest{1},       small_universe()};
+                                    UniverseRequest{1},       small_universe(),   small_job()};
   for (const DaemonMessage& message : messages) {
     const auto decoded = decode(encode(message));
     ASSERT_TRUE(decoded.has_value()) << message.index();
@@ -33,7 +37,8 @@ TEST(DaemonMessage, ComesBackAsItWas) {
 }
 
 TEST(DaemonMessage, AnyOtherLengthIsRefused) {
-  for (const DaemonMessage& message : {DaemonMessage(LinkMessage{3, {1, 258}}), DaemonMessage(small_universe())}) {
+  for (const DaemonMessage& message :
+       {DaemonMessage(LinkMessage{3, {1, 258}}), DaemonMessage(small_universe()), DaemonMessage(small_job())}) {
     MessageBytes bytes = encode(message);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       EXPECT_FALSE(decode(std::span(bytes).first(length)).has_value()) << length;
@@ -67,6 +72,14 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
   universe.nodes[0].host = std::string("a\0b", 3);
   EXPECT_FALSE(decode(encode(universe)).has_value());
   EXPECT_FALSE(decode(encode(UniverseMessage{})).has_value());
+}
+
+TEST(DaemonMessage, UnknownActionsOfJobsAreRefused) {
+  for (const std::uint8_t action : {0, JobAction::kBroken + 1, 255}) {
+    JobMessage job = small_job();
+    job.action = action;
+    EXPECT_FALSE(decode(encode(job)).has_value()) << int{action};
+  }
 }
 
 TEST(DaemonMessage, ALongNameIsCut) {
