@@ -1,4 +1,4 @@
-// lapirun: starts a job on this machine. Options, then control/launch does the work.
+// lapirun: starts a job, over the universe that is booted here (control/jobs), else on this machine (control/launch).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 
+#include "control/jobs/universe_start.h"
 #include "control/launch/command_line.h"
 #include "control/launch/job.h"
 #include "control/launch/program_path.h"
@@ -36,6 +38,7 @@ int run(const JobOptions& options) {
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");
   environment.set_default("LAPI_USE_SHM", "yes");
   if (options.standalone) environment.set_default("MP_MSG_API", "lapi");
+  if (jobs::is_for_universe(options)) return jobs::run_in_universe(options, environment);
   if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
   const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
@@ -59,6 +62,8 @@ int main(int count, char** words) {
     } else {
       status = openlapi::run(std::get<openlapi::JobOptions>(parsed));
     }
+  } catch (const std::invalid_argument& wrong) {
+    status = openlapi::refuse(openlapi::kExitUsage, wrong.what());
   } catch (const std::exception& wrong) {
     std::fprintf(stderr, "lapirun: %s\n", wrong.what());
   }

@@ -211,7 +211,8 @@ class InstallTest(unittest.TestCase):
         for tool in ["lamboot", "lamhalt", "lamnodes", "recon", "tkill", "wipe"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
-        self.assertTrue((self.prefix / "bin/lamd").exists())
+        for daemon in ("lamd", "lamtasks"):
+            self.assertTrue((self.prefix / "bin" / daemon).exists(), daemon)
         self.assertTrue(list(self.prefix.rglob("LAPI_Put.3")))
         self.assertTrue(list(self.prefix.rglob("lapi.7")))
 
