@@ -32,6 +32,7 @@ int refuse(int status, const std::string& reason) {
 }
 
 int run(const JobOptions& options) {
+  if (options.list_jobs) return jobs::list_jobs(options);
   TaskEnvironment environment(environ);
   for (const std::string& variable : options.variables)
     if (!environment.apply(variable))

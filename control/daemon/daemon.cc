@@ -33,9 +33,11 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       signals_(std::move(setup.signals)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
       jobs_(table_, links_),
-      tools_(
-          std::move(setup.tool_listener), table_, [this] { membership_.halt(); },
-          [this](Connection lapirun, const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); }),
+      tools_(std::move(setup.tool_listener), table_,
+             {.halt = [this] { membership_.halt(); },
+              .jobs = [this] { return jobs_.jobs(); },
+              .become_lapirun = [this](Connection lapirun,
+                                       const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); }}),
       membership_(table_, *this, Clock::now()) {
   links_.serve(membership_);
   links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });

@@ -8,7 +8,8 @@
 //                     Halted      so many daemons have ended, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
-//                     Halt, answered by Halted; Job, by which lapirun becomes the other end of a job
+//                     JobsRequest, answered by Jobs; Halt, answered by Halted; Job, by which lapirun becomes the other
+//                     end of a job
 #pragma once
 
 #include <cstdint>
@@ -116,8 +117,39 @@ struct JobMessage {
   bool operator==(const JobMessage&) const = default;
 };
 
+struct JobsRequest {
+  static constexpr std::uint8_t kKind = 18;
+  static void describe(auto&, auto&) {}
+  bool operator==(const JobsRequest&) const = default;
+};
+
+// A job that this daemon has a part in.
+struct JobEntry {
+  std::uint32_t home = 0;
+  std::uint32_t number = 0;
+  std::uint32_t lapirun = 0;           // its process; 0: on another node
+  std::uint32_t helper = 0;            // the process of lamtasks here; 0: no tasks here
+  std::vector<std::uint32_t> nodes{};  // that have tasks; empty where lapirun is not
+  bool operator==(const JobEntry&) const = default;
+};
+
+struct JobsMessage {
+  static constexpr std::uint8_t kKind = 19;
+  std::vector<JobEntry> jobs{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.jobs, 20, [](auto& element, auto& job) {
+      element.number(job.home);
+      element.number(job.number);
+      element.number(job.lapirun);
+      element.number(job.helper);
+      element.list(job.nodes, 4, [](auto& each, auto& node) { each.number(node); });
+    });
+  }
+  bool operator==(const JobsMessage&) const = default;
+};
+
 using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage,
-                                   UniverseRequest, UniverseMessage>;
+                                   UniverseRequest, UniverseMessage, JobsRequest, JobsMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

@@ -61,6 +61,12 @@ void JobRoutes::helper_gone(const JobId& job, const std::string& why) {
   if (helpers_.erase(job) != 0) route(message_of(job, table_.here(), JobAction::kGone, why));
 }
 
+std::vector<std::uint32_t> JobRoutes::nodes_of(const JobId& job) const {
+  const auto found = at_home_.find(job);
+  if (found == at_home_.end()) return {};
+  return {found->second.nodes.begin(), found->second.nodes.end()};
+}
+
 void JobRoutes::from_neighbour(const JobMessage& message) { route(message); }
 
 // One message for each neighbour in whose direction some of the nodes lie.

@@ -49,6 +49,9 @@ class JobRoutes {
   void helper_gone(const JobId& job, const std::string& why);
   void from_neighbour(const JobMessage& message);
 
+  // The nodes where a job of a lapirun here has helpers.
+  std::vector<std::uint32_t> nodes_of(const JobId& job) const;
+
   // Something about links has changed.
   void go_on();
   void node_lost(std::uint32_t node);

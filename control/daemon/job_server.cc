@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 
 namespace openlapi::daemon {
@@ -73,7 +74,10 @@ std::string end_text(pid_t process) {
 }  // namespace
 
 void JobServer::add_lapirun(Connection connection, const JobMessage& first) {
-  Lapirun& lapirun = lapiruns_.emplace_back(Lapirun{routes_.open(), std::move(connection)});
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  getsockopt(connection.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  Lapirun& lapirun = lapiruns_.emplace_back(Lapirun{routes_.open(), std::move(connection), peer.pid});
   routes_.from_lapirun(lapirun.job, first);
   serve_lapirun(lapirun);
 }
@@ -140,6 +144,22 @@ void JobServer::tell_lapirun(const JobId& job, const JobMessage& message) {
   for (Lapirun& lapirun : lapiruns_) {
     if (lapirun.job == job && !lapirun.over) lapirun.connection.send(message);
   }
+}
+
+JobsMessage JobServer::jobs() const {
+  std::map<JobId, JobEntry> jobs;
+  const auto entry_of = [&](const JobId& job) -> JobEntry& {
+    return jobs.try_emplace(job, JobEntry{job.first, job.second}).first->second;
+  };
+  for (const Lapirun& lapirun : lapiruns_) {
+    JobEntry& entry = entry_of(lapirun.job);
+    entry.lapirun = static_cast<std::uint32_t>(lapirun.process);
+    entry.nodes = routes_.nodes_of(lapirun.job);
+  }
+  for (const Helper& helper : helpers_) entry_of(helper.job).helper = static_cast<std::uint32_t>(helper.process);
+  JobsMessage message;
+  for (auto& [job, entry] : jobs) message.jobs.push_back(std::move(entry));
+  return message;
 }
 
 void JobServer::watch(PollSet& poll_set) {

@@ -25,6 +25,9 @@ class JobServer final : private JobPlaces {
   void from_neighbour(const JobMessage& message) { routes_.from_neighbour(message); }
   void node_lost(std::uint32_t node) { routes_.node_lost(node); }
 
+  // Those of which lapirun or tasks are here.
+  JobsMessage jobs() const;
+
   void watch(PollSet& poll_set);
   // Tells of those that have ended, lets waiting messages go.
   void tick();
@@ -33,6 +36,7 @@ class JobServer final : private JobPlaces {
   struct Lapirun {
     JobId job{};
     Connection connection;
+    pid_t process = 0;
     bool over = false;
   };
   struct Helper {

@@ -41,14 +41,18 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     }
     return true;
   }
+  if (std::holds_alternative<JobsRequest>(*message)) {
+    tool.connection.send(wishes_.jobs());
+    return true;
+  }
   if (const auto* of_job = std::get_if<JobMessage>(&*message)) {
     tool.over = true;
-    on_job_(std::move(tool.connection), *of_job);
+    wishes_.become_lapirun(std::move(tool.connection), *of_job);
     return true;
   }
   if (!std::holds_alternative<HaltMessage>(*message)) return false;
   tool.wish = Wish::kHalt;
-  on_halt_();
+  wishes_.halt();
   return true;
 }
 

@@ -14,9 +14,14 @@ namespace openlapi::daemon {
 
 class ToolServer {
  public:
-  ToolServer(FileDescriptor listener, const UniverseTable& table, std::function<void()> on_halt,
-             std::function<void(Connection, const JobMessage&)> on_job)
-      : listener_(std::move(listener)), table_(table), on_halt_(std::move(on_halt)), on_job_(std::move(on_job)) {}
+  // What tools ask of the daemon's other parts.
+  struct Wishes {
+    std::function<void()> halt{};
+    std::function<JobsMessage()> jobs{};
+    std::function<void(Connection, const JobMessage&)> become_lapirun{};  // takes the tool's connection
+  };
+  ToolServer(FileDescriptor listener, const UniverseTable& table, Wishes wishes)
+      : listener_(std::move(listener)), table_(table), wishes_(std::move(wishes)) {}
 
   void watch(PollSet& poll_set);
   // Answers what waited for that.
@@ -39,8 +44,7 @@ class ToolServer {
 
   FileDescriptor listener_;
   const UniverseTable& table_;
-  std::function<void()> on_halt_;
-  std::function<void(Connection, const JobMessage&)> on_job_;  // has the tool from then on
+  Wishes wishes_;
   bool linked_ = false;
   std::list<Tool> tools_{};
 };

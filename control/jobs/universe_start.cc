@@ -1,7 +1,10 @@
 #include "control/jobs/universe_start.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -38,7 +41,45 @@ std::string working_directory(const JobOptions& options) {
       .string();
 }
 
+// The words of a process as they were given; empty: it has ended.
+std::string command_of(std::uint32_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/cmdline");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!text.empty()) text.pop_back();
+  std::ranges::replace_if(
+      text, [](char letter) { return letter >= 0 && letter < ' '; }, ' ');
+  return text;
+}
+
+void print_job(const daemon::JobEntry& job, std::uint32_t here) {
+  std::string nodes;
+  for (const std::uint32_t node : job.nodes) nodes += (nodes.empty() ? "n" : ",n") + std::to_string(node);
+  if (job.lapirun == 0) nodes = "n" + std::to_string(here);
+  std::string line = std::to_string(job.home) + "." + std::to_string(job.number) + "\t" + nodes;
+  if (job.lapirun != 0) line += "\tlapirun " + std::to_string(job.lapirun);
+  if (job.helper != 0) line += "\tlamtasks " + std::to_string(job.helper);
+  if (job.lapirun != 0) line += "\t" + command_of(job.lapirun);
+  std::puts(line.c_str());
+}
+
+daemon::UniverseMessage ask_universe(daemon::ToolClient& daemon, bool wait_until_linked) {
+  const auto answer = daemon.ask(daemon::UniverseRequest{static_cast<std::uint8_t>(wait_until_linked)}, kAnswerTime);
+  const auto* universe = std::get_if<daemon::UniverseMessage>(&answer);
+  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  return *universe;
+}
+
 }  // namespace
+
+int list_jobs(const JobOptions& options) {
+  daemon::ToolClient daemon(daemon::session_path(session_name(options)));
+  const std::uint32_t here = ask_universe(daemon, false).here;
+  const auto answer = daemon.ask(daemon::JobsRequest{}, kAnswerTime);
+  const auto* jobs = std::get_if<daemon::JobsMessage>(&answer);
+  if (jobs == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  for (const daemon::JobEntry& job : jobs->jobs) print_job(job, here);
+  return std::fflush(stdout) == 0 ? 0 : kExitOwnFailure;
+}
 
 bool is_for_universe(const JobOptions& options) {
   const bool asked =
@@ -61,11 +102,9 @@ bool is_for_universe(const JobOptions& options) {
 
 int run_in_universe(const JobOptions& options, const TaskEnvironment& environment) {
   daemon::ToolClient daemon(daemon::session_path(session_name(options)));
-  const daemon::DaemonMessage answer = daemon.ask(daemon::UniverseRequest{1}, kAnswerTime);
-  const auto* universe = std::get_if<daemon::UniverseMessage>(&answer);
-  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  std::vector<JobNode> map = map_tasks(options.placement, universe->nodes, universe->here);
-  const bool shared = share_a_machine(map, universe->nodes);
+  const daemon::UniverseMessage universe = ask_universe(daemon, true);
+  std::vector<JobNode> map = map_tasks(options.placement, universe.nodes, universe.here);
+  const bool shared = share_a_machine(map, universe.nodes);
   UniverseJob job(options, std::move(map), shared,
                   daemon::Connection(daemon.take_socket(), std::make_unique<daemon::MessageStream>()));
   return job.run(environment, working_directory(options));

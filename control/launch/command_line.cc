@@ -47,6 +47,7 @@ void declare(CLI::App& app, Parsed& parsed) {
       ->type_name("NAME[,NAME...]");
   app.add_flag("--universe", parsed.universe, "Only over the universe that lamboot has booted");
   app.add_flag("--no-universe", parsed.no_universe, "Only on this machine, also when a universe is booted");
+  app.add_flag("--jobs", options.list_jobs, "Print the jobs whose lapirun or tasks are here, and exit");
   app.add_option("--sessionprefix", options.session_prefix, "As given to lamboot (also -sessionprefix)")
       ->type_name("FOLDER");
   app.add_option("--sessionsuffix", options.session_suffix, "As given to lamboot (also -sessionsuffix)")
@@ -160,7 +161,7 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
   if (parsed.options.placement.tasks != 0) parsed.options.tasks = parsed.options.placement.tasks;
   const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
   parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
-  if (parsed.options.command.empty())
+  if (parsed.options.command.empty() && !parsed.options.list_jobs)
     return CommandLineEnd{kExitNotFound, "lapirun: no program given\nTry 'lapirun --help'.\n"};
   return parsed.options;
 }

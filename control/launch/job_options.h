@@ -23,6 +23,7 @@ struct JobPlacement {
 };
 
 struct JobOptions {
+  bool list_jobs = false;  // nothing is to be run
   UseUniverse universe = UseUniverse::kIfBooted;
   JobPlacement placement{};
   std::string session_prefix{};

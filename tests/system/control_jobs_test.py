@@ -185,6 +185,28 @@ class ExchangeTest(Jobs):
         self.run_job("-n", 4, PROBE, "no-goodbye")
 
 
+class TableTest(Jobs):
+    def jobs(self, *words):
+        return [line.split("\t") for line in self.run_job("--jobs", *words)[0].splitlines()]
+
+    def test_jobs_are_listed_where_they_have_a_part(self):
+        self.assertEqual(self.jobs(), [])
+        first, _ = self.start_staying("-n", 2, "n1", "n2")
+        second, _ = self.start_staying("-n", 2, "n0", "n2", "-sessionsuffix", "n2")
+        here = self.jobs()
+        self.assertEqual([row[:2] for row in here], [["0.1", "n1,n2"], ["2.1", "n0"]])
+        self.assertEqual(here[0][2:], [f"lapirun {first.pid}", f"{LAPIRUN} -n 2 n1 n2 {PROBE} stay"])
+        self.assertRegex(here[1][2], r"^lamtasks \d+$")
+        self.assertEqual([row[:2] for row in self.jobs("-sessionsuffix", "n1")], [["0.1", "n1"]])
+        self.assertEqual([row[:2] for row in self.jobs("-sessionsuffix", "n2")], [["0.1", "n2"], ["2.1", "n0,n2"]])
+        self.assertEqual(self.jobs("-sessionsuffix", "n3"), [])
+        for job in (first, second):
+            job.send_signal(signal.SIGTERM)
+            self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+        for view in ([], ["-sessionsuffix", "n2"]):
+            self.eventually(lambda words=view: not self.jobs(*words), "a job stays in the table")
+
+
 class SurroundingsTest(Jobs):
     def test_output_keeps_its_lines(self):
         output, errors = self.run_job("-n", 4, "--tag-output", "sh", "-c", "seq 20000; seq 100 >&2; printf end")

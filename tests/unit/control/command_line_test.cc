@@ -47,6 +47,11 @@ TEST(CommandLine, TakesNodesAsLamDoes) {
   EXPECT_EQ(parse({"prog"}).placement.tasks, 0U);
 }
 
+TEST(CommandLine, ListsJobsWithoutAProgram) {
+  EXPECT_TRUE(parse({"--jobs"}).list_jobs);
+  EXPECT_FALSE(parse({"prog", "--jobs"}).list_jobs);
+}
+
 TEST(CommandLine, ChoosesTheUniverse) {
   EXPECT_EQ(parse({"--universe", "prog"}).universe, UseUniverse::kYes);
   EXPECT_EQ(parse({"--no-universe", "prog"}).universe, UseUniverse::kNo);

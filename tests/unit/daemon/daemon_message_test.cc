@@ -19,6 +19,9 @@ TEST(DaemonMessage, HasTheseBytes) {
   EXPECT_EQ(encode(HaltedMessage{5}), (MessageBytes{1, 5, 5, 0, 0, 0}));
   EXPECT_EQ(encode(JobMessage{1, 2, 3, JobAction::kData, {4}, {9}}),
             (MessageBytes{1, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
+  EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{1, 18}));
+  EXPECT_EQ(encode(JobsMessage{{{1, 2, 3, 4, {5}}}}),
+            (MessageBytes{1, 19, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
   EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
   EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
             (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
@@ -26,9 +29,17 @@ TEST(DaemonMessage, HasTheseBytes) {
 }
 
 TEST(DaemonMessage, ComesBackAsItWas) {
-  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}}, LinkMessage{0, {}}, ReadyMessage{},
-                                    LostMessage{77},          HaltMessage{},      HaltedMessage{5},
-                                    UniverseRequest{1},       small_universe(),   small_job()};
+  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}},
+                                    LinkMessage{0, {}},
+                                    ReadyMessage{},
+                                    LostMessage{77},
+                                    HaltMessage{},
+                                    HaltedMessage{5},
+                                    UniverseRequest{1},
+                                    small_universe(),
+                                    small_job(),
+                                    JobsRequest{},
+                                    JobsMessage{{{1, 2, 3, 4, {5, 6}}, {7, 8, 0, 9, {}}}}};
   for (const DaemonMessage& message : messages) {
     const auto decoded = decode(encode(message));
     ASSERT_TRUE(decoded.has_value()) << message.index();
