@@ -171,6 +171,14 @@ class ExchangeTest(Jobs):
         for tasks in (2, 8):
             self.run_job("-n", tasks, "N", PROBE, "barrier", self.folder / f"came{tasks}")
 
+    def test_a_fence_without_data_is_a_barrier(self):
+        for tasks in (2, 8):
+            self.run_job("-n", tasks, "N", PROBE, "plain-fence", self.folder / f"came{tasks}")
+
+    def test_what_no_fence_brought_is_fetched(self):
+        for words in (["-n", 2, "N"], ["-n", 8]):
+            self.run_job(*words, PROBE, "fetch")
+
     def test_what_nobody_put(self):
         for seconds in (0, 1):
             output, _ = self.run_job("-n", 4, PROBE, "get-absent", seconds)
@@ -353,6 +361,20 @@ class FaultTest(Jobs):
     def test_timeout_and_tasks_deaf_to_the_end(self):
         _, errors = self.run_job("-n", 2, "N", "--timeout", 0.5, PROBE, "stay", int(signal.SIGTERM), status=124)
         self.assertEqual(errors, "lapirun: the time of --timeout is over; ending the tasks\n")
+
+
+class TreeTest(Jobs):
+    hosts = [f"host{number}" for number in range(20)]  # n17 to n19 are linked with n1, not with the origin
+
+    def test_jobs_through_other_daemons(self):
+        self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
+        self.run_job("-n", 4, "n17,2", "-sessionsuffix", "n19", PROBE, "fetch")
+        job, _ = self.start_staying("-n", 2, "n0", "n18")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (1, "lapirun: the daemon of n1 (host1) is lost; the way to other nodes went "
+                                               "through it\n"))
+        self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
 
 
 class LapiTest(Jobs):
