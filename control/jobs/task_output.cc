@@ -1,7 +1,7 @@
 #include "control/jobs/task_output.h"
 
 #include <cerrno>
-#include <string_view>
+#include <utility>
 
 namespace openlapi::jobs {
 namespace {
@@ -25,11 +25,17 @@ void TaskOutputReader::watch(PollSet& poll_set) {
   }
 }
 
-LineAssembler::Emit TaskOutputReader::emitter(const Source& source) {
-  return [this, &source](std::string_view text) {
-    under_way_ += text.size();
-    emit_({source.task, static_cast<std::uint8_t>(source.is_errors), MessageBytes(text.begin(), text.end())});
+// All lines of one read go as one message.
+void TaskOutputReader::pass_on(Source& source, std::string_view bytes, bool is_end) {
+  TaskOutput output{source.task, static_cast<std::uint8_t>(source.is_errors), {}};
+  const auto append = [&output](std::string_view text) {
+    output.bytes.insert(output.bytes.end(), text.begin(), text.end());
   };
+  source.lines.take(bytes, append);
+  if (is_end) source.lines.finish(append);
+  if (output.bytes.empty()) return;
+  under_way_ += output.bytes.size();
+  emit_(std::move(output));
 }
 
 void TaskOutputReader::read_source(std::list<Source>::iterator source) {
@@ -38,15 +44,14 @@ void TaskOutputReader::read_source(std::list<Source>::iterator source) {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count > 0) {
     bytes_read_ += static_cast<std::uint64_t>(count);
-    source->lines.take(std::string_view(buffer, static_cast<std::size_t>(count)), emitter(*source));
-    return;
+    return pass_on(*source, std::string_view(buffer, static_cast<std::size_t>(count)), false);
   }
-  source->lines.finish(emitter(*source));
+  pass_on(*source, {}, true);
   sources_.erase(source);
 }
 
 void TaskOutputReader::give_up_reading() {
-  for (Source& source : sources_) source.lines.finish(emitter(source));
+  for (Source& source : sources_) pass_on(source, {}, true);
   sources_.clear();
 }
 

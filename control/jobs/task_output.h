@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <string_view>
 
 #include "control/jobs/job_message.h"
 #include "control/launch/file_descriptor.h"
@@ -41,7 +42,7 @@ class TaskOutputReader {
     LineAssembler lines;
   };
   void read_source(std::list<Source>::iterator source);
-  LineAssembler::Emit emitter(const Source& source);
+  void pass_on(Source& source, std::string_view bytes, bool is_end);
 
   Emit emit_;
   std::list<Source> sources_{};

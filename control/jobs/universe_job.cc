@@ -119,11 +119,7 @@ void UniverseJob::take(const daemon::JobMessage& message) {
 }
 
 void UniverseJob::take_body(std::size_t node, JobBody body) {
-  if (auto* output = std::get_if<TaskOutput>(&body)) {
-    nodes_[node].output_taken += output->bytes.size();
-    const auto* text = reinterpret_cast<const char*>(output->bytes.data());
-    return output_.take(output->task, output->is_errors != 0, {text, output->bytes.size()});
-  }
+  if (const auto* output = std::get_if<TaskOutput>(&body)) return take_output(node, *output);
   if (auto* fence = std::get_if<FenceData>(&body)) return take_fence(node, std::move(*fence));
   if (const auto* attended = std::get_if<TaskAttended>(&body)) return take_attendance(*attended);
   if (const auto* ended = std::get_if<TaskEnded>(&body)) return take_ended(*ended);
@@ -134,6 +130,18 @@ void UniverseJob::take_body(std::size_t node, JobBody body) {
   if (std::holds_alternative<TasksFinished>(body)) nodes_[node].finished = true;
   if (const auto* refused = std::get_if<TasksRefused>(&body)) {
     break_off(static_cast<int>(refused->status), name_of(node) + ": " + refused->why);
+  }
+}
+
+// Line by line: each may get a tag.
+void UniverseJob::take_output(std::size_t node, const TaskOutput& output) {
+  nodes_[node].output_taken += output.bytes.size();
+  std::string_view text(reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size());
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    const std::string_view line = text.substr(0, newline == std::string_view::npos ? newline : newline + 1);
+    output_.take(output.task, output.is_errors != 0, line);
+    text.remove_prefix(line.size());
   }
 }
 

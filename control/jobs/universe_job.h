@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/daemon/connection.h"
@@ -51,6 +52,7 @@ class UniverseJob {
   void take(const daemon::JobMessage& message);
   void take_body(std::size_t node, JobBody body);
   void take_end_of_node(std::size_t node, const std::string& why);
+  void take_output(std::size_t node, const TaskOutput& output);
   void take_started(std::size_t node);
   void take_fence(std::size_t node, FenceData data);
   void take_ended(const TaskEnded& ended);
