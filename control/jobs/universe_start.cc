@@ -20,10 +20,11 @@ constexpr std::chrono::seconds kAnswerTime{60};  // a universe that is being boo
 
 daemon::SessionName session_name(const JobOptions& options) { return {options.session_prefix, options.session_suffix}; }
 
-// A place where no session can be is no mistake of who wants none.
+// A place where no session can be is no mistake of who wants none. Another user's daemon must not be given the job.
 bool is_booted(const JobOptions& options) {
   try {
-    return daemon::session_process(daemon::session_path(session_name(options))) != 0;
+    const std::string folder = daemon::session_path(session_name(options));
+    return daemon::is_own_session(folder) && daemon::session_process(folder) != 0;
   } catch (const std::exception&) {
     return false;
   }

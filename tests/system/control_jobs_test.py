@@ -3,10 +3,12 @@
 local). Tasks of different nodes do not share memory: they find each other through PMIx and talk over UDP.
 
 usage: control_jobs_test.py FOLDER-OF-THE-TOOLS PROCESS-SCHEMA LAPIRUN PROBE FOLDER-OF-THE-PROGRAMS [CASES]"""
+import fcntl
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +17,7 @@ import uuid
 
 from control_universe_test import PATIENCE, Universe
 
-LAPIRUN, PROBE = sys.argv[3], sys.argv[4]
+LAPIRUN, PROBE = map(os.path.abspath, sys.argv[3:5])
 PROGRAMS = pathlib.Path(sys.argv[5])
 HOSTS = ["inky cpu=2", "pinky cpu=2", "blinky cpu=2", "clyde cpu=2", "sue schedule=no"]
 # What we ignored (nohup and background jobs of scripts ask for that) lapirun would ignore, too.
@@ -119,7 +121,8 @@ class PlaceTest(Jobs):
         self.assertEqual(self.places("h", "-sessionsuffix", "n2"), "blinky")
 
     def test_mistakes(self):
-        for words, expected in ((["n7"], '"n7": there is no n7; allowed: '), (["-host", "x"], "-host x: the universe has no"),
+        for words, expected in ((["n7"], '"n7": there is no n7; allowed: '),
+                                (["-host", "x"], "-host x: the universe has no"),
                                 (["-n", 9, "-N", 2], "-n 9 with -N 2: the 4 nodes chosen take 8 tasks"),
                                 (["N", "--no-universe"], "are for jobs over a universe: not with --no-universe"),
                                 (["N", "--standalone"], "are for jobs over a universe: not with --standalone")):
@@ -143,6 +146,21 @@ class NoUniverseTest(Jobs):
             output, errors = self.run_job(*words, "true", status=1)
             self.assertEqual(output, "")
             self.assertIn("no universe is booted here (lamboot boots one), but ", errors)
+
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to make another user's folder")
+    def test_another_users_session_is_none(self):
+        folder = self.folder / f"lam-root@{socket.gethostname()}"
+        folder.mkdir(mode=0o700)
+        with open(folder / "lam-killfile", "w", encoding="ascii") as kill_file:
+            fcntl.flock(kill_file, fcntl.LOCK_EX)
+            kill_file.write("1\n")
+            kill_file.flush()
+            os.chown(folder, 65534, 65534)
+            self.assertEqual(self.run_job("-n", 1, "echo", "a"), ("a\n", ""))
+            self.assertIn("no universe is booted here", self.run_job("--universe", "true", status=1)[1])
+            os.chown(folder, 0, 0)
+            self.assertIn("no lamd is running here", self.run_job("-n", 1, "echo", "a", status=1)[1])
 
 
 class ExchangeTest(Jobs):
@@ -247,8 +265,9 @@ class SurroundingsTest(Jobs):
     def test_environment_directory_and_arguments(self):
         place = self.folder / "a place"
         place.mkdir()
-        output, _ = self.run_job("n1", "-x", "ONE=1 2", "--wd", place, "sh", "-c", 'echo "$PWD|$(pwd)|$ONE|$TWO|$1"', "x",
-                                 "a  b", environment={"TWO": "x" * 10000})
+        script = 'echo "$PWD|$(pwd)|$ONE|$TWO|$1"'
+        output, _ = self.run_job("n1", "-x", "ONE=1 2", "--wd", place, "sh", "-c", script, "x", "a  b",
+                                 environment={"TWO": "x" * 10000})
         self.assertEqual(output, f"{place}|{place}|1 2|{'x' * 10000}|a  b\n")
         self.assertEqual(self.run_job("n1", "pwd", cwd=place)[0], f"{place}\n")
         (place / "tool").write_text("#!/bin/sh\necho here\n")
@@ -267,7 +286,8 @@ class SurroundingsTest(Jobs):
 class FaultTest(Jobs):
     def test_exit_status_and_signal_of_a_task(self):
         _, errors = self.run_job("-n", 4, PROBE, "one-of-them", "exit", 3, 7, status=7)
-        self.assertRegex(errors, r"^lapirun: task 3 on n1 \(pinky\), process \d+, exited with status 7; ending the others\n$")
+        self.assertRegex(errors, r"^lapirun: task 3 on n1 \(pinky\), process \d+, exited with status 7; "
+                                 r"ending the others\n$")
         _, errors = self.run_job("-n", 8, PROBE, "one-of-them", "signal", 2, 9, status=137)
         self.assertRegex(errors, r"^lapirun: task 2 on n1 \(pinky\), process \d+, was killed by signal 9 \(Killed\); ")
         _, errors = self.run_job("-n", 4, PROBE, "one-of-them", "abort", 2, 9, status=9)
@@ -279,7 +299,8 @@ class FaultTest(Jobs):
 
     def test_no_such_program_or_directory(self):
         output, errors = self.run_job("n1", "n2", "no.such.program", status=127)
-        self.assertRegex(errors, r"^lapirun: n[12] \((pinky|blinky)\): cannot run 'no.such.program': not found in PATH\n$")
+        self.assertRegex(errors, r"^lapirun: n[12] \((pinky|blinky)\): "
+                                 r"cannot run 'no.such.program': not found in PATH\n$")
         _, errors = self.run_job("n1", "/etc/passwd", status=126)
         self.assertEqual(errors, "lapirun: n1 (pinky): cannot run '/etc/passwd': Permission denied\n")
         _, errors = self.run_job("n1", "--wd", "/no/such", "true", status=1)
@@ -342,7 +363,8 @@ class FaultTest(Jobs):
         job.send_signal(signal.SIGINT)
         status, _, errors = self.finish(job)
         self.assertEqual((status, errors), (128 + signal.SIGINT, ""))
-        job = self.start("-n", 4, "sh", "-c", "trap '' INT; trap 'echo term' TERM; echo ready; while :; do sleep 0.02; done")
+        script = "trap '' INT; trap 'echo term' TERM; echo ready; while :; do sleep 0.02; done"
+        job = self.start("-n", 4, "sh", "-c", script)
         for signals, said in (([], "ready\n"), ([signal.SIGTERM], "term\n")):
             for number in signals:
                 job.send_signal(number)
