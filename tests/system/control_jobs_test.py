@@ -15,7 +15,7 @@ import time
 import unittest
 import uuid
 
-from control_universe_test import PATIENCE, Universe
+from control_universe_test import NOBODY, PATIENCE, Universe
 
 LAPIRUN, PROBE = map(os.path.abspath, sys.argv[3:5])
 PROGRAMS = pathlib.Path(sys.argv[5])
@@ -33,6 +33,7 @@ class Jobs(Universe):
         self.marker = f"OPENLAPI_TEST_MARKER={uuid.uuid4()}"
         self.temporary = self.folder / "tmp"
         self.temporary.mkdir()
+        self.temporary.chmod(0o777)
         for name in [name for name in self.environment if name.startswith(("PMIX_", "LAPI_", "MP_"))]:
             del self.environment[name]
         self.environment.update([self.marker.split("=")], TMPDIR=str(self.temporary))
@@ -70,7 +71,7 @@ class Jobs(Universe):
         environment = {**self.environment, **settings.pop("environment", {})}
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
                    "cwd": self.folder, **settings}
-        return subprocess.Popen([LAPIRUN, *map(str, words)], env=environment, **options)
+        return subprocess.Popen([*self.prefix, LAPIRUN, *map(str, words)], env=environment, **options)
 
     def finish(self, job, input_text=None):
         try:
@@ -399,6 +400,16 @@ class TreeTest(Jobs):
         self.assertEqual((status, errors), (1, "lapirun: the daemon of n1 (host1) is lost; the way to other nodes went "
                                                "through it\n"))
         self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the other cases run as an ordinary user already")
+class OrdinaryUserTest(Jobs):
+    prefix = NOBODY
+
+    def test_a_job(self):
+        self.run_job("-n", 8, PROBE, "exchange")
+        self.assertEqual(self.run_job("N", "id", "-u")[0], "65534\n" * 4)
+        self.run_job("-n", 4, PROBE, "one-of-them", "exit", 3, 7, status=7)
 
 
 class LapiTest(Jobs):
