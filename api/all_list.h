@@ -6,17 +6,7 @@
 #ifndef OPENLAPI_ALL_LIST_H
 #define OPENLAPI_ALL_LIST_H
 
-#include <stdint.h>
-
-#ifndef LAM_SSI_PUBLIC
-#define LAM_SSI_PUBLIC __attribute__((visibility("default")))
-#endif
-
-#ifndef LAMERROR
-#define LAMERROR (-1)
-#endif
-
-typedef int32_t int4;
+#include "typical.h"
 
 typedef struct al_desc LIST;
 

@@ -6,13 +6,7 @@
 #ifndef OPENLAPI_ALL_OPT_H
 #define OPENLAPI_ALL_OPT_H
 
-#ifndef LAM_SSI_PUBLIC
-#define LAM_SSI_PUBLIC __attribute__((visibility("default")))
-#endif
-
-#ifndef LAMERROR
-#define LAMERROR (-1)
-#endif
+#include "typical.h"
 
 typedef struct ao_desc OPT;
 

@@ -16,11 +16,6 @@ namespace {
 // may be 8 bytes less.
 constexpr std::uint32_t kLeastDatagram = 1032;
 
-bool fail(OpenError& error, int code, std::string text) {
-  error = {code, std::move(text)};
-  return false;
-}
-
 bool parse_address(const std::string& text, in_addr& address) {
   unsigned part[4];
   char rest = 0;

@@ -18,6 +18,10 @@ struct OpenError {
   int code = LAPI_SUCCESS;
   std::string text;
 };
+inline bool fail(OpenError& error, int code, std::string text) {
+  error = {code, std::move(text)};
+  return false;
+}
 
 struct NetworkRequest {
   const Settings& settings;

@@ -22,11 +22,6 @@ namespace openlapi {
 
 namespace {
 
-bool fail(OpenError& error, int code, std::string text) {
-  error = {code, std::move(text)};
-  return false;
-}
-
 const char* read_environment(const char* name) { return std::getenv(name); }
 
 // What the process keeps from one LAPI_Init to the next; guarded by opening().

@@ -12,11 +12,6 @@ namespace openlapi {
 
 namespace {
 
-bool fail(OpenError& error, int code, std::string text) {
-  error = {code, std::move(text)};
-  return false;
-}
-
 // The guide's adapters of the High Performance Switch, and what leaves the choice to the library.
 bool names_any_device(const std::string& device) {
   if (device.empty() || device == "sn_single" || device == "sn_all") return true;

@@ -10,8 +10,6 @@ namespace openlapi {
 
 namespace {
 
-std::atomic_ref<int> value_of(lapi_cntr_t* counter) { return std::atomic_ref<int>(counter->cntr); }
-
 // Acquire: who sees the counter sees the data; pairs with the release of whoever counted.
 bool reached(lapi_cntr_t* counter, int value) { return value_of(counter).load(std::memory_order_acquire) >= value; }
 

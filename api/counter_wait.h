@@ -2,10 +2,14 @@
 // operation that would have moved it was given up, because its task was lost or purged: nobody waits for ever.
 #pragma once
 
+#include <atomic>
+
 #include "api/context.h"
 #include "api/lapi.h"
 
 namespace openlapi {
+
+inline std::atomic_ref<int> value_of(lapi_cntr_t* counter) { return std::atomic_ref<int>(counter->cntr); }
 
 // Subtracts `value` from the counter when it is that large, and writes the rest. False: it is not, or another thread
 // was faster.

@@ -188,7 +188,9 @@ LAM_SSI_PUBLIC int lam_ssi_boot_base_alg_thread(struct lamnode* nodes, int nnode
 
 /* Startup protocol over TCP [2.5.12], for the actions of the same names. Both sides prove that they hold the key of
  * this boot. Reports are taken only from the addresses of the nodes; with LAM_MPI_SSI_boot_base_promisc=1 from
- * everywhere. */
+ * everywhere. A node whose daemon has ended instead of reporting gets the lnd_bootport -1 and counts as failed. Agent
+ * and daemons stay connected until lam_ssi_boot_close: a daemon whose agent ends before it has the universe gives up.
+ */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_get_nodeid(OPT* args);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_open_srv_connection(struct lamnode* nodes, int nnodes);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_send_lamd_info(OPT* args, int dli_port);

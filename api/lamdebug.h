@@ -3,9 +3,7 @@
 #ifndef OPENLAPI_LAMDEBUG_H
 #define OPENLAPI_LAMDEBUG_H
 
-#ifndef LAM_SSI_PUBLIC
-#define LAM_SSI_PUBLIC __attribute__((visibility("default")))
-#endif
+#include "typical.h"
 
 #ifdef __cplusplus
 extern "C" {

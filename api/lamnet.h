@@ -16,6 +16,7 @@
 #define NT_BOOT 0x40    /* to be booted */
 #define NT_ME 0x80      /* the local node */
 #define NT_ORIGIN 0x100 /* the node from which the universe was booted */
+#define NT_JOINS 0x200  /* to be booted into a universe that is there already */
 
 /* An element of lnd_keyval. */
 typedef struct {

@@ -7,16 +7,6 @@
 #include "api/lapi.h"
 #include "api/profiling.h"
 
-namespace openlapi {
-
-namespace {
-
-std::atomic_ref<int> value_of(lapi_cntr_t* counter) { return std::atomic_ref<int>(counter->cntr); }
-
-}  // namespace
-
-}  // namespace openlapi
-
 using namespace openlapi;
 
 int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {

@@ -4,13 +4,7 @@
 #ifndef OPENLAPI_SFH_H
 #define OPENLAPI_SFH_H
 
-#ifndef LAM_SSI_PUBLIC
-#define LAM_SSI_PUBLIC __attribute__((visibility("default")))
-#endif
-
-#ifndef LAMERROR
-#define LAMERROR (-1)
-#endif
+#include "typical.h"
 
 #ifdef __cplusplus
 extern "C" {

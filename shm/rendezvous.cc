@@ -1,7 +1,6 @@
 #include "shm/rendezvous.h"
 
 #include <linux/futex.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "dataplane/base/random_number.h"
 #include "shm/known_process.h"
 
 namespace openlapi::shm {
@@ -115,9 +115,7 @@ GroupMemory Rendezvous::fail_group(GroupMemory memory) {
 }
 
 GroupMemory Rendezvous::lead() {
-  std::uint64_t nonce = 0;
-  while (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) {
-  }
+  const auto nonce = random_number<std::uint64_t>();
   GroupMemory memory = GroupMemory::create(layout_, nonce, config_.local_tasks[kLeader], error_);
   if (!memory.valid() || !join_(memory, error_)) return fail_group(std::move(memory));
   const RendezvousMessage announce = socket_.message(MessageKind::kAnnounce);

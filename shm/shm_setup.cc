@@ -1,6 +1,5 @@
 // Joining and leaving the group. Nothing here runs after set-up but the destructors and add_peer().
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "dataplane/base/random_number.h"
 #include "shm/keyed_digest.h"
 #include "shm/rendezvous.h"
 #include "shm/shm_transport.h"
@@ -15,16 +15,9 @@
 namespace openlapi {
 namespace {
 
-std::uint64_t random_word() {
-  std::uint64_t word = 0;
-  while (getrandom(&word, sizeof word, 0) != sizeof word) {
-  }
-  return word;
-}
-
 // The same for all groups that this process joins, and another one in a child of fork().
 std::uint64_t process_token() {
-  static const std::uint64_t seed = random_word();
+  static const std::uint64_t seed = random_number<std::uint64_t>();
   return shm::keyed_digest(seed, static_cast<std::uint64_t>(getpid()), {});
 }
 
@@ -66,7 +59,8 @@ static_assert(sizeof(ShmAddress) == 16 && sizeof(ShmAddress) <= PeerAddress::kCa
 namespace shm {
 
 ShmGroup::ShmGroup(const ShmConfig& config)
-    : tasks_(config.local_tasks), index_of_(tasks_.back() - tasks_.front() + 1, kNoIndex), proof_(random_word()),
+    : tasks_(config.local_tasks), index_of_(tasks_.back() - tasks_.front() + 1, kNoIndex),
+      proof_(random_number<std::uint64_t>()),
       token_(process_token()), process_(getpid()), gone_(tasks_.size()) {
   for (std::uint32_t i = 0; i < tasks_.size(); ++i) index_of_[tasks_[i] - tasks_.front()] = i;
   self_ = index_of(config.self);

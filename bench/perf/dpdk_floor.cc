@@ -11,7 +11,7 @@ namespace openlapi::bench {
 namespace {
 
 constexpr std::uint64_t kRoundTrips = 20'000, kFewestFrames = 20'000, kMostFrames = 400'000;
-constexpr std::uint64_t kStreamBytes = 256u << 20;
+constexpr std::uint64_t kFrameStreamBytes = 256u << 20;
 constexpr std::size_t kShortestFrame = 64;
 
 // The first number that a command prints; 0: it failed.
@@ -56,7 +56,7 @@ void DpdkFloor::ping_pong(std::size_t length, double parts, Samples* samples) {
 
 void DpdkFloor::stream(std::size_t length, std::size_t packet, Samples* samples) {
   const std::size_t in_frame = std::min(length, packet);
-  const std::uint64_t frames = std::clamp<std::uint64_t>(kStreamBytes / in_frame, kFewestFrames, kMostFrames);
+  const std::uint64_t frames = std::clamp<std::uint64_t>(kFrameStreamBytes / in_frame, kFewestFrames, kMostFrames);
   const double each = run("stream", std::max(kShortestFrame, in_frame + kHeader), frames);
   const auto packets = static_cast<double>((length + packet - 1) / packet);
   if (samples != nullptr && each > 0) samples->push_back(each * packets);

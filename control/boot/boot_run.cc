@@ -63,8 +63,7 @@ void BootRun::end_launch(int index, bool launched) {
   } else if (!needs_reports()) {
     set_started(index);
   } else if (state_of(index) == State::kReportedEarly) {
-    take_report(node(index), reports_[static_cast<std::size_t>(index)]);
-    set_started(index);
+    take(index, reports_[static_cast<std::size_t>(index)]);
   } else {
     state_of(index) = State::kLaunched;
     ++awaited_;
@@ -120,8 +119,7 @@ void BootRun::end_receive(const Wait& wait, bool heard) {
       wait.after, [&](const lamnode& after) { return after.lnd_nodeid == node(reporter).lnd_nodeid; });
   if (state_of(reporter) == State::kLaunched) {
     --awaited_;
-    take_report(node(reporter), *report);
-    set_started(reporter);
+    take(reporter, *report);
   } else if (state_of(reporter) == State::kLaunching) {
     // Its node is in use by the agent that launches it.
     state_of(reporter) = State::kReportedEarly;
@@ -143,6 +141,12 @@ void BootRun::set_started(int index) {
 void BootRun::fail(int index) {
   state_of(index) = State::kFailed;
   node(index).lnd_type |= NT_BOOT;
+}
+
+void BootRun::take(int index, const lamnode& report) {
+  if (report.lnd_bootport == kDaemonEnded) return fail(index);
+  take_report(node(index), report);
+  set_started(index);
 }
 
 bool BootRun::all_started() const {

@@ -81,6 +81,7 @@ class BootRun {
   lamnode& node(int index) const { return request_.nodes[index]; }
   void set_started(int index);
   void fail(int index);
+  void take(int index, const lamnode& report);
   bool all_started() const;
   int find_reporter(const Wait& wait) const;
   void give_up(const Wait& wait);

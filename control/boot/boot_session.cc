@@ -10,6 +10,7 @@
 #include "control/boot/built_in_modules.h"
 #include "control/boot/module_selection.h"
 #include "control/boot/schema_words.h"
+#include "control/boot/startup_protocol.h"
 
 namespace openlapi::boot {
 namespace {
@@ -92,6 +93,7 @@ const char* lam_ssi_boot_selected_name() {
 
 int lam_ssi_boot_close() {
   selection.reset();
+  forget_daemons();
   lam_ssi_boot_optd = nullptr;
   return 0;
 }

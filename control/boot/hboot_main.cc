@@ -1,8 +1,11 @@
 // hboot: starts the processes of the run-time environment on this node, for a booting agent that runs it through a
 // remote shell with the key of the boot on standard input.
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -44,24 +47,50 @@ void add_own_folder(const char* program) {
   setenv("PATH", (std::string(program, slash) + ":" + (path == nullptr ? "/usr/bin:/bin" : path)).c_str(), 1);
 }
 
+// As lamd does, a process goes to the background and its first part ends: with status 0, or with another and why on
+// standard error. One that stays longer is taken for one that does not.
+constexpr int kForegroundMilliseconds = 5000;
+
+void copy_errors(int errors) {
+  char bytes[4096];
+  const ssize_t count = pread(errors, bytes, sizeof bytes, 0);
+  if (count > 0) std::fwrite(bytes, 1, static_cast<std::size_t>(count), stderr);
+}
+
+bool has_begun_well(pid_t child, const char* program, int errors) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  pollfd wait{handle, POLLIN, 0};
+  int status = 0;
+  if (handle < 0 || poll(&wait, 1, kForegroundMilliseconds) != 1 || waitpid(child, &status, 0) != child) return true;
+  close(handle);
+  if (status == 0) return true;
+  copy_errors(errors);
+  std::fprintf(stderr, "hboot: %s has ended with %s %d\n", program, WIFEXITED(status) ? "status" : "signal",
+               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+  return false;
+}
+
 // In a session of its own, with nothing of ours but the key on standard input: the agent waits for our outputs.
 bool start(char** argv) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0 || lam_ssi_boot_base_write_key(ends[1]) != 0) return false;
+  const int errors = static_cast<int>(syscall(SYS_memfd_create, "errors", MFD_CLOEXEC));
+  if (errors < 0 || pipe2(ends, O_CLOEXEC) != 0 || lam_ssi_boot_base_write_key(ends[1]) != 0) return false;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t child = -1;
   const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv, environ);
   if (error != 0) std::fprintf(stderr, "hboot: %s cannot be started: %s\n", argv[0], std::strerror(error));
   close(ends[0]);
   close(ends[1]);
-  return error == 0;
+  const bool well = error == 0 && has_begun_well(child, argv[0], errors);
+  close(errors);
+  return well;
 }
 
 }  // namespace

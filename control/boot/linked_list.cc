@@ -7,12 +7,18 @@
 #include "api/all_list.h"
 #include "control/boot/linked_list.h"
 
-namespace {
+namespace openlapi::boot {
 
 struct alignas(std::max_align_t) Links {
   Links* next;
   Links* previous;
 };
+
+}  // namespace openlapi::boot
+
+namespace {
+
+using openlapi::boot::Links;
 
 void* body(Links* links) { return links == nullptr ? nullptr : static_cast<void*>(links + 1); }
 Links* links_of(const void* element) { return static_cast<Links*>(const_cast<void*>(element)) - 1; }

@@ -51,7 +51,8 @@ int verify_nodes(lamnode* nodes, int nnodes) {
       nodes[n].lnd_addr.sin_family = AF_INET;
       nodes[n].lnd_addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       nodes[n].lnd_addr.sin_port = port;
-      if ((nodes[n].lnd_type & NT_ORIGIN) != 0) origin_node = {nodes[n], n};
+      // A universe may have lost its origin.
+      if ((nodes[n].lnd_type & (hosts.grows() ? NT_ME : NT_ORIGIN)) != 0) origin_node = {nodes[n], n};
     }
     return 0;
   });

@@ -15,6 +15,7 @@
 #include "api/boot.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/node_array.h"
+#include "control/boot/started_processes.h"
 #include "control/launch/file_descriptor.h"
 
 extern char** environ;
@@ -22,7 +23,7 @@ extern char** environ;
 namespace openlapi::boot {
 namespace {
 
-void spawn_daemon(const std::string& program, char** argv) {
+pid_t spawn_daemon(const std::string& program, char** argv) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
   const FileDescriptor reader(ends[0]), writer(ends[1]);
@@ -38,6 +39,15 @@ void spawn_daemon(const std::string& program, char** argv) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw BootError(program + " cannot be started: " + std::strerror(error));
+  return child;
+}
+
+int start_daemon(char** argv, const lamnode& node) {
+  return guarded(LAMERROR, [&] {
+    const std::string program = program_path(node, argv[0]);
+    started_processes().add(node.lnd_nodeid, program, spawn_daemon(program, argv));
+    return 0;
+  });
 }
 
 int start_daemons(lamnode* node, const OriginNode& origin) {
@@ -47,8 +57,8 @@ int start_daemons(lamnode* node, const OriginNode& origin) {
       topology == nullptr ? LAMERROR : hbootparse(lam_ssi_boot_did, lam_ssi_boot_optd, topology, nullptr, &processes);
   for (void* at = al_top(processes); at != nullptr && status == 0; at = al_next(processes, at)) {
     auto* process = static_cast<psc*>(at);
-    int count = process->psc_argc;
-    status = start_application_here(&process->psc_argv, &count, 1, node) == 1 ? 0 : LAMERROR;
+    status = start_daemon(process->psc_argv, *node);
+    // The process schema asks for it (section 2.3.2).
     if (status == 0) std::this_thread::sleep_for(std::chrono::seconds(process->psc_delay));
   }
   if (processes != nullptr) al_free(processes);

@@ -7,6 +7,9 @@
 
 namespace openlapi::boot {
 
+// The lnd_bootport that receive gives a node whose daemon has ended instead of reporting.
+inline constexpr int kDaemonEnded = -1;
+
 // Whoever fails has said why before it returns false. start and receive may be called at the same time by the thread
 // algorithm, start several times at the same time with different nodes; nothing else overlaps.
 class NodeOperations {
@@ -18,7 +21,7 @@ class NodeOperations {
 
   // Listens for the daemons of these nodes; until close_server.
   virtual bool open_server(lamnode* nodes, int count) = 0;
-  // Waits until one daemon has reported and fills in its node; false: none came within the time for that.
+  // Waits until one daemon has reported and fills in its node, or has ended; false: none came within the time for that.
   virtual bool receive(lamnode* nodes, int count) = 0;
   virtual bool close_server() = 0;
   // Tells the daemon of node `which` all nodes.

@@ -2,6 +2,8 @@
 // open and close; a daemon keeps one from its report until it has the universe.
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/node_array.h"
+#include "control/boot/node_operations.h"
+#include "control/boot/started_processes.h"
 #include "control/boot/startup_messages.h"
 #include "control/boot/startup_protocol.h"
 #include "control/boot/startup_socket.h"
@@ -27,6 +31,7 @@ namespace {
 constexpr std::chrono::seconds kReportTime{60};     // for one daemon to report, as in LAM
 constexpr std::chrono::seconds kUniverseTime{900};  // for the slowest other daemon to report; then a daemon gives up
 constexpr std::chrono::seconds kSendTime{30};
+constexpr rlim_t kOtherDescriptors = 512;  // clients half way, agents of all threads
 constexpr int kLeastBacklog = 64;
 constexpr int kMostBacklog = 4096;
 
@@ -34,6 +39,25 @@ std::optional<StartupKey> key;
 std::unique_ptr<StartupServer> agent_server;
 std::unique_ptr<StartupServer> daemon_server;
 sockaddr_in agent_address;
+
+// Daemons and their agent stay connected until the agent has ended: a daemon that was not told the universe by then
+// ends.
+std::vector<FileDescriptor> daemon_links;
+FileDescriptor agent_link;
+
+class AgentsEnd final : public StartupInterruption {
+ public:
+  void watch(std::vector<pollfd>& watched) override { watched.push_back({agent_link.get(), POLLIN, 0}); }
+  bool is_over() override {
+    char byte = 0;
+    const ssize_t count = recv(agent_link.get(), &byte, 1, MSG_DONTWAIT);
+    return ended_ = count >= 0 || (errno != EAGAIN && errno != EINTR);
+  }
+  bool ended() const { return ended_; }
+
+ private:
+  bool ended_ = false;
+};
 
 StartupTime after(std::chrono::seconds time) { return std::chrono::steady_clock::now() + time; }
 
@@ -47,8 +71,23 @@ bool same_address(const lamnode& node, const sockaddr_in& from) {
   return node.lnd_addr.sin_addr.s_addr == from.sin_addr.s_addr;
 }
 
+// A connection for each daemon, and what else a booting agent has open.
+void allow_descriptors(int daemons) {
+  rlimit limit{};
+  const rlim_t wanted = static_cast<rlim_t>(daemons) + kOtherDescriptors;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  if (limit.rlim_max < wanted) {
+    throw BootError("booting " + std::to_string(daemons) + " nodes takes " + std::to_string(wanted) +
+                    " open files; the hard limit (ulimit -Hn) allows " + std::to_string(limit.rlim_max));
+  }
+  limit.rlim_cur = wanted;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void open_server(const lamnode* nodes, int count) {
   if (agent_server) throw BootError("the server connection is open already");
+  forget_daemons();
+  allow_descriptors(count);
   boot_key();
   agent_server =
       std::make_unique<StartupServer>(listening_address(nodes, count), std::clamp(count, kLeastBacklog, kMostBacklog),
@@ -71,23 +110,39 @@ bool take_daemon_info(lamnode* nodes, int count, bool promiscuous, const sockadd
   return false;
 }
 
+// Tells the algorithm which node it is, as a report would; false: it is not waited for.
+bool take_failed_process(lamnode* nodes, int count, const FailedProcess& failed) {
+  lamnode* found =
+      std::find_if(nodes, nodes + count, [&](const lamnode& node) { return node.lnd_nodeid == failed.node_id; });
+  if (found == nodes + count) return false;
+  print_error("node " + name_of(*found) + ": " + failed.what);
+  found->lnd_bootport = kDaemonEnded;
+  return true;
+}
+
+bool is_allowed(const lamnode* nodes, int count, const sockaddr_in& from) {
+  return is_promiscuous() || std::any_of(nodes, nodes + count, [&](const lamnode& node) {
+           return is_valid(node) && same_address(node, from);
+         });
+}
+
 void receive_daemon_info(lamnode* nodes, int count) {
   if (!agent_server) throw BootError("the server connection is not open");
   const bool promiscuous = is_promiscuous();
-  const bool heard = agent_server->receive(
-      after(kReportTime),
-      [&](const sockaddr_in& from) {
-        return promiscuous || std::any_of(nodes, nodes + count, [&](const lamnode& node) {
-                 return is_valid(node) && same_address(node, from);
-               });
-      },
-      [&](const sockaddr_in& from, const StartupBytes& bytes) {
-        return take_daemon_info(nodes, count, promiscuous, from, bytes);
-      });
-  if (!heard) {
-    throw BootError("none of " + std::to_string(count) + " daemon(s) has reported within " +
-                    std::to_string(kReportTime.count()) + " s");
+  const StartupTime deadline = after(kReportTime);
+  const auto allow = [&](const sockaddr_in& from) { return is_allowed(nodes, count, from); };
+  const auto take = [&](const sockaddr_in& from, const StartupBytes& bytes) {
+    return take_daemon_info(nodes, count, promiscuous, from, bytes);
+  };
+  while (!agent_server->receive(deadline, allow, take, &started_processes())) {
+    const auto failed = started_processes().take_failed();
+    if (!failed) {
+      throw BootError("none of " + std::to_string(count) + " daemon(s) has reported within " +
+                      std::to_string(kReportTime.count()) + " s");
+    }
+    if (take_failed_process(nodes, count, *failed)) return;
   }
+  daemon_links.push_back(agent_server->take_connection().socket);
 }
 
 int integer_option(OPT* args, const char* name, int least, int most) {
@@ -109,11 +164,13 @@ void send_daemon_info(OPT* args, int dli_port) {
   agent_address = agent_of(args);
   sockaddr_in here{};
   try {
-    send_startup_message(agent_address, key_of_boot(), StartupKind::kDaemonInfo, after(kReportTime), &here, [&] {
-      daemon_server = std::make_unique<StartupServer>(here.sin_addr.s_addr, kLeastBacklog, key_of_boot(),
-                                                      StartupKind::kUniverse, kLongestUniverse);
-      return encode(DaemonInfo{node_id, daemon_server->port(), dli_port, -1});
-    });
+    agent_link =
+        send_startup_message(agent_address, key_of_boot(), StartupKind::kDaemonInfo, after(kReportTime), &here, [&] {
+          daemon_server = std::make_unique<StartupServer>(here.sin_addr.s_addr, kLeastBacklog, key_of_boot(),
+                                                          StartupKind::kUniverse, kLongestUniverse);
+          return encode(DaemonInfo{node_id, daemon_server->port(), dli_port, -1});
+        }).socket;
+    keep_alive(agent_link.get());
   } catch (...) {
     daemon_server.reset();
     throw;
@@ -125,6 +182,7 @@ NodeArray receive_universe() {
   const std::unique_ptr<StartupServer> server = std::move(daemon_server);
   const bool promiscuous = is_promiscuous();
   std::optional<NodeArray> universe;
+  AgentsEnd agents_end;
   server->receive(
       after(kUniverseTime),
       [&](const sockaddr_in& from) { return promiscuous || from.sin_addr.s_addr == agent_address.sin_addr.s_addr; },
@@ -132,7 +190,12 @@ NodeArray receive_universe() {
         auto decoded = decode_universe(bytes);
         if (decoded) universe.emplace(std::move(*decoded));
         return universe.has_value();
-      });
+      },
+      &agents_end);
+  agent_link.reset();
+  if (!universe && agents_end.ended()) {
+    throw BootError("the booting agent at " + address_text(agent_address) + " has ended and has not told the universe");
+  }
   if (!universe) {
     throw BootError("the universe has not come from " + address_text(agent_address) + " within " +
                     std::to_string(kUniverseTime.count()) + " s");
@@ -156,6 +219,11 @@ const StartupKey& boot_key() {
   const std::lock_guard lock(mutex);
   if (!key) key = random_startup_key();
   return *key;
+}
+
+void forget_daemons() {
+  daemon_links.clear();
+  started_processes().forget();
 }
 
 bool is_promiscuous() {

@@ -11,6 +11,9 @@ namespace openlapi::boot {
 // The key of this boot; made if nobody has given or made one. Thread safe.
 const StartupKey& boot_key();
 
+// The boot is over: daemons that were not told the universe end.
+void forget_daemons();
+
 // LAM_MPI_SSI_boot_base_promisc. Throws BootError.
 bool is_promiscuous();
 

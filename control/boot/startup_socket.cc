@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -65,6 +66,15 @@ FileDescriptor connect_by(const sockaddr_in& to, StartupTime deadline) {
 }
 
 }  // namespace
+
+void keep_alive(int socket) {
+  const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+}
 
 std::string address_text(const sockaddr_in& address) {
   char text[INET_ADDRSTRLEN] = "";
@@ -157,7 +167,8 @@ bool StartupServer::serve(Client& client, const TakePayload& take) {
   return false;
 }
 
-bool StartupServer::receive(StartupTime deadline, const AllowAddress& allow, const TakePayload& take) {
+bool StartupServer::receive(StartupTime deadline, const AllowAddress& allow, const TakePayload& take,
+                            StartupInterruption* interruption) {
   while (true) {
     std::vector<pollfd> watched{{listener_.get(), POLLIN, 0}};
     StartupTime next = deadline;
@@ -165,6 +176,7 @@ bool StartupServer::receive(StartupTime deadline, const AllowAddress& allow, con
       watched.push_back({client.socket.get(), POLLIN, 0});
       next = std::min(next, client.deadline);
     }
+    if (interruption != nullptr) interruption->watch(watched);
     if (poll(watched.data(), watched.size(), milliseconds_until(next)) < 0 && errno != EINTR) fail("poll", errno);
     bool taken = false;
     for (std::size_t n = 0; n < clients_.size() && !taken; ++n) {
@@ -173,7 +185,7 @@ bool StartupServer::receive(StartupTime deadline, const AllowAddress& allow, con
     }
     std::erase_if(clients_, [](const Client& client) { return client.is_over; });
     if (taken) return true;
-    if (is_past(deadline)) return false;
+    if (is_past(deadline) || (interruption != nullptr && interruption->is_over())) return false;
     if (watched[0].revents != 0) accept_clients(allow);
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <chrono>
 #include <functional>
@@ -28,6 +29,18 @@ StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& 
                                        StartupTime deadline, sockaddr_in* local,
                                        const std::function<StartupBytes()>& payload);
 
+// The other end's host may go down without a word: then the connection ends within half a minute.
+void keep_alive(int socket);
+
+// Why a wait for a message may end without one.
+class StartupInterruption {
+ public:
+  virtual ~StartupInterruption() = default;
+  // Adds what it waits for to what is polled.
+  virtual void watch(std::vector<pollfd>& watched) = 0;
+  virtual bool is_over() = 0;
+};
+
 // Takes messages. Several clients may be half way; one that is silent, slow, wrong or a stranger keeps nobody waiting,
 // and is reported once for each address.
 class StartupServer {
@@ -40,8 +53,9 @@ class StartupServer {
   // May this address connect at all? / Is this payload, from there, good? True ends the wait.
   using AllowAddress = std::function<bool(const sockaddr_in& from)>;
   using TakePayload = std::function<bool(const sockaddr_in& from, const StartupBytes& payload)>;
-  // False: none came by then.
-  bool receive(StartupTime deadline, const AllowAddress& allow, const TakePayload& take);
+  // False: none came by then, or before the interruption.
+  bool receive(StartupTime deadline, const AllowAddress& allow, const TakePayload& take,
+               StartupInterruption* interruption = nullptr);
   // The connection of the last good message.
   StartupConnection take_connection() { return std::move(last_); }
 

@@ -1,4 +1,11 @@
 // lam_ssi_boot_base_run_helper: what lamtree, the helper of the tree algorithm, does on an interior node.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <thread>
+
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/kept_errors.h"
@@ -8,11 +15,36 @@
 #include "control/boot/startup_protocol.h"
 #include "control/boot/topology_origin.h"
 #include "control/boot/tree_link.h"
+#include "control/launch/file_descriptor.h"
 
 namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kCallTime{60};
+
+// While a helper boots it hears nothing from its parent: it ends with it all the same, at once, and with it the
+// connections of its daemons and helpers, which end in turn.
+class EndWithParent {
+ public:
+  explicit EndWithParent(int parent) : stop_(eventfd(0, EFD_CLOEXEC)), watcher_([this, parent] { watch(parent); }) {}
+  ~EndWithParent() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
+  }
+  EndWithParent(const EndWithParent&) = delete;
+  EndWithParent& operator=(const EndWithParent&) = delete;
+
+ private:
+  void watch(int parent) const {
+    pollfd waits[] = {{parent, POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}};
+    while (poll(waits, 2, -1) < 0) {
+    }
+    if (waits[1].revents == 0) _exit(1);
+  }
+
+  FileDescriptor stop_;
+  std::jthread watcher_;  // ends before stop_
+};
 
 TreeLink call_parent(OPT* args) {
   StartupBytes hello;
@@ -70,6 +102,7 @@ int run_helper(OPT* args) {
   const auto message = link.receive();
   auto job = message ? decode_job(*message) : std::nullopt;
   if (!job) return LAMERROR;
+  std::optional<EndWithParent> end_with_parent(std::in_place, link.socket());
   std::optional<TreeBoot> boot;
   std::optional<ModuleOperations> operations;
   // Whatever fails here, the lines about it reach the booting agent with the reports.
@@ -81,6 +114,8 @@ int run_helper(OPT* args) {
     boot->gather();
     return 0;
   });
+  // From here on it waits for its parent itself.
+  end_with_parent.reset();
   if (!link.send(encode_reports(reports_of_job(*job), take_kept_errors())) || status != 0) return LAMERROR;
   if (job->job.startup_protocol) tell(link, *boot, *job);
   boot.reset();

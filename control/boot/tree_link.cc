@@ -1,7 +1,6 @@
 #include "control/boot/tree_link.h"
 
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <openssl/crypto.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,20 +15,10 @@ namespace {
 constexpr std::uint32_t kLongestMessage = 64 << 20;
 constexpr int kSendMilliseconds = 60'000;
 
-void set_option(int socket, int level, int option, int value) {
-  setsockopt(socket, level, option, &value, sizeof value);
-}
-
 }  // namespace
 
 TreeLink::TreeLink(StartupConnection connection, bool below) : connection_(std::move(connection)), below_(below) {
-  // A host that goes down without a word is noticed within half a minute.
-  const int socket = connection_.socket.get();
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 4);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+  keep_alive(connection_.socket.get());
 }
 
 StartupKey TreeLink::proof(bool from_below, std::uint64_t number, const StartupBytes& message) const {

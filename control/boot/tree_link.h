@@ -21,6 +21,7 @@ class TreeLink {
   // Waits as long as the other end's host is alive. Nothing: the connection has ended or is broken, or somebody has
   // changed the message.
   std::optional<StartupBytes> receive();
+  int socket() const { return connection_.socket.get(); }
 
  private:
   bool read(std::span<std::uint8_t> bytes);

@@ -7,11 +7,12 @@
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/topology_origin.h"
 
 namespace openlapi::boot {
 namespace {
 
-constexpr int kHighestNodeId = 1 << 20;  // the array has room for all below: one mistyped number is no excuse for 2^31
+constexpr int kHighestNodeId = 65535;  // the array has room for all below; lamd's table takes no more
 
 // What a tool said there is now.
 struct KnownUniverse {
@@ -76,6 +77,7 @@ NodeArray grow_universe(const lamnode* nodes, int count, const GrowthRequest& re
   entry.cpus = request.cpus;
   entry.schedule = request.schedule;
   describe_node(grown[static_cast<std::size_t>(node_id)], node_id, entry);
+  grown[static_cast<std::size_t>(node_id)].lnd_type |= NT_JOINS;
   return grown;
 }
 
@@ -104,6 +106,7 @@ char* lam_ssi_boot_base_lamgrow(const char* hostname, lamnode** nodes, int* nnod
     NodeArray grown = grow_universe(known_universe.nodes, known_universe.count, request_of(hostname));
     *nodes = grown.release(nnodes);
     *origin = known_universe.origin;
+    set_topology_origin(known_universe.origin);
     for (int n = 0; n < *nnodes; ++n) {
       if (is_to_be_booted((*nodes)[n])) return (*nodes)[n].lnd_hname;
     }

@@ -6,6 +6,14 @@
 
 namespace openlapi::daemon {
 
+void BootOptions::add_words(std::initializer_list<const char*> names) {
+  for (const char* name : names) ao_setopt(options_, name, nullptr, 0, 0);
+}
+
+void BootOptions::add_numbers(std::initializer_list<const char*> names) {
+  for (const char* name : names) ao_setopt(options_, name, nullptr, 1, AOINT);
+}
+
 void BootOptions::add_values(std::initializer_list<const char*> names) {
   for (const char* name : names) ao_setopt(options_, name, nullptr, 1, 0);
 }
@@ -23,6 +31,13 @@ bool BootOptions::parse(int count, char** words) {
 std::string BootOptions::value(const char* name) const {
   const char* value = ao_param(options_, name, 0, 0);
   return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> BootOptions::plain_words() const {
+  int count = 0;
+  char** array = nullptr;
+  if (ao_unused(options_, &count, &array) != 0 || count < 2) return {};
+  return {array + 1, array + count};
 }
 
 // As in LAM: a parameter that is named twice is warned about, and the first counts.

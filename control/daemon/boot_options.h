@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/all_opt.h"
 #include "control/daemon/session_folder.h"
@@ -15,9 +16,11 @@ class BootOptions {
   BootOptions(const BootOptions&) = delete;
   BootOptions& operator=(const BootOptions&) = delete;
 
-  // Single letters, and names, that have no parameter; names that have one.
+  // Single letters, and names, that have no parameter; names that have one; that have a number.
   void add_flags(const char* letters) { ao_setopt1(options_, letters, nullptr, 0, 0); }
+  void add_words(std::initializer_list<const char*> names);
   void add_values(std::initializer_list<const char*> names);
+  void add_numbers(std::initializer_list<const char*> names);
   // -ssi KEY VALUE, any number of times; -sessionprefix, -sessionsuffix.
   void add_common();
 
@@ -26,6 +29,8 @@ class BootOptions {
 
   bool has(const char* name) const { return ao_taken(options_, name) != 0; }
   std::string value(const char* name) const;
+  // What is no option and no parameter of one.
+  std::vector<std::string> plain_words() const;
   SessionName session_name() const { return {value("sessionprefix"), value("sessionsuffix")}; }
   OPT* get() const { return options_; }
 

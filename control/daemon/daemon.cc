@@ -38,19 +38,28 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
               .jobs = [this] { return jobs_.jobs(); },
               .become_lapirun = [this](Connection lapirun,
                                        const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); }}),
-      membership_(table_, *this, Clock::now()) {
+      changes_(table_, setup.key,
+               [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
+      membership_(table_, *this, Clock::now(), setup.joins) {
   links_.serve(membership_);
   links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });
+  tools_.serve(changes_);
+  changes_.serve(membership_);
 }
 
 void Daemon::node_lost(std::uint32_t node) {
   std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
-  jobs_.node_lost(node);
+}
+
+// Lost, or removed by lamshrink: its helpers end in any case.
+void Daemon::node_changed(std::uint32_t node) {
+  changes_.node_changed(node);
+  if (!table_.is_member(node)) jobs_.node_lost(node);
 }
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
 void Daemon::ended(std::uint32_t daemons) {
-  if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost: it ends\n");
+  if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost, or do not come: it ends\n");
   over_ = true;
   session_.remove();
   tools_.halted(daemons);

@@ -8,6 +8,7 @@
 
 #include "control/daemon/job_server.h"
 #include "control/daemon/membership.h"
+#include "control/daemon/node_changes.h"
 #include "control/daemon/peer_links.h"
 #include "control/daemon/session_folder.h"
 #include "control/daemon/tool_server.h"
@@ -18,6 +19,7 @@ namespace openlapi::daemon {
 struct DaemonSetup {
   BootKey key{};
   bool promiscuous = false;
+  bool joins = false;  // a universe that is there already
   FileDescriptor peer_listener{};
   FileDescriptor tool_listener{};
   FileDescriptor signals{};  // a signalfd of those that end the daemon
@@ -37,6 +39,8 @@ class Daemon final : private MembershipLinks {
   void close(std::uint32_t node) override { links_.close(node); }
   void universe_linked() override { tools_.universe_linked(); }
   void node_lost(std::uint32_t node) override;
+  void node_changed(std::uint32_t node) override;
+  void node_joined(std::uint32_t node) override { changes_.node_joined(node); }
   void ended(std::uint32_t daemons) override;
 
   void wait_once(std::optional<Time> limit);
@@ -48,6 +52,7 @@ class Daemon final : private MembershipLinks {
   PeerLinks links_;
   JobServer jobs_;
   ToolServer tools_;
+  NodeChanges changes_;
   Membership membership_;
   bool over_ = false;
 };

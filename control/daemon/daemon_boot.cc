@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -64,7 +65,7 @@ UniverseNode node_of(const lamnode& node) {
   result.state = NodeState::kMember;
   result.address = ntohl(node.lnd_addr.sin_addr.s_addr);
   result.port = ntohs(node.lnd_addr.sin_port);
-  result.type = static_cast<std::uint32_t>(node.lnd_type & (NT_WASTE | NT_ORIGIN));
+  result.type = static_cast<std::uint32_t>(node.lnd_type & NT_WASTE);
   result.cpus = static_cast<std::uint32_t>(node.lnd_ncpus < 1 ? 1 : node.lnd_ncpus);
   result.host = node.lnd_hname == nullptr ? "" : node.lnd_hname;
   return result;
@@ -84,7 +85,8 @@ std::vector<UniverseNode> nodes_of(const lamnode* universe, int count) {
 
 std::uint32_t number_option(const BootOptions& options, const char* name) {
   const std::string text = options.value(name);
-  if (text.empty() || text.size() > 7 || text.find_first_not_of("0123456789") != std::string::npos) {
+  if (text.empty() || text.size() > 7 || text.find_first_not_of("0123456789") != std::string::npos ||
+      std::stoul(text) >= kMostNodes) {
     throw std::runtime_error(std::string("option -") + name + " is \"" + text + "\"; allowed: the number of a node");
   }
   return static_cast<std::uint32_t>(std::stoul(text));
@@ -127,6 +129,9 @@ UniverseTable DaemonBoot::join(std::uint32_t port) {
     throw std::runtime_error("the booting agent has not told the universe");
   }
   std::vector<UniverseNode> nodes = nodes_of(universe, count);
+  nodes.resize(std::max<std::size_t>(nodes.size(), origin_ + 1));
+  if (node_ < static_cast<std::size_t>(count)) joins_ = (universe[node_].lnd_type & NT_JOINS) != 0;
+  nodes[origin_].type |= NT_ORIGIN;
   lam_deallocate_nodes(&universe, &count);
   return UniverseTable(std::move(nodes), origin_, node_);
 }

@@ -25,6 +25,9 @@ class DaemonBoot {
   // The name of this node's session: several daemons on the origin's machine need several.
   SessionName session_name() const;
 
+  // After join: lamgrow has started this daemon.
+  bool joins() const { return joins_; }
+
   // Tells the agent where this daemon listens, and waits for the universe. Throws std::runtime_error.
   UniverseTable join(std::uint32_t port);
 
@@ -35,6 +38,7 @@ class DaemonBoot {
   std::uint32_t origin_ = 0;
   std::uint32_t address_ = 0;
   bool on_origins_machine_ = false;
+  bool joins_ = false;
 };
 
 }  // namespace openlapi::daemon

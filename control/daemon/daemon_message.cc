@@ -1,20 +1,32 @@
 #include "control/daemon/daemon_message.h"
 
+#include <algorithm>
+
 #include "control/daemon/message_codec.h"
 
 namespace openlapi::daemon {
 namespace {
 
+bool is_possible(const UniverseNode& node) { return node.state <= NodeState::kRemoved && node.port <= 65535; }
+
+// Of nodes that there are, or were.
+bool is_possible(const NodeRecord& record) {
+  return record.number < kMostNodes && record.node.state != NodeState::kInvalid && is_possible(record.node);
+}
+
 bool is_possible(const DaemonMessage& message) {
   if (const auto* job = std::get_if<JobMessage>(&message)) {
     return job->action >= JobAction::kStart && job->action <= JobAction::kBroken;
   }
+  if (const auto* changed = std::get_if<NodeMessage>(&message)) return is_possible(changed->record);
+  if (const auto* grow = std::get_if<GrowMessage>(&message)) return is_possible(grow->record);
+  if (const auto* link = std::get_if<LinkMessage>(&message)) {
+    return std::ranges::all_of(link->changes, [](const NodeRecord& record) { return is_possible(record); });
+  }
   const auto* universe = std::get_if<UniverseMessage>(&message);
   if (universe == nullptr) return true;
-  for (const UniverseNode& node : universe->nodes) {
-    if (node.state > NodeState::kLost || node.port > 65535) return false;
-  }
-  return universe->here < universe->nodes.size();
+  return universe->here < universe->nodes.size() &&
+         std::ranges::all_of(universe->nodes, [](const UniverseNode& node) { return is_possible(node); });
 }
 
 }  // namespace

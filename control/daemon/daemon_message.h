@@ -1,15 +1,19 @@
 // What daemons tell each other, and tools a daemon. A message is a version byte, a kind byte and the fields of its
 // kind; streams (message_stream.h, sealed_stream.h) put a length before it.
 //
-//   between daemons   Link        the first in both directions: who I am, and which nodes I know to be lost
+//   between daemons   Link        the first in both directions: who I am, and which nodes are not as they were booted
 //                     Ready       upwards: all daemons below me are linked; downwards: all of the universe are
-//                     Lost        a node's daemon is gone (to the node itself: the others take you for gone)
+//                     Node        what has become of a node; to all, once
+//                     Lost        to a daemon that wants to link: the others take you for gone
 //                     Halt        end; towards all daemons that have not sent it
 //                     Halted      so many daemons have ended, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
-//                     JobsRequest, answered by Jobs; Halt, answered by Halted; Job, by which lapirun becomes the other
+//                     Halt, answered by Halted; JobsRequest, answered by Jobs; Job, by which lapirun becomes the other
 //                     end of a job
+//                     GrowthRequest, answered by Growth: lamgrow may boot a node, and how; Grow, answered by Outcome:
+//                     the node that it booted belongs to the universe
+//                     Shrink, answered by Outcome: a node does not any more
 #pragma once
 
 #include <cstdint>
@@ -26,13 +30,28 @@ namespace openlapi::daemon {
 
 inline constexpr std::uint8_t kMessageVersion = 1;
 
+inline constexpr std::size_t kLeastRecordBytes = 37;
+void describe_record(auto& fields, auto& record) {
+  fields.number(record.number);
+  fields.byte(record.node.state);
+  fields.number(record.node.address);
+  fields.number(record.node.port);
+  fields.number(record.node.type);
+  fields.number(record.node.cpus);
+  fields.text(record.node.host);
+  fields.number(record.node.stamp);
+  fields.number(record.node.sponsor);
+  fields.number(record.node.grace);
+}
+
 struct LinkMessage {
   static constexpr std::uint8_t kKind = 1;
   std::uint32_t node = 0;
-  std::vector<std::uint32_t> lost{};
+  std::vector<NodeRecord> changes{};
   static void describe(auto& fields, auto& message) {
     fields.number(message.node);
-    fields.list(message.lost, 4, [](auto& element, auto& node) { element.number(node); });
+    fields.list(message.changes, kLeastRecordBytes,
+                [](auto& element, auto& record) { describe_record(element, record); });
   }
   bool operator==(const LinkMessage&) const = default;
 };
@@ -63,6 +82,13 @@ struct HaltedMessage {
   bool operator==(const HaltedMessage&) const = default;
 };
 
+struct NodeMessage {
+  static constexpr std::uint8_t kKind = 7;
+  NodeRecord record{};
+  static void describe(auto& fields, auto& message) { describe_record(fields, message.record); }
+  bool operator==(const NodeMessage&) const = default;
+};
+
 struct UniverseRequest {
   static constexpr std::uint8_t kKind = 16;
   std::uint8_t wait_until_linked = 0;
@@ -86,6 +112,53 @@ struct UniverseMessage {
     });
   }
   bool operator==(const UniverseMessage&) const = default;
+};
+
+struct GrowthRequest {
+  static constexpr std::uint8_t kKind = 18;
+  static void describe(auto&, auto&) {}
+  bool operator==(const GrowthRequest&) const = default;
+};
+
+// The key of the boot never leaves the user's processes: tools ask over a socket in a folder that is his alone.
+struct GrowthMessage {
+  static constexpr std::uint8_t kKind = 19;
+  std::uint32_t origin = 0;
+  MessageBytes key{};
+  std::string refused{};  // why; empty: it is not
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.origin);
+    fields.list(message.key, 1, [](auto& element, auto& byte) { element.byte(byte); });
+    fields.text(message.refused);
+  }
+  bool operator==(const GrowthMessage&) const = default;
+};
+
+struct GrowMessage {
+  static constexpr std::uint8_t kKind = 20;
+  NodeRecord record{};
+  static void describe(auto& fields, auto& message) { describe_record(fields, message.record); }
+  bool operator==(const GrowMessage&) const = default;
+};
+
+struct ShrinkMessage {
+  static constexpr std::uint8_t kKind = 21;
+  std::uint32_t node = 0;
+  std::uint32_t grace = 0;  // seconds
+  std::uint8_t force = 0;   // 1: its daemon is not asked
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.node);
+    fields.number(message.grace);
+    fields.byte(message.force);
+  }
+  bool operator==(const ShrinkMessage&) const = default;
+};
+
+struct OutcomeMessage {
+  static constexpr std::uint8_t kKind = 22;
+  std::string failure{};  // empty: done
+  static void describe(auto& fields, auto& message) { fields.text(message.failure); }
+  bool operator==(const OutcomeMessage&) const = default;
 };
 
 struct JobAction {
@@ -118,7 +191,7 @@ struct JobMessage {
 };
 
 struct JobsRequest {
-  static constexpr std::uint8_t kKind = 18;
+  static constexpr std::uint8_t kKind = 23;
   static void describe(auto&, auto&) {}
   bool operator==(const JobsRequest&) const = default;
 };
@@ -134,7 +207,7 @@ struct JobEntry {
 };
 
 struct JobsMessage {
-  static constexpr std::uint8_t kKind = 19;
+  static constexpr std::uint8_t kKind = 24;
   std::vector<JobEntry> jobs{};
   static void describe(auto& fields, auto& message) {
     fields.list(message.jobs, 20, [](auto& element, auto& job) {
@@ -149,7 +222,8 @@ struct JobsMessage {
 };
 
 using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage,
-                                   UniverseRequest, UniverseMessage, JobsRequest, JobsMessage>;
+                                   NodeMessage, UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage,
+                                   GrowMessage, ShrinkMessage, OutcomeMessage, JobsRequest, JobsMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

@@ -69,6 +69,7 @@ void run(BootOptions& options) {
   setup.tool_listener = session.listen_to_tools();
   go_to_background(session, options.has("d"));
   UniverseTable table = boot.join(port);
+  setup.joins = boot.joins();
   setup.signals = ending_signals();
   Daemon(std::move(table), session, std::move(setup)).run();
 }

@@ -4,22 +4,33 @@
 
 namespace openlapi::daemon {
 
-Membership::Membership(UniverseTable& table, MembershipLinks& links, Time now)
-    : table_(table), links_(links), now_(now) {}
+Membership::Membership(UniverseTable& table, MembershipLinks& links, Time now, bool joins)
+    : table_(table), links_(links), now_(now) {
+  if (joins) join_until_ = now + kJoinTime;
+}
 
 void Membership::start() { go_on(); }
 
-bool Membership::link_up(std::uint32_t node, const std::vector<std::uint32_t>& lost) {
+bool Membership::link_up(std::uint32_t node, const std::vector<NodeRecord>& changes) {
   if (over_) return false;
   if (connecting_ == node) connecting_.reset();
+  join_until_.reset();
+  // Its own place first: what was known of an earlier daemon with this number is nothing to it.
+  for (const bool own : {true, false}) {
+    for (const NodeRecord& record : changes) {
+      if ((record.number == table_.here()) == own) learn(record, std::nullopt);
+    }
+  }
+  if (over_) return true;
   if (!table_.is_member(node) || node == table_.here() || neighbours_.contains(node)) return false;
   neighbours_[node] = Neighbour{};
   awaited_.erase(node);
   // What was learnt since our list was sent is in neither list, and went to neighbours only.
-  for (const std::uint32_t other : table_.lost()) {
-    if (std::ranges::find(lost, other) == lost.end()) links_.send(node, LostMessage{other});
+  for (const NodeRecord& own : table_.changes()) {
+    const auto known = std::ranges::find(changes, own.number, &NodeRecord::number);
+    if (known == changes.end() || is_newer(own.node, known->node)) links_.send(node, NodeMessage{own});
   }
-  for (const std::uint32_t other : lost) lose(other);
+  if (sponsored_.erase(node) != 0) links_.node_joined(node);
   if (halting_) tell_halt(node);
   go_on();
   return true;
@@ -36,28 +47,64 @@ void Membership::link_down(std::uint32_t node) {
 }
 
 void Membership::connect_failed(std::uint32_t node) {
-  if (over_ || connecting_ != node) return;
-  connecting_.reset();
+  if (over_ || (connecting_ != node && !sponsored_.contains(node))) return;
   lose(node);
   go_on();
 }
 
-// Ends in go_on() of the caller.
 void Membership::lose(std::uint32_t node) {
+  change(node, sponsored_.contains(node) ? NodeState::kRemoved : NodeState::kLost);
+}
+
+void Membership::change(std::uint32_t node, std::uint8_t state) {
+  if (node >= table_.nodes().size()) return;
+  NodeRecord record{node, table_.nodes()[node]};
+  record.node.state = state;
+  learn(record, std::nullopt);
+}
+
+// All that changes passes here, and is passed on once.
+void Membership::learn(const NodeRecord& record, std::optional<std::uint32_t> from) {
   if (over_) return;
-  if (node == table_.here()) {
+  const std::uint32_t number = record.number;
+  const UniverseNode before = number < table_.nodes().size() ? table_.nodes()[number] : UniverseNode{};
+  if (!table_.apply(record)) return;
+  const UniverseNode& node = table_.nodes()[number];
+  send_to_all(NodeMessage{{number, node}}, from);
+  if (number == table_.here()) return look_at_own_node(before);
+  if (!node.lives() || node.stamp != before.stamp) drop(number);
+  if (node.state == NodeState::kLost) links_.node_lost(number);
+  links_.node_changed(number);
+}
+
+void Membership::look_at_own_node(const UniverseNode& before) {
+  const UniverseNode& own = table_.nodes()[table_.here()];
+  if (own.state == NodeState::kLeaving) {
+    leave_at_ = now_ + std::chrono::seconds(own.grace);
+  } else if (!own.lives() || own.address != before.address || own.port != before.port) {
     over_ = true;
-    return links_.ended(0);
+    links_.ended(0);
   }
-  if (!table_.set_lost(node)) return;
-  links_.node_lost(node);
+}
+
+// There is no such daemon any more, as far as we are concerned.
+void Membership::drop(std::uint32_t node) {
   awaited_.erase(node);
+  sponsored_.erase(node);
   if (connecting_ == node) connecting_.reset();
-  send_to_all(LostMessage{node}, node);
   if (neighbours_.erase(node) == 0) return;
   halt_awaited_.erase(node);
-  links_.send(node, LostMessage{node});
   links_.close(node);
+}
+
+void Membership::leave() {
+  leave_at_.reset();
+  NodeRecord own{table_.here(), table_.nodes()[table_.here()]};
+  own.node.state = NodeState::kRemoved;
+  table_.apply(own);
+  send_to_all(NodeMessage{own}, std::nullopt);
+  over_ = true;
+  links_.ended(1);
 }
 
 void Membership::send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except) {
@@ -67,7 +114,7 @@ void Membership::send_to_all(const DaemonMessage& message, std::optional<std::ui
 }
 
 void Membership::go_on() {
-  if (over_) return;
+  if (over_ || join_until_) return;
   find_parent();
   await_children();
   say_ready();
@@ -119,8 +166,10 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
   if (over_ || !neighbours_.contains(from)) return;
   if (std::holds_alternative<ReadyMessage>(message)) {
     neighbours_[from].ready = true;
-  } else if (const auto* lost = std::get_if<LostMessage>(&message)) {
-    lose(lost->node);
+  } else if (const auto* changed = std::get_if<NodeMessage>(&message)) {
+    learn(changed->record, from);
+  } else if (std::holds_alternative<LostMessage>(message)) {
+    change(table_.here(), NodeState::kLost);
   } else if (std::holds_alternative<HaltMessage>(message)) {
     // From two sides at once, when two tools ask: neither waits for the other.
     halt_awaited_.erase(from);
@@ -134,6 +183,30 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
 
 void Membership::halt() {
   halt_asked_ = true;
+  go_on();
+}
+
+void Membership::grow(NodeRecord record) {
+  record.node.state = NodeState::kMember;
+  record.node.stamp = table_.next_stamp();
+  record.node.sponsor = table_.here();
+  learn(record, std::nullopt);
+  sponsored_.insert(record.number);
+  links_.connect(record.number);
+  go_on();
+}
+
+void Membership::shrink(std::uint32_t node, std::uint32_t grace) {
+  if (!table_.is_member(node)) return remove(node);
+  NodeRecord record{node, table_.nodes()[node]};
+  record.node.state = NodeState::kLeaving;
+  record.node.grace = grace;
+  learn(record, std::nullopt);
+  go_on();
+}
+
+void Membership::remove(std::uint32_t node) {
+  change(node, NodeState::kRemoved);
   go_on();
 }
 
@@ -159,12 +232,24 @@ void Membership::check_ended() {
 }
 
 std::optional<Time> Membership::deadline() const {
-  if (awaited_.empty()) return std::nullopt;
-  return std::ranges::min_element(awaited_, {}, [](const auto& entry) { return entry.second; })->second;
+  std::optional<Time> next;
+  const auto consider = [&](std::optional<Time> time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  for (const auto& [node, until] : awaited_) consider(until);
+  consider(join_until_);
+  consider(leave_at_);
+  return over_ ? std::nullopt : next;
 }
 
 void Membership::tick(Time now) {
   now_ = now;
+  if (over_) return;
+  if (leave_at_ && *leave_at_ <= now) return leave();
+  if (join_until_ && *join_until_ <= now) {
+    over_ = true;
+    return links_.ended(0);
+  }
   std::vector<std::uint32_t> late;
   for (const auto& [node, until] : awaited_) {
     if (until <= now) late.push_back(node);

@@ -8,6 +8,10 @@
 //     and a child that does not come within kJoinTime. Every daemon is told once, over the tree. Daemons whose parent
 //     is lost connect to its next living ancestor. Who hears that it is taken for lost itself ends: it cannot come
 //     back.
+//   - A node joins through its sponsor, which tells all and connects to its daemon; that waits for this, and learns
+//     with the link what it has to know. A sponsor that does not reach it removes the node again.
+//   - A node leaves when it hears that it is to: it tells all that it is removed, and ends. A node that does not can be
+//     removed by force; a lost one can be, too.
 //   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the number of daemons. It
 //     waits until all are linked, so that it reaches all.
 #pragma once
@@ -39,29 +43,41 @@ class MembershipLinks {
   // All daemons of the universe are linked.
   virtual void universe_linked() = 0;
   virtual void node_lost(std::uint32_t node) = 0;
+  // What the table says of it is something else now.
+  virtual void node_changed(std::uint32_t node) = 0;
+  // The daemon of a node that this one sponsors is there.
+  virtual void node_joined(std::uint32_t node) = 0;
   // This daemon has nothing left to do; `daemons`: so many have ended, this one included. 0: the others take it for
-  // lost.
+  // lost, or nobody has connected to it.
   virtual void ended(std::uint32_t daemons) = 0;
 };
 
 class Membership {
  public:
-  Membership(UniverseTable& table, MembershipLinks& links, Time now);
+  // `joins`: the universe was there before this daemon, whose sponsor will connect.
+  Membership(UniverseTable& table, MembershipLinks& links, Time now, bool joins = false);
 
   void start();
-  // The daemon of `node` is at the other end of a link, and has said which nodes it knows to be lost. False: close it.
-  bool link_up(std::uint32_t node, const std::vector<std::uint32_t>& lost);
+  // The daemon of `node` is at the other end of a link, and has said what it knows. False: close it.
+  bool link_up(std::uint32_t node, const std::vector<NodeRecord>& changes);
   void link_down(std::uint32_t node);
   void connect_failed(std::uint32_t node);
   void take(std::uint32_t from, const DaemonMessage& message);
   // A tool wants the universe to end.
   void halt();
+  // A tool has booted a daemon for a node: number, address, port and what users see of it are in the record.
+  void grow(NodeRecord record);
+  // A tool wants a node to leave, after so many seconds.
+  void shrink(std::uint32_t node, std::uint32_t grace);
+  // It is out at once, whether its daemon hears of it or not.
+  void remove(std::uint32_t node);
 
   // Until when tick() has nothing to do; nothing: for ever.
   std::optional<Time> deadline() const;
   void tick(Time now);
 
   bool is_linked() const { return linked_; }
+  bool is_over() const { return over_; }
 
  private:
   struct Neighbour {
@@ -69,7 +85,13 @@ class Membership {
     bool told_ready = false;
   };
 
+  // These end in go_on() of the caller.
   void lose(std::uint32_t node);
+  void change(std::uint32_t node, std::uint8_t state);
+  void learn(const NodeRecord& record, std::optional<std::uint32_t> from);
+  void look_at_own_node(const UniverseNode& before);
+  void drop(std::uint32_t node);
+  void leave();
   // After a change: connects to a new parent, says what has become true.
   void go_on();
   void find_parent();
@@ -87,6 +109,9 @@ class Membership {
   std::map<std::uint32_t, Neighbour> neighbours_{};
   std::map<std::uint32_t, Time> awaited_{};  // children that have not come, and until when they may
   std::optional<std::uint32_t> connecting_{};
+  std::set<std::uint32_t> sponsored_{};  // nodes that have joined, and this daemon is to connect to
+  std::optional<Time> join_until_{};     // of a daemon that joins: nobody has connected yet
+  std::optional<Time> leave_at_{};
   bool linked_ = false;
   bool over_ = false;
 

@@ -93,7 +93,7 @@ void PeerLinks::connect(std::uint32_t node) {
 
 void PeerLinks::send(std::uint32_t node, const DaemonMessage& message) {
   for (Peer& peer : peers_) {
-    if (peer.linked && !peer.over && peer.node == node) peer.connection.send(message);
+    if (peer.linked && !peer.closing && !peer.over && peer.node == node) peer.connection.send(message);
   }
 }
 
@@ -110,7 +110,7 @@ bool PeerLinks::is_linked(std::uint32_t node) const {
 
 bool PeerLinks::is_from_node(std::uint32_t address) const {
   return promiscuous_ || std::ranges::any_of(table_.nodes(), [&](const UniverseNode& node) {
-           return node.state != NodeState::kInvalid && node.address == address;
+           return node.lives() && node.address == address;
          });
 }
 
@@ -170,8 +170,9 @@ void PeerLinks::take_link(Peer& peer, const LinkMessage& message) {
   if (peer.node && *peer.node != message.node) return end(peer, "it is another node");
   peer.node = message.node;
   peer.linked = true;
-  if (membership_->link_up(message.node, message.lost)) return;
-  peer.connection.send(LostMessage{message.node});
+  if (membership_->link_up(message.node, message.changes)) return;
+  // A daemon that is ending knows nothing against another.
+  if (!membership_->is_over()) peer.connection.send(LostMessage{message.node});
   peer.closing = true;
 }
 

@@ -56,7 +56,7 @@ class PeerLinks {
   void end(Peer& peer, const char* why);
   void report(const std::string& address, const char* why);
   bool is_from_node(std::uint32_t address) const;
-  DaemonMessage own_link() const { return LinkMessage{table_.here(), table_.lost()}; }
+  DaemonMessage own_link() const { return LinkMessage{table_.here(), table_.changes()}; }
   FileDescriptor open_socket(std::uint32_t node) const;
 
   BootKey key_;

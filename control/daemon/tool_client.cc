@@ -51,6 +51,12 @@ ToolClient::ToolClient(const std::string& folder) {
 }
 
 DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::seconds limit) {
+  auto answer = ask_within(question, limit);
+  if (!answer) throw std::runtime_error("lamd has not answered within " + std::to_string(limit.count()) + " s");
+  return std::move(*answer);
+}
+
+std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& question, std::chrono::seconds limit) {
   const auto until = Clock::now() + limit;
   Connection connection(FileDescriptor(dup(socket_.get())), std::make_unique<MessageStream>());
   connection.send(question);
@@ -58,13 +64,11 @@ DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::second
   while (true) {
     if (const auto bytes = connection.stream().next()) {
       const auto answer = decode(*bytes);
-      if (answer) return *answer;
+      if (answer) return answer;
       throw std::runtime_error("lamd's answer makes no sense: is it of another version?");
     }
     if (!goes_on) throw std::runtime_error("lamd has ended without an answer");
-    if (!wait_ready(connection.fd(), connection.events(), until)) {
-      throw std::runtime_error("lamd has not answered within " + std::to_string(limit.count()) + " s");
-    }
+    if (!wait_ready(connection.fd(), connection.events(), until)) return std::nullopt;
     goes_on = connection.serve();
   }
 }

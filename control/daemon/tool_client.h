@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,8 @@ class ToolClient {
 
   // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
+  // Nothing: it has not come by then.
+  std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
   // For more than one question and answer.
   FileDescriptor take_socket() { return std::move(socket_); }
   // Until the daemon's process is gone. False: not within `limit`.

@@ -25,8 +25,23 @@ void ToolServer::accept_tools() {
     FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) return;
     if (is_own_user(socket.get())) {
-      tools_.push_back({Connection(std::move(socket), std::make_unique<MessageStream>())});
+      tools_.push_back({Connection(std::move(socket), std::make_unique<MessageStream>()), ++tools_seen_});
     }
+  }
+}
+
+// What was removed is to tools as if it had never been.
+void ToolServer::tell_universe(Tool& tool) {
+  UniverseMessage universe{table_.here(), table_.nodes()};
+  for (UniverseNode& node : universe.nodes) {
+    if (node.state == NodeState::kRemoved) node = UniverseNode{};
+  }
+  tool.connection.send(universe);
+}
+
+void ToolServer::answer(std::uint64_t number, const DaemonMessage& message) {
+  for (Tool& tool : tools_) {
+    if (tool.number == number && !tool.over) tool.connection.send(message);
   }
 }
 
@@ -50,6 +65,7 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     wishes_.become_lapirun(std::move(tool.connection), *of_job);
     return true;
   }
+  if (changes_->take(tool.number, *message)) return true;
   if (!std::holds_alternative<HaltMessage>(*message)) return false;
   tool.wish = Wish::kHalt;
   wishes_.halt();
@@ -93,7 +109,10 @@ void ToolServer::halted(std::uint32_t daemons) {
 }
 
 void ToolServer::tick() {
-  std::erase_if(tools_, [](const Tool& tool) { return tool.over; });
+  std::erase_if(tools_, [this](const Tool& tool) {
+    if (tool.over) changes_->tool_gone(tool.number);
+    return tool.over;
+  });
 }
 
 bool ToolServer::has_outgoing() const {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "control/daemon/connection.h"
+#include "control/daemon/node_changes.h"
 #include "control/daemon/universe_table.h"
 #include "control/launch/poll_set.h"
 
@@ -23,6 +24,10 @@ class ToolServer {
   ToolServer(FileDescriptor listener, const UniverseTable& table, Wishes wishes)
       : listener_(std::move(listener)), table_(table), wishes_(std::move(wishes)) {}
 
+  void serve(NodeChanges& changes) { changes_ = &changes; }
+  // To a tool that is not there any more: nothing happens.
+  void answer(std::uint64_t tool, const DaemonMessage& message);
+
   void watch(PollSet& poll_set);
   // Answers what waited for that.
   void universe_linked();
@@ -34,18 +39,21 @@ class ToolServer {
   enum class Wish { kNothing, kUniverse, kHalt };
   struct Tool {
     Connection connection;
+    std::uint64_t number = 0;
     Wish wish = Wish::kNothing;
     bool over = false;
   };
   void accept_tools();
   void serve_tool(Tool& tool);
   bool take(Tool& tool, const MessageBytes& bytes);
-  void tell_universe(Tool& tool) { tool.connection.send(UniverseMessage{table_.here(), table_.nodes()}); }
+  void tell_universe(Tool& tool);
 
   FileDescriptor listener_;
   const UniverseTable& table_;
   Wishes wishes_;
+  NodeChanges* changes_ = nullptr;
   bool linked_ = false;
+  std::uint64_t tools_seen_ = 0;
   std::list<Tool> tools_{};
 };
 

@@ -2,45 +2,84 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace openlapi::daemon {
 
+bool is_newer(const UniverseNode& left, const UniverseNode& right) {
+  return std::tie(left.stamp, left.state, left.address, left.port) >
+         std::tie(right.stamp, right.state, right.address, right.port);
+}
+
 UniverseTable::UniverseTable(std::vector<UniverseNode> nodes, std::uint32_t origin, std::uint32_t here,
                              std::uint32_t degree)
-    : nodes_(std::move(nodes)), here_(here), degree_(degree) {
-  if (degree == 0 || !is_member(origin) || !is_member(here)) {
+    : nodes_(std::move(nodes)), origin_(origin), here_(here), degree_(degree) {
+  if (degree == 0 || nodes_.size() > kMostNodes || origin >= nodes_.size() || !is_member(here)) {
     throw std::invalid_argument("a universe of " + std::to_string(nodes_.size()) + " nodes with origin n" +
                                 std::to_string(origin) + ", seen from n" + std::to_string(here) +
                                 ": these are not nodes of it");
   }
-  order_.push_back(origin);
-  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-    if (node != origin && nodes_[node].state != NodeState::kInvalid) order_.push_back(node);
-  }
+  sort();
   link();
 }
 
-bool UniverseTable::set_lost(std::uint32_t node) {
-  if (!is_member(node)) return false;
-  nodes_[node].state = NodeState::kLost;
+void UniverseTable::sort() {
+  const auto add_booted = [&](std::uint32_t node) {
+    const bool was_booted = nodes_[node].stamp == 0 && nodes_[node].state != NodeState::kInvalid;
+    order_.push_back(was_booted ? node : kNobody);
+  };
+  std::vector<std::uint32_t> joined;
+  order_.clear();
+  add_booted(origin_);
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    if (node != origin_) add_booted(node);
+    if (nodes_[node].stamp != 0) joined.push_back(node);
+  }
+  std::ranges::stable_sort(joined, {}, [&](std::uint32_t node) { return nodes_[node].stamp; });
+  order_.insert(order_.end(), joined.begin(), joined.end());
+}
+
+bool UniverseTable::apply(const NodeRecord& record) {
+  if (record.number >= kMostNodes) return false;
+  if (record.number >= nodes_.size()) nodes_.resize(record.number + 1);
+  UniverseNode& node = nodes_[record.number];
+  if (!is_newer(record.node, node)) return false;
+  node = record.node;
+  sort();
   link();
   return true;
 }
 
-std::vector<std::uint32_t> UniverseTable::lost() const {
-  std::vector<std::uint32_t> lost;
-  for (const std::uint32_t node : order_) {
-    if (!is_member(node)) lost.push_back(node);
-  }
-  return lost;
+bool UniverseTable::set_state(std::uint32_t node, std::uint8_t state) {
+  if (node >= nodes_.size() || nodes_[node].state == NodeState::kInvalid) return false;
+  NodeRecord record{node, nodes_[node]};
+  record.node.state = state;
+  return apply(record);
 }
+
+std::vector<NodeRecord> UniverseTable::changes() const {
+  std::vector<NodeRecord> changes;
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    if (nodes_[node].stamp != 0 || nodes_[node].state > NodeState::kMember) changes.push_back({node, nodes_[node]});
+  }
+  return changes;
+}
+
+std::uint32_t UniverseTable::next_stamp() const { return std::ranges::max(nodes_, {}, &UniverseNode::stamp).stamp + 1; }
 
 // A parent's position is always lower, so the links have no circle.
 std::optional<std::size_t> UniverseTable::parent_of(std::size_t position) const {
-  for (std::size_t above = position; above > 0;) {
-    above = (above - 1) / degree_;
-    if (lives(above)) return above;
+  const std::uint32_t node = order_[position];
+  if (node != kNobody && nodes_[node].stamp != 0) {
+    const auto before = order_.begin() + static_cast<std::ptrdiff_t>(position);
+    const auto sponsor = std::find(order_.begin(), before, nodes_[node].sponsor);
+    if (sponsor != before && is_member(*sponsor)) return static_cast<std::size_t>(sponsor - order_.begin());
+  } else {
+    for (std::size_t above = position; above > 0;) {
+      above = (above - 1) / degree_;
+      if (lives(above)) return above;
+    }
   }
   std::size_t first = 0;
   while (first < position && !lives(first)) ++first;

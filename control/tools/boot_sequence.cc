@@ -1,5 +1,6 @@
 #include "control/tools/boot_sequence.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -8,7 +9,7 @@
 
 namespace openlapi::daemon {
 
-BootSequence::BootSequence(BootOptions& options) {
+BootSequence::BootSequence(BootOptions& options, Nodes nodes) {
   int origin = -1;
   if (lam_ssi_boot_open(options.get()) != 0) throw std::runtime_error("no boot module can be opened");
   if (lam_ssi_boot_select(LAM_SSI_BOOT_LOCATION_ROOT) != 0) {
@@ -16,7 +17,7 @@ BootSequence::BootSequence(BootOptions& options) {
     throw std::runtime_error("no boot module can be used");
   }
   const auto* actions = lam_ssi_boot_selected_actions();
-  if (actions->lsba_parse_options(options.get(), 1) != 0 ||
+  if (actions->lsba_parse_options(options.get(), nodes == Nodes::kOfSchema ? 1 : 0) != 0 ||
       actions->lsba_allocate_nodes(&nodes_, &count_, &origin) != 0 || actions->lsba_verify_nodes(nodes_, count_) != 0 ||
       actions->lsba_prepare_boot() != 0) {
     clear();
@@ -35,6 +36,15 @@ void BootSequence::clear() {
 bool BootSequence::start(lam_ssi_boot_proc_t which) {
   int started = 0;
   return lam_ssi_boot_selected_actions()->lsba_start_rte_procs(nodes_, count_, which, &started) == 0;
+}
+
+const lamnode& BootSequence::joining() const {
+  const lamnode* const end = nodes_ + count_;
+  const lamnode* const found = std::find_if(static_cast<const lamnode*>(nodes_), end, [](const lamnode& node) {
+    return node.lnd_nodeid != NOTNODEID && (node.lnd_type & NT_JOINS) != 0;
+  });
+  if (found == end) throw std::runtime_error("the boot module has no new node");
+  return *found;
 }
 
 std::vector<std::string> BootSequence::hosts_with(int type) const {

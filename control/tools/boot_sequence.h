@@ -11,8 +11,10 @@ namespace openlapi::daemon {
 
 class BootSequence {
  public:
+  enum class Nodes { kOfSchema, kOneHost };  // what the command line names
+
   // Selects the module, has it find the nodes and check them. Throws std::runtime_error; the SSI has said why.
-  explicit BootSequence(BootOptions& options);
+  explicit BootSequence(BootOptions& options, Nodes nodes = Nodes::kOfSchema);
   ~BootSequence();
   BootSequence(const BootSequence&) = delete;
   BootSequence& operator=(const BootSequence&) = delete;
@@ -21,6 +23,8 @@ class BootSequence {
   bool start(lam_ssi_boot_proc_t which);
 
   int count() const { return count_; }
+  // Of kOneHost: the node of that host.
+  const lamnode& joining() const;
   std::vector<std::string> hosts() const { return hosts_with(0); }
   std::vector<std::string> failed_hosts() const { return hosts_with(NT_BOOT); }
 

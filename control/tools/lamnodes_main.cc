@@ -15,7 +15,7 @@ namespace {
 constexpr char kUsage[] =
     "usage: lamnodes [options] [nodes...]\n"
     "  prints the nodes of the universe, one a line: number, host:processors:flags. Flags: origin, this_node,\n"
-    "  no_schedule, lost (its daemon is gone)\n"
+    "  no_schedule, leaving (lamshrink removes it), lost (its daemon is gone)\n"
     "  nodes: n0-3,7 or N (all, the default), c0-3,7 or C (by processors), h (here), o (the origin)\n"
     "  -c  no processors and flags    -n  no numbers    -i  addresses instead of names\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
@@ -30,6 +30,7 @@ std::string flags_of(const UniverseNode& node, bool here) {
   add((node.type & NT_ORIGIN) != 0, "origin");
   add(here, "this_node");
   add((node.type & NT_WASTE) != 0, "no_schedule");
+  add(node.state == NodeState::kLeaving, "leaving");
   add(node.state == NodeState::kLost, "lost");
   return flags;
 }
@@ -52,15 +53,9 @@ void print_node(const UniverseMessage& universe, const NodeChoice& choice, const
   std::puts(line.c_str());
 }
 
-std::vector<std::string> plain_words(const BootOptions& options) {
-  int count = 0;
-  char** array = nullptr;
-  if (ao_unused(options.get(), &count, &array) != 0 || count < 2) return {"N"};
-  return {array + 1, array + count};
-}
-
 int run(BootOptions& options) {
-  const std::vector<std::string> words = plain_words(options);
+  std::vector<std::string> words = options.plain_words();
+  if (words.empty()) words = {"N"};
   ToolClient daemon(session_path(options.session_name()));
   const DaemonMessage answer = daemon.ask(UniverseRequest{0}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);

@@ -3,6 +3,7 @@
 // all upper bits set: such a number means the address in its lower half.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace openlapi {
@@ -24,6 +25,11 @@ constexpr bool is_32_bit_memory(std::uint64_t address, std::uint64_t length) {
 // Whether this task can. With 64-bit addresses every number may be one.
 constexpr bool is_own_memory(std::uint64_t address, std::uint64_t length) {
   return !kWordIs32Bits || is_32_bit_memory(address, length);
+}
+
+// Where that is in this task.
+inline std::byte* pointer_to(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
 }
 
 }  // namespace openlapi

@@ -18,12 +18,6 @@ bool is_buried(const HeaderVerdict& verdict) {
   return verdict.delivery == Delivery::bury || (verdict.buffer == nullptr && verdict.layout == nullptr);
 }
 
-wire::ActiveMessageBody body_of(const wire::Record& record) {
-  wire::ActiveMessageBody body;
-  std::memcpy(&body, record.body, sizeof(body));
-  return body;
-}
-
 }  // namespace
 
 HeaderVerdict EndpointCore::ask_header_handler(const WholeMessage& message) {
@@ -42,7 +36,7 @@ CompletionRun EndpointCore::completion_run(PeerIndex source, const wire::ActiveM
 void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
   if (record.is_long()) return begin_long_message(from, record);
   const WholeMessage message{from.index,
-                             body_of(record),
+                             wire::body_of<wire::ActiveMessageBody>(record),
                              const_cast<std::byte*>(record.user_header),
                              record.header.user_header_length,
                              record.payload,
@@ -85,7 +79,7 @@ void EndpointCore::deliver_to_layout(const WholeMessage& message, const HeaderVe
 // The first record of a message with further fragments, or of one that is to be read from the origin's memory.
 void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
   const WholeMessage message{from.index,
-                             body_of(record),
+                             wire::body_of<wire::ActiveMessageBody>(record),
                              const_cast<std::byte*>(record.user_header),
                              record.header.user_header_length,
                              nullptr,

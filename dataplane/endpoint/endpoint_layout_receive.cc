@@ -12,18 +12,8 @@
 
 namespace openlapi {
 
+using wire::body_of;
 using wire::RecordKind;
-
-namespace {
-
-template <typename Body>
-Body body_of(const wire::Record& record) {
-  Body body;
-  std::memcpy(&body, record.body, sizeof(body));
-  return body;
-}
-
-}  // namespace
 
 void EndpointCore::on_put_pieces(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::PutPiecesBody>(record);

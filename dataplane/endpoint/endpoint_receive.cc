@@ -11,20 +11,8 @@
 
 namespace openlapi {
 
+using wire::body_of;
 using wire::RecordKind;
-
-namespace {
-
-template <typename Body>
-Body body_of(const wire::Record& record) {
-  Body body;
-  std::memcpy(&body, record.body, sizeof(body));
-  return body;
-}
-
-void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)); }
-
-}  // namespace
 
 unsigned EndpointCore::receive_direct(Transport& transport) {
   std::array<IncomingPacket, tuning::kReceiveBurst> packets;
@@ -122,12 +110,12 @@ void EndpointCore::on_put(Peer& from, const wire::Record& record) {
   run.completion_counter = body.completion_counter;
   if (!record.is_long()) {
     const std::uint32_t length = record.header.payload_length;
-    if (length != 0) std::memcpy(pointer(body.target_address), record.payload, length);
+    if (length != 0) std::memcpy(pointer_to(body.target_address), record.payload, length);
     return data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
   }
   IncomingMessage message;
   message.kind = RecordKind::put;
-  message.buffer = static_cast<std::byte*>(pointer(body.target_address));
+  message.buffer = pointer_to(body.target_address);
   message.total = record.extension.total_length;
   message.run = run;
   begin_incoming(from, record, std::move(message));
@@ -212,7 +200,8 @@ void EndpointCore::on_get_request(Peer& from, const wire::Record& record) {
   RecordBytes fixed(RecordKind::get_data, answer);
   if (from.backlog.empty() && body.length <= from.max_record - fixed.length()) {
     fixed.payload_length(body.length);
-    const ConstBuffer pieces[] = {fixed.piece(), {pointer(body.target_address), static_cast<std::size_t>(body.length)}};
+    const ConstBuffer pieces[] = {fixed.piece(),
+                                  {pointer_to(body.target_address), static_cast<std::size_t>(body.length)}};
     if (send_record(from, pieces, static_cast<std::uint32_t>(fixed.length() + body.length))) {
       count_sent(from, body.length);
       return move_counter(body.target_counter, from.index);
@@ -223,7 +212,7 @@ void EndpointCore::on_get_request(Peer& from, const wire::Record& record) {
   message.peer = from.index;
   message.kind = RecordKind::get_data;
   std::memcpy(message.body.data(), &answer, sizeof(answer));
-  message.data = static_cast<const std::byte*>(pointer(body.target_address));
+  message.data = pointer_to(body.target_address);
   message.total = body.length;
   message.free_counter = body.target_counter;
   message.counts_as_send = true;

@@ -11,16 +11,10 @@
 
 namespace openlapi {
 
+using wire::body_of;
 using wire::RecordKind;
 
 namespace {
-
-template <typename Body>
-Body body_of(const wire::Record& record) {
-  Body body;
-  std::memcpy(&body, record.body, sizeof(body));
-  return body;
-}
 
 bool is_own_counter(std::uint64_t address) { return is_own_memory(address, sizeof(int)); }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/base/own_memory.h"
 #include "dataplane/layout/vector_cursor.h"
 
 namespace openlapi {
@@ -13,7 +14,6 @@ namespace openlapi {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;  // no machine has smaller ones
-constexpr std::size_t kPiecesAtATime = 64;
 
 constinit const std::array<std::byte, kPage> zeros{};
 
@@ -25,11 +25,9 @@ void for_each_page(std::uint64_t address, std::uint64_t length, Touch touch) {
   touch(last);
 }
 
-std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address)); }
-
 void touch_readable(const LayoutPiece& piece) {
   for_each_page(piece.address, piece.length, [](std::uint64_t address) {
-    static_cast<void>(*static_cast<const volatile std::byte*>(pointer(address)));
+    static_cast<void>(*static_cast<const volatile std::byte*>(pointer_to(address)));
   });
 }
 
@@ -59,7 +57,7 @@ bool gather_or_zero(LayoutCursor& layout, std::byte* into, std::uint64_t bytes) 
 // An atomic operation that changes nothing: another thread's write in between is not lost.
 void touch_writable(std::byte* first, std::uint64_t length) {
   for_each_page(reinterpret_cast<std::uintptr_t>(first), length, [](std::uint64_t address) {
-    auto* const byte = reinterpret_cast<unsigned char*>(pointer(address));
+    auto* const byte = reinterpret_cast<unsigned char*>(pointer_to(address));
     std::atomic_ref<unsigned char>(*byte).fetch_or(0, std::memory_order_relaxed);
   });
 }

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "dataplane/base/own_memory.h"
 #include "dataplane/layout/copy_bytes.h"
 
 namespace openlapi {
 
 namespace {
 
-constexpr std::size_t kPiecesAtATime = 64;
-
-std::byte* place(const LayoutPiece& piece) {
-  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(piece.address));
-}
+std::byte* place(const LayoutPiece& piece) { return pointer_to(piece.address); }
 
 }  // namespace
 

@@ -17,6 +17,7 @@
 namespace openlapi {
 
 using LayoutPiece = wire::LayoutPiece;
+inline constexpr std::size_t kPiecesAtATime = 64;  // for loops over next_pieces()
 
 class LayoutCursor {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/base/own_memory.h"
 #include "dataplane/layout/copy_bytes.h"
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/strided_copy.h"
@@ -12,8 +13,6 @@ namespace openlapi {
 namespace {
 
 constexpr std::uint64_t kNoLimit = UINT64_MAX;
-
-std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address)); }
 
 class PieceVisitor {
  public:
@@ -42,11 +41,11 @@ struct GatherVisitor {
 
   static std::uint64_t room() { return kNoLimit; }
   void block(std::uint64_t address, std::uint64_t length) {
-    copy_bytes(into, pointer(address), length);
+    copy_bytes(into, pointer_to(address), length);
     into += length;
   }
   void blocks(std::uint64_t address, std::uint64_t length, std::uint64_t stride, std::uint64_t count) {
-    copy_strided(into, length, pointer(address), stride, length, count);
+    copy_strided(into, length, pointer_to(address), stride, length, count);
     into += length * count;
   }
 };
@@ -56,11 +55,11 @@ struct ScatterVisitor {
 
   static std::uint64_t room() { return kNoLimit; }
   void block(std::uint64_t address, std::uint64_t length) {
-    copy_bytes(pointer(address), from, length);
+    copy_bytes(pointer_to(address), from, length);
     from += length;
   }
   void blocks(std::uint64_t address, std::uint64_t length, std::uint64_t stride, std::uint64_t count) {
-    copy_strided(pointer(address), stride, from, length, length, count);
+    copy_strided(pointer_to(address), stride, from, length, length, count);
     from += length * count;
   }
 };
@@ -75,9 +74,9 @@ struct DistributeVisitor {
   static std::uint64_t room() { return kNoLimit; }
   void block(std::uint64_t address, std::uint64_t length) {
     if (*control < 0 || modes[*control].operation < 0) {
-      copy_bytes(pointer(address), from, length);
+      copy_bytes(pointer_to(address), from, length);
     } else {
-      distribute(modes[*control], pointer(address), length);
+      distribute(modes[*control], pointer_to(address), length);
     }
     from += length;
   }

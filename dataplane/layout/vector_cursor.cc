@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "dataplane/base/own_memory.h"
 #include "dataplane/layout/copy_bytes.h"
 
 namespace openlapi {
@@ -36,8 +37,6 @@ wire::StridedLayout normalized(wire::StridedLayout layout) {
   if (layout.block == layout.stride || layout.count == 1) return {layout.base, total, total, 1};
   return layout;
 }
-
-std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address)); }
 
 }  // namespace
 
@@ -125,7 +124,7 @@ void StridedCursor::for_each_block(std::uint64_t bytes, Copy copy) {
   bytes = std::min(bytes, bytes_left());
   if (bytes == 0) return;
   std::uint64_t inside = position_ % layout_.block;
-  std::byte* block = pointer(layout_.base + position_ / layout_.block * layout_.stride);
+  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);
   position_ += bytes;
   while (bytes != 0) {
     const std::uint64_t length = std::min(layout_.block - inside, bytes);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace openlapi::wire {
@@ -230,6 +231,13 @@ struct Record {
   bool in_atoms() const { return (header.flags & kFlagAtoms) != 0; }
   bool is_bulk() const { return (header.flags & kFlagBulk) != 0; }
 };
+
+template <typename Body>
+Body body_of(const Record& record) {
+  Body body;
+  std::memcpy(&body, record.body, sizeof(body));
+  return body;
+}
 
 // The payload of a put_pieces record.
 struct PiecesAndData {

@@ -15,7 +15,6 @@ constexpr std::uint16_t kRequest = 1;
 constexpr std::uint16_t kReply = 2;
 
 // Offsets in the frame.
-constexpr std::size_t kType = 12;
 constexpr std::size_t kOperation = kArp + 6;
 constexpr std::size_t kSenderMac = kArp + 8;
 constexpr std::size_t kSenderAddress = kArp + 14;
@@ -30,7 +29,7 @@ ArpFrame make_arp_frame(const MacAddress& to, const ArpMessage& message) {
   std::byte* const bytes = frame.data();
   std::memcpy(bytes, to.data(), to.size());
   std::memcpy(bytes + to.size(), message.sender_mac.data(), message.sender_mac.size());
-  store16(bytes + kType, 0x0806);
+  store16(bytes + kEtherType, 0x0806);
   store32(bytes + kArp, kEthernetAndIpv4);
   store16(bytes + kArp + 4, kAddressLengths);
   store16(bytes + kOperation, message.request ? kRequest : kReply);

@@ -1,10 +1,11 @@
 #include <rte_mbuf.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include <algorithm>
 #include <bit>
 
+#include "dataplane/base/clock.h"
+#include "dataplane/base/random_number.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 using Kind = DpdkSetupError::Kind;
 constexpr std::uint16_t kFirstFreePort = 49152;  // RFC 6335: for anybody's use
-constexpr std::uint64_t kMillisecond = 1'000'000;
 
 bool fail(DpdkSetupError& error, Kind kind, std::string text) {
   error = {kind, std::move(text)};
@@ -37,11 +37,9 @@ Kind kind_of(dpdk::PortFault fault) {
 }
 
 template <typename Number>
-Number random_number() {
+Number nonzero_random_number() {
   Number number = 0;
-  while (number == 0) {
-    if (getrandom(&number, sizeof number, 0) != sizeof number) number = 0;
-  }
+  while (number == 0) number = random_number<Number>();
   return number;
 }
 
@@ -140,11 +138,11 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
 
 void DpdkTransport::choose_address() {
   const dpdk::MacAddress& mac = lanes_.front()->port.mac();
-  const auto any_port = static_cast<std::uint16_t>(kFirstFreePort + random_number<std::uint16_t>() % 16384u);
+  const auto any_port = static_cast<std::uint16_t>(kFirstFreePort + nonzero_random_number<std::uint16_t>() % 16384u);
   local_.end = {.mac = mac,
                 .address = config_.address != 0 ? config_.address : link_local(mac),
                 .port = config_.port != 0 ? config_.port : any_port,
-                .token = random_number<std::uint32_t>()};
+                .token = nonzero_random_number<std::uint32_t>()};
   for (const auto& lane : lanes_) {
     lane->own = local_.end;
     lane->own.mac = lane->port.mac();

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dataplane/base/clock.h"
 #include "nic/dpdk/dpdk_transport.h"
 
 namespace openlapi {
 namespace {
 
 constexpr std::uint64_t kUpkeepsPerSecond = 1000;
-constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kBetweenQuestions = 5 * kMillisecond;
 
 std::uint64_t nanoseconds(std::uint64_t ticks) {

@@ -18,7 +18,6 @@ constexpr std::uint32_t kOwnHeader = 6;
 
 // Offsets in the frame.
 constexpr std::size_t kSource = 6;
-constexpr std::size_t kType = 12;
 constexpr std::size_t kIp = kEthernetHeader;
 constexpr std::size_t kIpLength = kIp + 2;
 constexpr std::size_t kIpFragment = kIp + 6;
@@ -97,7 +96,7 @@ FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_
   std::byte* const frame = bytes_.data();
   std::memcpy(frame, to.mac.data(), to.mac.size());
   std::memcpy(frame + kSource, from.mac.data(), from.mac.size());
-  store16(frame + kType, kTypeIpv4);
+  store16(frame + kEtherType, kTypeIpv4);
   frame[kIp] = std::byte{0x45};
   store16(frame + kIpFragment, kDontFragment);
   store16(frame + kIpProtocol - 1, 64 << 8 | kProtocolUdp);
@@ -123,7 +122,7 @@ void FrameHeader::write(std::byte* frame, std::uint32_t packet) const {
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict) {
   if (frame.size() < kEthernetHeader) return {FrameKind::foreign};
   const bool mine = std::memcmp(frame.data(), own.mac.data(), own.mac.size()) == 0;
-  const std::uint16_t type = load16(frame.data() + kType);
+  const std::uint16_t type = load16(frame.data() + kEtherType);
   if (type == kTypeIpv4 && mine) {
     return parse_ipv4(frame.data(), frame.size() - kEthernetHeader, own, verdict);
   }

@@ -33,6 +33,7 @@ struct FrameEnd {
 };
 
 inline constexpr std::size_t kEthernetHeader = 14;
+inline constexpr std::size_t kEtherType = 12;      // offset in the frame
 inline constexpr std::size_t kHeaderLength = 48;   // all that precedes the packet
 inline constexpr std::size_t kShortestFrame = 60;  // without the checksum, which the adapter adds
 inline constexpr std::uint16_t kFrameMark = 0x4c31;

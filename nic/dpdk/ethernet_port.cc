@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 
+#include "dataplane/base/clock.h"
 #include "dataplane/base/memory_fault_guard.h"
 #include "nic/dpdk/device_wish.h"
 #include "nic/dpdk/dpdk_address.h"
@@ -27,7 +28,6 @@ constexpr std::uint32_t kSpareRoom = 728;      // bytes; af_packet wants room fo
 constexpr std::uint32_t kRoomOfXdp = 3712;     // bytes; an af_xdp buffer, its descriptor included, fits into a page
 constexpr std::uint32_t kBuffersOfXdp = 8192;  // af_xdp takes 4096 at once
 constexpr std::uint32_t kBuffersInFlight = 160;
-constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kLongestStartWait = 200 * kMillisecond;
 // A memif server that meets a connection which its client has given up aborts its process (DPDK 22.11 closes a
 // descriptor that its interrupt thread listens to). So a client gives up late.

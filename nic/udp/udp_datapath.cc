@@ -9,8 +9,6 @@
 namespace openlapi {
 namespace {
 
-constexpr std::uint32_t kIpAndUdpHeaders = 28;
-
 // An empty read costs 0.16 us, so a quiet transport stops after the first datagram of a burst. After that many bursts
 // in a row that found something it is worth looking for more.
 constexpr unsigned kBusyAfter = 4;

@@ -13,7 +13,6 @@
 namespace openlapi {
 namespace {
 
-constexpr std::uint32_t kIpAndUdpHeaders = 28;
 constexpr std::size_t kAddressLength = 6;
 
 std::string place(const UdpConfig& config) { return to_text(config.address) + ":" + std::to_string(config.port); }

@@ -37,6 +37,7 @@ struct UdpSetupError {
   std::string text;      // for the user: what was asked for, what went wrong, what to do
 };
 
+inline constexpr std::uint32_t kIpAndUdpHeaders = 28;            // bytes
 inline constexpr std::uint32_t kSmallestUdpPacketSize = 256;    // bytes of a datagram
 inline constexpr std::uint32_t kDefaultUdpPacketSize = 8192;    // bytes of a datagram, where the MTU has room for it
 

@@ -1,22 +1,12 @@
 #include "nic/verbs/packet_connections.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "dataplane/base/random_number.h"
+
 namespace openlapi::verbs {
-namespace {
-
-std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  while (getrandom(&number, sizeof number, 0) != sizeof number) {
-  }
-  return number;
-}
-
-}  // namespace
 
 std::unique_ptr<PacketConnections> PacketConnections::make(const PacketConnectionSetting& setting, ConnectionPath& path,
                                                            const PacketConnectionLimits& limits) {
@@ -102,7 +92,7 @@ PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer
   auto made = std::make_unique<Connection>();
   made->peer = peer;
   made->name = next_name_++;
-  made->number = random_number();
+  made->number = random_number<std::uint64_t>();
   made->queue_pair = ReliableQueuePair::make(sending_);
   if (!made->queue_pair) return nullptr;
   const std::uint64_t first = std::uint64_t{made->name} << 32;

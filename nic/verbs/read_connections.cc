@@ -1,11 +1,11 @@
 // How connections for reading come and go.
-#include <sys/random.h>
 #include <time.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "dataplane/base/check.h"
+#include "dataplane/base/random_number.h"
 #include "nic/verbs/bulk_reads.h"
 
 namespace openlapi::verbs {
@@ -23,13 +23,6 @@ std::uint64_t milliseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
-}
-
-std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  while (getrandom(&number, sizeof number, 0) != sizeof number) {
-  }
-  return number;
 }
 
 }  // namespace
@@ -78,7 +71,7 @@ BulkReads::Connection* BulkReads::connect(PeerIndex peer) {
   if (!made->queue_pair) return nullptr;
   const std::uint64_t now = milliseconds();
   made->peer = peer;
-  made->number = random_number();
+  made->number = random_number<std::uint64_t>();
   made->deadline = now + kAskAtMost;
   made->ask_again = now + kAskAgain;
   ++unsettled_;

@@ -1,11 +1,11 @@
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "dataplane/base/random_number.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
 
@@ -35,10 +35,7 @@ bool refuse_memory(VerbsSetupError& error, const std::string& device, const char
 
 std::uint32_t random_qkey() {
   std::uint32_t number = 0;
-  while (number == 0) {
-    if (getrandom(&number, sizeof number, 0) != sizeof number) continue;
-    number &= 0x7fffffff;
-  }
+  while (number == 0) number = random_number<std::uint32_t>() & 0x7fffffff;
   return number;
 }
 

@@ -65,6 +65,19 @@ class VerbsEngine : public testing::Test {
     for (const ScriptedHost& host : hosts_) EXPECT_TRUE(host.faults.empty());
   }
 
+  // The interface of task 1 goes down in the middle of the puts, and comes back.
+  void exchange_while_an_interface_is_down() {
+    exchange(200, [&](std::uint32_t number) {
+      if (number == 100) {
+        command("ip link set rdma1 down");
+        ASSERT_TRUE(wait_for_port("rxe1", "DOWN"));
+      } else if (number == 110) {
+        command("ip link set rdma1 up");
+        ASSERT_TRUE(wait_for_port("rxe1", "ACTIVE"));
+      }
+    });
+  }
+
   VerbsTransport& transport(PeerIndex task) { return *routes_[task].transport; }
 
  private:

@@ -32,15 +32,7 @@ TEST_F(VerbsEngine, MessagesArriveThoughQueuePairsBreak) {
 
 TEST_F(VerbsEngine, MessagesArriveThoughTheInterfaceWasDown) {
   start();
-  exchange(200, [&](std::uint32_t number) {
-    if (number == 100) {
-      command("ip link set rdma1 down");
-      ASSERT_TRUE(wait_for_port("rxe1", "DOWN"));
-    } else if (number == 110) {
-      command("ip link set rdma1 up");
-      ASSERT_TRUE(wait_for_port("rxe1", "ACTIVE"));
-    }
-  });
+  exchange_while_an_interface_is_down();
 }
 
 }  // namespace

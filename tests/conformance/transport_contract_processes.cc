@@ -126,7 +126,7 @@ bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
 TEST_P(TransportContract, NoWakeUpIsLost) {
   const std::uint32_t rounds = 100'000 / GetParam().slowness;
   TaskProcesses tasks(GetParam(), 2, [rounds](Task& task) {
-    if (task.transport.wake_source() == nullptr) return;
+    ASSERT_NE(task.transport.wake_source(), nullptr);
     std::mt19937 random(7);
     std::atomic<std::uint64_t>& moment = task.board.words[0];
     std::atomic<std::uint64_t>& lap_open = task.board.words[1];

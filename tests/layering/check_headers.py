@@ -17,7 +17,8 @@ FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples",
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
 FOR_USERS = ["api/" + name for name in (
-    "lapi.h", "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h")]
+    "lapi.h", "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h",
+    "typical.h")]
 NOT_ALONE = {"api/lapif.h"}  # Fortran's
 
 

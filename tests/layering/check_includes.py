@@ -12,7 +12,8 @@ import sys
 
 # What boot modules include; installed side by side, standing alone.
 SSI_HEADERS = ["api/" + name for name in (
-    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h")]
+    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h",
+    "typical.h")]
 
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
 # api/context* is a part of its own because only the wiring of a context may name concrete transports.

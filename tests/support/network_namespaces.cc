@@ -1,12 +1,17 @@
 #include "tests/support/network_namespaces.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace openlapi::test {
 namespace {
@@ -14,6 +19,22 @@ namespace {
 constexpr const char* kOwnNamespace = "/proc/thread-self/ns/net";
 
 int open_own_namespace() { return open(kOwnNamespace, O_RDONLY | O_CLOEXEC); }
+
+// A link that was set up runs only once the kernel's link watcher, a worker of its own, has seen both ends up.
+bool wait_until_running(const std::string& interface) {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool running = false;
+  while (!running && std::chrono::steady_clock::now() < give_up) {
+    if (ioctl(any, SIOCGIFFLAGS, &request) != 0) break;
+    running = (request.ifr_flags & IFF_RUNNING) != 0;
+    if (!running) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  close(any);
+  return running;
+}
 
 }  // namespace
 
@@ -45,6 +66,10 @@ bool NetworkNamespaces::create(std::uint32_t mtu, std::string& error) {
            command(side, "ip link set " + interface + " mtu " + std::to_string(mtu) + " up");
   }
   if (!well) error = "ip failed (see above)";
+  for (unsigned side = 0; well && side < 2; ++side) {
+    run_in(side, [&] { well = wait_until_running("veth" + std::to_string(side)); });
+    if (!well) error = "the link between the namespaces does not run";
+  }
   return well;
 }
 

@@ -1,4 +1,4 @@
-// Which sanitizer the tests are built for, and how often they repeat themselves then.
+// Which sanitizer the tests are built for, and how often they repeat themselves then, or without optimisation.
 #pragma once
 
 namespace openlapi {
@@ -13,12 +13,17 @@ inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
 #endif
+#ifdef __OPTIMIZE__
+inline constexpr bool kOptimized = true;
+#else
+inline constexpr bool kOptimized = false;
+#endif
 
 // Sanitizers look at every access and find at the first repetition what they would find at the last: with one of them
-// ten to twenty times as slow a tenth of the random cases has to do.
+// ten to twenty times as slow a tenth of the random cases has to do. So it has for a first look (tests/run --quick).
 template <typename Number>
 constexpr Number repetitions(Number count) {
-  return kAddressSanitizer || kThreadSanitizer ? count / 10 : count;
+  return kAddressSanitizer || kThreadSanitizer || !kOptimized ? count / 10 : count;
 }
 
 }  // namespace openlapi

@@ -51,7 +51,8 @@ class BootRemoteTest(unittest.TestCase):
                             "-L", cls.folder / "lib", "-llamssi"], check=True, timeout=25)
         for place in ("real", "prefix/bin"):
             cls.hosts.write(f"{place}/lamd", f'#!/bin/sh\ncd {cls.folder}/state\n'
-                            f'LD_LIBRARY_PATH={cls.folder}/lib exec {cls.folder}/real/daemon "$@"\n', 0o755)
+                            f'exec 3<&0\nexport LD_LIBRARY_PATH={cls.folder}/lib\n'
+                            f'{cls.folder}/real/daemon "$@" <&3 2> /dev/null &\n', 0o755)
         cls.hosts.write("prefix/bin/tkill", f'#!/bin/sh\necho "$(hostname) $*" >> {cls.folder}/state/tkill\n', 0o755)
 
     def setUp(self):

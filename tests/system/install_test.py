@@ -201,6 +201,22 @@ class InstallTest(unittest.TestCase):
         self.assertEqual((dpdk["name"], dpdk["built"]), ("dpdk", True))
         self.assertTrue(dpdk["usable"] or dpdk["reason"])
 
+    def test_the_unit_names_what_is_installed(self):
+        unit = (self.prefix / "share/openlapi/systemd/lamd.service").read_text()
+        programs = re.findall(r"^Exec\w+=(/\S+)", unit, re.M)
+        self.assertEqual([os.path.basename(program) for program in programs], ["lamboot", "lamhalt", "tkill"])
+        for program in programs:
+            self.assertTrue(str(self.prefix).endswith(os.path.dirname(os.path.dirname(program))), program)
+            self.assertTrue(os.access(self.prefix / "bin" / os.path.basename(program), os.X_OK), program)
+        self.assertNotIn("@bindir@", unit)
+        if shutil.which("systemd-analyze"):
+            with tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder, "lamd.service")
+                copy.write_text(unit.replace(os.path.dirname(programs[0]), str(self.prefix / "bin")))
+                done = subprocess.run(["systemd-analyze", "verify", "--user", "--man=no", copy], capture_output=True,
+                                      text=True, check=False, timeout=60, env={**os.environ, "XDG_RUNTIME_DIR": folder})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_the_tracing_library_has_the_same_name(self):
         self.assertRegex(run("readelf", "-d", self.libdir / "libtrace/liblapi.so"), r"\[liblapi\.so\.0\]")
 
@@ -208,11 +224,13 @@ class InstallTest(unittest.TestCase):
         for tool in ["lapirun", "lapi_perf", "lapi_info"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "--help"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
-        for tool in ["lamboot", "lamhalt", "lamnodes", "recon", "tkill", "wipe"]:
+        for tool in ["lamboot", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "recon", "tkill", "wipe"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
-        for daemon in ("lamd", "lamtasks"):
-            self.assertTrue((self.prefix / "bin" / daemon).exists(), daemon)
+        self.assertTrue((self.prefix / "bin/lamtasks").exists())
+        for tool in ["hboot", "lamd", "lamtree"]:
+            self.assertTrue((self.prefix / "bin" / tool).exists())
+            self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         self.assertTrue(list(self.prefix.rglob("LAPI_Put.3")))
         self.assertTrue(list(self.prefix.rglob("lapi.7")))
 

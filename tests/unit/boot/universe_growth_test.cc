@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "api/boot.h"
@@ -46,7 +48,7 @@ TEST(UniverseGrowth, NumbersTheNewNodeBehindTheHighest) {
   EXPECT_EQ(grown[2].lnd_ncpus, 8);
   EXPECT_NE(grown[2].lnd_hname, clyde);
   EXPECT_EQ(grown[3].lnd_nodeid, 3);
-  EXPECT_EQ(grown[3].lnd_type, NT_BOOT | NT_WASTE);
+  EXPECT_EQ(grown[3].lnd_type, NT_BOOT | NT_JOINS | NT_WASTE);
   EXPECT_EQ(grown[3].lnd_ncpus, 4);
   EXPECT_STREQ(grown[3].lnd_hname, "pinky");
 }
@@ -65,8 +67,8 @@ TEST(UniverseGrowth, FillsAHoleAndMakesInvalidNodes) {
 TEST(UniverseGrowth, RefusesWhatIsThereAlready) {
   EXPECT_EQ(mistake_in({"pinky", 2}), "node n2 (clyde) is in the universe already");
   EXPECT_EQ(mistake_in({"CLYDE"}), "host CLYDE is in the universe already, as node 2");
-  EXPECT_EQ(mistake_in({"pinky", 2000000}), "node 2000000 is not possible; allowed: 0 to 1048576");
-  EXPECT_EQ(mistake_in({"pinky", -2}), "node -2 is not possible; allowed: 0 to 1048576");
+  EXPECT_EQ(mistake_in({"pinky", 2000000}), "node 2000000 is not possible; allowed: 0 to 65535");
+  EXPECT_EQ(mistake_in({"pinky", -2}), "node -2 is not possible; allowed: 0 to 65535");
   EXPECT_EQ(mistake_in({"pinky", NOTNODEID, 0}), "option -cpu is 0; allowed: 1 or more");
 }
 
@@ -91,12 +93,16 @@ TEST(Lamgrow, GrowsTheUniverseThatTheToolKnows) {
   ASSERT_EQ(ao_parse(options, &argc, argv), 0);
   lam_ssi_boot_optd = options;
   EXPECT_STREQ(lam_ssi_boot_base_lamgrow("pinky", &nodes, &count, &origin), "pinky");
-  lam_ssi_boot_optd = nullptr;
-  ao_free(options);
   EXPECT_EQ(origin, 0);
   ASSERT_EQ(count, 6);
   EXPECT_EQ(nodes[5].lnd_ncpus, 3);
-  EXPECT_EQ(nodes[5].lnd_type, NT_BOOT | NT_WASTE);
+  EXPECT_EQ(nodes[5].lnd_type, NT_BOOT | NT_JOINS | NT_WASTE);
+  // Who is the origin, a daemon is told, whichever node reports go to.
+  char* topology = lam_ssi_boot_build_inet_topo(&nodes[5], nodes[2], 2);
+  EXPECT_NE(std::string(topology).find(" -n 5 -o 0"), std::string::npos) << topology;
+  std::free(topology);
+  lam_ssi_boot_optd = nullptr;
+  ao_free(options);
   EXPECT_EQ(nodes[4].lnd_nodeid, NOTNODEID);
   lam_deallocate_nodes(&nodes, &count);
   lam_ssi_boot_base_set_universe(nullptr, 0, 0);

@@ -113,7 +113,8 @@ TEST_F(OutputForwarderTest, LosesNothingWhileTheReaderIsBlocked) {
   Pipe output, errors;
   fcntl(output.writing.get(), F_SETFL, O_NONBLOCK);
   add_task(0, output, errors);
-  const std::string line = std::string(99, 'x') + "\n";
+  std::string line(99, 'x');
+  line += '\n';
   std::size_t sent = 0;
   // Until nobody takes more: the task is made to wait instead of the forwarder growing without bound.
   for (int idle = 0; idle < 10;) {

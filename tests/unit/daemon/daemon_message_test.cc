@@ -10,18 +10,34 @@ UniverseMessage small_universe() {
 }
 
 JobMessage small_job() { return {1, 2, 3, JobAction::kStart, {4, 5}, {7, 8, 9}}; }
+NodeRecord small_record() { return {258, {NodeState::kLost, 0x7f000001, 4711, 4, 2, "ab", 5, 6, 7}}; }
+
+const MessageBytes kRecordBytes{2, 1, 0, 0, 3, 1,   0,   0, 0x7f, 0x67, 0x12, 0, 0, 4, 0, 0, 0, 2, 0, 0,
+                                0, 2, 0, 0, 0, 'a', 'b', 5, 0,    0,    0,    6, 0, 0, 0, 7, 0, 0, 0};
+
+MessageBytes with_record(MessageBytes begin) {
+  begin.insert(begin.end(), kRecordBytes.begin(), kRecordBytes.end());
+  return begin;
+}
 
 TEST(DaemonMessage, HasTheseBytes) {
-  EXPECT_EQ(encode(LinkMessage{3, {1, 258}}), (MessageBytes{1, 1, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 0, 0}));
+  EXPECT_EQ(encode(LinkMessage{3, {small_record()}}), with_record({1, 1, 3, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(encode(NodeMessage{small_record()}), with_record({1, 7}));
+  EXPECT_EQ(encode(GrowthRequest{}), (MessageBytes{1, 18}));
+  EXPECT_EQ(encode(GrowthMessage{9, {0, 1, 255}, "no"}),
+            (MessageBytes{1, 19, 9, 0, 0, 0, 3, 0, 0, 0, 0, 1, 255, 2, 0, 0, 0, 'n', 'o'}));
+  EXPECT_EQ(encode(GrowMessage{small_record()}), with_record({1, 20}));
+  EXPECT_EQ(encode(ShrinkMessage{3, 600, 1}), (MessageBytes{1, 21, 3, 0, 0, 0, 0x58, 2, 0, 0, 1}));
+  EXPECT_EQ(encode(OutcomeMessage{"no"}), (MessageBytes{1, 22, 2, 0, 0, 0, 'n', 'o'}));
   EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
   EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
   EXPECT_EQ(encode(HaltMessage{}), (MessageBytes{1, 4}));
   EXPECT_EQ(encode(HaltedMessage{5}), (MessageBytes{1, 5, 5, 0, 0, 0}));
   EXPECT_EQ(encode(JobMessage{1, 2, 3, JobAction::kData, {4}, {9}}),
             (MessageBytes{1, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
-  EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{1, 18}));
+  EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{1, 23}));
   EXPECT_EQ(encode(JobsMessage{{{1, 2, 3, 4, {5}}}}),
-            (MessageBytes{1, 19, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
+            (MessageBytes{1, 24, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
   EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
   EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
             (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
@@ -29,15 +45,21 @@ TEST(DaemonMessage, HasTheseBytes) {
 }
 
 TEST(DaemonMessage, ComesBackAsItWas) {
-  const DaemonMessage messages[] = {LinkMessage{3, {1, 258}},
+  const DaemonMessage messages[] = {LinkMessage{3, {small_record()}},
                                     LinkMessage{0, {}},
                                     ReadyMessage{},
                                     LostMessage{77},
                                     HaltMessage{},
                                     HaltedMessage{5},
+                                    NodeMessage{small_record()},
                                     UniverseRequest{1},
                                     small_universe(),
                                     small_job(),
+                                    GrowthRequest{},
+                                    GrowthMessage{1, MessageBytes(32), ""},
+                                    GrowMessage{small_record()},
+                                    ShrinkMessage{1, 2, 0},
+                                    OutcomeMessage{},
                                     JobsRequest{},
                                     JobsMessage{{{1, 2, 3, 4, {5, 6}}, {7, 8, 0, 9, {}}}}};
   for (const DaemonMessage& message : messages) {
@@ -49,7 +71,7 @@ TEST(DaemonMessage, ComesBackAsItWas) {
 
 TEST(DaemonMessage, AnyOtherLengthIsRefused) {
   for (const DaemonMessage& message :
-       {DaemonMessage(LinkMessage{3, {1, 258}}), DaemonMessage(small_universe()), DaemonMessage(small_job())}) {
+       {DaemonMessage(LinkMessage{3, {small_record()}}), DaemonMessage(small_universe()), DaemonMessage(small_job())}) {
     MessageBytes bytes = encode(message);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       EXPECT_FALSE(decode(std::span(bytes).first(length)).has_value()) << length;
@@ -74,7 +96,7 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
   universe.here = 2;
   EXPECT_FALSE(decode(encode(universe)).has_value());
   universe = small_universe();
-  universe.nodes[0].state = 3;
+  universe.nodes[0].state = NodeState::kRemoved + 1;
   EXPECT_FALSE(decode(encode(universe)).has_value());
   universe = small_universe();
   universe.nodes[0].port = 65536;
@@ -83,6 +105,12 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
   universe.nodes[0].host = std::string("a\0b", 3);
   EXPECT_FALSE(decode(encode(universe)).has_value());
   EXPECT_FALSE(decode(encode(UniverseMessage{})).has_value());
+  for (NodeRecord record : {NodeRecord{kMostNodes, small_record().node}, NodeRecord{1, {}},
+                            NodeRecord{1, {NodeState::kRemoved + 1}}, NodeRecord{1, {NodeState::kMember, 0, 65536}}}) {
+    EXPECT_FALSE(decode(encode(NodeMessage{record})).has_value());
+    EXPECT_FALSE(decode(encode(GrowMessage{record})).has_value());
+    EXPECT_FALSE(decode(encode(LinkMessage{1, {small_record(), record}})).has_value());
+  }
 }
 
 TEST(DaemonMessage, UnknownActionsOfJobsAreRefused) {

@@ -64,7 +64,7 @@ class Daemons {
     dead.insert(node);
     for (auto& daemon : daemons_) {
       if (dead.contains(daemon->here)) continue;
-      daemon->table.set_lost(node);
+      daemon->table.set_state(node, NodeState::kLost);
       daemon->routes.node_lost(node);
     }
   }

@@ -18,7 +18,7 @@ class Network {
   Network(std::uint32_t count, std::uint32_t seed) : random_(seed) {
     std::vector<UniverseNode> nodes(count);
     for (UniverseNode& node : nodes) node.state = NodeState::kMember;
-    for (std::uint32_t n = 0; n < count; ++n) daemons_.push_back(std::make_unique<Daemon>(*this, nodes, n));
+    for (std::uint32_t n = 0; n < count; ++n) daemons_.push_back(std::make_unique<Daemon>(*this, nodes, n, false));
   }
 
   void start() {
@@ -27,6 +27,20 @@ class Network {
   // As SIGKILL does: nothing more from it but the ends of its connections.
   void kill(std::uint32_t node) { end(node); }
   void halt(std::uint32_t node) { daemons_[node]->membership.halt(); }
+  void shrink(std::uint32_t node, std::uint32_t by) { daemons_[by]->membership.shrink(node, 5); }
+  // A daemon is booted as `number`, and knows what lamgrow saw at its sponsor.
+  void grow(std::uint32_t number, std::uint32_t sponsor) {
+    std::vector<UniverseNode> nodes(std::max<std::size_t>(number + 1, daemons_.size()));
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      if (n == number || table(sponsor).is_member(n)) nodes[n].state = NodeState::kMember;
+    }
+    nodes[number].port = 1000 + ++grown_;
+    NodeRecord record{number, nodes[number]};
+    if (number == daemons_.size()) daemons_.emplace_back();
+    daemons_[number] = std::make_unique<Daemon>(*this, nodes, number, true);
+    daemons_[number]->membership.start();
+    daemons_[sponsor]->membership.grow(record);
+  }
 
   // One delivery, drawn by lot; when nothing is under way the time goes on to the next deadline. False: all is quiet.
   bool step() {
@@ -48,6 +62,8 @@ class Network {
   bool lives(std::uint32_t node) const { return daemons_[node]->lives; }
   bool is_linked(std::uint32_t node) const { return daemons_[node]->linked_told; }
   const UniverseTable& table(std::uint32_t node) const { return daemons_[node]->table; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(daemons_.size()); }
+  const std::set<std::uint32_t>& joined(std::uint32_t node) const { return daemons_[node]->joined; }
   std::uint32_t ended(std::uint32_t node) const { return daemons_[node]->ended_daemons; }
   std::size_t most_sent() const {
     std::size_t most = 0;
@@ -61,16 +77,16 @@ class Network {
  private:
   struct Item {
     enum class Kind { kConnect, kLink, kMessage, kClose } kind;
-    std::vector<std::uint32_t> lost{};
+    std::vector<NodeRecord> changes{};
     DaemonMessage message{};
   };
 
   struct Daemon final : MembershipLinks {
-    Daemon(Network& network_, const std::vector<UniverseNode>& nodes, std::uint32_t here_)
-        : network(network_), here(here_), table(nodes, 0, here_, 4), membership(table, *this, Time{}) {}
+    Daemon(Network& network_, const std::vector<UniverseNode>& nodes, std::uint32_t here_, bool joins)
+        : network(network_), here(here_), table(nodes, 0, here_, 4), membership(table, *this, network_.now_, joins) {}
     void connect(std::uint32_t node) override {
       connecting.insert(node);
-      network.channels_[{here, node}].push_back({Item::Kind::kConnect, table.lost()});
+      network.channels_[{here, node}].push_back({Item::Kind::kConnect, table.changes()});
     }
     void send(std::uint32_t node, const DaemonMessage& message) override {
       ASSERT_TRUE(up.contains(node)) << here << " to " << node;
@@ -85,6 +101,8 @@ class Network {
       linked_told = true;
     }
     void node_lost(std::uint32_t) override {}
+    void node_changed(std::uint32_t) override {}
+    void node_joined(std::uint32_t node) override { joined.insert(node); }
     void ended(std::uint32_t daemons) override {
       ended_daemons = daemons;
       network.end(here);
@@ -94,7 +112,7 @@ class Network {
     std::uint32_t here;
     UniverseTable table;
     Membership membership;
-    std::set<std::uint32_t> up{}, connecting{};
+    std::set<std::uint32_t> up{}, connecting{}, joined{};
     bool lives = true, linked_told = false;
     std::uint32_t ended_daemons = 0;
     std::size_t sent = 0;
@@ -118,12 +136,12 @@ class Network {
     }
     switch (item.kind) {
       case Item::Kind::kConnect:
-        if (sender.lives) channels_[{to, from}].push_back({Item::Kind::kLink, receiver.table.lost()});
-        take_up(receiver, from, item.lost);
+        if (sender.lives) channels_[{to, from}].push_back({Item::Kind::kLink, receiver.table.changes()});
+        take_up(receiver, from, item.changes);
         break;
       case Item::Kind::kLink:
         receiver.connecting.erase(from);
-        take_up(receiver, from, item.lost);
+        take_up(receiver, from, item.changes);
         break;
       case Item::Kind::kMessage:
         if (receiver.up.contains(from)) receiver.membership.take(from, item.message);
@@ -139,9 +157,9 @@ class Network {
     daemons_[node]->membership.connect_failed(other);
   }
 
-  void take_up(Daemon& daemon, std::uint32_t from, const std::vector<std::uint32_t>& lost) {
+  void take_up(Daemon& daemon, std::uint32_t from, const std::vector<NodeRecord>& changes) {
     const bool was_up = !daemon.up.insert(from).second;
-    if (daemon.membership.link_up(from, lost) || was_up) return;
+    if (daemon.membership.link_up(from, changes) || was_up) return;
     if (!daemon.lives) return;
     channels_[{daemon.here, from}].push_back({Item::Kind::kMessage, {}, LostMessage{from}});
     daemon.close(from);
@@ -154,6 +172,7 @@ class Network {
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return false;
+    now_ = *next;
     for (const auto& daemon : daemons_) {
       if (daemon->lives) daemon->membership.tick(*next);
     }
@@ -161,6 +180,8 @@ class Network {
   }
 
   std::mt19937 random_;
+  Time now_{};
+  std::uint32_t grown_ = 0;
   std::vector<std::unique_ptr<Daemon>> daemons_{};
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<Item>> channels_{};
 };
@@ -243,6 +264,140 @@ TEST(Membership, WhoeverDiesTheOthersAgree) {
     if (HasFailure()) return;
     std::uint32_t asked = 0;
     while (!network.lives(asked)) ++asked;
+    const auto living = static_cast<std::uint32_t>(network.living());
+    network.halt(asked);
+    network.run();
+    ASSERT_EQ(network.living(), 0u) << "seed " << seed;
+    ASSERT_EQ(network.ended(asked), living) << "seed " << seed;
+  }
+}
+
+TEST(Membership, ANodeJoinsAndAllHearOfIt) {
+  Network network(21, 3);
+  network.start();
+  network.run();
+  const std::size_t before = network.most_sent();
+  for (const auto& [number, sponsor] : {std::pair{21u, 7u}, std::pair{22u, 21u}, std::pair{23u, 0u}}) {
+    network.grow(number, sponsor);
+    network.run();
+    EXPECT_TRUE(network.joined(sponsor).contains(number));
+    EXPECT_EQ(network.table(number).parent(), sponsor);
+    expect_one_universe(network, number + 1, 3);
+    for (std::uint32_t n = 0; n <= number; ++n) EXPECT_EQ(network.table(n).nodes()[number].port, 1000 + number - 20);
+  }
+  EXPECT_LE(network.most_sent() - before, 20u);
+  network.kill(21);
+  network.run();
+  expect_one_universe(network, 24, 3);
+  EXPECT_EQ(network.table(22).parent(), 0u);
+  network.halt(22);
+  network.run();
+  EXPECT_EQ(network.ended(22), 23u);
+}
+
+TEST(Membership, ANodeWhoseDaemonIsNotThereIsNone) {
+  Network network(6, 2);
+  network.start();
+  network.run();
+  network.grow(6, 4);
+  network.kill(6);
+  network.run();
+  EXPECT_FALSE(network.joined(4).contains(6));
+  expect_one_universe(network, 7, 2);
+  for (std::uint32_t n = 0; n < 6; ++n) EXPECT_EQ(network.table(n).nodes()[6].state, NodeState::kRemoved);
+}
+
+// Its sponsor dies before it connects, or just behind: the daemon ends, or finds the others.
+TEST(Membership, ANodeWhoseSponsorDiesIsInOrOut) {
+  Network network(6, 2);
+  network.start();
+  network.run();
+  network.grow(6, 4);
+  network.kill(4);
+  network.run();
+  EXPECT_EQ(network.ended(6), 0u);
+  expect_one_universe(network, 7, 2);
+}
+
+TEST(Membership, ANodeLeavesAndItsNumberIsFree) {
+  Network network(21, 9);
+  network.start();
+  network.run();
+  for (const std::uint32_t leaver : {1u, 0u, 20u}) {  // one with children, the root, a leaf
+    network.shrink(leaver, 7);
+    network.run();
+    EXPECT_FALSE(network.lives(leaver));
+    EXPECT_EQ(network.ended(leaver), 1u);
+    expect_one_universe(network, 21, 9);
+    EXPECT_EQ(network.table(7).nodes()[leaver].state, NodeState::kRemoved);
+  }
+  for (const std::uint32_t number : {1u, 0u}) {
+    network.grow(number, 12);
+    network.run();
+    EXPECT_TRUE(network.lives(number));
+    expect_one_universe(network, 21, 9);
+    EXPECT_EQ(network.table(number).parent(), 12u);
+  }
+}
+
+TEST(Membership, ALostNodeCanBeRemovedAndComeBack) {
+  Network network(10, 4);
+  network.start();
+  network.run();
+  network.kill(3);
+  network.run();
+  EXPECT_EQ(network.table(9).nodes()[3].state, NodeState::kLost);
+  network.shrink(3, 5);
+  network.run();
+  EXPECT_EQ(network.table(9).nodes()[3].state, NodeState::kRemoved);
+  network.grow(3, 9);
+  network.run();
+  expect_one_universe(network, 10, 4);
+}
+
+// Two tools at different nodes give two daemons the same number: one stays, the other ends, and all agree.
+TEST(Membership, OfTwoNodesWithOneNumberOneStays) {
+  std::vector<UniverseNode> nodes(3);
+  for (UniverseNode& node : nodes) node.state = NodeState::kMember;
+  UniverseTable left(nodes, 0, 1), right(nodes, 0, 2);
+  NodeRecord one{3, {NodeState::kMember, 1, 1, 0, 1, "one", 1, 1}},
+      two{3, {NodeState::kMember, 2, 2, 0, 1, "two", 1, 2}};
+  EXPECT_TRUE(left.apply(one));
+  EXPECT_TRUE(left.apply(two));
+  EXPECT_TRUE(right.apply(two));
+  EXPECT_FALSE(right.apply(one));
+  EXPECT_EQ(left.nodes(), right.nodes());
+}
+
+// Nodes join and leave while daemons die.
+TEST(Membership, WhoeverJoinsLeavesOrDiesTheOthersAgree) {
+  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    Network network(2 + random() % 20, seed);
+    network.start();
+    network.run();
+    for (std::uint32_t change = 0; change < 12; ++change) {
+      for (std::uint32_t steps = random() % 30; steps > 0 && network.step(); --steps) {
+      }
+      const std::uint32_t node = random() % network.size(), other = random() % network.size();
+      const bool able = network.lives(other) && network.is_linked(other) && node != other;
+      switch (random() % 4) {
+        case 0:
+          if (network.living() > 1) network.kill(node);
+          break;
+        case 1:
+          if (able && network.table(other).is_member(node)) network.shrink(node, other);
+          break;
+        default:
+          if (able) network.grow(network.size(), other);
+      }
+    }
+    network.run();
+    expect_one_universe(network, network.size(), seed);
+    if (HasFailure()) return;
+    std::uint32_t asked = 0;
+    while (asked < network.size() && !network.lives(asked)) ++asked;
+    if (asked == network.size()) continue;
     const auto living = static_cast<std::uint32_t>(network.living());
     network.halt(asked);
     network.run();

@@ -35,28 +35,30 @@ TEST(UniverseTable, InvalidNodesHaveNoPlace) {
   const UniverseTable table(nodes, 0, 0, 2);
   EXPECT_EQ(table.children(), (Nodes{2, 3}));
   EXPECT_FALSE(table.is_member(1));
-  EXPECT_TRUE(table.lost().empty());
+  EXPECT_TRUE(table.changes().empty());
 }
 
 TEST(UniverseTable, ChildrenOfALostNodeGoToItsNearestLivingAncestor) {
   UniverseTable table(members(7), 0, 5, 2);
   EXPECT_EQ(table.parent(), 2u);
-  EXPECT_TRUE(table.set_lost(2));
-  EXPECT_FALSE(table.set_lost(2));
+  EXPECT_TRUE(table.set_state(2, NodeState::kLost));
+  EXPECT_FALSE(table.set_state(2, NodeState::kLost));
   EXPECT_EQ(table.parent(), 0u);
   UniverseTable root(members(7), 0, 0, 2);
-  root.set_lost(2);
+  root.set_state(2, NodeState::kLost);
   EXPECT_EQ(root.children(), (Nodes{1, 5, 6}));
-  EXPECT_EQ(root.lost(), Nodes{2});
+  ASSERT_EQ(root.changes().size(), 1u);
+  EXPECT_EQ(root.changes()[0].number, 2u);
+  EXPECT_EQ(root.changes()[0].node.state, NodeState::kLost);
 }
 
 TEST(UniverseTable, WithoutTheRootTheFirstThatLivesIsTheRoot) {
   UniverseTable first(members(4), 0, 1, 2);
-  first.set_lost(0);
+  first.set_state(0, NodeState::kLost);
   EXPECT_EQ(first.parent(), std::nullopt);
   EXPECT_EQ(first.children(), (Nodes{2, 3}));
   UniverseTable second(members(4), 0, 2, 2);
-  second.set_lost(0);
+  second.set_state(0, NodeState::kLost);
   EXPECT_EQ(second.parent(), 1u);
 }
 
@@ -65,7 +67,50 @@ TEST(UniverseTable, WhatIsNoNodeIsRefused) {
   EXPECT_THROW(UniverseTable(members(3), 0, 3), std::invalid_argument);
   EXPECT_THROW(UniverseTable(members(3), 3, 0), std::invalid_argument);
   UniverseTable table(members(3), 0, 0);
-  EXPECT_FALSE(table.set_lost(3));
+  EXPECT_FALSE(table.set_state(3, NodeState::kLost));
+}
+
+NodeRecord joined(std::uint32_t number, std::uint32_t stamp, std::uint32_t sponsor) {
+  NodeRecord record{number};
+  record.node.state = NodeState::kMember;
+  record.node.stamp = stamp;
+  record.node.sponsor = sponsor;
+  return record;
+}
+
+// Whether it fills a hole or is far above, no other link changes.
+TEST(UniverseTable, ANodeThatJoinsIsBelowItsSponsor) {
+  auto nodes = members(7);
+  nodes[1].state = NodeState::kInvalid;
+  UniverseTable root(nodes, 0, 0, 2), sponsor(nodes, 0, 6, 2);
+  EXPECT_EQ(root.children(), (Nodes{2, 3, 4}));
+  EXPECT_EQ(root.next_stamp(), 1u);
+  for (UniverseTable* table : {&root, &sponsor}) {
+    EXPECT_TRUE(table->apply(joined(1, 1, 6)));
+    EXPECT_TRUE(table->apply(joined(40, 2, 6)));
+    EXPECT_FALSE(table->apply(joined(40, 2, 6)));
+    EXPECT_EQ(table->nodes().size(), 41u);
+    EXPECT_EQ(table->next_stamp(), 3u);
+  }
+  EXPECT_EQ(root.children(), (Nodes{2, 3, 4}));
+  EXPECT_EQ(sponsor.children(), (Nodes{1, 40}));
+  root.set_state(6, NodeState::kRemoved);
+  EXPECT_EQ(root.children(), (Nodes{2, 3, 4, 1, 40}));
+  EXPECT_FALSE(root.apply(joined(kMostNodes, 9, 0)));
+}
+
+TEST(UniverseTable, WhatIsKnownOfANodeOnlyGoesForward) {
+  UniverseTable table(members(3), 0, 0);
+  EXPECT_TRUE(table.set_state(2, NodeState::kLeaving));
+  EXPECT_TRUE(table.is_member(2));
+  EXPECT_TRUE(table.set_state(2, NodeState::kRemoved));
+  EXPECT_FALSE(table.is_member(2));
+  EXPECT_FALSE(table.set_state(2, NodeState::kLost));
+  EXPECT_TRUE(table.apply(joined(2, 5, 0)));
+  NodeRecord old = joined(2, 4, 0);
+  old.node.state = NodeState::kRemoved;
+  EXPECT_FALSE(table.apply(old));
+  EXPECT_TRUE(table.is_member(2));
 }
 
 // Whoever is lost: all that live are in one tree, and both ends of a link say the same.
@@ -80,7 +125,7 @@ TEST(UniverseTable, AllThatLiveStayOneTree) {
     while (alive.size() > 1) {
       const std::uint32_t lost = *std::next(alive.begin(), static_cast<std::ptrdiff_t>(random() % alive.size()));
       alive.erase(lost);
-      for (const std::uint32_t n : alive) tables[n].set_lost(lost);
+      for (const std::uint32_t n : alive) tables[n].set_state(lost, NodeState::kLost);
       std::size_t links = 0;
       for (const std::uint32_t n : alive) {
         links += tables[n].children().size();
@@ -103,10 +148,10 @@ TEST(UniverseTable, WaysGoUpAndDownTheTree) {
   EXPECT_EQ(table.path(0, 5), (Nodes{0, 2, 5}));
   EXPECT_EQ(table.path(5, 0), (Nodes{5, 2, 0}));
   EXPECT_EQ(table.path(5, 9), Nodes{});
-  table.set_lost(2);
+  table.set_state(2, NodeState::kLost);
   EXPECT_EQ(table.path(3, 6), (Nodes{3, 1, 0, 6}));
   EXPECT_EQ(table.path(3, 2), Nodes{});
-  table.set_lost(0);
+  table.set_state(0, NodeState::kLost);
   EXPECT_EQ(table.path(3, 6), (Nodes{3, 1, 6}));
 }
 

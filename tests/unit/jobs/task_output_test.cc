@@ -53,7 +53,8 @@ TEST_F(TaskOutputReaderTest, PassesOnWholeLinesAndTheRestAtTheEnd) {
 }
 
 TEST_F(TaskOutputReaderTest, WaitsUntilTheWindowHasRoom) {
-  const std::string line = std::string(32 * 1024 - 1, 'x') + "\n";
+  std::string line(32 * 1024, 'x');
+  line.back() = '\n';
   while (!reader.must_wait()) {
     lines.clear();
     write(output, line);

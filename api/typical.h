@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the headers for boot modules have in common. */
+#ifndef OPENLAPI_TYPICAL_H
+#define OPENLAPI_TYPICAL_H
+
+#include <stdint.h>
+
+#define LAM_SSI_PUBLIC __attribute__((visibility("default")))
+
+/* What most functions return when they fail. */
+#ifndef LAMERROR
+#define LAMERROR (-1)
+#endif
+
+typedef int32_t int4;
+
+#endif

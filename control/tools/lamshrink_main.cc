@@ -1,0 +1,85 @@
+// lamshrink: removes a node from the universe. Its number is then no node's, until lamgrow gives it to one.
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+
+#include "control/daemon/membership.h"
+#include "control/daemon/node_words.h"
+#include "control/daemon/tool_client.h"
+#include "control/tools/tool_main.h"
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: lamshrink [options] node\n"
+    "  removes a node from the universe and ends its daemon: n3, o (the origin); not the node where lamshrink is run\n"
+    "  -w SECONDS  before that, warn: nothing new starts there, and what runs has so long to end (0 to 86400)\n"
+    "  -v, -d  say what was removed\n"
+    "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
+
+constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(30);
+constexpr std::chrono::seconds kEndTime{15};  // for a daemon to say that it ends
+constexpr int kLongestGrace = 86400;
+
+int grace_of(const BootOptions& options) {
+  int grace = 0;
+  if (options.has("w")) ao_intparam(options.get(), "w", 0, 0, &grace);
+  if (grace < 0 || grace > kLongestGrace) {
+    throw std::runtime_error("option -w is " + std::to_string(grace) + "; allowed: 0 to " +
+                             std::to_string(kLongestGrace) + " seconds");
+  }
+  return grace;
+}
+
+std::uint32_t one_node(const BootOptions& options, const UniverseMessage& universe) {
+  const std::vector<std::string> words = options.plain_words();
+  if (words.size() != 1) {
+    throw std::runtime_error("the command line names " + std::to_string(words.size()) + " nodes; allowed: one");
+  }
+  const auto chosen = choose_nodes(words, universe.nodes, universe.here);
+  if (chosen.size() != 1 || words[0].starts_with('c') || words[0].starts_with('C')) {
+    throw std::runtime_error("\"" + words[0] + "\" is not one node; allowed: n and its number, or o");
+  }
+  return chosen[0].node;
+}
+
+// False: the daemon there does not end by itself.
+bool ask_to_leave(ToolClient& daemon, std::uint32_t node, int grace, bool force, std::chrono::seconds limit) {
+  const auto answer = daemon.ask_within(
+      ShrinkMessage{node, static_cast<std::uint32_t>(grace), static_cast<std::uint8_t>(force ? 1 : 0)}, limit);
+  if (!answer) return false;
+  const auto* outcome = std::get_if<OutcomeMessage>(&*answer);
+  if (outcome == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  if (!outcome->failure.empty()) throw std::runtime_error(outcome->failure);
+  return true;
+}
+
+int run(BootOptions& options) {
+  const int grace = grace_of(options);
+  ToolClient daemon(session_path(options.session_name()));
+  const DaemonMessage answer = daemon.ask(UniverseRequest{1}, kAnswerTime);
+  const auto* universe = std::get_if<UniverseMessage>(&answer);
+  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  const std::uint32_t node = one_node(options, *universe);
+  const std::string name = "n" + std::to_string(node) + " (" + universe->nodes[node].host + ")";
+  if (!ask_to_leave(daemon, node, grace, false, std::chrono::seconds(grace) + kEndTime)) {
+    ask_to_leave(daemon, node, 0, true, kAnswerTime);
+    throw std::runtime_error(name + " is removed, but its daemon has not ended within " +
+                             std::to_string(kEndTime.count()) + " s; tkill on its host ends it");
+  }
+  if (options.has("v") || options.has("d")) std::printf("%s is removed\n", name.c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
+
+int main(int count, char** words) {
+  openlapi::daemon::BootOptions options;
+  options.add_flags("vdh");
+  options.add_numbers({"w"});
+  options.add_common();
+  return openlapi::daemon::tool_main("lamshrink", openlapi::daemon::kUsage, options, count, words,
+                                     openlapi::daemon::run);
+}
