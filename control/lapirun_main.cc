@@ -1,4 +1,4 @@
-// lapirun: starts a job on this machine. Options, then control/launch does the work.
+// lapirun: starts a job, over the universe that is booted here (control/jobs), else on this machine (control/launch).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 
+#include "control/jobs/universe_start.h"
 #include "control/launch/command_line.h"
 #include "control/launch/job.h"
 #include "control/launch/program_path.h"
@@ -24,27 +26,20 @@ void open_standard_descriptors() {
   if (fd > STDERR_FILENO) close(fd);
 }
 
-// libpmix's server must not believe that it is a task of the job in which lapirun was started.
-void forget_other_job() {
-  std::vector<std::string> names;
-  for (char** entry = environ; *entry != nullptr; ++entry)
-    if (std::strncmp(*entry, "PMIX_", 5) == 0 && std::strncmp(*entry, "PMIX_MCA_", 9) != 0)
-      names.emplace_back(*entry, std::strcspn(*entry, "="));
-  for (const std::string& name : names) unsetenv(name.c_str());
-}
-
 int refuse(int status, const std::string& reason) {
   std::fprintf(stderr, "lapirun: %s\n", reason.c_str());
   return status;
 }
 
 int run(const JobOptions& options) {
+  if (options.list_jobs) return jobs::list_jobs(options);
   TaskEnvironment environment(environ);
   for (const std::string& variable : options.variables)
     if (!environment.apply(variable))
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");
   environment.set_default("LAPI_USE_SHM", "yes");
   if (options.standalone) environment.set_default("MP_MSG_API", "lapi");
+  if (jobs::is_for_universe(options)) return jobs::run_in_universe(options, environment);
   if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
   const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
@@ -68,6 +63,8 @@ int main(int count, char** words) {
     } else {
       status = openlapi::run(std::get<openlapi::JobOptions>(parsed));
     }
+  } catch (const std::invalid_argument& wrong) {
+    status = openlapi::refuse(openlapi::kExitUsage, wrong.what());
   } catch (const std::exception& wrong) {
     std::fprintf(stderr, "lapirun: %s\n", wrong.what());
   }

@@ -15,6 +15,7 @@ class Connection {
   Connection(FileDescriptor socket, std::unique_ptr<MessageStream> stream)
       : socket_(std::move(socket)), stream_(std::move(stream)) {}
 
+  bool is_open() const { return stream_ != nullptr; }  // not moved away
   int fd() const { return socket_.get(); }
   // What poll() is to wait for: to write as long as something waits for it; to read always.
   short events() const;

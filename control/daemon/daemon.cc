@@ -32,17 +32,29 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       session_(session),
       signals_(std::move(setup.signals)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
-      tools_(std::move(setup.tool_listener), table_, [this] { membership_.halt(); }),
+      jobs_(table_, links_),
+      tools_(std::move(setup.tool_listener), table_,
+             {.halt = [this] { membership_.halt(); },
+              .jobs = [this] { return jobs_.jobs(); },
+              .become_lapirun = [this](Connection lapirun,
+                                       const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); }}),
       changes_(table_, setup.key,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       membership_(table_, *this, Clock::now(), setup.joins) {
   links_.serve(membership_);
+  links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });
   tools_.serve(changes_);
   changes_.serve(membership_);
 }
 
 void Daemon::node_lost(std::uint32_t node) {
   std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
+}
+
+// Lost, or removed by lamshrink: its helpers end in any case.
+void Daemon::node_changed(std::uint32_t node) {
+  changes_.node_changed(node);
+  if (!table_.is_member(node)) jobs_.node_lost(node);
 }
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
@@ -63,10 +75,12 @@ void Daemon::wait_once(std::optional<Time> limit) {
   poll_set.add(signals_.get(), POLLIN, [this] { take_signals(); });
   links_.watch(poll_set);
   tools_.watch(poll_set);
+  jobs_.watch(poll_set);
   poll_set.wait(milliseconds_until(limit));
   const Time now = Clock::now();
   membership_.tick(now);
   links_.tick(now);
+  jobs_.tick();
   tools_.tick();
 }
 

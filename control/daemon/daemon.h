@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "control/daemon/job_server.h"
 #include "control/daemon/membership.h"
 #include "control/daemon/node_changes.h"
 #include "control/daemon/peer_links.h"
@@ -38,7 +39,7 @@ class Daemon final : private MembershipLinks {
   void close(std::uint32_t node) override { links_.close(node); }
   void universe_linked() override { tools_.universe_linked(); }
   void node_lost(std::uint32_t node) override;
-  void node_changed(std::uint32_t node) override { changes_.node_changed(node); }
+  void node_changed(std::uint32_t node) override;
   void node_joined(std::uint32_t node) override { changes_.node_joined(node); }
   void ended(std::uint32_t daemons) override;
 
@@ -49,6 +50,7 @@ class Daemon final : private MembershipLinks {
   SessionFolder& session_;
   FileDescriptor signals_;
   PeerLinks links_;
+  JobServer jobs_;
   ToolServer tools_;
   NodeChanges changes_;
   Membership membership_;

@@ -7,8 +7,10 @@
 //                     Lost        to a daemon that wants to link: the others take you for gone
 //                     Halt        end; towards all daemons that have not sent it
 //                     Halted      so many daemons have ended, and I am ending now; backwards
+//                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
-//                     Halt, answered by Halted
+//                     Halt, answered by Halted; JobsRequest, answered by Jobs; Job, by which lapirun becomes the other
+//                     end of a job
 //                     GrowthRequest, answered by Growth: lamgrow may boot a node, and how; Grow, answered by Outcome:
 //                     the node that it booted belongs to the universe
 //                     Shrink, answered by Outcome: a node does not any more
@@ -159,9 +161,69 @@ struct OutcomeMessage {
   bool operator==(const OutcomeMessage&) const = default;
 };
 
-using DaemonMessage =
-    std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, NodeMessage, UniverseRequest,
-                 UniverseMessage, GrowthRequest, GrowthMessage, GrowMessage, ShrinkMessage, OutcomeMessage>;
+struct JobAction {
+  static constexpr std::uint8_t kStart = 1;   // to nodes: start the job's helper; the body is for it
+  static constexpr std::uint8_t kData = 2;    // between lapirun and helpers, and helpers; the body is theirs
+  static constexpr std::uint8_t kEnd = 3;     // to nodes: the job is over, its helpers are to end
+  static constexpr std::uint8_t kGone = 4;    // to lapirun: the helper of node `from` has ended; the body may say why
+  static constexpr std::uint8_t kBroken = 5;  // to lapirun: the job cannot go on; the body says why
+};
+
+// A job is known by the node whose daemon serves its lapirun, and a number that this daemon gave. Daemons do not look
+// into the body (control/jobs/job_message.h).
+struct JobMessage {
+  static constexpr std::uint8_t kKind = 6;
+  std::uint32_t home = 0;
+  std::uint32_t number = 0;
+  std::uint32_t from = 0;
+  std::uint8_t action = JobAction::kData;
+  std::vector<std::uint32_t> to{};  // nodes; empty: lapirun
+  MessageBytes body{};
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.home);
+    fields.number(message.number);
+    fields.number(message.from);
+    fields.byte(message.action);
+    fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
+    fields.bytes(message.body);
+  }
+  bool operator==(const JobMessage&) const = default;
+};
+
+struct JobsRequest {
+  static constexpr std::uint8_t kKind = 23;
+  static void describe(auto&, auto&) {}
+  bool operator==(const JobsRequest&) const = default;
+};
+
+// A job that this daemon has a part in.
+struct JobEntry {
+  std::uint32_t home = 0;
+  std::uint32_t number = 0;
+  std::uint32_t lapirun = 0;           // its process; 0: on another node
+  std::uint32_t helper = 0;            // the process of lamtasks here; 0: no tasks here
+  std::vector<std::uint32_t> nodes{};  // that have tasks; empty where lapirun is not
+  bool operator==(const JobEntry&) const = default;
+};
+
+struct JobsMessage {
+  static constexpr std::uint8_t kKind = 24;
+  std::vector<JobEntry> jobs{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.jobs, 20, [](auto& element, auto& job) {
+      element.number(job.home);
+      element.number(job.number);
+      element.number(job.lapirun);
+      element.number(job.helper);
+      element.list(job.nodes, 4, [](auto& each, auto& node) { each.number(node); });
+    });
+  }
+  bool operator==(const JobsMessage&) const = default;
+};
+
+using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage,
+                                   NodeMessage, UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage,
+                                   GrowMessage, ShrinkMessage, OutcomeMessage, JobsRequest, JobsMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

@@ -1,4 +1,5 @@
-// The fields of a control message: little-endian numbers of 4 bytes, bytes, texts with their length before them. A
+// The fields of a control message: little-endian numbers of 4 and 8 bytes, single bytes, and texts and many
+// bytes with their length before them. A
 // message describes its fields once, to a writer or to a reader.
 #pragma once
 
@@ -21,6 +22,14 @@ class FieldWriter {
   void byte(std::uint8_t value) { bytes_.push_back(value); }
   void number(std::uint32_t value) {
     for (int shift = 0; shift < 32; shift += 8) bytes_.push_back(static_cast<std::uint8_t>(value >> shift));
+  }
+  void wide(std::uint64_t value) {
+    number(static_cast<std::uint32_t>(value));
+    number(static_cast<std::uint32_t>(value >> 32));
+  }
+  void bytes(const MessageBytes& value) {
+    number(static_cast<std::uint32_t>(value.size()));
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
   }
   void text(const std::string& value) {
     const std::size_t length = value.size() < kLongestText ? value.size() : kLongestText;
@@ -52,6 +61,19 @@ class FieldReader {
     const auto from = take(4);
     value = 0;
     for (std::size_t n = 0; n < from.size(); ++n) value |= static_cast<std::uint32_t>(from[n]) << (8 * n);
+  }
+  void wide(std::uint64_t& value) {
+    std::uint32_t low = 0, high = 0;
+    number(low);
+    number(high);
+    value = static_cast<std::uint64_t>(high) << 32 | low;
+  }
+  // As long as the message has them: the stream bounds a message.
+  void bytes(MessageBytes& value) {
+    std::uint32_t length = 0;
+    number(length);
+    const auto from = take(length);
+    value.assign(from.begin(), from.end());
   }
   void text(std::string& value) {
     std::uint32_t length = 0;

@@ -103,6 +103,11 @@ void PeerLinks::close(std::uint32_t node) {
   }
 }
 
+bool PeerLinks::is_linked(std::uint32_t node) const {
+  return std::ranges::any_of(
+      peers_, [&](const Peer& peer) { return peer.linked && !peer.over && !peer.closing && peer.node == node; });
+}
+
 bool PeerLinks::is_from_node(std::uint32_t address) const {
   return promiscuous_ || std::ranges::any_of(table_.nodes(), [&](const UniverseNode& node) {
            return node.lives() && node.address == address;
@@ -177,6 +182,7 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
   const auto* link = std::get_if<LinkMessage>(&*message);
   if ((link != nullptr) == peer.linked) return end(peer, "its message comes at the wrong time");
   if (link != nullptr) return take_link(peer, *link);
+  if (const auto* of_job = std::get_if<JobMessage>(&*message)) return take_job_(*of_job);
   membership_->take(*peer.node, *message);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 #include <set>
@@ -21,10 +22,12 @@ class PeerLinks {
 
   // To whom links and messages are told.
   void serve(Membership& membership) { membership_ = &membership; }
+  void serve_jobs(std::function<void(const JobMessage&)> take_job) { take_job_ = std::move(take_job); }
 
   void connect(std::uint32_t node);
   void send(std::uint32_t node, const DaemonMessage& message);
   void close(std::uint32_t node);
+  bool is_linked(std::uint32_t node) const;
 
   void watch(PollSet& poll_set);
   std::optional<Time> deadline() const;
@@ -61,6 +64,7 @@ class PeerLinks {
   FileDescriptor listener_;
   bool promiscuous_;
   Membership* membership_ = nullptr;
+  std::function<void(const JobMessage&)> take_job_{};
   std::list<Peer> peers_{};
   std::set<std::string> reported_{};
 };

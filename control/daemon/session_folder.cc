@@ -69,10 +69,14 @@ sockaddr_un socket_address(const std::string& path) {
 }
 
 // Nobody else may have made it, or may look into it.
+bool is_private(const struct stat& status) {
+  return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 077) == 0;
+}
+
 void check_owner(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) fail("the session folder " + path);
-  if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+  if (!is_private(status)) {
     throw std::runtime_error("the session folder " + path +
                              " is not a folder of this user alone (mode 0700); remove it" +
                              " or choose another with -sessionsuffix");
@@ -167,6 +171,11 @@ void SessionFolder::remove() {
 }
 
 std::string tool_socket(const std::string& folder) { return folder + kToolSocket; }
+
+bool is_own_session(const std::string& folder) {
+  struct stat status {};
+  return lstat(folder.c_str(), &status) == 0 && is_private(status);
+}
 
 pid_t session_process(const std::string& folder) {
   const FileDescriptor file(open((folder + kKillFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));

@@ -47,6 +47,8 @@ class SessionFolder {
 
 std::string tool_socket(const std::string& folder);
 
+// It belongs to this user alone: what lives in it may be trusted.
+bool is_own_session(const std::string& folder);
 // The process that lives in the folder; 0: none.
 pid_t session_process(const std::string& folder);
 // Removes what a dead daemon left; nothing there is no mistake. Throws std::runtime_error.

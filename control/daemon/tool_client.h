@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "control/daemon/daemon_message.h"
 #include "control/launch/file_descriptor.h"
@@ -22,6 +23,8 @@ class ToolClient {
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
   // Nothing: it has not come by then.
   std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
+  // For more than one question and answer.
+  FileDescriptor take_socket() { return std::move(socket_); }
   // Until the daemon's process is gone. False: not within `limit`.
   bool wait_for_end(std::chrono::seconds limit);
 

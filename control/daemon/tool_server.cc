@@ -56,16 +56,27 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     }
     return true;
   }
+  if (std::holds_alternative<JobsRequest>(*message)) {
+    tool.connection.send(wishes_.jobs());
+    return true;
+  }
+  if (const auto* of_job = std::get_if<JobMessage>(&*message)) {
+    tool.over = true;
+    wishes_.become_lapirun(std::move(tool.connection), *of_job);
+    return true;
+  }
   if (changes_->take(tool.number, *message)) return true;
   if (!std::holds_alternative<HaltMessage>(*message)) return false;
   tool.wish = Wish::kHalt;
-  on_halt_();
+  wishes_.halt();
   return true;
 }
 
 void ToolServer::serve_tool(Tool& tool) {
   tool.over = !tool.connection.serve();
-  while (const auto bytes = tool.connection.stream().next()) {
+  while (tool.connection.is_open()) {
+    const auto bytes = tool.connection.stream().next();
+    if (!bytes) break;
     if (!take(tool, *bytes)) tool.over = true;
   }
 }

@@ -15,8 +15,14 @@ namespace openlapi::daemon {
 
 class ToolServer {
  public:
-  ToolServer(FileDescriptor listener, const UniverseTable& table, std::function<void()> on_halt)
-      : listener_(std::move(listener)), table_(table), on_halt_(std::move(on_halt)) {}
+  // What tools ask of the daemon's other parts.
+  struct Wishes {
+    std::function<void()> halt{};
+    std::function<JobsMessage()> jobs{};
+    std::function<void(Connection, const JobMessage&)> become_lapirun{};  // takes the tool's connection
+  };
+  ToolServer(FileDescriptor listener, const UniverseTable& table, Wishes wishes)
+      : listener_(std::move(listener)), table_(table), wishes_(std::move(wishes)) {}
 
   void serve(NodeChanges& changes) { changes_ = &changes; }
   // To a tool that is not there any more: nothing happens.
@@ -44,7 +50,7 @@ class ToolServer {
 
   FileDescriptor listener_;
   const UniverseTable& table_;
-  std::function<void()> on_halt_;
+  Wishes wishes_;
   NodeChanges* changes_ = nullptr;
   bool linked_ = false;
   std::uint64_t tools_seen_ = 0;

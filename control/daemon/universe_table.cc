@@ -98,4 +98,26 @@ void UniverseTable::link() {
   }
 }
 
+// From both ends upwards, whoever is lower, until they meet.
+std::vector<std::uint32_t> UniverseTable::path(std::uint32_t from, std::uint32_t to) const {
+  if (!is_member(from) || !is_member(to)) return {};
+  const auto position = [&](std::uint32_t node) {
+    return static_cast<std::size_t>(std::ranges::find(order_, node) - order_.begin());
+  };
+  std::vector<std::uint32_t> begin, end;
+  for (std::size_t left = position(from), right = position(to);;) {
+    if (left == right) {
+      begin.push_back(order_[left]);
+      break;
+    }
+    const bool left_climbs = left > right;
+    const auto above = parent_of(left_climbs ? left : right);
+    (left_climbs ? begin : end).push_back(order_[left_climbs ? left : right]);
+    if (!above) return {};
+    (left_climbs ? left : right) = *above;
+  }
+  begin.insert(begin.end(), end.rbegin(), end.rend());
+  return begin;
+}
+
 }  // namespace openlapi::daemon

@@ -80,6 +80,8 @@ class UniverseTable {
   // Of the daemon here, among those that are not lost. No parent: it is the root.
   std::optional<std::uint32_t> parent() const { return parent_; }
   const std::vector<std::uint32_t>& children() const { return children_; }
+  // The nodes from `from` to `to` along the tree, both included. Empty: one of them is no member.
+  std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
 
  private:
   void sort();

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 namespace openlapi {
@@ -11,6 +12,8 @@ constexpr std::uint32_t kMaxTasks = 65536;  // bounds what a slip of the finger 
 constexpr double kMaxTimeoutSeconds = 1e9;
 
 constexpr const char* kFooter =
+    "Nodes of a universe, as LAM's mpirun takes them: n0-3,7 or N (all), c0-7 or C (by processors), h (here), o (the\n"
+    "origin). Without any the tasks go round the processors of all nodes that may be scheduled on.\n\n"
     "Tasks are numbered from 0. With --bind core, task i gets the i-th core of those that lapirun itself may use (all\n"
     "its hardware threads); with more tasks than cores each gets one hardware thread, going round the cores. With "
     "more\n"
@@ -25,15 +28,30 @@ struct Parsed {
   JobOptions options;
   double timeout_seconds = 0;
   bool version = false;
+  bool universe = false;
+  bool no_universe = false;
 };
 
 void declare(CLI::App& app, Parsed& parsed) {
   JobOptions& options = parsed.options;
   app.set_help_flag("-h,--help", "Print this and exit");
-  app.add_option("-n,--np", options.tasks, "Number of tasks (also -np)")
+  app.add_option("-n,--np", options.placement.tasks, "Number of tasks (also -np); 1, or one for each place named")
       ->check(CLI::Range(1U, kMaxTasks))
-      ->capture_default_str()
       ->type_name("N");
+  app.add_option("-N", options.placement.per_node, "Universe: tasks on each node")
+      ->check(CLI::Range(1U, kMaxTasks))
+      ->type_name("N");
+  app.add_option("--host", options.placement.hosts, "Universe: hosts to use (also -host)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME[,NAME...]");
+  app.add_flag("--universe", parsed.universe, "Only over the universe that lamboot has booted");
+  app.add_flag("--no-universe", parsed.no_universe, "Only on this machine, also when a universe is booted");
+  app.add_flag("--jobs", options.list_jobs, "Print the jobs whose lapirun or tasks are here, and exit");
+  app.add_option("--sessionprefix", options.session_prefix, "As given to lamboot (also -sessionprefix)")
+      ->type_name("FOLDER");
+  app.add_option("--sessionsuffix", options.session_suffix, "As given to lamboot (also -sessionsuffix)")
+      ->type_name("NAME");
   static const std::map<std::string, Binding> kBindings{{"core", Binding::kCore}, {"none", Binding::kNone}};
   app.add_option("--bind", options.binding, "Bind tasks to processors: core (default) or none")
       ->transform(CLI::CheckedTransformer(kBindings).description("core|none"))
@@ -54,17 +72,42 @@ void declare(CLI::App& app, Parsed& parsed) {
   app.footer(kFooter);
 }
 
-// How many leading arguments are lapirun's own; "--" ends them as well. The old spelling -np becomes --np, but only
-// where an option may stand: the program or one of its arguments may be called so.
-std::size_t split_off_own(const CLI::App& app, std::vector<std::string>& arguments) {
-  std::size_t at = 0;
-  while (at < arguments.size() && arguments[at].size() > 1 && arguments[at][0] == '-' && arguments[at] != "--") {
-    if (arguments[at] == "-np") arguments[at] = "--np";
-    const CLI::Option* option = app.get_option_no_throw(arguments[at]);
+// LAM's words for nodes: N, C, h, o, n0-3,7 and c0-7.
+bool is_node_word(const std::string& word) {
+  if (word == "N" || word == "C" || word == "h" || word == "o") return true;
+  return word.size() > 1 && (word[0] == 'n' || word[0] == 'c') && std::isdigit(static_cast<unsigned char>(word[1])) &&
+         word.find_first_not_of("0123456789,-", 1) == std::string::npos;
+}
+
+// Takes the leading arguments that are lapirun's own: options, and between them words for nodes. "--" ends them as
+// well. LAM's long options with one dash get two, but only where an option may stand: the program may be called so.
+struct OwnArguments {
+  std::vector<std::string> options{};
+  std::vector<std::string> node_words{};
+  std::size_t count = 0;
+};
+
+OwnArguments split_off_own(const CLI::App& app, const std::vector<std::string>& arguments) {
+  OwnArguments own;
+  std::size_t& at = own.count;
+  while (at < arguments.size()) {
+    std::string word = arguments[at];
+    if (is_node_word(word)) {
+      own.node_words.push_back(word);
+      ++at;
+      continue;
+    }
+    if (word.size() < 2 || word[0] != '-' || word == "--") break;
+    for (const char* name : {"-np", "-host", "-sessionprefix", "-sessionsuffix"})
+      if (word == name) word = "-" + word;
+    const CLI::Option* option = app.get_option_no_throw(word);
     const bool takes_value = option != nullptr && option->get_type_size() > 0 && option->get_expected_max() > 0;
+    own.options.push_back(word);
+    if (takes_value && at + 1 < arguments.size()) own.options.push_back(arguments[at + 1]);
     at += takes_value ? 2 : 1;
   }
-  return std::min(at, arguments.size());
+  at = std::min(at, arguments.size());
+  return own;
 }
 
 // Names in -x must be such that the tasks can read them.
@@ -79,7 +122,8 @@ std::string help_text(const CLI::App& app) {
   std::string text = app.help();
   const std::string general = "Usage: lapirun [OPTIONS]";
   const std::size_t at = text.find(general);
-  if (at != std::string::npos) text.replace(at, general.size(), "Usage: lapirun [OPTIONS] [--] program [arguments]");
+  if (at != std::string::npos)
+    text.replace(at, general.size(), "Usage: lapirun [OPTIONS] [nodes] [--] program [arguments]");
   return text;
 }
 
@@ -92,11 +136,11 @@ CommandLineEnd usage_error(const std::string& reason) {
 std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<std::string>& arguments,
                                                             const std::string& version) {
   Parsed parsed;
-  CLI::App app("Starts a job of LAPI tasks on this machine.", "lapirun");
+  CLI::App app("Starts a job of LAPI tasks, over the universe that is booted here (lamboot), else on this machine.",
+               "lapirun");
   declare(app, parsed);
-  std::vector<std::string> words = arguments;
-  const std::size_t own = split_off_own(app, words);
-  std::vector<std::string> options(words.rbegin() + static_cast<long>(words.size() - own), words.rend());
+  const OwnArguments own = split_off_own(app, arguments);
+  std::vector<std::string> options(own.options.rbegin(), own.options.rend());
   try {
     app.parse(options);
   } catch (const CLI::CallForHelp&) {
@@ -110,9 +154,14 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
     return usage_error("-x '" + wrong_variable(all) + "': a variable has a name: NAME or NAME=VALUE");
   if (parsed.timeout_seconds > 0)
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));
-  const std::size_t program = own < words.size() && words[own] == "--" ? own + 1 : own;
-  parsed.options.command.assign(words.begin() + static_cast<long>(program), words.end());
-  if (parsed.options.command.empty())
+  if (parsed.universe && parsed.no_universe) return usage_error("--universe and --no-universe: only one of them");
+  if (parsed.universe || parsed.no_universe)
+    parsed.options.universe = parsed.universe ? UseUniverse::kYes : UseUniverse::kNo;
+  parsed.options.placement.words = own.node_words;
+  if (parsed.options.placement.tasks != 0) parsed.options.tasks = parsed.options.placement.tasks;
+  const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
+  parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
+  if (parsed.options.command.empty() && !parsed.options.list_jobs)
     return CommandLineEnd{kExitNotFound, "lapirun: no program given\nTry 'lapirun --help'.\n"};
   return parsed.options;
 }

@@ -3,8 +3,6 @@
 // One thread runs everything; only libpmix has another, which posts into the mailbox.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -21,6 +19,7 @@
 #include "control/launch/signal_source.h"
 #include "control/launch/standard_input.h"
 #include "control/launch/task_environment.h"
+#include "control/launch/task_launch.h"
 #include "control/launch/task_process.h"
 
 namespace openlapi {
@@ -47,8 +46,7 @@ class Job {
   bool make_partition(std::string& error);
   bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
   void plan_binding(const std::vector<Core>& cores);
-  bool start_task(std::uint32_t rank, std::vector<char*>& arguments, std::string& error);
-  void raise_open_files();
+  bool start_task(std::uint32_t rank, std::string& error);
   void report_phase(const char* what);
 
   // job.cc
@@ -85,7 +83,7 @@ class Job {
   std::vector<TaskProcess> tasks_;
   std::vector<Attendance> attendance_;        // by task; empty without a PMIx server
   std::optional<std::uint32_t> absent_task_;  // the first that ended without ever having connected
-  rlimit open_files_{};
+  OpenFileLimit open_files_;
 
   std::size_t running_ = 0;
   std::optional<int> failure_;  // the exit status, once something has failed

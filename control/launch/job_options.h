@@ -11,7 +11,23 @@ namespace openlapi {
 
 enum class Binding { kCore, kNone };
 
+enum class UseUniverse { kIfBooted, kYes, kNo };
+
+// Where in a universe the tasks are to run.
+struct JobPlacement {
+  std::uint32_t tasks = 0;           // -n; 0: not given
+  std::uint32_t per_node = 0;        // -N; 0: not given
+  std::vector<std::string> words{};  // n0-3, c0-7, N, C, h, o
+  std::vector<std::string> hosts{};
+  bool names_places() const { return !words.empty() || !hosts.empty(); }
+};
+
 struct JobOptions {
+  bool list_jobs = false;  // nothing is to be run
+  UseUniverse universe = UseUniverse::kIfBooted;
+  JobPlacement placement{};
+  std::string session_prefix{};
+  std::string session_suffix{};
   std::uint32_t tasks = 1;
   Binding binding = Binding::kCore;
   bool report_bindings = false;

@@ -1,5 +1,4 @@
 // How a job comes to run. The order matters: signals are blocked and the watcher is forked before libpmix has threads.
-#include <fcntl.h>
 #include <sys/random.h>
 
 #include <cerrno>
@@ -7,41 +6,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "control/launch/job.h"
 
 namespace openlapi {
 namespace {
 
-constexpr rlim_t kOpenFilesPerTask = 5;  // pipes, pidfd, the client's connection
-constexpr rlim_t kOpenFilesBeside = 64;
-
 std::string host_name() {
   char name[256] = "";
   if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
   return name;
 }
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> list;
-  list.reserve(words.size() + 1);
-  for (std::string& word : words) list.push_back(word.data());
-  list.push_back(nullptr);
-  return list;
-}
-
-struct Pipe {
-  FileDescriptor reading;
-  FileDescriptor writing;
-
-  bool open() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return false;
-    reading.reset(ends[0]);
-    writing.reset(ends[1]);
-    return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
-  }
-};
 
 }  // namespace
 
@@ -51,10 +27,8 @@ bool Job::start() {
     std::fprintf(stderr, "lapirun: %s\n", error.c_str());
     return false;
   }
-  std::vector<std::string> words = options_.command;
-  std::vector<char*> arguments = pointers(words);
   for (std::uint32_t rank = 0; rank < options_.tasks; ++rank) {
-    if (start_task(rank, arguments, error)) continue;
+    if (start_task(rank, error)) continue;
     output_.note("lapirun: " + error);
     record_failure(kExitOwnFailure);
     end_tasks();
@@ -68,7 +42,7 @@ bool Job::start() {
 
 bool Job::prepare(std::string& error) {
   if (!signals_.open(error)) return false;
-  raise_open_files();
+  open_files_.raise_for(options_.tasks);
   const char* temporary = std::getenv("TMPDIR");
   if (!guard_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
   report_phase("watcher started");
@@ -108,13 +82,15 @@ bool Job::start_server(std::string& error) {
   }
   char name_space[64];
   std::snprintf(name_space, sizeof name_space, "lapirun-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
-  const PmixJob job{name_space, guard_.directory(), host_name(), options_.tasks, random[2]};
+  PmixNode here{host_name(), std::vector<std::uint32_t>(options_.tasks)};
+  std::iota(here.tasks.begin(), here.tasks.end(), 0U);
+  const PmixJob job{name_space, guard_.directory(), {here}, 0, random[2]};
   const auto on_abort = [this](std::uint32_t rank, int status, const std::string& text) {
     take_abort(rank, status, text);
   };
   const auto on_connection = [this](std::uint32_t rank, bool connected) { take_connection(rank, connected); };
   attendance_.resize(options_.tasks);
-  return server_.start(job, topology_.handle(), mailbox_, on_abort, on_connection, error);
+  return server_.start(job, topology_.handle(), mailbox_, nullptr, on_abort, on_connection, error);
 }
 
 void Job::plan_binding(const std::vector<Core>& cores) {
@@ -125,47 +101,21 @@ void Job::plan_binding(const std::vector<Core>& cores) {
     output_.note("lapirun: task " + std::to_string(rank) + ": " + describe(bindings_[rank]));
 }
 
-bool Job::start_task(std::uint32_t rank, std::vector<char*>& arguments, std::string& error) {
+bool Job::start_task(std::uint32_t rank, std::string& error) {
   TaskEnvironment own = environment_;
   std::vector<std::string> variables;
   if (!task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) own.set_entry(variable);
-  std::vector<std::string> entries = own.entries();
-  const std::vector<char*> environment = pointers(entries);
-  Pipe output;
-  Pipe errors;
-  FileDescriptor null(rank == 0 ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!output.open() || !errors.open() || (rank != 0 && !null.is_open())) {
-    error = "cannot start task " + std::to_string(rank) + ": " + std::strerror(errno);
+  const TaskLaunch launch{program_, options_.command, options_.working_directory, signals_, open_files_.given()};
+  LaunchedTask task;
+  if (!launch_task(launch, rank, own.entries(), bindings_[rank].processors, rank == 0 ? input_.task_end() : -1, task,
+                   error))
     return false;
-  }
-  const TaskStart start{program_.c_str(),
-                        arguments.data(),
-                        environment.data(),
-                        options_.working_directory.empty() ? nullptr : options_.working_directory.c_str(),
-                        &bindings_[rank].processors,
-                        &signals_,
-                        &open_files_,
-                        rank == 0 ? input_.task_end() : null.get(),
-                        output.writing.get(),
-                        errors.writing.get()};
-  TaskProcess task;
-  if (!task.start(rank, start, error)) return false;
-  guard_.add_group(task.pid());
-  output_.add_task(rank, std::move(output.reading), std::move(errors.reading));
-  tasks_.push_back(std::move(task));
+  guard_.add_group(task.process.pid());
+  output_.add_task(rank, std::move(task.output), std::move(task.errors));
+  tasks_.push_back(std::move(task.process));
   ++running_;
   return true;
-}
-
-// The tasks start with the limit that lapirun was given.
-void Job::raise_open_files() {
-  if (getrlimit(RLIMIT_NOFILE, &open_files_) != 0) return;
-  rlimit raised = open_files_;
-  const rlim_t wanted = options_.tasks * kOpenFilesPerTask + kOpenFilesBeside;
-  if (raised.rlim_cur >= wanted) return;
-  raised.rlim_cur = raised.rlim_max < wanted ? raised.rlim_max : wanted;
-  setrlimit(RLIMIT_NOFILE, &raised);
 }
 
 void Job::report_phase(const char* what) {

@@ -27,6 +27,11 @@ void OutputForwarder::note(std::string_view text) {
   if (!errors_.reader_gone) errors_.merger.add_note(std::string(text) + "\n", errors_.waiting);
 }
 
+void OutputForwarder::take(std::uint32_t task, bool errors, std::string_view text) {
+  Stream& stream = errors ? errors_ : output_;
+  if (!stream.reader_gone) stream.merger.add(task, text, stream.waiting);
+}
+
 void OutputForwarder::watch(PollSet& poll_set) {
   watch_stream(output_, poll_set);
   watch_stream(errors_, poll_set);

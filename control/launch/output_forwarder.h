@@ -25,6 +25,10 @@ class OutputForwarder {
   // Reading ends of a task's pipes, non-blocking.
   void add_task(std::uint32_t task, FileDescriptor output, FileDescriptor errors);
 
+  // Whole lines or pieces of a task whose pipes another process reads.
+  void take(std::uint32_t task, bool errors, std::string_view text);
+  bool reader_gone(bool errors) const { return errors ? errors_.reader_gone : output_.reader_gone; }
+
   // A message of lapirun's own, on stderr and in order with what the tasks write there; the newline is added.
   void note(std::string_view text);
 

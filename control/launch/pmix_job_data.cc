@@ -79,24 +79,26 @@ struct Freed {
 };
 using MallocedText = std::unique_ptr<char, Freed>;
 
-std::string all_ranks(std::uint32_t tasks) {
+std::string joined(const std::vector<std::uint32_t>& tasks) {
   std::string ranks;
-  for (std::uint32_t rank = 0; rank < tasks; ++rank) {
-    if (rank > 0) ranks += ',';
-    ranks += std::to_string(rank);
-  }
+  for (const std::uint32_t task : tasks) ranks += (ranks.empty() ? "" : ",") + std::to_string(task);
   return ranks;
 }
 
-bool add_maps(const PmixJob& job, const std::string& ranks, InfoList& info, std::string& error) {
+bool add_maps(const PmixJob& job, InfoList& info, std::string& error) {
+  std::string names, ranks;
+  for (const PmixNode& node : job.nodes) {
+    names += (names.empty() ? "" : ",") + node.host_name;
+    ranks += (ranks.empty() ? "" : ";") + joined(node.tasks);
+  }
   char* nodes = nullptr;
   char* processes = nullptr;
-  const pmix_status_t nodes_status = PMIx_generate_regex(job.host_name.c_str(), &nodes);
+  const pmix_status_t nodes_status = PMIx_generate_regex(names.c_str(), &nodes);
   const pmix_status_t processes_status = PMIx_generate_ppn(ranks.c_str(), &processes);
   const MallocedText free_nodes(nodes);
   const MallocedText free_processes(processes);
   if (nodes_status != PMIX_SUCCESS || processes_status != PMIX_SUCCESS) {
-    error = "libpmix cannot describe the node '" + job.host_name + "'";
+    error = "libpmix cannot describe the nodes '" + names + "'";
     return false;
   }
   info.add(PMIX_NODE_MAP, nodes, PMIX_REGEX);
@@ -104,15 +106,15 @@ bool add_maps(const PmixJob& job, const std::string& ranks, InfoList& info, std:
   return true;
 }
 
-void add_job(const PmixJob& job, const std::string& ranks, InfoList& info) {
+void add_job(const PmixJob& job, InfoList& info) {
   info.text(PMIX_JOBID, job.name_space);
-  for (const char* key :
-       {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_APP_SIZE, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE})
-    info.number(key, job.tasks);
+  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_APP_SIZE}) info.number(key, job.tasks());
+  const auto local = static_cast<std::uint32_t>(job.own().tasks.size());
+  for (const char* key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE}) info.number(key, local);
   info.number(PMIX_JOB_NUM_APPS, 1);
-  info.number(PMIX_NUM_NODES, 1);
-  info.text(PMIX_LOCAL_PEERS, ranks);
-  info.rank(PMIX_LOCALLDR, 0);
+  info.number(PMIX_NUM_NODES, static_cast<std::uint32_t>(job.nodes.size()));
+  info.text(PMIX_LOCAL_PEERS, joined(job.own().tasks));
+  info.rank(PMIX_LOCALLDR, job.own().tasks.front());
   info.text(PMIX_TMPDIR, job.directory);
   info.text(PMIX_NSDIR, job.directory);
   const bool removed_by_launcher = true;
@@ -120,16 +122,18 @@ void add_job(const PmixJob& job, const std::string& ranks, InfoList& info) {
   info.add(kJobCookieKey, &job.cookie, PMIX_UINT64);
 }
 
-void add_task(const PmixJob& job, std::uint32_t rank, InfoList& info) {
+// `place`: which of the node's tasks it is.
+void add_task(const PmixJob& job, std::size_t node, std::size_t place, InfoList& info) {
+  const std::uint32_t rank = job.nodes[node].tasks[place];
   InfoList task;
   task.rank(PMIX_RANK, rank);
   task.rank(PMIX_GLOBAL_RANK, rank);
   task.rank(PMIX_APP_RANK, rank);
-  task.short_number(PMIX_LOCAL_RANK, rank);
-  task.short_number(PMIX_NODE_RANK, rank);
+  task.short_number(PMIX_LOCAL_RANK, static_cast<std::uint32_t>(place));
+  task.short_number(PMIX_NODE_RANK, static_cast<std::uint32_t>(place));
   task.number(PMIX_APPNUM, 0);
-  task.number(PMIX_NODEID, 0);
-  task.text(PMIX_HOSTNAME, job.host_name);
+  task.number(PMIX_NODEID, static_cast<std::uint32_t>(node));
+  task.text(PMIX_HOSTNAME, job.nodes[node].host_name);
   pmix_data_array_t array{};
   array.type = PMIX_INFO;
   array.size = task.size();
@@ -140,16 +144,18 @@ void add_task(const PmixJob& job, std::uint32_t rank, InfoList& info) {
 }  // namespace
 
 bool register_job_data(const PmixJob& job, std::string& error) {
-  const std::string ranks = all_ranks(job.tasks);
   InfoList info;
-  if (!add_maps(job, ranks, info, error)) return false;
-  add_job(job, ranks, info);
-  for (std::uint32_t rank = 0; rank < job.tasks; ++rank) add_task(job, rank, info);
+  if (!add_maps(job, info, error)) return false;
+  add_job(job, info);
+  for (std::size_t node = 0; node < job.nodes.size(); ++node) {
+    for (std::size_t place = 0; place < job.nodes[node].tasks.size(); ++place) add_task(job, node, place, info);
+  }
   Completion registered;
-  const pmix_status_t status = PMIx_server_register_nspace(job.name_space.c_str(), static_cast<int>(job.tasks),
-                                                           info.data(), info.size(), Completion::done, &registered);
+  const pmix_status_t status =
+      PMIx_server_register_nspace(job.name_space.c_str(), static_cast<int>(job.own().tasks.size()), info.data(),
+                                  info.size(), Completion::done, &registered);
   if (!registered.wait(status, "PMIx_server_register_nspace", error)) return false;
-  for (std::uint32_t rank = 0; rank < job.tasks; ++rank) {
+  for (const std::uint32_t rank : job.own().tasks) {
     pmix_proc_t process;
     PMIX_LOAD_PROCID(&process, job.name_space.c_str(), rank);
     Completion client;

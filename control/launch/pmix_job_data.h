@@ -1,5 +1,5 @@
 // What the PMIx server knows about the job and each task before the tasks start: the keys of the PMIx standard that
-// clients ask for (also Open MPI's), for one node.
+// clients ask for (also Open MPI's).
 #pragma once
 
 #include <string>

@@ -5,9 +5,11 @@
 #include <semaphore.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include "control/launch/pmix_job_data.h"
@@ -21,6 +23,7 @@ constexpr time_t kFreezeLimitSeconds = 1;
 // libpmix calls these on its own thread and must not be called back before they return: each posts to the loop.
 struct Host {
   Mailbox* mailbox = nullptr;
+  PmixPeers* peers = nullptr;
   PmixServer::OnAbort on_abort;
   PmixServer::OnConnection on_connection;
 };
@@ -44,20 +47,58 @@ pmix_status_t client_finalized(const pmix_proc_t* client, void*, pmix_op_cbfunc_
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// All participants are on this node: what libpmix collected from them is the whole result. `data` is ours to free.
-pmix_status_t fence(const pmix_proc_t*, std::size_t, const pmix_info_t*, std::size_t, char* data, std::size_t size,
-                    pmix_modex_cbfunc_t done, void* context) {
-  host().mailbox->post([=] {
-    if (done != nullptr)
-      done(
-          PMIX_SUCCESS, data, size, context, [](void* bytes) { std::free(bytes); }, data);
+// Gives libpmix bytes that it frees when it has done with them.
+void hand_over(int status, PmixBytes bytes, pmix_modex_cbfunc_t done, void* context) {
+  if (done == nullptr) return;
+  auto* kept = new PmixBytes(std::move(bytes));
+  const auto* data = kept->empty() ? nullptr : reinterpret_cast<const char*>(kept->data());
+  done(
+      status, data, kept->size(), context, [](void* owned) { delete static_cast<PmixBytes*>(owned); }, kept);
+}
+
+// Sorted; empty: all tasks of the job.
+std::vector<std::uint32_t> tasks_of(const pmix_proc_t* participants, std::size_t count) {
+  std::vector<std::uint32_t> tasks;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (participants[n].rank == PMIX_RANK_WILDCARD) return {};
+    tasks.push_back(participants[n].rank);
+  }
+  std::sort(tasks.begin(), tasks.end());
+  return tasks;
+}
+
+// On one node what libpmix collected is the whole result. `data` is ours to free.
+pmix_status_t fence(const pmix_proc_t* participants, std::size_t count, const pmix_info_t*, std::size_t, char* data,
+                    std::size_t size, pmix_modex_cbfunc_t done, void* context) {
+  PmixBytes bytes(data, data + (data == nullptr ? 0 : size));
+  std::free(data);
+  host().mailbox->post([=, tasks = tasks_of(participants, count), bytes = std::move(bytes)]() mutable {
+    const auto finish = [done, context](PmixBytes all) { hand_over(PMIX_SUCCESS, std::move(all), done, context); };
+    if (host().peers == nullptr) return finish(std::move(bytes));
+    host().peers->fence(tasks, std::move(bytes), finish);
   });
   return PMIX_SUCCESS;
 }
 
-// Asked only for tasks of other nodes, and there are none.
-pmix_status_t direct_modex(const pmix_proc_t*, const pmix_info_t*, std::size_t, pmix_modex_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_FOUND;
+// Asked only for tasks of other nodes.
+pmix_status_t direct_modex(const pmix_proc_t* task, const pmix_info_t*, std::size_t, pmix_modex_cbfunc_t done,
+                           void* context) {
+  if (host().peers == nullptr) return PMIX_ERR_NOT_FOUND;
+  host().mailbox->post([=, rank = task->rank] {
+    host().peers->fetch(rank, [=](int status, PmixBytes bytes) { hand_over(status, std::move(bytes), done, context); });
+  });
+  return PMIX_SUCCESS;
+}
+
+struct Fetch {
+  std::function<void(int, PmixBytes)> done;
+};
+
+// On libpmix's thread, which keeps the data.
+void fetched(pmix_status_t status, char* data, std::size_t size, void* fetch) {
+  const std::unique_ptr<Fetch> owned(static_cast<Fetch*>(fetch));
+  PmixBytes bytes(data, data + (data == nullptr ? 0 : size));
+  host().mailbox->post([done = std::move(owned->done), status, bytes = std::move(bytes)] { done(status, bytes); });
 }
 
 // Answered at once, on libpmix's own thread: an answer from the loop would race with the end of the caller's
@@ -95,7 +136,7 @@ pmix_status_t initialise(const PmixJob& job, void* hwloc_topology) {
   PMIx_Info_load(&info[0], PMIX_SERVER_NSPACE, "lapirun", PMIX_STRING);
   PMIx_Info_load(&info[1], PMIX_SERVER_TMPDIR, job.directory.c_str(), PMIX_STRING);
   PMIx_Info_load(&info[2], PMIX_SYSTEM_TMPDIR, job.directory.c_str(), PMIX_STRING);
-  PMIx_Info_load(&info[3], PMIX_HOSTNAME, job.host_name.c_str(), PMIX_STRING);
+  PMIx_Info_load(&info[3], PMIX_HOSTNAME, job.own().host_name.c_str(), PMIX_STRING);
   // Given, so that libpmix does not discover the whole machine again (8 ms).
   PMIx_Info_load(&info[4], PMIX_TOPOLOGY2, &topology, PMIX_TOPO);
   const pmix_status_t status = PMIx_server_init(module(), info, 5);
@@ -105,10 +146,17 @@ pmix_status_t initialise(const PmixJob& job, void* hwloc_topology) {
 
 }  // namespace
 
-bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, OnAbort on_abort,
+std::uint32_t PmixJob::tasks() const {
+  std::size_t count = 0;
+  for (const PmixNode& node : nodes) count += node.tasks.size();
+  return static_cast<std::uint32_t>(count);
+}
+
+bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, PmixPeers* peers, OnAbort on_abort,
                        OnConnection on_connection, std::string& error) {
   job_ = job;
   host().mailbox = &mailbox;
+  host().peers = peers;
   host().on_abort = std::move(on_abort);
   host().on_connection = std::move(on_connection);
   const pmix_status_t status = initialise(job, hwloc_topology);
@@ -119,8 +167,20 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
   return register_job_data(job_, error);
 }
 
+void PmixServer::fetch_here(std::uint32_t task, std::function<void(int status, PmixBytes)> done) const {
+  pmix_proc_t process;
+  PMIX_LOAD_PROCID(&process, job_.name_space.c_str(), task);
+  auto fetch = std::make_unique<Fetch>(Fetch{std::move(done)});
+  const pmix_status_t status = PMIx_server_dmodex_request(&process, fetched, fetch.get());
+  if (status == PMIX_SUCCESS) {
+    [[maybe_unused]] const Fetch* theirs = fetch.release();
+  } else {
+    fetch->done(status, {});
+  }
+}
+
 void PmixServer::freeze() {
-  if (job_.tasks == 0 || std::exchange(frozen_, true)) return;  // never started, or done
+  if (job_.nodes.empty() || std::exchange(frozen_, true)) return;  // never started, or done
   static sem_t reached;
   sem_init(&reached, 0, 0);
   // An operation on a job that does not exist does nothing but call back, on the right thread.

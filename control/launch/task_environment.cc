@@ -1,5 +1,9 @@
 #include "control/launch/task_environment.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 namespace openlapi {
@@ -40,6 +44,13 @@ std::vector<std::string> TaskEnvironment::entries() const {
   entries.reserve(variables_.size());
   for (const auto& [name, value] : variables_) entries.push_back(name + "=" + value);
   return entries;
+}
+
+void forget_other_job() {
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (is_identity_of_another_job(*entry)) names.emplace_back(*entry, std::strcspn(*entry, "="));
+  for (const std::string& name : names) unsetenv(name.c_str());
 }
 
 std::vector<std::string> standalone_variables(std::uint32_t rank, std::uint32_t tasks, const std::string& partition) {

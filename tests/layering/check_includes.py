@@ -39,6 +39,9 @@ MAY_INCLUDE = {
     "control/boot": ["control", "dataplane/base", *SSI_HEADERS],
     # The daemon and the tools of a universe: users of that library, as boot modules are.
     "control/daemon": ["control", *SSI_HEADERS],
+    # Jobs over a universe: lapirun's end and the nodes'; daemons carry their messages without knowing them.
+    "control/jobs": ["control", "control/daemon", "api/lamnet.h"],
+    "control/lapirun_main.cc": ["control", "control/jobs"],
     "control/tools": ["control", "control/daemon", *SSI_HEADERS],
     "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
             "dataplane/tuning.h", "dataplane/base"],

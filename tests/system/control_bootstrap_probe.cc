@@ -1,5 +1,6 @@
 // A task that uses the Bootstrap and says what it found: run by control_lapirun_test.py under several launchers.
 #include <fcntl.h>
+#include <pmix.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -118,6 +119,52 @@ int barrier(const Arguments& arguments) {
   return 0;
 }
 
+pmix_proc_t process_of(const Bootstrap& bootstrap, std::uint32_t rank) {
+  pmix_proc_t process;
+  PMIX_LOAD_PROCID(&process, std::getenv("PMIX_NAMESPACE"), rank);
+  check(rank < bootstrap.size(), "no such task");
+  return process;
+}
+
+// As barrier, but the fence collects nothing, as other users of PMIx ask for it; then one of the first and last task
+// only.
+int plain_fence(const Arguments& arguments) {
+  const auto bootstrap = open_or_fail();
+  const std::uint32_t last = bootstrap->size() - 1;
+  const pmix_proc_t some[] = {process_of(*bootstrap, 0), process_of(*bootstrap, last)};
+  const std::string places[] = {arguments.at(0) + ".all", arguments.at(0) + ".some"};
+  for (const bool all : {true, false}) {
+    const std::string& place = places[all ? 0 : 1];
+    if (!all && bootstrap->rank() != 0 && bootstrap->rank() != last) continue;
+    if (bootstrap->rank() == last) {
+      for (const auto start = Clock::now(); milliseconds_since(start) < 50;) sched_yield();
+      close(open(place.c_str(), O_CREAT | O_WRONLY, 0600));
+    }
+    const pmix_status_t status = PMIx_Fence(all ? nullptr : some, all ? 0 : 2, nullptr, 0);
+    check(status == PMIX_SUCCESS, std::string("PMIx_Fence: ") + PMIx_Error_string(status));
+    check(access(place.c_str(), F_OK) == 0, "left " + place + " before the last task came");
+  }
+  return 0;
+}
+
+// What no fence has brought is fetched from the task's own node; the last task commits late, and is waited for.
+int fetch(const Arguments&) {
+  const auto bootstrap = open_or_fail();
+  std::string error;
+  check(bootstrap->put("probe.fetch", card_of(bootstrap->rank(), 0), error), "put: ", error);
+  if (bootstrap->rank() == bootstrap->size() - 1) {
+    for (const auto start = Clock::now(); milliseconds_since(start) < 50;) sched_yield();
+  }
+  check(PMIx_Commit() == PMIX_SUCCESS, "PMIx_Commit");
+  for (std::uint32_t rank = 0; rank < bootstrap->size(); ++rank) {
+    std::vector<std::byte> card;
+    check(bootstrap->get(rank, "probe.fetch", 30, card, error), "get: ", error);
+    check(card == card_of(rank, 0), "wrong card of " + std::to_string(rank));
+  }
+  check(bootstrap->barrier(error), "barrier: ", error);
+  return 0;
+}
+
 int get_absent(const Arguments& arguments) {
   const auto bootstrap = open_or_fail();
   exchange_or_fail(*bootstrap);
@@ -198,6 +245,8 @@ int fork_and_go_on(const Arguments&) {
 int run(const std::string& mode, const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> modes{{"exchange", exchange},
                                                                {"barrier", barrier},
+                                                               {"plain-fence", plain_fence},
+                                                               {"fetch", fetch},
                                                                {"get-absent", get_absent},
                                                                {"singleton", singleton},
                                                                {"hello", hello},

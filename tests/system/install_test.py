@@ -227,6 +227,7 @@ class InstallTest(unittest.TestCase):
         for tool in ["lamboot", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "recon", "tkill", "wipe"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
+        self.assertTrue((self.prefix / "bin/lamtasks").exists())
         for tool in ["hboot", "lamd", "lamtree"]:
             self.assertTrue((self.prefix / "bin" / tool).exists())
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")

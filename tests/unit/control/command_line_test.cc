@@ -31,6 +31,35 @@ TEST(CommandLine, TakesThreeSpellingsOfTheNumberOfTasks) {
   EXPECT_EQ(parse({"prog"}).tasks, 1U);
 }
 
+TEST(CommandLine, TakesNodesAsLamDoes) {
+  const JobOptions options = parse({"-v", "N", "-np", "4", "n0-3,7", "c1", "C", "h", "o", "-host", "a,b", "-host", "c",
+                                    "-N", "2", "-sessionsuffix", "x", "prog", "N"});
+  EXPECT_EQ(options.placement.words, (Words{"N", "n0-3,7", "c1", "C", "h", "o"}));
+  EXPECT_EQ(options.placement.hosts, (Words{"a", "b", "c"}));
+  EXPECT_EQ(options.placement.tasks, 4U);
+  EXPECT_EQ(options.placement.per_node, 2U);
+  EXPECT_EQ(options.session_suffix, "x");
+  EXPECT_EQ(options.command, (Words{"prog", "N"}));
+  EXPECT_EQ(options.universe, UseUniverse::kIfBooted);
+  EXPECT_EQ(parse({"--", "N"}).command, Words{"N"});
+  EXPECT_EQ(parse({"n0x"}).command, Words{"n0x"});
+  EXPECT_EQ(parse({"cat", "-n"}).command, (Words{"cat", "-n"}));
+  EXPECT_EQ(parse({"prog"}).placement.tasks, 0U);
+}
+
+TEST(CommandLine, ListsJobsWithoutAProgram) {
+  EXPECT_TRUE(parse({"--jobs"}).list_jobs);
+  EXPECT_FALSE(parse({"prog", "--jobs"}).list_jobs);
+}
+
+TEST(CommandLine, ChoosesTheUniverse) {
+  EXPECT_EQ(parse({"--universe", "prog"}).universe, UseUniverse::kYes);
+  EXPECT_EQ(parse({"--no-universe", "prog"}).universe, UseUniverse::kNo);
+  EXPECT_EQ(refused({"--universe", "--no-universe", "prog"}).status, kExitUsage);
+  EXPECT_EQ(refused({"-N", "0", "prog"}).status, kExitUsage);
+  EXPECT_EQ(refused({"N"}).status, kExitNotFound);
+}
+
 TEST(CommandLine, LeavesTheProgramsArgumentsAlone) {
   const Words command{"prog", "-n", "5", "-np", "--bind", "none", "--", "--help"};
   Words words{"-n", "2"};

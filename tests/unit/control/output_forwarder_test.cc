@@ -76,6 +76,25 @@ TEST_F(OutputForwarderTest, DoesNotMixLinesOfTasks) {
   EXPECT_EQ(out_.read(), "other\nfirst half\n");
 }
 
+TEST_F(OutputForwarderTest, TakesLinesThatAnotherProcessHasRead) {
+  forwarder_.take(0, false, "first ");
+  forwarder_.take(1, false, "other\n");
+  forwarder_.take(1, true, "err\n");
+  EXPECT_FALSE(forwarder_.written_all());
+  steps(2);
+  EXPECT_EQ(out_.read(), "first \nother\n");
+  EXPECT_EQ(err_.read(), "err\n");
+  EXPECT_TRUE(forwarder_.written_all());
+  EXPECT_FALSE(forwarder_.reader_gone(false));
+  out_.reading.reset();
+  forwarder_.take(0, false, "lost\n");
+  steps(2);
+  EXPECT_TRUE(forwarder_.reader_gone(false));
+  EXPECT_FALSE(forwarder_.reader_gone(true));
+  forwarder_.take(0, false, "lost too\n");
+  EXPECT_TRUE(forwarder_.written_all());
+}
+
 TEST_F(OutputForwarderTest, PassesAnUnfinishedLineOnAtTheEnd) {
   Pipe output, errors;
   add_task(0, output, errors);

@@ -9,6 +9,7 @@ UniverseMessage small_universe() {
   return {1, {{NodeState::kMember, 0x7f000001, 4711, 0x104, 2, "inky"}, {NodeState::kLost, 0x0a000001, 80, 0, 1, ""}}};
 }
 
+JobMessage small_job() { return {1, 2, 3, JobAction::kStart, {4, 5}, {7, 8, 9}}; }
 NodeRecord small_record() { return {258, {NodeState::kLost, 0x7f000001, 4711, 4, 2, "ab", 5, 6, 7}}; }
 
 const MessageBytes kRecordBytes{2, 1, 0, 0, 3, 1,   0,   0, 0x7f, 0x67, 0x12, 0, 0, 4, 0, 0, 0, 2, 0, 0,
@@ -32,6 +33,11 @@ TEST(DaemonMessage, HasTheseBytes) {
   EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
   EXPECT_EQ(encode(HaltMessage{}), (MessageBytes{1, 4}));
   EXPECT_EQ(encode(HaltedMessage{5}), (MessageBytes{1, 5, 5, 0, 0, 0}));
+  EXPECT_EQ(encode(JobMessage{1, 2, 3, JobAction::kData, {4}, {9}}),
+            (MessageBytes{1, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
+  EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{1, 23}));
+  EXPECT_EQ(encode(JobsMessage{{{1, 2, 3, 4, {5}}}}),
+            (MessageBytes{1, 24, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
   EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
   EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
             (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
@@ -48,11 +54,14 @@ TEST(DaemonMessage, ComesBackAsItWas) {
                                     NodeMessage{small_record()},
                                     UniverseRequest{1},
                                     small_universe(),
+                                    small_job(),
                                     GrowthRequest{},
                                     GrowthMessage{1, MessageBytes(32), ""},
                                     GrowMessage{small_record()},
                                     ShrinkMessage{1, 2, 0},
-                                    OutcomeMessage{}};
+                                    OutcomeMessage{},
+                                    JobsRequest{},
+                                    JobsMessage{{{1, 2, 3, 4, {5, 6}}, {7, 8, 0, 9, {}}}}};
   for (const DaemonMessage& message : messages) {
     const auto decoded = decode(encode(message));
     ASSERT_TRUE(decoded.has_value()) << message.index();
@@ -62,7 +71,7 @@ TEST(DaemonMessage, ComesBackAsItWas) {
 
 TEST(DaemonMessage, AnyOtherLengthIsRefused) {
   for (const DaemonMessage& message :
-       {DaemonMessage(LinkMessage{3, {small_record()}}), DaemonMessage(small_universe())}) {
+       {DaemonMessage(LinkMessage{3, {small_record()}}), DaemonMessage(small_universe()), DaemonMessage(small_job())}) {
     MessageBytes bytes = encode(message);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       EXPECT_FALSE(decode(std::span(bytes).first(length)).has_value()) << length;
@@ -101,6 +110,14 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
     EXPECT_FALSE(decode(encode(NodeMessage{record})).has_value());
     EXPECT_FALSE(decode(encode(GrowMessage{record})).has_value());
     EXPECT_FALSE(decode(encode(LinkMessage{1, {small_record(), record}})).has_value());
+  }
+}
+
+TEST(DaemonMessage, UnknownActionsOfJobsAreRefused) {
+  for (const std::uint8_t action : {0, JobAction::kBroken + 1, 255}) {
+    JobMessage job = small_job();
+    job.action = action;
+    EXPECT_FALSE(decode(encode(job)).has_value()) << int{action};
   }
 }
 

@@ -140,5 +140,20 @@ TEST(UniverseTable, AllThatLiveStayOneTree) {
   }
 }
 
+TEST(UniverseTable, WaysGoUpAndDownTheTree) {
+  UniverseTable table(members(7), 0, 0, 2);  // 1 and 2 below 0; 3 and 4 below 1; 5 and 6 below 2
+  EXPECT_EQ(table.path(3, 3), Nodes{3});
+  EXPECT_EQ(table.path(3, 4), (Nodes{3, 1, 4}));
+  EXPECT_EQ(table.path(3, 6), (Nodes{3, 1, 0, 2, 6}));
+  EXPECT_EQ(table.path(0, 5), (Nodes{0, 2, 5}));
+  EXPECT_EQ(table.path(5, 0), (Nodes{5, 2, 0}));
+  EXPECT_EQ(table.path(5, 9), Nodes{});
+  table.set_state(2, NodeState::kLost);
+  EXPECT_EQ(table.path(3, 6), (Nodes{3, 1, 0, 6}));
+  EXPECT_EQ(table.path(3, 2), Nodes{});
+  table.set_state(0, NodeState::kLost);
+  EXPECT_EQ(table.path(3, 6), (Nodes{3, 1, 6}));
+}
+
 }  // namespace
 }  // namespace openlapi::daemon

@@ -1,0 +1,149 @@
+#include "control/daemon/job_routes.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace openlapi::daemon {
+namespace {
+
+JobMessage message_of(const JobId& job, std::uint32_t from, std::uint8_t action, const std::string& text = "") {
+  return {job.first, job.second, from, action, {}, MessageBytes(text.begin(), text.end())};
+}
+
+// The only node that a message goes to.
+std::uint32_t goal_of(const JobMessage& message) { return message.to.empty() ? message.home : message.to.front(); }
+
+}  // namespace
+
+JobId JobRoutes::open() {
+  const JobId job{table_.here(), ++last_number_};
+  at_home_[job];
+  return job;
+}
+
+void JobRoutes::rely_on_way_to(std::uint32_t node, std::set<std::uint32_t>& relies_on) const {
+  const std::vector<std::uint32_t> way = table_.path(table_.here(), node);
+  relies_on.insert(way.begin(), way.end());
+}
+
+void JobRoutes::from_lapirun(const JobId& job, JobMessage message) {
+  const auto found = at_home_.find(job);
+  if (found == at_home_.end() || message.to.empty() || message.action > JobAction::kEnd) return;
+  std::tie(message.home, message.number) = job;
+  message.from = table_.here();
+  HomeJob& home = found->second;
+  for (const std::uint32_t node : message.to) {
+    if (!table_.is_member(node)) return tell_broken(job, "n" + std::to_string(node) + " is not in the universe");
+    if (message.action != JobAction::kStart) continue;
+    home.nodes.insert(node);
+    rely_on_way_to(node, home.relies_on);
+  }
+  route(message);
+}
+
+void JobRoutes::lapirun_gone(const JobId& job) {
+  const auto found = at_home_.find(job);
+  if (found == at_home_.end()) return;
+  JobMessage end = message_of(job, table_.here(), JobAction::kEnd);
+  end.to.assign(found->second.nodes.begin(), found->second.nodes.end());
+  at_home_.erase(found);
+  if (!end.to.empty()) route(end);
+}
+
+void JobRoutes::from_helper(const JobId& job, JobMessage message) {
+  if (!helpers_.contains(job) || message.action != JobAction::kData) return;
+  std::tie(message.home, message.number) = job;
+  message.from = table_.here();
+  route(message);
+}
+
+void JobRoutes::helper_gone(const JobId& job, const std::string& why) {
+  if (helpers_.erase(job) != 0) route(message_of(job, table_.here(), JobAction::kGone, why));
+}
+
+std::vector<std::uint32_t> JobRoutes::nodes_of(const JobId& job) const {
+  const auto found = at_home_.find(job);
+  if (found == at_home_.end()) return {};
+  return {found->second.nodes.begin(), found->second.nodes.end()};
+}
+
+void JobRoutes::from_neighbour(const JobMessage& message) { route(message); }
+
+// One message for each neighbour in whose direction some of the nodes lie.
+void JobRoutes::route(const JobMessage& message) {
+  const std::vector<std::uint32_t> goals = message.to.empty() ? std::vector{message.home} : message.to;
+  std::map<std::uint32_t, JobMessage> pieces;
+  for (const std::uint32_t goal : goals) {
+    const std::vector<std::uint32_t> way = table_.path(table_.here(), goal);
+    if (way.empty()) continue;  // lost: who relies on it knows
+    const std::uint32_t next = way.size() > 1 ? way[1] : way[0];
+    JobMessage& piece =
+        pieces
+            .try_emplace(next, JobMessage{message.home, message.number, message.from, message.action, {}, message.body})
+            .first->second;
+    if (!message.to.empty()) piece.to.push_back(goal);
+  }
+  for (auto& [next, piece] : pieces) {
+    if (next == table_.here()) {
+      deliver(piece);
+    } else if (!pass_on(piece)) {
+      waiting_.push_back(std::move(piece));
+    }
+  }
+}
+
+// Behind what waits for the same job.
+bool JobRoutes::pass_on(const JobMessage& message) {
+  const std::vector<std::uint32_t> way = table_.path(table_.here(), goal_of(message));
+  const bool must_wait = std::ranges::any_of(
+      waiting_, [&](const JobMessage& other) { return other.home == message.home && other.number == message.number; });
+  if (must_wait || way.size() < 2 || !places_.is_linked(way[1])) return false;
+  places_.send(way[1], message);
+  return true;
+}
+
+// The way of each may be another than when it came.
+void JobRoutes::go_on() {
+  std::deque<JobMessage> waited;
+  waited.swap(waiting_);
+  for (const JobMessage& message : waited) route(message);
+}
+
+void JobRoutes::deliver(const JobMessage& message) {
+  const JobId job{message.home, message.number};
+  if (!message.to.empty()) return deliver_to_node(job, message);
+  const auto found = at_home_.find(job);
+  if (found == at_home_.end()) return;
+  if (message.action == JobAction::kGone) found->second.nodes.erase(message.from);
+  places_.tell_lapirun(job, message);
+}
+
+void JobRoutes::deliver_to_node(const JobId& job, const JobMessage& message) {
+  const bool is_here = helpers_.contains(job);
+  if (message.action == JobAction::kStart && !is_here) {
+    rely_on_way_to(message.home, helpers_[job]);
+    places_.start_helper(job, message.body);
+  } else if (message.action == JobAction::kData && is_here) {
+    places_.tell_helper(job, message);
+  } else if (message.action == JobAction::kEnd && is_here) {
+    places_.end_helper(job);
+  }
+}
+
+void JobRoutes::tell_broken(const JobId& job, const std::string& why) {
+  places_.tell_lapirun(job, message_of(job, table_.here(), JobAction::kBroken, why));
+}
+
+void JobRoutes::node_lost(std::uint32_t node) {
+  for (const auto& [job, home] : at_home_) {
+    if (!home.relies_on.contains(node)) continue;
+    const bool has_tasks = home.nodes.contains(node);
+    tell_broken(job, "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +
+                         (has_tasks ? ", and the tasks there with it" : "; the way to other nodes went through it"));
+  }
+  for (const auto& [job, relies_on] : helpers_) {
+    if (relies_on.contains(node)) places_.end_helper(job);
+  }
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,69 @@
+// The processes at both ends of jobs: lapiruns, over the connections by which they came as tools, and the helpers of
+// this node (lamtasks), which this daemon starts, one for a job, each with a socket as its standard input. A helper
+// ends when its socket does: also when this daemon is killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <list>
+#include <string>
+
+#include "control/daemon/connection.h"
+#include "control/daemon/job_routes.h"
+#include "control/daemon/peer_links.h"
+#include "control/launch/poll_set.h"
+
+namespace openlapi::daemon {
+
+class JobServer final : private JobPlaces {
+ public:
+  JobServer(const UniverseTable& table, PeerLinks& links) : table_(table), links_(links), routes_(table, *this) {}
+
+  // A tool that has sent a job's message is a lapirun from now on.
+  void add_lapirun(Connection connection, const JobMessage& first);
+  void from_neighbour(const JobMessage& message) { routes_.from_neighbour(message); }
+  void node_lost(std::uint32_t node) { routes_.node_lost(node); }
+
+  // Those of which lapirun or tasks are here.
+  JobsMessage jobs() const;
+
+  void watch(PollSet& poll_set);
+  // Tells of those that have ended, lets waiting messages go.
+  void tick();
+
+ private:
+  struct Lapirun {
+    JobId job{};
+    Connection connection;
+    pid_t process = 0;
+    bool over = false;
+  };
+  struct Helper {
+    JobId job{};
+    Connection connection;
+    pid_t process = 0;
+    FileDescriptor process_fd{};
+    bool over = false;
+    bool ended = false;  // the process
+  };
+
+  bool is_linked(std::uint32_t neighbour) const override { return links_.is_linked(neighbour); }
+  void send(std::uint32_t neighbour, const JobMessage& message) override { links_.send(neighbour, message); }
+  void start_helper(const JobId& job, const MessageBytes& body) override;
+  void tell_helper(const JobId& job, const JobMessage& message) override;
+  void end_helper(const JobId& job) override;
+  void tell_lapirun(const JobId& job, const JobMessage& message) override;
+
+  void serve_lapirun(Lapirun& lapirun);
+  void serve_helper(Helper& helper);
+  bool take(Helper& helper);
+
+  const UniverseTable& table_;
+  PeerLinks& links_;
+  JobRoutes routes_;
+  std::list<Lapirun> lapiruns_{};
+  std::list<Helper> helpers_{};
+};
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,257 @@
+// What lapirun and the helpers of a job's nodes (lamtasks) tell each other: the bodies of JobMessage
+// (daemon_message.h).
+//
+//   to a helper     StartTasks       the first: the whole job, and so which tasks are this node's
+//                   TaskSignal       for all tasks
+//                   EndTasks         SIGTERM, and SIGKILL for who does not follow
+//                   TaskInput        for task 0; empty: the end
+//                   OutputTaken      so many bytes of output have gone to who reads them
+//                   OutputClosed     nobody reads it any more
+//                   FenceDone        what all nodes gave for this fence
+//   to lapirun      TasksStarted     or TasksRefused; the tasks' process numbers
+//                   TaskOutput       whole lines, or pieces of long ones
+//                   HelperNote       a line to be shown
+//                   TaskEnded, TaskAttended, TaskAborted
+//                   InputTaken       more can come
+//                   FenceData        all tasks here have come to this fence
+//                   TasksFinished    all tasks have ended and all output was sent
+//   among helpers   ModexRequest, ModexAnswer: what a task has put
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "control/daemon/message_fields.h"
+
+namespace openlapi::jobs {
+
+using daemon::MessageBytes;
+
+inline constexpr std::size_t kLongestBody = 3 << 20;       // with what daemons put around it less than a frame may have
+inline constexpr std::uint32_t kOutputWindow = 512 << 10;  // bytes of output under way from one node
+inline constexpr std::size_t kInputPiece = 32 << 10;
+
+struct JobNode {
+  std::uint32_t node = 0;
+  std::string host{};
+  std::vector<std::uint32_t> tasks{};  // ascending
+  bool operator==(const JobNode&) const = default;
+};
+
+struct StartTasks {
+  static constexpr std::uint8_t kKind = 1;
+  std::string name_space{};
+  std::uint64_t cookie = 0;
+  std::uint8_t bind = 1;
+  std::uint8_t report_bindings = 0;
+  std::string directory{};
+  MessageBytes arguments{};    // the program's name first, each ended by a zero
+  MessageBytes environment{};  // NAME=value, each ended by a zero
+  std::vector<JobNode> nodes{};
+  static void describe(auto& fields, auto& message) {
+    fields.text(message.name_space);
+    fields.wide(message.cookie);
+    fields.byte(message.bind);
+    fields.byte(message.report_bindings);
+    fields.text(message.directory);
+    fields.bytes(message.arguments);
+    fields.bytes(message.environment);
+    fields.list(message.nodes, 12, [](auto& element, auto& node) {
+      element.number(node.node);
+      element.text(node.host);
+      element.list(node.tasks, 4, [](auto& each, auto& task) { each.number(task); });
+    });
+  }
+  bool operator==(const StartTasks&) const = default;
+};
+
+struct TaskSignal {
+  static constexpr std::uint8_t kKind = 2;
+  std::uint32_t signal = 0;
+  static void describe(auto& fields, auto& message) { fields.number(message.signal); }
+  bool operator==(const TaskSignal&) const = default;
+};
+
+struct EndTasks {
+  static constexpr std::uint8_t kKind = 3;
+  static void describe(auto&, auto&) {}
+  bool operator==(const EndTasks&) const = default;
+};
+
+struct TaskInput {
+  static constexpr std::uint8_t kKind = 4;
+  MessageBytes bytes{};
+  static void describe(auto& fields, auto& message) { fields.bytes(message.bytes); }
+  bool operator==(const TaskInput&) const = default;
+};
+
+struct OutputTaken {
+  static constexpr std::uint8_t kKind = 5;
+  std::uint32_t bytes = 0;
+  static void describe(auto& fields, auto& message) { fields.number(message.bytes); }
+  bool operator==(const OutputTaken&) const = default;
+};
+
+struct OutputClosed {
+  static constexpr std::uint8_t kKind = 7;
+  std::uint8_t is_errors = 0;
+  static void describe(auto& fields, auto& message) { fields.byte(message.is_errors); }
+  bool operator==(const OutputClosed&) const = default;
+};
+
+struct FenceDone {
+  static constexpr std::uint8_t kKind = 6;
+  std::vector<std::uint32_t> tasks{};  // that take part; empty: all
+  MessageBytes data{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.tasks, 4, [](auto& element, auto& task) { element.number(task); });
+    fields.bytes(message.data);
+  }
+  bool operator==(const FenceDone&) const = default;
+};
+
+struct TasksStarted {
+  static constexpr std::uint8_t kKind = 16;
+  std::vector<std::uint32_t> processes{};  // in the order of the node's tasks
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.processes, 4, [](auto& element, auto& process) { element.number(process); });
+  }
+  bool operator==(const TasksStarted&) const = default;
+};
+
+struct TasksRefused {
+  static constexpr std::uint8_t kKind = 17;
+  std::uint32_t status = 0;  // that lapirun is to end with
+  std::string why{};
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.status);
+    fields.text(message.why);
+  }
+  bool operator==(const TasksRefused&) const = default;
+};
+
+struct TaskOutput {
+  static constexpr std::uint8_t kKind = 18;
+  std::uint32_t task = 0;
+  std::uint8_t is_errors = 0;
+  MessageBytes bytes{};  // not empty
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.task);
+    fields.byte(message.is_errors);
+    fields.bytes(message.bytes);
+  }
+  bool operator==(const TaskOutput&) const = default;
+};
+
+struct HelperNote {
+  static constexpr std::uint8_t kKind = 19;
+  std::string text{};
+  static void describe(auto& fields, auto& message) { fields.text(message.text); }
+  bool operator==(const HelperNote&) const = default;
+};
+
+struct TaskEnded {
+  static constexpr std::uint8_t kKind = 20;
+  std::uint32_t task = 0;
+  std::uint32_t process = 0;
+  std::uint32_t exit_code = 0;
+  std::uint32_t signal = 0;  // that killed it, or 0
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.task);
+    fields.number(message.process);
+    fields.number(message.exit_code);
+    fields.number(message.signal);
+  }
+  bool operator==(const TaskEnded&) const = default;
+};
+
+struct TaskAttended {
+  static constexpr std::uint8_t kKind = 21;
+  std::uint32_t task = 0;
+  std::uint8_t connected = 0;
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.task);
+    fields.byte(message.connected);
+  }
+  bool operator==(const TaskAttended&) const = default;
+};
+
+struct TaskAborted {
+  static constexpr std::uint8_t kKind = 22;
+  std::uint32_t task = 0;
+  std::uint32_t status = 0;
+  std::string text{};
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.task);
+    fields.number(message.status);
+    fields.text(message.text);
+  }
+  bool operator==(const TaskAborted&) const = default;
+};
+
+struct InputTaken {
+  static constexpr std::uint8_t kKind = 23;
+  static void describe(auto&, auto&) {}
+  bool operator==(const InputTaken&) const = default;
+};
+
+struct FenceData {
+  static constexpr std::uint8_t kKind = 24;
+  std::vector<std::uint32_t> tasks{};
+  MessageBytes data{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.tasks, 4, [](auto& element, auto& task) { element.number(task); });
+    fields.bytes(message.data);
+  }
+  bool operator==(const FenceData&) const = default;
+};
+
+struct TasksFinished {
+  static constexpr std::uint8_t kKind = 25;
+  static void describe(auto&, auto&) {}
+  bool operator==(const TasksFinished&) const = default;
+};
+
+struct ModexRequest {
+  static constexpr std::uint8_t kKind = 32;
+  std::uint32_t request = 0;
+  std::uint32_t task = 0;
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.request);
+    fields.number(message.task);
+  }
+  bool operator==(const ModexRequest&) const = default;
+};
+
+struct ModexAnswer {
+  static constexpr std::uint8_t kKind = 33;
+  std::uint32_t request = 0;
+  std::uint32_t status = 0;  // libpmix's, as it is
+  MessageBytes data{};
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.request);
+    fields.number(message.status);
+    fields.bytes(message.data);
+  }
+  bool operator==(const ModexAnswer&) const = default;
+};
+
+using JobBody = std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone,
+                             TasksStarted, TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted,
+                             InputTaken, FenceData, TasksFinished, ModexRequest, ModexAnswer>;
+
+MessageBytes encode(const JobBody& body);
+// Nothing: no such body. In StartTasks the nodes have each task of the job once.
+std::optional<JobBody> decode_body(std::span<const std::uint8_t> bytes);
+
+// "a", "b" as "a\0b\0", and back; what has no zero behind it is left out.
+MessageBytes pack_words(const std::vector<std::string>& words);
+std::vector<std::string> unpack_words(const MessageBytes& bytes);
+
+std::uint32_t task_count(const std::vector<JobNode>& nodes);
+
+}  // namespace openlapi::jobs

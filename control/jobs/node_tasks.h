@@ -1,0 +1,94 @@
+// The tasks of one job on one node: starts them, serves them as their PMIx server, and does what lapirun says. The
+// process that has them (lamtasks) belongs to one job and ends when its connection to lamd does, and its tasks with it.
+//
+// One thread runs everything; only libpmix has another, which posts into the mailbox.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/daemon/connection.h"
+#include "control/jobs/job_message.h"
+#include "control/jobs/node_exchange.h"
+#include "control/jobs/task_output.h"
+#include "control/launch/machine_topology.h"
+#include "control/launch/mailbox.h"
+#include "control/launch/pmix_server.h"
+#include "control/launch/session_guard.h"
+#include "control/launch/signal_source.h"
+#include "control/launch/task_launch.h"
+#include "control/launch/task_process.h"
+
+namespace openlapi::jobs {
+
+class NodeTasks {
+ public:
+  explicit NodeTasks(daemon::Connection connection);
+
+  // Returns when the connection has ended, and nothing is left of the tasks. Call once, from the main thread.
+  void run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // node_start.cc
+  bool await_start();
+  void start();
+  bool prepare(std::string& error);
+  bool start_server(std::string& error);
+  void plan_binding();
+  bool find_program(std::string& error);
+  bool start_task(std::size_t place, std::string& error);
+  bool open_input(std::string& error);
+
+  // node_tasks.cc
+  void wait_once();
+  void serve_connection();
+  void take(const daemon::JobMessage& message);
+  void take_signal(int signal);
+  void take_ended(TaskProcess& task);
+  void take_input(MessageBytes bytes);
+  void write_input();
+  void end_tasks();
+  void send_to_running(int signal);
+  void reap_all();
+  void check_finished();
+  int milliseconds_to_wait() const;
+  void send(const std::vector<std::uint32_t>& to, const JobBody& body);
+  void tell(const JobBody& body) { send({}, body); }
+  const JobNode& own() const { return job_.nodes[here_]; }
+
+  daemon::Connection connection_;
+  bool connected_ = true;
+  StartTasks job_{};
+  std::size_t here_ = 0;  // which of the job's nodes this is
+
+  SignalSource signals_;
+  SessionGuard guard_;
+  Mailbox mailbox_;
+  MachineTopology topology_;
+  PmixServer server_;
+  NodeExchange exchange_;
+  TaskOutputReader output_;
+  OpenFileLimit open_files_;
+  std::vector<std::string> arguments_;
+  std::string program_;
+  std::vector<TaskBinding> bindings_;
+  std::vector<TaskProcess> tasks_;
+  FileDescriptor input_for_task_;  // task 0's end, until it has it
+  FileDescriptor input_;
+  MessageBytes input_waiting_;
+
+  int refused_status_;
+  std::size_t running_ = 0;
+  bool finished_ = false;  // lapirun knows
+  bool ending_ = false;
+  std::optional<Clock::time_point> kill_at_;
+  std::optional<Clock::time_point> give_up_at_;  // reading what no task writes any more
+  std::uint64_t read_before_ = 0;
+};
+
+}  // namespace openlapi::jobs

@@ -1,0 +1,104 @@
+// lapirun's end of a job over a universe: what Job (control/launch/job.h) is on one machine. The tasks are with the
+// helpers of their nodes (node_tasks.h); all that they say comes over the connection to this node's daemon.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/daemon/connection.h"
+#include "control/jobs/fence_collector.h"
+#include "control/jobs/job_message.h"
+#include "control/launch/job_options.h"
+#include "control/launch/output_forwarder.h"
+#include "control/launch/signal_source.h"
+#include "control/launch/task_environment.h"
+
+namespace openlapi::jobs {
+
+class UniverseJob {
+ public:
+  UniverseJob(JobOptions options, std::vector<JobNode> nodes, bool shares_machine, daemon::Connection connection);
+
+  // Starts the tasks and waits for the job's end. lapirun's exit status. Call once.
+  int run(const TaskEnvironment& environment, const std::string& directory);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Attendance : std::uint8_t { kNeverCame, kConnected, kLeft };
+
+  struct Node {
+    std::size_t output_taken = 0;  // and not acknowledged
+    bool started = false;
+    bool finished = false;
+    bool gone = false;
+  };
+  struct Task {
+    std::size_t node = 0;
+    Attendance attendance = Attendance::kNeverCame;
+    bool ended = false;
+  };
+
+  bool start(const TaskEnvironment& environment, const std::string& directory);
+  void wait_once(int milliseconds_at_most);
+  void serve_connection();
+  void check_deadlines();
+  void flush_output();
+  void leave();
+
+  void take(const daemon::JobMessage& message);
+  void take_body(std::size_t node, JobBody body);
+  void take_end_of_node(std::size_t node, const std::string& why);
+  void take_output(std::size_t node, const TaskOutput& output);
+  void take_started(std::size_t node);
+  void take_fence(std::size_t node, FenceData data);
+  void take_ended(const TaskEnded& ended);
+  void take_attendance(const TaskAttended& attended);
+  void check_attendance();
+  void take_abort(const TaskAborted& aborted);
+  void take_signals();
+  void take_ending_signal(int signal);
+  void read_input();
+  void acknowledge_output();
+
+  void end_tasks();
+  // The job cannot go on in order: it ends with this process's connection.
+  void break_off(int status, const std::string& why);
+  void record_failure(int status);
+  void note(const std::string& text) { output_.note("lapirun: " + text); }
+  void report_phase(const char* what);
+  bool all(bool Node::*state) const;
+  std::vector<std::uint32_t> all_nodes() const;
+  std::string name_of(std::size_t node) const;
+  std::string task_text(std::uint32_t task) const;
+  void send(std::uint8_t action, const std::vector<std::uint32_t>& to, const JobBody& body);
+  void tell_all(const JobBody& body) { send(daemon::JobAction::kData, all_nodes(), body); }
+
+  const JobOptions options_;
+  const std::vector<JobNode> map_;
+  const bool shares_machine_;  // several of the nodes are one machine: binding would put their tasks on the same cores
+  daemon::Connection connection_;
+  SignalSource signals_;
+  OutputForwarder output_;
+  FenceCollector fences_;
+  std::vector<Node> nodes_;
+  std::vector<Task> tasks_;
+  std::optional<std::uint32_t> absent_task_{};  // the first that ended without ever having connected
+  std::size_t running_;
+  bool input_wanted_ = false;
+  bool reader_told_[2] = {false, false};
+  bool connected_ = true;
+  bool broken_off_ = false;
+  std::optional<int> failure_{};
+  int ending_signals_ = 0;
+  int last_ending_signal_ = 0;
+  bool ending_ = false;
+  std::optional<Clock::time_point> timeout_at_{};
+  std::optional<Clock::time_point> give_up_at_{};  // waiting for nodes that do not answer
+  Clock::time_point phase_start_ = Clock::now();
+};
+
+}  // namespace openlapi::jobs

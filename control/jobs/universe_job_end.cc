@@ -1,0 +1,115 @@
+// How a job over a universe ends: failures, signals, tasks that never come.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "control/jobs/universe_job.h"
+
+namespace openlapi::jobs {
+namespace {
+
+constexpr std::chrono::seconds kEndTime{10};  // nodes end their tasks within 2 s; who needs longer hangs
+
+std::string end_text(const TaskEnded& ended) {
+  if (ended.signal == 0) return "exited with status " + std::to_string(ended.exit_code);
+  const char* name = sigdescr_np(static_cast<int>(ended.signal));
+  return "was killed by signal " + std::to_string(ended.signal) + " (" + (name != nullptr ? name : "unknown") + ")";
+}
+
+}  // namespace
+
+std::string UniverseJob::task_text(std::uint32_t task) const {
+  return "task " + std::to_string(task) + " on " + name_of(tasks_[task].node);
+}
+
+void UniverseJob::take_ended(const TaskEnded& ended) {
+  if (ended.task >= tasks_.size() || tasks_[ended.task].ended) return;
+  tasks_[ended.task].ended = true;
+  --running_;
+  if (ended.exit_code == 0 && ended.signal == 0) {
+    if (!absent_task_ && tasks_[ended.task].attendance == Attendance::kNeverCame) absent_task_ = ended.task;
+    return check_attendance();
+  }
+  const bool first = !failure_.has_value();
+  record_failure(static_cast<int>(ended.signal != 0 ? kExitSignalBase + ended.signal : ended.exit_code));
+  if (!first) return;
+  if (ended.signal == 0 || static_cast<int>(ended.signal) != last_ending_signal_) {
+    note(task_text(ended.task) + ", process " + std::to_string(ended.process) + ", " + end_text(ended) +
+         (running_ > 0 ? "; ending the others" : ""));
+  }
+  end_tasks();
+}
+
+void UniverseJob::take_attendance(const TaskAttended& attended) {
+  if (attended.task >= tasks_.size()) return;
+  tasks_[attended.task].attendance = attended.connected != 0 ? Attendance::kConnected : Attendance::kLeft;
+  if (attended.connected != 0) check_attendance();
+}
+
+// Every task has to come to the first LAPI_Init, where those that are connected wait for the others without a limit.
+void UniverseJob::check_attendance() {
+  if (!absent_task_ || ending_) return;
+  const auto waiting = std::ranges::find_if(
+      tasks_, [](const Task& task) { return !task.ended && task.attendance == Attendance::kConnected; });
+  if (waiting == tasks_.end()) return;
+  note(task_text(*absent_task_) + " ended (status 0) before LAPI_Init, in which " +
+       task_text(static_cast<std::uint32_t>(waiting - tasks_.begin())) + " waits for every task: ending the job");
+  record_failure(kExitOwnFailure);
+  end_tasks();
+}
+
+void UniverseJob::take_abort(const TaskAborted& aborted) {
+  if (aborted.task >= tasks_.size()) return;
+  const int status = static_cast<int>(aborted.status);
+  const int low_bits = status & 0xff;
+  if (!failure_) {
+    note(task_text(aborted.task) + " ends the job with status " + std::to_string(status) +
+         (aborted.text.empty() ? "" : ": " + aborted.text));
+  }
+  record_failure(low_bits == 0 && status != 0 ? kExitOwnFailure : low_bits);
+  end_tasks();
+}
+
+void UniverseJob::take_signals() {
+  while (const int signal = signals_.next()) {
+    switch (signal) {
+      case SIGTSTP:
+        tell_all(TaskSignal{SIGTSTP});
+        connection_.flush();
+        raise(SIGSTOP);
+        break;
+      case SIGCONT:
+      case SIGUSR1:
+      case SIGUSR2:
+        tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});
+        break;
+      default:
+        take_ending_signal(signal);
+    }
+  }
+}
+
+// The first is the tasks' to handle, the second ends them, the third does not wait for nodes.
+void UniverseJob::take_ending_signal(int signal) {
+  last_ending_signal_ = signal;
+  ++ending_signals_;
+  if (ending_signals_ == 1) return tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});
+  record_failure(kExitSignalBase + signal);
+  if (ending_signals_ > 2) return break_off(kExitSignalBase + signal, "");
+  tell_all(TaskSignal{SIGKILL});
+  give_up_at_ = Clock::now() + kEndTime;
+}
+
+void UniverseJob::end_tasks() {
+  if (ending_) return;
+  ending_ = true;
+  tell_all(EndTasks{});
+  give_up_at_ = Clock::now() + kEndTime;
+}
+
+void UniverseJob::record_failure(int status) {
+  if (!failure_) failure_ = status;
+}
+
+}  // namespace openlapi::jobs

@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+"""Jobs over universes of real daemons: lapirun where lamboot has booted several nodes, all on this machine (boot module
+local). Tasks of different nodes do not share memory: they find each other through PMIx and talk over UDP.
+
+usage: control_jobs_test.py FOLDER-OF-THE-TOOLS PROCESS-SCHEMA LAPIRUN PROBE FOLDER-OF-THE-PROGRAMS [CASES]"""
+import fcntl
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import uuid
+
+from control_universe_test import NOBODY, PATIENCE, Universe
+
+LAPIRUN, PROBE = map(os.path.abspath, sys.argv[3:5])
+PROGRAMS = pathlib.Path(sys.argv[5])
+HOSTS = ["inky cpu=2", "pinky cpu=2", "blinky cpu=2", "clyde cpu=2", "sue schedule=no"]
+# What we ignored (nohup and background jobs of scripts ask for that) lapirun would ignore, too.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
+
+
+class Jobs(Universe):
+    hosts = HOSTS
+
+    def setUp(self):
+        super().setUp()
+        self.marker = f"OPENLAPI_TEST_MARKER={uuid.uuid4()}"
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+        self.temporary.chmod(0o777)
+        for name in [name for name in self.environment if name.startswith(("PMIX_", "LAPI_", "MP_"))]:
+            del self.environment[name]
+        self.environment.update([self.marker.split("=")], TMPDIR=str(self.temporary))
+        if self.hosts:
+            self.boot(self.hosts, "-H")
+
+    def tearDown(self):
+        try:
+            self.eventually(lambda: not self.job_processes(), "processes of jobs are left behind")
+            self.eventually(lambda: not list(self.temporary.iterdir()), "files of jobs are left behind")
+        finally:
+            for process in self.job_processes():
+                os.kill(process, signal.SIGKILL)
+            super().tearDown()
+
+    def eventually(self, condition, otherwise):
+        until = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), until, otherwise)
+            time.sleep(0.01)
+
+    def job_processes(self):
+        """All that carry the marker, but daemons: helpers, tasks, lapirun."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if (entry.name.isdigit() and self.marker.encode() in (entry / "environ").read_bytes()
+                        and (entry / "comm").read_text().strip() != "lamd"):
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+        return found
+
+    def start(self, *words, **settings):
+        environment = {**self.environment, **settings.pop("environment", {})}
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
+                   "cwd": self.folder, **settings}
+        return subprocess.Popen([*self.prefix, LAPIRUN, *map(str, words)], env=environment, **options)
+
+    def finish(self, job, input_text=None):
+        try:
+            output, errors = job.communicate(input_text, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            raise
+        return job.returncode, output, errors
+
+    def run_job(self, *words, status=0, input_text=None, **settings):
+        if input_text is not None:
+            settings["stdin"] = subprocess.PIPE
+        returned, output, errors = self.finish(self.start(*words, **settings), input_text)
+        self.assertEqual(returned, status, f"{words}: {output}{errors}")
+        return output, errors
+
+    def places(self, *words, **settings):
+        """On which host each task ran, in the order of tasks."""
+        output, _ = self.run_job(*words, "sh", "-c", "echo $PMIX_RANK $PMIX_HOSTNAME", **settings)
+        rows = sorted((int(line.split()[0]), line.split()[1]) for line in output.splitlines())
+        self.assertEqual([row[0] for row in rows], list(range(len(rows))))
+        return " ".join(row[1] for row in rows)
+
+    def start_staying(self, *words, ignored=()):
+        """A job whose tasks have all said that they are there; also their process numbers."""
+        job = self.start(*words, PROBE, "stay", *[int(number) for number in ignored])
+        tasks = int(words[words.index("-n") + 1])
+        ready = [job.stdout.readline().split() for _ in range(tasks)]
+        self.assertEqual(sorted(int(line[1]) for line in ready), list(range(tasks)))
+        return job, {int(line[1]): int(line[2]) for line in ready}
+
+    @staticmethod
+    def state_of(process):
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+class PlaceTest(Jobs):
+    def test_words_hosts_and_numbers(self):
+        self.assertEqual(self.places("-n", 9), "inky inky pinky pinky blinky blinky clyde clyde inky")
+        self.assertEqual(self.places(), "inky")
+        self.assertEqual(self.places("N"), "inky pinky blinky clyde")
+        self.assertEqual(self.places("C"), "inky inky pinky pinky blinky blinky clyde clyde")
+        self.assertEqual(self.places("n2-3,0"), "blinky clyde inky")
+        self.assertEqual(self.places("c1-3", "n4"), "inky pinky pinky sue")
+        self.assertEqual(self.places("-n", 3, "h", "o", "n1"), "inky inky pinky")
+        self.assertEqual(self.places("-N", 2, "-n", 3, "-host", "clyde,pinky"), "clyde clyde pinky")
+        self.assertEqual(self.places("N", "-sessionsuffix", "n2"), "inky pinky blinky clyde")
+        self.assertEqual(self.places("h", "-sessionsuffix", "n2"), "blinky")
+
+    def test_mistakes(self):
+        for words, expected in ((["n7"], '"n7": there is no n7; allowed: '),
+                                (["-host", "x"], "-host x: the universe has no"),
+                                (["-n", 9, "-N", 2], "-n 9 with -N 2: the 4 nodes chosen take 8 tasks"),
+                                (["N", "--no-universe"], "are for jobs over a universe: not with --no-universe"),
+                                (["N", "--standalone"], "are for jobs over a universe: not with --standalone")):
+            output, errors = self.run_job(*words, "true", status=2)
+            self.assertEqual(output, "")
+            self.assertIn(expected, errors)
+
+    def test_this_machine_alone(self):
+        self.assertNotIn("inky", self.places("-n", 2, "--no-universe"))
+        self.assertNotIn("inky", self.places("-n", 2, environment={"LAM_MPI_SESSION_SUFFIX": "other"}))
+        output, _ = self.run_job("--standalone", "sh", "-c", "echo $MP_CHILD")
+        self.assertEqual(output, "0\n")
+
+
+class NoUniverseTest(Jobs):
+    hosts = []
+
+    def test_lapirun_is_what_it_was(self):
+        self.assertEqual(self.run_job("-n", 2, "echo", "a"), ("a\na\n", ""))
+        for words in (["N"], ["-N", 1], ["-host", "inky"], ["--universe"]):
+            output, errors = self.run_job(*words, "true", status=1)
+            self.assertEqual(output, "")
+            self.assertIn("no universe is booted here (lamboot boots one), but ", errors)
+
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to make another user's folder")
+    def test_another_users_session_is_none(self):
+        folder = self.folder / f"lam-root@{socket.gethostname()}"
+        folder.mkdir(mode=0o700)
+        with open(folder / "lam-killfile", "w", encoding="ascii") as kill_file:
+            fcntl.flock(kill_file, fcntl.LOCK_EX)
+            kill_file.write("1\n")
+            kill_file.flush()
+            os.chown(folder, 65534, 65534)
+            self.assertEqual(self.run_job("-n", 1, "echo", "a"), ("a\n", ""))
+            self.assertIn("no universe is booted here", self.run_job("--universe", "true", status=1)[1])
+            os.chown(folder, 0, 0)
+            self.assertIn("no lamd is running here", self.run_job("-n", 1, "echo", "a", status=1)[1])
+
+
+class ExchangeTest(Jobs):
+    def check_exchange(self, output, nodes):
+        """`nodes`: the tasks of each, as local tasks are printed."""
+        lines = re.findall(r"^rank=(\d+) size=(\d+) local=(\S+) cookie=([0-9a-f]{16}) name=pmix$", output, re.M)
+        tasks = sum(len(node.split(",")) for node in nodes)
+        self.assertEqual(sorted(int(line[0]) for line in lines), list(range(tasks)), output)
+        self.assertEqual({int(line[1]) for line in lines}, {tasks})
+        for line in lines:
+            self.assertIn(line[0], line[2].split(","))
+            self.assertIn(line[2], nodes)
+        self.assertEqual(len({line[3] for line in lines}), 1, output)
+        return lines[0][3]
+
+    def test_data_reach_all_tasks(self):
+        cookies = set()
+        for words, nodes in ((["-n", 8], ["0,1", "2,3", "4,5", "6,7"]), (["-n", 5, "n0-1"], ["0,2,4", "1,3"]),
+                             (["-n", 2, "n3", "n1"], ["0", "1"]), (["-n", 3, "n4"], ["0,1,2"])):
+            output, errors = self.run_job(*words, PROBE, "exchange")
+            self.assertEqual(errors, "")
+            cookies.add(self.check_exchange(output, nodes))
+        self.assertEqual(len(cookies), 4)
+
+    def test_a_barrier_waits_for_the_last(self):
+        for tasks in (2, 8):
+            self.run_job("-n", tasks, "N", PROBE, "barrier", self.folder / f"came{tasks}")
+
+    def test_a_fence_without_data_is_a_barrier(self):
+        for tasks in (2, 8):
+            self.run_job("-n", tasks, "N", PROBE, "plain-fence", self.folder / f"came{tasks}")
+
+    def test_what_no_fence_brought_is_fetched(self):
+        for words in (["-n", 2, "N"], ["-n", 8]):
+            self.run_job(*words, PROBE, "fetch")
+
+    def test_what_nobody_put(self):
+        for seconds in (0, 1):
+            output, _ = self.run_job("-n", 4, PROBE, "get-absent", seconds)
+            self.assertEqual(output.count("error=PMIx_Get of probe.absent of task 3: "), 4, output)
+
+    def test_jobs_side_by_side(self):
+        jobs = [self.start("-n", 4, PROBE, "exchange") for _ in range(4)]
+        self.assertEqual(len({self.check_exchange(self.finish(job)[1], ["0,1", "2,3"]) for job in jobs}), 4)
+
+    def test_an_ordinary_program_and_one_that_leaves(self):
+        self.run_job("-n", 4, "true")
+        self.run_job("-n", 4, PROBE, "no-goodbye")
+
+
+class TableTest(Jobs):
+    def jobs(self, *words):
+        return [line.split("\t") for line in self.run_job("--jobs", *words)[0].splitlines()]
+
+    def test_jobs_are_listed_where_they_have_a_part(self):
+        self.assertEqual(self.jobs(), [])
+        first, _ = self.start_staying("-n", 2, "n1", "n2")
+        second, _ = self.start_staying("-n", 2, "n0", "n2", "-sessionsuffix", "n2")
+        here = self.jobs()
+        self.assertEqual([row[:2] for row in here], [["0.1", "n1,n2"], ["2.1", "n0"]])
+        self.assertEqual(here[0][2:], [f"lapirun {first.pid}", f"{LAPIRUN} -n 2 n1 n2 {PROBE} stay"])
+        self.assertRegex(here[1][2], r"^lamtasks \d+$")
+        self.assertEqual([row[:2] for row in self.jobs("-sessionsuffix", "n1")], [["0.1", "n1"]])
+        self.assertEqual([row[:2] for row in self.jobs("-sessionsuffix", "n2")], [["0.1", "n2"], ["2.1", "n0,n2"]])
+        self.assertEqual(self.jobs("-sessionsuffix", "n3"), [])
+        for job in (first, second):
+            job.send_signal(signal.SIGTERM)
+            self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+        for view in ([], ["-sessionsuffix", "n2"]):
+            self.eventually(lambda words=view: not self.jobs(*words), "a job stays in the table")
+
+
+class SurroundingsTest(Jobs):
+    def test_output_keeps_its_lines(self):
+        output, errors = self.run_job("-n", 4, "--tag-output", "sh", "-c", "seq 20000; seq 100 >&2; printf end")
+        for text, last in ((output, 20000), (errors, 100)):
+            for task in range(4):
+                lines = [line.split(" ", 1)[1] for line in text.splitlines() if line.startswith(f"[{task}] ")]
+                self.assertEqual(lines, [*map(str, range(1, last + 1)), *(["end"] if last == 20000 else [])])
+
+    def test_a_slow_reader_gets_everything(self):
+        job = self.start("N", "sh", "-c", "seq 300000")
+        lines = 0
+        while piece := os.read(job.stdout.fileno(), 100000):
+            lines += piece.count(b"\n")
+        self.assertEqual(lines, 4 * 300000)
+        self.assertEqual(self.finish(job)[0], 0)
+
+    def test_when_the_reader_leaves(self):
+        job = self.start("N", "yes")
+        job.stdout.read(10)
+        job.stdout.close()
+        job.stdout = None
+        _, errors = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 128 + signal.SIGPIPE, errors)
+
+    def test_input_goes_to_task_0(self):
+        text = "".join(f"{number}\n" for number in range(50000))
+        self.assertEqual(self.run_job("n2", "n0", "cat", input_text=text)[0], text)
+        self.run_job("n2", "true", input_text=text)
+
+    def test_environment_directory_and_arguments(self):
+        place = self.folder / "a place"
+        place.mkdir()
+        script = 'echo "$PWD|$(pwd)|$ONE|$TWO|$1"'
+        output, _ = self.run_job("n1", "-x", "ONE=1 2", "--wd", place, "sh", "-c", script, "x", "a  b",
+                                 environment={"TWO": "x" * 10000})
+        self.assertEqual(output, f"{place}|{place}|1 2|{'x' * 10000}|a  b\n")
+        self.assertEqual(self.run_job("n1", "pwd", cwd=place)[0], f"{place}\n")
+        (place / "tool").write_text("#!/bin/sh\necho here\n")
+        (place / "tool").chmod(0o755)
+        self.assertEqual(self.run_job("n1", "--wd", place, "./tool")[0], "here\n")
+        self.assertEqual(self.run_job("n1", "-x", f"PATH={place}:/usr/bin:/bin", "tool")[0], "here\n")
+
+    def test_report_bindings_and_verbose(self):
+        _, errors = self.run_job("N", "--report-bindings", "-v", "true")
+        for host in ("inky", "pinky", "blinky", "clyde"):  # one machine: bound, they would be on the same core
+            self.assertRegex(errors, rf"lapirun: task \d on n\d \({host}\): not bound\n")
+        self.assertRegex(errors, r"lapirun: tasks started \([\d.]+ ms\)\n")
+        self.assertIn("core", self.run_job("n1", "--report-bindings", "true")[1])
+
+
+class FaultTest(Jobs):
+    def test_exit_status_and_signal_of_a_task(self):
+        _, errors = self.run_job("-n", 4, PROBE, "one-of-them", "exit", 3, 7, status=7)
+        self.assertRegex(errors, r"^lapirun: task 3 on n1 \(pinky\), process \d+, exited with status 7; "
+                                 r"ending the others\n$")
+        _, errors = self.run_job("-n", 8, PROBE, "one-of-them", "signal", 2, 9, status=137)
+        self.assertRegex(errors, r"^lapirun: task 2 on n1 \(pinky\), process \d+, was killed by signal 9 \(Killed\); ")
+        _, errors = self.run_job("-n", 4, PROBE, "one-of-them", "abort", 2, 9, status=9)
+        self.assertIn("lapirun: task 2 on n1 (pinky) ends the job with status 9: asked to\n", errors)
+
+    def test_a_task_that_never_comes(self):
+        _, errors = self.run_job("-n", 4, "sh", "-c", f"[ $PMIX_RANK = 2 ] || exec {PROBE} hello", status=1)
+        self.assertIn("lapirun: task 2 on n1 (pinky) ended (status 0) before LAPI_Init, in which task ", errors)
+
+    def test_no_such_program_or_directory(self):
+        output, errors = self.run_job("n1", "n2", "no.such.program", status=127)
+        self.assertRegex(errors, r"^lapirun: n[12] \((pinky|blinky)\): "
+                                 r"cannot run 'no.such.program': not found in PATH\n$")
+        _, errors = self.run_job("n1", "/etc/passwd", status=126)
+        self.assertEqual(errors, "lapirun: n1 (pinky): cannot run '/etc/passwd': Permission denied\n")
+        _, errors = self.run_job("n1", "--wd", "/no/such", "true", status=1)
+        self.assertEqual(errors, "lapirun: n1 (pinky): cannot change to '/no/such': No such file or directory\n")
+
+    def test_a_killed_daemon_ends_its_jobs_and_no_others(self):
+        job, processes = self.start_staying("-n", 2, "n1", "n2")
+        other, _ = self.start_staying("-n", 2, "n0", "n3")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors),
+                         (1, "lapirun: the daemon of n1 (pinky) is lost, and the tasks there with it\n"))
+        self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks stay")
+        self.assertIsNone(other.poll())
+        self.assertEqual(self.places("N"), "inky blinky clyde")
+        other.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(other)[0], 128 + signal.SIGTERM)
+
+    def test_the_daemon_of_lapirun_is_killed(self):
+        job, processes = self.start_staying("-n", 4)
+        os.kill(self.process(), signal.SIGKILL)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (1, "lapirun: the daemon here (lamd) has ended: the job ends with it\n"))
+        self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks stay")
+
+    def test_halt_ends_jobs(self):
+        job, _ = self.start_staying("-n", 4)
+        self.halt()
+        self.assertEqual(self.finish(job)[0], 1)
+
+    def test_lapirun_is_killed(self):
+        job, processes = self.start_staying("-n", 4, ignored=[signal.SIGTERM])
+        job.kill()
+        self.finish(job)
+        self.eventually(lambda: not any(map(self.is_running, processes.values())), "tasks stay")
+        self.assertEqual(self.places("-n", 1), "inky")
+
+    def test_a_helper_is_killed(self):
+        job, _ = self.start_staying("-n", 4)
+        helpers = [process for process in self.job_processes()
+                   if pathlib.Path(f"/proc/{process}/comm").read_text() == "lamtasks\n"]
+        self.assertEqual(len(helpers), 2)
+        os.kill(helpers[0], signal.SIGKILL)
+        status, _, errors = self.finish(job)
+        self.assertEqual(status, 1)
+        self.assertRegex(errors, r"^lapirun: n[01] \((inky|pinky)\): lamtasks was killed by signal 9\n$")
+
+    def test_signals_are_forwarded(self):
+        script = "trap 'echo usr1' USR1; trap 'echo term; exit 3' TERM; echo ready; while :; do sleep 0.02; done"
+        job = self.start("-n", 2, "N", "sh", "-c", script)
+        self.assertEqual([job.stdout.readline() for _ in range(2)], ["ready\n"] * 2)
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual([job.stdout.readline() for _ in range(2)], ["usr1\n"] * 2)
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual([job.stdout.readline() for _ in range(2)], ["term\n"] * 2)
+        self.assertEqual(self.finish(job)[0], 3)
+
+    def test_interrupted_once_and_twice(self):
+        job, _ = self.start_staying("-n", 4)
+        job.send_signal(signal.SIGINT)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (128 + signal.SIGINT, ""))
+        script = "trap '' INT; trap 'echo term' TERM; echo ready; while :; do sleep 0.02; done"
+        job = self.start("-n", 4, "sh", "-c", script)
+        for signals, said in (([], "ready\n"), ([signal.SIGTERM], "term\n")):
+            for number in signals:
+                job.send_signal(number)
+            self.assertEqual([job.stdout.readline() for _ in range(4)], [said] * 4)
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(job)[0], 128 + signal.SIGINT)
+
+    def test_stopped_and_continued(self):
+        job, processes = self.start_staying("-n", 4)
+        job.send_signal(signal.SIGTSTP)
+        everybody = [job.pid, *processes.values()]
+        self.eventually(lambda: all(self.state_of(process) == "T" for process in everybody), "not all are stopped")
+        job.send_signal(signal.SIGCONT)
+        self.eventually(lambda: all(self.state_of(process) != "T" for process in everybody), "not all go on")
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+
+    def test_timeout_and_tasks_deaf_to_the_end(self):
+        _, errors = self.run_job("-n", 2, "N", "--timeout", 0.5, PROBE, "stay", int(signal.SIGTERM), status=124)
+        self.assertEqual(errors, "lapirun: the time of --timeout is over; ending the tasks\n")
+
+
+class TreeTest(Jobs):
+    hosts = [f"host{number}" for number in range(20)]  # n17 to n19 are linked with n1, not with the origin
+
+    def test_jobs_through_other_daemons(self):
+        self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
+        self.run_job("-n", 4, "n17,2", "-sessionsuffix", "n19", PROBE, "fetch")
+        job, _ = self.start_staying("-n", 2, "n0", "n18")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (1, "lapirun: the daemon of n1 (host1) is lost; the way to other nodes went "
+                                               "through it\n"))
+        self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the other cases run as an ordinary user already")
+class OrdinaryUserTest(Jobs):
+    prefix = NOBODY
+
+    def test_a_job(self):
+        self.run_job("-n", 8, PROBE, "exchange")
+        self.assertEqual(self.run_job("N", "id", "-u")[0], "65534\n" * 4)
+        self.run_job("-n", 4, PROBE, "one-of-them", "exit", 3, 7, status=7)
+
+
+class LapiTest(Jobs):
+    def lapi(self, program, tasks, nodes, *words):
+        self.run_job("-n", tasks, f"n0-{nodes - 1}", PROGRAMS / program, *words,
+                     environment={"LAPI_USE_SHM": "yes" if tasks > nodes else "no"})
+
+    def test_programs_over_udp_and_shared_memory(self):
+        for tasks, nodes in ((2, 2), (4, 2), (8, 4)):
+            for mode in ("polling", "interrupt"):
+                self.lapi("smoke", tasks, nodes, mode)
+        for program in ("api_xfer", "api_sync", "api_transfer"):
+            self.lapi(program, 3, 3, "polling")
+            self.lapi(program, 8, 4, "interrupt")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])

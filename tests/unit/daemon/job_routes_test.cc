@@ -1,0 +1,181 @@
+// The daemons of a universe in one process; messages between them wait until the test lets them through.
+#include "control/daemon/job_routes.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace openlapi::daemon {
+namespace {
+
+using Nodes = std::vector<std::uint32_t>;
+
+// A binary tree: 0 above 1 and 2, 1 above 3 and 4, 2 above 5 and 6.
+class Daemons {
+ public:
+  explicit Daemons(std::uint32_t count = 7) {
+    std::vector<UniverseNode> nodes(count);
+    for (UniverseNode& node : nodes) node.state = NodeState::kMember;
+    for (std::uint32_t n = 0; n < count; ++n) daemons_.push_back(std::make_unique<Daemon>(*this, nodes, n));
+  }
+
+  struct Daemon final : JobPlaces {
+    Daemon(Daemons& all_, const std::vector<UniverseNode>& nodes, std::uint32_t here_)
+        : all(all_), here(here_), table(nodes, 0, here_, 2), routes(table, *this) {}
+    bool is_linked(std::uint32_t neighbour) const override { return !all.unlinked.contains({here, neighbour}); }
+    void send(std::uint32_t neighbour, const JobMessage& message) override {
+      ++sent;
+      all.under_way_.emplace_back(neighbour, message);
+    }
+    void start_helper(const JobId& job, const MessageBytes&) override { events += "start " + text(job) + ";"; }
+    void tell_helper(const JobId& job, const JobMessage& message) override {
+      events += "helper " + text(job) + " from " + std::to_string(message.from) + ":" + body(message) + ";";
+    }
+    void end_helper(const JobId& job) override { events += "end " + text(job) + ";"; }
+    void tell_lapirun(const JobId& job, const JobMessage& message) override {
+      events += (message.action == JobAction::kGone     ? "gone "
+                 : message.action == JobAction::kBroken ? "broken "
+                                                        : "lapirun ") +
+                text(job) + " from " + std::to_string(message.from) + ":" + body(message) + ";";
+    }
+    static std::string text(const JobId& job) { return std::to_string(job.first) + "." + std::to_string(job.second); }
+    static std::string body(const JobMessage& message) { return {message.body.begin(), message.body.end()}; }
+
+    Daemons& all;
+    std::uint32_t here;
+    UniverseTable table;
+    JobRoutes routes;
+    std::string events{};
+    std::size_t sent = 0;
+  };
+
+  Daemon& operator[](std::uint32_t node) { return *daemons_[node]; }
+  void run() {
+    while (!under_way_.empty()) {
+      const auto [to, message] = under_way_.front();
+      under_way_.pop_front();
+      if (!dead.contains(to)) daemons_[to]->routes.from_neighbour(message);
+    }
+  }
+  void lose(std::uint32_t node) {
+    dead.insert(node);
+    for (auto& daemon : daemons_) {
+      if (dead.contains(daemon->here)) continue;
+      daemon->table.set_state(node, NodeState::kLost);
+      daemon->routes.node_lost(node);
+    }
+  }
+  void go_on() {
+    for (auto& daemon : daemons_) daemon->routes.go_on();
+    run();
+  }
+  std::string take_events(std::uint32_t node) { return std::exchange(daemons_[node]->events, ""); }
+
+  std::set<std::pair<std::uint32_t, std::uint32_t>> unlinked{};
+  std::set<std::uint32_t> dead{};
+
+ private:
+  std::vector<std::unique_ptr<Daemon>> daemons_{};
+  std::deque<std::pair<std::uint32_t, JobMessage>> under_way_{};
+};
+
+JobMessage message_to(const Nodes& to, std::uint8_t action, const std::string& text = "") {
+  return {0, 0, 0, action, to, MessageBytes(text.begin(), text.end())};
+}
+
+class JobRoutesTest : public testing::Test {
+ protected:
+  // A job of n3's lapirun with tasks on n3, n4, n5 and n6.
+  void SetUp() override {
+    job = daemons[3].routes.open();
+    daemons[3].routes.from_lapirun(job, message_to({3, 4, 5, 6}, JobAction::kStart));
+    daemons.run();
+    for (const std::uint32_t node : {3, 4, 5, 6}) ASSERT_EQ(daemons.take_events(node), "start 3.1;") << node;
+    for (const std::uint32_t node : {0, 1, 2}) ASSERT_EQ(daemons.take_events(node), "") << node;
+  }
+  Daemons daemons;
+  JobId job{};
+};
+
+TEST_F(JobRoutesTest, OneMessageGoesInEachDirection) {
+  EXPECT_EQ(daemons[3].sent, 1u);
+  EXPECT_EQ(daemons[1].sent, 2u);  // n4, and n0 for n5 and n6
+  EXPECT_EQ(daemons[0].sent, 1u);
+  EXPECT_EQ(daemons[2].sent, 2u);
+}
+
+TEST_F(JobRoutesTest, LapirunAndHelpersTalk) {
+  daemons[3].routes.from_lapirun(job, message_to({3, 6}, JobAction::kData, "a"));
+  daemons[5].routes.from_helper(job, message_to({}, JobAction::kData, "b"));
+  daemons[5].routes.from_helper(job, message_to({4}, JobAction::kData, "c"));
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(3), "helper 3.1 from 3:a;lapirun 3.1 from 5:b;");
+  EXPECT_EQ(daemons.take_events(6), "helper 3.1 from 3:a;");
+  EXPECT_EQ(daemons.take_events(4), "helper 3.1 from 5:c;");
+  EXPECT_EQ(daemons.take_events(5), "");
+}
+
+TEST_F(JobRoutesTest, WhatIsNotAllowedIsDropped) {
+  daemons[3].routes.from_lapirun(job, message_to({4}, JobAction::kGone));
+  daemons[3].routes.from_lapirun(job, message_to({}, JobAction::kData));
+  daemons[3].routes.from_lapirun({3, 2}, message_to({4}, JobAction::kData));
+  daemons[5].routes.from_helper(job, message_to({6}, JobAction::kEnd));
+  daemons[5].routes.from_helper({3, 2}, message_to({6}, JobAction::kData));
+  daemons[0].routes.from_neighbour({3, 9, 1, JobAction::kData, {0}, {}});
+  daemons.run();
+  for (std::uint32_t node = 0; node < 7; ++node) EXPECT_EQ(daemons.take_events(node), "") << node;
+  daemons[3].routes.from_lapirun(job, message_to({9}, JobAction::kData));
+  EXPECT_EQ(daemons.take_events(3), "broken 3.1 from 3:n9 is not in the universe;");
+}
+
+TEST_F(JobRoutesTest, TheEndOfLapirunEndsItsHelpers) {
+  daemons[3].routes.lapirun_gone(job);
+  daemons.run();
+  for (const std::uint32_t node : {3, 4, 5, 6}) EXPECT_EQ(daemons.take_events(node), "end 3.1;") << node;
+  daemons[5].routes.helper_gone(job, "");
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(3), "");  // nobody is there to be told
+}
+
+TEST_F(JobRoutesTest, TheEndOfAHelperIsToldOnce) {
+  daemons[6].routes.helper_gone(job, "why");
+  daemons[6].routes.helper_gone(job, "why");
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 6:why;");
+}
+
+TEST_F(JobRoutesTest, ALostDaemonBreaksTheJobsThatRelyOnIt) {
+  daemons.lose(2);  // on the way from n3 to n5 and n6, not to n4
+  EXPECT_EQ(daemons.take_events(3),
+            "broken 3.1 from 3:the daemon of n2 () is lost; the way to other nodes went through it;");
+  EXPECT_EQ(daemons.take_events(5), "end 3.1;");
+  EXPECT_EQ(daemons.take_events(6), "end 3.1;");
+  EXPECT_EQ(daemons.take_events(4), "");
+  const JobId second = daemons[3].routes.open();
+  daemons[3].routes.from_lapirun(second, message_to({4, 6}, JobAction::kStart));
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(6), "start 3.2;");  // by another way
+  daemons.lose(5);
+  EXPECT_EQ(daemons.take_events(3), "broken 3.1 from 3:the daemon of n5 () is lost, and the tasks there with it;");
+  daemons.take_events(4);
+  daemons.lose(3);
+  EXPECT_EQ(daemons.take_events(6), "end 3.1;end 3.2;");
+}
+
+TEST_F(JobRoutesTest, MessagesWaitForALinkInTheirOrder) {
+  daemons.unlinked = {{1, 0}};
+  daemons[3].routes.from_lapirun(job, message_to({5}, JobAction::kData, "a"));
+  daemons.run();
+  daemons.unlinked.clear();
+  daemons[3].routes.from_lapirun(job, message_to({5}, JobAction::kData, "b"));
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(5), "");
+  daemons.go_on();
+  EXPECT_EQ(daemons.take_events(5), "helper 3.1 from 3:a;helper 3.1 from 3:b;");
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
