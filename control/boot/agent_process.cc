@@ -16,8 +16,6 @@
 #include "control/boot/boot_error.h"
 #include "control/launch/file_descriptor.h"
 
-extern char** environ;
-
 namespace openlapi::boot {
 namespace {
 

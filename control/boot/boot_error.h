@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -18,6 +19,8 @@ class BootError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+// `error` as errno gives it.
+[[noreturn]] inline void fail(const std::string& what, int error) { throw BootError(what + ": " + std::strerror(error)); }
 
 // One line on standard error. Thread safe.
 void print_error(std::string_view text);

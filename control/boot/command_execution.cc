@@ -15,8 +15,6 @@
 #include "control/boot/boot_error.h"
 #include "control/launch/file_descriptor.h"
 
-extern char** environ;
-
 namespace openlapi::boot {
 namespace {
 
@@ -46,8 +44,6 @@ class OutputSink {
   char* buffer_;
   int room_;  // without the terminating zero
 };
-
-[[noreturn]] void fail(const std::string& what, int error) { throw BootError(what + ": " + std::strerror(error)); }
 
 pid_t spawn(char** command, int output) {
   posix_spawn_file_actions_t actions;

@@ -16,8 +16,6 @@
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
 
-extern char** environ;
-
 namespace {
 
 constexpr const char* kUsage =

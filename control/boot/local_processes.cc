@@ -18,8 +18,6 @@
 #include "control/boot/started_processes.h"
 #include "control/launch/file_descriptor.h"
 
-extern char** environ;
-
 namespace openlapi::boot {
 namespace {
 

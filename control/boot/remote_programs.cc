@@ -1,11 +1,11 @@
 #include "control/boot/remote_programs.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string_view>
 
 #include "control/boot/boot_error.h"
-
-extern char** environ;
 
 namespace openlapi::boot {
 

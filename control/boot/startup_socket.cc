@@ -19,8 +19,6 @@ namespace {
 constexpr std::chrono::seconds kClientTime{10};  // from connecting to the end of the message
 constexpr std::size_t kMostClients = 1024;       // half way; more would be an attack
 
-[[noreturn]] void fail(const std::string& what, int error) { throw BootError(what + ": " + std::strerror(error)); }
-
 int milliseconds_until(StartupTime deadline) {
   const auto left = deadline - std::chrono::steady_clock::now();
   const auto count = std::chrono::ceil<std::chrono::milliseconds>(left).count();

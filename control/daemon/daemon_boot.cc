@@ -13,12 +13,11 @@
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
+#include "control/daemon/system_failure.h"
 #include "control/launch/file_descriptor.h"
 
 namespace openlapi::daemon {
 namespace {
-
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
 // liblamssi has the key once it was read, and gives it only to a descriptor.
 BootKey key_of_boot() {

@@ -15,6 +15,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "control/daemon/system_failure.h"
+
 namespace openlapi::daemon {
 namespace {
 
@@ -23,8 +25,6 @@ constexpr char kToolSocket[] = "/lam-kernel-socket";
 constexpr char kLog[] = "/lam-log";
 constexpr int kToolBacklog = 64;
 constexpr int kMostTries = 100;  // a daemon that is ending may remove the folder between two steps
-
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
 std::string environment_value(std::initializer_list<const char*> names) {
   for (const char* name : names) {

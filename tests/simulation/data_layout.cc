@@ -10,7 +10,7 @@ namespace openlapi::simulation {
 
 namespace {
 
-using Kind = DataLayout::Kind;
+using LayoutKind = DataLayout::Kind;
 
 constexpr std::uint64_t kMostBlocks = 2000;
 constexpr std::uint64_t kLongestThroughProgram = 512 * 1024;
@@ -22,7 +22,7 @@ DataLayout in_pieces(SeededRandom& random, std::uint64_t length) {
   const std::uint64_t longest = std::uint64_t{1} << random.between(2, 14);
   const std::uint64_t widest_gap = random.chance(0.5) ? 0 : 1 + random.below(40);
   DataLayout layout;
-  layout.kind = Kind::pieces;
+  layout.kind = LayoutKind::pieces;
   for (std::uint64_t left = length; left != 0;) {
     const std::uint64_t slice = std::min(left, 1 + random.below(longest));
     layout.runs.push_back({layout.extent, slice, -1, 0});
@@ -42,7 +42,7 @@ DataLayout in_pieces(SeededRandom& random, std::uint64_t length) {
 DataLayout in_blocks(SeededRandom& random, std::uint64_t block, std::uint64_t count) {
   const std::uint64_t gap = random.chance(0.1) ? 0 : 1 + random.below(std::min<std::uint64_t>(block, 200) + 8);
   DataLayout layout;
-  layout.kind = Kind::strided;
+  layout.kind = LayoutKind::strided;
   layout.strided = {0, block, block + gap, count};
   for (std::uint64_t i = 0; i < count; ++i) layout.runs.push_back({i * (block + gap), block, -1, 0});
   layout.extent = (count - 1) * (block + gap) + block;
@@ -51,7 +51,7 @@ DataLayout in_blocks(SeededRandom& random, std::uint64_t block, std::uint64_t co
 
 DataLayout through_program(const SampleProgram& program, std::uint64_t length) {
   DataLayout layout;
-  layout.kind = Kind::program;
+  layout.kind = LayoutKind::program;
   layout.program = &program;
   std::int64_t lowest = INT64_MAX, highest = INT64_MIN;
   for (std::uint64_t position = 0; position < length; ++position) {
@@ -82,19 +82,20 @@ const SampleProgram& choose_program(SeededRandom& random, bool gathers) {
 }
 
 // `unit` divides the length.
-DataLayout choose_layout(SeededRandom& random, Kind kind, bool gathers, std::uint64_t length, std::uint64_t unit) {
+DataLayout choose_layout(SeededRandom& random, LayoutKind kind, bool gathers, std::uint64_t length,
+                         std::uint64_t unit) {
   switch (kind) {
-    case Kind::contiguous:
+    case LayoutKind::contiguous:
       break;
-    case Kind::pieces:
+    case LayoutKind::pieces:
       return in_pieces(random, length);
-    case Kind::strided: {
+    case LayoutKind::strided: {
       const std::uint64_t units = length / unit;
       std::uint64_t together = 1 + random.below(12);
       if (units % together != 0) together = 1;
       return in_blocks(random, unit * together, units / together);
     }
-    case Kind::program:
+    case LayoutKind::program:
       return through_program(choose_program(random, gathers), length);
   }
   return DataLayout::in_one_piece(length);
@@ -120,13 +121,13 @@ void DataLayout::place_at(std::byte* begin) {
 
 std::unique_ptr<LayoutCursor> DataLayout::cursor() const {
   switch (kind) {
-    case Kind::contiguous:
+    case LayoutKind::contiguous:
       break;
-    case Kind::pieces:
+    case LayoutKind::pieces:
       return std::make_unique<ListCursor>(PieceList::of_pieces(list.data(), list.size()));
-    case Kind::strided:
+    case LayoutKind::strided:
       return std::make_unique<StridedCursor>(strided);
-    case Kind::program: {
+    case LayoutKind::program: {
       std::uint64_t length = 0;
       for (const DataRun& run : runs) length += run.length;
       return std::make_unique<ProgramCursor>(program->program(), program_base, length, combine_bytes);
@@ -136,12 +137,13 @@ std::unique_ptr<LayoutCursor> DataLayout::cursor() const {
 }
 
 TransferLayout choose_layouts(SeededRandom& random, bool programs, std::uint64_t& length) {
-  const Kind kinds[] = {Kind::contiguous, Kind::pieces, Kind::strided, Kind::program, Kind::program};
+  const LayoutKind kinds[] = {LayoutKind::contiguous, LayoutKind::pieces, LayoutKind::strided, LayoutKind::program,
+                              LayoutKind::program};
   const std::size_t choices = programs && length <= kLongestThroughProgram ? 5 : 3;
-  const Kind from = random.pick(std::span(kinds).first(choices));
-  const Kind to = random.pick(std::span(kinds).first(choices));
+  const LayoutKind from = random.pick(std::span(kinds).first(choices));
+  const LayoutKind to = random.pick(std::span(kinds).first(choices));
   std::uint64_t unit = 1;
-  if (from == Kind::strided || to == Kind::strided) {
+  if (from == LayoutKind::strided || to == LayoutKind::strided) {
     unit = std::min(length, length / kMostBlocks + 1 + random.below(std::uint64_t{1} << random.between(2, 13)));
     length -= length % unit;
   }
