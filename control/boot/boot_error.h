@@ -20,7 +20,9 @@ class BootError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 // `error` as errno gives it.
-[[noreturn]] inline void fail(const std::string& what, int error) { throw BootError(what + ": " + std::strerror(error)); }
+[[noreturn]] inline void fail(const std::string& what, int error) {
+  throw BootError(what + ": " + std::strerror(error));
+}
 
 // One line on standard error. Thread safe.
 void print_error(std::string_view text);
