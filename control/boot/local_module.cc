@@ -14,6 +14,7 @@
 #include "control/boot/node_array.h"
 
 namespace openlapi::boot {
+namespace local {
 namespace {
 
 constexpr int kPriority = 5;  // below a remote shell's 10
@@ -95,8 +96,9 @@ const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority)
 }
 
 }  // namespace
+}  // namespace local
 
 const lam_ssi_boot_1_1_0_t local_module = {
-    {1, 0, 0, "boot", 1, 1, 0, "local", 1, 0, 0, nullptr, nullptr}, init, finalize};
+    {1, 0, 0, "boot", 1, 1, 0, "local", 1, 0, 0, nullptr, nullptr}, local::init, local::finalize};
 
 }  // namespace openlapi::boot

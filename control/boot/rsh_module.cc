@@ -14,6 +14,7 @@
 #include "control/boot/rsh_command.h"
 
 namespace openlapi::boot {
+namespace rsh {
 namespace {
 
 constexpr int kPriority = 10;
@@ -127,7 +128,9 @@ const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority)
 }
 
 }  // namespace
+}  // namespace rsh
 
-const lam_ssi_boot_1_1_0_t rsh_module = {{1, 0, 0, "boot", 1, 1, 0, "rsh", 1, 0, 0, nullptr, nullptr}, init, finalize};
+const lam_ssi_boot_1_1_0_t rsh_module = {
+    {1, 0, 0, "boot", 1, 1, 0, "rsh", 1, 0, 0, nullptr, nullptr}, rsh::init, rsh::finalize};
 
 }  // namespace openlapi::boot

@@ -23,6 +23,7 @@
 #include "control/boot/slurm_allocation.h"
 
 namespace openlapi::boot {
+namespace slurm {
 namespace {
 
 constexpr int kPriority = 50;
@@ -178,8 +179,9 @@ const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority)
 }
 
 }  // namespace
+}  // namespace slurm
 
 const lam_ssi_boot_1_1_0_t slurm_module = {
-    {1, 0, 0, "boot", 1, 1, 0, "slurm", 1, 0, 0, nullptr, nullptr}, init, finalize};
+    {1, 0, 0, "boot", 1, 1, 0, "slurm", 1, 0, 0, nullptr, nullptr}, slurm::init, slurm::finalize};
 
 }  // namespace openlapi::boot

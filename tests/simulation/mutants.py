@@ -86,8 +86,8 @@ MUTANTS = {
         [("channel_(context, peer, 0, epochs, ", "channel_(context, peer, 0, {epochs.own, 0}, ")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
-        [("  std::byte* block = pointer(layout_.base + position_ / layout_.block * layout_.stride);\n",
-          "  std::byte* block = pointer(layout_.base + (position_ + 1) / layout_.block * layout_.stride);\n")]),
+        [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",
+          "  std::byte* block = pointer_to(layout_.base + (position_ + 1) / layout_.block * layout_.stride);\n")]),
     "program_position_lost": (
         "dataplane/layout/program_cursor.cc", "a program goes back to the beginning of a block, not to where it was",
         [("  frames_[depth_].inside = rest;\n", "")]),
