@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Jobs of lapi.h programs over several hosts, under engines that exist. Runs inside the bed:
+"""Jobs of lapi.h programs over several hosts: under Slurm, Open MPI's launcher, and lapirun over a universe. Runs inside
+the bed:
 
-    tests/beds/hosts 4 --sshd --slurm -- hosts_jobs.py BUILD GROUP [PROGRAM...]    GROUP: short, polling, interrupt
+    tests/beds/hosts 4 --sshd --slurm -- hosts_jobs.py BUILD PROCESS-SCHEMA GROUP [PROGRAM...]
+
+GROUP: short, polling, interrupt.
 
 Two tasks on each host: they share memory, and UDP carries what goes to other hosts. What carried it is taken from what
 the first contacts say; the files that all hosts see must make no task take another host's for a neighbour. Prints TAP.
@@ -13,9 +16,10 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+from hosts_programs import environment, install, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
-BUILD, GROUP = sys.argv[1:3]
+BUILD, SCHEMA, GROUP = sys.argv[1:4]
 PROGRAMS = os.path.join(BUILD, "tests/system")
 HOSTS = os.environ["HOSTS_NAMES"].split()
 EACH = 2        # tasks of a host
@@ -33,7 +37,8 @@ JOBS = {
 }
 SHORT = [("srun", "polling", "api_sync", []), ("mpirun", "interrupt", "api_sync", []),
          ("srun", "interrupt", "api_handlers", []), ("mpirun", "polling", "api_handlers", []),
-         ("srun", "polling", "api_transfer", ["30000"]), ("mpirun", "interrupt", "api_xfer", [])]
+         ("srun", "polling", "api_transfer", ["30000"]), ("mpirun", "interrupt", "api_xfer", []),
+         ("lapirun", "polling", "api_sync", []), ("lapirun", "interrupt", "api_handlers", [])]
 
 
 def srun(command):
@@ -46,15 +51,19 @@ def mpirun(command):
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-H", hosts, *passed, *command]
 
 
-ENGINES = {"srun": srun, "mpirun": mpirun}
+def lapirun(command):
+    return ["lapirun", "-N", str(EACH), "-n", str(EACH * len(HOSTS)), *command]
+
+
+ENGINES = {"srun": srun, "mpirun": mpirun, "lapirun": lapirun}
 
 
 class Job:
     def __init__(self, engine, command):
-        environment = os.environ | {"API_HOST_TASKS": str(EACH), "LAPI_USE_SHM": "yes", "MP_INFOLEVEL": "2"}
+        variables = environment(API_HOST_TASKS=str(EACH), LAPI_USE_SHM="yes", MP_INFOLEVEL="2")
         start = time.monotonic()
         try:
-            done = subprocess.run(ENGINES[engine](command), env=environment, stdin=subprocess.DEVNULL,
+            done = subprocess.run(ENGINES[engine](command), env=variables, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False)
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
@@ -94,15 +103,28 @@ def run_program(engine, mode, program, words):
     print(f"# {job.seconds:.1f} s", flush=True)
 
 
+def universe(words, **variables):
+    done = subprocess.run(words, env=environment(**variables), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=LIMIT, check=False)
+    check(f"{words[0]} over {len(HOSTS)} hosts", done.returncode == 0, done)
+
+
 def main():
+    install(BUILD)
+    universe(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
+    run_group()
+    universe(["lamhalt"])
+    return finish()
+
+
+def run_group():
     if GROUP == "short":
         for engine, mode, program, words in SHORT:
             run_program(engine, mode, program, words)
     else:
-        for program in sys.argv[3:] or JOBS:
+        for program in sys.argv[4:] or JOBS:
             for engine in ENGINES:
                 run_program(engine, GROUP, program, JOBS[program])
-    return finish()
 
 
 if __name__ == "__main__":

@@ -7,37 +7,26 @@ inside the bed:
 
 Prints TAP."""
 import os
-import pathlib
 import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
+from hosts_programs import FOLDER, environment, install, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA, GROUP = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
 HOSTS = os.environ["HOSTS_NAMES"].split()
-FOLDER = pathlib.Path(os.environ["HOSTS_FOLDER"])  # also the prefix of an installation
 LIMIT = 60  # seconds; only what hangs needs them
 ALGORITHMS = ["linear", "linear_windowed", "tree", "thread"]
 
 
-def install():
-    (FOLDER / "bin").mkdir()
-    for program in ("hboot", "lamtree"):
-        (FOLDER / "bin" / program).symlink_to(pathlib.Path(BUILD, "control/boot", program))
-    for program in ("lamboot", "lamd", "lamhalt", "lamnodes", "recon", "tkill", "wipe"):
-        (FOLDER / "bin" / program).symlink_to(pathlib.Path(BUILD, "control/tools", program))
-
-
 class Done:
     def __init__(self, words, user=None, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "SLURM"))}
-        environment.update(PATH=f"{FOLDER}/bin:{os.environ['PATH']}", SHELL="/bin/bash", **variables)
         if user:
             words = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", *words]
         self.words, start = words, time.monotonic()
-        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run(words, env=environment(**variables), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=LIMIT, check=False)
         self.seconds = time.monotonic() - start
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
@@ -60,14 +49,8 @@ def wait_until(condition):
 
 # ---- ssh ----
 
-def schema(hosts):
-    path = FOLDER / "schema"
-    path.write_text("".join(f"{host} cpu=2 prefix={FOLDER}\n" for host in hosts))
-    return str(path)
-
-
 def lamboot(hosts, **variables):
-    return Done(["lamboot", "-v", "-c", SCHEMA, schema(hosts)], LAM_MPI_SSI_boot="rsh", **variables)
+    return Done(["lamboot", "-v", "-c", SCHEMA, write_schema(hosts)], LAM_MPI_SSI_boot="rsh", **variables)
 
 
 def daemons(hosts):
@@ -103,7 +86,7 @@ def test_lost_hosts():
     check("a host far from it knows, too", "\thost2:2:lost\n" in there.out, there)
     again = lamboot([hosts[0], hosts[2]], LAM_MPI_SSI_boot_rsh_fast="1")
     check("a second universe is refused", again.status != 0 and "a universe is running here already" in again.err, again)
-    wiped = Done(["wipe", "-v", schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
+    wiped = Done(["wipe", "-v", write_schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
                  LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
     living = [host for host in hosts if host != hosts[2]]
     check("wipe cleans those that are there, and names the one that is not", wiped.status != 0 and "(host2)" in wiped.err
@@ -163,7 +146,7 @@ def test_slurm():
 
 
 def main():
-    install()
+    install(BUILD)
     if GROUP == "ssh":
         test_algorithms()
         test_lost_hosts()
