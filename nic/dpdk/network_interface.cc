@@ -11,6 +11,16 @@
 #include <cstring>
 
 namespace openlapi::dpdk {
+namespace {
+
+// The program may have packet sockets on the interface, too: only the driver's has a ring of this layout.
+bool has_drivers_ring(int socket) {
+  int version = 0;
+  socklen_t length = sizeof version;
+  return getsockopt(socket, SOL_PACKET, PACKET_VERSION, &version, &length) == 0 && version == TPACKET_V2;
+}
+
+}  // namespace
 
 std::uint32_t interface_mtu(const std::string& name) {
   ifreq request{};
@@ -34,7 +44,8 @@ int packet_socket_on(const std::string& name) {
     sockaddr_ll address{};
     socklen_t length = sizeof address;
     if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
-        address.sll_family == AF_PACKET && address.sll_ifindex == static_cast<int>(index)) {
+        address.sll_family == AF_PACKET && address.sll_ifindex == static_cast<int>(index) &&
+        has_drivers_ring(descriptor)) {
       found = descriptor;
     }
   }

@@ -1,0 +1,58 @@
+// What the kernel says of an interface: on a veth in a namespace of the test's own. Needs root.
+#include "nic/dpdk/network_interface.h"
+
+#include <gtest/gtest.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control/launch/file_descriptor.h"
+#include "tests/support/network_namespaces.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+// A packet socket on veth0; `version`: the layout of its ring, as af_packet sets it (TPACKET_V2).
+FileDescriptor packet_socket(int version) {
+  FileDescriptor made(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  EXPECT_TRUE(made.is_open());
+  EXPECT_EQ(setsockopt(made.get(), SOL_PACKET, PACKET_VERSION, &version, sizeof version), 0);
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_ifindex = static_cast<int>(if_nametoindex("veth0"));
+  EXPECT_EQ(bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return made;
+}
+
+class NetworkInterface : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "network namespaces need root";
+    std::string error;
+    ASSERT_TRUE(network_.create(1400, error)) << error;
+  }
+  test::NetworkNamespaces network_;
+};
+
+TEST_F(NetworkInterface, TellsItsMtu) {
+  std::uint32_t mtu = 0, absent = 1;
+  ASSERT_TRUE(network_.run_in(0, [&] { mtu = interface_mtu("veth0"), absent = interface_mtu("veth1"); }));
+  EXPECT_EQ(mtu, 1400u);
+  EXPECT_EQ(absent, 0u);
+}
+
+TEST_F(NetworkInterface, TheProgramsOwnPacketSocketIsNotTheDrivers) {
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    const FileDescriptor before = packet_socket(TPACKET_V1);
+    EXPECT_EQ(packet_socket_on("veth0"), -1);
+    const FileDescriptor driver = packet_socket(TPACKET_V2);
+    const FileDescriptor behind = packet_socket(TPACKET_V3);
+    EXPECT_EQ(packet_socket_on("veth0"), driver.get());
+    EXPECT_EQ(packet_socket_on("lo"), -1);
+    EXPECT_EQ(packet_socket_on(""), -1);
+  }));
+}
+
+}  // namespace
+}  // namespace openlapi::dpdk
