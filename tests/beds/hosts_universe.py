@@ -79,16 +79,28 @@ def test_lost_hosts():
     hosts = HOSTS[:5]
     done = lamboot(hosts, LAM_MPI_SSI_boot_rsh_fast="1")
     check("a universe of five hosts", done.status == 0, done)
-    Done(["ssh", hosts[2], "kill 1"])
+    with subprocess.Popen(["lapirun", "-n", "10", "sh", "-c", "echo here; exec sleep 1000"], env=environment(),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        lines = [job.stdout.readline() for _ in range(10)]
+        Done(["ssh", hosts[2], "kill 1"])
+        try:
+            _, errors = job.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            errors = "it did not end"
+    check("a job ends that has tasks there, and names the host", lines == ["here\n"] * 10 and job.returncode != 0
+          and "n2 (host2)" in errors, (lines, job.returncode, errors))
     seen = wait_until(lambda: "host2:2:lost" in nodes())
     check("the others are told that a host was switched off", seen, nodes())
+    living = [host for host in hosts if host != hosts[2]]
+    ended = wait_until(lambda: not any(Done(["ssh", host, "pgrep -x sleep"]).out for host in living))
+    check("no task is left on the others", ended, daemons(living))
     there = Done(["ssh", hosts[4], f"{FOLDER}/bin/lamnodes"])
     check("a host far from it knows, too", "\thost2:2:lost\n" in there.out, there)
     again = lamboot([hosts[0], hosts[2]], LAM_MPI_SSI_boot_rsh_fast="1")
     check("a second universe is refused", again.status != 0 and "a universe is running here already" in again.err, again)
     wiped = Done(["wipe", "-v", write_schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
                  LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
-    living = [host for host in hosts if host != hosts[2]]
     check("wipe cleans those that are there, and names the one that is not", wiped.status != 0 and "(host2)" in wiped.err
           and not daemons(living), (wiped, daemons(living)))
     done = lamboot(hosts[:4], LAM_MPI_SSI_boot_rsh_fast="1", LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
