@@ -2,11 +2,13 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "api/boot.h"
+#include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/linked_list.h"
 #include "control/boot/schema_words.h"
@@ -60,6 +62,20 @@ lamnode* NodeArray::release(int* count) {
   return nodes;
 }
 
+namespace {
+
+// What the tools' option -prefix says of hosts whose line in the schema says nothing; nullptr: it was not given.
+const char* given_prefix(const HostEntry& host) {
+  const char* prefix = lam_ssi_boot_optd == nullptr ? nullptr : ao_param(lam_ssi_boot_optd, "prefix", 0, 0);
+  if (prefix == nullptr) return nullptr;
+  if (*prefix != '/') throw BootError(std::string("option -prefix is ") + prefix + "; allowed: an absolute path");
+  const bool own =
+      std::ranges::any_of(host.pairs, [](const auto& pair) { return strcasecmp(pair.first.c_str(), "prefix") == 0; });
+  return own ? nullptr : prefix;
+}
+
+}  // namespace
+
 void describe_node(lamnode& node, int id, const HostEntry& host) {
   node.lnd_nodeid = id;
   node.lnd_type = NT_BOOT | (host.schedule ? 0 : NT_WASTE);
@@ -68,6 +84,7 @@ void describe_node(lamnode& node, int id, const HostEntry& host) {
   if (!host.user.empty()) node.lnd_uname = c_copy(host.user);
   node.lnd_keyval = new_pairs();
   for (const auto& [key, value] : host.pairs) append_pair(node.lnd_keyval, key, value);
+  if (const char* prefix = given_prefix(host)) append_pair(node.lnd_keyval, "prefix", prefix);
 }
 
 void copy_node(lamnode& node, const lamnode& from) {

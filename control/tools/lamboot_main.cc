@@ -18,6 +18,7 @@ constexpr char kUsage[] =
     "  -x  fault tolerant, as in LAM    -l  pass names to daemons instead of addresses\n"
     "  -H  no headline                  -V  print the version and end\n"
     "  -c CONF                  process schema (default: lam-conf.lamd)\n"
+    "  -prefix FOLDER           where openlapi is installed on hosts whose line does not say it\n"
     "  -ssi KEY VALUE           parameter of the boot service, for example -ssi boot local\n"
     "  -sessionprefix FOLDER    where the session's folder lies (default: $TMPDIR, else /tmp)\n"
     "  -sessionsuffix NAME      end of its name: several universes of one user on one machine\n";
@@ -76,7 +77,7 @@ int run(BootOptions& options) {
 int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
   options.add_flags("vdxlHVh");
-  options.add_values({"c"});
+  options.add_values({"c", "prefix"});
   options.add_common();
   return openlapi::daemon::tool_main("lamboot", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
 }

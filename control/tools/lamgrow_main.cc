@@ -27,6 +27,7 @@ constexpr char kUsage[] =
     "  -x                       fault tolerant, as in LAM\n"
     "  -v  say what was booted          -d  say everything, let the daemon keep the terminal\n"
     "  -c CONF                  process schema (default: lam-conf.lamd)\n"
+    "  -prefix FOLDER           where openlapi is installed on the host (default: its PATH)\n"
     "  -ssi KEY VALUE           parameter of the boot service, for example -ssi boot local\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
@@ -112,7 +113,7 @@ int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
   options.add_flags("vdxh");
   options.add_words({"no-schedule"});
-  options.add_values({"c"});
+  options.add_values({"c", "prefix"});
   options.add_numbers({"n", "cpu"});
   options.add_common();
   return openlapi::daemon::tool_main("lamgrow", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);

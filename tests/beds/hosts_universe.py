@@ -74,6 +74,29 @@ def test_algorithms():
     check("nothing is left on any host", not daemons(HOSTS), daemons(HOSTS))
 
 
+def test_growth():
+    """Hosts join over ssh, and leave: jobs go where nodes are."""
+    grow = ["lamgrow", "-v", "-c", SCHEMA, "-prefix", str(FOLDER), "-cpu", "2"]
+    remote = {"LAM_MPI_SSI_boot": "rsh", "LAM_MPI_SSI_boot_rsh_fast": "1"}
+    where = ["lapirun", "N", "hostname"]
+    lamboot(HOSTS[:2], LAM_MPI_SSI_boot_rsh_fast="1")
+    done = Done([*grow, HOSTS[2]], **remote)
+    check("a host joins over ssh", done.status == 0 and nodes()[2:] == ["host2:2:"], (done, nodes()))
+    there = Done(["ssh", HOSTS[2], f"{FOLDER}/bin/lamgrow -c {SCHEMA} -prefix {FOLDER} -ssi boot rsh {HOSTS[3]}"])
+    check("a host joins through one that has joined", there.status == 0 and nodes()[3:] == ["host3:1:"], (there, nodes()))
+    done = Done([*grow, "nowhere"], **remote)
+    check("a host that has no address is named", done.status == 1 and "host nowhere: " in done.err, done)
+    done = Done([*grow[:4], "-prefix", "/nowhere", "host4"], **remote)
+    check("a host without openlapi is named with what was not found", done.status == 1 and "(host4)" in done.err
+          and "/nowhere/bin/hboot" in done.err and len(nodes()) == 4, (done, nodes()))
+    done = Done(where)
+    check("a job runs on all", sorted(done.out.split()) == HOSTS[:4], done)
+    done, after = Done(["lamshrink", "n1"]), Done(where)
+    check("a host leaves", done.status == 0 and sorted(after.out.split()) == ["host0", "host2", "host3"], (done, after))
+    halted = Done(["lamhalt"])
+    check("lamhalt ends the daemons that joined, too", halted.status == 0 and not daemons(HOSTS[:5]), daemons(HOSTS[:5]))
+
+
 def test_lost_hosts():
     """A host that is switched off under a universe, and before one is booted."""
     hosts = HOSTS[:5]
@@ -161,6 +184,7 @@ def main():
     install(BUILD)
     if GROUP == "ssh":
         test_algorithms()
+        test_growth()
         test_lost_hosts()
     else:
         test_slurm()

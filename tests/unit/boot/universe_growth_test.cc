@@ -53,6 +53,46 @@ TEST(UniverseGrowth, NumbersTheNewNodeBehindTheHighest) {
   EXPECT_STREQ(grown[3].lnd_hname, "pinky");
 }
 
+// As -prefix of the tools gives it.
+class GivenPrefix {
+ public:
+  explicit GivenPrefix(const char* prefix) : before_(lam_ssi_boot_optd) {
+    lam_ssi_boot_optd = ao_init();
+    ao_setopt(lam_ssi_boot_optd, "prefix", nullptr, 1, 0);
+    std::string words[] = {"lamgrow", "-prefix", prefix};
+    char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+    int argc = 3;
+    EXPECT_EQ(ao_parse(lam_ssi_boot_optd, &argc, argv), 0);
+  }
+  ~GivenPrefix() {
+    ao_free(lam_ssi_boot_optd);
+    lam_ssi_boot_optd = before_;
+  }
+
+ private:
+  OPT* before_;
+};
+
+std::string prefix_of(const lamnode& node) {
+  char key[] = "prefix";
+  const ELEM wanted{key, nullptr};
+  const auto* pair = static_cast<const ELEM*>(al_find(node.lnd_keyval, &wanted));
+  return pair == nullptr ? "none" : pair->value;
+}
+
+TEST(UniverseGrowth, TheNewNodeHasThePrefixThatWasGiven) {
+  const std::vector<lamnode> nodes = universe();
+  EXPECT_EQ(prefix_of(grow_universe(nodes.data(), 3, {"pinky", 3})[3]), "none");
+  {
+    const GivenPrefix given("/opt/lapi");
+    NodeArray grown = grow_universe(nodes.data(), 3, {"pinky", 3});
+    EXPECT_EQ(prefix_of(grown[3]), "/opt/lapi");
+    EXPECT_EQ(prefix_of(grown[2]), "none");
+  }
+  const GivenPrefix given("opt");
+  EXPECT_EQ(mistake_in({"pinky", 3}), "option -prefix is opt; allowed: an absolute path");
+}
+
 TEST(UniverseGrowth, FillsAHoleAndMakesInvalidNodes) {
   const std::vector<lamnode> nodes = universe();
   NodeArray hole = grow_universe(nodes.data(), 3, {"pinky", 1});
