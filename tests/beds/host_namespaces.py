@@ -1,8 +1,10 @@
 """The hosts of the bed `hosts`: what each has of its own, the network between them, and their end."""
 import contextlib
 import ctypes
+import errno
 import os
 import pathlib
+import re
 import secrets
 import signal
 import subprocess
@@ -50,10 +52,32 @@ def cover(folders, kept):
         os.close(descriptor)
 
 
+def mount_points():
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        return [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4]) for line in file]
+
+
+def make_mounts_private():
+    """Nobody outside sees what is mounted from now on. After a chroot "/" may be no mount point, and cannot be made private:
+    a copy of all that is there takes its place, mounted over /proc."""
+    try:
+        mount("none", "/", flags=MS_REC | MS_PRIVATE)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        for point in mount_points():
+            mount("none", point, flags=MS_PRIVATE)
+        folder = os.getcwd()
+        mount("/", "/proc", flags=MS_BIND | MS_REC)
+        os.chroot("/proc")
+        os.chdir(folder)
+        mount("none", "/", flags=MS_REC | MS_PRIVATE)
+
+
 def enter_own_mounts(kept):
     """For the bed itself: its files lie in memory that nobody else sees and that nothing can leave behind."""
     call("unshare", CLONE_NEWNS)
-    mount("none", "/", flags=MS_REC | MS_PRIVATE)
+    make_mounts_private()
     cover(["/run"], [folder for folder in kept if folder.startswith("/run/")])
     os.mkdir(FOLDER, 0o755)
 
@@ -93,7 +117,7 @@ class Hosts:
     def start(self, name, words, **options):
         """A process on a host, in the present folder."""
         enter = ["nsenter", "-t", str(self.processes[name]), "--net", "--uts", "--ipc", "--pid", "--mount",
-                 f"--wdns={os.getcwd()}", "--"]
+                 "--root", f"--wdns={os.getcwd()}", "--"]
         return subprocess.Popen([*enter, *words], **options)
 
     def everywhere(self, script, *words):
