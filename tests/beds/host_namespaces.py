@@ -17,6 +17,7 @@ PR_SET_PDEATHSIG = 1
 NETWORK = "10.213.77"
 NOBODY = 250  # last part of the address that no host has
 OWN_FOLDERS = {"/tmp": "mode=1777", "/run": "mode=755", "/dev/shm": "mode=1777"}  # a file system of its own on each
+ETC_FILES = ("hosts", "resolv.conf", "hostname", "machine-id")  # of each host's own; a bare system may lack some
 FOLDER = "/run/openlapi-hosts"  # every host sees this one; it is memory and ends with the bed
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -134,6 +135,13 @@ class Hosts:
         self.write("hosts", "127.0.0.1 localhost\n" + f"{NETWORK}.{NOBODY} nobody\n"
                    + "".join(f"{address} {name}\n" for name, address in self.addresses.items()))
         self.write("resolv.conf", "")
+        if not all(os.path.exists(f"/etc/{name}") for name in ETC_FILES):
+            copy = pathlib.Path(FOLDER, "etc")
+            subprocess.run(["cp", "-a", "/etc", copy], check=True)
+            for name in ETC_FILES:
+                if not (copy / name).exists():
+                    (copy / name).unlink(missing_ok=True)
+                    (copy / name).touch()
         for name in self.names:
             self.write(f"{name}/hostname", name + "\n")
             self.write(f"{name}/machine-id", secrets.token_hex(16) + "\n")
@@ -214,6 +222,8 @@ def mount_own(name, kept):
         mount("none", "/sys/fs/cgroup", "cgroup2")
     for folder in ("/run/lock", "/run/sshd"):
         os.mkdir(folder)
+    if os.path.exists(f"{FOLDER}/etc"):
+        mount(f"{FOLDER}/etc", "/etc", flags=MS_BIND)
     for source, target in (("hosts", "/etc/hosts"), ("resolv.conf", "/etc/resolv.conf"),
                            (f"{name}/hostname", "/etc/hostname"), (f"{name}/machine-id", "/etc/machine-id"),
                            (f"{name}/boot_id", "/proc/sys/kernel/random/boot_id")):
