@@ -4,13 +4,15 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "api/lam-ssi-boot.h"
+#include "control/boot/helper_environment.h"
 
 namespace {
+
+using openlapi::boot::add_own_folder;
+using openlapi::boot::set_parameters;
 
 OPT* parse(int argc, char** argv) {
   OPT* args = ao_init();
@@ -21,20 +23,6 @@ OPT* parse(int argc, char** argv) {
   }
   ao_setopt(args, "ssi", nullptr, 2, 0);
   return ao_parse(args, &argc, argv) == 0 ? args : nullptr;
-}
-
-void set_parameters(OPT* args) {
-  for (int n = 0; n < ao_ninsts(args, "ssi"); ++n) {
-    setenv((std::string("LAM_MPI_SSI_") + ao_param(args, "ssi", n, 0)).c_str(), ao_param(args, "ssi", n, 1), 1);
-  }
-}
-
-// What lies beside it is found first: a host's installation may be in nobody's PATH.
-void add_own_folder(const char* program) {
-  const char* slash = std::strrchr(program, '/');
-  if (slash == nullptr) return;
-  const char* path = std::getenv("PATH");
-  setenv("PATH", (std::string(program, slash) + ":" + (path == nullptr ? "/usr/bin:/bin" : path)).c_str(), 1);
 }
 
 // True in the process that goes on.
