@@ -341,6 +341,8 @@ class CutShortTest(Growing):
             if number % 4 == 1:
                 done = self.lamboot(["inky", f"pinky prefix={self.folder}/bad"])
                 self.assertEqual(done.returncode, 1)
+                # lamboot tells the daemon that runs already to end, and does not wait for it.
+                self.await_true("no folder stays", lambda: list(self.folder.glob("lam-*")) == [])
             else:
                 self.boot(["inky", "pinky"])
                 if number % 4 == 2:
