@@ -21,26 +21,23 @@ class TurnedClock final : public Clock {
 
 class ScriptedHost final : public HandlerHost {
  public:
-  std::function<HeaderVerdict(const ArrivedMessage&)> on_header = [](const ArrivedMessage&) { return HeaderVerdict{}; };
-  std::function<bool(const CompletionRun&, bool)> on_completion = [](const CompletionRun&, bool) { return true; };
-  std::function<void(const SendCompletion&)> on_send_completion = [](const SendCompletion&) {};
+  std::function<HeaderVerdict(const ArrivedMessage&)> on_header;
+  std::function<bool(const CompletionRun&, bool)> on_completion;
+  std::function<void(const SendCompletion&)> on_send_completion;
   std::vector<std::pair<Fault, PeerIndex>> faults;
 
+  ScriptedHost();
+  ~ScriptedHost();
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override { return on_header(message); }
   bool run_completion_handler(const CompletionRun& run, bool now) override { return on_completion(run, now); }
   void run_send_handler(const SendCompletion& completion) override { on_send_completion(completion); }
-  void report_fault(Fault fault, PeerIndex peer) override { faults.emplace_back(fault, peer); }
+  void report_fault(Fault fault, PeerIndex peer) override;
 };
 
 struct Task final : RouteResolver {
-  Task(PeerIndex self, std::uint32_t max_packet) : transport(self, max_packet) {}
-  Route resolve(PeerIndex) override {
-    Route route;
-    route.paths[0] = &transport;
-    route.count = 1;
-    route.epoch = epoch_of_peers;
-    return route;
-  }
+  Task(PeerIndex self, std::uint32_t max_packet);
+  ~Task();
+  Route resolve(PeerIndex) override;
 
   MemoryTransport transport;
   std::uint32_t epoch_of_peers = 0;  // what this task is told at first contact
@@ -49,44 +46,21 @@ struct Task final : RouteResolver {
 };
 
 // So that a few messages use up all copies, and short ones are long.
-inline EndpointConfig small_copies() {
-  EndpointConfig config;
-  config.copy_limit = 4000;
-  config.copy_buffers = 4;
-  return config;
-}
+EndpointConfig small_copies();
 
 class Job {
  public:
-  explicit Job(std::uint32_t tasks, EndpointConfig config = {}, std::uint32_t max_packet = 1024) {
-    for (PeerIndex i = 0; i < tasks; ++i) tasks_.push_back(std::make_unique<Task>(i, max_packet));
-    for (auto& a : tasks_) {
-      for (auto& b : tasks_) MemoryTransport::connect(a->transport, b->transport);
-    }
-    config_ = config;
-    config_.tasks = tasks;
-  }
+  explicit Job(std::uint32_t tasks, EndpointConfig config = {}, std::uint32_t max_packet = 1024);
+  ~Job();
 
   // Makes the endpoints: what a test sets on the transports before is seen by them.
-  void start() {
-    for (PeerIndex i = 0; i < tasks_.size(); ++i) {
-      config_.self = i;
-      Transport* transport = &tasks_[i]->transport;
-      tasks_[i]->endpoint =
-          std::make_unique<Endpoint>(config_, std::span(&transport, 1), clock, *tasks_[i], tasks_[i]->host);
-    }
-  }
+  void start();
 
   Task& task(PeerIndex i) { return *tasks_[i]; }
   Endpoint& operator[](PeerIndex i) { return *tasks_[i]->endpoint; }
 
   // Until nothing moves any more.
-  void settle() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (auto& task : tasks_) moved |= task->endpoint->progress() != 0;
-    }
-  }
+  void settle();
 
   TurnedClock clock;
 

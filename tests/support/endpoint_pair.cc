@@ -1,0 +1,60 @@
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+
+ScriptedHost::ScriptedHost()
+    : on_header([](const ArrivedMessage&) { return HeaderVerdict{}; }),
+      on_completion([](const CompletionRun&, bool) { return true; }),
+      on_send_completion([](const SendCompletion&) {}) {}
+
+ScriptedHost::~ScriptedHost() = default;
+
+void ScriptedHost::report_fault(Fault fault, PeerIndex peer) { faults.emplace_back(fault, peer); }
+
+Task::Task(PeerIndex self, std::uint32_t max_packet) : transport(self, max_packet) {}
+
+Task::~Task() = default;
+
+Route Task::resolve(PeerIndex) {
+  Route route;
+  route.paths[0] = &transport;
+  route.count = 1;
+  route.epoch = epoch_of_peers;
+  return route;
+}
+
+EndpointConfig small_copies() {
+  EndpointConfig config;
+  config.copy_limit = 4000;
+  config.copy_buffers = 4;
+  return config;
+}
+
+Job::Job(std::uint32_t tasks, EndpointConfig config, std::uint32_t max_packet) {
+  for (PeerIndex i = 0; i < tasks; ++i) tasks_.push_back(std::make_unique<Task>(i, max_packet));
+  for (auto& a : tasks_) {
+    for (auto& b : tasks_) MemoryTransport::connect(a->transport, b->transport);
+  }
+  config_ = config;
+  config_.tasks = tasks;
+}
+
+Job::~Job() = default;
+
+void Job::start() {
+  for (PeerIndex i = 0; i < tasks_.size(); ++i) {
+    config_.self = i;
+    Transport* transport = &tasks_[i]->transport;
+    tasks_[i]->endpoint =
+        std::make_unique<Endpoint>(config_, std::span(&transport, 1), clock, *tasks_[i], tasks_[i]->host);
+  }
+}
+
+void Job::settle() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& task : tasks_) moved |= task->endpoint->progress() != 0;
+  }
+}
+
+}  // namespace openlapi

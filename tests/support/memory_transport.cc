@@ -1,0 +1,113 @@
+#include "tests/support/memory_transport.h"
+
+#include <cstring>
+
+#include "tests/support/copy_ranges.h"
+
+namespace openlapi {
+
+MemoryTransport::MemoryTransport(PeerIndex self, std::uint32_t max_packet)
+    : limits_{max_packet, 32, true, true}, self_(self) {}
+
+MemoryTransport::~MemoryTransport() = default;
+
+void MemoryTransport::connect(MemoryTransport& a, MemoryTransport& b) {
+  a.peers_[b.self_] = &b;
+  b.peers_[a.self_] = &a;
+}
+
+void MemoryTransport::make_lossy(double share, unsigned seed) {
+  limits_.reliable = false;
+  loss_ = share;
+  random_.seed(seed);
+}
+
+void MemoryTransport::limit_packets_to(PeerIndex peer, std::uint32_t bytes) { limits_of_peers_[peer] = bytes; }
+
+void MemoryTransport::forget_waiting() { queue_.clear(); }
+
+MemoryTransport::Copies MemoryTransport::take_waiting() {
+  Copies copies;
+  for (const Packet& packet : queue_) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(packet.words.get());
+    copies.emplace_back(bytes, bytes + packet.length);
+  }
+  queue_.clear();
+  return copies;
+}
+
+void MemoryTransport::put_back(const Copies& copies) {
+  for (const std::vector<std::byte>& copy : copies) {
+    const ConstBuffer piece{copy.data(), copy.size()};
+    queue_.push_back({kUnknownPeer, gather({{&piece, 1}, static_cast<std::uint32_t>(copy.size())})});
+  }
+}
+
+std::uint32_t MemoryTransport::max_packet_to(PeerIndex peer) const {
+  const auto limit = limits_of_peers_.find(peer);
+  return limit == limits_of_peers_.end() ? limits_.max_packet : limit->second;
+}
+
+std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
+  MemoryTransport& to = *peers_.at(peer);
+  std::size_t taken = 0;
+  for (const OutgoingPacket& packet : packets) {
+    if (to.queue_.size() + to.held_.size() >= to.room_) break;
+    ++taken;
+    read_pieces(packet);
+    if (packet.length > max_packet_to(peer)) continue;
+    const double fate = loss_ == 0 ? 1 : std::uniform_real_distribution<>(0, 1)(random_);
+    if (fate < loss_) continue;
+    const ConstBuffer all{read_.data(), packet.length};
+    to.queue_.push_back({self_, gather({{&all, 1}, packet.length})});
+    if (fate < 2 * loss_) to.queue_.push_back({self_, gather({{&all, 1}, packet.length})});
+  }
+  return taken;
+}
+
+std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
+  std::size_t count = 0;
+  while (count < packets.size() && !queue_.empty()) {
+    held_.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    Packet& packet = held_.back();
+    const PeerIndex source = limits_.reliable ? packet.source : kUnknownPeer;
+    packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source};
+  }
+  return count;
+}
+
+void MemoryTransport::release(std::size_t count) {
+  for (; count != 0; --count) held_.pop_front();
+}
+
+bool MemoryTransport::read(PeerIndex, std::uint64_t address, void* local, std::size_t length) {
+  if (reads_until_failure_ == 0 || !reachable_) return false;
+  if (reads_until_failure_ != SIZE_MAX) --reads_until_failure_;
+  ++reads_;
+  std::memcpy(local, reinterpret_cast<const void*>(address), length);
+  return true;
+}
+
+bool MemoryTransport::read_ranges(PeerIndex, std::span<const MemoryRange> remote,
+                                  std::span<const MemoryRange> local) {
+  if (reads_until_failure_ == 0 || !reachable_) return false;
+  if (reads_until_failure_ != SIZE_MAX) --reads_until_failure_;
+  ++reads_;
+  ++vectored_reads_;
+  return copy_ranges(remote, local);
+}
+
+// The pieces may lie in memory that is not there: whoever is left here by a jump must not leave anything behind.
+void MemoryTransport::read_pieces(const OutgoingPacket& packet) {
+  read_.resize(packet.length);
+  copy_pieces(read_.data(), packet.pieces);
+}
+
+std::pair<std::unique_ptr<std::uint64_t[]>, std::uint32_t> MemoryTransport::gather(const OutgoingPacket& packet) {
+  auto words = std::make_unique<std::uint64_t[]>(packet.length / 8 + 1);
+  copy_pieces(reinterpret_cast<std::byte*>(words.get()), packet.pieces);
+  return {std::move(words), packet.length};
+}
+
+}  // namespace openlapi
