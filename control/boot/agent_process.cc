@@ -17,6 +17,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/remaining_time.h"
 #include "control/boot/schema_words.h"
 #include "control/launch/file_descriptor.h"
 
@@ -90,11 +91,6 @@ int await(pid_t child) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-  return static_cast<int>(std::clamp<decltype(left)>(left, 0, 60'000));
 }
 
 // Until the process has ended; then what is in the pipes.

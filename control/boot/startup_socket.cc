@@ -12,18 +12,13 @@
 #include <string>
 
 #include "control/boot/boot_error.h"
+#include "control/boot/remaining_time.h"
 
 namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kClientTime{10};  // from connecting to the end of the message
 constexpr std::size_t kMostClients = 1024;       // half way; more would be an attack
-
-int milliseconds_until(StartupTime deadline) {
-  const auto left = deadline - std::chrono::steady_clock::now();
-  const auto count = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-  return static_cast<int>(std::clamp<decltype(count)>(count, 0, 60'000));
-}
 
 bool is_past(StartupTime deadline) { return std::chrono::steady_clock::now() >= deadline; }
 

@@ -7,11 +7,11 @@
 namespace openlapi::boot {
 namespace {
 
-constexpr int kMostChildren = 1 << 20;
+constexpr int kMostChildrenSent = 1 << 20;
 
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
 
-void append_node(StartupBytes& bytes, const lamnode& node) {
+void append_tree_node(StartupBytes& bytes, const lamnode& node) {
   append_number(bytes, node.lnd_nodeid);
   append_number(bytes, node.lnd_type);
   append_number(bytes, node.lnd_ncpus);
@@ -29,7 +29,7 @@ void append_node(StartupBytes& bytes, const lamnode& node) {
 
 bool has_zero(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-bool read_node(ByteReader& reader, lamnode& node) {
+bool read_tree_node(ByteReader& reader, lamnode& node) {
   const int id = reader.integer(), type = reader.integer(), cpus = reader.integer();
   const std::uint32_t address = reader.number();
   HostEntry host;
@@ -65,7 +65,7 @@ void read_lines(ByteReader& reader, ErrorLines& lines) {
 
 bool is_over(const ByteReader& reader) { return !reader.failed() && reader.left() == 0; }
 
-bool is_port(int port) { return port >= 0 && port <= 65535; }
+bool is_port_or_none(int port) { return port >= 0 && port <= 65535; }
 
 }  // namespace
 
@@ -77,7 +77,7 @@ StartupBytes encode_job(const TreeJob& job, const std::vector<const lamnode*>& n
   append_number(bytes, job.shape.degree);
   append_number(bytes, job.shape.at_once);
   append_number(bytes, static_cast<std::uint32_t>(nodes.size()));
-  for (const lamnode* node : nodes) append_node(bytes, *node);
+  for (const lamnode* node : nodes) append_tree_node(bytes, *node);
   return bytes;
 }
 
@@ -88,7 +88,7 @@ std::optional<TreeJobWithNodes> decode_job(std::span<const std::uint8_t> bytes) 
   const int which = reader.integer(), protocol = reader.integer();
   job.shape.degree = reader.integer();
   job.shape.at_once = reader.integer();
-  const auto in_range = [](int value) { return value >= 1 && value <= kMostChildren; };
+  const auto in_range = [](int value) { return value >= 1 && value <= kMostChildrenSent; };
   if (which < 0 || which >= LAM_SSI_BOOT_PROC_MAX || protocol < 0 || protocol > 1 || job.origin < 0)
     return std::nullopt;
   if (!in_range(job.shape.degree) || !in_range(job.shape.at_once)) return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<TreeJobWithNodes> decode_job(std::span<const std::uint8_t> bytes) 
   job.startup_protocol = protocol == 1;
   TreeJobWithNodes all{job, NodeArray(reader.count(28))};
   for (int n = 0; n < all.nodes.count(); ++n) {
-    if (!read_node(reader, all.nodes[static_cast<std::size_t>(n)])) return std::nullopt;
+    if (!read_tree_node(reader, all.nodes[static_cast<std::size_t>(n)])) return std::nullopt;
   }
   if (!is_over(reader) || all.nodes.count() == 0) return std::nullopt;
   return all;
@@ -123,7 +123,7 @@ std::optional<std::vector<NodeReport>> decode_reports(std::span<const std::uint8
     report.boot_port = reader.integer();
     report.udp_port = reader.integer();
     report.cpus = reader.integer();
-    if (!is_port(report.boot_port) || !is_port(report.udp_port)) return std::nullopt;
+    if (!is_port_or_none(report.boot_port) || !is_port_or_none(report.udp_port)) return std::nullopt;
   }
   read_lines(reader, lines);
   return is_over(reader) ? std::optional(std::move(reports)) : std::nullopt;

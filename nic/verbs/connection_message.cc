@@ -8,7 +8,7 @@
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kMessageVersion = 1;
 constexpr std::size_t kAddress = 24;
 constexpr std::uint32_t kMost24Bits = 0xffffff;
 
@@ -18,7 +18,7 @@ static_assert(kAddress + kAddressLength == kConnectionMessageLength);
 
 std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& message) {
   std::array<std::byte, kConnectionMessageLength> bytes{};
-  bytes[0] = std::byte{kVersion};
+  bytes[0] = std::byte{kMessageVersion};
   bytes[1] = static_cast<std::byte>(message.kind);
   bytes[2] = static_cast<std::byte>(message.reads);
   bytes[3] = static_cast<std::byte>(message.purpose);
@@ -31,7 +31,7 @@ std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& 
 }
 
 bool decode(std::span<const std::byte> bytes, ConnectionMessage& message) {
-  if (bytes.size() != kConnectionMessageLength || bytes[0] != std::byte{kVersion}) return false;
+  if (bytes.size() != kConnectionMessageLength || bytes[0] != std::byte{kMessageVersion}) return false;
   const auto kind = std::to_integer<std::uint8_t>(bytes[1]);
   const auto purpose = std::to_integer<std::uint8_t>(bytes[3]);
   if (kind < 1 || kind > 4 || purpose > 1 || load_little<std::uint32_t>(&bytes[12]) != 0) return false;

@@ -8,7 +8,7 @@
 namespace openlapi::verbs {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kAddressVersion = 1;
 constexpr std::size_t kSubnetPrefix = 8;  // bytes of a GID
 constexpr std::uint16_t kHighestUnicastLid = 0xbfff;
 
@@ -66,7 +66,7 @@ std::string to_text(const Gid& gid) {
 
 PeerAddress encode(const Address& address) {
   PeerAddress bytes;
-  store_little(&bytes.bytes[0], kVersion);
+  store_little(&bytes.bytes[0], kAddressVersion);
   store_little(&bytes.bytes[1], static_cast<std::uint8_t>(address.fabric));
   store_little(&bytes.bytes[2], static_cast<std::uint16_t>(address.mtu));
   store_little(&bytes.bytes[4], address.queue_pair);
@@ -85,9 +85,9 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error) {
   }
   const auto version = load_little<std::uint8_t>(&bytes.bytes[0]);
   const auto fabric = load_little<std::uint8_t>(&bytes.bytes[1]);
-  if (version != kVersion || fabric < 1 || fabric > 3 || load_little<std::uint16_t>(&bytes.bytes[14]) != 0) {
+  if (version != kAddressVersion || fabric < 1 || fabric > 3 || load_little<std::uint16_t>(&bytes.bytes[14]) != 0) {
     error = "a verbs address of version " + std::to_string(version) + " and fabric " + std::to_string(fabric) +
-            ": this openlapi knows version " + std::to_string(kVersion) + " and fabrics 1 to 3";
+            ": this openlapi knows version " + std::to_string(kAddressVersion) + " and fabrics 1 to 3";
     return false;
   }
   address = {.fabric = static_cast<Fabric>(fabric),
