@@ -110,8 +110,9 @@ def self_test(header_path, man, groff):
         ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),
         ("man7/lam-ssi-boot.7", ".B int lam_ssi_boot_did", ".B int lam_ssi_boot"),
     ]
+    unknown_macro = ("man3/LAPI_Term.3", ".SH NOTES", ".NOSUCHMACRO\n.SH NOTES")
     if groff:
-        damages.append(("man3/LAPI_Term.3", ".SH NOTES", ".NOSUCHMACRO\n.SH NOTES"))
+        damages.append(unknown_macro)
     missed = []
     for file, old, new in damages:
         with tempfile.TemporaryDirectory() as directory:
@@ -119,7 +120,9 @@ def self_test(header_path, man, groff):
             shutil.copytree(man, copy)
             text = (copy / file).read_text()
             (copy / file).write_text(text.replace(old, new))
-            if old not in text or not check(header_path, copy, groff):
+            # groff takes its time, and only this damage is its to find.
+            formatter = groff if (file, old, new) == unknown_macro else None
+            if old not in text or not check(header_path, copy, formatter):
                 missed.append(f"{file} without {old!r} was not found to be wrong")
     return missed
 
