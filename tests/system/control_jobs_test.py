@@ -414,7 +414,7 @@ class OrdinaryUserTest(Jobs):
 
 class LapiTest(Jobs):
     def lapi(self, program, tasks, nodes, *words):
-        self.run_job("-n", tasks, f"n0-{nodes - 1}", PROGRAMS / program, *words,
+        return self.run_job("-n", tasks, f"n0-{nodes - 1}", PROGRAMS / program, *words,
                      environment={"LAPI_USE_SHM": "yes" if tasks > nodes else "no"})
 
     def test_programs_over_udp_and_shared_memory(self):
@@ -424,6 +424,11 @@ class LapiTest(Jobs):
         for program in ("api_xfer", "api_sync", "api_transfer"):
             self.lapi(program, 3, 3, "polling")
             self.lapi(program, 8, 4, "interrupt")
+
+    def test_only_addresses_that_are_needed_move(self):
+        for tasks, nodes in ((4, 4), (8, 4)):
+            output, _ = self.lapi("api_exchange", tasks, nodes, "several-nodes")
+            self.assertRegex(output, r"task 0 publishes \d+ bytes, key included\n")
 
 
 if __name__ == "__main__":
