@@ -28,6 +28,8 @@ constexpr std::size_t kMostPublished = 64;
 
 std::atomic<unsigned> fences{0}, collecting{0}, gets_of_tasks{0}, entries{0};
 std::atomic<std::size_t> published{0};
+// A task that is ahead may have talked to this one's other thread already.
+thread_local unsigned gets_of_this_thread = 0;
 
 template <typename Function>
 Function* real(const char* name) {
@@ -39,7 +41,7 @@ Function* real(const char* name) {
 lapi_handle_t open_context(bool everybody_here) {
   const unsigned fences_before = fences, puts_before = entries;
   const std::size_t published_before = published;
-  const unsigned gets_before = gets_of_tasks;
+  const unsigned gets_before = gets_of_this_thread;
   lapi_handle_t handle = 0;
   lapi_info_t info{};
   CALL(LAPI_Init(&handle, &info));
@@ -50,7 +52,7 @@ lapi_handle_t open_context(bool everybody_here) {
   const unsigned waiting = everybody_here && fences_before == 0 ? 1 : 0;
   EXPECT(fences - fences_before == (network ? 1 : 0) + waiting);
   EXPECT(entries - puts_before == (network ? 1 : 0));
-  EXPECT(gets_of_tasks == gets_before);
+  EXPECT(gets_of_this_thread == gets_before);
   if (task == 0) std::printf("task 0 publishes %zu bytes, key included\n", published - published_before);
   EXPECT(published - published_before <= kMostPublished);
   return handle;
@@ -107,7 +109,7 @@ pmix_status_t PMIx_Get(const pmix_proc_t* process, const char key[], const pmix_
                        pmix_value_t** value) {
   // Not what libpmix asks for itself.
   const bool is_address = process->rank != PMIX_RANK_WILDCARD && std::strncmp(key, "openlapi.", 9) == 0;
-  if (is_address) ++gets_of_tasks;
+  if (is_address) ++gets_of_tasks, ++gets_of_this_thread;
   return real<decltype(PMIx_Get)>("PMIx_Get")(process, key, info, infos, value);
 }
 
