@@ -48,15 +48,7 @@ bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootst
   std::string reason;
   if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
   bootstrap = state.launcher;
-  if (bootstrap != nullptr) {
-    // Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it, and shared memory
-    // needs it before the exchange of addresses.
-    if (!state.cookie_known && !bootstrap->exchange(reason)) {
-      return fail(error, LAPI_ERR_UNKNOWN, "the tasks could not agree on the job's cookie: " + reason);
-    }
-    state.cookie_known = true;
-    return true;
-  }
+  if (bootstrap != nullptr) return true;
   if (settings.message_api == MessageApi::kUnset) {
     return fail(error, LAPI_ERR_MSG_API,
                 "MP_MSG_API is not set and no launcher is there (" + reason +
@@ -90,6 +82,8 @@ class Opening {
   bool run(Context& context, lapi_handle_t& handle);
 
  private:
+  bool open_ways();
+  bool meet_others();
   bool open_shared_memory();
   bool open_network();
   bool plan_threads();
@@ -109,6 +103,24 @@ class Opening {
   std::uint32_t life_ = 0;   // times this instance was opened before
   std::uint32_t epoch_ = 0;  // EndpointConfig::epoch
 };
+
+// Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
+// they set up shared memory, which does not wait for long, and exchange addresses only where that fails or is not
+// wanted: it would be polled in vain.
+bool Opening::open_ways() {
+  if (!everybody_here()) return open_network() && open_shared_memory();
+  return meet_others() && open_shared_memory() && (shared_memory_.group != nullptr || open_network());
+}
+
+// Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it.
+bool Opening::meet_others() {
+  ProcessState& state = process();
+  if (state.launcher == nullptr || state.cookie_known) return true;
+  std::string reason;
+  state.cookie_known = state.launcher->exchange(reason);
+  return state.cookie_known ||
+         fail(error_, LAPI_ERR_UNKNOWN, "the tasks could not agree on the job's cookie: " + reason);
+}
 
 // LAPI_USE_SHM=yes: failure is a warning and the network serves everybody; only: it is the end.
 bool Opening::open_shared_memory() {
@@ -149,15 +161,13 @@ bool Opening::open_shared_memory() {
   for (const std::uint32_t task : local) resources_->shm_numbers[task] = transport->local_index(task);
   resources_->shm_tasks = static_cast<int>(local.size());
   shared_memory_.group = transport.get();
-  resources_->transports.push_back(traced(std::move(transport)));
-  shared_memory_.path = resources_->transports.back().get();
+  resources_->transports.insert(resources_->transports.begin(), traced(std::move(transport)));
+  shared_memory_.path = resources_->transports.front().get();
   return true;
 }
 
 bool Opening::open_network() {
   if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
-  // All tasks share this node's memory: anything else would only be polled in vain.
-  if (shared_memory_.group != nullptr && everybody_here()) return true;
   OpenNetworks opened;
   const NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_};
   const bool user_space = settings().library == CommunicationLibrary::kUserSpace;
@@ -171,6 +181,7 @@ bool Opening::open_network() {
   if (opened.published && !bootstrap().exchange(reason)) {
     return fail(error_, LAPI_ERR_UNKNOWN, "the tasks' addresses could not be exchanged: " + reason);
   }
+  process().cookie_known |= opened.published;
   return true;
 }
 
@@ -278,7 +289,7 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   start_tracing(settings().trace_level, bootstrap().rank());
   life_ = process().lives[info_.instance_no]++;
   epoch_ = next_epoch();
-  if (!open_shared_memory() || !open_network() || !plan_threads() || !make_engine(context)) return false;
+  if (!open_ways() || !plan_threads() || !make_engine(context)) return false;
   info_.protocol = protocol_;
   if (!start_threads(context)) return false;
   handle = context.name();

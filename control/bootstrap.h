@@ -37,7 +37,8 @@ class Bootstrap {
   // Publishes `value` under `key`; visible to others after the next exchange(). At most a few dozen bytes.
   virtual bool put(std::string_view key, std::span<const std::byte> value, std::string& error) = 0;
 
-  // Collective. Makes what was put visible; a barrier as well (data is collected: a fence without data is none).
+  // Collective. Makes what was put visible; a barrier as well. Under lapirun nothing moves but to who asks for it by
+  // get(); other launchers bring everything to every node (Slurm's fence without data is no barrier).
   virtual bool exchange(std::string& error) = 0;
 
   // What task `rank` put under `key`; blocks until it is here or `timeout_seconds` are over (0: does not wait).

@@ -118,6 +118,7 @@ class PmixBootstrap final : public Bootstrap {
   std::uint32_t size_ = 0;
   std::vector<std::uint32_t> local_tasks_;
   std::optional<std::uint64_t> cookie_;
+  bool of_lapirun_ = false;  // the same for all tasks of the job
 };
 
 bool PmixBootstrap::open(std::string& error) {
@@ -153,6 +154,7 @@ bool PmixBootstrap::take_cookie(std::string& error) {
   PmixValue value;
   if (read_job_value(identity_, kJobCookieKey, value) && value->type == PMIX_UINT64) {
     cookie_ = value->data.uint64;
+    of_lapirun_ = true;
     return true;
   }
   if (identity_.rank != 0) return true;
@@ -195,9 +197,10 @@ bool PmixBootstrap::exchange(std::string& error) {
   return cookie_.has_value() || fetch_cookie(error);
 }
 
-// Slurm's plugin lets tasks leave a fence that collects nothing before all came.
+// lapirun's fence is a barrier in any case, and what a task has put moves only to the nodes that ask for it. Slurm's
+// plugin lets tasks leave a fence that collects nothing before all came.
 bool PmixBootstrap::fence(std::string& error) {
-  PmixOption collect(PMIX_COLLECT_DATA, true, PMIX_BOOL);
+  PmixOption collect(PMIX_COLLECT_DATA, !of_lapirun_, PMIX_BOOL);
   return !failed(PMIx_Fence(nullptr, 0, collect.get(), 1), "PMIx_Fence", error);
 }
 

@@ -25,7 +25,9 @@ bool is_possible(const DaemonMessage& message) {
   }
   const auto* universe = std::get_if<UniverseMessage>(&message);
   if (universe == nullptr) return true;
-  return universe->here < universe->nodes.size() &&
+  const std::size_t count = universe->nodes.size();
+  return universe->here < count && universe->parents.size() == count &&
+         std::ranges::all_of(universe->parents, [count](std::uint32_t parent) { return parent < count; }) &&
          std::ranges::all_of(universe->nodes, [](const UniverseNode& node) { return is_possible(node); });
 }
 

@@ -99,7 +99,8 @@ struct UniverseRequest {
 struct UniverseMessage {
   static constexpr std::uint8_t kKind = 17;
   std::uint32_t here = 0;
-  std::vector<UniverseNode> nodes{};  // the index is the node's number
+  std::vector<UniverseNode> nodes{};     // the index is the node's number
+  std::vector<std::uint32_t> parents{};  // of the nodes, as UniverseTable::parents() has them
   static void describe(auto& fields, auto& message) {
     fields.number(message.here);
     fields.list(message.nodes, 21, [](auto& element, auto& node) {
@@ -110,6 +111,7 @@ struct UniverseMessage {
       element.number(node.cpus);
       element.text(node.host);
     });
+    fields.list(message.parents, 4, [](auto& element, auto& parent) { element.number(parent); });
   }
   bool operator==(const UniverseMessage&) const = default;
 };

@@ -32,7 +32,7 @@ void ToolServer::accept_tools() {
 
 // What was removed is to tools as if it had never been.
 void ToolServer::tell_universe(Tool& tool) {
-  UniverseMessage universe{table_.here(), table_.nodes()};
+  UniverseMessage universe{table_.here(), table_.nodes(), table_.parents()};
   for (UniverseNode& node : universe.nodes) {
     if (node.state == NodeState::kRemoved) node = UniverseNode{};
   }

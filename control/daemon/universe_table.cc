@@ -38,6 +38,10 @@ void UniverseTable::sort() {
   }
   std::ranges::stable_sort(joined, {}, [&](std::uint32_t node) { return nodes_[node].stamp; });
   order_.insert(order_.end(), joined.begin(), joined.end());
+  positions_.assign(nodes_.size(), kNobody);
+  for (std::uint32_t position = 0; position < order_.size(); ++position) {
+    if (order_[position] != kNobody) positions_[order_[position]] = position;
+  }
 }
 
 bool UniverseTable::apply(const NodeRecord& record) {
@@ -72,9 +76,8 @@ std::uint32_t UniverseTable::next_stamp() const { return std::ranges::max(nodes_
 std::optional<std::size_t> UniverseTable::parent_of(std::size_t position) const {
   const std::uint32_t node = order_[position];
   if (node != kNobody && nodes_[node].stamp != 0) {
-    const auto before = order_.begin() + static_cast<std::ptrdiff_t>(position);
-    const auto sponsor = std::find(order_.begin(), before, nodes_[node].sponsor);
-    if (sponsor != before && is_member(*sponsor)) return static_cast<std::size_t>(sponsor - order_.begin());
+    const std::uint32_t sponsor = nodes_[node].sponsor;
+    if (is_member(sponsor) && position_of(sponsor) < position) return position_of(sponsor);
   } else {
     for (std::size_t above = position; above > 0;) {
       above = (above - 1) / degree_;
@@ -98,14 +101,20 @@ void UniverseTable::link() {
   }
 }
 
+std::vector<std::uint32_t> UniverseTable::parents() const {
+  std::vector<std::uint32_t> parents(nodes_.size());
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    const auto above = is_member(node) ? parent_of(position_of(node)) : std::nullopt;
+    parents[node] = above ? order_[*above] : node;
+  }
+  return parents;
+}
+
 // From both ends upwards, whoever is lower, until they meet.
 std::vector<std::uint32_t> UniverseTable::path(std::uint32_t from, std::uint32_t to) const {
   if (!is_member(from) || !is_member(to)) return {};
-  const auto position = [&](std::uint32_t node) {
-    return static_cast<std::size_t>(std::ranges::find(order_, node) - order_.begin());
-  };
   std::vector<std::uint32_t> begin, end;
-  for (std::size_t left = position(from), right = position(to);;) {
+  for (std::size_t left = position_of(from), right = position_of(to);;) {
     if (left == right) {
       begin.push_back(order_[left]);
       break;

@@ -80,12 +80,15 @@ class UniverseTable {
   // Of the daemon here, among those that are not lost. No parent: it is the root.
   std::optional<std::uint32_t> parent() const { return parent_; }
   const std::vector<std::uint32_t>& children() const { return children_; }
+  // Of every node, by its number; of the root, and of those that are no members, the node itself.
+  std::vector<std::uint32_t> parents() const;
   // The nodes from `from` to `to` along the tree, both included. Empty: one of them is no member.
   std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
 
  private:
   void sort();
   void link();
+  std::size_t position_of(std::uint32_t node) const { return positions_[node]; }  // of a member
   // By position in order_.
   std::optional<std::size_t> parent_of(std::size_t position) const;
   bool lives(std::size_t position) const { return is_member(order_[position]); }
@@ -98,6 +101,7 @@ class UniverseTable {
   std::uint32_t degree_;
   // Nodes by their position in the tree. Of booted ones it depends on their number alone: where none is, is kNobody.
   std::vector<std::uint32_t> order_{};
+  std::vector<std::uint32_t> positions_{};  // in order_, by node
   std::optional<std::uint32_t> parent_{};
   std::vector<std::uint32_t> children_{};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "control/daemon/message_codec.h"
+#include "control/jobs/fence_tree.h"
 
 namespace openlapi::jobs {
 namespace {
@@ -22,7 +23,8 @@ bool has_each_task_once(const std::vector<JobNode>& nodes) {
 
 bool is_possible(const JobBody& body) {
   if (const auto* start = std::get_if<StartTasks>(&body)) {
-    return has_each_task_once(start->nodes) && !start->arguments.empty() && start->arguments.back() == 0;
+    return has_each_task_once(start->nodes) && is_fence_tree(start->nodes) && !start->arguments.empty() &&
+           start->arguments.back() == 0;
   }
   if (const auto* output = std::get_if<TaskOutput>(&body)) return !output->bytes.empty();
   if (const auto* signal = std::get_if<TaskSignal>(&body)) return signal->signal > 0 && signal->signal <= 64;

@@ -7,15 +7,15 @@
 //                   TaskInput        for task 0; empty: the end
 //                   OutputTaken      so many bytes of output have gone to who reads them
 //                   OutputClosed     nobody reads it any more
-//                   FenceDone        what all nodes gave for this fence
 //   to lapirun      TasksStarted     or TasksRefused; the tasks' process numbers
 //                   TaskOutput       whole lines, or pieces of long ones
 //                   HelperNote       a line to be shown
 //                   TaskEnded, TaskAttended, TaskAborted
 //                   InputTaken       more can come
-//                   FenceData        all tasks here have come to this fence
 //                   TasksFinished    all tasks have ended and all output was sent
-//   among helpers   ModexRequest, ModexAnswer: what a task has put
+//   among helpers   FenceData        all tasks here have come to this fence, and those of all nodes that report here
+//                   FenceDone        what all nodes gave for it
+//                   ModexRequest, ModexAnswer: what a task has put
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ struct JobNode {
   std::uint32_t node = 0;
   std::string host{};
   std::vector<std::uint32_t> tasks{};  // ascending
+  std::uint32_t reports_to = 0;        // another node of the job, to which its fences go; the node itself: to nobody
   bool operator==(const JobNode&) const = default;
 };
 
@@ -60,8 +61,9 @@ struct StartTasks {
     fields.text(message.directory);
     fields.bytes(message.arguments);
     fields.bytes(message.environment);
-    fields.list(message.nodes, 12, [](auto& element, auto& node) {
+    fields.list(message.nodes, 16, [](auto& element, auto& node) {
       element.number(node.node);
+      element.number(node.reports_to);
       element.text(node.host);
       element.list(node.tasks, 4, [](auto& each, auto& task) { each.number(task); });
     });

@@ -8,15 +8,26 @@
 
 namespace openlapi::jobs {
 
+void NodeExchange::begin(std::uint32_t here) { collector_.emplace(nodes_, here); }
+
 // One fence of the same tasks at a time: none of them can come to the next before it has left this one.
 void NodeExchange::fence(const std::vector<std::uint32_t>& tasks, PmixBytes data, std::function<void(PmixBytes)> done) {
-  if (data.size() > kLongestBody) {
-    return send_({}, TasksRefused{kExitOwnFailure, "the tasks have put " + std::to_string(data.size()) +
+  fences_[tasks] = std::move(done);
+  collect(collector_->here(), {tasks, std::move(data)});
+}
+
+void NodeExchange::take(FenceData message, std::uint32_t from) { collect(from, std::move(message)); }
+
+void NodeExchange::collect(std::uint32_t from, FenceData data) {
+  auto step = collector_->add(from, std::move(data));
+  if (!step) return;
+  if (const std::size_t bytes = step->data.data.size(); bytes > kLongestBody) {
+    return send_({}, TasksRefused{kExitOwnFailure, "the tasks have put " + std::to_string(bytes) +
                                                        " bytes for an exchange; allowed: at most " +
                                                        std::to_string(kLongestBody)});
   }
-  fences_[tasks] = std::move(done);
-  send_({}, FenceData{tasks, std::move(data)});
+  if (step->all_have_come) return send_(step->to, FenceDone{std::move(step->data.tasks), std::move(step->data.data)});
+  send_(step->to, step->data);
 }
 
 void NodeExchange::take(FenceDone message) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "control/jobs/fence_collector.h"
 #include "control/jobs/job_message.h"
 #include "control/launch/pmix_server.h"
 
@@ -19,17 +21,24 @@ class NodeExchange final : public PmixPeers {
   NodeExchange(const std::vector<JobNode>& nodes, const PmixServer& server, Send send)
       : nodes_(nodes), server_(server), send_(std::move(send)) {}
 
+  // The nodes are known, and `here` is this one.
+  void begin(std::uint32_t here);
+
   void fence(const std::vector<std::uint32_t>& tasks, PmixBytes data, std::function<void(PmixBytes)> done) override;
   void fetch(std::uint32_t task, std::function<void(int status, PmixBytes)> done) override;
 
+  void take(FenceData message, std::uint32_t from);
   void take(FenceDone message);
   void take(const ModexRequest& message, std::uint32_t from);
   void take(ModexAnswer message);
 
  private:
+  void collect(std::uint32_t from, FenceData data);
+
   const std::vector<JobNode>& nodes_;
   const PmixServer& server_;
   Send send_;
+  std::optional<FenceCollector> collector_{};
   std::map<std::vector<std::uint32_t>, std::function<void(PmixBytes)>> fences_{};
   std::map<std::uint32_t, std::function<void(int, PmixBytes)>> requests_{};
   std::uint32_t last_request_ = 0;

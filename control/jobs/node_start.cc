@@ -38,6 +38,7 @@ bool NodeTasks::await_start() {
 }
 
 void NodeTasks::start() {
+  exchange_.begin(own().node);
   std::string error;
   refused_status_ = kExitOwnFailure;
   if (!prepare(error)) return tell(TasksRefused{static_cast<std::uint32_t>(refused_status_), error});

@@ -82,6 +82,7 @@ void NodeTasks::take(const daemon::JobMessage& message) {
   if (auto* input = std::get_if<TaskInput>(&*body)) return take_input(std::move(input->bytes));
   if (const auto* taken = std::get_if<OutputTaken>(&*body)) return output_.taken(taken->bytes);
   if (const auto* closed = std::get_if<OutputClosed>(&*body)) return output_.close(closed->is_errors != 0);
+  if (auto* data = std::get_if<FenceData>(&*body)) return exchange_.take(std::move(*data), message.from);
   if (auto* fence = std::get_if<FenceDone>(&*body)) return exchange_.take(std::move(*fence));
   if (const auto* request = std::get_if<ModexRequest>(&*body)) return exchange_.take(*request, message.from);
   if (auto* answer = std::get_if<ModexAnswer>(&*body)) return exchange_.take(std::move(*answer));

@@ -25,7 +25,6 @@ UniverseJob::UniverseJob(JobOptions options, std::vector<JobNode> nodes, bool sh
       shares_machine_(shares_machine),
       connection_(std::move(connection)),
       output_(STDOUT_FILENO, STDERR_FILENO, options_.tag_output),
-      fences_(map_),
       nodes_(map_.size()),
       tasks_(task_count(map_)),
       running_(tasks_.size()) {
@@ -120,7 +119,6 @@ void UniverseJob::take(const daemon::JobMessage& message) {
 
 void UniverseJob::take_body(std::size_t node, JobBody body) {
   if (const auto* output = std::get_if<TaskOutput>(&body)) return take_output(node, *output);
-  if (auto* fence = std::get_if<FenceData>(&body)) return take_fence(node, std::move(*fence));
   if (const auto* attended = std::get_if<TaskAttended>(&body)) return take_attendance(*attended);
   if (const auto* ended = std::get_if<TaskEnded>(&body)) return take_ended(*ended);
   if (const auto* aborted = std::get_if<TaskAborted>(&body)) return take_abort(*aborted);
@@ -149,16 +147,6 @@ void UniverseJob::take_started(std::size_t node) {
   nodes_[node].started = true;
   if (map_[node].tasks.front() == 0) input_wanted_ = true;
   if (all(&Node::started)) report_phase("tasks started");
-}
-
-void UniverseJob::take_fence(std::size_t node, FenceData data) {
-  const auto result = fences_.add(map_[node].node, std::move(data));
-  if (!result) return;
-  if (result->done.data.size() > kLongestBody) {
-    return break_off(kExitOwnFailure, "the tasks have put " + std::to_string(result->done.data.size()) +
-                                          " bytes for an exchange; allowed: at most " + std::to_string(kLongestBody));
-  }
-  send(daemon::JobAction::kData, result->nodes, result->done);
 }
 
 void UniverseJob::take_end_of_node(std::size_t node, const std::string& why) {

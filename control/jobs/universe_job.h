@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "control/daemon/connection.h"
-#include "control/jobs/fence_collector.h"
 #include "control/jobs/job_message.h"
 #include "control/launch/job_options.h"
 #include "control/launch/output_forwarder.h"
@@ -54,7 +53,6 @@ class UniverseJob {
   void take_end_of_node(std::size_t node, const std::string& why);
   void take_output(std::size_t node, const TaskOutput& output);
   void take_started(std::size_t node);
-  void take_fence(std::size_t node, FenceData data);
   void take_ended(const TaskEnded& ended);
   void take_attendance(const TaskAttended& attended);
   void check_attendance();
@@ -83,7 +81,6 @@ class UniverseJob {
   daemon::Connection connection_;
   SignalSource signals_;
   OutputForwarder output_;
-  FenceCollector fences_;
   std::vector<Node> nodes_;
   std::vector<Task> tasks_;
   std::optional<std::uint32_t> absent_task_{};  // the first that ended without ever having connected

@@ -10,6 +10,7 @@
 
 #include "control/daemon/session_folder.h"
 #include "control/daemon/tool_client.h"
+#include "control/jobs/fence_tree.h"
 #include "control/jobs/job_map.h"
 #include "control/jobs/universe_job.h"
 
@@ -105,6 +106,7 @@ int run_in_universe(const JobOptions& options, const TaskEnvironment& environmen
   daemon::ToolClient daemon(daemon::session_path(session_name(options)));
   const daemon::UniverseMessage universe = ask_universe(daemon, true);
   std::vector<JobNode> map = map_tasks(options.placement, universe.nodes, universe.here);
+  link_nodes(map, universe.parents);
   const bool shared = share_a_machine(map, universe.nodes);
   UniverseJob job(options, std::move(map), shared,
                   daemon::Connection(daemon.take_socket(), std::make_unique<daemon::MessageStream>()));

@@ -402,6 +402,28 @@ class TreeTest(Jobs):
         self.run_job("-n", 6, "n17-19", "n0", PROBE, "exchange")
 
 
+class MemoryTest(Jobs):
+    hosts = ["inky cpu=64"]
+
+    @staticmethod
+    def memory_of(process):
+        """KiB: resident, and what is not shared with others."""
+        sizes = dict(re.findall(r"^(\w+): +(\d+) kB$", pathlib.Path(f"/proc/{process}/smaps_rollup").read_text(), re.M))
+        return int(sizes["Rss"]), int(sizes["Private_Clean"]) + int(sizes["Private_Dirty"])
+
+    def test_64_tasks_need_20_mib_at_most(self):
+        job, _ = self.start_staying("-n", 64)
+        helpers = [process for process in self.job_processes()
+                   if pathlib.Path(f"/proc/{process}/comm").read_text() == "lamtasks\n"]
+        self.assertEqual(len(helpers), 1)  # its watcher has another name
+        daemon, helper = self.memory_of(self.process()), self.memory_of(helpers[0])
+        print(f"64 tasks: lamd {daemon[0]} KiB ({daemon[1]} its own), lamtasks {helper[0]} KiB ({helper[1]} its own)")
+        if not re.search("lib[at]san", pathlib.Path(f"/proc/{self.process()}/maps").read_text()):
+            self.assertLessEqual(daemon[0] + helper[0], 20 << 10)
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+
+
 @unittest.skipUnless(os.geteuid() == 0, "the other cases run as an ordinary user already")
 class OrdinaryUserTest(Jobs):
     prefix = NOBODY
@@ -414,7 +436,7 @@ class OrdinaryUserTest(Jobs):
 
 class LapiTest(Jobs):
     def lapi(self, program, tasks, nodes, *words):
-        self.run_job("-n", tasks, f"n0-{nodes - 1}", PROGRAMS / program, *words,
+        return self.run_job("-n", tasks, f"n0-{nodes - 1}", PROGRAMS / program, *words,
                      environment={"LAPI_USE_SHM": "yes" if tasks > nodes else "no"})
 
     def test_programs_over_udp_and_shared_memory(self):
@@ -424,6 +446,11 @@ class LapiTest(Jobs):
         for program in ("api_xfer", "api_sync", "api_transfer"):
             self.lapi(program, 3, 3, "polling")
             self.lapi(program, 8, 4, "interrupt")
+
+    def test_only_addresses_that_are_needed_move(self):
+        for tasks, nodes in ((4, 4), (8, 4)):
+            output, _ = self.lapi("api_exchange", tasks, nodes, "several-nodes")
+            self.assertRegex(output, r"task 0 publishes \d+ bytes, key included\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ namespace openlapi::daemon {
 namespace {
 
 UniverseMessage small_universe() {
-  return {1, {{NodeState::kMember, 0x7f000001, 4711, 0x104, 2, "inky"}, {NodeState::kLost, 0x0a000001, 80, 0, 1, ""}}};
+  return {1,
+          {{NodeState::kMember, 0x7f000001, 4711, 0x104, 2, "inky"}, {NodeState::kLost, 0x0a000001, 80, 0, 1, ""}},
+          {0, 1}};
 }
 
 JobMessage small_job() { return {1, 2, 3, JobAction::kStart, {4, 5}, {7, 8, 9}}; }
@@ -39,9 +41,9 @@ TEST(DaemonMessage, HasTheseBytes) {
   EXPECT_EQ(encode(JobsMessage{{{1, 2, 3, 4, {5}}}}),
             (MessageBytes{1, 24, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
   EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
-  EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}}),
-            (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0x7f, 0x67, 0x12,
-                          0, 0,  4, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a',  'b'}));
+  EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}, {0}}),
+            (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1,   1,   0, 0, 0x7f, 0x67, 0x12, 0, 0, 4, 0,
+                          0, 0,  2, 0, 0, 0, 2, 0, 0, 0, 'a', 'b', 1, 0, 0,    0,    0,    0, 0, 0}));
 }
 
 TEST(DaemonMessage, ComesBackAsItWas) {
@@ -103,6 +105,11 @@ TEST(DaemonMessage, ImpossibleNodesAreRefused) {
   EXPECT_FALSE(decode(encode(universe)).has_value());
   universe = small_universe();
   universe.nodes[0].host = std::string("a\0b", 3);
+  EXPECT_FALSE(decode(encode(universe)).has_value());
+  universe = small_universe();
+  universe.parents[1] = 2;
+  EXPECT_FALSE(decode(encode(universe)).has_value());
+  universe.parents.pop_back();
   EXPECT_FALSE(decode(encode(universe)).has_value());
   EXPECT_FALSE(decode(encode(UniverseMessage{})).has_value());
   for (NodeRecord record : {NodeRecord{kMostNodes, small_record().node}, NodeRecord{1, {}},

@@ -2,8 +2,10 @@
 #include "control/daemon/membership.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
@@ -15,7 +17,7 @@ namespace {
 
 class Network {
  public:
-  Network(std::uint32_t count, std::uint32_t seed) : random_(seed) {
+  Network(std::uint32_t count, std::uint32_t seed, std::uint32_t degree = 4) : degree_(degree), random_(seed) {
     std::vector<UniverseNode> nodes(count);
     for (UniverseNode& node : nodes) node.state = NodeState::kMember;
     for (std::uint32_t n = 0; n < count; ++n) daemons_.push_back(std::make_unique<Daemon>(*this, nodes, n, false));
@@ -70,6 +72,11 @@ class Network {
     for (const auto& daemon : daemons_) most = std::max(most, daemon->sent);
     return most;
   }
+  std::size_t most_bytes() const {
+    std::size_t most = 0;
+    for (const auto& daemon : daemons_) most = std::max(most, daemon->bytes);
+    return most;
+  }
   std::size_t living() const {
     return static_cast<std::size_t>(std::ranges::count_if(daemons_, [](const auto& daemon) { return daemon->lives; }));
   }
@@ -83,7 +90,10 @@ class Network {
 
   struct Daemon final : MembershipLinks {
     Daemon(Network& network_, const std::vector<UniverseNode>& nodes, std::uint32_t here_, bool joins)
-        : network(network_), here(here_), table(nodes, 0, here_, 4), membership(table, *this, network_.now_, joins) {}
+        : network(network_),
+          here(here_),
+          table(nodes, 0, here_, network_.degree_),
+          membership(table, *this, network_.now_, joins) {}
     void connect(std::uint32_t node) override {
       connecting.insert(node);
       network.channels_[{here, node}].push_back({Item::Kind::kConnect, table.changes()});
@@ -91,6 +101,7 @@ class Network {
     void send(std::uint32_t node, const DaemonMessage& message) override {
       ASSERT_TRUE(up.contains(node)) << here << " to " << node;
       ++sent;
+      bytes += encode(message).size();
       network.channels_[{here, node}].push_back({Item::Kind::kMessage, {}, message});
     }
     void close(std::uint32_t node) override {
@@ -115,7 +126,7 @@ class Network {
     std::set<std::uint32_t> up{}, connecting{}, joined{};
     bool lives = true, linked_told = false;
     std::uint32_t ended_daemons = 0;
-    std::size_t sent = 0;
+    std::size_t sent = 0, bytes = 0;
   };
 
   void end(std::uint32_t node) {
@@ -179,6 +190,7 @@ class Network {
     return true;
   }
 
+  const std::uint32_t degree_;
   std::mt19937 random_;
   Time now_{};
   std::uint32_t grown_ = 0;
@@ -221,6 +233,27 @@ TEST(Membership, MessagesADaemonDoNotGrowWithTheUniverse) {
   }
   EXPECT_EQ(sent[0], sent[1]);
   EXPECT_LE(sent[1], 10u);  // Ready to five neighbours, Halt to four, Halted to one
+}
+
+// Each daemon has a table of its own, so this process has 2,048 of them.
+TEST(Membership, AUniverseOf2048NodesNeedsFewMessagesAndLittleMemory) {
+  constexpr std::uint32_t kNodes = 2048;
+  const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  Network network(kNodes, 11, kTreeDegree);
+  network.start();
+  network.run();
+  const std::size_t memory = (mallinfo2().uordblks + mallinfo2().hblkhd - before) / kNodes;
+  for (std::uint32_t node = 0; node < kNodes; ++node) ASSERT_TRUE(network.is_linked(node));
+  std::printf("%u daemons are linked: each has sent %zu messages of %zu bytes at most, and has %zu KiB of memory\n",
+              kNodes, network.most_sent(), network.most_bytes(), memory / 1024);
+  EXPECT_LE(network.most_sent(), kTreeDegree + 1);  // Ready to each neighbour
+  EXPECT_LE(network.most_bytes(), 2 * network.most_sent());
+  EXPECT_LE(memory, 512u * 1024);
+  const std::size_t sent = network.most_sent();
+  network.kill(1000);
+  network.run();
+  for (std::uint32_t node = 0; node < kNodes; ++node) ASSERT_EQ(network.table(node).is_member(1000), node == 1000);
+  EXPECT_LE(network.most_sent() - sent, kTreeDegree + 1);  // that it is lost, likewise
 }
 
 TEST(Membership, AllHearOfALostDaemonOnce) {

@@ -29,6 +29,19 @@ TEST(UniverseTable, TheOriginIsTheRootAndTheOthersFollow) {
   EXPECT_TRUE(leaf.children().empty());
 }
 
+TEST(UniverseTable, KnowsTheParentOfEveryNode) {
+  UniverseTable table(members(7), 3, 3, 2);
+  EXPECT_EQ(table.parents(), (Nodes{3, 3, 0, 3, 0, 1, 1}));
+  table.set_state(1, NodeState::kLost);
+  EXPECT_EQ(table.parents(), (Nodes{3, 1, 0, 3, 0, 3, 3}));
+  UniverseNode joined;
+  joined.state = NodeState::kMember;
+  joined.stamp = 1;
+  joined.sponsor = 6;
+  table.apply({9, joined});
+  EXPECT_EQ(table.parents(), (Nodes{3, 1, 0, 3, 0, 3, 3, 7, 8, 6}));
+}
+
 TEST(UniverseTable, InvalidNodesHaveNoPlace) {
   auto nodes = members(4);
   nodes[1].state = NodeState::kInvalid;

@@ -13,7 +13,7 @@ StartTasks small_job() {
           "/tmp",
           pack_words({"prog", "a"}),
           pack_words({"A=1"}),
-          {{0, "inky", {0, 2}}, {2, "pinky", {1}}}};
+          {{0, "inky", {0, 2}, 2}, {2, "pinky", {1}, 2}}};
 }
 
 TEST(JobMessage, HasTheseBytes) {
@@ -26,9 +26,9 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(TaskOutput{1, 0, {'x'}}), (MessageBytes{18, 1, 0, 0, 0, 0, 1, 0, 0, 0, 'x'}));
   EXPECT_EQ(encode(TaskEnded{1, 2, 3, 4}), (MessageBytes{20, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}));
   EXPECT_EQ(encode(ModexRequest{1, 2}), (MessageBytes{32, 1, 0, 0, 0, 2, 0, 0, 0}));
-  EXPECT_EQ(encode(StartTasks{"n", 1, 1, 0, "/", {'p', 0}, {}, {{2, "h", {0}}}}),
-            (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0,   0, 0, '/', 2, 0, 0, 0, 'p',
-                          0, 0, 0, 0, 0, 1,   0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 'h', 1, 0, 0,   0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode(StartTasks{"n", 1, 1, 0, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
+            (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0,   '/', 2, 0, 0, 0, 'p', 0, 0,
+                          0, 0, 0, 1, 0, 0,   0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 'h', 1,   0, 0, 0, 0, 0,   0, 0}));
 }
 
 TEST(JobMessage, ComesBackAsItWas) {
@@ -73,6 +73,9 @@ TEST(JobMessage, ImpossibleOnesAreRefused) {
   EXPECT_TRUE(refused([](StartTasks& job) { job.nodes[1].tasks = {0}; }));     // twice
   EXPECT_TRUE(refused([](StartTasks& job) { job.nodes[1].tasks = {3}; }));     // not all
   EXPECT_TRUE(refused([](StartTasks& job) { job.nodes[0].tasks = {2, 0}; }));  // no order
+  EXPECT_TRUE(refused([](StartTasks& job) { job.nodes[0].reports_to = 1; }));  // no node of the job
+  EXPECT_TRUE(refused([](StartTasks& job) { job.nodes[0].reports_to = 0; }));  // two ends
+  EXPECT_TRUE(refused([](StartTasks& job) { job.nodes[1].reports_to = 0; }));  // a circle
   EXPECT_TRUE(refused([](StartTasks& job) { job.nodes.clear(); }));
   EXPECT_TRUE(refused([](StartTasks& job) { job.arguments.clear(); }));
   EXPECT_TRUE(refused([](StartTasks& job) { job.arguments.pop_back(); }));
