@@ -1,6 +1,6 @@
 // slow_agent: a remote shell of bench/boot_bench whose launches take their time. A node is a network namespace of that
-// name, with a folder of its own for temporary files. It is a program and no script: what is simulated is the delay, and
-// 64 shells with their helpers would be the most of what a boot takes on few processors.
+// name, with a folder of its own for temporary files. It is a program and no script: what is simulated is the delay,
+// and 64 shells with their helpers would be the most of what a boot takes on few processors.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// The key, and how it comes from one process to the next. Apart from the protocol that it is for: hboot, which only hands
-// it on, shall not have to load libcrypto on every host.
+// The key, and how it comes from one process to the next. Apart from the protocol that it is for: hboot, which only
+// hands it on, shall not have to load libcrypto on every host.
 #include "control/boot/boot_key.h"
 
 #include <sys/stat.h>
