@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "control/boot/boot_error.h"
+#include "control/boot/boot_key.h"
 #include "control/boot/remote_programs.h"
 #include "control/boot/startup_bytes.h"
 #include "control/boot/startup_messages.h"

@@ -3,13 +3,13 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include "control/boot/boot_error.h"
+#include "dataplane/base/random_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -17,18 +17,7 @@ namespace {
 constexpr std::size_t kProof = 32;
 constexpr std::size_t kHello = 8 + kProof;
 
-void fill_randomly(std::span<std::uint8_t> bytes) {
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
-    throw BootError("no random numbers from libcrypto");
-}
-
 }  // namespace
-
-StartupKey random_startup_key() {
-  StartupKey key{};
-  fill_randomly(key);
-  return key;
-}
 
 StartupKey keyed_hash(const StartupKey& key, std::span<const std::uint8_t> text) {
   StartupKey hash{};

@@ -23,9 +23,6 @@ using StartupBytes = std::vector<std::uint8_t>;
 // kTree: a helper of the tree algorithm; the connection goes on afterwards (tree_link.h).
 enum class StartupKind : std::uint8_t { kDaemonInfo = 1, kUniverse = 2, kTree = 3 };
 
-// Throws BootError: the system has no random numbers.
-StartupKey random_startup_key();
-
 // HMAC-SHA256.
 StartupKey keyed_hash(const StartupKey& key, std::span<const std::uint8_t> text);
 

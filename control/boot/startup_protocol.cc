@@ -4,20 +4,18 @@
 #include <netdb.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/boot_key.h"
 #include "control/boot/node_array.h"
 #include "control/boot/node_operations.h"
 #include "control/boot/started_processes.h"
@@ -35,7 +33,6 @@ constexpr rlim_t kOtherDescriptors = 512;  // clients half way, agents of all th
 constexpr int kLeastBacklog = 64;
 constexpr int kMostBacklog = 4096;
 
-std::optional<StartupKey> key;
 std::unique_ptr<StartupServer> agent_server;
 std::unique_ptr<StartupServer> daemon_server;
 sockaddr_in agent_address;
@@ -61,12 +58,6 @@ class AgentsEnd final : public StartupInterruption {
 
 StartupTime after(std::chrono::seconds time) { return std::chrono::steady_clock::now() + time; }
 
-const StartupKey& key_of_boot() {
-  if (!key)
-    throw BootError("the startup protocol has no key: the booting agent passes it on standard input or in a file");
-  return *key;
-}
-
 bool same_address(const lamnode& node, const sockaddr_in& from) {
   return node.lnd_addr.sin_addr.s_addr == from.sin_addr.s_addr;
 }
@@ -88,10 +79,9 @@ void open_server(const lamnode* nodes, int count) {
   if (agent_server) throw BootError("the server connection is open already");
   forget_daemons();
   allow_descriptors(count);
-  boot_key();
   agent_server =
       std::make_unique<StartupServer>(listening_address(nodes, count), std::clamp(count, kLeastBacklog, kMostBacklog),
-                                      *key, StartupKind::kDaemonInfo, kDaemonInfoBytes);
+                                      boot_key(), StartupKind::kDaemonInfo, kDaemonInfoBytes);
   lam_ssi_boot_base_server_port = agent_server->port();
 }
 
@@ -203,23 +193,7 @@ NodeArray receive_universe() {
   return std::move(*universe);
 }
 
-// A file with the key is its owner's alone.
-void check_private(int fd) {
-  struct stat status {};
-  if (fstat(fd, &status) != 0) throw BootError(std::string("the key cannot be read: ") + std::strerror(errno));
-  if (S_ISREG(status.st_mode) && (status.st_uid != geteuid() || (status.st_mode & 077) != 0)) {
-    throw BootError("the file with the key is readable by others, or not this user's; allowed: mode 0600, own");
-  }
-}
-
 }  // namespace
-
-const StartupKey& boot_key() {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (!key) key = random_startup_key();
-  return *key;
-}
 
 void forget_daemons() {
   daemon_links.clear();
@@ -261,32 +235,6 @@ int node_id_of(OPT* args) { return integer_option(args, "n", 0, 1 << 20); }
 }  // namespace openlapi::boot
 
 using namespace openlapi::boot;
-
-int lam_ssi_boot_base_write_key(int fd) {
-  return guarded(LAMERROR, [&] {
-    boot_key();
-    if (write(fd, key->data(), key->size()) != static_cast<ssize_t>(key->size())) {
-      throw BootError(std::string("the key cannot be written: ") + std::strerror(errno));
-    }
-    return 0;
-  });
-}
-
-int lam_ssi_boot_base_read_key(int fd) {
-  return guarded(LAMERROR, [&] {
-    check_private(fd);
-    StartupKey bytes{};
-    std::size_t have = 0;
-    while (have < bytes.size()) {
-      const ssize_t count = read(fd, bytes.data() + have, bytes.size() - have);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) throw BootError("the key has " + std::to_string(have) + " bytes; allowed: 32");
-      have += static_cast<std::size_t>(count);
-    }
-    key = bytes;
-    return 0;
-  });
-}
 
 int lam_ssi_boot_base_get_nodeid(OPT* args) {
   return guarded(NOTNODEID, [&] { return node_id_of(args); });

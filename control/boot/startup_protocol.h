@@ -8,9 +8,6 @@
 
 namespace openlapi::boot {
 
-// The key of this boot; made if nobody has given or made one. Thread safe.
-const StartupKey& boot_key();
-
 // The boot is over: daemons that were not told the universe end.
 void forget_daemons();
 

@@ -8,6 +8,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/boot_key.h"
 #include "control/boot/kept_errors.h"
 #include "control/boot/module_operations.h"
 #include "control/boot/startup_bytes.h"

@@ -3,10 +3,11 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "dataplane/base/random_number.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -37,9 +38,7 @@ MessageBytes direction_text(std::string_view sender, const MessageBytes& connect
 SealedStream::SealedStream(const BootKey& key, Role role) : boot_key_(key), role_(role) {
   own_hello_.assign(kHello, 0);
   std::ranges::copy(kBegin, own_hello_.begin());
-  if (RAND_bytes(own_hello_.data() + kBegin.size(), 32) != 1) {
-    throw std::runtime_error("libcrypto has no random numbers");
-  }
+  fill_randomly(std::span(own_hello_).subspan(kBegin.size()));
   outgoing_ = own_hello_;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "control/launch/pmix_job_data.h"
+#include "control/launch/task_security.h"
 
 namespace openlapi {
 namespace {
@@ -159,9 +160,11 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
   host().peers = peers;
   host().on_abort = std::move(on_abort);
   host().on_connection = std::move(on_connection);
+  choose_task_security();
   const pmix_status_t status = initialise(job, hwloc_topology);
   if (status != PMIX_SUCCESS) {
     error = std::string("PMIx_server_init: ") + PMIx_Error_string(status);
+    if (const char* psec = std::getenv("PMIX_MCA_psec")) error += std::string(" (PMIX_MCA_psec is ") + psec + ")";
     return false;
   }
   return register_job_data(job_, error);

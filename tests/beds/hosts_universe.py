@@ -3,6 +3,7 @@
 inside the bed:
 
     tests/beds/hosts 16 --sshd -- hosts_universe.py BUILD PROCESS-SCHEMA ssh
+    tests/beds/hosts 4 --sshd -- hosts_universe.py BUILD PROCESS-SCHEMA cable
     tests/beds/hosts 4 --slurm -- hosts_universe.py BUILD PROCESS-SCHEMA slurm
 
 Prints TAP."""
@@ -18,6 +19,7 @@ from tap import check, finish  # noqa: E402
 BUILD, SCHEMA, GROUP = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
 HOSTS = os.environ["HOSTS_NAMES"].split()
 LIMIT = 60  # seconds; only what hangs needs them
+CUT_OFF = 11  # seconds after which control/README.md says that a machine without a cable is noticed
 ALGORITHMS = ["linear", "linear_windowed", "tree", "thread"]
 
 
@@ -40,8 +42,8 @@ def nodes():
     return [line.split("\t")[1] for line in Done(["lamnodes"]).out.splitlines()]
 
 
-def wait_until(condition):
-    end = time.monotonic() + LIMIT
+def wait_until(condition, limit=LIMIT):
+    end = time.monotonic() + limit
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return condition()
@@ -132,6 +134,80 @@ def test_lost_hosts():
           and not daemons(living), (done, daemons(living)))
 
 
+# ---- cable ----
+
+def pull_cable(host, back=False):
+    number = HOSTS.index(host)
+    subprocess.run(["ip", "link", "set", f"port{number}", "up" if back else "down"], check=True)
+
+
+def can_log_in(host):
+    return Done(["ssh", "-o", "ConnectTimeout=2", host, "true"]).status == 0
+
+
+def watch(host):
+    """Has what lamnodes says there written to a file that all hosts see, until the file `watched` is gone."""
+    (FOLDER / "watched").touch()
+    Done(["ssh", host, f"while [ -e {FOLDER}/watched ]; do {FOLDER}/bin/lamnodes >{FOLDER}/seen.new; "
+          f"mv {FOLDER}/seen.new {FOLDER}/seen; sleep 0.2; done </dev/null >/dev/null 2>&1 &"])
+
+
+def seen_lost():
+    return sum(line.endswith("lost") for line in (FOLDER / "seen").read_text().splitlines())
+
+
+def test_pulled_cable():
+    """Nothing is sent that could fail: neither job nor daemons have anything to say to each other."""
+    away, living = HOSTS[2], [host for host in HOSTS if host != HOSTS[2]]
+    remote = {"LAM_MPI_SSI_boot": "rsh", "LAM_MPI_SSI_boot_rsh_fast": "1",
+              "LAM_MPI_SSI_boot_rsh_agent": "ssh -o ConnectTimeout=2"}
+    grow = ["lamgrow", "-c", SCHEMA, "-prefix", str(FOLDER), "-cpu", "2", away]
+    done = Done(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], **remote)
+    check("a universe", done.status == 0, done)
+    with subprocess.Popen(["lapirun", "N", "sh", "-c", "echo here; exec sleep 1000"], env=environment(),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        lines = [job.stdout.readline() for _ in HOSTS]
+        watch(away)
+        pull_cable(away)
+        start = time.monotonic()
+        try:
+            _, errors = job.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            job.kill()
+            errors = "it did not end"
+    seconds = time.monotonic() - start
+    check("a job ends that has a task behind a pulled cable, and names the host", lines == ["here\n"] * len(HOSTS)
+          and job.returncode == 1 and f"n2 ({away})" in errors, (lines, job.returncode, errors))
+    print(f"# after {seconds:.1f} s: {errors.strip()}", flush=True)
+    check("about as soon as is documented", seconds < 2 * CUT_OFF, seconds)
+    check("the others are told", wait_until(lambda: f"{away}:2:lost" in nodes()), nodes())
+    there = Done(["ssh", HOSTS[3], f"{FOLDER}/bin/lamnodes"])
+    check("on other hosts, too", f"\t{away}:2:lost\n" in there.out, there)
+    done = Done(grow, **remote)
+    check("a host that cannot be reached is not added, and named", done.status != 0 and f"({away})" in done.err, done)
+    done = Done(["lapirun", "N", "hostname"])
+    check("jobs go on without it", done.status == 0 and sorted(done.out.split()) == living, done)
+    alone = wait_until(lambda: seen_lost() == 3, 2 * LIMIT)
+    check("the host that was cut off has lost the others", alone, (FOLDER / "seen").read_text())
+    print(f"# after {time.monotonic() - start:.1f} s", flush=True)
+    (FOLDER / "watched").unlink()
+    pull_cable(away, back=True)
+    check("the cable is back", wait_until(lambda: can_log_in(away)))
+    ended = wait_until(lambda: not any(Done(["ssh", host, "pgrep -fx 'sleep 1000'"]).out for host in HOSTS))
+    check("no task is left, on either side", ended, daemons(HOSTS))
+    done = Done(grow, **remote)
+    check("what still runs there is named", done.status != 0 and f"({away})" in done.err, done)
+    print(f"# {done.err.strip()}", flush=True)
+    done = Done(["ssh", away, f"{FOLDER}/bin/tkill"])
+    check("and ended by tkill", done.status == 0, done)
+    done = Done(grow, **remote)
+    check("lamgrow adds the host again", done.status == 0, (done, nodes()))
+    done = Done(["lapirun", "N", "hostname"])
+    check("a job runs on all", done.status == 0 and sorted(done.out.split()) == HOSTS, done)
+    halted = Done(["lamhalt"])
+    check("nothing is left on any host", halted.status == 0 and not daemons(HOSTS), daemons(HOSTS))
+
+
 # ---- slurm ----
 
 def salloc(options, script, **more):
@@ -186,6 +262,8 @@ def main():
         test_algorithms()
         test_growth()
         test_lost_hosts()
+    elif GROUP == "cable":
+        test_pulled_cable()
     else:
         test_slurm()
     return finish()

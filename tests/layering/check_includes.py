@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
     "control/boot": ["control", "dataplane/base", *SSI_HEADERS],
     # The daemon and the tools of a universe: users of that library, as boot modules are.
-    "control/daemon": ["control", *SSI_HEADERS],
+    "control/daemon": ["control", "dataplane/base", *SSI_HEADERS],
     # Jobs over a universe: lapirun's end and the nodes'; daemons carry their messages without knowing them.
     "control/jobs": ["control", "control/daemon", "api/lamnet.h"],
     "control/lapirun_main.cc": ["control", "control/jobs"],

@@ -104,6 +104,12 @@ class BootRemoteTest(unittest.TestCase):
         universe = "".join(f"n{number} {name} 1 cpus port {7000 + number}\n" for number, name in enumerate(names))
         self.assertEqual(self.universes(len(names)), [universe] * len(names))
 
+    def test_hboot_has_nothing_to_load(self):
+        """It runs on every host of a boot: loading libcrypto and libstdc++ would be two thirds of its time."""
+        needs = subprocess.run(["ldd", BUILD / "control/boot/hboot"], capture_output=True, text=True, check=True).stdout
+        if "san.so" not in needs:
+            self.assertNotRegex(needs, r"libcrypto|libstdc\+\+|liblamssi")
+
     def test_each_algorithm_boots_all_hosts(self):
         for algorithm, settings in (("linear", {}), ("linear_windowed", {}), ("thread", {}), ("tree", {}),
                                     ("tree", {"LAM_MPI_SSI_boot_base_tree_degree": "1"}),

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Who may take part in a job of another user: nobody without the environment of its tasks, and with MUNGE nobody at all.
+
+    control_security_test.py LAPIRUN INTRUDER TOOLS PROCESS-SCHEMA [unittest arguments]
+
+Needs root, to be two ordinary users and to have a /run of its own, where it starts a munged.
+"""
+import os
+import pathlib
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LAPIRUN = INTRUDER = TOOLS = SCHEMA = None
+OWNER, STRANGER = 65534, 65533
+DEADLINE = 30  # seconds; only a hang reaches it
+MUNGE = pathlib.Path("/run/munge")
+
+
+def as_user(user, words):
+    return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", *map(str, words)]
+
+
+def eventually(condition):
+    end = time.monotonic() + DEADLINE
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+class Job:
+    """Of two tasks of OWNER's that have joined, the first of which waits for the end of its standard input; and what it
+    has in its environment."""
+
+    def __init__(self, folder, lapirun, intruder, variables):
+        self.folder = folder
+        self.process = subprocess.Popen(
+            as_user(OWNER, [lapirun, "-n", 2, "sh", "-c", f"env -0 >env.$PMIX_RANK; exec {intruder}"]), cwd=folder, text=True,
+            env={"PATH": os.environ["PATH"], "TMPDIR": str(folder)} | variables,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        joined = [self.process.stdout.readline() for _ in range(2)]
+        assert joined == ["joined\n"] * 2, joined
+        self.task = dict(entry.split("=", 1) for entry in (folder / "env.0").read_text().split("\0") if entry)
+
+    def end(self):
+        """Its status, and what it says besides."""
+        output, _ = self.process.communicate(timeout=DEADLINE)
+        return self.process.returncode, output
+
+
+class SecurityTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="security_test."))
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.chown(self.folder, OWNER, OWNER)
+        os.chmod(self.folder, 0o711)
+        self.lapirun, self.intruder = (shutil.copy(program, self.folder) for program in (LAPIRUN, INTRUDER))
+
+    def start_job(self, **variables):
+        for old in self.folder.glob("env.*"):
+            old.unlink()
+        job = Job(self.folder, self.lapirun, self.intruder, variables)
+        self.addCleanup(job.process.kill)
+        return job
+
+    def start_munged(self):
+        MUNGE.mkdir()
+        self.addCleanup(shutil.rmtree, MUNGE)
+        (MUNGE / "key").write_bytes(os.urandom(128))
+        (MUNGE / "key").chmod(0o400)
+        munged = subprocess.Popen(
+            ["munged", "--foreground", "--force", f"--key-file={MUNGE}/key", f"--socket={MUNGE}/munge.socket.2",
+             f"--pid-file={MUNGE}/munged.pid", f"--log-file={MUNGE}/log", f"--seed-file={MUNGE}/seed"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(munged.wait)
+        self.addCleanup(munged.terminate)
+        self.assertTrue(eventually((MUNGE / "munge.socket.2").exists))
+        return munged
+
+    def intrude(self, environment, claims=OWNER, user=STRANGER):
+        """Whether a process of this user gets in."""
+        done = subprocess.run(as_user(user, [self.intruder]), env=environment | {"INTRUDER_CLAIMS": str(claims)}, cwd="/",
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False)
+        return done.returncode == 0
+
+    def expect_good_end(self, job):
+        status, output = job.end()
+        self.assertEqual((status, output), (0, ""))
+
+    def test_a_stranger_cannot_read_what_names_a_job(self):
+        job = self.start_job()
+        self.assertEqual(job.task["PMIX_SECURITY_MODE"], "native")
+        self.assertRegex(job.task["PMIX_NAMESPACE"], r"^lapirun-[0-9a-f]{32}$")
+        folders = list(self.folder.glob("lapirun-*"))
+        self.assertEqual(len(folders), 1)
+        for path in [folders[0], *folders[0].rglob("*")]:
+            self.assertEqual(path.lstat().st_mode & 0o077, 0, path)
+            self.assertEqual(path.stat().st_uid, OWNER)
+        self.assertTrue(stat.S_ISDIR(folders[0].stat().st_mode))
+        for secret in (folders[0], f"/proc/{job.process.pid}/environ"):
+            done = subprocess.run(as_user(STRANGER, ["sh", "-c", f"ls {secret} && cat {secret}"]), capture_output=True,
+                                  text=True, check=False)
+            self.assertIn("Permission denied", done.stderr)
+        self.expect_good_end(job)
+
+    def test_a_stranger_who_does_not_know_the_name_is_refused(self):
+        """With all else: the port, which everybody can see, and the names of variables and tasks."""
+        job = self.start_job()
+        self.assertFalse(self.intrude(job.task, claims=STRANGER), "an honest stranger")
+        guesses = (f"lapirun-{0:032x}", job.task["PMIX_NAMESPACE"][:-1] + "x", "lapirun")
+        for guess in guesses:
+            self.assertFalse(self.intrude(job.task | {"PMIX_NAMESPACE": guess}), guess)
+        self.assertTrue(self.intrude(job.task), "with the environment of a task native lets a liar in")
+        self.expect_good_end(job)
+
+    @unittest.skipUnless(shutil.which("munged"), "needs munge")
+    def test_munge_is_used_where_it_runs(self):
+        self.start_munged()
+        job = self.start_job()
+        self.assertEqual(job.task["PMIX_SECURITY_MODE"], "munge")
+        self.assertFalse(self.intrude(job.task), "a liar with the environment of a task")
+        chooses = job.task | {"PMIX_SECURITY_MODE": "native", "PMIX_MCA_psec": "native", "PMIX_RANK": "1"}
+        self.assertFalse(self.intrude(chooses), "a liar who chooses native")
+        self.expect_good_end(job)
+
+    @unittest.skipUnless(shutil.which("munged"), "needs munge")
+    def test_the_user_may_choose_native(self):
+        self.start_munged()
+        job = self.start_job(PMIX_MCA_psec="native")
+        self.assertEqual(job.task["PMIX_SECURITY_MODE"], "native")
+        self.expect_good_end(job)
+
+    @unittest.skipUnless(shutil.which("munged"), "needs munge")
+    def test_a_socket_that_munged_has_left_is_no_munged(self):
+        munged = self.start_munged()
+        munged.kill()
+        munged.wait()
+        with self.assertRaises(ConnectionRefusedError), socket.socket(socket.AF_UNIX) as left:
+            left.connect(str(MUNGE / "munge.socket.2"))
+        job = self.start_job()
+        self.assertEqual(job.task["PMIX_SECURITY_MODE"], "native")
+        self.expect_good_end(job)
+
+    @unittest.skipUnless(shutil.which("munged"), "needs munge")
+    def test_munge_is_used_over_a_universe(self):
+        self.start_munged()
+        (self.folder / "hosts").write_text("localhost cpu=2\n")
+        environment = {"PATH": f"{TOOLS}:{os.environ['PATH']}", "TMPDIR": str(self.folder), "LAM_MPI_SSI_boot": "local"}
+
+        def run(*words):
+            return subprocess.run(as_user(OWNER, words), env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=DEADLINE, check=False)
+        booted = run("lamboot", "-H", "-c", SCHEMA, "hosts")
+        self.assertEqual(booted.returncode, 0, booted)
+        self.addCleanup(run, "lamhalt", "-H")
+        done = run(self.lapirun, "C", "sh", "-c", f"echo $PMIX_SECURITY_MODE; exec {self.intruder}")
+        self.assertEqual(sorted(done.stdout.split()), ["joined", "joined", "munge", "munge"], done)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        print("needs root and setpriv")
+        sys.exit(77)
+    if "SECURITY_TEST_INSIDE" not in os.environ:
+        os.environ["SECURITY_TEST_INSIDE"] = "1"
+        os.execvp("unshare", ["unshare", "--mount", sys.executable, *sys.argv])
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"], check=True)
+    LAPIRUN, INTRUDER, TOOLS, SCHEMA = sys.argv[1:5]
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)
