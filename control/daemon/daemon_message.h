@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -187,6 +188,13 @@ struct JobMessage {
     fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
     fields.bytes(message.body);
   }
+  // As tree_router.h asks.
+  std::vector<std::uint32_t> goals() const { return to.empty() ? std::vector{home} : to; }
+  JobMessage for_goals(std::vector<std::uint32_t> goals) const {
+    if (to.empty()) goals.clear();
+    return {home, number, from, action, std::move(goals), body};
+  }
+  bool keeps_order_with(const JobMessage& other) const { return home == other.home && number == other.number; }
   bool operator==(const JobMessage&) const = default;
 };
 
