@@ -8,6 +8,7 @@
 //                     Halt        end; towards all daemons that have not sent it
 //                     Halted      so many daemons have ended, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
+//                     Network     of network tables, and all that tasks and tools say about them: network_message.h
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
 //                     Halt, answered by Halted; JobsRequest, answered by Jobs; Job, by which lapirun becomes the other
 //                     end of a job
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "control/daemon/message_fields.h"
+#include "control/daemon/network_message.h"
 #include "control/daemon/universe_table.h"
 
 namespace openlapi::daemon {
@@ -229,9 +231,11 @@ struct JobsMessage {
   bool operator==(const JobsMessage&) const = default;
 };
 
-using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage,
-                                   NodeMessage, UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage,
-                                   GrowMessage, ShrinkMessage, OutcomeMessage, JobsRequest, JobsMessage>;
+using DaemonMessage =
+    std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage, NodeMessage,
+                 UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage, GrowMessage, ShrinkMessage,
+                 OutcomeMessage, JobsRequest, JobsMessage, LoadRequest, UnloadRequest, TablesRequest, TablesMessage,
+                 OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.
