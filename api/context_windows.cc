@@ -29,7 +29,8 @@ WindowRequest request_of(const Settings& settings) {
 bool refuse(const WindowFailure& failure, OpenError& error) {
   if (!failure.no_daemon) return fail(error, LAPI_ERR_NO_NETSTR_SET, failure.text);
   return fail(error, LAPI_ERR_CSS_LOAD_FAILED,
-              "MP_EUILIB=us without a launcher: the network table of the job cannot be asked for: " + failure.text);
+              "MP_EUILIB=us without a launcher: the network table of the job cannot be asked for: " + failure.text +
+                  ", lapi_ntbl loads the table; or start the tasks with lapirun");
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ void NetworkServer::add_task(Connection connection, const OpenWindows& asked) {
   if (task.over) return;
   task.table = answer.cookie;
   task.task = asked.task;
+  take_messages(task);  // that came with the first
 }
 
 bool NetworkServer::take_addresses(Task& task, const MessageBytes& bytes) {
@@ -112,13 +113,17 @@ bool NetworkServer::take_addresses(Task& task, const MessageBytes& bytes) {
   return true;
 }
 
-void NetworkServer::serve_task(Task& task) {
-  const bool goes_on = task.connection.serve();
+void NetworkServer::take_messages(Task& task) {
   while (!task.over) {
     const auto bytes = task.connection.stream().next();
     if (!bytes) break;
     task.over = !take_addresses(task, *bytes);
   }
+}
+
+void NetworkServer::serve_task(Task& task) {
+  const bool goes_on = task.connection.serve();
+  take_messages(task);
   task.over = task.over || !goes_on;
 }
 

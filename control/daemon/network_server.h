@@ -49,6 +49,7 @@ class NetworkServer {
   void answer(const NetworkMessage& question, const NodeAnswer& answer);
   void tell_tasks(const AddressExchange::Id& exchange, const AddressesMessage& message);
   void serve_task(Task& task);
+  void take_messages(Task& task);
   bool take_addresses(Task& task, const MessageBytes& bytes);
 
   const UniverseTable& universe_;
