@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -54,6 +55,8 @@ class WindowBootstrap final : public Bootstrap {
   std::vector<std::uint32_t> local_tasks_;
   daemon::Connection lamd_;
   daemon::TaskAddresses given_{};  // since the last exchange
+  // LAPI_Init of one context may add addresses while another context looks one up.
+  std::mutex known_turn_{};
   std::map<std::pair<std::uint32_t, std::string>, MessageBytes> known_{};
 };
 
@@ -89,6 +92,7 @@ bool WindowBootstrap::exchange(std::string& error) {
   lamd_.send(GiveAddresses{std::exchange(given_, {})});
   AddressesMessage answer;
   if (!wait_for_answer(answer, error)) return false;
+  const std::scoped_lock turn(known_turn_);
   for (daemon::TaskAddress& address : answer.addresses) {
     known_[{address.task, std::move(address.key)}] = std::move(address.value);
   }
@@ -97,6 +101,7 @@ bool WindowBootstrap::exchange(std::string& error) {
 
 bool WindowBootstrap::get(std::uint32_t rank, std::string_view key, unsigned, std::vector<std::byte>& value,
                           std::string& error) {
+  const std::scoped_lock turn(known_turn_);
   const auto found = known_.find({rank, std::string(key)});
   if (found == known_.end()) {
     error = "task " + std::to_string(rank) + " has given no address for " + std::string(key);
