@@ -4,6 +4,8 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -57,6 +59,7 @@ class WindowBootstrap final : public Bootstrap {
   daemon::TaskAddresses given_{};  // since the last exchange
   // LAPI_Init of one context may add addresses while another context looks one up.
   std::mutex known_turn_{};
+  std::condition_variable known_more_{};
   std::map<std::pair<std::uint32_t, std::string>, MessageBytes> known_{};
 };
 
@@ -92,17 +95,23 @@ bool WindowBootstrap::exchange(std::string& error) {
   lamd_.send(GiveAddresses{std::exchange(given_, {})});
   AddressesMessage answer;
   if (!wait_for_answer(answer, error)) return false;
-  const std::scoped_lock turn(known_turn_);
-  for (daemon::TaskAddress& address : answer.addresses) {
-    known_[{address.task, std::move(address.key)}] = std::move(address.value);
+  {
+    const std::scoped_lock turn(known_turn_);
+    for (daemon::TaskAddress& address : answer.addresses) {
+      known_[{address.task, std::move(address.key)}] = std::move(address.value);
+    }
   }
+  known_more_.notify_all();
   return true;
 }
 
-bool WindowBootstrap::get(std::uint32_t rank, std::string_view key, unsigned, std::vector<std::byte>& value,
-                          std::string& error) {
-  const std::scoped_lock turn(known_turn_);
-  const auto found = known_.find({rank, std::string(key)});
+// What is missing may come with the next exchange, of another thread: tasks may open contexts in another order.
+bool WindowBootstrap::get(std::uint32_t rank, std::string_view key, unsigned timeout_seconds,
+                          std::vector<std::byte>& value, std::string& error) {
+  const std::pair place(rank, std::string(key));
+  std::unique_lock turn(known_turn_);
+  known_more_.wait_for(turn, std::chrono::seconds(timeout_seconds), [&] { return known_.contains(place); });
+  const auto found = known_.find(place);
   if (found == known_.end()) {
     error = "task " + std::to_string(rank) + " has given no address for " + std::string(key);
     return false;
