@@ -12,6 +12,7 @@
 #include "api/context_resources.h"
 #include "api/context_threads.h"
 #include "api/context_trace.h"
+#include "api/context_windows.h"
 #include "api/memory_reserve.h"
 #include "api/messages.h"
 #include "api/version.h"
@@ -168,9 +169,13 @@ bool Opening::open_shared_memory() {
 
 bool Opening::open_network() {
   if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
+  const bool user_space = settings().library == CommunicationLibrary::kUserSpace;
+  if (user_space && !bootstrap().can_exchange() && !settings().network_windows.empty() &&
+      !lease_windows(resources_->settings, resources_->bootstrap, error_)) {
+    return false;
+  }
   OpenNetworks opened;
   const NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_};
-  const bool user_space = settings().library == CommunicationLibrary::kUserSpace;
   if (!(user_space ? open_user_space_networks : open_udp_networks)(request, opened, error_)) return false;
   networks_ = std::move(opened.networks);
   protocol_ = opened.protocol;
@@ -179,6 +184,7 @@ bool Opening::open_network() {
   }
   std::string reason;
   if (opened.published && !bootstrap().exchange(reason)) {
+    forget_windows();
     return fail(error_, LAPI_ERR_UNKNOWN, "the tasks' addresses could not be exchanged: " + reason);
   }
   process().cookie_known |= opened.published;

@@ -175,12 +175,10 @@ bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& resul
   bool opened = false;
   if (request.bootstrap.can_exchange()) {
     opened = UserSpace(request, result).open(error);
-  } else if (request.settings.network_windows.empty()) {
-    fail(error, LAPI_ERR_NO_NETSTR_SET, "MP_EUILIB=us without a launcher: MP_LAPI_NETWORK is not set");
   } else {
-    fail(error, LAPI_ERR_CSS_LOAD_FAILED,
-         "MP_EUILIB=us without a launcher: the tasks could not learn each other's addresses; start them with lapirun "
-         "or another launcher that offers PMIx, or set MP_EUILIB=ip");
+    fail(error, LAPI_ERR_NO_NETSTR_SET,
+         "MP_EUILIB=us without a launcher: MP_LAPI_NETWORK is not set; allowed is @count:window,adapter[:...], the "
+         "windows that lapi_ntbl has reserved for this task");
   }
   if (!opened) result = {};
   return opened;

@@ -287,8 +287,8 @@ std::vector<SettingRow> standalone_rows() {
       integer_row<&Settings::num_tasks, 1, MAX_TASKS>("MP_PROCS", LAPI_ERR_NO_ENV_VAR, "number of tasks in the job",
                                                       "the launcher's; a standalone task must set it"),
       {"MP_PARTITION", "text", "anything that is the same in all tasks of the job and in no other job",
-       "the launcher's; a standalone task must set it", "the job's key", LAPI_ERR_NO_ENV_VAR,
-       store_text<&Settings::partition>},
+       "the launcher's; a standalone task must set it", "the job's key, to which a network table may belong",
+       LAPI_ERR_NO_ENV_VAR, store_text<&Settings::partition>},
       {"MP_COMMON_TASKS", "list", "count:task[:task...], the other tasks of this node; 0 when there is none",
        "the launcher's; a standalone task that shares memory must set it", "the other tasks of this node",
        LAPI_ERR_SHM_SETUP, store_text<&Settings::common_tasks>},
@@ -296,8 +296,9 @@ std::vector<SettingRow> standalone_rows() {
        "MP_EUIDEVICE's adapters", "the local addresses and adapters for UDP", LAPI_ERR_NO_NETSTR_SET,
        store_network_statement<&Settings::inet_addresses, is_dotted_decimal>},
       {"MP_LAPI_NETWORK", "list", "@count:window,adapter" + pairs, "MP_EUIDEVICE's adapters",
-       "the local windows and adapters for user space", LAPI_ERR_NO_NETSTR_SET,
-       store_network_statement<&Settings::network_windows, is_window_number>},
+       "the local windows and adapters for user space; without a launcher those that lapi_ntbl has reserved for the "
+       "task",
+       LAPI_ERR_NO_NETSTR_SET, store_network_statement<&Settings::network_windows, is_window_number>},
   };
 }
 

@@ -901,7 +901,8 @@ typedef union {
  *   LAPI_ERR_NO_ENV_VAR            a variable that a task without a launcher needs is not set or makes no sense
  *   LAPI_ERR_BOTH_NETSTR_SET       MP_LAPI_NETWORK and MP_LAPI_INET_ADDR are both set
  *   LAPI_ERR_NO_NETSTR_SET         MP_LAPI_NETWORK or MP_LAPI_INET_ADDR cannot be used; or user space mode, and no
- *                                  launcher or MP_LAPI_NETWORK says over what
+ *                                  launcher or MP_LAPI_NETWORK says over what; or no network table has these windows
+ *                                  for this task, or another process has them
  *   LAPI_ERR_NO_UDP_HNDLR          IP mode, and no launcher, UDP handler or address list says where the tasks are
  *   LAPI_ERR_USER_UDP_HNDLR_FAIL   the UDP handler did not return 0
  *   LAPI_ERR_UDP_PORT_INFO         an address of the handler or list is not usable, as a port above 65535

@@ -1,5 +1,6 @@
 // How a task learns who it is and finds the others: six functions over opaque bytes. The task's own launcher decides
-// the provider: PMIx (lapirun, mpirun, srun --mpi=pmix) or the guide's standalone environment (chapter 16).
+// the provider: PMIx (lapirun, mpirun, srun --mpi=pmix) or the guide's standalone environment (chapter 16), in user
+// space mode with the network table of its node's lamd.
 //
 // All calls come from one thread at a time (LAPI_Init, or the engine under the context's lock). Each returns false with
 // a reason in `error` when it fails; nothing is changed then.
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace openlapi {
@@ -31,7 +33,8 @@ class Bootstrap {
   // launchers task 0 makes it and it is 0 for the others until the first exchange(). Standalone: from MP_PARTITION.
   virtual std::uint64_t job_cookie() const = 0;
 
-  // Whether put/get/exchange/barrier move anything. Standalone: false, peers are known by the user's own means.
+  // Whether put/get/exchange/barrier move anything. Standalone: only with a network table; else peers are known by the
+  // user's own means.
   virtual bool can_exchange() const = 0;
 
   // Publishes `value` under `key`; visible to others after the next exchange(). At most a few dozen bytes.
@@ -62,5 +65,23 @@ std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error);
 // The standalone environment: MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS. Null: `error` names the variable,
 // its value and what is allowed; `missing` is true when a required variable is not set at all.
 std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read, std::string& error, bool& missing);
+
+// What MP_PARTITION and MP_LAPI_NETWORK of a task say.
+struct WindowRequest {
+  std::string job_key;
+  std::vector<std::pair<std::uint32_t, std::string>> windows;  // number and adapter
+  bool operator==(const WindowRequest&) const = default;
+};
+
+struct WindowFailure {
+  bool no_daemon = false;  // that could be asked; else its answer
+  std::string text;
+};
+
+// A standalone task that can exchange: by lamd, which has the network table of its job. `devices`: what the adapters
+// are, one for each window; empty: as they are called. The windows are the task's as long as the object lives.
+// exchange() and barrier() wait for the other tasks for any time. Null: `failure` says why.
+std::shared_ptr<Bootstrap> open_window_bootstrap(std::shared_ptr<Bootstrap> standalone, const WindowRequest& request,
+                                                 std::vector<std::string>& devices, WindowFailure& failure);
 
 }  // namespace openlapi

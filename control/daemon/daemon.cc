@@ -33,16 +33,24 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       signals_(std::move(setup.signals)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
       jobs_(table_, links_),
+      networks_(table_, links_,
+                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       tools_(std::move(setup.tool_listener), table_,
              {.halt = [this] { membership_.halt(); },
               .jobs = [this] { return jobs_.jobs(); },
               .become_lapirun = [this](Connection lapirun,
-                                       const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); }}),
+                                       const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); },
+              .become_task = [this](Connection task,
+                                    const OpenWindows& asked) { networks_.add_task(std::move(task), asked); },
+              .network = [this](std::uint64_t tool,
+                                const DaemonMessage& message) { return networks_.take(tool, message); },
+              .tool_gone = [this](std::uint64_t tool) { networks_.tool_gone(tool); }}),
       changes_(table_, setup.key,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       membership_(table_, *this, Clock::now(), setup.joins) {
   links_.serve(membership_);
   links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });
+  links_.serve_networks([this](const NetworkMessage& message) { networks_.from_neighbour(message); });
   tools_.serve(changes_);
   changes_.serve(membership_);
 }
@@ -54,7 +62,9 @@ void Daemon::node_lost(std::uint32_t node) {
 // Lost, or removed by lamshrink: its helpers end in any case.
 void Daemon::node_changed(std::uint32_t node) {
   changes_.node_changed(node);
-  if (!table_.is_member(node)) jobs_.node_lost(node);
+  if (table_.is_member(node)) return;
+  jobs_.node_lost(node);
+  networks_.node_lost(node);
 }
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
@@ -76,11 +86,13 @@ void Daemon::wait_once(std::optional<Time> limit) {
   links_.watch(poll_set);
   tools_.watch(poll_set);
   jobs_.watch(poll_set);
+  networks_.watch(poll_set);
   poll_set.wait(milliseconds_until(limit));
   const Time now = Clock::now();
   membership_.tick(now);
   links_.tick(now);
   jobs_.tick();
+  networks_.tick();
   tools_.tick();
 }
 

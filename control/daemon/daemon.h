@@ -8,6 +8,7 @@
 
 #include "control/daemon/job_server.h"
 #include "control/daemon/membership.h"
+#include "control/daemon/network_server.h"
 #include "control/daemon/node_changes.h"
 #include "control/daemon/peer_links.h"
 #include "control/daemon/session_folder.h"
@@ -51,6 +52,7 @@ class Daemon final : private MembershipLinks {
   FileDescriptor signals_;
   PeerLinks links_;
   JobServer jobs_;
+  NetworkServer networks_;
   ToolServer tools_;
   NodeChanges changes_;
   Membership membership_;

@@ -8,6 +8,7 @@
 //                     Halt        end; towards all daemons that have not sent it
 //                     Halted      so many daemons have ended, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
+//                     Network     of network tables, and all that tasks and tools say about them: network_message.h
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
 //                     Halt, answered by Halted; JobsRequest, answered by Jobs; Job, by which lapirun becomes the other
 //                     end of a job
@@ -20,10 +21,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "control/daemon/message_fields.h"
+#include "control/daemon/network_message.h"
 #include "control/daemon/universe_table.h"
 
 namespace openlapi::daemon {
@@ -189,6 +192,13 @@ struct JobMessage {
     fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
     fields.bytes(message.body);
   }
+  // As tree_router.h asks.
+  std::vector<std::uint32_t> goals() const { return to.empty() ? std::vector{home} : to; }
+  JobMessage for_goals(std::vector<std::uint32_t> goals) const {
+    if (to.empty()) goals.clear();
+    return {home, number, from, action, std::move(goals), body};
+  }
+  bool keeps_order_with(const JobMessage& other) const { return home == other.home && number == other.number; }
   bool operator==(const JobMessage&) const = default;
 };
 
@@ -223,9 +233,11 @@ struct JobsMessage {
   bool operator==(const JobsMessage&) const = default;
 };
 
-using DaemonMessage = std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage,
-                                   NodeMessage, UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage,
-                                   GrowMessage, ShrinkMessage, OutcomeMessage, JobsRequest, JobsMessage>;
+using DaemonMessage =
+    std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage, NodeMessage,
+                 UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage, GrowMessage, ShrinkMessage,
+                 OutcomeMessage, JobsRequest, JobsMessage, LoadRequest, UnloadRequest, TablesRequest, TablesMessage,
+                 OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

@@ -1,6 +1,5 @@
 #include "control/daemon/job_routes.h"
 
-#include <algorithm>
 #include <tuple>
 
 namespace openlapi::daemon {
@@ -9,9 +8,6 @@ namespace {
 JobMessage message_of(const JobId& job, std::uint32_t from, std::uint8_t action, const std::string& text = "") {
   return {job.first, job.second, from, action, {}, MessageBytes(text.begin(), text.end())};
 }
-
-// The only node that a message goes to.
-std::uint32_t goal_of(const JobMessage& message) { return message.to.empty() ? message.home : message.to.front(); }
 
 }  // namespace
 
@@ -38,7 +34,7 @@ void JobRoutes::from_lapirun(const JobId& job, JobMessage message) {
     home.nodes.insert(node);
     rely_on_way_to(node, home.relies_on);
   }
-  route(message);
+  router_.route(message);
 }
 
 void JobRoutes::lapirun_gone(const JobId& job) {
@@ -47,66 +43,24 @@ void JobRoutes::lapirun_gone(const JobId& job) {
   JobMessage end = message_of(job, table_.here(), JobAction::kEnd);
   end.to.assign(found->second.nodes.begin(), found->second.nodes.end());
   at_home_.erase(found);
-  if (!end.to.empty()) route(end);
+  if (!end.to.empty()) router_.route(end);
 }
 
 void JobRoutes::from_helper(const JobId& job, JobMessage message) {
   if (!helpers_.contains(job) || message.action != JobAction::kData) return;
   std::tie(message.home, message.number) = job;
   message.from = table_.here();
-  route(message);
+  router_.route(message);
 }
 
 void JobRoutes::helper_gone(const JobId& job, const std::string& why) {
-  if (helpers_.erase(job) != 0) route(message_of(job, table_.here(), JobAction::kGone, why));
+  if (helpers_.erase(job) != 0) router_.route(message_of(job, table_.here(), JobAction::kGone, why));
 }
 
 std::vector<std::uint32_t> JobRoutes::nodes_of(const JobId& job) const {
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return {};
   return {found->second.nodes.begin(), found->second.nodes.end()};
-}
-
-void JobRoutes::from_neighbour(const JobMessage& message) { route(message); }
-
-// One message for each neighbour in whose direction some of the nodes lie.
-void JobRoutes::route(const JobMessage& message) {
-  const std::vector<std::uint32_t> goals = message.to.empty() ? std::vector{message.home} : message.to;
-  std::map<std::uint32_t, JobMessage> pieces;
-  for (const std::uint32_t goal : goals) {
-    const std::vector<std::uint32_t> way = table_.path(table_.here(), goal);
-    if (way.empty()) continue;  // lost: who relies on it knows
-    const std::uint32_t next = way.size() > 1 ? way[1] : way[0];
-    JobMessage& piece =
-        pieces
-            .try_emplace(next, JobMessage{message.home, message.number, message.from, message.action, {}, message.body})
-            .first->second;
-    if (!message.to.empty()) piece.to.push_back(goal);
-  }
-  for (auto& [next, piece] : pieces) {
-    if (next == table_.here()) {
-      deliver(piece);
-    } else if (!pass_on(piece)) {
-      waiting_.push_back(std::move(piece));
-    }
-  }
-}
-
-// Behind what waits for the same job.
-bool JobRoutes::pass_on(const JobMessage& message) {
-  const std::vector<std::uint32_t> way = table_.path(table_.here(), goal_of(message));
-  const bool must_wait = std::ranges::any_of(
-      waiting_, [&](const JobMessage& other) { return other.home == message.home && other.number == message.number; });
-  if (must_wait || way.size() < 2 || !places_.is_linked(way[1])) return false;
-  places_.send(way[1], message);
-  return true;
-}
-
-// The way of each may be another than when it came.
-void JobRoutes::go_on() {
-  std::deque<JobMessage> waited;
-  waited.swap(waiting_);
-  for (const JobMessage& message : waited) route(message);
 }
 
 void JobRoutes::deliver(const JobMessage& message) {

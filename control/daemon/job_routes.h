@@ -1,15 +1,11 @@
 // Which jobs a daemon has a part in, and where their messages go. A state machine without sockets or processes.
 //
-//   - Messages go along the tree, from neighbour to neighbour; for several nodes that lie in one direction only one
-//   goes.
-//     While the next neighbour is not linked (its parent was lost and it is on its way to another), they wait.
+//   - Messages go along the tree (tree_router.h).
 //   - A job relies on all daemons on the way between its lapirun and its tasks: when one of them is lost, messages may
-//   be
-//     lost with it, and the job ends. Both ends find that out by themselves, from what all daemons are told.
+//     be lost with it, and the job ends. Both ends find that out by themselves, from what all daemons are told.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +13,7 @@
 #include <vector>
 
 #include "control/daemon/daemon_message.h"
+#include "control/daemon/tree_router.h"
 #include "control/daemon/universe_table.h"
 
 namespace openlapi::daemon {
@@ -37,7 +34,13 @@ class JobPlaces {
 
 class JobRoutes {
  public:
-  JobRoutes(const UniverseTable& table, JobPlaces& places) : table_(table), places_(places) {}
+  JobRoutes(const UniverseTable& table, JobPlaces& places)
+      : table_(table),
+        places_(places),
+        router_(table, {.is_linked = [this](std::uint32_t neighbour) { return places_.is_linked(neighbour); },
+                        .send = [this](std::uint32_t neighbour,
+                                       const JobMessage& message) { places_.send(neighbour, message); },
+                        .deliver = [this](const JobMessage& message) { deliver(message); }}) {}
 
   // A lapirun has come to this daemon.
   JobId open();
@@ -47,13 +50,13 @@ class JobRoutes {
   void from_helper(const JobId& job, JobMessage message);
   // The helper has ended, or could not be started.
   void helper_gone(const JobId& job, const std::string& why);
-  void from_neighbour(const JobMessage& message);
+  void from_neighbour(const JobMessage& message) { router_.route(message); }
 
   // The nodes where a job of a lapirun here has helpers.
   std::vector<std::uint32_t> nodes_of(const JobId& job) const;
 
   // Something about links has changed.
-  void go_on();
+  void go_on() { router_.go_on(); }
   void node_lost(std::uint32_t node);
 
  private:
@@ -62,8 +65,6 @@ class JobRoutes {
     std::set<std::uint32_t> relies_on{};
   };
 
-  void route(const JobMessage& message);
-  bool pass_on(const JobMessage& message);
   void deliver(const JobMessage& message);
   void deliver_to_node(const JobId& job, const JobMessage& message);
   void tell_broken(const JobId& job, const std::string& why);
@@ -74,7 +75,7 @@ class JobRoutes {
   std::uint32_t last_number_ = 0;
   std::map<JobId, HomeJob> at_home_{};
   std::map<JobId, std::set<std::uint32_t>> helpers_{};  // on this node, with what they rely on
-  std::deque<JobMessage> waiting_{};                    // each for one node
+  TreeRouter<JobMessage> router_;
 };
 
 }  // namespace openlapi::daemon

@@ -183,6 +183,7 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
   if ((link != nullptr) == peer.linked) return end(peer, "its message comes at the wrong time");
   if (link != nullptr) return take_link(peer, *link);
   if (const auto* of_job = std::get_if<JobMessage>(&*message)) return take_job_(*of_job);
+  if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return take_network_(*of_network);
   membership_->take(*peer.node, *message);
 }
 

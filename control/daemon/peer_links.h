@@ -23,6 +23,9 @@ class PeerLinks {
   // To whom links and messages are told.
   void serve(Membership& membership) { membership_ = &membership; }
   void serve_jobs(std::function<void(const JobMessage&)> take_job) { take_job_ = std::move(take_job); }
+  void serve_networks(std::function<void(const NetworkMessage&)> take_network) {
+    take_network_ = std::move(take_network);
+  }
 
   void connect(std::uint32_t node);
   void send(std::uint32_t node, const DaemonMessage& message);
@@ -65,6 +68,7 @@ class PeerLinks {
   bool promiscuous_;
   Membership* membership_ = nullptr;
   std::function<void(const JobMessage&)> take_job_{};
+  std::function<void(const NetworkMessage&)> take_network_{};
   std::list<Peer> peers_{};
   std::set<std::string> reported_{};
 };

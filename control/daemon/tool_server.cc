@@ -65,7 +65,12 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     wishes_.become_lapirun(std::move(tool.connection), *of_job);
     return true;
   }
-  if (changes_->take(tool.number, *message)) return true;
+  if (const auto* windows = std::get_if<OpenWindows>(&*message)) {
+    tool.over = true;
+    wishes_.become_task(std::move(tool.connection), *windows);
+    return true;
+  }
+  if (changes_->take(tool.number, *message) || wishes_.network(tool.number, *message)) return true;
   if (!std::holds_alternative<HaltMessage>(*message)) return false;
   tool.wish = Wish::kHalt;
   wishes_.halt();
@@ -110,8 +115,10 @@ void ToolServer::halted(std::uint32_t daemons) {
 
 void ToolServer::tick() {
   std::erase_if(tools_, [this](const Tool& tool) {
-    if (tool.over) changes_->tool_gone(tool.number);
-    return tool.over;
+    if (!tool.over) return false;
+    changes_->tool_gone(tool.number);
+    wishes_.tool_gone(tool.number);
+    return true;
   });
 }
 

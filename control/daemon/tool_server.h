@@ -20,6 +20,10 @@ class ToolServer {
     std::function<void()> halt{};
     std::function<JobsMessage()> jobs{};
     std::function<void(Connection, const JobMessage&)> become_lapirun{};  // takes the tool's connection
+    std::function<void(Connection, const OpenWindows&)> become_task{};    // the same
+    // About network tables; false: it is about something else.
+    std::function<bool(std::uint64_t, const DaemonMessage&)> network{};
+    std::function<void(std::uint64_t)> tool_gone{};
   };
   ToolServer(FileDescriptor listener, const UniverseTable& table, Wishes wishes)
       : listener_(std::move(listener)), table_(table), wishes_(std::move(wishes)) {}

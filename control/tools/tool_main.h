@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 
@@ -15,6 +16,11 @@ inline constexpr int kExitUsage = 2;
 // `run` gets the parsed options and returns the exit status.
 template <typename Run>
 int tool_main(const char* name, const char* usage, BootOptions& options, int count, char** words, Run&& run) {
+  for (int word = 1; word < count; ++word) {
+    if (std::strcmp(words[word], "--help") != 0) continue;
+    std::fputs(usage, stdout);
+    return 0;
+  }
   try {
     if (!options.parse(count, words)) {
       std::fprintf(stderr, "%s: %s -h lists the options\n", name, name);

@@ -6,7 +6,8 @@ FOLDER = pathlib.Path(os.environ["HOSTS_FOLDER"])  # also the prefix of an insta
 PROGRAMS = {
     "control": ["lapirun"],
     "control/boot": ["hboot", "lamtree"],
-    "control/tools": ["lamboot", "lamd", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamtasks", "recon", "tkill", "wipe"],
+    "control/tools": ["lamboot", "lamd", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamtasks", "lapi_ntbl",
+                      "recon", "tkill", "wipe"],
 }
 
 

@@ -1,4 +1,4 @@
-// Arbitrary bytes to the decoder of the daemons' messages (what it accepts is encoded as it was), to a tool's stream,
+// Arbitrary bytes to the decoders of the daemons' messages (what they accept is encoded as it was), to a tool's stream,
 // and to both ends of a sealed one, which never come to believe them.
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +14,7 @@ using namespace openlapi::daemon;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const MessageBytes bytes(data, data + size);
   if (const auto message = decode(bytes)) OPENLAPI_CHECK(encode(*message) == bytes);
+  if (const auto action = decode_action(bytes)) OPENLAPI_CHECK(encode_action(*action) == bytes);
   MessageStream plain;
   SealedStream connects(BootKey{1}, SealedStream::Role::kConnects), accepts(BootKey{1}, SealedStream::Role::kAccepts);
   for (std::size_t at = 0; at < size; at += 61) {

@@ -35,6 +35,8 @@ MAY_INCLUDE = {
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
     "control": ["dataplane/base"],
+    # A standalone task's end of what it says to its node's daemon.
+    "control/window_bootstrap.cc": ["control", "control/daemon", "dataplane/base"],
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
     "control/boot": ["control", "dataplane/base", *SSI_HEADERS],
     # The daemon and the tools of a universe: users of that library, as boot modules are.

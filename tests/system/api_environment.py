@@ -244,9 +244,12 @@ def test_network_windows(jobs):
         # They concern user space mode: with them its absence is another error than a missing statement.
         all_talked(over_udp(jobs, 2, MP_LAPI_NETWORK=value), DEV_UDP)
         accepted(jobs, {"MP_LAPI_NETWORK": value})
-        result = jobs.alone(MP_EUILIB="us", MP_LAPI_NETWORK=value, LAPI_USE_SHM="no")
+        result = jobs.alone(MP_EUILIB="us", MP_LAPI_NETWORK=value, LAPI_USE_SHM="no",
+                            LAM_MPI_SESSION_PREFIX="/nowhere")
         expect_equal(result.value("code"), CSS_LOAD_FAILED, f"{value}\n{result}")
         expect("MP_EUILIB=us without a launcher" in result.err and "lapirun" in result.err, result.err)
+        expect("no lamd is running here for this user (/nowhere/lam-" in result.err and "lapi_ntbl" in result.err,
+               result.err)
     result = jobs.alone(MP_LAPI_NETWORK="@1:164,sn0", MP_LAPI_INET_ADDR="@1:127.0.0.1,lo")
     expect_equal(result.value("code"), BOTH_NETSTR_SET, result)
     expect("MP_LAPI_NETWORK" in result.err and "MP_LAPI_INET_ADDR" in result.err, result.err)

@@ -164,7 +164,10 @@ class InstallTest(unittest.TestCase):
                      env=dict(os.environ, PATH=path))
         programs = [line for line in output.splitlines() if line.startswith("== ")]
         sources = [*copy.rglob("*.c"), *(copy.rglob("*/*.f90") if GFORTRAN else [])]
-        self.assertEqual(len(programs), len(sources) + 1, output)  # udp runs in two ways
+        self.assertTrue((copy / "standalone/us/us").exists(), "it needs adapters to run")
+        for name in ("run_us", "table", "README.LAPI.STANDALONE.US"):
+            self.assertTrue((copy / "standalone/us" / name).exists(), name)
+        self.assertEqual(len(programs), len(sources), output)  # udp runs in two ways, us in none
         self.assertEqual(len(re.findall(r"^task [01] of 2: .*: right$", output, re.M)), 2 * len(programs), output)
 
     def test_the_library_is_versioned_and_shows_only_its_calls(self):
@@ -224,7 +227,7 @@ class InstallTest(unittest.TestCase):
         for tool in ["lapirun", "lapi_perf", "lapi_info"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "--help"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
-        for tool in ["lamboot", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "recon", "tkill", "wipe"]:
+        for tool in ["lamboot", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lapi_ntbl", "recon", "tkill", "wipe"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         self.assertTrue((self.prefix / "bin/lamtasks").exists())
