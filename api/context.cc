@@ -155,7 +155,7 @@ bool Context::probe() {
   if (done != 0) {
     idle_polls_ = 0;
     if (poller_->anybody_dozes()) poller_->wake_ready();
-  } else if (++idle_polls_ >= kIdlePollsBeforeYield) {
+  } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
     // A program that probes in a loop shares its core with the task it waits for.
     lock_.unlock();
     sched_yield();

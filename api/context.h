@@ -139,6 +139,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   void lock() override { lock_.lock(); }
   void unlock() override { lock_.unlock(); }
   bool lock_wanted() const override { return lock_.wanted(); }
+  void hand_over_lock() override { lock_.hand_over(); }
   unsigned progress() override;
   ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }

@@ -4,6 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <climits>
+#include <ctime>
+
 #include "dataplane/poller/backoff.h"
 
 namespace openlapi {
@@ -11,9 +14,15 @@ namespace openlapi {
 namespace {
 
 constexpr int kSpins = 100;
+constexpr int kHandOverPauses = 64;
+constexpr timespec kLongestHandOver{0, 100'000'000};
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, const timespec* longest = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, longest, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word, int threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -27,6 +36,9 @@ void ContextLock::lock_contended() {
   }
   if (!taken) sleep_until_taken();
   waiting_.fetch_sub(1, std::memory_order_relaxed);
+  // Either we see who hands over, or it sees that the turn is over.
+  turns_.fetch_add(1, std::memory_order_seq_cst);
+  if (handing_.load(std::memory_order_seq_cst) != 0) futex_wake(turns_, INT_MAX);
 }
 
 void ContextLock::sleep_until_taken() {
@@ -37,6 +49,25 @@ void ContextLock::sleep_until_taken() {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void ContextLock::wake_one() { syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+void ContextLock::wake_one() { futex_wake(word_, 1); }
+
+void ContextLock::hand_over() {
+  const std::uint32_t turn = turns_.load(std::memory_order_relaxed);
+  unlock();
+  for (int pauses = 0; wanted() && turns_.load(std::memory_order_relaxed) == turn; ++pauses) {
+    if (pauses == kHandOverPauses) {
+      await_turn_after(turn);
+      break;
+    }
+    cpu_pause();
+  }
+  lock();
+}
+
+void ContextLock::await_turn_after(std::uint32_t turn) {
+  handing_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(turns_, turn, &kLongestHandOver);
+  handing_.fetch_sub(1, std::memory_order_relaxed);
+}
 
 }  // namespace openlapi

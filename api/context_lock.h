@@ -48,6 +48,10 @@ class ContextLock {
       wake_one();
   }
 
+  // For the owner: another thread that waits for the lock has it, and then the caller again. One that sleeps would find
+  // the lock taken once more when it has come to run, so the caller waits for it; at most 100 ms, since it may be stopped.
+  void hand_over();
+
   // pthread_self() of the owner, or kNobody. Only exact when the caller is the owner or nobody changes.
   pthread_t owner() const { return owner_.load(std::memory_order_relaxed); }
   bool owned_by_caller() const { return owner() == pthread_self(); }
@@ -67,11 +71,14 @@ class ContextLock {
   void lock_contended();
   void sleep_until_taken();
   void wake_one();
+  void await_turn_after(std::uint32_t turn);
 
   std::atomic<std::uint32_t> word_{kFree};
   std::atomic<pthread_t> owner_{kNobody};
   std::atomic<std::uint32_t> waiting_{0};
   std::atomic<std::uint32_t> sleepers_{0};  // of those that wait: asleep, or about to be
+  std::atomic<std::uint32_t> turns_{0};     // how often one that waited got the lock
+  std::atomic<std::uint32_t> handing_{0};   // threads that sleep in hand_over(), or are about to
 };
 
 }  // namespace openlapi

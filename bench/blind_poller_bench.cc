@@ -26,6 +26,7 @@ class Engine final : public PolledEngine {
   void lock() override { mutex_.lock(); }
   void unlock() override { mutex_.unlock(); }
   bool lock_wanted() const override { return false; }
+  void hand_over_lock() override {}
   unsigned progress() override {
     if (sent.load(std::memory_order_acquire) == handled.load(std::memory_order_relaxed)) return 0;
     handled.fetch_add(1, std::memory_order_release);

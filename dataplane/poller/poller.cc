@@ -11,7 +11,6 @@ namespace openlapi {
 namespace {
 
 constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, whose wait somebody feels
-constexpr int kHandOverPauses = 64;
 
 }  // namespace
 
@@ -154,13 +153,7 @@ void Poller::disarm() {
 }
 
 // Lets a thread that waits for the lock have it.
-void Poller::relinquish() {
-  engine_.unlock();
-  int pauses = 0;
-  while (engine_.lock_wanted() && pauses++ < kHandOverPauses) cpu_pause();
-  if (engine_.lock_wanted()) sched_yield();
-  engine_.lock();
-}
+void Poller::relinquish() { engine_.hand_over_lock(); }
 
 void Poller::give_core_away() {
   engine_.unlock();

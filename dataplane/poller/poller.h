@@ -39,6 +39,7 @@ class PolledEngine {
   virtual void lock() = 0;
   virtual void unlock() = 0;
   virtual bool lock_wanted() const = 0;    // another thread waits for the lock
+  virtual void hand_over_lock() = 0;       // it has the lock, and then the caller again
   virtual unsigned progress() = 0;         // may release the lock meanwhile
   virtual ArrivalWord arrival_word() = 0;  // after a progress() that did nothing: where the next packet will show
   virtual void flush() = 0;                // sends what waits to be sent, nothing else

@@ -51,6 +51,34 @@ TEST(ContextLockTest, ExcludesManyThreads) {
   EXPECT_FALSE(lock.wanted());
 }
 
+// However long it takes to wake who waits: it has had the lock once when hand_over() returns.
+TEST(ContextLockTest, HandsOverToWhoeverWaits) {
+  ContextLock lock;
+  for (int round = 0; round < 500; ++round) {
+    bool had = false;
+    lock.lock();
+    std::thread other([&] {
+      lock.lock();
+      had = true;
+      lock.unlock();
+    });
+    while (!lock.wanted()) std::this_thread::yield();
+    lock.hand_over();
+    EXPECT_TRUE(had) << round;
+    EXPECT_TRUE(lock.owned_by_caller());
+    lock.unlock();
+    other.join();
+  }
+}
+
+TEST(ContextLockTest, HandsOverToNobodyWhereNobodyWaits) {
+  ContextLock lock;
+  lock.lock();
+  lock.hand_over();
+  EXPECT_TRUE(lock.owned_by_caller());
+  lock.unlock();
+}
+
 // Held for longer than anybody spins: all but the owner sleep, and no wake-up may be missed.
 TEST(ContextLockTest, SleepersTakeTurns) {
   ContextLock lock;

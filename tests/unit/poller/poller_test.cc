@@ -61,6 +61,7 @@ class FakeEngine final : public PolledEngine {
     mutex_.unlock();
   }
   bool lock_wanted() const override { return false; }
+  void hand_over_lock() override {}
   ArrivalWord arrival_word() override { return {}; }
   unsigned progress() override {
     progress_thread = std::this_thread::get_id();
