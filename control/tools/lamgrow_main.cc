@@ -86,9 +86,11 @@ int run(BootOptions& options) {
   pass_session_on(options);
   prefer_own_programs();
   ToolClient daemon(session_path(options.session_name()));
-  auto universe = ask<UniverseMessage>(daemon, UniverseRequest{1});
+  ask<UniverseMessage>(daemon, UniverseRequest{1});  // waits until all daemons are linked
   const auto growth = ask<GrowthMessage>(daemon, GrowthRequest{});
   if (!growth.refused.empty()) throw std::runtime_error("the universe cannot grow now: " + growth.refused);
+  // Only now nobody else here takes a number.
+  auto universe = ask<UniverseMessage>(daemon, UniverseRequest{1});
   take_key(growth.key);
   const std::vector<lamnode> nodes = nodes_of(universe);
   if (lam_ssi_boot_base_set_universe(nodes.data(), static_cast<int>(nodes.size()), static_cast<int>(growth.origin)) !=
