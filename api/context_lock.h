@@ -49,7 +49,7 @@ class ContextLock {
   }
 
   // For the owner: another thread that waits for the lock has it, and then the caller again. One that sleeps would find
-  // the lock taken once more when it has come to run, so the caller waits for it; at most 100 ms, since it may be stopped.
+  // the lock taken once more when it has come to run, so the caller waits for it; at most 100 ms: it may be stopped.
   void hand_over();
 
   // pthread_self() of the owner, or kNobody. Only exact when the caller is the owner or nobody changes.
