@@ -94,7 +94,8 @@ bool AddressExchange::is_as_given(const Gathering& gathering, const TaskAddresse
   if (!gathering.sent) return false;
   for (const auto& [task, addresses] : gathering.tasks) {
     TaskAddresses found;
-    std::ranges::copy_if(all, std::back_inserter(found), [&](const TaskAddress& each) { return each.task == task; });
+    std::ranges::copy_if(all, std::back_inserter(found),
+                         [&, known = task](const TaskAddress& each) { return each.task == known; });
     if (found != addresses) return false;
   }
   return true;
