@@ -32,7 +32,7 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       session_(session),
       signals_(std::move(setup.signals)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
-      jobs_(table_, links_),
+      jobs_(table_, links_, session.path()),
       networks_(table_, links_,
                 [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       tools_(std::move(setup.tool_listener), table_,
@@ -70,6 +70,7 @@ void Daemon::node_changed(std::uint32_t node) {
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
 void Daemon::ended(std::uint32_t daemons) {
   if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost, or do not come: it ends\n");
+  cut_off_ = daemons == 0;
   over_ = true;
   session_.remove();
   tools_.halted(daemons);
@@ -99,6 +100,7 @@ void Daemon::wait_once(std::optional<Time> limit) {
 void Daemon::run() {
   membership_.start();
   while (!over_) wait_once(earlier(membership_.deadline(), links_.deadline()));
+  if (!cut_off_) jobs_.end_helpers();
   session_.remove();
   const Time farewell = Clock::now() + kFarewellTime;
   while ((links_.has_outgoing() || tools_.has_outgoing()) && Clock::now() < farewell) wait_once(farewell);

@@ -57,6 +57,7 @@ class Daemon final : private MembershipLinks {
   NodeChanges changes_;
   Membership membership_;
   bool over_ = false;
+  bool cut_off_ = false;  // by the others: jobs may go on
 };
 
 }  // namespace openlapi::daemon

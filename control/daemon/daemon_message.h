@@ -172,6 +172,7 @@ struct JobAction {
   static constexpr std::uint8_t kEnd = 3;     // to nodes: the job is over, its helpers are to end
   static constexpr std::uint8_t kGone = 4;    // to lapirun: the helper of node `from` has ended; the body may say why
   static constexpr std::uint8_t kBroken = 5;  // to lapirun: the job cannot go on; the body says why
+  static constexpr std::uint8_t kCutOff = 6;  // to lapirun: nothing is heard of node `from` any more; the body says why
 };
 
 // A job is known by the node whose daemon serves its lapirun, and a number that this daemon gave. Daemons do not look

@@ -28,20 +28,22 @@ void JobRoutes::from_lapirun(const JobId& job, JobMessage message) {
   std::tie(message.home, message.number) = job;
   message.from = table_.here();
   HomeJob& home = found->second;
-  for (const std::uint32_t node : message.to) {
-    if (!table_.is_member(node)) return tell_broken(job, "n" + std::to_string(node) + " is not in the universe");
-    if (message.action != JobAction::kStart) continue;
-    home.nodes.insert(node);
-    rely_on_way_to(node, home.relies_on);
+  if (message.action == JobAction::kStart) {
+    for (const std::uint32_t node : message.to) {
+      if (!table_.is_member(node)) return tell_broken(job, "n" + std::to_string(node) + " is not in the universe");
+      rely_on_way_to(node, home.ways[node]);
+    }
   }
-  router_.route(message);
+  // Of a node that is lost by now it hears, or has heard, that it is cut off.
+  std::erase_if(message.to, [this](std::uint32_t node) { return !table_.is_member(node); });
+  if (!message.to.empty()) router_.route(message);
 }
 
 void JobRoutes::lapirun_gone(const JobId& job) {
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return;
   JobMessage end = message_of(job, table_.here(), JobAction::kEnd);
-  end.to.assign(found->second.nodes.begin(), found->second.nodes.end());
+  end.to = nodes_of(job);
   at_home_.erase(found);
   if (!end.to.empty()) router_.route(end);
 }
@@ -60,7 +62,9 @@ void JobRoutes::helper_gone(const JobId& job, const std::string& why) {
 std::vector<std::uint32_t> JobRoutes::nodes_of(const JobId& job) const {
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return {};
-  return {found->second.nodes.begin(), found->second.nodes.end()};
+  std::vector<std::uint32_t> nodes;
+  for (const auto& [node, way] : found->second.ways) nodes.push_back(node);
+  return nodes;
 }
 
 void JobRoutes::deliver(const JobMessage& message) {
@@ -68,7 +72,7 @@ void JobRoutes::deliver(const JobMessage& message) {
   if (!message.to.empty()) return deliver_to_node(job, message);
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return;
-  if (message.action == JobAction::kGone) found->second.nodes.erase(message.from);
+  if (message.action == JobAction::kGone) found->second.ways.erase(message.from);
   places_.tell_lapirun(job, message);
 }
 
@@ -89,14 +93,18 @@ void JobRoutes::tell_broken(const JobId& job, const std::string& why) {
 }
 
 void JobRoutes::node_lost(std::uint32_t node) {
-  for (const auto& [job, home] : at_home_) {
-    if (!home.relies_on.contains(node)) continue;
-    const bool has_tasks = home.nodes.contains(node);
-    tell_broken(job, "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +
-                         (has_tasks ? ", and the tasks there with it" : "; the way to other nodes went through it"));
+  for (auto& [job, home] : at_home_) {
+    const std::string why =
+        "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +
+        (home.ways.contains(node) ? ", and the tasks there with it" : "; the way to other nodes went through it");
+    std::erase_if(home.ways, [&, &id = job](const auto& to) {
+      if (!to.second.contains(node)) return false;
+      places_.tell_lapirun(id, message_of(id, to.first, JobAction::kCutOff, why));
+      return true;
+    });
   }
   for (const auto& [job, relies_on] : helpers_) {
-    if (relies_on.contains(node)) places_.end_helper(job);
+    if (relies_on.contains(node)) places_.leave_helper(job);
   }
 }
 

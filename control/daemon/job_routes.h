@@ -2,7 +2,8 @@
 //
 //   - Messages go along the tree (tree_router.h).
 //   - A job relies on all daemons on the way between its lapirun and its tasks: when one of them is lost, messages may
-//     be lost with it, and the job ends. Both ends find that out by themselves, from what all daemons are told.
+//     be lost with it: it ends, or what is cut off goes on by itself. Both ends find that out by themselves, from what
+//     all daemons are told.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,7 @@ class JobPlaces {
   virtual void start_helper(const JobId& job, const MessageBytes& body) = 0;
   virtual void tell_helper(const JobId& job, const JobMessage& message) = 0;
   virtual void end_helper(const JobId& job) = 0;
+  virtual void leave_helper(const JobId& job) = 0;  // lapirun is out of reach: it ends, or its tasks go on
   virtual void tell_lapirun(const JobId& job, const JobMessage& message) = 0;
 };
 
@@ -61,8 +63,8 @@ class JobRoutes {
 
  private:
   struct HomeJob {
-    std::set<std::uint32_t> nodes{};  // where helpers were started and have not ended
-    std::set<std::uint32_t> relies_on{};
+    // Of the nodes where helpers were started and have not ended.
+    std::map<std::uint32_t, std::set<std::uint32_t>> ways{};
   };
 
   void deliver(const JobMessage& message);

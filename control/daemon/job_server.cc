@@ -27,14 +27,14 @@ std::string helper_path() {
 }
 
 // Its own session: what the daemon's terminal sends is not for it. Standard output and error: the daemon's log.
-[[noreturn]] void run_helper(const char* path, int socket) {
+[[noreturn]] void run_helper(const char* path, const char* session, int socket) {
   setsid();
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
   dup2(socket, STDIN_FILENO);
-  execl(path, kHelper, static_cast<char*>(nullptr));
+  execl(path, kHelper, session, static_cast<char*>(nullptr));
   _exit(kNotExecuted);
 }
 
@@ -44,7 +44,7 @@ struct HelperProcess {
   pid_t process = 0;
 };
 
-HelperProcess start_process() {
+HelperProcess start_process(const std::string& session) {
   const std::string path = helper_path();
   if (access(path.c_str(), X_OK) != 0) throw std::runtime_error(path + ": " + std::strerror(errno));
   int ends[2];
@@ -54,7 +54,7 @@ HelperProcess start_process() {
   HelperProcess helper{FileDescriptor(ends[0])};
   const FileDescriptor other(ends[1]);
   helper.process = fork();
-  if (helper.process == 0) run_helper(path.c_str(), other.get());
+  if (helper.process == 0) run_helper(path.c_str(), session.c_str(), other.get());
   if (helper.process < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   helper.process_fd.reset(static_cast<int>(syscall(SYS_pidfd_open, helper.process, 0)));
   fcntl(helper.socket.get(), F_SETFL, O_NONBLOCK);
@@ -114,7 +114,7 @@ void JobServer::serve_helper(Helper& helper) {
 
 void JobServer::start_helper(const JobId& job, const MessageBytes& body) {
   try {
-    HelperProcess started = start_process();
+    HelperProcess started = start_process(session_);
     Helper& helper = helpers_.emplace_back(
         Helper{job, Connection(std::move(started.socket), std::make_unique<MessageStream>()), started.process});
     helper.process_fd = std::move(started.process_fd);
@@ -130,8 +130,17 @@ void JobServer::tell_helper(const JobId& job, const JobMessage& message) {
   }
 }
 
-// It reads the end of its socket, ends its tasks and itself. What waits for it still goes, as far as it goes at once.
 void JobServer::end_helper(const JobId& job) {
+  tell_helper(job, JobMessage{job.first, job.second, job.first, JobAction::kEnd, {table_.here()}, {}});
+  leave_helper(job);
+}
+
+void JobServer::end_helpers() {
+  for (Helper& helper : helpers_) end_helper(helper.job);
+}
+
+// It reads the end of its socket. What waits for it still goes, as far as it goes at once.
+void JobServer::leave_helper(const JobId& job) {
   for (Helper& helper : helpers_) {
     if (helper.job != job || helper.over) continue;
     helper.connection.flush();

@@ -1,6 +1,7 @@
 // The processes at both ends of jobs: lapiruns, over the connections by which they came as tools, and the helpers of
 // this node (lamtasks), which this daemon starts, one for a job, each with a socket as its standard input. A helper
-// ends when its socket does: also when this daemon is killed.
+// ends when its socket does, also when this daemon is killed; unless the user wants its tasks to go on then and it was
+// not told that the job is over.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +19,16 @@ namespace openlapi::daemon {
 
 class JobServer final : private JobPlaces {
  public:
-  JobServer(const UniverseTable& table, PeerLinks& links) : table_(table), links_(links), routes_(table, *this) {}
+  // `session`: the path of this daemon's folder.
+  JobServer(const UniverseTable& table, PeerLinks& links, std::string session)
+      : table_(table), links_(links), session_(std::move(session)), routes_(table, *this) {}
 
   // A tool that has sent a job's message is a lapirun from now on.
   void add_lapirun(Connection connection, const JobMessage& first);
   void from_neighbour(const JobMessage& message) { routes_.from_neighbour(message); }
   void node_lost(std::uint32_t node) { routes_.node_lost(node); }
+  // This daemon ends, and all tasks here with it.
+  void end_helpers();
 
   // Those of which lapirun or tasks are here.
   JobsMessage jobs() const;
@@ -53,6 +58,7 @@ class JobServer final : private JobPlaces {
   void start_helper(const JobId& job, const MessageBytes& body) override;
   void tell_helper(const JobId& job, const JobMessage& message) override;
   void end_helper(const JobId& job) override;
+  void leave_helper(const JobId& job) override;
   void tell_lapirun(const JobId& job, const JobMessage& message) override;
 
   void serve_lapirun(Lapirun& lapirun);
@@ -61,6 +67,7 @@ class JobServer final : private JobPlaces {
 
   const UniverseTable& table_;
   PeerLinks& links_;
+  const std::string session_;
   JobRoutes routes_;
   std::list<Lapirun> lapiruns_{};
   std::list<Helper> helpers_{};

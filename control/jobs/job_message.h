@@ -49,6 +49,7 @@ struct StartTasks {
   std::uint64_t cookie = 0;
   std::uint8_t bind = 1;
   std::uint8_t report_bindings = 0;
+  std::uint8_t outlive_daemons = 0;
   std::string directory{};
   MessageBytes arguments{};    // the program's name first, each ended by a zero
   MessageBytes environment{};  // NAME=value, each ended by a zero
@@ -58,6 +59,7 @@ struct StartTasks {
     fields.wide(message.cookie);
     fields.byte(message.bind);
     fields.byte(message.report_bindings);
+    fields.byte(message.outlive_daemons);
     fields.text(message.directory);
     fields.bytes(message.arguments);
     fields.bytes(message.environment);

@@ -1,5 +1,5 @@
 // lamtasks: starts and serves the tasks of one job on one node. lamd starts it, with their connection as standard
-// input.
+// input and the path of its session's folder.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,10 +24,10 @@ openlapi::FileDescriptor take_connection() {
 
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
   using namespace openlapi;
   FileDescriptor connection = take_connection();
-  if (!connection.is_open()) {
+  if (!connection.is_open() || count != 2) {
     std::fprintf(stderr, "lamtasks: standard input is no connection: lamd starts lamtasks, nobody else does\n");
     return 2;
   }
@@ -35,7 +35,7 @@ int main() {
   try {
     daemon::Connection to_daemon(std::move(connection), std::make_unique<daemon::MessageStream>());
     // Never destroyed: libpmix's thread lives as long as the process.
-    (new jobs::NodeTasks(std::move(to_daemon)))->run();
+    (new jobs::NodeTasks(std::move(to_daemon), words[1]))->run();
   } catch (const std::exception& wrong) {
     std::fprintf(stderr, "lamtasks: %s\n", wrong.what());
     status = 1;

@@ -102,6 +102,7 @@ bool NodeTasks::start_server(std::string& error) {
   for (const JobNode& node : job_.nodes) job.nodes.push_back({node.host, node.tasks});
   const auto on_abort = [this](std::uint32_t task, int status, const std::string& text) {
     tell(TaskAborted{task, static_cast<std::uint32_t>(status), text});
+    if (!connected_) end_tasks();
   };
   const auto on_connection = [this](std::uint32_t task, bool connected) {
     tell(TaskAttended{task, static_cast<std::uint8_t>(connected)});

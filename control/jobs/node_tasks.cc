@@ -1,9 +1,12 @@
 #include "control/jobs/node_tasks.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+
+#include "control/daemon/session_folder.h"
 
 namespace openlapi::jobs {
 namespace {
@@ -14,8 +17,9 @@ constexpr std::chrono::milliseconds kStragglerTime{500};
 
 }  // namespace
 
-NodeTasks::NodeTasks(daemon::Connection connection)
+NodeTasks::NodeTasks(daemon::Connection connection, std::string session)
     : connection_(std::move(connection)),
+      session_(std::move(session)),
       exchange_(job_.nodes, server_,
                 [this](const std::vector<std::uint32_t>& to, const JobBody& body) { send(to, body); }),
       output_([this](TaskOutput output) { tell(std::move(output)); }) {}
@@ -28,10 +32,24 @@ void NodeTasks::run() {
     wait_once();
     check_finished();
   }
+  if (job_.outlive_daemons != 0 && !over_) live_on();
   server_.freeze();
   send_to_running(SIGKILL);
   reap_all();
   guard_.close();
+}
+
+// Nobody hears of the tasks any more: their output goes nowhere, and input there is none. A folder beside the lost
+// daemon's tells tkill of this process; without one the tasks end.
+void NodeTasks::live_on() {
+  daemon::SessionFolder session(session_ + "-t" + std::to_string(getpid()));
+  session.write_process_number(getpid());
+  input_waiting_.clear();
+  input_.reset();
+  while (running_ > 0 && !over_) {
+    output_.taken(UINT32_MAX);
+    wait_once();
+  }
 }
 
 int NodeTasks::milliseconds_to_wait() const {
@@ -44,12 +62,13 @@ int NodeTasks::milliseconds_to_wait() const {
 
 void NodeTasks::wait_once() {
   PollSet poll_set;
-  poll_set.add(connection_.fd(), connection_.events(), [this] { serve_connection(); });
+  if (connected_) poll_set.add(connection_.fd(), connection_.events(), [this] { serve_connection(); });
   poll_set.add(mailbox_.fd(), POLLIN, [this] { mailbox_.run_letters(); });
   if (signals_.fd() >= 0) {
     poll_set.add(signals_.fd(), POLLIN, [this] {
       if (const int signal = signals_.next(); signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
-        connected_ = false;  // somebody ends this process, not the job
+        over_ = true;
+        connected_ = false;
       }
     });
   }
@@ -75,6 +94,7 @@ void NodeTasks::serve_connection() {
 }
 
 void NodeTasks::take(const daemon::JobMessage& message) {
+  over_ = over_ || message.action == daemon::JobAction::kEnd;
   auto body = decode_body(message.body);
   if (!body) return;
   if (const auto* signal = std::get_if<TaskSignal>(&*body)) return take_signal(static_cast<int>(signal->signal));
@@ -171,7 +191,7 @@ void NodeTasks::send_to_running(int signal) {
 }
 
 void NodeTasks::send(const std::vector<std::uint32_t>& to, const JobBody& body) {
-  connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, to, encode(body)});
+  if (connected_) connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, to, encode(body)});
 }
 
 }  // namespace openlapi::jobs

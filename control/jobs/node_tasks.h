@@ -1,5 +1,6 @@
 // The tasks of one job on one node: starts them, serves them as their PMIx server, and does what lapirun says. The
-// process that has them (lamtasks) belongs to one job and ends when its connection to lamd does, and its tasks with it.
+// process that has them (lamtasks) belongs to one job and ends when its connection to lamd does, and its tasks with it,
+// unless the user wants them to go on when a daemon is lost.
 //
 // One thread runs everything; only libpmix has another, which posts into the mailbox.
 #pragma once
@@ -26,7 +27,8 @@ namespace openlapi::jobs {
 
 class NodeTasks {
  public:
-  explicit NodeTasks(daemon::Connection connection);
+  // `session`: the path of the daemon's folder.
+  NodeTasks(daemon::Connection connection, std::string session);
 
   // Returns when the connection has ended, and nothing is left of the tasks. Call once, from the main thread.
   void run();
@@ -53,6 +55,7 @@ class NodeTasks {
   void take_input(MessageBytes bytes);
   void write_input();
   void end_tasks();
+  void live_on();
   void send_to_running(int signal);
   void reap_all();
   void check_finished();
@@ -63,6 +66,8 @@ class NodeTasks {
 
   daemon::Connection connection_;
   bool connected_ = true;
+  bool over_ = false;  // somebody has ended the job, or this process: it was not the daemon that was lost
+  const std::string session_;
   StartTasks job_{};
   std::size_t here_ = 0;  // which of the job's nodes this is
 

@@ -45,7 +45,7 @@ int UniverseJob::run(const TaskEnvironment& environment, const std::string& dire
   report_phase("tasks ended");
   flush_output();
   leave();
-  return failure_.value_or(0);
+  return failure_.value_or(cut_off_ ? kExitOwnFailure : 0);
 }
 
 bool UniverseJob::start(const TaskEnvironment& environment, const std::string& directory) {
@@ -62,6 +62,7 @@ bool UniverseJob::start(const TaskEnvironment& environment, const std::string& d
   job.cookie = random[2];
   job.bind = options_.binding == Binding::kCore && !shares_machine_ ? 1 : 0;
   job.report_bindings = options_.report_bindings ? 1 : 0;
+  job.outlive_daemons = options_.outlive_daemons ? 1 : 0;
   job.directory = directory;
   job.arguments = pack_words(options_.command);
   job.environment = pack_words(environment.entries());
@@ -103,7 +104,10 @@ void UniverseJob::serve_connection() {
     const auto message = daemon::decode(*bytes);
     if (const auto* of_job = message ? std::get_if<daemon::JobMessage>(&*message) : nullptr) take(*of_job);
   }
-  if (!connected_) break_off(kExitOwnFailure, "the daemon here (lamd) has ended: the job ends with it");
+  if (connected_) return;
+  break_off(kExitOwnFailure, std::string("the daemon here (lamd) has ended: ") +
+                                 (options_.outlive_daemons ? "its tasks go on by themselves, unless it was told to end"
+                                                           : "the job ends with it"));
 }
 
 void UniverseJob::take(const daemon::JobMessage& message) {
@@ -113,6 +117,7 @@ void UniverseJob::take(const daemon::JobMessage& message) {
   if (found == map_.end()) return;
   const auto node = static_cast<std::size_t>(found - map_.begin());
   if (message.action == daemon::JobAction::kGone) return take_end_of_node(node, text);
+  if (message.action == daemon::JobAction::kCutOff) return take_cut_off(node, text);
   auto body = decode_body(message.body);
   if (body && message.action == daemon::JobAction::kData) take_body(node, std::move(*body));
 }
@@ -153,6 +158,22 @@ void UniverseJob::take_end_of_node(std::size_t node, const std::string& why) {
   nodes_[node].gone = true;
   if (nodes_[node].finished) return;
   break_off(kExitOwnFailure, name_of(node) + ": " + (why.empty() ? "lamtasks has ended, and its tasks with it" : why));
+}
+
+void UniverseJob::take_cut_off(std::size_t node, const std::string& why) {
+  Node& lost = nodes_[node];
+  const bool was_over = lost.finished || lost.gone;
+  lost = {0, lost.started, true, true};
+  if (was_over) return;
+  if (!options_.outlive_daemons) return break_off(kExitOwnFailure, why);
+  cut_off_ = true;
+  note(name_of(node) + " is cut off, as a daemon is lost: its tasks go on by themselves, and what they print is lost");
+  for (Task& task : tasks_) {
+    if (task.node != node || task.ended) continue;
+    task.ended = true;
+    --running_;
+  }
+  input_wanted_ = input_wanted_ && tasks_[0].node != node;
 }
 
 void UniverseJob::read_input() {
@@ -221,7 +242,9 @@ bool UniverseJob::all(bool Node::*state) const {
 
 std::vector<std::uint32_t> UniverseJob::all_nodes() const {
   std::vector<std::uint32_t> numbers;
-  for (const JobNode& node : map_) numbers.push_back(node.node);
+  for (std::size_t node = 0; node < map_.size(); ++node) {
+    if (!nodes_[node].gone) numbers.push_back(map_[node].node);
+  }
   return numbers;
 }
 

@@ -51,6 +51,7 @@ class UniverseJob {
   void take(const daemon::JobMessage& message);
   void take_body(std::size_t node, JobBody body);
   void take_end_of_node(std::size_t node, const std::string& why);
+  void take_cut_off(std::size_t node, const std::string& why);
   void take_output(std::size_t node, const TaskOutput& output);
   void take_started(std::size_t node);
   void take_ended(const TaskEnded& ended);
@@ -69,7 +70,7 @@ class UniverseJob {
   void note(const std::string& text) { output_.note("lapirun: " + text); }
   void report_phase(const char* what);
   bool all(bool Node::*state) const;
-  std::vector<std::uint32_t> all_nodes() const;
+  std::vector<std::uint32_t> all_nodes() const;  // that have not gone
   std::string name_of(std::size_t node) const;
   std::string task_text(std::uint32_t task) const;
   void send(std::uint8_t action, const std::vector<std::uint32_t>& to, const JobBody& body);
@@ -89,6 +90,7 @@ class UniverseJob {
   bool reader_told_[2] = {false, false};
   bool connected_ = true;
   bool broken_off_ = false;
+  bool cut_off_ = false;  // some tasks go on by themselves
   std::optional<int> failure_{};
   int ending_signals_ = 0;
   int last_ending_signal_ = 0;

@@ -65,6 +65,8 @@ void declare(CLI::App& app, Parsed& parsed) {
   app.add_option("--timeout", parsed.timeout_seconds, "End the job after this many seconds")
       ->check(CLI::Range(0.001, kMaxTimeoutSeconds))
       ->type_name("SECONDS");
+  app.add_flag("--outlive-daemons", options.outlive_daemons,
+               "Universe: tasks go on by themselves when the daemon of their node is lost");
   app.add_flag("--standalone", options.standalone,
                "Tasks learn who they are from MP_CHILD and the like instead of PMIx: for 32-bit tasks");
   app.add_flag("-v,--verbose", options.verbose, "Say on stderr what is done and how long it took");

@@ -37,6 +37,7 @@ struct JobOptions {
   std::vector<std::string> variables{};  // -x: NAME or NAME=value
   std::string working_directory{};       // empty: where lapirun was started
   std::optional<std::chrono::milliseconds> timeout{};
+  bool outlive_daemons = false;        // tasks go on when the daemon of their node is lost
   std::vector<std::string> command{};  // program and arguments, never empty
 };
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <vector>
 
 #include "control/launch/file_descriptor.h"
@@ -17,24 +18,26 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: tkill [options]\n"
-    "  ends the daemon of this user on this machine and removes its session's folder\n"
+    "  ends the daemon of this user on this machine, and tasks that outlive one, and removes its session's folder\n"
     "  -N  end nothing: only tell that this could be run    -v, -d  say what was ended\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
 constexpr int kGraceMilliseconds = 5000;  // between SIGTERM and SIGKILL
 
-// The folder itself, and those of other daemons of this universe on the machine: the same with -nNUMBER behind.
+// The folder itself, those of other daemons of this universe on the machine, the same with -nNUMBER behind, and those
+// of tasks that went on when a daemon was lost, the same as its folder with -tPROCESS behind.
+bool belongs_to(const std::string& name, const std::string& folder) {
+  static const std::regex ending("(-n[0-9]+)?(-t[0-9]+)?");
+  return name.starts_with(folder) && std::regex_match(name.substr(folder.size()), ending);
+}
+
 std::vector<std::string> session_folders(const std::string& folder) {
   std::vector<std::string> folders{folder};
   const std::filesystem::path path(folder);
-  const std::string begin = path.filename().string() + "-n";
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(begin) && name.find_first_not_of("0123456789", begin.size()) == std::string::npos &&
-        name.size() > begin.size()) {
-      folders.push_back(entry.path().string());
-    }
+    if (name != path.filename() && belongs_to(name, path.filename().string())) folders.push_back(entry.path().string());
   }
   return folders;
 }

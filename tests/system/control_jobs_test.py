@@ -388,6 +388,69 @@ class FaultTest(Jobs):
         self.assertEqual(errors, "lapirun: the time of --timeout is over; ending the tasks\n")
 
 
+class OutliveTest(Jobs):
+    """Tasks that the user wants to go on when a daemon is lost."""
+    SCRIPT = "echo $PMIX_RANK $$; while [ ! -e {0}/go ]; do sleep 0.02; done; " \
+             "head -c 2000000 /dev/zero | tr '\\0' x; echo more; echo over > {0}/over$PMIX_RANK"
+
+    def start_outliving(self, *words):
+        """A job whose tasks wait for a file, print more than anybody keeps for them and leave a file each."""
+        job = self.start("--outlive-daemons", *words, "sh", "-c", self.SCRIPT.format(self.folder))
+        ready = [job.stdout.readline().split() for _ in range(int(words[words.index("-n") + 1]))]
+        return job, {int(rank): int(process) for rank, process in ready}
+
+    def over(self, task):
+        return (self.folder / f"over{task}").exists()
+
+    def outliving(self):
+        return sorted(path.name for path in self.folder.glob("lam-*-t*"))
+
+    def test_the_others_are_watched_on(self):
+        job, processes = self.start_outliving("-n", 3, "n0", "n1", "n2")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        self.assertEqual(job.stderr.readline(), "lapirun: n1 (pinky) is cut off, as a daemon is lost: its tasks go on by "
+                                                "themselves, and what they print is lost\n")
+        self.eventually(lambda: len(self.outliving()) == 1, "the helper is not to be found")
+        self.assertTrue(all(map(self.is_running, processes.values())))
+        (self.folder / "go").touch()
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, errors, output.count("more\n")), (1, "", 2))
+        for task in range(3):
+            self.eventually(lambda number=task: self.over(number), f"task {task} has not come to its end")
+        self.eventually(lambda: self.outliving() == [], "a folder stays")
+        self.assertEqual(self.places("N"), "inky blinky clyde")
+
+    def test_the_daemon_of_lapirun_is_killed(self):
+        job, _ = self.start_outliving("-n", 2, "n0", "n1")
+        os.kill(self.process(), signal.SIGKILL)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (1, "lapirun: the daemon here (lamd) has ended: its tasks go on by "
+                                               "themselves, unless it was told to end\n"))
+        self.eventually(lambda: len(self.outliving()) == 2, "helpers are not to be found")
+        (self.folder / "go").touch()
+        self.eventually(lambda: self.over(0) and self.over(1), "tasks have not come to their ends")
+        self.eventually(lambda: self.outliving() == [], "a folder stays")
+
+    def test_tkill_finds_them(self):
+        job, processes = self.start_outliving("-n", 2, "n1", "n2")
+        os.kill(self.process("n1"), signal.SIGKILL)
+        self.eventually(lambda: len(self.outliving()) == 1, "the helper is not to be found")
+        self.assertEqual(self.tool("tkill", "-sessionsuffix", "n1").returncode, 0)
+        self.eventually(lambda: not self.is_running(processes[0]), "a task stays")
+        self.assertEqual(self.outliving(), [])
+        self.assertTrue(self.is_running(processes[1]))
+        job.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
+
+    def test_whoever_ends_the_job_ends_them(self):
+        for end in (lambda job: job.kill(), lambda job: self.halt()):
+            job, processes = self.start_outliving("-n", 4)
+            end(job)
+            self.finish(job)
+            self.eventually(lambda known=processes: not any(map(self.is_running, known.values())), "tasks stay")
+            self.assertEqual(self.outliving(), [])
+
+
 class TreeTest(Jobs):
     hosts = [f"host{number}" for number in range(20)]  # n17 to n19 are linked with n1, not with the origin
 

@@ -35,9 +35,11 @@ class Daemons {
       events += "helper " + text(job) + " from " + std::to_string(message.from) + ":" + body(message) + ";";
     }
     void end_helper(const JobId& job) override { events += "end " + text(job) + ";"; }
+    void leave_helper(const JobId& job) override { events += "leave " + text(job) + ";"; }
     void tell_lapirun(const JobId& job, const JobMessage& message) override {
       events += (message.action == JobAction::kGone     ? "gone "
                  : message.action == JobAction::kBroken ? "broken "
+                 : message.action == JobAction::kCutOff ? "cut off "
                                                         : "lapirun ") +
                 text(job) + " from " + std::to_string(message.from) + ":" + body(message) + ";";
     }
@@ -128,6 +130,8 @@ TEST_F(JobRoutesTest, WhatIsNotAllowedIsDropped) {
   daemons.run();
   for (std::uint32_t node = 0; node < 7; ++node) EXPECT_EQ(daemons.take_events(node), "") << node;
   daemons[3].routes.from_lapirun(job, message_to({9}, JobAction::kData));
+  EXPECT_EQ(daemons.take_events(3), "");
+  daemons[3].routes.from_lapirun(job, message_to({9}, JobAction::kStart));
   EXPECT_EQ(daemons.take_events(3), "broken 3.1 from 3:n9 is not in the universe;");
 }
 
@@ -147,22 +151,28 @@ TEST_F(JobRoutesTest, TheEndOfAHelperIsToldOnce) {
   EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 6:why;");
 }
 
-TEST_F(JobRoutesTest, ALostDaemonBreaksTheJobsThatRelyOnIt) {
+TEST_F(JobRoutesTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
   daemons.lose(2);  // on the way from n3 to n5 and n6, not to n4
-  EXPECT_EQ(daemons.take_events(3),
-            "broken 3.1 from 3:the daemon of n2 () is lost; the way to other nodes went through it;");
-  EXPECT_EQ(daemons.take_events(5), "end 3.1;");
-  EXPECT_EQ(daemons.take_events(6), "end 3.1;");
+  const std::string why = "the daemon of n2 () is lost; the way to other nodes went through it;";
+  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:" + why + "cut off 3.1 from 6:" + why);
+  EXPECT_EQ(daemons.take_events(5), "leave 3.1;");
+  EXPECT_EQ(daemons.take_events(6), "leave 3.1;");
+  daemons[3].routes.from_lapirun(job, message_to({2, 4}, JobAction::kData, "a"));  // nobody could know it yet
+  daemons.run();
+  EXPECT_EQ(daemons.take_events(3), "");
+  EXPECT_EQ(daemons.take_events(4), "helper 3.1 from 3:a;");
   EXPECT_EQ(daemons.take_events(4), "");
   const JobId second = daemons[3].routes.open();
   daemons[3].routes.from_lapirun(second, message_to({4, 6}, JobAction::kStart));
   daemons.run();
   EXPECT_EQ(daemons.take_events(6), "start 3.2;");  // by another way
   daemons.lose(5);
-  EXPECT_EQ(daemons.take_events(3), "broken 3.1 from 3:the daemon of n5 () is lost, and the tasks there with it;");
-  daemons.take_events(4);
+  EXPECT_EQ(daemons.take_events(3), "") << "n5 and n6 are cut off from the first job already";
+  daemons.lose(4);
+  const std::string with_it = "the daemon of n4 () is lost, and the tasks there with it;";
+  EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 4:" + with_it + "cut off 3.2 from 4:" + with_it);
   daemons.lose(3);
-  EXPECT_EQ(daemons.take_events(6), "end 3.1;end 3.2;");
+  EXPECT_EQ(daemons.take_events(6), "leave 3.1;leave 3.2;");
 }
 
 TEST_F(JobRoutesTest, MessagesWaitForALinkInTheirOrder) {
