@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tasks that no launcher starts, in user space mode over real ports: a universe of two daemons on this machine, a
-network table in them, and the sample's run_us once for each node. Runs inside a bed:
+network table in them, and the sample's run_us once for each node; and a job of lapirun over the same universe, whose
+tasks find each other through PMIx. Runs inside a bed:
 
     dpdk-ports 2 [--kind KIND] -- user_space_by_hand.py BUILD
     soft-roce -- user_space_by_hand.py BUILD
@@ -55,20 +56,29 @@ def table(nodes=(0, 1), windows=(164, 165)):
     return tool("lapi_ntbl", "load", FOLDER / "table")
 
 
-def with_ports(command):
+def with_ports(command, number="MP_CHILD"):
     """On DPDK each task has EAL arguments of its own."""
     if not ON_DPDK:
         return f"exec {command}"
-    return f'eval "export OPENLAPI_DPDK_ARGUMENTS=\\"\\$DPDK_PORTS_EAL_$MP_CHILD\\""; exec {command}'
+    return f'eval "export OPENLAPI_DPDK_ARGUMENTS=\\"\\$DPDK_PORTS_EAL_${number}\\""; exec {command}'
+
+
+def by_hand(command, nodes=(0, 1)):
+    return Run([[RUN_US, KEY, "/bin/sh", "-c", with_ports(command)]] * len(nodes), nodes)
+
+
+def by_lapirun(command):
+    return Run([[BUILD / "control/lapirun", "-n", "2", "n0-1", "env", "MP_EUILIB=us", "LAPI_USE_SHM=no", "/bin/sh", "-c",
+                 with_ports(command, "PMIX_RANK")]], (0,))
 
 
 class Run:
-    """run_us on some nodes at once, to the end."""
+    """Commands on some nodes at once, to the end."""
 
-    def __init__(self, command, nodes=(0, 1)):
-        started = [subprocess.Popen([RUN_US, KEY, "/bin/sh", "-c", with_ports(command)], env=member(node), text=True,
+    def __init__(self, commands, nodes):
+        started = [subprocess.Popen([str(word) for word in command], env=member(node), text=True,
                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                   for node in nodes]
+                   for command, node in zip(commands, nodes)]
         try:
             self.said = "".join(process.communicate(timeout=LIMIT)[0] for process in started)
         finally:
@@ -91,19 +101,21 @@ def test_runs():
     loaded = table()
     check("the table is loaded",
           loaded == (0, f"{KEY}\t0\tn0\t@1:164,sn0\t-\n{KEY}\t1\tn1\t@1:165,sn0\t-\n", ""), loaded)
-    run = Run(str(SAMPLE))
+    run = by_hand(SAMPLE)
     check(f"the sample, a task on each of two nodes, over {WAY}",
           run.is_right() and "task 0 of 2: user space: right" in run.said and "task 1 of 2: user space: right" in run.said,
           run)
     for program in ("api_xfer polling", "api_sync interrupt"):
-        run = Run(f"env API_SLOWNESS=4 {PROGRAMS}/{program}")
+        run = by_hand(f"env API_SLOWNESS=4 {PROGRAMS}/{program}")
         check(f"{program} with the same table", run.is_right(), run)
+        run = by_lapirun(f"env API_SLOWNESS=4 {PROGRAMS}/{program}")
+        check(f"{program} under lapirun over the universe", run.is_right(), run)
     read = tool("lapi_ntbl", "read", node=1)
     check("the windows are free again", read == loaded, read)
     check("the table is unloaded", tool("lapi_ntbl", "unload", KEY) == (0, "", ""))
     loaded = table(nodes=(0, 0))
     check("a table of one node", loaded[0] == 0, loaded)
-    run = Run(str(SAMPLE), nodes=(0,))
+    run = by_hand(SAMPLE, nodes=(0,))
     check("the sample, both tasks on one node", run.is_right(), run)
     done = tool(RUN_US, KEY, "true", node=1)
     check("run_us says when no task is here", done[0] == 1 and "has no task on this node, n1" in done[2], done)
