@@ -16,6 +16,10 @@ import tempfile
 import time
 import unittest
 
+sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "beds"))
+from host_namespaces import CLONE_NEWNS, call, make_mounts_private  # noqa: E402
+
 LAPIRUN = INTRUDER = TOOLS = SCHEMA = None
 OWNER, STRANGER = 65534, 65533
 DEADLINE = 30  # seconds; only a hang reaches it
@@ -166,9 +170,8 @@ if __name__ == "__main__":
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         print("needs root and setpriv")
         sys.exit(77)
-    if "SECURITY_TEST_INSIDE" not in os.environ:
-        os.environ["SECURITY_TEST_INSIDE"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", sys.executable, *sys.argv])
+    call("unshare", CLONE_NEWNS)
+    make_mounts_private()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"], check=True)
     LAPIRUN, INTRUDER, TOOLS, SCHEMA = sys.argv[1:5]
     unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)
