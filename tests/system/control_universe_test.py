@@ -89,6 +89,16 @@ class Universe(unittest.TestCase):
         except (FileNotFoundError, ProcessLookupError):
             return False
 
+    @staticmethod
+    def read_to_end(client):
+        data = b""
+        try:
+            while piece := client.recv(65536):
+                data += piece
+        except ConnectionResetError:
+            pass
+        return data
+
 
 class ToolsTest(Universe):
     def test_boot_nodes_halt(self):
@@ -263,15 +273,6 @@ class StrangerTest(Universe):
         client = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         self.addCleanup(client.close)
         return client
-
-    def read_to_end(self, client):
-        data = b""
-        try:
-            while piece := client.recv(65536):
-                data += piece
-        except ConnectionResetError:
-            pass
-        return data
 
     def test_files_and_sockets_are_private_and_no_key_is_shown(self):
         self.boot(["inky", "pinky"])
