@@ -1,5 +1,7 @@
 // What the engine itself costs: two endpoints in one thread over the real shared-memory transport, so that no line
-// moves between cores. One iteration is a message from the first to the second, delivered and counted.
+// moves between cores, and over packets that a queue in this process carries ("packets_..."): what the engine adds to
+// a network. One iteration is a message from the first to the second, delivered and counted; of packets_exchange one
+// each way.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -40,6 +42,76 @@ struct Side final : RouteResolver {
   std::unique_ptr<ShmTransport> transport;
   BuryingHost host;
   std::unique_ptr<Endpoint> endpoint;
+};
+
+// An unreliable transport without a network: packets for the only peer lie in a ring until it takes them.
+class Queue final : public Transport {
+ public:
+  std::string_view name() const override { return "queue"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override { return {}; }
+  bool add_peer(PeerIndex, const PeerAddress&, std::string&) override { return true; }
+  std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket> packets) override {
+    for (const OutgoingPacket& packet : packets) {
+      Slot& slot = peer->slots_[peer->end_++ % kSlots];
+      slot.length = packet.length;
+      copy_pieces(slot.bytes, packet.pieces);
+    }
+    return packets.size();
+  }
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override {
+    std::size_t count = 0;
+    for (; next_ != end_ && count < packets.size(); ++count) {
+      Slot& slot = slots_[next_++ % kSlots];
+      packets[count] = {slot.bytes, slot.length, kUnknownPeer};
+    }
+    return count;
+  }
+  void release(std::size_t) override {}
+  TransportCounters counters() const override { return {}; }
+
+  Queue* peer = nullptr;
+
+ private:
+  static constexpr std::size_t kSlots = 1024;  // more than two tasks that wait for each other ever fill
+  struct Slot {
+    alignas(8) std::byte bytes[4096];
+    std::uint32_t length;
+  };
+  TransportLimits limits_{.max_packet = 4096, .max_burst = 64, .reliable = false, .checked = true};
+  std::vector<Slot> slots_{kSlots};
+  std::uint64_t next_ = 0, end_ = 0;
+};
+
+// Two tasks over such queues.
+class PacketPair {
+ public:
+  PacketPair() {
+    for (PeerIndex i = 0; i < 2; ++i) {
+      queues_[i].peer = &queues_[1 - i];
+      routes_[i].transport = &queues_[i];
+      Transport* transport = &queues_[i];
+      endpoints_[i] = std::make_unique<Endpoint>(EndpointConfig{.self = i, .tasks = 2, .cookie = 1},
+                                                 std::span(&transport, 1), clock_, routes_[i], hosts_[i]);
+    }
+  }
+  Endpoint& operator[](std::size_t i) { return *endpoints_[i]; }
+
+ private:
+  struct OnlyRoute final : RouteResolver {
+    Route resolve(PeerIndex) override {
+      Route route;
+      route.paths[0] = transport;
+      route.count = 1;
+      return route;
+    }
+    Transport* transport = nullptr;
+  };
+  SystemClock clock_;
+  Queue queues_[2];
+  OnlyRoute routes_[2];
+  BuryingHost hosts_[2];
+  std::unique_ptr<Endpoint> endpoints_[2];
 };
 
 class Pair {
@@ -143,12 +215,50 @@ void get(benchmark::State& state) {
 }
 BENCHMARK(get);
 
+// A put each way, as tasks do that wait for each other.
+void packets_exchange(benchmark::State& state) {
+  PacketPair pair;
+  long long source = 1, target = 0;
+  alignas(64) int counter = 0;
+  int value = 0;
+  for (auto _ : state) {
+    for (std::uint32_t task = 0; task < 2; ++task) {
+      pair[task].put({.target = 1 - task,
+                      .target_address = address(&target),
+                      .data = &source,
+                      .length = 8,
+                      .target_counter = address(&counter),
+                      .origin_counter = 0,
+                      .completion_counter = 0});
+      ++value;
+      // At first contact, the sender has to answer before it is heard.
+      while (pair[1 - task].progress() == 0 || counter != value) pair[task].progress();
+    }
+  }
+}
+BENCHMARK(packets_exchange);
+
 // A step that finds nothing: what waiting costs.
 void idle_progress(benchmark::State& state) {
   Pair pair;
   for (auto _ : state) benchmark::DoNotOptimize(pair[0].progress());
 }
 BENCHMARK(idle_progress);
+
+// The same while the peer has not answered yet.
+void packets_idle_progress(benchmark::State& state) {
+  PacketPair pair;
+  long long source = 1, target = 0;
+  pair[0].put({.target = 1,
+               .target_address = address(&target),
+               .data = &source,
+               .length = 8,
+               .target_counter = 0,
+               .origin_counter = 0,
+               .completion_counter = 0});
+  for (auto _ : state) benchmark::DoNotOptimize(pair[0].progress());
+}
+BENCHMARK(packets_idle_progress);
 
 }  // namespace
 }  // namespace openlapi
