@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
 #include "dataplane/endpoint/channel_set.h"
 #include "dataplane/reliability/fair_share.h"
@@ -9,6 +11,32 @@
 #include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
+
+namespace {
+
+// Transmissions as a transport takes them. Only what leaves is ever written: most bursts are one packet.
+class OutgoingBurst {
+ public:
+  explicit OutgoingBurst(std::span<const Transmission> transmissions) : count_(transmissions.size()) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Transmission& from = transmissions[i];
+      pieces_[i] = {{{from.head, from.head_length}, {from.data, from.data_length}}};
+      const std::span<const ConstBuffer> used(pieces_[i].data(), from.data_length != 0 ? 2u : 1u);
+      std::construct_at(packet(i), OutgoingPacket{used, from.length()});
+    }
+  }
+  std::span<const OutgoingPacket> packets() { return {packet(0), count_}; }
+
+ private:
+  OutgoingPacket* packet(std::size_t i) { return reinterpret_cast<OutgoingPacket*>(packets_.data()) + i; }
+
+  static_assert(std::is_trivially_destructible_v<OutgoingPacket>);
+  const std::size_t count_;
+  std::array<std::array<ConstBuffer, 2>, tuning::kSendBurst> pieces_;
+  alignas(OutgoingPacket) std::array<std::byte, tuning::kSendBurst * sizeof(OutgoingPacket)> packets_;
+};
+
+}  // namespace
 
 ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer,
                          ChannelEpochs epochs)
@@ -111,13 +139,7 @@ unsigned ChannelPath::transmit(Nanoseconds now) {
   while (channel_.has_transmissions()) {
     std::array<Transmission, tuning::kSendBurst> burst;
     const std::size_t count = channel_.collect(now, burst);
-    std::array<std::array<ConstBuffer, 2>, tuning::kSendBurst> pieces;
-    std::array<OutgoingPacket, tuning::kSendBurst> packets;
-    for (std::size_t i = 0; i < count; ++i) {
-      pieces[i] = {{{burst[i].head, burst[i].head_length}, {burst[i].data, burst[i].data_length}}};
-      packets[i] = {std::span(pieces[i].data(), burst[i].data_length != 0 ? 2u : 1u), burst[i].length()};
-    }
-    const std::size_t taken = transport_.send_burst(peer_, std::span(packets.data(), count));
+    const std::size_t taken = transport_.send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
     channel_.commit(std::span(burst.data(), taken), now);
     sent += static_cast<unsigned>(taken);
     if (taken != count || count == 0) break;

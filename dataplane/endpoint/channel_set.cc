@@ -104,9 +104,11 @@ void ChannelSet::report_completed(ChannelPath& path) {
   }
 }
 
-unsigned ChannelSet::transmit() {
-  if (active_.empty()) return 0;
-  const Nanoseconds now = clock_.now();
+void ChannelSet::flush() {
+  if (!active_.empty()) transmit(clock_.now());
+}
+
+unsigned ChannelSet::transmit(Nanoseconds now) {
   unsigned sent = 0;
   for (ChannelPath* path : active_) sent += path->transmit(now);
   std::erase_if(active_, [](ChannelPath* path) {

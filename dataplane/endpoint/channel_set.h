@@ -41,9 +41,9 @@ class ChannelSet {
   std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
 
   unsigned receive();                    // takes in what arrived on all transports
-  unsigned transmit();                   // open packets, retransmissions, acknowledgements
+  unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
-  void flush() { transmit(); }
+  void flush();                          // transmit(), with a look at the clock if there is anything
   void acknowledge_now();  // nobody has to wait for an acknowledgement of ours any more
 
   bool has_work() const;                                 // transmit() would send something

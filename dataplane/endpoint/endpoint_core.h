@@ -181,6 +181,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_progress.cc
   unsigned take_arrivals();
   unsigned move_what_waits(bool arrivals);
+  unsigned move_what_time_moves();
   bool work_waits() const;
   bool timers_due();
   bool retry_is_due();
@@ -412,7 +413,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
                   std::span<const std::byte> bytes) override;
 
   // endpoint_faults.cc
-  unsigned run_timers();
+  unsigned run_timers(Nanoseconds now);
   void watch_peers(Nanoseconds now);
   void watch_direct_peer(Peer& peer, Nanoseconds now);
   bool something_outstanding(const Peer& peer) const;

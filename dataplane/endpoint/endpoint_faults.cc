@@ -8,9 +8,8 @@
 
 namespace openlapi {
 
-unsigned EndpointCore::run_timers() {
+unsigned EndpointCore::run_timers(Nanoseconds now) {
   idle_loops_ = 0;
-  const Nanoseconds now = clock_.now();
   unsigned moved = channels_ != nullptr ? channels_->run_timers(now) : 0;
   if (now - last_watch_ >= tuning::kWatchPeers) {
     last_watch_ = now;

@@ -5,7 +5,7 @@
 //   3. messages that their header handler refused, now that others have arrived;
 //   4. records and long messages that found no room before; arrivals may have made some;
 //   5. half-filled packets leave: nothing more will join them in this step;
-//   6. timers, when something is outstanding that a timer watches;
+//   6. timers, when something is outstanding that a timer watches; both by the same look at the clock;
 //   7. send completion handlers, when the state is consistent: they may begin operations;
 //   8. faults are told last: the host may end the context.
 #include <algorithm>
@@ -20,9 +20,7 @@ unsigned EndpointCore::progress() {
   arrivals_ = moved != 0;
   if (work_waits()) [[unlikely]]
     moved += move_what_waits(arrivals_);
-  if (channels_ != nullptr) moved += channels_->transmit();
-  if (timers_due()) [[unlikely]]
-    moved += run_timers();
+  if (timers_due()) moved += move_what_time_moves();
   if (!send_completions_.empty()) [[unlikely]]
     run_send_handlers();
   if (!losses_.empty()) [[unlikely]] {
@@ -30,6 +28,12 @@ unsigned EndpointCore::progress() {
     report_losses();
   }
   return moved;
+}
+
+unsigned EndpointCore::move_what_time_moves() {
+  const Nanoseconds now = clock_.now();
+  unsigned moved = channels_ != nullptr ? channels_->transmit(now) : 0;
+  return moved + run_timers(now);
 }
 
 unsigned EndpointCore::take_arrivals() {
@@ -50,7 +54,7 @@ unsigned EndpointCore::move_what_waits(bool arrivals) {
 
 // None while something else waits to be moved.
 ArrivalWord EndpointCore::arrival_word() const {
-  if (direct_transports_.size() != 1 || work_waits()) return {};
+  if (direct_transports_.size() != 1 || work_waits() || has_work()) return {};
   return direct_transports_.front()->arrival_word();
 }
 
@@ -64,9 +68,9 @@ bool EndpointCore::has_work() const {
          (channels_ != nullptr && channels_->has_work());
 }
 
-// The same, and what may move when a peer has made room.
+// Something for move_what_waits(), perhaps only when a peer has made room.
 bool EndpointCore::work_waits() const {
-  return backlogged_peers_ != 0 || sending_ != 0 || !waiting_.empty() || !pulls_.empty() || has_work();
+  return backlogged_peers_ != 0 || sending_ != 0 || !waiting_.empty() || !pulls_.empty() || !reads_.empty();
 }
 
 bool EndpointCore::retry_is_due() {
@@ -76,8 +80,8 @@ bool EndpointCore::retry_is_due() {
   return true;
 }
 
-// Timers are looked at when a channel has something to time, and otherwise once in many idle loops: reading the clock
-// costs as much as a whole step.
+// The clock is looked at when a channel has something to send or to time, and otherwise once in many idle loops:
+// reading it costs as much as a whole step.
 bool EndpointCore::timers_due() {
   if (channels_ != nullptr && channels_->needs_clock()) return true;
   return ++idle_loops_ >= std::min(config_.idle_loops_between_timers, tuning::kIdleLoopsBetweenTimers);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "dataplane/base/copy_bytes.h"
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/operation/read_modify_write.h"
@@ -110,7 +111,7 @@ void EndpointCore::on_put(Peer& from, const wire::Record& record) {
   run.completion_counter = body.completion_counter;
   if (!record.is_long()) {
     const std::uint32_t length = record.header.payload_length;
-    if (length != 0) std::memcpy(pointer_to(body.target_address), record.payload, length);
+    copy_bytes(pointer_to(body.target_address), record.payload, length);
     return data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
   }
   IncomingMessage message;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "dataplane/base/own_memory.h"
-#include "dataplane/layout/copy_bytes.h"
+#include "dataplane/base/copy_bytes.h"
 
 namespace openlapi {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "dataplane/layout/copy_bytes.h"
+#include "dataplane/base/copy_bytes.h"
 
 namespace openlapi {
 

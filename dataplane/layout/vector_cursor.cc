@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dataplane/base/own_memory.h"
-#include "dataplane/layout/copy_bytes.h"
+#include "dataplane/base/copy_bytes.h"
 
 namespace openlapi {
 

@@ -30,8 +30,8 @@ inline constexpr BackoffLimits kSleepAtOnce{0, 0};
 // A few pauses, fewer if something arrives meanwhile: a look at one word costs less than a poll, so it is noticed
 // sooner.
 inline void pause_before_poll(const ArrivalWord& next) {
-  cpu_pause();
   if (next.word == nullptr) return;
+  cpu_pause();
   for (unsigned looks = 1; looks < tuning::kLooksBetweenPolls; ++looks) {
     // Relaxed: whoever polls then looks again, with acquire.
     if (next.word->load(std::memory_order_relaxed) != next.empty) return;

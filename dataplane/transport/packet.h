@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
+
+#include "dataplane/base/copy_bytes.h"
 
 namespace openlapi {
 
@@ -21,8 +22,7 @@ struct ConstBuffer {
 // Copies the pieces, one behind the other, and returns where the next one would go. An empty piece may be null.
 inline std::byte* copy_pieces(std::byte* out, std::span<const ConstBuffer> pieces) {
   for (const ConstBuffer& piece : pieces) {
-    if (piece.length == 0) continue;
-    std::memcpy(out, piece.data, piece.length);
+    copy_bytes(out, static_cast<const std::byte*>(piece.data), piece.length);
     out += piece.length;
   }
   return out;

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "dataplane/layout/copy_bytes.h"
+#include "dataplane/base/copy_bytes.h"
 
 namespace openlapi {
 namespace {
