@@ -45,7 +45,8 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
 }
 
 void Poller::doze(WaitCondition& condition) {
-  const bool guard = inside_ == 1 && service_ != Service::running;
+  // In polling mode a dataplane thread that still counts as running ends its service as soon as it gets the lock.
+  const bool guard = inside_ == 1 && (service_ != Service::running || !interrupt_);
   // Before the last look: pairs with anybody_dozes(), which is asked after a condition may have come true.
   dozing_.fetch_add(1, std::memory_order_seq_cst);
   condition.next_dozing_ = first_dozing_;

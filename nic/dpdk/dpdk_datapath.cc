@@ -52,12 +52,7 @@ std::size_t DpdkTransport::send_on(Lane& lane, const Remote& remote, std::span<c
 void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const {
   auto* const frame = rte_pktmbuf_mtod(&buffer, std::byte*);
   remote.header.write(frame, packet.length);
-  std::byte* end = frame + dpdk::kHeaderLength;
-  for (const ConstBuffer& piece : packet.pieces) {
-    if (piece.length == 0) continue;
-    std::memcpy(end, piece.data, piece.length);
-    end += piece.length;
-  }
+  copy_pieces(frame + dpdk::kHeaderLength, packet.pieces);
   auto length = static_cast<std::uint16_t>(dpdk::kHeaderLength + packet.length);
   if (length < dpdk::kShortestFrame) {
     std::memset(frame + length, 0, dpdk::kShortestFrame - length);

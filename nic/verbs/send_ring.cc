@@ -2,8 +2,6 @@
 
 #include <endian.h>
 
-#include <cstring>
-
 #include "dataplane/base/check.h"
 
 namespace openlapi::verbs {
@@ -49,11 +47,7 @@ void SendRing::append(const OutgoingPacket& packet, const Destination& destinati
 
 void SendRing::gather(const OutgoingPacket& packet, ibv_sge& piece) {
   std::byte* const slot = memory_.data() + next_ % slots_ * stride_;
-  std::byte* end = slot;
-  for (const ConstBuffer& part : packet.pieces) {
-    if (part.length != 0) std::memcpy(end, part.data, part.length);
-    end += part.length;
-  }
+  copy_pieces(slot, packet.pieces);
   piece = {.addr = reinterpret_cast<std::uintptr_t>(slot), .length = packet.length, .lkey = memory_.key()};
 }
 

@@ -231,6 +231,26 @@ TEST_F(PollerPolicy, SpinNeverArms) {
   EXPECT_EQ(engine.source.arms.load(), 0);
 }
 
+// The dataplane thread still counts as running when a user thread, which has switched to polling mode, goes to sleep:
+// it has charge no more as soon as it gets the lock, so the sleeper has to look after itself.
+TEST_F(PollerPolicy, WhoSleepsJustAfterSwitchingToPollingSeesWhatArrives) {
+  start(ThreadPolicy::spin);
+  steps(100);
+  std::thread sender([&] {
+    while (!engine.source.armed.load()) std::this_thread::yield();
+    engine.source.arrive();
+  });
+  Condition condition([&] { return engine.handled.load() == 1; });
+  engine.lock();
+  poller->set_interrupt_mode(false);
+  poller->enter();
+  poller->wait(condition, kSleepAtOnce);
+  poller->leave();
+  engine.unlock();
+  sender.join();
+  EXPECT_EQ(engine.handled.load(), 1);
+}
+
 TEST_F(PollerPolicy, SleepArmsAfterEveryPacket) {
   start(ThreadPolicy::sleep);
   for (int packet = 1; packet <= 50; ++packet) {
