@@ -216,8 +216,6 @@ def main():
         dpdk_faults.run(sys.modules[__name__])
     else:
         left_out = SEVERAL_CONTEXTS if ON_BRIDGE else set()
-        if COUNT > 2:  # opens hundreds of contexts, each of which takes seconds when several peers have to connect
-            left_out = left_out | {"api_contexts"}
         usual = [name for name in JOBS if name not in left_out]
         run_programs(GROUP, {name: JOBS[name] for name in sys.argv[3:] or usual})
     return finish()
