@@ -41,6 +41,7 @@ void CompletionThreads::main(void* self) { static_cast<CompletionThreads*>(self)
 void CompletionThreads::serve() {
   CompletionOwner& owner = owner_;
   owner.lock();
+  owner.thread_begins();
   for (;;) {
     if (!queue_.empty()) {
       const CompletionRun run = queue_.pop();

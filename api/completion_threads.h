@@ -21,6 +21,7 @@ class CompletionOwner {
   virtual void unlock() = 0;
   virtual void run_handler(const CompletionRun& run) = 0;      // without the lock
   virtual void handler_returned(const CompletionRun& run) = 0;  // with the lock
+  virtual void thread_begins() = 0;                             // a thread's first act, with the lock
   virtual void thread_ends() = 0;  // a thread's last act, without the lock; the queue may be gone after it
 };
 

@@ -119,6 +119,10 @@ void Context::drain() {
   poller_->leave();
 }
 
+void Context::thread_begins() {
+  for (const std::unique_ptr<Transport>& transport : resources_->transports) transport->enter_thread();
+}
+
 void Context::thread_ends() {
   lock_.lock();
   unpin();

@@ -148,6 +148,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   Nanoseconds now() override;
   void run_handler(const CompletionRun& run) override;
   void handler_returned(const CompletionRun& run) override;
+  void thread_begins() override;
   void thread_ends() override;
 
   // HandlerHost.

@@ -37,6 +37,7 @@ class Engine final : public PolledEngine {
   bool has_work() override { return false; }
   Nanoseconds deadline() override { return UINT64_MAX; }
   Nanoseconds now() override { return monotonic_nanoseconds(); }
+  void thread_begins() override {}
   void thread_ends() override {}
 
   std::atomic<unsigned> sent{0}, handled{0};

@@ -46,6 +46,7 @@ class PolledEngine {
   virtual bool has_work() = 0;             // progress() would do something now
   virtual Nanoseconds deadline() = 0;      // when progress() has to be called at the latest
   virtual Nanoseconds now() = 0;
+  virtual void thread_begins() = 0;  // the dataplane thread's first act
   virtual void thread_ends() = 0;  // the dataplane thread's last act, without the lock; the poller may be gone after it
 };
 

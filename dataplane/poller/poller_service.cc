@@ -32,6 +32,7 @@ void Poller::set_interrupt_mode(bool on) {
 void Poller::serve() {
   PolledEngine& engine = engine_;
   engine.lock();
+  engine.thread_begins();
   while (!stop_) {
     if (!interrupt_) {
       park();

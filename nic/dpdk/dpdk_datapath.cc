@@ -1,6 +1,5 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
-#include <rte_lcore.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -8,18 +7,14 @@
 
 #include "dataplane/base/check.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/thread_data.h"
 
 namespace openlapi {
-namespace {
-
-// A thread gets EAL's thread-local variables at their first use, and when there is no memory for them then the C
-// library ends the process: so they are used as soon as a thread has begun to poll, and not with its first packet.
-void have_thread_data() { asm volatile("" : : "r"(&RTE_PER_LCORE(_lcore_id))); }
-
-}  // namespace
 
 std::size_t DpdkTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].added);
+  if (!dpdk::have_thread_data()) [[unlikely]]
+    return refuse();
   Remote& remote = remotes_[peer];
   if (remote.lane == nullptr || remote.lane->full || !remote.lane->port.up()) [[unlikely]] {
     return send_hindered(remote, packets);
@@ -68,16 +63,15 @@ void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const R
 }
 
 std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
+  if (!dpdk::have_thread_data()) [[unlikely]]
+    return 0;
   std::size_t count = hand_out(packets);
   while (count < packets.size() && look()) {
     count += hand_out(packets.subspan(count));
     if (lanes_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
   }
   counters_.packets_received += count;
-  if (count == 0) {
-    have_thread_data();
-    if (rte_get_tsc_cycles() >= upkeep_at_) upkeep();
-  }
+  if (count == 0 && rte_get_tsc_cycles() >= upkeep_at_) upkeep();
   return count;
 }
 

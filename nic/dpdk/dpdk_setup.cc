@@ -8,6 +8,7 @@
 #include "dataplane/base/random_number.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/thread_data.h"
 
 namespace openlapi {
 namespace {
@@ -66,6 +67,8 @@ std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, Dpd
   return transport;
 }
 
+void DpdkTransport::enter_thread() { dpdk::have_thread_data(); }
+
 DpdkTransport::~DpdkTransport() {
   wake_.reset();
   for (; first_arrival_ < arrivals_end_; ++first_arrival_) rte_pktmbuf_free(arrivals_[first_arrival_].buffer);
@@ -108,9 +111,10 @@ bool DpdkTransport::make_wake(DpdkSetupError& error) {
   std::vector<dpdk::EthernetPort*> ports;
   for (const auto& lane : lanes_) ports.push_back(&lane->port);
   wake_ = std::make_unique<dpdk::ArrivalWake>(
-      std::move(ports), dpdk::ArrivalWake::Look{
-                            .packets_wait = [this] { return first_arrival_ < arrivals_end_ || look(); },
-                            .packets_passed = [this] { return counters_.packets_sent + counters_.packets_received; }});
+      std::move(ports),
+      dpdk::ArrivalWake::Look{
+          .packets_wait = [this] { return first_arrival_ < arrivals_end_ || (dpdk::have_thread_data() && look()); },
+          .packets_passed = [this] { return counters_.packets_sent + counters_.packets_received; }});
   return wake_->valid() || fail(error, Kind::no_memory, "no more file descriptors (ulimit -n)");
 }
 

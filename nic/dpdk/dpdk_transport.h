@@ -58,6 +58,8 @@ class DpdkTransport final : public Transport {
  public:
   ~DpdkTransport() override;
 
+  // A thread for which there is no memory yet neither sends nor receives, and goes on when there is some.
+  void enter_thread() override;
   std::string_view name() const override { return "dpdk"; }
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override { return dpdk::encode(local_); }

@@ -6,6 +6,7 @@
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_mbuf.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -87,7 +88,7 @@ std::string described(const char* what, const std::string& name, int error) {
 
 template <typename Body>
 void EthernetPort::where_it_belongs(const Body& body) {
-  if (begins(driver_, "net_memif")) {
+  if (begins(name_, "net_memif")) {
     call_in_interrupt_thread(body);
   } else {
     body();
@@ -103,10 +104,11 @@ std::uint64_t EthernetPort::memory_for(const PortWish& wish) {
 
 EthernetPort::~EthernetPort() {
   if (!open_) return;
+  let_connect();
   const ControlLock guard;
   if (started_) stop();
   rte_eth_dev_owner_unset(id_, owner_);
-  if (made_) {
+  if (made_ || shares_socket()) {
     rte_eth_dev_info info{};
     rte_eth_dev_info_get(id_, &info);
     close();
@@ -154,12 +156,25 @@ PortFault EthernetPort::open(const PortWish& wish, std::string& reason) {
   return fault;
 }
 
+// All at once for a memif, so that the driver takes no message of a client's before the end.
 PortFault EthernetPort::set_up(const PortWish& wish, std::string& reason) {
-  if (const PortFault fault = configure(wish, reason); fault != PortFault::none) return fault;
-  const int error = start();
-  if (error == 0 || client_) return PortFault::none;
-  reason = described("cannot start DPDK port", name_, error);
-  return PortFault::unusable;
+  PortFault fault = PortFault::none;
+  where_it_belongs([&] {
+    disconnect_stopped();
+    fault = configure(wish, reason);
+    if (fault != PortFault::none) return;
+    const int error = start_here();
+    if (error == 0 || client_) return;
+    reason = described("cannot start DPDK port", name_, error);
+    fault = PortFault::unusable;
+  });
+  return fault;
+}
+
+// A memif server that has been stopped takes in clients all the same, with the rings of the queues that it had: with
+// new ones the link would be up and nothing arrive. Stopped once more it turns them out, and they come back.
+void EthernetPort::disconnect_stopped() {
+  if (begins(name_, "net_memif") && !client_ && rte_eth_dev_start(id_) == 0) rte_eth_dev_stop(id_);
 }
 
 PortFault EthernetPort::make(const PortWish& wish, std::string& reason) {
@@ -263,10 +278,44 @@ PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
   return PortFault::unusable;
 }
 
+// A connection of a client's that is under way is not given up.
+void EthernetPort::let_connect() {
+  rte_eth_link link{};
+  for (std::uint64_t waited = 0; client_ && started_ && waited < kConnectionWait; waited += kMillisecond) {
+    if (connection_.ended() || rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status == RTE_ETH_LINK_UP) return;
+    const timespec moment{0, static_cast<long>(kMillisecond)};
+    nanosleep(&moment, nullptr);
+  }
+}
+
+// With another memif, which stays and goes on listening.
+bool EthernetPort::shares_socket() const {
+  const std::string own = argument_of(made_with(), "socket");
+  std::uint16_t port = 0;
+  RTE_ETH_FOREACH_DEV(port) {
+    rte_eth_dev_info info{};
+    if (port == id_ || rte_eth_dev_info_get(port, &info) != 0 || info.device == nullptr) continue;
+    const rte_devargs* known = rte_dev_devargs(info.device);
+    if (known == nullptr || known->args == nullptr || !begins(rte_dev_name(info.device), "net_memif")) continue;
+    if (argument_of("," + std::string(known->args), "socket") == own) return begins(name_, "net_memif");
+  }
+  return false;
+}
+
 // 0, or the error number.
 int EthernetPort::start() {
   int error = 0;
-  where_it_belongs([&] { error = rte_eth_dev_start(id_); });
+  where_it_belongs([&] { error = start_here(); });
+  return error;
+}
+
+int EthernetPort::start_here() {
+  int error = 0;
+  if (client_) {
+    connection_.watch([&] { error = rte_eth_dev_start(id_); });
+  } else {
+    error = rte_eth_dev_start(id_);
+  }
   started_ = error == 0;
   return error;
 }
@@ -312,6 +361,7 @@ void EthernetPort::link_check(std::uint64_t now) {
   const bool up = started_ && rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
   if (up_ && !up) {
     ++link_losses_;
+    waits_since_ = now;
     next_start_ = now + kFirstStartWait;
   }
   up_ = up;
@@ -322,13 +372,16 @@ void EthernetPort::link_check(std::uint64_t now) {
 
 void EthernetPort::start_again(std::uint64_t now) {
   if (next_start_ == 0) next_start_ = now + (started_ ? kConnectionWait : start_wait_);
+  // Turned away: nobody has to be waited for.
+  if (started_ && connection_.ended()) next_start_ = std::min(next_start_, waits_since_ + start_wait_);
   if (now < next_start_) return;
   const ControlLock guard(ControlLock::Patience::look);
   if (!guard.held()) return;
   if (started_) stop();
   ++restarts_;
-  next_start_ = now + (start() == 0 ? kConnectionWait : start_wait_);
   start_wait_ = std::min(2 * start_wait_, kLongestStartWait);
+  waits_since_ = now;
+  next_start_ = now + (start() == 0 ? kConnectionWait : start_wait_);
 }
 
 bool EthernetPort::takes_only(std::uint32_t address, std::uint16_t udp_port) {

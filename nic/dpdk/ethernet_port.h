@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "nic/dpdk/client_connection.h"
 #include "nic/dpdk/ethernet_frame.h"
 
 struct rte_mbuf;
@@ -84,7 +85,11 @@ class EthernetPort {
   PortFault set_up(const PortWish& wish, std::string& reason);
   PortFault configure(const PortWish& wish, std::string& reason);
   bool make_pools(const PortWish& wish, std::string& reason);
+  void disconnect_stopped();
+  void let_connect();
+  bool shares_socket() const;
   int start();
+  int start_here();  // by the thread that it belongs to
   void start_again(std::uint64_t now);
   void stop();
   void close();
@@ -114,7 +119,9 @@ class EthernetPort {
   rte_mempool* send_pool_ = nullptr;
   std::uint64_t next_check_ = 0;
   std::uint64_t next_start_ = 0;
+  std::uint64_t waits_since_ = 0;  // a client that was turned away, or has lost its server
   std::uint64_t start_wait_ = kFirstStartWait;
+  ClientConnection connection_;
   std::uint64_t restarts_ = 0;
   std::uint64_t link_losses_ = 0;
   std::uint64_t broken_bursts_ = 0;

@@ -47,9 +47,6 @@ JOBS = {
 # These open several contexts in a task, for which a further interface would be needed.
 SEVERAL_CONTEXTS = {"api_attributes", "api_contexts", "api_crossing", "api_lock_conditions", "api_lock_sharing",
                     "api_recovery_errors"}
-# A thread gets EAL's thread-local variables when it first needs them, and the C library ends the process when there is
-# no memory for them: the dataplane thread's first time may be while this program refuses all memory.
-LEFT_OUT = {"interrupt": {"api_memory"}}
 SHORT = {"polling": {"api_handlers": [], "api_transfer": ["30000"]}, "interrupt": {"api_sync": [], "api_xfer": []}}
 
 
@@ -199,6 +196,12 @@ def test_idle():
     print("\n".join(re.findall(r"^# .* of a core$", job.out, re.MULTILINE)), flush=True)
 
 
+def test_starved():
+    for mode in ("polling", "interrupt"):
+        job = Job(with_ports(f"{MANNERS} {mode} starved"))
+        check(f"a thread that begins without memory over {KIND}, {mode}", not job.problem() and "ok 1" in job.out, job)
+
+
 def main():
     if GROUP == "short":
         for mode, jobs in SHORT.items():
@@ -206,14 +209,13 @@ def main():
         if not ON_BRIDGE:
             test_manners("polling")
             test_idle()
+        test_starved()
     elif GROUP == "choice":
         test_choice()
     elif GROUP == "faults":
         dpdk_faults.run(sys.modules[__name__])
     else:
-        left_out = (SEVERAL_CONTEXTS if ON_BRIDGE else set()) | LEFT_OUT.get(GROUP, set())
-        if COUNT > 2:  # opens hundreds of contexts, each of which takes seconds when several peers have to connect
-            left_out |= {"api_contexts"}
+        left_out = SEVERAL_CONTEXTS if ON_BRIDGE else set()
         usual = [name for name in JOBS if name not in left_out]
         run_programs(GROUP, {name: JOBS[name] for name in sys.argv[3:] or usual})
     return finish()

@@ -3,11 +3,17 @@
 // no descriptors are left behind, and a message has arrived each time.
 //
 // With "idle": in interrupt mode a task that does nothing costs less than a hundredth of a core.
+// With "starved": a thread whose first call comes when all memory is used up goes on, and receives when there is some.
 #include <dirent.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <atomic>
+
 #include "tests/system/api_case.h"
+#include "tests/system/full_heap.h"
 
 using namespace api_case;
 
@@ -115,9 +121,54 @@ void idle() {
   finish();
 }
 
+// ---- a thread that calls first when there is no memory ----
+
+constexpr int kProbes = 2000;
+
+unsigned char inbox_of_thread[2000];
+lapi_cntr_t arrived_for_thread{};
+std::atomic<int> stage{0};
+
+void reach(int next) {
+  while (stage.load() != next) sched_yield();
+}
+
+void* call_without_memory(void*) {
+  stage = 1;
+  reach(2);
+  for (int probe = 0; probe < kProbes; ++probe) CALL(LAPI_Probe(handle));
+  stage = 3;
+  reach(4);
+  CALL(LAPI_Waitcntr(handle, &arrived_for_thread, 1, nullptr));
+  return nullptr;
+}
+
+void starved() {
+  run("a thread that begins without memory receives when there is some", 60, [] {
+    const std::vector<unsigned char*> inboxes = exchange(inbox_of_thread);
+    const std::vector<lapi_cntr_t*> counters = exchange(&arrived_for_thread);
+    std::vector<unsigned char> data(sizeof inbox_of_thread);
+    fill(data.data(), data.size(), static_cast<unsigned long>(task));
+    pthread_t thread{};
+    EXPECT_EQUAL(pthread_create(&thread, nullptr, call_without_memory, nullptr), 0);
+    reach(1);
+    CALL(LAPI_Gfence(handle));
+    fill_heap();
+    stage = 2;
+    reach(3);
+    empty_heap();
+    CALL(LAPI_Put(handle, right(), data.size(), inboxes[right()], data.data(), counters[right()], nullptr, nullptr));
+    stage = 4;
+    EXPECT_EQUAL(pthread_join(thread, nullptr), 0);
+    EXPECT(holds(inbox_of_thread, sizeof inbox_of_thread, static_cast<unsigned long>(left())));
+  });
+  finish();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  mallopt(M_ARENA_MAX, 1);  // or threads would find room in arenas of their own
   signal(SIGUSR1, on_signal);
   sigset_t some;
   sigemptyset(&some);
@@ -126,6 +177,7 @@ int main(int count, char** arguments) {
   const Process before;
   begin(count, arguments);
   Process().expect_same(before);
-  words == std::vector<std::string>{"idle"} ? idle() : live_again_and_again();
+  const std::string what = words.empty() ? "" : words.front();
+  what == "idle" ? idle() : what == "starved" ? starved() : live_again_and_again();
   return 0;
 }

@@ -4,16 +4,15 @@
 // full.
 //   lapirun -n N api_memory [interrupt|polling]
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <new>
 #include <utility>
 
 #include "tests/support/sanitizers.h"
 #include "tests/system/every_call.h"
+#include "tests/system/full_heap.h"
 
 using namespace api_case;
 
@@ -179,41 +178,6 @@ void refused_allocations() {
 
 // Sanitizers have heaps of their own, which setrlimit() would end together with the process.
 constexpr bool kSanitizersHeap = openlapi::kAddressSanitizer || openlapi::kThreadSanitizer;
-
-struct Chunk {
-  Chunk* next;
-};
-Chunk* chunks = nullptr;
-
-// The kernel ends a task whose stack may not grow: what the calls need of it is there before.
-[[gnu::noinline]] void grow_stack() {
-  volatile unsigned char room[512 * 1024];
-  for (std::size_t at = 0; at < sizeof room; at += 1024) room[at] = 1;
-}
-
-// No more address space than there is, and then all of the heap's.
-void fill_heap() {
-  grow_stack();
-  constexpr std::size_t kMost = 64u << 20;  // a limit that does not hold must not take the machine's memory
-  rlim_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  EXPECT(pages > 0);
-  const rlimit now{pages * static_cast<rlim_t>(getpagesize()), RLIM_INFINITY};
-  EXPECT_EQUAL(setrlimit(RLIMIT_AS, &now), 0);
-  std::size_t filled = 0;
-  for (std::size_t bytes = 1u << 20; bytes >= sizeof(Chunk); bytes /= 2) {
-    while (void* place = std::malloc(bytes)) {
-      chunks = new (place) Chunk{chunks};
-      EXPECT((filled += bytes) < kMost);
-    }
-  }
-}
-
-void empty_heap() {
-  const rlimit any{RLIM_INFINITY, RLIM_INFINITY};
-  EXPECT_EQUAL(setrlimit(RLIMIT_AS, &any), 0);
-  while (chunks != nullptr) std::free(std::exchange(chunks, chunks->next));
-}
 
 void full_heap() { refuse_and_recover(fill_heap, empty_heap); }
 

@@ -19,6 +19,7 @@ class FakeOwner final : public CompletionOwner {
     ran.push_back(run.source);
   }
   void handler_returned(const CompletionRun& run) override { returned.insert(run.source); }
+  void thread_begins() override { ++begun; }
   void thread_ends() override {
     const std::scoped_lock hold(mutex);
     ++ended;
@@ -27,6 +28,7 @@ class FakeOwner final : public CompletionOwner {
   std::mutex mutex;
   std::vector<PeerIndex> ran;
   std::set<PeerIndex> returned;
+  unsigned begun = 0;
   unsigned ended = 0;
 };
 
@@ -86,6 +88,7 @@ TEST(CompletionThreadsTest, SeveralThreadsRunEachHandlerOnce) {
   stop(owner, threads);
   EXPECT_EQ(owner.ran.size(), 1000U);
   EXPECT_EQ(owner.returned.size(), 1000U);
+  EXPECT_EQ(owner.begun, 4U);
   EXPECT_EQ(owner.ended, 4U);
 }
 

@@ -78,6 +78,10 @@ class FakeEngine final : public PolledEngine {
     clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
   }
+  void thread_begins() override {
+    begun_first = steps == 0;
+    begun_by = std::this_thread::get_id();
+  }
   void thread_ends() override { ended.store(true); }
 
   FakeSource source;
@@ -86,6 +90,8 @@ class FakeEngine final : public PolledEngine {
   std::atomic<bool> ended{false};
   std::atomic<int> unlocks_elsewhere{0};
   std::thread::id progress_thread;
+  std::thread::id begun_by;
+  bool begun_first = false;  // before any progress
   int flushes = 0;
   bool work = false;
   Nanoseconds next_deadline = UINT64_MAX;
@@ -405,6 +411,15 @@ TEST_F(PollerTest, ThreadEndsWhenAsked) {
   engine.unlock();
   poller.join(10 * kSecond);
   EXPECT_TRUE(engine.ended.load());
+}
+
+TEST_F(PollerTest, ThreadSaysThatItBeginsBeforeItPolls) {
+  start_interrupt_mode();
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  EXPECT_TRUE(engine.begun_first);
+  EXPECT_EQ(engine.begun_by, engine.progress_thread);
+  engine.unlock();
 }
 
 TEST(ServiceThreadTest, BlocksSignalsButItsOwnFaultsAndLeavesTheCallersMaskAlone) {
