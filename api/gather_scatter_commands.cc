@@ -6,8 +6,8 @@
 
 #include "api/context_resources.h"
 #include "api/program_registry.h"
-#include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/base/copy_bytes.h"
+#include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/layout/program_cursor.h"
 
 namespace openlapi {

@@ -215,6 +215,17 @@ void get(benchmark::State& state) {
 }
 BENCHMARK(get);
 
+// `counter` null: nobody hears of it.
+PutRequest put_of_eight_bytes(PeerIndex target, const long long& from, const long long& to, const int* counter) {
+  return {.target = target,
+          .target_address = address(&to),
+          .data = &from,
+          .length = 8,
+          .target_counter = address(counter),
+          .origin_counter = 0,
+          .completion_counter = 0};
+}
+
 // A put each way, as tasks do that wait for each other.
 void packets_exchange(benchmark::State& state) {
   PacketPair pair;
@@ -223,13 +234,7 @@ void packets_exchange(benchmark::State& state) {
   int value = 0;
   for (auto _ : state) {
     for (std::uint32_t task = 0; task < 2; ++task) {
-      pair[task].put({.target = 1 - task,
-                      .target_address = address(&target),
-                      .data = &source,
-                      .length = 8,
-                      .target_counter = address(&counter),
-                      .origin_counter = 0,
-                      .completion_counter = 0});
+      pair[task].put(put_of_eight_bytes(1 - task, source, target, &counter));
       ++value;
       // At first contact, the sender has to answer before it is heard.
       while (pair[1 - task].progress() == 0 || counter != value) pair[task].progress();
@@ -249,13 +254,7 @@ BENCHMARK(idle_progress);
 void packets_idle_progress(benchmark::State& state) {
   PacketPair pair;
   long long source = 1, target = 0;
-  pair[0].put({.target = 1,
-               .target_address = address(&target),
-               .data = &source,
-               .length = 8,
-               .target_counter = 0,
-               .origin_counter = 0,
-               .completion_counter = 0});
+  pair[0].put(put_of_eight_bytes(1, source, target, nullptr));
   for (auto _ : state) benchmark::DoNotOptimize(pair[0].progress());
 }
 BENCHMARK(packets_idle_progress);

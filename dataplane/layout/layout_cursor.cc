@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "dataplane/base/own_memory.h"
 #include "dataplane/base/copy_bytes.h"
+#include "dataplane/base/own_memory.h"
 
 namespace openlapi {
 

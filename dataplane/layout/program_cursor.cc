@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "dataplane/base/copy_bytes.h"
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/base/own_memory.h"
-#include "dataplane/base/copy_bytes.h"
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/strided_copy.h"
 

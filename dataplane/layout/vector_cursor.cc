@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "dataplane/base/own_memory.h"
 #include "dataplane/base/copy_bytes.h"
+#include "dataplane/base/own_memory.h"
 
 namespace openlapi {
 
