@@ -6,14 +6,14 @@
 // An error of any kind breaks the connection: the queue pair is stopped, what was posted completes with errors, and the
 // next read asks for a new one. After several connections without a single read that went well the peer counts as
 // unreachable for a time that doubles each time, from one second to a minute.
-// What the engine reads at a time (32 MiB) goes to the adapter in pieces of some hundred packets, a few at a time. That
+// What the engine reads at a time (32 MiB) goes to the adapter in pieces of some hundred packets, two at a time. That
 // keeps any network busy, and no queue on the way is asked to hold megabytes that were sent at once: soft-RoCE answers
-// a READ without a pause, and a piece of 4 MiB (1024 packets) overruns the 1000 packets that Linux keeps for a
-// processor. What is lost is repeated from there on after a time-out, or not at all: transfers of 4 MiB took twice the
-// time, or ended in packets. A loss costs one piece at most. A connection whose adapter gives nothing back for half a
-// minute, far beyond its own timeouts, is broken as well. The adapter's asynchronous events are not read: what they
-// tell about a queue pair, its completions or the reader's timeout tell too. Reading order: bulk_reads.cc,
-// read_connections.cc, served_connections.h, registration_cache.h.
+// READs without a pause, and what all pieces of a connection bring must find room among the 1000 packets that Linux
+// keeps for a processor that is late. Of 1024 some were lost, and what is lost is repeated from there on after a
+// time-out, or not at all: transfers of 4 MiB took twice the time, or ended in packets. A loss costs one piece at most.
+// A connection whose adapter gives nothing back for half a minute, far beyond its own timeouts, is broken as well. The
+// adapter's asynchronous events are not read: what they tell about a queue pair, its completions or the reader's
+// timeout tell too. Reading order: bulk_reads.cc, read_connections.cc, served_connections.h, registration_cache.h.
 #pragma once
 
 #include <array>
@@ -78,9 +78,10 @@ class BulkReads final : public BulkMemory {
   static constexpr std::uint64_t kLongestRead = 32u << 20;
   static constexpr std::uint32_t kMostReads = 256;          // begun and not ended
   static constexpr std::uint32_t kReadsPerConnection = 16;  // the same
-  static constexpr std::uint32_t kPiecesAtATime = 4;        // of a connection; more make no difference
+  static constexpr std::uint32_t kPiecesAtATime = 2;        // of a connection; four are no faster
   static constexpr std::uint32_t kPacketsOfPiece = 256;     // 1 MiB of the largest packets
   static constexpr std::uint32_t kSilentLooks = 1024;       // between two looks at the clock
+  static_assert(kPiecesAtATime * kPacketsOfPiece < 1000);
 
   struct AdapterRegistrar final : Registrar {
     explicit AdapterRegistrar(ibv_pd& of) : domain(of) {}
