@@ -11,6 +11,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+import scheduling_group  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 HOSTS = os.path.abspath(sys.argv[1])
@@ -91,6 +92,25 @@ def test_slurm():
     check("nothing is left of Slurm", not traces(), traces())
 
 
+def group_of(text):
+    """The processors' control group in what /proc/self/cgroup says."""
+    found = {controller: path for _, controllers, path in (line.split(":", 2) for line in text.splitlines())
+             for controller in controllers.split(",")}
+    return found.get("cpu", found.get(""))
+
+
+def test_scheduling_group():
+    first = scheduling_group.first_group()
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        outside = group_of(file.read())
+    done = run("2", "--sshd", "--", "sh", "-c", "ssh host1 cat /proc/self/cgroup")
+    inside = group_of(done.stdout) or ""
+    wanted = re.fullmatch(r"/openlapi-hosts-\d+", inside) if first is not None else inside == outside
+    check("all hosts are in one scheduling group, where the kernel goes by sessions", wanted, done)
+    left = list(first.glob("openlapi-hosts-*")) if first is not None else []
+    check("and it ends with them", not left, left)
+
+
 def wait_until(condition):
     end = time.monotonic() + LIMIT
     while not condition() and time.monotonic() < end:
@@ -134,6 +154,7 @@ def main():
     test_hosts()
     test_slurm()
     test_end()
+    test_scheduling_group()
     return finish()
 
 
