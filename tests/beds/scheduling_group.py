@@ -35,9 +35,20 @@ def first_group():
         return None
 
 
-def leave(group, goal):
+def enter(first):
+    """A new group, with this process in it."""
+    for old in first.glob(NAME + "-*"):  # of beds that were killed; those of others are not empty
+        with contextlib.suppress(OSError):
+            old.rmdir()
+    group = first / f"{NAME}-{os.getpid()}"
+    group.mkdir()
+    (group / "cgroup.procs").write_text("0", encoding="ascii")
+    return group
+
+
+def leave(group, first):
     """The group is removed when it is empty."""
-    (goal / "cgroup.procs").write_text("0", encoding="ascii")
+    (first / "cgroup.procs").write_text("0", encoding="ascii")
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -51,20 +62,12 @@ def leave(group, goal):
 @contextlib.contextmanager
 def scheduling_group():
     """For this process and what it starts from now on. Nothing where it cannot be had: the same runs, only slower."""
-    first = first_group()
-    group = first / f"{NAME}-{os.getpid()}" if first is not None else None
-    try:
-        if group is not None:
-            for old in first.glob(NAME + "-*"):  # of beds that were killed; those of others are not empty
-                with contextlib.suppress(OSError):
-                    old.rmdir()
-            group.mkdir()
-            (group / "cgroup.procs").write_text("0", encoding="ascii")
-    except OSError:
-        group = None
+    first, group = first_group(), None
+    with contextlib.suppress(OSError):
+        group = enter(first) if first is not None else None
     try:
         yield
     finally:
-        if group is not None:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            if group is not None:
                 leave(group, first)
