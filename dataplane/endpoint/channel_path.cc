@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "dataplane/endpoint/channel_set.h"
 #include "dataplane/reliability/fair_share.h"
@@ -56,23 +57,17 @@ void ChannelPath::drop_open_packet() {
   open_ = nullptr;
 }
 
+// The next three are inline in the two ways of sending a record: every message passes here.
+
 // Null: the peer has its share of the buffers, or there are none at all.
-std::byte* ChannelPath::take_buffer() {
+[[gnu::always_inline]] inline std::byte* ChannelPath::take_buffer() {
   PacketPool& pool = *context_.pool;
   const std::uint32_t held = channel_.buffers_held();
   if (!may_take(held, pool.in_use(), pool.capacity())) return nullptr;
   return held == 0 ? pool.take_first() : pool.take();
 }
 
-bool ChannelPath::send(std::span<const ConstBuffer> pieces, std::uint32_t length) {
-  std::byte* out = begin_record(length);
-  if (out == nullptr) return false;
-  copy_pieces(out, pieces);
-  end_record(length);
-  return true;
-}
-
-std::byte* ChannelPath::begin_record(std::uint32_t length) {
+[[gnu::always_inline]] inline std::byte* ChannelPath::place_for(std::uint32_t length) {
   if (open_ != nullptr && open_length_ + length > channel_.max_payload() && !close_open_packet()) return nullptr;
   if (open_ == nullptr) {
     open_ = take_buffer();
@@ -82,18 +77,37 @@ std::byte* ChannelPath::begin_record(std::uint32_t length) {
   return open_ + wire::kPacketHeaderSize + open_length_;
 }
 
-void ChannelPath::abandon_record() {
-  if (open_length_ == 0) drop_open_packet();
-}
-
-void ChannelPath::end_record(std::uint32_t length) {
+[[gnu::always_inline]] inline void ChannelPath::written(std::uint32_t length) {
   // The padding up to the next record is sent too when another one follows: it must not be what lay there before.
   const std::uint32_t end = open_length_ + length;
   open_length_ = static_cast<std::uint32_t>(wire::align_record(end));
   if (open_length_ > channel_.max_payload()) open_length_ = end;
-  if (open_length_ != end) std::memset(open_ + wire::kPacketHeaderSize + end, 0, open_length_ - end);
+  // Seven bytes at most, and mostly none: no call.
+  for (std::uint32_t at = end; at < open_length_; ++at) open_[wire::kPacketHeaderSize + at] = std::byte{0};
   set_.activate(*this);
-  if (!set_.is_receiving() && channel_.packets_out() < tuning::kPacketsBeforePacking) transmit(set_.now());
+  if (set_.is_receiving() || channel_.packets_out() >= tuning::kPacketsBeforePacking) return;
+  const Nanoseconds now = set_.now();
+  if (channel_.may_pass()) {
+    send_open_packet(now);
+  } else {
+    transmit(now);
+  }
+}
+
+bool ChannelPath::send(std::span<const ConstBuffer> pieces, std::uint32_t length) {
+  std::byte* out = place_for(length);
+  if (out == nullptr) return false;
+  copy_pieces(out, pieces);
+  written(length);
+  return true;
+}
+
+std::byte* ChannelPath::begin_record(std::uint32_t length) { return place_for(length); }
+
+void ChannelPath::end_record(std::uint32_t length) { written(length); }
+
+void ChannelPath::abandon_record() {
+  if (open_length_ == 0) drop_open_packet();
 }
 
 bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag) {
@@ -135,16 +149,44 @@ bool ChannelPath::close_open_packet() {
 
 unsigned ChannelPath::transmit(Nanoseconds now) {
   unsigned sent = 0;
-  if (open_ != nullptr) close_open_packet();
-  while (channel_.has_transmissions()) {
+  if (open_ != nullptr) {
+    if (channel_.may_pass()) {
+      sent += send_open_packet(now);
+    } else {
+      close_open_packet();
+    }
+  }
+  if (channel_.has_transmissions()) sent += send_queued(now);
+  if (channel_.ack_due(now) && send_acknowledgement(now)) ++sent;
+  return sent;
+}
+
+// What most sends come to: a packet that nothing waits in front of. Answers how many have left: 0 when the transport
+// is full, and then it waits like any other.
+unsigned ChannelPath::send_open_packet(Nanoseconds now) {
+  channel_.address(open_, open_length_, now);
+  const ConstBuffer piece{open_, wire::kPacketHeaderSize + open_length_};
+  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
+  const bool taken = transport_.send_burst(peer_, {&packet, 1}) != 0;
+  std::byte* const buffer = std::exchange(open_, nullptr);
+  if (taken) {
+    channel_.passed(buffer, open_length_, now);
+  } else {
+    channel_.queue(buffer, open_length_, 0);
+  }
+  return taken ? 1 : 0;
+}
+
+unsigned ChannelPath::send_queued(Nanoseconds now) {
+  unsigned sent = 0;
+  do {
     std::array<Transmission, tuning::kSendBurst> burst;
     const std::size_t count = channel_.collect(now, burst);
     const std::size_t taken = transport_.send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
     channel_.commit(std::span(burst.data(), taken), now);
     sent += static_cast<unsigned>(taken);
     if (taken != count || count == 0) break;
-  }
-  if (channel_.ack_due(now) && send_acknowledgement(now)) ++sent;
+  } while (channel_.has_transmissions());
   return sent;
 }
 

@@ -65,8 +65,12 @@ class ChannelPath {
   friend class ChannelSet;
 
   std::byte* take_buffer();
-  bool close_open_packet();
-  bool send_acknowledgement(Nanoseconds now);
+  std::byte* place_for(std::uint32_t length);
+  void written(std::uint32_t length);
+  [[gnu::noinline]] bool close_open_packet();
+  unsigned send_open_packet(Nanoseconds now);
+  [[gnu::noinline]] unsigned send_queued(Nanoseconds now);
+  [[gnu::noinline]] bool send_acknowledgement(Nanoseconds now);
 
   ChannelSet& set_;
   Transport& transport_;

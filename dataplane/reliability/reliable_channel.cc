@@ -44,11 +44,25 @@ wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
 }
 
 std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
+// Writes the header of one packet; `header` has what all packets of this moment have in common.
+inline void ReliableChannel::seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const {
+  header.flags |= wire::kPacketHasData | wire::kPacketAckWanted;
+  if (!ask_for_ack) header.flags &= static_cast<std::uint8_t>(~wire::kPacketAckWanted);
+  header.sequence = packet.sequence;
+  header.ahead = static_cast<std::uint16_t>(packet.sequence - send_.settled());
+  header.length = static_cast<std::uint16_t>(packet.length());
+  wire::encode(header, packet.head);
+  if (context_.checksum) {
+    wire::store_checksum(packet.head,
+                         wire::packet_checksum({packet.head, packet.head_length},
+                                               {static_cast<const std::byte*>(packet.data), packet.data_length}));
+  }
+}
+
   const std::size_t count = send_.collect(window(), out);
   if (count == 0) return 0;
 
   wire::PacketHeader header = common_header(now);
-  const std::uint8_t flags = header.flags | wire::kPacketHasData;
   const std::uint64_t half_window = congestion_.window() / 2;
   std::uint64_t since_request = bytes_since_request_;
   for (Transmission& packet : out.first(count)) {
@@ -57,36 +71,45 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
     const bool last = packet.sequence + 1 == send_.next() && !has_room();
     const bool ask = packet.again || last || since_request >= half_window;
     if (ask) since_request = 0;
-    header.flags = ask ? flags | wire::kPacketAckWanted : flags;
-    header.sequence = packet.sequence;
-    header.ahead = static_cast<std::uint16_t>(packet.sequence - send_.settled());
-    header.length = static_cast<std::uint16_t>(packet.length());
-    wire::encode(header, packet.head);
-    if (context_.checksum) {
-      wire::store_checksum(packet.head,
-                           wire::packet_checksum({packet.head, packet.head_length},
-                                                 {static_cast<const std::byte*>(packet.data), packet.data_length}));
-    }
+    seal(header, packet, ask);
   }
   return count;
 }
 
 void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
   if (taken.empty()) return;
-  const bool timer_was_off = retransmit_at_ == UINT64_MAX;
   bool oldest_again = false;
   for (const Transmission& packet : taken) {
     bytes_since_request_ = wire::asks_for_ack(packet.head) ? 0 : bytes_since_request_ + packet.length();
     oldest_again |= packet.again && packet.sequence == send_.settled();
   }
   context_.counters.retransmits += send_.transmitted(taken, now);
-  context_.counters.packets_sent += taken.size();
+  departed(taken.size(), oldest_again, now);
+}
+
+inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, Nanoseconds now) {
+  context_.counters.packets_sent += packets;
   receive_.acknowledged();
-  if (timer_was_off || oldest_again) retransmit_at_ = now + round_trip_.timeout();
+  if (restart_timer || retransmit_at_ == UINT64_MAX) retransmit_at_ = now + round_trip_.timeout();
   if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
 }
 
 void ReliableChannel::abandon() {
+void ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+  const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
+  wire::PacketHeader header = common_header(now);
+  const bool last = !has_room_behind(bytes);
+  seal(header, {buffer, nullptr, bytes, 0, send_.next(), false},
+       last || bytes_since_request_ + bytes >= congestion_.window() / 2);
+}
+
+void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+  const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
+  bytes_since_request_ = wire::asks_for_ack(buffer) ? 0 : bytes_since_request_ + bytes;
+  send_.add_sent(buffer, bytes, now);
+  departed(1, false, now);
+}
+
   send_.abandon();
   retransmit_at_ = waiting_since_ = recheck_at_ = UINT64_MAX;
 }

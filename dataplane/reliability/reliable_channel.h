@@ -20,6 +20,12 @@
 //   std::size_t taken = transport.send_burst(peer, <pieces of burst[0..count)>);
 //   channel.commit({burst, taken}, now);                           // the others are offered again later
 //
+//   and for a packet that nothing waits in front of, as most do, without lists; it is the channel's when it has left:
+//     if (channel.may_pass()) {
+//       channel.address(buffer, length, now);                        // the header is filled in
+//       if (transport.send_burst(peer, <the packet>) != 0) channel.passed(buffer, length, now);
+//     }
+//
 // Receiving.
 //   if (!admit_packet(context, packet, header)) drop;              // strangers, damage; then find the channel by
 //   Channel& channel = ... header.source, header.path ...;         // source (check it is a task) and path
@@ -98,6 +104,10 @@ class ReliableChannel {
   bool has_transmissions() const { return send_.has_transmission(window()); }
   std::size_t collect(Nanoseconds now, std::span<Transmission> out);
   void commit(std::span<const Transmission> taken, Nanoseconds now);
+  // `length`: bytes of the payload, which is in `buffer` behind the place of the packet header.
+  bool may_pass() const { return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room(); }
+  void address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
+  void passed(std::byte* buffer, std::uint32_t length, Nanoseconds now);
   bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
 
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
@@ -146,6 +156,11 @@ class ReliableChannel {
   wire::PacketHeader common_header(Nanoseconds now) const;
   // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
   std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
+  void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
+  void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
+  bool has_room_behind(std::uint32_t bytes) const {
+    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < congestion_.window();
+  }
 
   ChannelContext& context_;
   std::uint32_t peer_;

@@ -37,6 +37,24 @@ std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const v
   return head;
 }
 
+void SendWindow::add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+  OPENLAPI_CHECK(may_add_sent() && !anything_unsent());
+  Slot& entry = slot(next_);
+  entry.tag = 0;
+  entry.buffer = buffer;
+  entry.data = nullptr;
+  entry.sent_at = now;
+  entry.data_length = 0;
+  entry.order = next_order_++;
+  entry.head_length = static_cast<std::uint16_t>(length);
+  entry.state = State::in_flight;
+  entry.transmissions = 1;
+  outstanding_bytes_ += length;
+  in_flight_bytes_ += length;
+  ++buffers_;
+  unsent_ = ++next_;
+}
+
 void SendWindow::grow() {
   const std::uint32_t larger = capacity_ == 0 ? tuning::kFirstRingSize : 2 * capacity_;
   auto slots = std::make_unique<Slot[]>(larger);
@@ -64,7 +82,7 @@ std::size_t SendWindow::memory_bytes() const {
 }
 
 bool SendWindow::has_transmission(std::uint64_t window) const {
-  if (lost_ == 0 && unsent_ == next_) return false;
+  if (!anything_unsent()) return false;
   return in_flight_bytes_ < window || (lost_ != 0 && slot(settled_).state == State::lost);
 }
 

@@ -63,7 +63,8 @@ class SendWindow {
   SendWindow(const SendWindow&) = delete;
   SendWindow& operator=(const SendWindow&) = delete;
 
-  bool has_slot() const { return next_ - oldest_ < tuning::kMostPacketsInFlight; }
+  bool has_slot() const { return has_slots(1); }
+  bool has_slots(std::uint32_t packets) const { return next_ - oldest_ + packets <= tuning::kMostPacketsInFlight; }
   std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }  // transmitted and queued
   std::uint64_t in_flight_bytes() const { return in_flight_bytes_; }      // believed to be on the way
   bool anything_transmitted() const { return settled_ != unsent_; }
@@ -77,6 +78,14 @@ class SendWindow {
   // window's; null: the head is kept in the window itself and the place for it is the answer.
   std::byte* add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
                  std::uint64_t tag);
+
+  // A packet that has left before it is added, when may_add_sent() and nothing is unsent. It has no data beside
+  // `buffer`. The ring, never larger than has_slot() allows, does not grow for it, so nothing can fail.
+  bool may_add_sent() const { return next_ - oldest_ < capacity_; }
+  void add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now);
+
+  // Whether a packet waits to leave, for the first time or again.
+  bool anything_unsent() const { return lost_ != 0 || unsent_ != next_; }
 
   // Whether next_transmission() would find something with this window.
   bool has_transmission(std::uint64_t window) const;

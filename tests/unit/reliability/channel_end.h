@@ -81,6 +81,18 @@ class ChannelEnd {
     return packets;
   }
 
+  // The same as send() and transmit(), for a message that nothing waits in front of.
+  PacketBytes pass(std::uint64_t number, Nanoseconds now, std::uint32_t extra = 0) {
+    std::byte* const buffer = pool_.take();
+    const PacketBytes data = message(number, extra);
+    std::memcpy(buffer + wire::kPacketHeaderSize, data.data(), data.size());
+    const auto length = static_cast<std::uint32_t>(data.size());
+    channel_->address(buffer, length, now);
+    PacketBytes packet(buffer, buffer + wire::kPacketHeaderSize + length);
+    channel_->passed(buffer, length, now);
+    return packet;
+  }
+
   PacketBytes acknowledgement(Nanoseconds now) {
     PacketBytes bytes(wire::kPacketHeaderSize);
     channel_->encode_ack(bytes.data(), now);
