@@ -31,13 +31,13 @@ void FreeContextResources::operator()(ContextResources* resources) const { delet
 
 Nanoseconds Context::now() { return resources_->clock.now(); }
 
-unsigned Context::progress() {
+StepOutcome Context::progress(Step step) {
   if (memory_short_ || memory_is_short()) [[unlikely]]
     watch_memory();
-  const unsigned done = endpoint_->progress();
+  const unsigned moved = endpoint_->progress(step);
   if (attention_) [[unlikely]]
     attend();
-  return done;
+  return {moved, lock_.wanted()};
 }
 
 // What arrives needs memory, so that it waits where it is while the reserve runs low. Nothing is lost by that.
@@ -154,7 +154,7 @@ void Context::abandon() {
 }
 
 bool Context::probe() {
-  const unsigned done = progress();
+  const unsigned done = progress(Step::first).moved;
   if (poller_ == nullptr) return true;
   if (done != 0) {
     idle_polls_ = 0;

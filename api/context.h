@@ -138,9 +138,8 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // PolledEngine, CompletionOwner.
   void lock() override { lock_.lock(); }
   void unlock() override { lock_.unlock(); }
-  bool lock_wanted() const override { return lock_.wanted(); }
   void hand_over_lock() override { lock_.hand_over(); }
-  unsigned progress() override;
+  StepOutcome progress(Step step) override;
   ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }
   bool has_work() override { return endpoint_->has_work(); }

@@ -25,12 +25,11 @@ class Engine final : public PolledEngine {
  public:
   void lock() override { mutex_.lock(); }
   void unlock() override { mutex_.unlock(); }
-  bool lock_wanted() const override { return false; }
   void hand_over_lock() override {}
-  unsigned progress() override {
-    if (sent.load(std::memory_order_acquire) == handled.load(std::memory_order_relaxed)) return 0;
+  StepOutcome progress(Step) override {
+    if (sent.load(std::memory_order_acquire) == handled.load(std::memory_order_relaxed)) return {0, false};
     handled.fetch_add(1, std::memory_order_release);
-    return 1;
+    return {1, false};
   }
   ArrivalWord arrival_word() override { return {}; }
   void flush() override {}

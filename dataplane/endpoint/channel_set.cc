@@ -137,6 +137,13 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
     if (since <= now && now - since >= config_.timeout) listener_.channel_timed_out(path->peer_);
   }
   return ran;
+bool ChannelSet::must_send() const {
+  for (ChannelPath* path : active_) {
+    if (path->has_work() || path->channel().must_acknowledge()) return true;
+  }
+  return false;
+}
+
 }
 
 bool ChannelSet::has_work() const {

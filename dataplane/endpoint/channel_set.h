@@ -44,9 +44,10 @@ class ChannelSet {
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
   void flush();                          // transmit(), with a look at the clock if there is anything
-  void acknowledge_now();  // nobody has to wait for an acknowledgement of ours any more
+  void acknowledge_now();                // nobody has to wait for an acknowledgement of ours any more
 
-  bool has_work() const;                                 // transmit() would send something
+  bool has_work() const;                                 // transmit() would send packets
+  bool must_send() const;                                // these, or acknowledgements that may not wait
   bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches
   bool all_acknowledged() const;
   Nanoseconds deadline() const;

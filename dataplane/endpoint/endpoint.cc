@@ -22,7 +22,7 @@ Submit Endpoint::get_layout(const LayoutGetRequest& request) { return core_->get
 Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
   return core_->submitted(core_->layout_message(request));
 }
-unsigned Endpoint::progress() { return core_->progress(); }
+unsigned Endpoint::progress(Step step) { return core_->progress(step); }
 void Endpoint::hold_arrivals(bool hold) { core_->hold_arrivals(hold); }
 ArrivalWord Endpoint::arrival_word() const { return core_->arrival_word(); }
 void Endpoint::flush() { core_->flush(); }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/base/step.h"
 #include "dataplane/endpoint/handler_host.h"
 #include "dataplane/layout/layout_cursor.h"
 #include "dataplane/operation/lost_counters.h"
@@ -205,7 +206,8 @@ class Endpoint {
   Submit layout_message(const LayoutMessageRequest& request);
 
   // One step of everything that can move. Returns how many packets, records or timers were handled; 0: nothing to do.
-  unsigned progress();
+  // Step::again, right behind a step that answered 0, may leave timers to a later one (tuning::kStepsBetweenTimers).
+  unsigned progress(Step step = Step::first);
 
   // While it holds, steps take in nothing that arrives: there is no memory for what it may need.
   void hold_arrivals(bool hold);

@@ -56,7 +56,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   }
 
   // endpoint_progress.cc
-  unsigned progress();
+  unsigned progress(Step step);
   void hold_arrivals(bool hold) { arrivals_held_ = hold; }
   ArrivalWord arrival_word() const;
   void flush();
@@ -183,7 +183,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   unsigned move_what_waits(bool arrivals);
   unsigned move_what_time_moves();
   bool work_waits() const;
-  bool timers_due();
+  bool timers_due(Step step);
   bool retry_is_due();
 
   // endpoint_open.cc

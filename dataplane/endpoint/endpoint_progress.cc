@@ -15,12 +15,12 @@
 
 namespace openlapi {
 
-unsigned EndpointCore::progress() {
+unsigned EndpointCore::progress(Step step) {
   unsigned moved = arrivals_held_ ? 0 : take_arrivals();
   arrivals_ = moved != 0;
   if (work_waits()) [[unlikely]]
     moved += move_what_waits(arrivals_);
-  if (timers_due()) moved += move_what_time_moves();
+  if (timers_due(step)) moved += move_what_time_moves();
   if (!send_completions_.empty()) [[unlikely]]
     run_send_handlers();
   if (!losses_.empty()) [[unlikely]] {
@@ -80,11 +80,15 @@ bool EndpointCore::retry_is_due() {
   return true;
 }
 
-// The clock is looked at when a channel has something to send or to time, and otherwise once in many idle loops:
-// reading it costs as much as a whole step.
-bool EndpointCore::timers_due() {
-  if (channels_ != nullptr && channels_->needs_clock()) return true;
-  return ++idle_loops_ >= std::min(config_.idle_loops_between_timers, tuning::kIdleLoopsBetweenTimers);
+// The clock is looked at when a channel has something to send or to time, by steps that follow each other at once now
+// and then, and otherwise once in many idle loops: reading it costs as much as a whole step.
+bool EndpointCore::timers_due(Step step) {
+  std::uint32_t loops = std::min(config_.idle_loops_between_timers, tuning::kIdleLoopsBetweenTimers);
+  if (channels_ != nullptr && channels_->needs_clock()) {
+    if (step == Step::first || channels_->must_send()) return true;
+    loops = std::min(loops, tuning::kStepsBetweenTimers);
+  }
+  return ++idle_loops_ >= loops;
 }
 
 Nanoseconds EndpointCore::deadline() const {

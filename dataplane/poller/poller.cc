@@ -19,19 +19,22 @@ Poller::Poller(PolledEngine& engine, const PollerConfig& config, std::vector<Wak
 
 void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
   Backoff backoff(limits);
+  Step step = Step::first;
   for (;;) {
-    const unsigned done = engine_.progress();
-    if (done != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
+    const StepOutcome outcome = engine_.progress(step);
+    if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (condition.holds()) return;
-    if (engine_.lock_wanted()) [[unlikely]]
+    step = Step::first;
+    if (outcome.lock_wanted) [[unlikely]]
       relinquish();
-    if (done != 0) {
+    if (outcome.moved != 0) {
       backoff.reset();
       continue;
     }
     switch (backoff.next()) {
       case BackoffStep::pause:
         pause_before_poll(engine_.arrival_word());
+        if (!outcome.lock_wanted) step = Step::again;
         break;
       case BackoffStep::yield:
         give_core_away();

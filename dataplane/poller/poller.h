@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/base/step.h"
 #include "dataplane/poller/backoff.h"
 #include "dataplane/poller/service_pacing.h"
 #include "dataplane/poller/service_thread.h"
@@ -32,19 +33,24 @@
 
 namespace openlapi {
 
+// What a step of the engine came to.
+struct StepOutcome {
+  unsigned moved;    // 0: it was fruitless
+  bool lock_wanted;  // another thread waits for the lock
+};
+
 // What the poller drives. lock() and unlock() are the engine's own lock; all else is called with it held.
 class PolledEngine {
  public:
   virtual ~PolledEngine() = default;
   virtual void lock() = 0;
   virtual void unlock() = 0;
-  virtual bool lock_wanted() const = 0;    // another thread waits for the lock
-  virtual void hand_over_lock() = 0;       // it has the lock, and then the caller again
-  virtual unsigned progress() = 0;         // may release the lock meanwhile
-  virtual ArrivalWord arrival_word() = 0;  // after a progress() that did nothing: where the next packet will show
-  virtual void flush() = 0;                // sends what waits to be sent, nothing else
-  virtual bool has_work() = 0;             // progress() would do something now
-  virtual Nanoseconds deadline() = 0;      // when progress() has to be called at the latest
+  virtual void hand_over_lock() = 0;            // to a thread that waits for it; the caller has it again afterwards
+  virtual StepOutcome progress(Step step) = 0;  // may release the lock meanwhile
+  virtual ArrivalWord arrival_word() = 0;       // after a progress() that did nothing: where the next packet will show
+  virtual void flush() = 0;                     // sends what waits to be sent, nothing else
+  virtual bool has_work() = 0;                  // progress() would do something now
+  virtual Nanoseconds deadline() = 0;           // when progress() has to be called at the latest
   virtual Nanoseconds now() = 0;
   virtual void thread_begins() = 0;  // the dataplane thread's first act
   virtual void thread_ends() = 0;  // the dataplane thread's last act, without the lock; the poller may be gone after it

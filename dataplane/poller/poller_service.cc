@@ -51,10 +51,10 @@ void Poller::serve_in_charge() {
   service_ = Service::running;
   ServicePacing pacing(config_.service);
   while (!stop_ && interrupt_ && inside_ == 0 && !guarded_by_doze_) {
-    const unsigned done = engine_.progress();
-    if (done != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
-    if (engine_.lock_wanted()) relinquish();
-    if (done != 0) {
+    const StepOutcome outcome = engine_.progress(Step::first);
+    if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
+    if (outcome.lock_wanted) relinquish();
+    if (outcome.moved != 0) {
       pacing.worked();
       continue;
     }

@@ -49,8 +49,9 @@ class ReceiveWindow {
   bool saw_duplicate() const { return saw_duplicate_; }
   std::uint16_t ack_delay(Nanoseconds now) const;  // microseconds since the newest arrival
 
+  bool must_acknowledge(std::uint32_t threshold) const { return ack_now_ || unacknowledged_ >= threshold; }
   bool ack_due(Nanoseconds now, std::uint32_t threshold) const {
-    return ack_now_ || unacknowledged_ >= threshold || now >= ack_deadline_;
+    return must_acknowledge(threshold) || now >= ack_deadline_;
   }
   Nanoseconds ack_deadline() const { return ack_now_ ? 0 : ack_deadline_; }  // UINT64_MAX: nothing to acknowledge
   void acknowledged();                                                       // an acknowledgement has left

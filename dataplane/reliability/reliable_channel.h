@@ -121,6 +121,8 @@ class ReliableChannel {
 
   // ---- acknowledging ----
   bool ack_due(Nanoseconds now) const { return answer_ != 0 || receive_.ack_due(now, context_.ack_threshold); }
+  // One is due, however late it is.
+  bool must_acknowledge() const { return answer_ != 0 || receive_.must_acknowledge(context_.ack_threshold); }
   // Something has arrived that no acknowledgement has covered yet, due or not.
   bool ack_owed() const { return answer_ || receive_.ack_deadline() != UINT64_MAX; }
   void encode_ack(std::byte* out, Nanoseconds now);

@@ -116,10 +116,11 @@ void SimulatedEngine::add_quota(std::uint32_t operations) {
 
 void SimulatedEngine::step_within(Nanoseconds longest) { step_at(time_.now() + random_.between(50, longest)); }
 
-void SimulatedEngine::step_at(Nanoseconds when) {
+void SimulatedEngine::step_at(Nanoseconds when, Step kind) {
   when = std::max(when, stalled_until_);
   if (when >= next_step_) return;
   next_step_ = when;
+  next_kind_ = kind;
   time_.at(when, [this, alive = alive_, token = ++step_token_] {
     if (!*alive || token != step_token_) return;
     next_step_ = UINT64_MAX;
@@ -128,7 +129,7 @@ void SimulatedEngine::step_at(Nanoseconds when) {
 }
 
 void SimulatedEngine::step() {
-  const bool moved = endpoint_->progress() != 0;
+  const bool moved = endpoint_->progress(next_kind_) != 0;
   checker_.look(task_, context_);
   look_at_fences();
   advance_collectives();
@@ -143,7 +144,10 @@ void SimulatedEngine::plan_next_step(bool moved) {
     stalled_until_ = now + random_.between(kMillisecond, 8 * kMillisecond);
     return step_at(stalled_until_);
   }
-  if (moved || endpoint_->has_work()) return step_within(1500);
+  if (moved || endpoint_->has_work()) {
+    // As a task polls on; every other time as one that does something else between its calls.
+    return step_at(now + random_.between(50, 1500), step_token_ % 2 == 0 ? Step::again : Step::first);
+  }
   const Nanoseconds deadline = endpoint_->deadline();
   if (deadline != UINT64_MAX) step_at(std::max(deadline, now + 200));
   if (refused_ != nullptr) return step_within(refusal_wait_);

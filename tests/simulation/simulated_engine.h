@@ -55,7 +55,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   void open_transports();
   void open_bulk_memory(SimulatedTransport& transport);
   void step_within(Nanoseconds longest);
-  void step_at(Nanoseconds when);
+  void step_at(Nanoseconds when, Step kind = Step::first);
   void step();
   void plan_next_step(bool moved);
 
@@ -94,6 +94,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // outlives this: events of dead engines do nothing
 
   Nanoseconds next_step_ = UINT64_MAX;
+  Step next_kind_ = Step::first;
   Nanoseconds stalled_until_ = 0;
   std::uint64_t step_token_ = 0;
   Nanoseconds next_issue_ = 0;

@@ -12,11 +12,16 @@ namespace openlapi {
 
 class TurnedClock final : public Clock {
  public:
-  Nanoseconds now() const override { return now_; }
+  Nanoseconds now() const override {
+    ++looks_;
+    return now_;
+  }
   void advance(Nanoseconds by) { now_ += by; }
+  unsigned looks() const { return looks_; }  // so far
 
  private:
   Nanoseconds now_ = kSecond;
+  mutable unsigned looks_ = 0;
 };
 
 class ScriptedHost final : public HandlerHost {

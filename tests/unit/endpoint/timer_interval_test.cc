@@ -46,5 +46,76 @@ TEST(TimerInterval, ALongIntervalIsAnUpperBound) {
   }
 }
 
+// Two tasks with a network between them; the first has put a word into the second's memory, and nothing of it has
+// arrived.
+class StepsAtOnce : public testing::Test {
+ protected:
+  StepsAtOnce() {
+    for (PeerIndex i = 0; i < 2; ++i) job_.task(i).transport.make_lossy(0, 1);
+    job_.start();
+    put();  // first contact
+    job_.settle();
+    job_.clock.advance(kSecond);
+    job_.settle();
+    put();
+    lost_ = job_.task(1).transport.take_waiting();
+    EXPECT_EQ(lost_.size(), 1u);
+  }
+  void put() {
+    ASSERT_EQ(job_[0].put({1, address(&target_), &source_, 8, address(&counter_), 0, 0}), Submit::accepted);
+  }
+
+  Job job_{2};
+  std::uint64_t source_ = 1, target_ = 0;
+  int counter_ = 0;
+  MemoryTransport::Copies lost_;
+};
+
+TEST_F(StepsAtOnce, SeldomLookAtTheClock) {
+  const unsigned before = job_.clock.looks();
+  for (unsigned step = 0; step < 10 * tuning::kStepsBetweenTimers; ++step) job_[0].progress(Step::again);
+  EXPECT_EQ(job_.clock.looks() - before, 10u);
+  job_[0].progress(Step::first);
+  EXPECT_EQ(job_.clock.looks() - before, 11u);
+}
+
+TEST_F(StepsAtOnce, SendAgainWhatIsLost) {
+  job_.clock.advance(kSecond);
+  for (unsigned step = 0; step < tuning::kStepsBetweenTimers; ++step) job_[0].progress(Step::again);
+  EXPECT_EQ(job_.task(1).transport.waiting(), 1u);
+  job_[1].progress(Step::first);
+  EXPECT_EQ(counter_, 2);
+}
+
+TEST_F(StepsAtOnce, AcknowledgeAtOnceWhatMayNotWait) {
+  job_[1].set_ack_threshold(1);
+  job_.task(1).transport.put_back(lost_);
+  EXPECT_EQ(job_[1].progress(Step::again), 2u) << "a packet and its acknowledgement";
+  EXPECT_EQ(counter_, 2);
+  EXPECT_EQ(job_.task(0).transport.waiting(), 1u);
+  job_[0].progress(Step::again);
+  EXPECT_TRUE(job_[0].drained());
+}
+
+// What found no room leaves with the next step, whichever it is, and once.
+TEST_F(StepsAtOnce, SendWhatTheTransportHadNoRoomFor) {
+  job_.task(1).transport.put_back(lost_);
+  job_.task(1).transport.set_room(1);
+  put();
+  EXPECT_EQ(job_.task(1).transport.waiting(), 1u);
+  job_[1].progress(Step::again);
+  EXPECT_EQ(counter_, 2);
+  job_[0].progress(Step::again);
+  EXPECT_EQ(job_.task(1).transport.waiting(), 1u);
+  job_[0].progress(Step::again);
+  EXPECT_EQ(job_.task(1).transport.waiting(), 1u);
+  job_[1].progress(Step::again);
+  EXPECT_EQ(counter_, 3);
+  job_.settle();
+  job_.clock.advance(kSecond);
+  job_.settle();
+  EXPECT_EQ(counter_, 3);
+}
+
 }  // namespace
 }  // namespace openlapi

@@ -60,15 +60,15 @@ class FakeEngine final : public PolledEngine {
     if (std::this_thread::get_id() != creator_) ++unlocks_elsewhere;
     mutex_.unlock();
   }
-  bool lock_wanted() const override { return false; }
   void hand_over_lock() override {}
   ArrivalWord arrival_word() override { return {}; }
-  unsigned progress() override {
+  StepOutcome progress(Step step) override {
     progress_thread = std::this_thread::get_id();
     ++steps;
+    if (step == Step::again) ++steps_again;
     const int arrived = source.waiting.exchange(0);
     handled.fetch_add(arrived);
-    return static_cast<unsigned>(arrived);
+    return {static_cast<unsigned>(arrived), false};
   }
   void flush() override { ++flushes; }
   bool has_work() override { return work; }
@@ -87,6 +87,7 @@ class FakeEngine final : public PolledEngine {
   FakeSource source;
   std::atomic<int> handled{0};
   std::atomic<std::uint64_t> steps{0};
+  std::uint64_t steps_again = 0;
   std::atomic<bool> ended{false};
   std::atomic<int> unlocks_elsewhere{0};
   std::thread::id progress_thread;
@@ -161,6 +162,18 @@ TEST_F(PollerTest, SleepingDataplaneThreadIsWokenByTheDoorbell) {
     eventually([&] { return engine.handled.load() == packet; });
   }
   EXPECT_GE(engine.source.rings.load(), 20);
+}
+
+// Only a step right behind a fruitless one may leave the clock alone: nobody knows how long another thread, or the
+// whole task, had the core.
+TEST_F(PollerTest, StepsBehindAPauseFollowAtOnceAndOthersDoNot) {
+  user_waits([&] { return engine.steps == 20; });
+  EXPECT_EQ(engine.steps_again, 19u) << "the first is the call's own";
+  user_waits([&] { return engine.steps == 20 + 21 + 3; });
+  EXPECT_EQ(engine.steps_again, 19u + 20u) << "20 pauses, then the core is given away";
+  engine.source.arrive();
+  user_waits([&] { return engine.steps == 20 + 21 + 3 + 2; });
+  EXPECT_EQ(engine.steps_again, 19u + 20u) << "it found something";
 }
 
 // Nothing arrives and no timer runs: the one looks all the same, again and again, the other has no reason to.
