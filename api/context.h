@@ -120,6 +120,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   void end_patient_wait(const lapi_cntr_t* counter);
   std::uint32_t purges() const { return purges_; }            // so far
   std::uint32_t loss_events() const { return loss_events_; }  // changes whenever a wait may have become hopeless
+  bool nothing_is_lost() const { return loss_events_ == 0 && statuses_.empty(); }  // no wait can be hopeless yet
 
   void set_polling_mode(bool polling);
   void set_check_arguments(bool check);
@@ -176,8 +177,8 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
 
   void let_others_in();
   void look_for_arrival();
-  void watch_memory();
-  void attend();
+  [[gnu::noinline]] void watch_memory();
+  [[gnu::noinline]] void attend();
   void deliver_fault(const PendingFault& pending);
   void report_mistake(int code, PeerIndex peer);
   void take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict);
@@ -252,7 +253,7 @@ inline Context* find_context(lapi_handle_t handle) {
 // One LAPI call on a context: holds the lock, which is taken at most once, and knows why the call is refused.
 class Call {
  public:
-  Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
+  [[gnu::always_inline]] Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
     ContextLock& lock = context.context_lock();
     if (lock.owned_by_caller()) [[unlikely]] {
       if (context.refuses_nested(kind)) error_ = EDEADLK;
@@ -266,7 +267,7 @@ class Call {
     if (!context.is(handle)) [[unlikely]]
       error_ = LAPI_ERR_HNDL_INVALID;
   }
-  ~Call() {
+  [[gnu::always_inline]] ~Call() {
     if (taken_) context_.context_lock().unlock();
   }
   Call(const Call&) = delete;

@@ -23,23 +23,31 @@ inline std::uint32_t& handlers_inside() {
 // the owner of that may be in a handler, too, and ask for the first.
 inline bool in_handler_inside() { return handlers_inside() != 0; }
 
+// pthread_self() without a call.
+inline pthread_t this_thread() {
+  constinit thread_local pthread_t self = 0;
+  if (self == 0) [[unlikely]]
+    self = pthread_self();
+  return self;
+}
+
 class ContextLock {
  public:
   static constexpr pthread_t kNobody = 0;  // no thread of the C library has it: it is the address of a thread's block
 
-  void lock() {
+  [[gnu::always_inline]] void lock() {
     if (!take()) [[unlikely]]
       lock_contended();
-    owner_.store(pthread_self(), std::memory_order_relaxed);
+    owner_.store(this_thread(), std::memory_order_relaxed);
   }
 
   bool try_lock() {
     if (!take()) return false;
-    owner_.store(pthread_self(), std::memory_order_relaxed);
+    owner_.store(this_thread(), std::memory_order_relaxed);
     return true;
   }
 
-  void unlock() {
+  [[gnu::always_inline]] void unlock() {
     owner_.store(kNobody, std::memory_order_relaxed);
     word_.store(kFree, std::memory_order_release);
     // Pairs with the heavy fence of who is about to sleep: either we see it, or it sees that the lock is free.
@@ -54,7 +62,7 @@ class ContextLock {
 
   // pthread_self() of the owner, or kNobody. Only exact when the caller is the owner or nobody changes.
   pthread_t owner() const { return owner_.load(std::memory_order_relaxed); }
-  bool owned_by_caller() const { return owner() == pthread_self(); }
+  [[gnu::always_inline]] bool owned_by_caller() const { return owner() == this_thread(); }
 
   // Whether some thread waits for the lock.
   bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }

@@ -34,7 +34,7 @@ class CounterWait {
   CounterWait& operator=(const CounterWait&) = delete;
 
   // Why the counter will not move as it should; LAPI_SUCCESS: it may.
-  int hopeless() const {
+  [[gnu::noinline]] int hopeless() const {
     switch (context_.endpoint().counter_loss(address_bits(counter_))) {
       case CounterLoss::none:
         break;
@@ -71,7 +71,8 @@ class CounterWait {
 int wait_under_lock(Context& context, lapi_cntr_t* counter, int value, int* rest, WaitStyle style) {
   const CounterWait wait(context, counter, style);
   const BackoffLimits limits = style == WaitStyle::patient ? kSleepAtOnce : context.poller().usual_wait();
-  std::uint32_t events = context.loss_events() - 1;  // up to here nothing has made the wait hopeless
+  // Up to here nothing has made the wait hopeless.
+  std::uint32_t events = context.nothing_is_lost() ? context.loss_events() : context.loss_events() - 1;
   auto over = [&] {
     if (reached(counter, value)) return true;
     if (events == context.loss_events()) [[likely]]

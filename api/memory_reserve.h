@@ -25,7 +25,7 @@ extern std::atomic<bool> reserve_in_use;
 bool heap_still_refuses() noexcept;
 
 // Whether the heap has refused something and still gives nothing.
-inline bool memory_is_short() noexcept {
+[[gnu::always_inline]] inline bool memory_is_short() noexcept {
   return reserve_in_use.load(std::memory_order_relaxed) && heap_still_refuses();
 }
 

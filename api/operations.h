@@ -14,7 +14,7 @@ inline BulkHint hint_of(int flags) {
   return (flags & LAPI_USE_BULK_XFER) != 0 ? BulkHint::always : BulkHint::by_task;
 }
 
-inline int begin_put(Context& context, lapi_handle_t handle, const PutRequest& request) {
+[[gnu::always_inline]] inline int begin_put(Context& context, lapi_handle_t handle, const PutRequest& request) {
   if (context.checks_arguments()) {
     const int error =
         check_put_or_get(context.tasks(), request.target, request.length, request.target_address, request.data);
@@ -23,7 +23,7 @@ inline int begin_put(Context& context, lapi_handle_t handle, const PutRequest& r
   return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.put(request); });
 }
 
-inline int begin_get(Context& context, lapi_handle_t handle, const GetRequest& request) {
+[[gnu::always_inline]] inline int begin_get(Context& context, lapi_handle_t handle, const GetRequest& request) {
   if (context.checks_arguments()) {
     const int error =
         check_put_or_get(context.tasks(), request.target, request.length, request.target_address, request.buffer);
@@ -32,7 +32,8 @@ inline int begin_get(Context& context, lapi_handle_t handle, const GetRequest& r
   return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.get(request); });
 }
 
-inline int begin_active_message(Context& context, lapi_handle_t handle, const ActiveMessageRequest& request) {
+[[gnu::always_inline]] inline int begin_active_message(Context& context, lapi_handle_t handle,
+                                                       const ActiveMessageRequest& request) {
   if (context.checks_arguments()) {
     const int error = check_active_message(context.tasks(), context.max_user_header(),
                                            {request.target, request.handler, request.user_header,

@@ -29,7 +29,7 @@ inline int refusal_code(Submit refusal) {
 
 // Polls until the engine takes the operation. `start` is tried by whichever thread polls.
 template <class Start>
-int submit_when_room(Context& context, Start& start) {
+[[gnu::noinline]] int submit_when_room(Context& context, Start& start) {
   if (context.running() != RunningHandler::none) return EDEADLK;  // the engine keeps room for handlers: not reached
   Submit result = Submit::busy;
   const bool open = context.wait_until([&] {

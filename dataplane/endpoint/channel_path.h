@@ -52,7 +52,9 @@ class ChannelPath {
   // Forgets everything that is on the way or waits (the peer is lost).
   void reset();
 
-  bool has_work() const { return (open_ != nullptr && channel_.has_room()) || channel_.has_transmissions(); }
+  [[gnu::always_inline]] bool has_work() const {
+    return (open_ != nullptr && channel_.has_room()) || channel_.has_transmissions();
+  }
   bool is_idle() const {
     return open_ == nullptr && channel_.all_acknowledged() && channel_.next_deadline() == UINT64_MAX;
   }

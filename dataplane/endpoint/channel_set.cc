@@ -44,12 +44,6 @@ std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& tr
   return std::make_unique<ChannelPath>(*this, transport, (*line)->context, peer, epochs);
 }
 
-void ChannelSet::activate(ChannelPath& path) {
-  if (path.active_) return;
-  path.active_ = true;
-  active_.push_back(&path);
-}
-
 unsigned ChannelSet::receive() {
   unsigned received = 0;
   receiving_ = true;
@@ -137,17 +131,17 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
     if (since <= now && now - since >= config_.timeout) listener_.channel_timed_out(path->peer_);
   }
   return ran;
+}
+
+bool ChannelSet::has_work() const {
+  return std::any_of(active_.begin(), active_.end(), [](const ChannelPath* path) { return path->has_work(); });
+}
+
 bool ChannelSet::must_send() const {
   for (ChannelPath* path : active_) {
     if (path->has_work() || path->channel().must_acknowledge()) return true;
   }
   return false;
-}
-
-}
-
-bool ChannelSet::has_work() const {
-  return std::any_of(active_.begin(), active_.end(), [](const ChannelPath* path) { return path->has_work(); });
 }
 
 bool ChannelSet::all_acknowledged() const {

@@ -58,7 +58,11 @@ class ChannelSet {
   void add_statistics(MessageStatistics& statistics) const;
 
   // For the paths.
-  void activate(ChannelPath& path);
+  void activate(ChannelPath& path) {
+    if (path.active_) return;
+    path.active_ = true;
+    active_.push_back(&path);
+  }
   void forget(ChannelPath& path) { std::erase(active_, &path); }
   bool is_receiving() const { return receiving_; }  // what is sent now leaves at the end of the step, packed
   Nanoseconds now() const { return clock_.now(); }

@@ -6,6 +6,9 @@
 // (fences, collectives), endpoint_faults.cc (timers, lost and restarted peers), endpoint_recovery.cc (peers that the
 // user purges and resumes), endpoint_refuse.cc (what a 32-bit task cannot take), endpoint_guard.cc (layouts that name
 // memory which is not there), endpoint_progress.cc (the loop).
+//
+// What few messages need is kept out of the functions that all pass through (noinline), and what ends each of them is
+// part of these (always_inline): the short path stays small, and makes few calls.
 #pragma once
 
 #include <array>
@@ -180,8 +183,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
 
   // endpoint_progress.cc
   unsigned take_arrivals();
-  unsigned move_what_waits(bool arrivals);
-  unsigned move_what_time_moves();
+  [[gnu::noinline]] unsigned move_what_waits(bool arrivals);
+  [[gnu::noinline]] unsigned move_what_time_moves();
   bool work_waits() const;
   bool timers_due(Step step);
   bool retry_is_due();
@@ -199,7 +202,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_send.cc
   using Pieces = std::span<const ConstBuffer>;
   bool send_record(Peer& peer, Pieces pieces, std::uint32_t length);
-  void queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy);
+  [[gnu::noinline]] void queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy);
   void enqueue(Peer& peer, QueuedRecord record);
   void post(Peer& peer, Pieces pieces, std::uint32_t length);
   template <typename Body>
@@ -235,9 +238,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     if (notice.handler.function != nullptr) [[unlikely]]
       keep_send_handler(target, notice.handler);
   }
-  void keep_send_handler(PeerIndex target, const HandlerCall& handler);
+  [[gnu::noinline]] void keep_send_handler(PeerIndex target, const HandlerCall& handler);
   void get_complete(PeerIndex source, std::uint64_t origin_counter, const HandlerCall& handler);
-  void run_send_handlers();
+  [[gnu::noinline]] void run_send_handlers();
 
   // endpoint_recovery.cc
   Submit refusal(PeerIndex index) const { return purged(index) ? Submit::purged : Submit::unreachable; }
@@ -249,7 +252,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   }
 
   // One of this task's counters moves because of an operation from or to `by`.
-  void move_counter(std::uint64_t counter, PeerIndex by) {
+  [[gnu::always_inline]] void move_counter(std::uint64_t counter, PeerIndex by) {
     if (counters_watched_ && counter != 0) [[unlikely]]
       host_.counter_moves(counter, by);
     add_to_counter(counter);
@@ -264,11 +267,11 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
       keep_send_handler(peer.index, notice.handler);
     return result;
   }
-  Submit submit_long(Peer& peer, OutgoingMessage message, BulkHint bulk);
+  [[gnu::noinline]] Submit submit_long(Peer& peer, OutgoingMessage message, BulkHint bulk);
   void sent_for_the_origin(Peer& peer, OutgoingMessage& message);
   void offer_attach(Peer& peer, OutgoingMessage message);
-  Submit put_to_self(const PutRequest& request);
-  Submit message_to_self(const ActiveMessageRequest& request);
+  [[gnu::noinline]] Submit put_to_self(const PutRequest& request);
+  [[gnu::noinline]] Submit message_to_self(const ActiveMessageRequest& request);
 
   // endpoint_layout_send.cc
   Submit submit_layout(Peer& peer, const LayoutParts& parts, const OriginNotice& notice);
@@ -307,7 +310,10 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void handle_packet(Peer& from, std::span<std::byte> packet);
   void handle_record(Peer& from, const wire::Record& record);
   void dispatch_record(Peer& from, const wire::Record& record);
+  [[gnu::noinline]] void dispatch_longer_record(Peer& from, const wire::Record& record);
   void on_put(Peer& from, const wire::Record& record);
+  [[gnu::noinline]] void begin_long_put(Peer& from, const wire::Record& record, const CompletionRun& run,
+                                        std::byte* target);
   void on_data(Peer& from, const wire::Record& record);
   void on_get_request(Peer& from, const wire::Record& record);
   void on_get_data(Peer& from, const wire::Record& record);
@@ -325,13 +331,15 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_deliver.cc
   void on_active_message(Peer& from, const wire::Record& record);
   HeaderVerdict ask_header_handler(const WholeMessage& message);
-  void data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run, CompletionStyle style,
-                     std::uint64_t data_bytes);
-  void move_counters(const CompletionRun& run);
+  [[gnu::always_inline]] inline void data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run,
+                                                   CompletionStyle style, std::uint64_t data_bytes);
+  [[gnu::always_inline]] inline void move_counters(const CompletionRun& run);
+  [[gnu::noinline]] void run_completion(Peer* from, const CompletionRun& run, CompletionStyle style);
+  [[gnu::noinline]] void update_completion_counter(const CompletionRun& run);
   bool deliver_whole(const WholeMessage& message);
-  void deliver_to_layout(const WholeMessage& message, const HeaderVerdict& verdict);
-  void begin_long_message(Peer& from, const wire::Record& record);
-  void keep_waiting(const WholeMessage& message);
+  [[gnu::noinline]] void deliver_to_layout(const WholeMessage& message, const HeaderVerdict& verdict);
+  [[gnu::noinline]] void begin_long_message(Peer& from, const wire::Record& record);
+  [[gnu::noinline]] void keep_waiting(const WholeMessage& message);
   unsigned retry_waiting();
   bool retry(WaitingMessage& waiting);
   bool retry_long(WaitingMessage& waiting);
@@ -404,7 +412,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     if (!from.fence_requests.empty()) [[unlikely]]
       answer_fences(from, number);
   }
-  void answer_fences(Peer& from, std::uint32_t number);
+  [[gnu::noinline]] void answer_fences(Peer& from, std::uint32_t number);
   void ask_held_fences(Peer& peer);
   void fail_collective(PeerIndex lost);
   void report_failed_collective(PeerIndex known);
@@ -421,7 +429,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void give_up_counters(Peer& peer, CounterLoss why);
   void give_up_fences(Peer& peer, CounterLoss why);
   void lose(Peer& peer, Fault fault);
-  void report_losses();
+  [[gnu::noinline]] void report_losses();
 
   // ChannelListener (endpoint_faults.cc, endpoint_send.cc, endpoint_receive.cc)
   ChannelPath* channel_path(PeerIndex source) override;

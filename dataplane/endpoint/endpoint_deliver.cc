@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/endpoint_delivery.h"
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/reliability/fair_share.h"
@@ -117,16 +118,7 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
   begin_incoming(from, record, std::move(incoming));
 }
 
-// All data of a message is where it belongs. For fences it has arrived; its counters may have to wait for a handler.
-void EndpointCore::data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run, CompletionStyle style,
-                                 std::uint64_t data_bytes) {
-  ++receives_completed_;
-  MessageStatistics& statistics =
-      from != nullptr ? statistics_of(*from) : statistics_[static_cast<std::size_t>(StatisticsPath::local)];
-  statistics.data_received += data_bytes;
-  if (from != nullptr) message_finished(*from, number);
-  if (run.handler == nullptr) return move_counters(run);
-
+void EndpointCore::run_completion(Peer* from, const CompletionRun& run, CompletionStyle style) {
   const bool now = style == CompletionStyle::inline_local ||
                    (style == CompletionStyle::inline_reply && (from == nullptr || reply_has_room(from->index)));
   ++inline_depth_;
@@ -160,9 +152,8 @@ void EndpointCore::get_complete(PeerIndex source, std::uint64_t origin_counter, 
 
 void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }
 
-void EndpointCore::move_counters(const CompletionRun& run) {
-  move_counter(run.target_counter, run.source);
-  if (run.completion_counter == 0) return;
+// The source's: it is told.
+void EndpointCore::update_completion_counter(const CompletionRun& run) {
   if (run.source == config_.self) return move_counter(run.completion_counter, config_.self);
   Peer* peer = peers_[run.source].get();
   // The address belongs to the life of the source that sent the message, and to no later one.

@@ -6,6 +6,7 @@
 
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/endpoint_delivery.h"
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/tuning.h"

@@ -7,6 +7,7 @@
 #include "dataplane/base/copy_bytes.h"
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/endpoint_delivery.h"
 #include "dataplane/operation/read_modify_write.h"
 #include "dataplane/tuning.h"
 
@@ -67,8 +68,6 @@ void EndpointCore::dispatch_record(Peer& from, const wire::Record& record) {
       return on_put(from, record);
     case RecordKind::active_message:
       return on_active_message(from, record);
-    case RecordKind::data:
-      return on_data(from, record);
     case RecordKind::get_request:
       return on_get_request(from, record);
     case RecordKind::get_data:
@@ -79,6 +78,16 @@ void EndpointCore::dispatch_record(Peer& from, const wire::Record& record) {
       return on_rmw_reply(from, record);
     case RecordKind::counter_update:
       return on_counter_update(from, record);
+    default:
+      return dispatch_longer_record(from, record);
+  }
+}
+
+// Those whose work is more than a call: apart, so that the others are found in few pages.
+void EndpointCore::dispatch_longer_record(Peer& from, const wire::Record& record) {
+  switch (record.kind()) {
+    case RecordKind::data:
+      return on_data(from, record);
     case RecordKind::attach_done:
       return on_attach_done(from, record);
     case RecordKind::fence_request:
@@ -99,6 +108,8 @@ void EndpointCore::dispatch_record(Peer& from, const wire::Record& record) {
       return on_request_refused(from, record);
     case RecordKind::get_key:
       return on_get_key(from, record);
+    default:
+      return;  // dispatch_record() has the others
   }
 }
 
@@ -114,9 +125,13 @@ void EndpointCore::on_put(Peer& from, const wire::Record& record) {
     copy_bytes(pointer_to(body.target_address), record.payload, length);
     return data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
   }
+  begin_long_put(from, record, run, pointer_to(body.target_address));
+}
+
+void EndpointCore::begin_long_put(Peer& from, const wire::Record& record, const CompletionRun& run, std::byte* target) {
   IncomingMessage message;
   message.kind = RecordKind::put;
-  message.buffer = pointer_to(body.target_address);
+  message.buffer = target;
   message.total = record.extension.total_length;
   message.run = run;
   begin_incoming(from, record, std::move(message));

@@ -97,7 +97,8 @@ class Poller {
       disarm();
   }
   void leave() {
-    if (--inside_ == 0 && service_ != Service::running) hand_over();
+    if (--inside_ != 0 || service_ == Service::running) return;
+    if (service_ == Service::napping || dozing_.load(std::memory_order_relaxed) != 0) hand_over();
   }
 
   // Between enter() and leave(): polls, at least once, until the condition holds. The lock may be released meanwhile;
@@ -116,7 +117,7 @@ class Poller {
   }
 
   // Conditions of sleeping threads may hold now although no progress was made.
-  void wake_ready();
+  [[gnu::noinline]] void wake_ready();
   // Releases the lock for as long as another thread needs to get it, and takes it again.
   void relinquish();
   // Whether anybody sleeps in wait(). Any thread, without the lock.
@@ -150,11 +151,11 @@ class Poller {
   bool sleep_armed(ServicePacing& pacing);
   void hand_over();
   void settle();
-  void doze(WaitCondition& condition);
+  [[gnu::noinline]] void doze(WaitCondition& condition);
   void sleep_dozing(bool guard, Nanoseconds limit);
   bool arm();
   void disarm();
-  void give_core_away();
+  [[gnu::noinline]] void give_core_away();
   Nanoseconds sleep_limit(Nanoseconds longest);
 
   PolledEngine& engine_;

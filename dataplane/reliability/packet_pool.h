@@ -33,7 +33,7 @@ class PacketPool {
   }
 
   // The only buffer of a channel: also when all are in use, so that nobody is stopped by others who keep theirs.
-  std::byte* take_first() {
+  [[gnu::always_inline]] std::byte* take_first() {
     if (free_ == nullptr && made_ >= most_buffers_ && !grow(made_ + 1)) return nullptr;
     return take();
   }
@@ -58,7 +58,7 @@ class PacketPool {
     void operator()(std::byte* slab) const;
   };
 
-  bool grow(std::size_t most_buffers);
+  [[gnu::noinline]] bool grow(std::size_t most_buffers);
 
   std::size_t buffer_bytes_;
   std::size_t most_buffers_;

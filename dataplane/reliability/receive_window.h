@@ -65,10 +65,10 @@ class ReceiveWindow {
     std::uint32_t length = 0;
   };
 
-  ArrivalVerdict hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now);
+  [[gnu::noinline]] ArrivalVerdict hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now);
   bool make_room_for(std::uint32_t steps);
-  void skip_to(Sequence base);
-  void drop_held(Sequence sequence);
+  [[gnu::noinline]] void skip_to(Sequence base);
+  [[gnu::noinline]] void drop_held(Sequence sequence);
   void arrived(Nanoseconds now);
   Held& held(Sequence sequence) { return held_[sequence & (capacity_ - 1)]; }
   const Held& held(Sequence sequence) const { return held_[sequence & (capacity_ - 1)]; }

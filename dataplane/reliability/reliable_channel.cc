@@ -22,7 +22,8 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
   OPENLAPI_CHECK(own_epoch_ != 0);
 }
 
-wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
+// Inline: every packet passes here once, and its callers keep the fields in registers.
+inline wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
   wire::PacketHeader header;
   header.instance = context_.instance;
   header.path = path_;
@@ -43,7 +44,6 @@ wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
   return header;
 }
 
-std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
 // Writes the header of one packet; `header` has what all packets of this moment have in common.
 inline void ReliableChannel::seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const {
   header.flags |= wire::kPacketHasData | wire::kPacketAckWanted;
@@ -59,6 +59,7 @@ inline void ReliableChannel::seal(wire::PacketHeader& header, const Transmission
   }
 }
 
+std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
   const std::size_t count = send_.collect(window(), out);
   if (count == 0) return 0;
 
@@ -94,7 +95,6 @@ inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, N
   if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
 }
 
-void ReliableChannel::abandon() {
 void ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
   wire::PacketHeader header = common_header(now);
@@ -110,6 +110,7 @@ void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, Nanosecond
   departed(1, false, now);
 }
 
+void ReliableChannel::abandon() {
   send_.abandon();
   retransmit_at_ = waiting_since_ = recheck_at_ = UINT64_MAX;
 }

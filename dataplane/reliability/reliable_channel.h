@@ -150,19 +150,19 @@ class ReliableChannel {
 
  private:
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
-  void peer_restarted();
+  [[gnu::noinline]] void peer_restarted();
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
   void handle_losses(const AckOutcome& outcome);
   AckTiming ack_timing(Nanoseconds now) const;
   void restart_timer(Nanoseconds now);
   wire::PacketHeader common_header(Nanoseconds now) const;
-  // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
-  std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
   void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
   void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {
     return send_.has_slots(2) && send_.outstanding_bytes() + bytes < congestion_.window();
   }
+  // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
+  std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
 
   ChannelContext& context_;
   std::uint32_t peer_;

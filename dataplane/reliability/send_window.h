@@ -147,11 +147,12 @@ class SendWindow {
   std::uint32_t mask() const { return capacity_ - 1; }
   Transmission transmission(Sequence sequence) const;
 
-  void grow();
+  [[gnu::noinline]] void grow();
   void make_small_heads();
   void settle(Slot& entry, const AckTiming& timing, AckOutcome& outcome);
-  void settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing, AckOutcome& outcome);
-  void find_lost(const AckTiming& timing, AckOutcome& outcome);
+  [[gnu::noinline]] void settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing,
+                                         AckOutcome& outcome);
+  [[gnu::noinline]] void find_lost(const AckTiming& timing, AckOutcome& outcome);
   bool overtaken(const Slot& entry) const {
     return entry.state == State::in_flight && before(entry.order, newest_order_);
   }

@@ -20,7 +20,7 @@ struct ConstBuffer {
 };
 
 // Copies the pieces, one behind the other, and returns where the next one would go. An empty piece may be null.
-inline std::byte* copy_pieces(std::byte* out, std::span<const ConstBuffer> pieces) {
+[[gnu::always_inline]] inline std::byte* copy_pieces(std::byte* out, std::span<const ConstBuffer> pieces) {
   for (const ConstBuffer& piece : pieces) {
     copy_bytes(out, static_cast<const std::byte*>(piece.data), piece.length);
     out += piece.length;

@@ -1,7 +1,5 @@
 #include "nic/verbs/receive_ring.h"
 
-#include "dataplane/base/check.h"
-
 namespace openlapi::verbs {
 
 int ReceiveRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header,
@@ -37,12 +35,6 @@ void ReceiveRing::post_idle() {
   while (taken < idle_.size() && &requests_[idle_[taken]] != refused) is_posted_[idle_[taken++]] = 1;
   posted_ += static_cast<std::uint32_t>(taken);
   idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(taken));
-}
-
-void ReceiveRing::take(std::uint32_t slot) {
-  OPENLAPI_CHECK(slot < slots() && is_posted_[slot] != 0);
-  is_posted_[slot] = 0;
-  --posted_;
 }
 
 void ReceiveRing::forget_posted() {

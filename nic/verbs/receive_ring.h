@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dataplane/base/check.h"
 #include "nic/verbs/registered_memory.h"
 
 namespace openlapi::verbs {
@@ -33,7 +34,11 @@ class ReceiveRing {
   std::byte* packet_of(std::uint32_t slot) const { return memory_.data() + slot * stride_ + kLine; }
 
   // The slot has completed: the queue has it no more.
-  void take(std::uint32_t slot);
+  void take(std::uint32_t slot) {
+    OPENLAPI_CHECK(slot < slots() && is_posted_[slot] != 0);
+    is_posted_[slot] = 0;
+    --posted_;
+  }
   // A slot that was taken is of no more use.
   void give_back(std::uint32_t slot) { idle_.push_back(slot); }
   void discard(std::uint32_t slot) {

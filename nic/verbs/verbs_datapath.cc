@@ -5,6 +5,23 @@
 
 namespace openlapi {
 
+// What there is room for. Returns how many.
+[[gnu::always_inline]] inline std::size_t VerbsTransport::append(verbs::SendRing& ring,
+                                                                 const verbs::Destination& destination,
+                                                                 std::span<const OutgoingPacket> packets) {
+  const std::size_t taken = std::min<std::size_t>({packets.size(), ring.room(), verbs::SendRing::kMaxBurst});
+  for (const OutgoingPacket& packet : packets.first(taken)) {
+    if (packet.length > destination.max_packet) [[unlikely]] {
+      lose(1);
+    } else {
+      ring.append(packet, destination);
+    }
+  }
+  counters_.packets_sent += taken;
+  if (taken < packets.size()) ++counters_.send_refused;
+  return taken;
+}
+
 std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].handle);
   const verbs::Destination& destination = remotes_[peer].destination;
@@ -32,22 +49,6 @@ std::size_t VerbsTransport::send_connected(verbs::PacketConnections::Connection&
   const std::size_t taken = append(connection.ring, destination, packets);
   if (const std::uint32_t refused = connections_->post(connection); refused != 0) [[unlikely]]
     lose(refused);
-  return taken;
-}
-
-// What there is room for. Returns how many.
-std::size_t VerbsTransport::append(verbs::SendRing& ring, const verbs::Destination& destination,
-                                   std::span<const OutgoingPacket> packets) {
-  const std::size_t taken = std::min<std::size_t>({packets.size(), ring.room(), verbs::SendRing::kMaxBurst});
-  for (const OutgoingPacket& packet : packets.first(taken)) {
-    if (packet.length > destination.max_packet) [[unlikely]] {
-      lose(1);
-    } else {
-      ring.append(packet, destination);
-    }
-  }
-  counters_.packets_sent += taken;
-  if (taken < packets.size()) ++counters_.send_refused;
   return taken;
 }
 

@@ -120,8 +120,8 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
 
   // verbs_datapath.cc
   void reap_sends();
-  std::size_t append(verbs::SendRing& ring, const verbs::Destination& destination,
-                     std::span<const OutgoingPacket> packets);
+  inline std::size_t append(verbs::SendRing& ring, const verbs::Destination& destination,
+                            std::span<const OutgoingPacket> packets);
   std::size_t send_connected(verbs::PacketConnections::Connection& connection, const verbs::Destination& destination,
                              std::span<const OutgoingPacket> packets);
   bool look();

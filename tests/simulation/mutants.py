@@ -19,8 +19,7 @@ MUTANTS = {
         [("  if (steps < capacity_) return true;\n", "  if (steps <= capacity_) return true;\n")]),
     "counter_early": (
         "dataplane/endpoint/endpoint_deliver.cc", "counters move before the completion handler has returned",
-        [("  if (run.handler == nullptr) return move_counters(run);\n",
-          "  move_counters(run);\n  if (run.handler == nullptr) return;\n"),
+        [("  const bool now = style ==", "  move_counters(run);\n  const bool now = style =="),
          ("  if (returned) move_counters(run);\n", "  (void)returned;\n"),
          ("void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }",
           "void EndpointCore::completion_returned(const CompletionRun&) {}")]),
