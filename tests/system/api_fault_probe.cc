@@ -44,8 +44,11 @@ struct Window {
 void handle_error(lapi_handle_t* which, int* code, lapi_err_t* kind, int* own, int* source) {
   std::printf("error %d\nkind %d\nown %d\nsource %d\n", *code, *kind, *own, *source);
   std::fflush(stdout);
-  ++errors;
-  if (on_error == "return") return;
+  if (on_error == "return") {
+    ++errors;
+    return;
+  }
+  // Another thread that waits for an error must not end the process first, with a status of its own.
   std::printf("term %d\n", LAPI_Term(*which));
   leave(what == "term_exit" ? 0 : 5);
 }
@@ -139,8 +142,11 @@ void put_with_handler(const std::vector<Window*>& windows) {
 }
 
 void send_to_unknown_handler() {
-  CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(200), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr));
-  for (;;) CALL(LAPI_Probe(handle));
+  // The error handler may call LAPI_Term in another thread at any time, and then ends the process.
+  int code =
+      LAPI_Amsend(handle, right(), reinterpret_cast<void*>(200), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr);
+  while (code == LAPI_SUCCESS) code = LAPI_Probe(handle);
+  wait_for_the_end();
 }
 
 }  // namespace
