@@ -80,7 +80,7 @@ bool VerbsTransport::look() {
 }
 
 std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
-  std::size_t count = hand_out(packets);
+  std::size_t count = first_arrival_ < arrivals_end_ ? hand_out(packets) : 0;
   while (count < packets.size() && first_arrival_ == arrivals_end_ && look()) {
     count += hand_out(packets.subspan(count));
     if (arrivals_end_ < kPollBatch) break;  // that were all
