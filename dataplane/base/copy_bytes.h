@@ -19,8 +19,11 @@ namespace openlapi {
     for (std::size_t at = 0; at + 16 < length; at += 16) move.template operator()<16>(at);
     move.template operator()<16>(length - 16);
   } else if (length >= 32) {
-    move.template operator()<32>(0);
-    move.template operator()<32>(length - 32);
+    // The head of a short message has 32 bytes, written field by field just before: a wider load would wait for them.
+    for (std::size_t at = 0; at < 32; at += 8) move.template operator()<8>(at);
+    if (length == 32) return;
+    move.template operator()<16>(length - 32);
+    move.template operator()<16>(length - 16);
   } else if (length >= 16) {
     move.template operator()<16>(0);
     move.template operator()<16>(length - 16);

@@ -51,6 +51,8 @@ bool bulk_fits(const RecordHeader& header, RecordKind kind) {
 
 bool flags_fit(const RecordHeader& header) {
   const auto kind = static_cast<RecordKind>(header.kind);
+  const bool is_plain = header.flags == 0 && header.user_header_length == 0;  // as most are
+  if (is_plain) return header.payload_length == 0 || may_have_payload(kind);
   if ((header.flags & ~kKnownFlags) != 0) return false;
   if ((header.flags & kFlagBulk) != 0 && !bulk_fits(header, kind)) return false;
   if ((header.flags & ~kFlagBulk) != 0 && !may_be_long(kind)) return false;

@@ -188,6 +188,16 @@ std::uint32_t PacketConnections::post(Connection& connection) {
   return refused;
 }
 
+bool PacketConnections::post_alone(Connection& connection, const OutgoingPacket& packet,
+                                   const Destination& destination) {
+  const bool taken = connection.ring.post_alone(*connection.queue_pair->queue_pair(), packet, destination);
+  if (!taken) [[unlikely]]
+    broken(connection);
+  else
+    ++counters_.packets_sent;
+  return taken;
+}
+
 PacketConnections::Connection* PacketConnections::find(std::uint64_t request) const {
   for (const auto& connection : connections_) {
     if (connection->name == request >> 32) return connection.get();

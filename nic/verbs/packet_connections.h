@@ -93,6 +93,8 @@ class PacketConnections {
 
   // After packets were appended to its ring: posts them. Returns how many are lost.
   std::uint32_t post(Connection& connection);
+  // One packet that its ring lets go alone. False: it is lost.
+  bool post_alone(Connection& connection, const OutgoingPacket& packet, const Destination& destination);
 
   // Takes what has become of packets that were sent. Returns how many were lost.
   std::uint64_t reap();

@@ -45,6 +45,24 @@ void SendRing::append(const OutgoingPacket& packet, const Destination& destinati
   ++next_;
 }
 
+bool SendRing::post_alone(ibv_qp& queue_pair, const OutgoingPacket& packet, const Destination& destination) {
+  OPENLAPI_CHECK(chained_ == 0);
+  pieces_[0][0] = {.addr = reinterpret_cast<std::uintptr_t>(packet.pieces[0].data), .length = packet.length, .lkey = 0};
+  ibv_send_wr& request = requests_[0];
+  request.wr_id = next_;
+  request.next = nullptr;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_SEND;
+  request.send_flags = IBV_SEND_INLINE | ((next_ + 1) % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0);
+  request.wr.ud = {.ah = destination.handle, .remote_qpn = destination.queue_pair, .remote_qkey = destination.qkey};
+  ibv_send_wr* refused = nullptr;
+  if (ibv_post_send(&queue_pair, &request, &refused) != 0) [[unlikely]]
+    return false;
+  ++inline_sends_;
+  ++next_;
+  return true;
+}
+
 void SendRing::gather(const OutgoingPacket& packet, ibv_sge& piece) {
   std::byte* const slot = memory_.data() + next_ % slots_ * stride_;
   copy_pieces(slot, packet.pieces);

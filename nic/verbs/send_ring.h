@@ -45,6 +45,12 @@ class SendRing {
   // engine's.
   void append(const OutgoingPacket& packet, const Destination& destination, std::uint32_t immediate = 0);
 
+  // The same and post() at once, without the chain, for a packet that may go so, as most do. False: it was refused.
+  bool may_go_alone(const OutgoingPacket& packet) const {
+    return packet.pieces.size() == 1 && packet.length <= inline_bytes_ && packet.length != 0 && room() != 0;
+  }
+  bool post_alone(ibv_qp& queue_pair, const OutgoingPacket& packet, const Destination& destination);
+
   std::uint32_t chained() const { return chained_; }
 
   // Posts the chain. Returns how many requests were refused; these are lost.

@@ -5,10 +5,18 @@
 
 namespace openlapi {
 
+namespace {
+
+bool goes_alone(const verbs::SendRing& ring, const verbs::Destination& destination,
+                std::span<const OutgoingPacket> packets) {
+  return packets.size() == 1 && packets[0].length <= destination.max_packet && ring.may_go_alone(packets[0]);
+}
+
+}  // namespace
+
 // What there is room for. Returns how many.
-[[gnu::always_inline]] inline std::size_t VerbsTransport::append(verbs::SendRing& ring,
-                                                                 const verbs::Destination& destination,
-                                                                 std::span<const OutgoingPacket> packets) {
+std::size_t VerbsTransport::append(verbs::SendRing& ring, const verbs::Destination& destination,
+                                   std::span<const OutgoingPacket> packets) {
   const std::size_t taken = std::min<std::size_t>({packets.size(), ring.room(), verbs::SendRing::kMaxBurst});
   for (const OutgoingPacket& packet : packets.first(taken)) {
     if (packet.length > destination.max_packet) [[unlikely]] {
@@ -35,6 +43,14 @@ std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingP
     return packets.size();
   }
   if (sends_.wants_completions()) reap_sends();
+  if (goes_alone(sends_, destination, packets)) {
+    ++counters_.packets_sent;
+    if (!sends_.post_alone(*queue_pair_, packets[0], destination)) [[unlikely]] {
+      lose(1);
+      broken_ = true;
+    }
+    return 1;
+  }
   const std::size_t taken = append(sends_, destination, packets);
   if (const std::uint32_t refused = sends_.post(*queue_pair_); refused != 0) [[unlikely]] {
     lose(refused);
@@ -46,6 +62,12 @@ std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingP
 std::size_t VerbsTransport::send_connected(verbs::PacketConnections::Connection& connection,
                                            const verbs::Destination& destination,
                                            std::span<const OutgoingPacket> packets) {
+  if (goes_alone(connection.ring, destination, packets)) {
+    ++counters_.packets_sent;
+    if (!connections_->post_alone(connection, packets[0], destination)) [[unlikely]]
+      lose(1);
+    return 1;
+  }
   const std::size_t taken = append(connection.ring, destination, packets);
   if (const std::uint32_t refused = connections_->post(connection); refused != 0) [[unlikely]]
     lose(refused);

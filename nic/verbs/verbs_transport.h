@@ -116,12 +116,12 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   const verbs::Address* address_of(PeerIndex peer) const override;
   PeerIndex find_peer(const verbs::Address& address) const;  // kUnknownPeer: nobody who was added has it
   void send_message(PeerIndex peer, const verbs::ConnectionMessage& message) override;
-  void take_message(const ibv_wc& arrival, std::uint32_t slot);
+  [[gnu::noinline]] void take_message(const ibv_wc& arrival, std::uint32_t slot);
 
   // verbs_datapath.cc
   void reap_sends();
-  inline std::size_t append(verbs::SendRing& ring, const verbs::Destination& destination,
-                            std::span<const OutgoingPacket> packets);
+  [[gnu::noinline]] std::size_t append(verbs::SendRing& ring, const verbs::Destination& destination,
+                                       std::span<const OutgoingPacket> packets);
   std::size_t send_connected(verbs::PacketConnections::Connection& connection, const verbs::Destination& destination,
                              std::span<const OutgoingPacket> packets);
   bool look();
