@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -12,21 +11,12 @@
 #include "api/context_routes.h"
 #include "api/environment.h"
 #include "control/bootstrap.h"
-#include "dataplane/base/clock.h"
+#include "dataplane/base/monotonic_clock.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/poller/poller.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {
-
-class MonotonicClock final : public Clock {
- public:
-  Nanoseconds now() const override {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
-  }
-};
 
 struct ContextResources {
   Settings settings;
