@@ -2,6 +2,7 @@
 // then the counters move (guide, chapter 7; decisions.md, "Completion").
 #include <cstring>
 
+#include "dataplane/base/copy_bytes.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_delivery.h"
 #include "dataplane/layout/guarded_copy.h"
@@ -53,14 +54,16 @@ void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
 bool EndpointCore::deliver_whole(const WholeMessage& message) {
   const HeaderVerdict verdict = ask_header_handler(message);
   if (verdict.delivery == Delivery::drop) return false;
+  Peer* from = message.source == config_.self ? nullptr : peers_[message.source].get();
   if (!is_buried(verdict) && message.length != 0) {
     if (verdict.layout != nullptr || message.source_layout != nullptr) [[unlikely]] {
       deliver_to_layout(message, verdict);
+    } else if (from != nullptr) {
+      copy_bytes(static_cast<std::byte*>(verdict.buffer), static_cast<const std::byte*>(message.data), message.length);
     } else {
-      std::memmove(verdict.buffer, message.data, message.length);
+      std::memmove(verdict.buffer, message.data, message.length);  // a task's own memory, which may overlap
     }
   }
-  Peer* from = message.source == config_.self ? nullptr : peers_[message.source].get();
   data_in_place(from, message.number, completion_run(message.source, message.body, verdict), verdict.style,
                 message.length);
   return true;

@@ -247,7 +247,7 @@ void EndpointCore::on_get_data(Peer& from, const wire::Record& record) {
   if (request->layout != nullptr) [[unlikely]] {
     place_answer(*request, body.offset, {record.payload, record.header.payload_length});
   } else if (length != 0) {
-    std::memcpy(static_cast<std::byte*>(request->buffer) + body.offset, record.payload, length);
+    copy_bytes(static_cast<std::byte*>(request->buffer) + body.offset, record.payload, length);
   }
   request->received += length;
   if (request->received == request->length) request_complete(body.request_id, &from);
