@@ -164,13 +164,13 @@ unsigned ChannelPath::transmit(Nanoseconds now) {
 // What most sends come to: a packet that nothing waits in front of. Answers how many have left: 0 when the transport
 // is full, and then it waits like any other.
 unsigned ChannelPath::send_open_packet(Nanoseconds now) {
-  channel_.address(open_, open_length_, now);
-  const ConstBuffer piece{open_, wire::kPacketHeaderSize + open_length_};
+  const std::span<std::byte> bytes = channel_.address(open_, open_length_, now);
+  const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
   const bool taken = transport_.send_burst(peer_, {&packet, 1}) != 0;
   std::byte* const buffer = std::exchange(open_, nullptr);
   if (taken) {
-    channel_.passed(buffer, open_length_, now);
+    channel_.passed(buffer, open_length_, bytes.data(), now);
   } else {
     channel_.queue(buffer, open_length_, 0);
   }

@@ -77,7 +77,7 @@ void ChannelSet::handle_packet(Line& line, const IncomingPacket& packet, Nanosec
   }
   activate(*path);
   ReliableChannel& channel = path->channel_;
-  const std::span<std::byte> payload = bytes.subspan(wire::kPacketHeaderSize);
+  const std::span<std::byte> payload = bytes.subspan(header.size());
   const ReceiveOutcome outcome = channel.receive(header, payload, now);
   report_completed(*path);
   if (outcome.peer_restarted) listener_.channel_restarted(path->peer_);

@@ -11,7 +11,8 @@
 namespace openlapi {
 
 // True: `header` is complete and `packet` really came from a task of this job for this context; its payload is what
-// follows the header. The source's number still has to be compared with the number of tasks.
+// follows the header. The source's number still has to be compared with the number of tasks. Of a packet with a short
+// header all but its form is left to the channel of its source.
 bool admit_packet(ChannelContext& context, std::span<const std::byte> packet, wire::PacketHeader& header);
 
 }  // namespace openlapi

@@ -1,6 +1,7 @@
 #include "dataplane/reliability/reliable_channel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dataplane/base/check.h"
 
@@ -17,9 +18,26 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
       send_(*context.pool, context.first_sequence),
       receive_(*context.pool),
       congestion_(max_packet_, context.most_bytes_in_flight) {
+  knows_peer(epochs.peer);
   OPENLAPI_CHECK(max_packet_ > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
   OPENLAPI_CHECK(context.pool->buffer_bytes() >= context.max_packet);
   OPENLAPI_CHECK(own_epoch_ != 0);
+}
+
+void ReliableChannel::knows_peer(std::uint32_t epoch) {
+  peer_epoch_ = epoch;
+  wire::PacketHeader header;
+  header.instance = context_.instance;
+  header.path = path_;
+  header.cookie = context_.cookie;
+  header.source = context_.self;
+  header.destination = peer_;
+  header.source_epoch = own_epoch_;
+  header.destination_epoch = peer_epoch_;
+  sent_association_ = wire::association_of(header);
+  std::swap(header.source, header.destination);
+  std::swap(header.source_epoch, header.destination_epoch);
+  received_association_ = wire::association_of(header);
 }
 
 // Inline: every packet passes here once, and its callers keep the fields in registers.
@@ -95,23 +113,38 @@ inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, N
   if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
 }
 
-void ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+// Whoever retransmits it writes the long header: the window counts that one's length.
+std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
+  const bool ask = !has_room_behind(bytes) || bytes_since_request_ + bytes >= congestion_.window() / 2;
   wire::PacketHeader header = common_header(now);
-  const bool last = !has_room_behind(bytes);
-  seal(header, {buffer, nullptr, bytes, 0, send_.next(), false},
-       last || bytes_since_request_ + bytes >= congestion_.window() / 2);
+  if (!may_be_short(header)) {
+    seal(header, {buffer, nullptr, bytes, 0, send_.next(), false}, ask);
+    return {buffer, bytes};
+  }
+  header.flags |= wire::kPacketHasData | wire::kPacketShort | (ask ? wire::kPacketAckWanted : 0);
+  header.ahead = static_cast<std::uint16_t>(send_.next() - send_.settled());
+  header.association = sent_association_;
+  std::byte* const begin = buffer + wire::kPacketHeaderSize - wire::kShortHeaderSize;
+  wire::encode(header, begin);
+  return {begin, wire::kShortHeaderSize + length};
 }
 
-void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+// The peer knows us, and there is nothing to say that only a long header has a place for.
+inline bool ReliableChannel::may_be_short(const wire::PacketHeader& header) const {
+  return introduced_ && (header.flags & wire::kPacketHasChecksum) == 0 && header.selective_ack == 0;
+}
+
+void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
-  bytes_since_request_ = wire::asks_for_ack(buffer) ? 0 : bytes_since_request_ + bytes;
+  bytes_since_request_ = wire::asks_for_ack(header) ? 0 : bytes_since_request_ + bytes;
   send_.add_sent(buffer, bytes, now);
   departed(1, false, now);
 }
 
 void ReliableChannel::abandon() {
   send_.abandon();
+  introduced_ = false;
   retransmit_at_ = waiting_since_ = recheck_at_ = UINT64_MAX;
 }
 
@@ -145,14 +178,21 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   } else {
     send_.resend_all();  // what has been sent did not name this incarnation and was turned away
   }
-  peer_epoch_ = header.source_epoch;
+  knows_peer(header.source_epoch);
   return true;
+}
+
+// From an incarnation that we know, which knew ours when it sent this.
+inline bool ReliableChannel::admit_short(const wire::PacketHeader& header) {
+  if (peer_epoch_ != 0 && header.association == received_association_) return true;
+  ++context_.counters.ghosts;
+  return false;
 }
 
 ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::span<const std::byte> payload,
                                         Nanoseconds now) {
   ReceiveOutcome outcome;
-  if (!admit_epochs(header, outcome)) return outcome;
+  if (!(header.is_short() ? admit_short(header) : admit_epochs(header, outcome))) return outcome;
   last_heard_ = now;
   if ((header.flags & wire::kPacketHasAck) != 0) process_ack(header, now);
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
@@ -196,7 +236,10 @@ void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds 
   }
   if (outcome.bytes != 0) congestion_.on_acknowledged(outcome.bytes, in_flight);
   if ((header.flags & wire::kPacketSawDuplicate) != 0) congestion_.on_spurious_retransmission();
-  if (outcome.advanced) restart_timer(now);
+  if (outcome.advanced) {
+    introduced_ = true;
+    restart_timer(now);
+  }
   handle_losses(outcome);
 }
 

@@ -22,8 +22,8 @@
 //
 //   and for a packet that nothing waits in front of, as most do, without lists; it is the channel's when it has left:
 //     if (channel.may_pass()) {
-//       channel.address(buffer, length, now);                        // the header is filled in
-//       if (transport.send_burst(peer, <the packet>) != 0) channel.passed(buffer, length, now);
+//       std::span<std::byte> packet = channel.address(buffer, length, now);  // the header is filled in
+//       if (transport.send_burst(peer, <packet>) != 0) channel.passed(buffer, length, packet.data(), now);
 //     }
 //
 // Receiving.
@@ -104,10 +104,11 @@ class ReliableChannel {
   bool has_transmissions() const { return send_.has_transmission(window()); }
   std::size_t collect(Nanoseconds now, std::span<Transmission> out);
   void commit(std::span<const Transmission> taken, Nanoseconds now);
-  // `length`: bytes of the payload, which is in `buffer` behind the place of the packet header.
+  // `length`: bytes of the payload, which is in `buffer` behind the place of the packet header. The answer is the
+  // packet, which begins in the middle of that place when its header is a short one.
   bool may_pass() const { return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room(); }
-  void address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
-  void passed(std::byte* buffer, std::uint32_t length, Nanoseconds now);
+  std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
+  void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now);
   bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
 
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
@@ -151,11 +152,14 @@ class ReliableChannel {
  private:
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
   [[gnu::noinline]] void peer_restarted();
+  bool admit_short(const wire::PacketHeader& header);
+  void knows_peer(std::uint32_t epoch);
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
   void handle_losses(const AckOutcome& outcome);
   AckTiming ack_timing(Nanoseconds now) const;
   void restart_timer(Nanoseconds now);
   wire::PacketHeader common_header(Nanoseconds now) const;
+  bool may_be_short(const wire::PacketHeader& header) const;
   void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
   void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {
@@ -169,8 +173,11 @@ class ReliableChannel {
   const std::uint32_t max_packet_;
   const std::uint32_t own_epoch_;
   std::uint32_t peer_epoch_;
-  std::uint32_t answer_ = 0;               // an incarnation of the peer that has to be told ours; 0: none
-  std::uint64_t bytes_since_request_ = 0;  // sent since an acknowledgement was asked for
+  std::uint32_t sent_association_ = 0;      // of what we send, when the peer's epoch is known
+  std::uint32_t received_association_ = 0;  // of what it sends
+  bool introduced_ = false;                 // the peer has acknowledged a packet of ours: it knows our epoch
+  std::uint32_t answer_ = 0;                // an incarnation of the peer that has to be told ours; 0: none
+  std::uint64_t bytes_since_request_ = 0;   // sent since an acknowledgement was asked for
   std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;

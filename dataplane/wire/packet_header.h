@@ -1,5 +1,6 @@
 // The header of every packet that travels over an unreliable transport; wire_format.md has its text. Little-endian,
-// fixed offsets, 56 bytes, so that the records behind it keep their 8-byte alignment.
+// fixed offsets, 56 bytes, or 24 where the two ends know each other, so that the records behind it keep their 8-byte
+// alignment.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@ namespace openlapi::wire {
 inline constexpr std::uint16_t kPacketMagic = 0x4c4f;  // the bytes 'O' 'L'
 inline constexpr std::uint8_t kPacketVersion = 1;
 inline constexpr std::size_t kPacketHeaderSize = 56;
+inline constexpr std::size_t kShortHeaderSize = 24;
 inline constexpr std::size_t kLongestPacket = UINT16_MAX;  // the length field has 16 bits
 
 // PacketHeader::flags.
@@ -19,7 +21,8 @@ inline constexpr std::uint8_t kPacketHasAck = 2;        // the acknowledgement f
 inline constexpr std::uint8_t kPacketAckWanted = 4;     // answer with an acknowledgement at once
 inline constexpr std::uint8_t kPacketSawDuplicate = 8;  // a packet came again since the last acknowledgement
 inline constexpr std::uint8_t kPacketHasChecksum = 16;  // `checksum` covers header and payload
-inline constexpr std::uint8_t kKnownPacketFlags = 31;
+inline constexpr std::uint8_t kPacketShort = 32;        // the short header, of a packet with data
+inline constexpr std::uint8_t kKnownPacketFlags = 63;
 
 struct PacketHeader {
   std::uint8_t flags = 0;
@@ -37,7 +40,16 @@ struct PacketHeader {
   std::uint16_t ahead = 0;              // packets between the sender's oldest unacknowledged one and this one
   std::uint16_t ack_delay = 0;          // microseconds from the newest arrival to this acknowledgement, or the most
   std::uint32_t checksum = 0;           // CRC32C; this field counts as 0
+  std::uint32_t association = 0;        // only with kPacketShort, see below
+
+  bool is_short() const { return (flags & kPacketShort) != 0; }
+  std::size_t size() const { return is_short() ? kShortHeaderSize : kPacketHeaderSize; }
 };
+
+// What a short header has in the place of all that does not change between two incarnations on a path: CRC32C of
+// instance, path, cookie, source, destination and epochs as they lie in the long one. Two that differ in one of the
+// tasks, or in one of the epochs, have different ones for certain.
+std::uint32_t association_of(const PacketHeader& header);
 
 enum class DecodeResult : std::uint8_t {
   ok,
@@ -49,13 +61,18 @@ enum class DecodeResult : std::uint8_t {
   wrong_epoch
 };
 
-// Writes kPacketHeaderSize bytes.
+// Writes header.size() bytes.
 void encode(const PacketHeader& header, std::byte* out);
 
-// `header` is complete when the answer is ok, and not to be used otherwise. Says nothing about the cookie.
+// `header` is complete when the answer is ok (of a short one, what it carries), and not to be used otherwise. Says
+// nothing about the cookie.
 DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header);
 
-// Where the cookie lies, to be looked at before anything else of a packet of at least kPacketHeaderSize bytes.
+// Whether at least kShortHeaderSize bytes begin like a short header.
+bool begins_short(const std::byte* encoded_header);
+
+// Where the cookie lies, to be looked at before anything else of a packet of at least kPacketHeaderSize bytes that has
+// no short header.
 inline constexpr std::size_t kCookieAt = 8;
 std::uint64_t load_cookie(const std::byte* encoded_header);
 

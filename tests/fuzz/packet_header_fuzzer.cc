@@ -14,10 +14,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span packet(reinterpret_cast<const std::byte*>(data), size);
   wire::PacketHeader header;
   if (wire::decode(packet, header) != wire::DecodeResult::ok) return 0;
-  OPENLAPI_CHECK(header.length == size && header.source_epoch != 0);
+  OPENLAPI_CHECK(header.length == size && header.size() <= size);
   std::array<std::byte, wire::kPacketHeaderSize> encoded;
   wire::encode(header, encoded.data());
-  OPENLAPI_CHECK(std::equal(encoded.begin(), encoded.end(), packet.begin()));
+  OPENLAPI_CHECK(std::equal(encoded.begin(), encoded.begin() + header.size(), packet.begin()));
+  OPENLAPI_CHECK(wire::begins_short(packet.data()) == header.is_short());
+  if (header.is_short()) return 0;
+  OPENLAPI_CHECK(header.source_epoch != 0);
   OPENLAPI_CHECK(wire::load_cookie(packet.data()) == header.cookie);
   const bool flagged = (header.flags & wire::kPacketHasChecksum) != 0;
   const bool right = wire::packet_checksum(packet, {}) == header.checksum;

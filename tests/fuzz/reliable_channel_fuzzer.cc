@@ -108,7 +108,10 @@ class Victim {
     header.selective_ack = input.take<std::uint64_t>();
     header.ahead = input.take<std::uint16_t>();
     header.ack_delay = input.take<std::uint16_t>();
-    std::vector<std::byte> packet(wire::kPacketHeaderSize + ((header.flags & wire::kPacketHasData) != 0 ? 16 : 0));
+    header.instance = context_.instance;
+    header.destination = context_.self;
+    header.association = wire::association_of(header);
+    std::vector<std::byte> packet(header.size() + ((header.flags & wire::kPacketHasData) != 0 ? 16 : 0));
     header.length = static_cast<std::uint16_t>(packet.size());
     wire::encode(header, packet.data());
     return packet;
@@ -124,8 +127,8 @@ class Victim {
       OPENLAPI_CHECK(channel.next_deadline() == deadline && pool_.in_use() == in_use);
       return;
     }
-    OPENLAPI_CHECK(wire::load_cookie(packet.data()) == kCookie);
-    const ReceiveOutcome outcome = channel.receive(header, std::span(packet).subspan(wire::kPacketHeaderSize), now_);
+    OPENLAPI_CHECK(header.is_short() || wire::load_cookie(packet.data()) == kCookie);
+    const ReceiveOutcome outcome = channel.receive(header, std::span(packet).subspan(header.size()), now_);
     take_completed(channel);
     if (outcome.deliver) answer(channel);
     for (std::span<std::byte> held; channel.next_held(held);) answer(channel);
@@ -138,6 +141,7 @@ class Victim {
   }
 
   void send(ReliableChannel& channel, unsigned count) {
+    if (channel.may_pass()) pass(channel);
     for (; count > 0 && channel.has_room(); --count) {
       if (count % 2 == 0) {
         std::memset(channel.queue_referenced(24, kUserData.data(), 100, ++tag_), 1, 24);
@@ -148,6 +152,15 @@ class Victim {
       std::memset(buffer, 1, kMaxPacket);
       channel.queue(buffer, 100, ++tag_);
     }
+  }
+
+  void pass(ReliableChannel& channel) {
+    std::byte* const buffer = pool_.take();
+    if (buffer == nullptr) return;
+    std::memset(buffer, 1, kMaxPacket);
+    const std::span<std::byte> packet = channel.address(buffer, 100, now_);
+    OPENLAPI_CHECK(packet.data() + packet.size() == buffer + wire::kPacketHeaderSize + 100);
+    channel.passed(buffer, 100, packet.data(), now_);
   }
 
   void transmit(ReliableChannel& channel) {

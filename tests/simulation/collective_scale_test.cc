@@ -61,9 +61,9 @@ class CountingTransport final : public Transport {
     bytes_ += bytes.size();
     wire::PacketHeader header;
     ASSERT_EQ(wire::decode(bytes, header), wire::DecodeResult::ok);
-    if (bytes.size() == wire::kPacketHeaderSize) return;  // an acknowledgement, or the first word to a peer
+    if (bytes.size() == header.size()) return;  // an acknowledgement, or the first word to a peer
     ++data_packets_;
-    std::span<std::byte> rest = std::span(bytes).subspan(wire::kPacketHeaderSize);
+    std::span<std::byte> rest = std::span(bytes).subspan(header.size());
     for (wire::Record record; !rest.empty();) {
       ASSERT_TRUE(wire::next_record(rest, record));
       payload_ += record.header.payload_length;

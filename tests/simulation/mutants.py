@@ -37,6 +37,10 @@ MUTANTS = {
         "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
         [("  if (header.destination_epoch != own_epoch_) {\n",
           "  if (header.destination_epoch == 0 || header.destination_epoch > own_epoch_) {\n")]),
+    "short_stale_epoch": (
+        "dataplane/reliability/reliable_channel.cc", "packets with a short header of a former life are taken",
+        [("  if (peer_epoch_ != 0 && header.association == received_association_) return true;\n",
+          "  if (peer_epoch_ != 0) return true;\n")]),
     "damage_unseen": (
         "dataplane/reliability/packet_filter.cc", "the checksum is not looked at",
         [("  if (context.checksum && !wire::checksum_matches(packet, header)) return count(counters.damaged);\n", "")]),

@@ -87,9 +87,9 @@ class ChannelEnd {
     const PacketBytes data = message(number, extra);
     std::memcpy(buffer + wire::kPacketHeaderSize, data.data(), data.size());
     const auto length = static_cast<std::uint32_t>(data.size());
-    channel_->address(buffer, length, now);
-    PacketBytes packet(buffer, buffer + wire::kPacketHeaderSize + length);
-    channel_->passed(buffer, length, now);
+    const std::span<std::byte> bytes = channel_->address(buffer, length, now);
+    PacketBytes packet(bytes.begin(), bytes.end());
+    channel_->passed(buffer, length, bytes.data(), now);
     return packet;
   }
 
@@ -103,7 +103,7 @@ class ChannelEnd {
   void receive(PacketBytes packet, Nanoseconds now) {
     wire::PacketHeader header;
     if (!admit_packet(context_, packet, header)) return;
-    const std::span<std::byte> payload = std::span(packet).subspan(wire::kPacketHeaderSize);
+    const std::span<std::byte> payload = std::span(packet).subspan(header.size());
     const ReceiveOutcome outcome = channel_->receive(header, payload, now);
     note_completed();
     if (outcome.peer_restarted) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "dataplane/base/crc32c.h"
@@ -92,7 +93,7 @@ TEST(PacketHeader, RefusesWrongFields) {
   EXPECT_EQ(decode_changed(1, 'X'), DecodeResult::wrong_magic);
   EXPECT_EQ(decode_changed(2, 0), DecodeResult::wrong_version);
   EXPECT_EQ(decode_changed(2, 2), DecodeResult::wrong_version);
-  EXPECT_EQ(decode_changed(3, 0x21), DecodeResult::wrong_flags);
+  EXPECT_EQ(decode_changed(3, 0x41), DecodeResult::wrong_flags);
   EXPECT_EQ(decode_changed(3, 0x81), DecodeResult::wrong_flags);
   EXPECT_EQ(decode_changed(4, 57), DecodeResult::wrong_length);
   EXPECT_EQ(decode_changed(4, 0), DecodeResult::wrong_length);
@@ -119,6 +120,95 @@ TEST(PacketHeader, TellsWhetherAnAckIsWanted) {
   EXPECT_FALSE(asks_for_ack(encoded(header).data()));
   header.flags |= kPacketAckWanted;
   EXPECT_TRUE(asks_for_ack(encoded(header).data()));
+}
+
+using ShortBytes = std::array<std::byte, kShortHeaderSize>;
+
+PacketHeader sample_short() {
+  PacketHeader header = sample_header();
+  header.flags |= kPacketShort;
+  header.association = 0xd1d2d3d4;
+  return header;
+}
+
+ShortBytes encoded_short(const PacketHeader& header) {
+  ShortBytes bytes;
+  encode(header, bytes.data());
+  return bytes;
+}
+
+TEST(ShortPacketHeader, EveryByteIsAtItsPlace) {
+  constexpr std::array<unsigned char, kShortHeaderSize> kExpected = {'O',  'L',  1,    0x23, 0xa2, 0xa1, 0xb2, 0xb1,
+                                                                     0xd4, 0xd3, 0xd2, 0xd1, 0x34, 0x33, 0x32, 0x31,
+                                                                     0x74, 0x73, 0x72, 0x71, 0x84, 0x83, 0x82, 0x81};
+  const ShortBytes bytes = encoded_short(sample_short());
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    EXPECT_EQ(std::to_integer<int>(bytes[at]), kExpected[at]) << "offset " << at;
+  }
+  EXPECT_TRUE(begins_short(bytes.data()));
+  EXPECT_FALSE(begins_short(encoded(sample_header()).data()));
+}
+
+TEST(ShortPacketHeader, DecodesWhatWasEncoded) {
+  const PacketHeader sent = sample_short();
+  const ShortBytes bytes = encoded_short(sent);
+  std::vector<std::byte> packet(kShortHeaderSize + 11);
+  std::memcpy(packet.data(), bytes.data(), bytes.size());
+  PacketHeader header;
+  ASSERT_EQ(decode(packet, header), DecodeResult::ok);
+  EXPECT_TRUE(header.is_short());
+  EXPECT_EQ(header.size(), kShortHeaderSize);
+  EXPECT_EQ(header.flags, sent.flags);
+  EXPECT_EQ(header.length, packet.size());
+  EXPECT_EQ(header.source, sent.source);
+  EXPECT_EQ(header.association, sent.association);
+  EXPECT_EQ(header.sequence, sent.sequence);
+  EXPECT_EQ(header.cumulative_ack, sent.cumulative_ack);
+  EXPECT_EQ(header.selective_ack, 0u);
+  EXPECT_EQ(header.ahead, sent.ahead);
+  EXPECT_EQ(header.ack_delay, sent.ack_delay);
+}
+
+TEST(ShortPacketHeader, RefusesWhatItCannotBe) {
+  PacketHeader header;
+  const ShortBytes right = encoded_short(sample_short());
+  for (std::size_t length = 0; length < kShortHeaderSize; ++length) {
+    EXPECT_EQ(decode({right.data(), length}, header), DecodeResult::too_short);
+  }
+  const auto with_flags = [&](std::uint8_t flags) {
+    ShortBytes bytes = right;
+    bytes[3] = std::byte{flags};
+    return decode(bytes, header);
+  };
+  EXPECT_EQ(with_flags(kPacketShort | kPacketHasData), DecodeResult::ok);
+  EXPECT_EQ(with_flags(kPacketShort | kPacketHasAck), DecodeResult::wrong_flags) << "only packets with data";
+  EXPECT_EQ(with_flags(kPacketShort | kPacketHasData | kPacketHasChecksum), DecodeResult::wrong_flags);
+  EXPECT_EQ(with_flags(kPacketShort | kPacketHasData | 0x40), DecodeResult::wrong_flags);
+  EXPECT_EQ(with_flags(kPacketHasData), DecodeResult::too_short) << "a long one";
+}
+
+TEST(ShortPacketHeader, AssociationsOfOthersDiffer) {
+  const PacketHeader sample = sample_header();
+  const std::uint32_t association = association_of(sample);
+  const auto changed = [&](auto PacketHeader::*field, std::uint64_t bit) {
+    PacketHeader other = sample;
+    other.*field ^= static_cast<std::remove_cvref_t<decltype(other.*field)>>(std::uint64_t{1} << bit);
+    return association_of(other);
+  };
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    EXPECT_NE(changed(&PacketHeader::source, bit), association);
+    EXPECT_NE(changed(&PacketHeader::destination, bit), association);
+    EXPECT_NE(changed(&PacketHeader::source_epoch, bit), association);
+    EXPECT_NE(changed(&PacketHeader::destination_epoch, bit), association);
+    EXPECT_NE(changed(&PacketHeader::cookie, 2 * bit), association);
+    EXPECT_EQ(changed(&PacketHeader::sequence, bit), association) << "changes from packet to packet";
+    EXPECT_EQ(changed(&PacketHeader::cumulative_ack, bit), association);
+  }
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    EXPECT_NE(changed(&PacketHeader::instance, bit), association);
+    EXPECT_NE(changed(&PacketHeader::path, bit), association);
+    EXPECT_EQ(changed(&PacketHeader::flags, bit), association);
+  }
 }
 
 TEST(PacketChecksum, FindsEveryFlippedBit) {
