@@ -337,6 +337,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   [[gnu::noinline]] void run_completion(Peer* from, const CompletionRun& run, CompletionStyle style);
   [[gnu::noinline]] void update_completion_counter(const CompletionRun& run);
   bool deliver_whole(const WholeMessage& message);
+  bool obey(const HeaderVerdict& verdict, const WholeMessage& message);
   [[gnu::noinline]] void deliver_to_layout(const WholeMessage& message, const HeaderVerdict& verdict);
   [[gnu::noinline]] void begin_long_message(Peer& from, const wire::Record& record);
   [[gnu::noinline]] void keep_waiting(const WholeMessage& message);

@@ -20,6 +20,12 @@ bool is_buried(const HeaderVerdict& verdict) {
   return verdict.delivery == Delivery::bury || (verdict.buffer == nullptr && verdict.layout == nullptr);
 }
 
+// The data goes to one buffer, and nothing is left to do then.
+bool is_plain(const HeaderVerdict& verdict) {
+  return verdict.delivery == Delivery::deliver && verdict.buffer != nullptr && verdict.layout == nullptr &&
+         verdict.completion_handler == nullptr;
+}
+
 }  // namespace
 
 HeaderVerdict EndpointCore::ask_header_handler(const WholeMessage& message) {
@@ -37,22 +43,35 @@ CompletionRun EndpointCore::completion_run(PeerIndex source, const wire::ActiveM
 
 void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
   if (record.is_long()) return begin_long_message(from, record);
+  const auto body = wire::body_of<wire::ActiveMessageBody>(record);
+  const std::uint32_t number = ++from.messages_begun;
+  const std::uint32_t length = record.header.payload_length;
+  auto* const user_header = const_cast<std::byte*>(record.user_header);
+  const HeaderVerdict verdict =
+      host_.run_header_handler({from.index, body.handler, user_header, record.header.user_header_length, length,
+                                record.payload, record.is_vector(), record.in_atoms()});
+  if (is_plain(verdict)) [[likely]] {
+    copy_bytes(static_cast<std::byte*>(verdict.buffer), record.payload, length);
+    const CompletionRun run{nullptr, nullptr, from.index, from.life, body.target_counter, body.completion_counter};
+    return data_in_place(&from, number, run, verdict.style, length);
+  }
   const WholeMessage message{from.index,
-                             wire::body_of<wire::ActiveMessageBody>(record),
-                             const_cast<std::byte*>(record.user_header),
+                             body,
+                             user_header,
                              record.header.user_header_length,
                              record.payload,
-                             record.header.payload_length,
+                             length,
                              true,
-                             ++from.messages_begun,
+                             number,
                              record.is_vector(),
                              record.in_atoms()};
-  if (!deliver_whole(message)) keep_waiting(message);
+  if (!obey(verdict, message)) keep_waiting(message);
 }
 
 // False: the header handler dropped it.
-bool EndpointCore::deliver_whole(const WholeMessage& message) {
-  const HeaderVerdict verdict = ask_header_handler(message);
+bool EndpointCore::deliver_whole(const WholeMessage& message) { return obey(ask_header_handler(message), message); }
+
+bool EndpointCore::obey(const HeaderVerdict& verdict, const WholeMessage& message) {
   if (verdict.delivery == Delivery::drop) return false;
   Peer* from = message.source == config_.self ? nullptr : peers_[message.source].get();
   if (!is_buried(verdict) && message.length != 0) {
