@@ -109,6 +109,7 @@ std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
   }
   counters_.packets_received += count;
   if (count != 0) return count;
+  if (released_ != 0) give_back();
   if (++quiet_ % kQuietChecks == 0) {
     reap_sends();
     if (connections_) lose(connections_->reap());
@@ -170,9 +171,16 @@ bool VerbsTransport::take_connected(const ibv_wc& arrival, IncomingPacket& packe
   return true;
 }
 
+// The answer to a packet, which often leaves next, does not wait for its slot: few slots lie here until there is
+// nothing else to do.
 void VerbsTransport::release(std::size_t count) {
-  OPENLAPI_CHECK(count <= held_.size());
-  for (; count != 0; --count) {
+  released_ += count;
+  OPENLAPI_CHECK(released_ <= held_.size());
+  if (released_ >= kMostReleased) give_back();
+}
+
+void VerbsTransport::give_back() {
+  for (; released_ != 0; --released_) {
     const std::uint64_t number = held_.pop();
     const bool connected = (number & verbs::PacketConnections::kArrivalBit) != 0;
     (connected ? connections_->receives() : receives_).give_back(static_cast<std::uint32_t>(number));
@@ -185,6 +193,7 @@ void VerbsTransport::release(std::size_t count) {
 // Asks for the event before the last look: what comes after that look makes one.
 bool VerbsTransport::arm() {
   if (first_arrival_ < arrivals_end_ || look()) return false;
+  give_back();
   reap_sends();
   if (connections_) lose(connections_->reap());
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it

@@ -86,6 +86,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
  private:
   friend std::unique_ptr<VerbsTransport> open_verbs_transport(const VerbsConfig&, VerbsSetupError&);
   static constexpr int kPollBatch = 32;                  // completions of one look
+  static constexpr std::size_t kMostReleased = 8;        // slots that wait for a quiet moment to be posted again
   static constexpr std::uint32_t kQuietChecks = 64;      // looks without a packet between two at the send completions
   static constexpr std::uint32_t kRetryRecovery = 1024;  // calls between two attempts after one that failed
 
@@ -128,6 +129,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   std::size_t hand_out(std::span<IncomingPacket> packets);
   bool take_datagram(const ibv_wc& arrival, IncomingPacket& packet);
   bool take_connected(const ibv_wc& arrival, IncomingPacket& packet);
+  [[gnu::noinline]] void give_back();
 
   // verbs_recovery.cc
   int make_ready();
@@ -156,6 +158,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   verbs::CompletionQueue receive_completions_;
   verbs::ReceiveRing receives_;
   verbs::HeldSlots held_;
+  std::size_t released_ = 0;  // the first of these are not the engine's any more
   verbs::SendRing sends_;
   std::vector<Remote> remotes_;  // by peer; no handle: not added
   std::vector<RetiredHandle> retired_;
