@@ -70,7 +70,8 @@ void ChannelSet::handle_packet(Line& line, const IncomingPacket& packet, Nanosec
     ++line.context.counters.malformed;
     return;
   }
-  ChannelPath* path = listener_.channel_path(header.source);
+  // Only who has heard from us sends short headers, and what they say of their source is not checked yet.
+  ChannelPath* path = listener_.channel_path(header.source, !header.is_short());
   if (path == nullptr || &path->transport_ != &line.transport) {
     ++line.context.counters.ghosts;
     return;

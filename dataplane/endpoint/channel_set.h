@@ -19,8 +19,9 @@ namespace openlapi {
 // Who hears of what the channels find. Called inside receive() and run_timers().
 class ChannelListener {
  public:
-  // The way to a task that sent something; null: it is not reached over an unreliable transport.
-  virtual ChannelPath* channel_path(PeerIndex source) = 0;
+  // The way to a task that sent something; null: it is not reached over an unreliable transport, or is new although it
+  // may not be (its first contact is not worth what came).
+  virtual ChannelPath* channel_path(PeerIndex source, bool may_be_new) = 0;
   virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
   virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
   virtual void channel_restarted(PeerIndex peer) = 0;  // a new incarnation; nothing sent to the former one will arrive

@@ -433,7 +433,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   [[gnu::noinline]] void report_losses();
 
   // ChannelListener (endpoint_faults.cc, endpoint_send.cc, endpoint_receive.cc)
-  ChannelPath* channel_path(PeerIndex source) override;
+  ChannelPath* channel_path(PeerIndex source, bool may_be_new) override;
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex peer, std::uint64_t tag) override;
   void channel_restarted(PeerIndex peer) override;

@@ -40,7 +40,8 @@ void EndpointCore::handle_packet(Peer& from, std::span<std::byte> packet) {
   }
 }
 
-ChannelPath* EndpointCore::channel_path(PeerIndex source) {
+ChannelPath* EndpointCore::channel_path(PeerIndex source, bool may_be_new) {
+  if (!may_be_new && (source >= peers_.size() || peers_[source] == nullptr)) return nullptr;
   const Peer* peer = contact(source);
   return peer != nullptr ? peer->channel.get() : nullptr;
 }

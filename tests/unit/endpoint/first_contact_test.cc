@@ -1,6 +1,7 @@
 // The first packets to a peer: for the life that the address exchange told of, and no later.
 #include <gtest/gtest.h>
 
+#include "dataplane/wire/packet_header.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -54,6 +55,23 @@ TEST_F(FirstContact, DoesNotReachALaterLifeThanItWasMeantFor) {
   ASSERT_EQ(put(), Submit::accepted);
   job_->settle();
   EXPECT_EQ(sink_, 77u) << "the later life is known now";
+}
+
+// Anybody could have sent it: a stranger must not make us look for tasks that we have nothing to do with.
+TEST_F(FirstContact, IsNotMadeForAShortHeader) {
+  start(5);
+  wire::PacketHeader header;
+  header.flags = wire::kPacketHasData | wire::kPacketShort;
+  header.cookie = 0x1234;
+  header.destination = 1;
+  header.source_epoch = header.destination_epoch = 5;
+  header.association = wire::association_of(header);
+  std::vector<std::byte> packet(header.size());
+  wire::encode(header, packet.data());
+  job_->task(1).transport.put_back({packet});
+  (*job_)[1].progress();
+  EXPECT_EQ((*job_)[1].contacted_peers(), 0u);
+  EXPECT_EQ((*job_)[1].statistics(StatisticsPath::network).ghost_packets, 1u);
 }
 
 }  // namespace
