@@ -13,7 +13,6 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
       peer_(peer),
       max_packet_(std::min(context.max_packet, max_packet)),
       own_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
-      peer_epoch_(epochs.peer),
       path_(path),
       send_(*context.pool, context.first_sequence),
       receive_(*context.pool),
@@ -24,8 +23,10 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
   OPENLAPI_CHECK(own_epoch_ != 0);
 }
 
-void ReliableChannel::knows_peer(std::uint32_t epoch) {
-  peer_epoch_ = epoch;
+// These two are inline: every packet passes here once, and its callers keep the fields in registers.
+
+// What all packets to the peer have in common.
+inline wire::PacketHeader ReliableChannel::fixed_header() const {
   wire::PacketHeader header;
   header.instance = context_.instance;
   header.path = path_;
@@ -34,22 +35,11 @@ void ReliableChannel::knows_peer(std::uint32_t epoch) {
   header.destination = peer_;
   header.source_epoch = own_epoch_;
   header.destination_epoch = peer_epoch_;
-  sent_association_ = wire::association_of(header);
-  std::swap(header.source, header.destination);
-  std::swap(header.source_epoch, header.destination_epoch);
-  received_association_ = wire::association_of(header);
+  return header;
 }
 
-// Inline: every packet passes here once, and its callers keep the fields in registers.
 inline wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
-  wire::PacketHeader header;
-  header.instance = context_.instance;
-  header.path = path_;
-  header.cookie = context_.cookie;
-  header.source = context_.self;
-  header.destination = peer_;
-  header.source_epoch = own_epoch_;
-  header.destination_epoch = peer_epoch_;
+  wire::PacketHeader header = fixed_header();
   header.sequence = send_.next();
   if (context_.checksum) header.flags = wire::kPacketHasChecksum;
   if (receive_.established()) {
@@ -60,6 +50,15 @@ inline wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const 
     header.ack_delay = receive_.ack_delay(now);
   }
   return header;
+}
+
+void ReliableChannel::knows_peer(std::uint32_t epoch) {
+  peer_epoch_ = epoch;
+  wire::PacketHeader header = fixed_header();
+  sent_association_ = wire::association_of(header);
+  std::swap(header.source, header.destination);
+  std::swap(header.source_epoch, header.destination_epoch);
+  received_association_ = wire::association_of(header);
 }
 
 // Writes the header of one packet; `header` has what all packets of this moment have in common.

@@ -158,6 +158,7 @@ class ReliableChannel {
   void handle_losses(const AckOutcome& outcome);
   AckTiming ack_timing(Nanoseconds now) const;
   void restart_timer(Nanoseconds now);
+  wire::PacketHeader fixed_header() const;
   wire::PacketHeader common_header(Nanoseconds now) const;
   bool may_be_short(const wire::PacketHeader& header) const;
   void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
@@ -172,7 +173,7 @@ class ReliableChannel {
   std::uint32_t peer_;
   const std::uint32_t max_packet_;
   const std::uint32_t own_epoch_;
-  std::uint32_t peer_epoch_;
+  std::uint32_t peer_epoch_ = 0;
   std::uint32_t sent_association_ = 0;      // of what we send, when the peer's epoch is known
   std::uint32_t received_association_ = 0;  // of what it sends
   bool introduced_ = false;                 // the peer has acknowledged a packet of ours: it knows our epoch
