@@ -71,9 +71,9 @@ void Context::open(ContextResourcesPointer resources) {
   handle_.store(name_, std::memory_order_release);
 }
 
-void Context::set_polling_mode(bool polling) {
+std::shared_ptr<Bell> Context::set_polling_mode(bool polling) {
   polling_mode_.store(polling, std::memory_order_relaxed);
-  poller_->set_interrupt_mode(!polling);
+  return poller_->set_interrupt_mode(!polling);
 }
 
 // Checked arguments include the memory that vectors and programs name.

@@ -122,7 +122,8 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint32_t loss_events() const { return loss_events_; }  // changes whenever a wait may have become hopeless
   bool nothing_is_lost() const { return loss_events_ == 0 && statuses_.empty(); }  // no wait can be hopeless yet
 
-  void set_polling_mode(bool polling);
+  // Whoever switches rings the bell, if there is one, without the lock (Poller::set_interrupt_mode).
+  [[nodiscard]] std::shared_ptr<Bell> set_polling_mode(bool polling);
   void set_check_arguments(bool check);
 
   // LAPI_Init: the context becomes open under a new handle. The resources are complete, threads are not started.

@@ -264,7 +264,7 @@ bool Opening::start_threads(Context& context) {
   CompletionThreads& completions = *resources.completions;
   context.lock();
   context.open(std::move(resources_));
-  poller.set_interrupt_mode(true);
+  static_cast<void>(poller.set_interrupt_mode(true));  // the thread, yet to be started, needs no bell
   int failed = poller.start(dataplane);
   if (failed == 0) context.pin();
   for (int thread = 0; failed == 0 && thread < handlers; ++thread) {

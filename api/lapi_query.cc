@@ -137,7 +137,8 @@ void answer(Context& context, lapi_query_t query, int* result) {
 
 bool in_range(int value, int smallest, int largest) { return value >= smallest && value <= largest; }
 
-int set(Context& context, lapi_query_t query, int value) {
+// `bell`: to be rung without the lock.
+int set(Context& context, lapi_query_t query, int value, std::shared_ptr<Bell>& bell) {
   ContextResources& resources = context.resources();
   switch (query) {
     case ACK_THRESHOLD:
@@ -151,7 +152,7 @@ int set(Context& context, lapi_query_t query, int value) {
       return LAPI_SUCCESS;
     case INTERRUPT_SET:
       if (!in_range(value, 0, 1)) return LAPI_ERR_SET_VAL;
-      context.set_polling_mode(value == 0);
+      bell = context.set_polling_mode(value == 0);
       return LAPI_SUCCESS;
     case TIMEOUT:
       if (!in_range(value, kMinTimeout, kMaxTimeout)) return LAPI_ERR_SET_VAL;
@@ -193,11 +194,14 @@ int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (!is_query(query)) return LAPI_ERR_QUERY_TYPE;
-  return guarded([&] {
+  std::shared_ptr<Bell> bell;
+  const int code = guarded([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    return set(*context, query, set_val);
+    return set(*context, query, set_val, bell);
   });
+  if (bell != nullptr) bell->ring();
+  return code;
 }
 
 OPENLAPI_PROFILED(LAPI_Qenv);

@@ -98,7 +98,7 @@ void measure(Nanoseconds seconds) {
     config.service = {policy, kOwnCoreSpin};
     Poller poller(engine, config, {}, true);
     engine.lock();
-    poller.set_interrupt_mode(true);
+    static_cast<void>(poller.set_interrupt_mode(true));
     if (!poller.valid() || poller.start({}) != 0) std::exit(1);
     engine.unlock();
     const double share = others_share([&] { rest(seconds); });

@@ -9,8 +9,9 @@
 // computes. Each round takes all kinds in turn; a ratio is the median of what the rounds give. "pause" puts come 0.1 ms
 // after the thread has fallen asleep (spin: after the last one), "stream" puts one after the other.
 //
-// The second table is the change of the mode, inside one task: from LAPI_Senv(INTERRUPT_SET, 1) until the thread has
-// done its first step, beside an eventfd that wakes a thread which sets a flag; and the pair of calls, on and off.
+// The last line is the change of the mode, inside one task: from LAPI_Senv(INTERRUPT_SET, 1) until the thread runs the
+// header handler of a message that waits, beside an eventfd that wakes a thread, until that runs; and the pair of
+// calls, on and off.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -314,26 +315,33 @@ void measure_policies(Bench& bench, int task, unsigned rounds) {
   }
 }
 
-// An eventfd wakes a thread that sets a flag.
+// When the thread that somebody waits for has come to run. Whoever waits may see it later: the thread may have its
+// core.
+std::atomic<std::uint64_t> ran_at{0};
+
+double time_until_it_ran(std::uint64_t begin) {
+  spin_until([] { return ran_at.load() != 0; });
+  return static_cast<double>(ran_at.exchange(0) - begin);
+}
+
 Samples eventfd_wake_ups(unsigned count) {
   const int bell = eventfd(0, EFD_CLOEXEC);
-  std::atomic<std::uint64_t> woken{0};
   std::thread sleeper([&] {
     for (unsigned index = 0; index <= count; ++index) {
       pollfd wanted{bell, POLLIN, 0};
       poll(&wanted, 1, -1);
+      ran_at.store(monotonic_nanoseconds());
       eventfd_t value;
       eventfd_read(bell, &value);
-      woken.fetch_add(1);
     }
   });
   Samples samples;
-  for (unsigned index = 1; index <= count + 1; ++index) {
+  for (unsigned index = 0; index <= count; ++index) {
     wait_until_asleep(getpid(), gettid(), kAsleep);
-    time_batches(1, 1, 1, index > count ? nullptr : &samples, [&] {
-      eventfd_write(bell, 1);
-      spin_until([&] { return woken.load() == index; });
-    });
+    const std::uint64_t begin = monotonic_nanoseconds();
+    eventfd_write(bell, 1);
+    const double took = time_until_it_ran(begin);
+    if (index != count) samples.push_back(took);
   }
   sleeper.join();
   close(bell);
@@ -342,8 +350,9 @@ Samples eventfd_wake_ups(unsigned count) {
 
 std::atomic<int> handled{0};
 
-void* count_message(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** completion, void**) {
+void* note_message(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** completion, void**) {
   *completion = nullptr;
+  ran_at.store(monotonic_nanoseconds());
   ++handled;
   return nullptr;
 }
@@ -352,7 +361,7 @@ void* count_message(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** comple
 void measure_switch(SharedRegion& region, unsigned rounds) {
   Context context("adaptive");
   const lapi_handle_t handle = context.handle();
-  call(LAPI_Addr_set(handle, reinterpret_cast<void*>(&count_message), 1), "LAPI_Addr_set failed");
+  call(LAPI_Addr_set(handle, reinterpret_cast<void*>(&note_message), 1), "LAPI_Addr_set failed");
   Samples bare, served, calls, ratio;
   int sent = 0;
   for (unsigned round = 0; round < rounds; ++round) {
@@ -372,11 +381,11 @@ void measure_switch(SharedRegion& region, unsigned rounds) {
       region.barrier();
       wait_until_asleep(getpid(), gettid(), kAsleep);
       if (handled.load() < sent) {
-        time_batches(1, 1, 1, &now, [&] {
-          call(LAPI_Senv(handle, INTERRUPT_SET, 1), "LAPI_Senv failed");
-          spin_until([&] { return handled.load() == sent; });
-        });
+        const std::uint64_t begin = monotonic_nanoseconds();
+        call(LAPI_Senv(handle, INTERRUPT_SET, 1), "LAPI_Senv failed");
+        now.push_back(time_until_it_ran(begin));
       }
+      ran_at.store(0);
       context.fence();
     }
     if (context.task() == 0) continue;

@@ -123,7 +123,7 @@ void Poller::settle() {
   const bool earlier = deadline < alarm_ && alarm_ - deadline > kAlarmSlack;
   if (service_ == Service::armed) {
     if (engine_.has_work()) {
-      service_bell_.ring();
+      service_bell_->ring();
     } else if (earlier) {
       const Nanoseconds now = engine_.now();
       timer_.set_after(deadline > now ? deadline - now : 0);

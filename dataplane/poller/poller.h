@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -87,7 +88,7 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
 
   // False: descriptors are exhausted.
-  bool valid() const { return service_bell_.valid() && doze_bell_.valid() && timer_.valid(); }
+  bool valid() const { return service_bell_->valid() && doze_bell_.valid() && timer_.valid(); }
 
   // A user thread begins and ends a call that polls. May be nested and concurrent.
   void enter() {
@@ -123,8 +124,10 @@ class Poller {
   // Whether anybody sleeps in wait(). Any thread, without the lock.
   bool anybody_dozes() const { return dozing_.load(std::memory_order_seq_cst) != 0; }
 
-  // Interrupt mode (true) or polling mode. From the return on, no dataplane thread makes progress in polling mode.
-  void set_interrupt_mode(bool on);
+  // Interrupt mode (true) or polling mode. From the return on, no dataplane thread makes progress in polling mode. The
+  // caller rings the bell, if there is one, as soon as it has released the lock: woken earlier, on the caller's core,
+  // the thread would only find the lock taken. The bell may outlive the poller.
+  [[nodiscard]] std::shared_ptr<Bell> set_interrupt_mode(bool on);
   bool interrupt_mode() const { return interrupt_; }
 
   // Starts the dataplane thread. An errno value when it cannot be made.
@@ -177,7 +180,7 @@ class Poller {
   Nanoseconds alarm_ = 0;  // when the sleeping dataplane thread wakes by itself
   std::uint64_t entries_seen_ = 0;
 
-  Bell service_bell_;
+  const std::shared_ptr<Bell> service_bell_ = std::make_shared<Bell>();
   Bell doze_bell_;
   AlarmTimer timer_;
   ServiceThread thread_;

@@ -13,20 +13,20 @@ int Poller::start(const ThreadStart& how) {
 
 void Poller::request_stop() {
   stop_ = true;
-  service_bell_.ring();
+  service_bell_->ring();
   wake_ready();
 }
 
-void Poller::set_interrupt_mode(bool on) {
-  if (interrupt_ == on) return;
+std::shared_ptr<Bell> Poller::set_interrupt_mode(bool on) {
+  if (interrupt_ == on) return nullptr;
   interrupt_ = on;
   entries_seen_ = entries_;  // whoever polled before did so in another mode: it takes charge at once
-  service_bell_.ring();
   // Whoever slept while the dataplane thread was in charge has to look after itself.
   if (!on && dozing_.load(std::memory_order_relaxed) != 0 && !doze_bell_rung_) {
     doze_bell_rung_ = true;
     doze_bell_.ring();
   }
+  return service_bell_;
 }
 
 void Poller::serve() {
@@ -95,13 +95,13 @@ bool Poller::sleep_armed(ServicePacing& pacing) {
   service_ = Service::armed;
   timer_.set_after(limit);
   std::vector<pollfd> descriptors;
-  descriptors.push_back({service_bell_.descriptor(), POLLIN, 0});
+  descriptors.push_back({service_bell_->descriptor(), POLLIN, 0});
   descriptors.push_back({timer_.descriptor(), POLLIN, 0});
   for (const WakeSource* source : sources_) descriptors.push_back({source->descriptor(), POLLIN, 0});
   engine_.unlock();
   poll(descriptors.data(), descriptors.size(), -1);
   engine_.lock();
-  if (descriptors.front().revents != 0) service_bell_.silence();
+  if (descriptors.front().revents != 0) service_bell_->silence();
   if (armed_ && !guarded_by_doze_) disarm();
   if (inside_ == 0 && !guarded_by_doze_) service_ = Service::running;
   return true;
@@ -113,20 +113,20 @@ void Poller::nap() {
   entries_seen_ = entries_;
   service_ = Service::napping;
   timer_.set_after(long_nap_ ? config_.longest_sleep : kShortNap);
-  pollfd descriptors[] = {{service_bell_.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+  pollfd descriptors[] = {{service_bell_->descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
   engine_.unlock();
   poll(descriptors, 2, -1);
   engine_.lock();
-  service_bell_.silence();
+  service_bell_->silence();
 }
 
 void Poller::park() {
   service_ = Service::parked;
-  pollfd descriptor{service_bell_.descriptor(), POLLIN, 0};
+  pollfd descriptor{service_bell_->descriptor(), POLLIN, 0};
   engine_.unlock();
   poll(&descriptor, 1, -1);
   engine_.lock();
-  service_bell_.silence();
+  service_bell_->silence();
 }
 
 }  // namespace openlapi

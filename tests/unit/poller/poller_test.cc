@@ -3,6 +3,7 @@
 #include "dataplane/poller/poller.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -111,6 +112,11 @@ class Condition final : public WaitCondition {
   std::function<bool()> test_;
 };
 
+// With the engine's lock held.
+void set_mode(Poller& poller, bool interrupt) {
+  if (const auto bell = poller.set_interrupt_mode(interrupt)) bell->ring();
+}
+
 constexpr ServiceLimits kBriefly{ThreadPolicy::adaptive, 20 * kMicrosecond};
 
 class PollerTest : public testing::Test {
@@ -125,7 +131,7 @@ class PollerTest : public testing::Test {
   }
   void start_interrupt_mode() {
     engine.lock();
-    poller.set_interrupt_mode(true);
+    set_mode(poller, true);
     ASSERT_EQ(poller.start({}), 0);
     engine.unlock();
   }
@@ -183,7 +189,7 @@ TEST(PollerSleep, IsNoLongerThanConfigured) {
   Poller seldom(patient, {kBriefly, {20, 5}, 2'000 * kSecond}, {&patient.source}, false);
   const auto start = [](FakeEngine& engine, Poller& poller) {
     engine.lock();
-    poller.set_interrupt_mode(true);
+    set_mode(poller, true);
     ASSERT_EQ(poller.start({}), 0);
     engine.unlock();
   };
@@ -215,7 +221,7 @@ class PollerPolicy : public testing::Test {
     const PollerConfig config{{policy, 20 * kMicrosecond}, {20, 5}, 2'000 * kSecond};
     poller = std::make_unique<Poller>(engine, config, sources, blind);
     engine.lock();
-    poller->set_interrupt_mode(true);
+    set_mode(*poller, true);
     ASSERT_EQ(poller->start({}), 0);
     engine.unlock();
   }
@@ -261,7 +267,7 @@ TEST_F(PollerPolicy, WhoSleepsJustAfterSwitchingToPollingSeesWhatArrives) {
   });
   Condition condition([&] { return engine.handled.load() == 1; });
   engine.lock();
-  poller->set_interrupt_mode(false);
+  set_mode(*poller, false);
   poller->enter();
   poller->wait(condition, kSleepAtOnce);
   poller->leave();
@@ -355,16 +361,36 @@ TEST_F(PollerTest, InPollingModeNobodyMakesProgressByItself) {
   start_interrupt_mode();
   eventually([&] { return engine.steps.load() > 0; });
   engine.lock();
-  poller.set_interrupt_mode(false);
+  set_mode(poller, false);
   engine.source.arrive();
   const std::uint64_t steps = engine.steps.load();
   engine.unlock();
   for (int look = 0; look < 1000; ++look) std::this_thread::yield();
   engine.lock();
   EXPECT_EQ(engine.steps.load(), steps);
-  poller.set_interrupt_mode(true);
+  set_mode(poller, true);
   engine.unlock();
   eventually([&] { return engine.handled.load() == 1; });
+}
+
+bool readable(const Bell& bell) {
+  pollfd bell_rings{bell.descriptor(), POLLIN, 0};
+  return poll(&bell_rings, 1, 0) == 1;
+}
+
+// The thread would wake up to find the lock taken.
+TEST(PollerMode, NobodyIsWokenBeforeTheCallerRings) {
+  FakeEngine engine;
+  Poller poller(engine, {kBriefly, {20, 5}, 400 * kMillisecond}, {&engine.source}, false);
+  const std::shared_ptr<Bell> bell = poller.set_interrupt_mode(true);
+  ASSERT_NE(bell, nullptr);
+  EXPECT_FALSE(readable(*bell));
+  EXPECT_EQ(poller.set_interrupt_mode(true), nullptr) << "it is already";
+  bell->ring();
+  EXPECT_TRUE(readable(*bell));
+  bell->silence();
+  EXPECT_EQ(poller.set_interrupt_mode(false), bell);
+  EXPECT_FALSE(readable(*bell));
 }
 
 // Calls that polled before, in polling mode, are no reason to nap first. The test's time-out ends it.
@@ -379,7 +405,7 @@ TEST(PollerMode, InterruptModeBeginsAtOnce) {
     poller.leave();
     engine.source.arrive();
     const Nanoseconds begin = engine.now();
-    poller.set_interrupt_mode(true);
+    set_mode(poller, true);
     engine.unlock();
     while (engine.handled.load() == 0) std::this_thread::yield();
     took = engine.now() - begin;
