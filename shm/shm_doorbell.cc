@@ -16,6 +16,7 @@ ShmDoorbell::ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue) : group
 
 bool ShmDoorbell::arm() {
   std::atomic<std::uint32_t>& armed = group_.segment(group_.self()).front->header.armed;
+  group_.socket().drain();  // of rings for the sleep before; not when that ended, with a message to be taken
   epoch_ = (epoch_ + 1) | 1;
   armed.store(epoch_, std::memory_order_seq_cst);
   // A slot that is claimed and not announced belongs to a sender that is about to ring, or that died: nobody would
@@ -32,7 +33,6 @@ bool ShmDoorbell::arm() {
 void ShmDoorbell::disarm() {
   epoch_ = (epoch_ + 1) & ~1u;
   group_.segment(group_.self()).front->header.armed.store(epoch_, std::memory_order_relaxed);
-  group_.socket().drain();
 }
 
 void ShmDoorbell::ring(std::uint32_t index, std::uint32_t armed) {

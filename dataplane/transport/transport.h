@@ -62,13 +62,15 @@ class WakeSource {
  public:
   virtual ~WakeSource() = default;
 
-  // A descriptor that polls readable (POLLIN) when packets wait and the source is armed. Constant; owned here.
+  // A descriptor that polls readable (POLLIN) when packets wait and the source is armed; now and then without a packet.
+  // What it says while the source is not armed means nothing. Constant; owned here.
   virtual int descriptor() const = 0;
 
-  // Asks to be woken from now on. False: packets wait already, do not sleep. Called before each sleep.
+  // Asks to be woken from now on, and empties the descriptor of wake-ups from before. False: packets wait already, do
+  // not sleep. Called before each sleep.
   virtual bool arm() = 0;
 
-  // Ends what arm() asked for and empties the descriptor of wake-ups that were not packets. Called after each sleep.
+  // Ends what arm() asked for. Called after each sleep, with a packet to be taken: what can wait is left to arm().
   virtual void disarm() = 0;
 };
 

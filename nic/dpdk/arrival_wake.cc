@@ -59,7 +59,15 @@ void ArrivalWake::set_timer(std::uint64_t nanoseconds) {
   timerfd_settime(timer_, 0, &moment, nullptr);
 }
 
+// Of the sleep before; of the timer's, setting it anew does.
+void ArrivalWake::forget_wake_ups() {
+  for (const int socket : sockets_) clear_error(socket);
+  std::array<rte_epoll_event, 8> rung;
+  if (!interrupting_.empty()) rte_epoll_wait(descriptor_, rung.data(), rung.size(), 0);
+}
+
 bool ArrivalWake::arm() {
+  forget_wake_ups();
   for (const EthernetPort* port : interrupting_) rte_eth_dev_rx_intr_enable(port->id(), 0);
   if (look_.packets_wait()) {
     disarm();
@@ -74,10 +82,6 @@ bool ArrivalWake::arm() {
 
 void ArrivalWake::disarm() {
   for (const EthernetPort* port : interrupting_) rte_eth_dev_rx_intr_disable(port->id(), 0);
-  set_timer(0);  // switched off, and what it has rung is forgotten
-  for (const int socket : sockets_) clear_error(socket);
-  std::array<rte_epoll_event, 8> rung;
-  if (!interrupting_.empty()) rte_epoll_wait(descriptor_, rung.data(), rung.size(), 0);
 }
 
 }  // namespace openlapi::dpdk

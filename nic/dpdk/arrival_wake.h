@@ -33,15 +33,15 @@ class ArrivalWake final : public WakeSource {
 
   // False: descriptors are exhausted.
   bool valid() const { return descriptor_ >= 0 && timer_ >= 0; }
-  // Whether arrivals on every port wake at once.
-  bool immediate() const { return timed_ports_ == 0; }
 
   int descriptor() const override { return descriptor_; }
+  bool immediate() const { return timed_ports_ == 0; }
   bool arm() override;
   void disarm() override;
 
  private:
   void watch(EthernetPort& port);
+  void forget_wake_ups();
   void set_timer(std::uint64_t nanoseconds);
 
   std::vector<EthernetPort*> interrupting_;

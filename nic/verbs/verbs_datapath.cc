@@ -197,14 +197,14 @@ bool VerbsTransport::arm() {
   reap_sends();
   if (connections_) lose(connections_->reap());
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
+  forget_events();
   if (ibv_req_notify_cq(receive_completions_.get(), 0) != 0) broken_ = true;
   const bool bulk_waits = !bulk_ || bulk_->arm();
-  if (!look() && bulk_waits) return true;
-  disarm();
-  return false;
+  return !look() && bulk_waits;
 }
 
-void VerbsTransport::disarm() {
+// Of the sleep before, and of completions that have been taken without one.
+void VerbsTransport::forget_events() {
   ibv_cq* queue = nullptr;
   void* own = nullptr;
   while (ibv_get_cq_event(channel_.get(), &queue, &own) == 0) ibv_ack_cq_events(queue, 1);

@@ -141,7 +141,8 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
 
   int descriptor() const override { return channel_->fd; }
   bool arm() override;
-  void disarm() override;
+  void disarm() override {}  // a request to be told cannot be taken back
+  void forget_events();
 
   VerbsConfig config_;
   TransportLimits limits_{};

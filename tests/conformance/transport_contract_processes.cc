@@ -121,6 +121,18 @@ bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
   return true;
 }
 
+// What has been taken wakes nobody any more: a source that has nothing may wake its owner again, but not for ever.
+bool sleeps_undisturbed(WakeSource& wake) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    if (!wake.arm()) continue;
+    pollfd waiting{wake.descriptor(), POLLIN, 0};
+    const bool woken = poll(&waiting, 1, 1) != 0;
+    wake.disarm();
+    if (!woken) return true;
+  }
+  return false;
+}
+
 // The receiver sets a moment at which it arms; the sender sends within nanoseconds of it. A lost wake-up ends in
 // poll()'s time-out.
 TEST_P(TransportContract, NoWakeUpIsLost) {
@@ -145,6 +157,10 @@ TEST_P(TransportContract, NoWakeUpIsLost) {
         ASSERT_EQ(check_packet(packet, 0), lap);
         task.transport.release(1);
       }
+    }
+    task.meet();
+    if (task.self == 1) {
+      EXPECT_TRUE(sleeps_undisturbed(*task.transport.wake_source()));
     }
     task.meet();
   });
