@@ -71,7 +71,7 @@ bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenError& erro
 
 std::string describe(const ThreadPlan& plan) {
   const ServiceLimits& service = plan.poller.service;
-  std::string text = "adaptive (polls " + std::to_string(service.spin / kMicrosecond) + " us, then sleeps)";
+  std::string text = "adaptive (polls up to " + std::to_string(service.spin / kMicrosecond) + " us, then sleeps)";
   if (service.policy == ThreadPolicy::sleep) text = "sleep";
   if (service.policy == ThreadPolicy::spin) text = service.shares_core ? "spin (yields, it shares its core)" : "spin";
   if (plan.placement.processor < 0) return text + ", not pinned: " + plan.placement.reason;

@@ -29,7 +29,7 @@ struct ThreadRequest {
 // False: OPENLAPI_THREAD_CPU names a processor that the task may not use.
 bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenError& error);
 
-// One line: "adaptive (polls 50 us after the last packet, then sleeps), not pinned: OPENLAPI_THREAD_CPU=none".
+// One line: "adaptive (polls up to 50 us, then sleeps), not pinned: OPENLAPI_THREAD_CPU=none".
 std::string describe(const ThreadPlan& plan);
 
 }  // namespace openlapi

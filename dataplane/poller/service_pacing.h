@@ -1,6 +1,7 @@
 // What the dataplane thread does after a poll that found nothing, by policy:
-//   adaptive  goes on polling for about as long as being woken would take, then sleeps: whatever comes when, it costs
-//             at most twice what knowing the future would have cost
+//   adaptive  while messages follow each other closely goes on polling for about as long as being woken would take,
+//             and then sleeps; while they do not, sleeps at once. It takes the next gap to be like the last one, so a
+//             stream that begins or ends costs one wake-up or one vain spin
 //   spin      polls for ever; with others on its core it gives that away between two polls
 //   sleep     sleeps at once
 // And how long it sleeps when nothing can wake it: ever longer, until something arrives.
@@ -18,8 +19,9 @@ enum class ThreadPolicy : std::uint8_t { adaptive, spin, sleep };
 
 struct ServiceLimits {
   ThreadPolicy policy = ThreadPolicy::adaptive;
-  Nanoseconds spin = 0;     // after the last traffic; no policy but adaptive asks
-  bool shares_core = true;  // of the policy spin: others wait for this core
+  Nanoseconds spin = 0;                     // after the last traffic; no policy but adaptive asks
+  bool shares_core = true;                  // of the policy spin: others wait for this core
+  Nanoseconds wake_up = 25 * kMicrosecond;  // what a sleeper notices a message later than a poller, about
 };
 
 // Adaptive. Where this was measured (bench/policy_bench) waking a thread took 17 to 25 us: as much is spent on a core
@@ -29,9 +31,11 @@ inline constexpr Nanoseconds kSharedCoreSpin = 20 * kMicrosecond;
 inline constexpr Nanoseconds kOwnCoreSpin = 50 * kMicrosecond;
 
 // Sleeps that nothing ends early. The first is of the order of a wake-up. The longest takes less than one per cent of a
-// core (bench/blind_poller_bench) and is below the shortest retransmission time-out of a peer.
+// core (bench/blind_poller_bench) and is below the shortest retransmission time-out of a peer. What comes early in the
+// second is noticed after both, and each is late by the timer's slack, 50 us, and the wake-up.
 inline constexpr Nanoseconds kFirstBlindSleep = 50 * kMicrosecond;
 inline constexpr Nanoseconds kLongestBlindSleep = 4 * kMillisecond;
+inline constexpr Nanoseconds kBlindWakeUp = 200 * kMicrosecond;
 
 class ServicePacing {
  public:
@@ -51,11 +55,14 @@ class ServicePacing {
     if (polls_++ % kPollsPerLook != 0) return BackoffStep::pause;
     const Nanoseconds moment = now();
     if (polls_ == 1) since_ = moment;
-    return moment - since_ < limits_.spin ? BackoffStep::pause : BackoffStep::sleep;
+    return spins_ && moment - since_ < limits_.spin ? BackoffStep::pause : BackoffStep::sleep;
   }
 
   // A poll found something.
-  void worked() {
+  template <class Now>
+  void worked(Now now) {
+    // What a spin has caught came soon. What a sleep was ended by, a spin would have caught if it came in time.
+    if (slept_ && limits_.policy == ThreadPolicy::adaptive) spins_ = now() - since_ < limits_.spin + limits_.wake_up;
     polls_ = 0;
     slept_ = false;
     blind_sleep_ = kFirstBlindSleep;
@@ -68,6 +75,7 @@ class ServicePacing {
   void kept_awake() {
     polls_ = 0;
     slept_ = false;
+    spins_ = true;
   }
 
   // How long to sleep now if nothing will end it early.
@@ -81,6 +89,7 @@ class ServicePacing {
   const ServiceLimits limits_;
   std::uint32_t polls_ = 0;
   bool slept_ = false;
+  bool spins_ = false;
   Nanoseconds since_ = 0;  // the first of these polls
   Nanoseconds blind_sleep_ = kFirstBlindSleep;
 };

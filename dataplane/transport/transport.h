@@ -66,6 +66,9 @@ class WakeSource {
   // What it says while the source is not armed means nothing. Constant; owned here.
   virtual int descriptor() const = 0;
 
+  // Whether a packet ends the sleep at once; otherwise the source ends it after a while, for a look.
+  virtual bool immediate() const { return true; }
+
   // Asks to be woken from now on, and empties the descriptor of wake-ups from before. False: packets wait already, do
   // not sleep. Called before each sleep.
   virtual bool arm() = 0;

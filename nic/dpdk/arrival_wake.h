@@ -35,7 +35,7 @@ class ArrivalWake final : public WakeSource {
   bool valid() const { return descriptor_ >= 0 && timer_ >= 0; }
 
   int descriptor() const override { return descriptor_; }
-  bool immediate() const { return timed_ports_ == 0; }
+  bool immediate() const override { return timed_ports_ == 0; }
   bool arm() override;
   void disarm() override;
 

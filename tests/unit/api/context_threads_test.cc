@@ -66,7 +66,7 @@ TEST(ThreadPlan, IsDescribedInOneLine) {
             "spin (yields, it shares its core), not pinned: OPENLAPI_THREAD_CPU=none");
   settings.thread_policy = ThreadPolicy::adaptive;
   EXPECT_EQ(describe(planned(settings, {0, 1000, 1})),
-            "adaptive (polls 20 us, then sleeps), not pinned: OPENLAPI_THREAD_CPU=none");
+            "adaptive (polls up to 20 us, then sleeps), not pinned: OPENLAPI_THREAD_CPU=none");
 }
 
 }  // namespace

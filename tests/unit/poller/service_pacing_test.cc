@@ -8,17 +8,23 @@
 namespace openlapi {
 namespace {
 
+constexpr Nanoseconds kSpin = 20 * kMicrosecond;
+constexpr Nanoseconds kWakeUp = 25 * kMicrosecond;
+constexpr Nanoseconds kPoll = 100;
+constexpr Nanoseconds kLookApart = ServicePacing::kPollsPerLook * kPoll;
+constexpr ServiceLimits kAdaptive{ThreadPolicy::adaptive, kSpin, true, kWakeUp};
+
 class Pacing {
  public:
   explicit Pacing(const ServiceLimits& limits) : pacing(limits) {}
 
-  // The step after a fruitless poll that took `poll`.
-  BackoffStep step(Nanoseconds poll = 100) {
-    clock.advance(poll);
-    return pacing.next([this] {
-      ++looks;
-      return clock.now();
-    });
+  // The step after a fruitless poll.
+  BackoffStep step() {
+    clock.advance(kPoll);
+    return pacing.next([this] { return look(); });
+  }
+  void worked() {
+    pacing.worked([this] { return look(); });
   }
   // Fruitless time until it sleeps.
   Nanoseconds until_sleep() {
@@ -27,59 +33,90 @@ class Pacing {
     }
     return clock.now() - begin;
   }
+  // It falls asleep, and is woken by a message that it takes `gap` after the last one.
+  void message_after(Nanoseconds gap) {
+    const Nanoseconds begin = clock.now();
+    until_sleep();
+    clock.set(begin + gap);
+    pacing.slept();
+    worked();
+  }
 
   ManualClock clock;
   ServicePacing pacing;
   int looks = 0;
+
+ private:
+  Nanoseconds look() {
+    ++looks;
+    return clock.now();
+  }
 };
 
-constexpr Nanoseconds kSpin = 20 * kMicrosecond;
-constexpr Nanoseconds kLookApart = ServicePacing::kPollsPerLook * 100;  // with polls as above
+class Adaptive : public testing::Test, public Pacing {
+ protected:
+  Adaptive() : Pacing(kAdaptive) {}
+};
 
-TEST(ServicePacingTest, AdaptiveSpinsForItsTimeThenSleeps) {
-  Pacing adaptive({ThreadPolicy::adaptive, kSpin});
-  const Nanoseconds spun = adaptive.until_sleep();
+TEST_F(Adaptive, SleepsAtOnceBehindAMessageThatCameAlone) {
+  EXPECT_EQ(step(), BackoffStep::sleep) << "the first of all";
+  message_after(10 * kMillisecond);
+  EXPECT_EQ(step(), BackoffStep::sleep);
+}
+
+TEST_F(Adaptive, SpinsForItsTimeBehindAMessageThatCameSoon) {
+  message_after(kSpin + kWakeUp - kMicrosecond);
+  const Nanoseconds spun = until_sleep();
   EXPECT_GE(spun, kSpin);
   EXPECT_LE(spun, kSpin + 2 * kLookApart);
 }
 
-TEST(ServicePacingTest, TheClockIsReadSeldom) {
-  Pacing adaptive({ThreadPolicy::adaptive, kSpin});
-  adaptive.until_sleep();
-  EXPECT_LE(adaptive.looks, static_cast<int>(kSpin / kLookApart) + 2);
+TEST_F(Adaptive, TakesWhatASpinWouldHaveMissedForOneThatCameAlone) {
+  message_after(kSpin + kWakeUp + kMicrosecond);
+  EXPECT_EQ(step(), BackoffStep::sleep);
 }
 
-TEST(ServicePacingTest, WorkBeginsTheSpinAnew) {
-  Pacing adaptive({ThreadPolicy::adaptive, kSpin});
+TEST_F(Adaptive, SpinsInVainOnceWhenAStreamEnds) {
+  message_after(kMicrosecond);
+  EXPECT_GE(until_sleep(), kSpin);
+  message_after(kMillisecond);
+  EXPECT_EQ(step(), BackoffStep::sleep);
+}
+
+TEST_F(Adaptive, GoesOnSpinningWhileSpinningCatchesTheMessages) {
+  message_after(kMicrosecond);
   for (int round = 0; round < 10; ++round) {
-    const Nanoseconds half = adaptive.clock.now() + kSpin / 2;
-    while (adaptive.clock.now() < half) EXPECT_EQ(adaptive.step(), BackoffStep::pause);
-    adaptive.pacing.worked();
+    const Nanoseconds half = clock.now() + kSpin / 2;
+    while (clock.now() < half) EXPECT_EQ(step(), BackoffStep::pause);
+    worked();
   }
-  EXPECT_GE(adaptive.until_sleep(), kSpin);
+  EXPECT_GE(until_sleep(), kSpin);
 }
 
-TEST(ServicePacingTest, WakingUpForNothingIsNoReasonToSpin) {
-  Pacing adaptive({ThreadPolicy::adaptive, kSpin});
-  adaptive.until_sleep();
-  adaptive.pacing.slept();
-  EXPECT_EQ(adaptive.step(), BackoffStep::sleep);
-  adaptive.pacing.slept();
-  adaptive.pacing.worked();
-  EXPECT_GE(adaptive.until_sleep(), kSpin);
+TEST_F(Adaptive, ReadsTheClockSeldom) {
+  message_after(kMicrosecond);
+  looks = 0;
+  until_sleep();
+  EXPECT_LE(looks, static_cast<int>(kSpin / kLookApart) + 2);
 }
 
-TEST(ServicePacingTest, WhoIsKeptAwakeSpinsBeforeItTriesAgain) {
-  Pacing adaptive({ThreadPolicy::adaptive, kSpin});
-  adaptive.until_sleep();
-  adaptive.pacing.kept_awake();
-  EXPECT_GE(adaptive.until_sleep(), kSpin);
+TEST_F(Adaptive, WakingUpForNothingIsNoReasonToSpin) {
+  message_after(kMicrosecond);
+  until_sleep();
+  pacing.slept();
+  EXPECT_EQ(step(), BackoffStep::sleep);
+}
+
+TEST_F(Adaptive, WhoIsKeptAwakeSpinsBeforeItTriesAgain) {
+  until_sleep();
+  pacing.kept_awake();
+  EXPECT_GE(until_sleep(), kSpin);
 }
 
 TEST(ServicePacingTest, SleepSleepsAtOnce) {
   Pacing sleep({ThreadPolicy::sleep, kSpin});
   EXPECT_EQ(sleep.step(), BackoffStep::sleep);
-  sleep.pacing.worked();
+  sleep.message_after(kMicrosecond);
   EXPECT_EQ(sleep.step(), BackoffStep::sleep);
   EXPECT_EQ(sleep.looks, 0);
 }
@@ -101,20 +138,20 @@ TEST(ServicePacingTest, SpinGivesASharedCoreAway) {
   EXPECT_EQ(yields, 8'000 / static_cast<int>(ServicePacing::kPollsPerLook));
 }
 
-TEST(ServicePacingTest, TimedSleepsGrowUntilSomethingArrives) {
-  Pacing adaptive({ThreadPolicy::adaptive, kSpin});
-  Nanoseconds before = adaptive.pacing.take_blind_sleep();
+TEST_F(Adaptive, TimedSleepsGrowUntilSomethingArrives) {
+  until_sleep();
+  Nanoseconds before = pacing.take_blind_sleep();
   EXPECT_EQ(before, kFirstBlindSleep);
   for (int sleeps = 0; sleeps < 20; ++sleeps) {
-    adaptive.pacing.slept();
-    EXPECT_EQ(adaptive.step(), BackoffStep::sleep);
-    const Nanoseconds next = adaptive.pacing.take_blind_sleep();
+    pacing.slept();
+    EXPECT_EQ(step(), BackoffStep::sleep);
+    const Nanoseconds next = pacing.take_blind_sleep();
     EXPECT_EQ(next, std::min(2 * before, kLongestBlindSleep));
     before = next;
   }
   EXPECT_EQ(before, kLongestBlindSleep);
-  adaptive.pacing.worked();
-  EXPECT_EQ(adaptive.pacing.take_blind_sleep(), kFirstBlindSleep);
+  worked();
+  EXPECT_EQ(pacing.take_blind_sleep(), kFirstBlindSleep);
 }
 
 }  // namespace
