@@ -13,28 +13,32 @@ namespace openlapi {
     std::memcpy(moved, source + at, kBytes);
     std::memcpy(target + at, moved, kBytes);
   };
-  if (length > 128) {
-    std::memmove(target, source, length);  // may overlap: a task may send to itself
-  } else if (length > 64) {
-    for (std::size_t at = 0; at + 16 < length; at += 16) move.template operator()<16>(at);
-    move.template operator()<16>(length - 16);
-  } else if (length >= 32) {
-    // The head of a short message has 32 bytes, written field by field just before: a wider load would wait for them.
+  // The shortest first: they are the ones that feel it.
+  if (length <= 16) {
+    if (length >= 8) {
+      move.template operator()<8>(0);
+      move.template operator()<8>(length - 8);
+    } else if (length >= 4) {
+      move.template operator()<4>(0);
+      move.template operator()<4>(length - 4);
+    } else {
+      for (std::size_t at = 0; at < length; ++at) target[at] = source[at];
+    }
+  } else if (length <= 32) {
+    // Heads of short messages, written word by word just before: a wider load would wait for them.
+    move.template operator()<8>(0);
+    move.template operator()<8>(8);
+    move.template operator()<8>(length - 16);
+    move.template operator()<8>(length - 8);
+  } else if (length <= 64) {
     for (std::size_t at = 0; at < 32; at += 8) move.template operator()<8>(at);
-    if (length == 32) return;
     move.template operator()<16>(length - 32);
     move.template operator()<16>(length - 16);
-  } else if (length >= 16) {
-    move.template operator()<16>(0);
+  } else if (length <= 128) {
+    for (std::size_t at = 0; at + 16 < length; at += 16) move.template operator()<16>(at);
     move.template operator()<16>(length - 16);
-  } else if (length >= 8) {
-    move.template operator()<8>(0);
-    move.template operator()<8>(length - 8);
-  } else if (length >= 4) {
-    move.template operator()<4>(0);
-    move.template operator()<4>(length - 4);
   } else {
-    for (std::size_t at = 0; at < length; ++at) target[at] = source[at];
+    std::memmove(target, source, length);  // may overlap: a task may send to itself
   }
 }
 

@@ -14,18 +14,17 @@ class RecordBytes {
  public:
   template <typename Body>
   RecordBytes(wire::RecordKind kind, const Body& body) {
-    append(wire::RecordHeader{
-        .kind = static_cast<std::uint8_t>(kind), .flags = 0, .user_header_length = 0, .payload_length = 0});
+    set(offsetof(wire::RecordHeader, kind), static_cast<std::uint8_t>(kind));
     append(body);
   }
 
   RecordBytes& user_header_length(std::uint32_t bytes) {
-    return write(offsetof(wire::RecordHeader, user_header_length), static_cast<std::uint16_t>(bytes));
+    return set(offsetof(wire::RecordHeader, user_header_length), static_cast<std::uint16_t>(bytes));
   }
   RecordBytes& payload_length(std::uint64_t bytes) {
-    return write(offsetof(wire::RecordHeader, payload_length), static_cast<std::uint32_t>(bytes));
+    return set(offsetof(wire::RecordHeader, payload_length), static_cast<std::uint32_t>(bytes));
   }
-  RecordBytes& flags(std::uint8_t flags) { return write(offsetof(wire::RecordHeader, flags), flags); }
+  RecordBytes& flags(std::uint8_t flags) { return set(offsetof(wire::RecordHeader, flags), flags); }
   // A message with further fragments.
   RecordBytes& extend(const wire::LongExtension& extension, std::uint8_t flags) {
     append(extension);
@@ -47,15 +46,19 @@ class RecordBytes {
     std::memcpy(bytes_.data() + length_, &part, sizeof(Part));
     length_ += sizeof(Part);
   }
-  // Only the field: the header is not read back, which would have to wait for the narrower writes before.
+  // A field of the header that has not been set yet. The header is written as one word: who copies it word by word
+  // would have to wait for narrower writes.
   template <typename Field>
-  RecordBytes& write(std::size_t offset, Field field) {
-    std::memcpy(bytes_.data() + offset, &field, sizeof(Field));
+  RecordBytes& set(std::size_t offset, Field field) {
+    header_ |= std::uint64_t{field} << (8 * offset);
+    std::memcpy(bytes_.data(), &header_, sizeof(header_));
     return *this;
   }
 
-  std::uint32_t length_ = 0;
+  std::uint64_t header_ = 0;  // little-endian, as on the wire
+  std::uint32_t length_ = sizeof(wire::RecordHeader);
   alignas(8) std::array<std::byte, wire::kLongestFixedPart> bytes_;
 };
+static_assert(sizeof(wire::RecordHeader) == sizeof(std::uint64_t));
 
 }  // namespace openlapi

@@ -111,10 +111,8 @@ class Poller {
 
   // The end of a call that did not poll, or of a completion handler.
   void after_call() {
-    if (inside_ == 0 && (service_ == Service::armed || service_ == Service::napping || dozing_.load() != 0))
-        [[unlikely]] {
+    if (inside_ == 0 && (service_ >= Service::napping || dozing_.load() != 0)) [[unlikely]]
       settle();
-    }
   }
 
   // Conditions of sleeping threads may hold now although no progress was made.
@@ -141,9 +139,9 @@ class Poller {
   enum class Service : std::uint8_t {
     none,     // not started, or ended
     parked,   // polling mode: sleeps on its bell
+    running,  // in charge, polling
     napping,  // others have or had charge: sleeps on bell and timer
     armed,    // in charge, asleep behind the doorbells
-    running,  // in charge, polling
   };
 
   void serve();

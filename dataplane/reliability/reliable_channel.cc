@@ -38,17 +38,21 @@ inline wire::PacketHeader ReliableChannel::fixed_header() const {
   return header;
 }
 
+// What has arrived so far, but for packets behind a gap.
+inline void ReliableChannel::acknowledge_in(wire::PacketHeader& header, Nanoseconds now) const {
+  if (!receive_.established()) return;
+  header.flags |= wire::kPacketHasAck;
+  if (receive_.saw_duplicate()) header.flags |= wire::kPacketSawDuplicate;
+  header.cumulative_ack = receive_.next();
+  header.ack_delay = receive_.ack_delay(now);
+}
+
 inline wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
   wire::PacketHeader header = fixed_header();
   header.sequence = send_.next();
   if (context_.checksum) header.flags = wire::kPacketHasChecksum;
-  if (receive_.established()) {
-    header.flags |= wire::kPacketHasAck;
-    if (receive_.saw_duplicate()) header.flags |= wire::kPacketSawDuplicate;
-    header.cumulative_ack = receive_.next();
-    header.selective_ack = receive_.selective();
-    header.ack_delay = receive_.ack_delay(now);
-  }
+  acknowledge_in(header, now);
+  if (receive_.established()) header.selective_ack = receive_.selective();
   return header;
 }
 
@@ -116,22 +120,26 @@ inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, N
 std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
   const bool ask = !has_room_behind(bytes) || bytes_since_request_ + bytes >= congestion_.window() / 2;
-  wire::PacketHeader header = common_header(now);
-  if (!may_be_short(header)) {
+  if (!may_be_short()) {
+    wire::PacketHeader header = common_header(now);
     seal(header, {buffer, nullptr, bytes, 0, send_.next(), false}, ask);
     return {buffer, bytes};
   }
-  header.flags |= wire::kPacketHasData | wire::kPacketShort | (ask ? wire::kPacketAckWanted : 0);
+  wire::PacketHeader header;
+  header.flags = wire::kPacketHasData | wire::kPacketShort | (ask ? wire::kPacketAckWanted : 0);
+  acknowledge_in(header, now);
   header.ahead = static_cast<std::uint16_t>(send_.next() - send_.settled());
   header.association = sent_association_;
+  header.source = context_.self;
+  header.sequence = send_.next();
   std::byte* const begin = buffer + wire::kPacketHeaderSize - wire::kShortHeaderSize;
   wire::encode(header, begin);
   return {begin, wire::kShortHeaderSize + length};
 }
 
 // The peer knows us, and there is nothing to say that only a long header has a place for.
-inline bool ReliableChannel::may_be_short(const wire::PacketHeader& header) const {
-  return introduced_ && (header.flags & wire::kPacketHasChecksum) == 0 && header.selective_ack == 0;
+inline bool ReliableChannel::may_be_short() const {
+  return introduced_ && !context_.checksum && receive_.selective() == 0;
 }
 
 void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now) {

@@ -160,7 +160,8 @@ class ReliableChannel {
   void restart_timer(Nanoseconds now);
   wire::PacketHeader fixed_header() const;
   wire::PacketHeader common_header(Nanoseconds now) const;
-  bool may_be_short(const wire::PacketHeader& header) const;
+  void acknowledge_in(wire::PacketHeader& header, Nanoseconds now) const;
+  bool may_be_short() const;
   void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
   void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {

@@ -32,15 +32,25 @@ constexpr std::array<std::uint8_t, kLastRecordKind + 1> kBodySizes = {
     sizeof(GetKeyBody),
 };
 
-bool may_be_long(RecordKind kind) {
+constexpr bool may_be_long(RecordKind kind) {
   return kind == RecordKind::put || kind == RecordKind::active_message || kind == RecordKind::collective ||
          kind == RecordKind::get_layout;
 }
 
-bool may_have_payload(RecordKind kind) {
+constexpr bool may_have_payload(RecordKind kind) {
   return may_be_long(kind) || kind == RecordKind::data || kind == RecordKind::get_data ||
          kind == RecordKind::put_pieces || kind == RecordKind::put_strided;
 }
+
+// may_have_payload() of all kinds: a bit each.
+constexpr std::uint32_t kHavePayload = [] {
+  std::uint32_t kinds = 0;
+  for (unsigned kind = kFirstRecordKind; kind <= kLastRecordKind; ++kind) {
+    if (may_have_payload(static_cast<RecordKind>(kind))) kinds |= 1u << kind;
+  }
+  return kinds;
+}();
+static_assert(kLastRecordKind < 32);
 
 bool may_attach(RecordKind kind) { return kind == RecordKind::put || kind == RecordKind::active_message; }
 
@@ -52,7 +62,7 @@ bool bulk_fits(const RecordHeader& header, RecordKind kind) {
 bool flags_fit(const RecordHeader& header) {
   const auto kind = static_cast<RecordKind>(header.kind);
   const bool is_plain = header.flags == 0 && header.user_header_length == 0;  // as most are
-  if (is_plain) return header.payload_length == 0 || may_have_payload(kind);
+  if (is_plain) return header.payload_length == 0 || (kHavePayload >> header.kind & 1) != 0;
   if ((header.flags & ~kKnownFlags) != 0) return false;
   if ((header.flags & kFlagBulk) != 0 && !bulk_fits(header, kind)) return false;
   if ((header.flags & ~kFlagBulk) != 0 && !may_be_long(kind)) return false;
@@ -85,7 +95,6 @@ bool next_record(std::span<std::byte>& rest, Record& record) {
   if (length > rest.size()) return false;
 
   record.body = rest.data() + sizeof(RecordHeader);
-  record.extension = {};
   if (extension != 0) {
     std::memcpy(&record.extension, rest.data() + fixed, sizeof(LongExtension));
     if (record.extension.total_length < record.header.payload_length) return false;

@@ -220,7 +220,7 @@ struct Record {
   const std::byte* body;
   const std::byte* user_header;
   std::byte* payload;
-  LongExtension extension;  // zeros without kFlagLong
+  LongExtension extension;  // only with kFlagLong
   BulkKey key;              // only with kFlagAttach and kFlagBulk
 
   RecordKind kind() const { return static_cast<RecordKind>(header.kind); }
