@@ -1,6 +1,7 @@
 // What the library adds to an exchange of 8 bytes over an RDMA adapter: bare sends between two queue pairs of our own
-// and LAPI_Put or LAPI_Amsend, in blocks that alternate within one job. Where the machine's speed changes from second
-// to second only the ratio of neighbouring blocks can be compared. On a machine without RDMA:
+// and LAPI_Put, LAPI_Amsend, LAPI_Get or LAPI_Rmw, in blocks that alternate within one job. Where the machine's speed
+// changes from second to second only the ratio of neighbouring blocks can be compared. Of gets and read-modify-writes
+// it is that of a whole round trip to one way of the bare exchange. On a machine without RDMA:
 //   export MP_EUILIB=us LAPI_USE_SHM=no OPENLAPI_VERBS_PACKETS=rc
 //   tests/beds/soft-roce --env OPENLAPI_VERBS_PACKETS -- lapirun -n 2 sh -c
 //       'MP_EUIDEVICE=rxe$PMIX_RANK:1:1 exec taskset -c $PMIX_RANK build/bench/verbs_exchange_bench rc put [blocks]'
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -178,10 +180,16 @@ void BareExchange::receive() {
   post_receives(1);
 }
 
-// The library's side: an 8-byte message to the other task, and the wait for its.
+enum class Operation { put, active_message, get, read_modify_write };
+const std::map<std::string, Operation> kOperations{{"put", Operation::put},
+                                                   {"am", Operation::active_message},
+                                                   {"get", Operation::get},
+                                                   {"rmw", Operation::read_modify_write}};
+
+// The library's side: an 8-byte message to the other task, and the wait for its; or 8 bytes of its memory.
 class LibraryExchange {
  public:
-  explicit LibraryExchange(bool active_messages) : active_messages_(active_messages) {
+  explicit LibraryExchange(Operation operation) : operation_(operation) {
     check(LAPI_Address_init(handle, &word_, words_.data()), "LAPI_Address_init");
     check(LAPI_Address_init(handle, &arrived_, counters_.data()), "LAPI_Address_init");
     check(LAPI_Address_init(handle, &peer_, peers_.data()), "LAPI_Address_init");
@@ -196,7 +204,7 @@ class LibraryExchange {
     return peer_;
   }
   void send() {
-    if (active_messages_) {
+    if (operation_ == Operation::active_message) {
       check(LAPI_Amsend(handle, other(), reinterpret_cast<void*>(kHandler), nullptr, 0, &value_, kLength,
                         arrived_there(), nullptr, nullptr),
             "LAPI_Amsend");
@@ -206,6 +214,17 @@ class LibraryExchange {
     }
   }
   void receive() { check(LAPI_Waitcntr(handle, &arrived_, 1, nullptr), "LAPI_Waitcntr"); }
+  void fetch() {
+    if (operation_ == Operation::get) {
+      check(LAPI_Get(handle, other(), kLength, words_[other()], &value_, nullptr, &arrived_), "LAPI_Get");
+    } else {
+      check(LAPI_Rmw64(handle, FETCH_AND_ADD, other(), static_cast<long long*>(words_[other()]), &one_, &previous_,
+                       &arrived_),
+            "LAPI_Rmw64");
+    }
+    receive();
+  }
+  bool fetches() const { return operation_ == Operation::get || operation_ == Operation::read_modify_write; }
 
  private:
   static constexpr std::intptr_t kHandler = 1;  // in the table of addresses
@@ -218,8 +237,9 @@ class LibraryExchange {
   static unsigned other() { return task == 0 ? 1 : 0; }
   lapi_cntr_t* arrived_there() const { return static_cast<lapi_cntr_t*>(counters_[other()]); }
 
-  const bool active_messages_;
+  const Operation operation_;
   std::uint64_t word_ = 0, value_ = 0;
+  long long one_ = 1, previous_ = 0;
   lapi_cntr_t arrived_{};
   Address peer_{};
   std::array<void*, 2> words_{}, peers_{}, counters_{};
@@ -238,20 +258,33 @@ double block(Exchange& exchange, int exchanges) {
   return static_cast<double>(monotonic_nanoseconds() - start) / exchanges / 2000;
 }
 
+// Microseconds of a round trip, at task 0. The other one polls in the fence that comes next.
+double block_of_fetches(LibraryExchange& library, int fetches) {
+  check(LAPI_Gfence(handle), "LAPI_Gfence");
+  if (task != 0) return 0;
+  const std::uint64_t start = monotonic_nanoseconds();
+  for (int n = 0; n < fetches; ++n) library.fetch();
+  return static_cast<double>(monotonic_nanoseconds() - start) / fetches / 1000;
+}
+
+double library_block(LibraryExchange& library, int exchanges) {
+  return library.fetches() ? block_of_fetches(library, exchanges) : block(library, exchanges);
+}
+
 void report(const char* name, const Samples& samples) {
   std::printf("%-8s %7.2f %7.2f %7.2f us (lowest, 20 %%, median of the blocks)\n", name, percentile(samples, 0),
               percentile(samples, 0.2), median(samples));
 }
 
-void run(bool datagrams, bool active_messages, int blocks) {
-  LibraryExchange library(active_messages);
+void run(bool datagrams, Operation operation, int blocks) {
+  LibraryExchange library(operation);
   BareExchange bare(datagrams);
   bare.connect(library.exchange(bare.address()));
   Samples floor, ours, ratios;
   for (int n = -kFirstBlocks; n < blocks; ++n) {
     const double one = block(bare, kExchanges);
-    block(library, kWarmUp);
-    const double other = block(library, kExchanges);
+    library_block(library, kWarmUp);
+    const double other = library_block(library, kExchanges);
     if (n < 0) continue;
     floor.push_back(one);
     ours.push_back(other);
@@ -270,8 +303,9 @@ int main(int count, char** arguments) {
   using namespace openlapi::bench;
   const std::string kind = count > 1 ? arguments[1] : "", operation = count > 2 ? arguments[2] : "";
   const int blocks = count > 3 ? std::atoi(arguments[3]) : 60;
-  if ((kind != "rc" && kind != "ud") || (operation != "put" && operation != "am") || blocks < 1) {
-    fail("usage: verbs_exchange_bench rc|ud put|am [blocks]");
+  const auto known = kOperations.find(operation);
+  if ((kind != "rc" && kind != "ud") || known == kOperations.end() || blocks < 1) {
+    fail("usage: verbs_exchange_bench rc|ud put|am|get|rmw [blocks]");
   }
   lapi_info_t info;
   std::memset(&info, 0, sizeof info);
@@ -281,7 +315,7 @@ int main(int count, char** arguments) {
   check(LAPI_Qenv(handle, NUM_TASKS, &tasks), "LAPI_Qenv");
   if (tasks != 2) fail("it is a job of two tasks, this one has " + std::to_string(tasks));
   check(LAPI_Senv(handle, INTERRUPT_SET, 0), "LAPI_Senv");
-  run(kind == "ud", operation == "am", blocks);
+  run(kind == "ud", known->second, blocks);
   check(LAPI_Gfence(handle), "LAPI_Gfence");
   check(LAPI_Term(handle), "LAPI_Term");
   return 0;
