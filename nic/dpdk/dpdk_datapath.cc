@@ -71,6 +71,7 @@ std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
     if (lanes_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
   }
   counters_.packets_received += count;
+  if (count == 0 && released_ != 0) give_back();
   if (count == 0 && rte_get_tsc_cycles() >= upkeep_at_) upkeep();
   return count;
 }
@@ -134,14 +135,21 @@ std::size_t DpdkTransport::hand_out(std::span<IncomingPacket> packets) {
   return count;
 }
 
+// The answer to a packet, which often leaves next, does not wait for its buffer: few buffers lie here until there is
+// nothing else to do.
 void DpdkTransport::release(std::size_t count) {
-  OPENLAPI_CHECK(count <= held_count_);
-  while (count != 0) {
-    const std::size_t run = std::min(count, held_.size() - first_held_);
+  released_ += count;
+  OPENLAPI_CHECK(released_ <= held_count_);
+  if (released_ >= kMostReleased) give_back();
+}
+
+void DpdkTransport::give_back() {
+  while (released_ != 0) {
+    const std::size_t run = std::min(released_, held_.size() - first_held_);
     rte_pktmbuf_free_bulk(held_.data() + first_held_, static_cast<unsigned>(run));
     first_held_ = (first_held_ + run) & (held_.size() - 1);
     held_count_ -= run;
-    count -= run;
+    released_ -= run;
   }
 }
 

@@ -72,7 +72,8 @@ void DpdkTransport::enter_thread() { dpdk::have_thread_data(); }
 DpdkTransport::~DpdkTransport() {
   wake_.reset();
   for (; first_arrival_ < arrivals_end_; ++first_arrival_) rte_pktmbuf_free(arrivals_[first_arrival_].buffer);
-  release(held_count_);
+  released_ = held_count_;
+  give_back();
 }
 
 bool DpdkTransport::check_values(DpdkSetupError& error) const {

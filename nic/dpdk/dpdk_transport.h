@@ -80,7 +80,8 @@ class DpdkTransport final : public Transport {
 
  private:
   friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
-  static constexpr std::uint32_t kMaxBurst = 32;  // frames; some drivers give none to who asks for fewer
+  static constexpr std::uint32_t kMaxBurst = 32;   // frames; some drivers give none to who asks for fewer
+  static constexpr std::size_t kMostReleased = 8;  // buffers that wait for a quiet moment to go back to their pool
 
   struct Lane {
     dpdk::EthernetPort port;
@@ -117,6 +118,7 @@ class DpdkTransport final : public Transport {
   bool look();
   void sort(Lane& lane, rte_mbuf* buffer);
   std::size_t hand_out(std::span<IncomingPacket> packets);
+  [[gnu::noinline]] void give_back();
 
   // dpdk_upkeep.cc
   std::size_t send_hindered(Remote& remote, std::span<const OutgoingPacket> packets);
@@ -150,6 +152,7 @@ class DpdkTransport final : public Transport {
   std::vector<rte_mbuf*> held_;  // a ring, oldest at first_held_
   std::size_t first_held_ = 0;
   std::size_t held_count_ = 0;
+  std::size_t released_ = 0;  // the first of these are not the engine's any more
   std::unique_ptr<dpdk::ArrivalWake> wake_;
   TransportCounters counters_;
   DpdkCounters own_counters_;
