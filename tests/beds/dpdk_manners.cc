@@ -83,11 +83,12 @@ void live_again_and_again() {
     CALL(LAPI_Term(handle));
     Process().expect_same(before);
     if (life == 0) descriptors = open_descriptors();
-    EXPECT_EQUAL(open_descriptors(), descriptors);
     if (life + 1 == kLives) break;
     CALL(open_context(&handle, cleared_info()));
     if (polling) CALL(LAPI_Senv(handle, INTERRUPT_SET, 0));
   }
+  // Not sooner: a peer that begins its next life before us has a connection to the driver's socket.
+  AWAIT(open_descriptors() <= descriptors, 5);
   if (task == 0) std::printf("1..%d\n", number);
 }
 
