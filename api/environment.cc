@@ -311,8 +311,8 @@ std::vector<SettingRow> tuning_rows() {
           "longest time in microseconds that a sleeping task goes without looking at its timers"),
       word_row<&Settings::thread_policy, kThreadPolicies, Case::kEither>(
           "OPENLAPI_THREAD_POLICY", LAPI_ERR_SET_VAL,
-          "what a context's dataplane thread (interrupt mode) does when nothing arrives: polls for about as long as a "
-          "wake-up takes and sleeps then, polls for ever, or sleeps at once"),
+          "what a context's dataplane thread (interrupt mode) does when nothing arrives: polls a while if messages "
+          "follow each other and sleeps then, polls for ever, or sleeps at once"),
       {"OPENLAPI_THREAD_CPU", "list",
        "near, none (in either case), or processors that the task may use, such as 3 or 2,4-7", "near",
        "where dataplane threads run: pinned near their adapter if that costs nobody anything, not pinned, or pinned to "

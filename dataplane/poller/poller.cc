@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace openlapi {
@@ -12,10 +13,17 @@ namespace {
 
 constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, whose wait somebody feels
 
+// A thread that nothing wakes notices messages later: longer gaps between them count as short.
+PollerConfig adapted(PollerConfig config, const std::vector<WakeSource*>& sources, bool blind) {
+  const auto immediate = [](const WakeSource* source) { return source->immediate(); };
+  if (blind || !std::all_of(sources.begin(), sources.end(), immediate)) config.service.wake_up = kBlindWakeUp;
+  return config;
+}
+
 }  // namespace
 
 Poller::Poller(PolledEngine& engine, const PollerConfig& config, std::vector<WakeSource*> sources, bool blind)
-    : engine_(engine), config_(config), sources_(std::move(sources)), blind_(blind) {}
+    : engine_(engine), config_(adapted(config, sources, blind)), sources_(std::move(sources)), blind_(blind) {}
 
 void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
   Backoff backoff(limits);

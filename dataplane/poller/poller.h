@@ -145,7 +145,6 @@ class Poller {
   };
 
   void serve();
-  ServiceLimits service_limits() const;
   void serve_in_charge();
   void pause_unlocked();
   void park();

@@ -1,8 +1,6 @@
 // The dataplane thread.
 #include <poll.h>
 
-#include <algorithm>
-
 #include "dataplane/poller/poller.h"
 
 namespace openlapi {
@@ -49,17 +47,10 @@ void Poller::serve() {
   engine.thread_ends();
 }
 
-ServiceLimits Poller::service_limits() const {
-  const auto immediate = [](const WakeSource* source) { return source->immediate(); };
-  ServiceLimits limits = config_.service;
-  if (blind_ || !std::all_of(sources_.begin(), sources_.end(), immediate)) limits.wake_up = kBlindWakeUp;
-  return limits;
-}
-
 void Poller::serve_in_charge() {
   service_ = Service::running;
   const auto now = [this] { return engine_.now(); };
-  ServicePacing pacing(service_limits());
+  ServicePacing pacing(config_.service);
   while (!stop_ && interrupt_ && inside_ == 0 && !guarded_by_doze_) {
     const StepOutcome outcome = engine_.progress(Step::first);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
