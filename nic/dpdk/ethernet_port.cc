@@ -106,9 +106,10 @@ EthernetPort::~EthernetPort() {
   if (!open_) return;
   let_connect();
   const ControlLock guard;
-  if (started_) stop();
   rte_eth_dev_owner_unset(id_, owner_);
-  if (made_ || shares_socket()) {
+  if (!made_ && !shares_socket()) {
+    if (started_) stop();
+  } else {
     rte_eth_dev_info info{};
     rte_eth_dev_info_get(id_, &info);
     close();
@@ -121,8 +122,7 @@ EthernetPort::~EthernetPort() {
 
 bool EthernetPort::find() {
   if (rte_eth_dev_get_port_by_name(name_.c_str(), &id_) == 0) return true;
-  std::uint16_t port = 0;
-  RTE_ETH_FOREACH_DEV(port) {
+  for (std::uint16_t port = rte_eth_find_next(0); port < RTE_MAX_ETHPORTS; port = rte_eth_find_next(port + 1)) {
     rte_eth_dev_info info{};
     if (rte_eth_dev_info_get(port, &info) != 0 || info.device == nullptr || name_ != rte_dev_name(info.device))
       continue;
@@ -291,8 +291,7 @@ void EthernetPort::let_connect() {
 // With another memif, which stays and goes on listening.
 bool EthernetPort::shares_socket() const {
   const std::string own = argument_of(made_with(), "socket");
-  std::uint16_t port = 0;
-  RTE_ETH_FOREACH_DEV(port) {
+  for (std::uint16_t port = rte_eth_find_next(0); port < RTE_MAX_ETHPORTS; port = rte_eth_find_next(port + 1)) {
     rte_eth_dev_info info{};
     if (port == id_ || rte_eth_dev_info_get(port, &info) != 0 || info.device == nullptr) continue;
     const rte_devargs* known = rte_dev_devargs(info.device);
@@ -326,8 +325,14 @@ void EthernetPort::stop() {
   started_ = false;
 }
 
+// Stopped and closed at once: a memif server that is stopped takes in a client, and closed it forgets the device, not
+// the client, whose next message makes the driver use what it has freed.
 void EthernetPort::close() {
-  where_it_belongs([&] { rte_eth_dev_close(id_); });
+  up_ = started_ = false;
+  where_it_belongs([&] {
+    rte_eth_dev_stop(id_);
+    rte_eth_dev_close(id_);
+  });
 }
 
 std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {

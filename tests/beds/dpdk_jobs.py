@@ -2,7 +2,7 @@
 """Jobs of lapi.h programs in user space mode over DPDK ports. Runs inside dpdk-ports, which makes them:
 
     dpdk-ports N [--kind KIND] -- dpdk_jobs.py BUILD GROUP [PROGRAM...]    GROUP: short, polling, interrupt, choice,
-                                                                                         faults
+                                                                                         contexts, faults
 
 Every task has its own ports, which the EAL arguments of the bed name. What carried the packets is taken from three
 sides: what LAPI_Init and the first contacts say, the transport's own counters at the end, and those of the bridge,
@@ -36,7 +36,7 @@ ON_BRIDGE = KIND != "memif"
 
 # Program, and what keeps it short.
 JOBS = {
-    "api_attributes": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"], "api_errors": [],
+    "api_attributes": [], "api_contexts": ["6", "3"], "api_cpp": [], "api_crossing": ["40"], "api_errors": [],
     "api_fairness": ["20"],
     "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
     "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [], "api_memory_faults": [],
@@ -190,6 +190,13 @@ def test_manners(*modes):
         check(f"contexts come and go over {KIND}, the process stays as it was, {mode}", good, job)
 
 
+def test_contexts():
+    for mode in ("polling", "interrupt"):
+        job = Job(with_ports(f"{MANNERS} {mode} further"))
+        check(f"further contexts come and go over {KIND}, {mode}", not job.problem() and job.out.count("ok ") == 2, job)
+        run_programs(mode, {"api_contexts": JOBS["api_contexts"]})
+
+
 def test_idle():
     job = Job(with_ports(f"{MANNERS} interrupt idle"))
     check(f"an idle task in interrupt mode over {KIND}", not job.problem() and "ok 1" in job.out, job)
@@ -212,6 +219,8 @@ def main():
         test_starved()
     elif GROUP == "choice":
         test_choice()
+    elif GROUP == "contexts":
+        test_contexts()
     elif GROUP == "faults":
         dpdk_faults.run(sys.modules[__name__])
     else:
