@@ -14,7 +14,8 @@ namespace openlapi {
 namespace {
 
 using Kind = DpdkSetupError::Kind;
-constexpr std::uint16_t kFirstFreePort = 49152;  // RFC 6335: for anybody's use
+constexpr std::uint16_t kFirstFreePort = 49152;     // RFC 6335: for anybody's use
+constexpr std::uint32_t kPatienceInMemory = 1'000;  // milliseconds
 
 bool fail(DpdkSetupError& error, Kind kind, std::string text) {
   error = {kind, std::move(text)};
@@ -155,11 +156,15 @@ void DpdkTransport::choose_address() {
   }
 }
 
+// The other end of a port in memory is a peer's process. It may be waiting for us elsewhere and look after its end only
+// then: a link that does not come up soon comes up with the first packets.
 void DpdkTransport::wait_for_links() {
   upkeep();
   patience_ends_ = now_ + config_.link_patience * kMillisecond;
+  const std::uint64_t soon = now_ + std::min(config_.link_patience, kPatienceInMemory) * kMillisecond;
   const auto all_up = [&] {
-    return std::all_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->port.up(); });
+    return std::all_of(lanes_.begin(), lanes_.end(),
+                       [&](const auto& lane) { return lane->port.up() || (lane->port.in_memory() && now_ >= soon); });
   };
   while (!all_up() && now_ < patience_ends_) {
     const timespec moment{0, static_cast<long>(kMillisecond)};
