@@ -59,6 +59,7 @@ class ChannelPath {
     return open_ == nullptr && channel_.all_acknowledged() && channel_.next_deadline() == UINT64_MAX;
   }
   bool all_acknowledged() const { return open_ == nullptr && channel_.all_acknowledged(); }
+  bool peer_gone() { return transport_.peer_gone(peer_); }
 
   ReliableChannel& channel() { return channel_; }
   PeerIndex peer() const { return peer_; }

@@ -145,8 +145,9 @@ bool ChannelSet::must_send() const {
   return false;
 }
 
-bool ChannelSet::all_acknowledged() const {
-  return std::all_of(active_.begin(), active_.end(), [](const ChannelPath* path) { return path->all_acknowledged(); });
+bool ChannelSet::settled() const {
+  return std::all_of(active_.begin(), active_.end(),
+                     [](ChannelPath* path) { return path->all_acknowledged() || path->peer_gone(); });
 }
 
 Nanoseconds ChannelSet::deadline() const {

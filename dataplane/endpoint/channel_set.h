@@ -50,7 +50,7 @@ class ChannelSet {
   bool has_work() const;                                 // transmit() would send packets
   bool must_send() const;                                // these, or acknowledgements that may not wait
   bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches
-  bool all_acknowledged() const;
+  bool settled() const;                                  // all is acknowledged that a peer can still acknowledge
   Nanoseconds deadline() const;
 
   std::uint32_t max_record() const;  // bytes of the longest record that fits a packet of every transport

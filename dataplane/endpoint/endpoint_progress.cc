@@ -112,7 +112,7 @@ bool EndpointCore::drained() {
   flush();
   if (channels_ != nullptr) channels_->acknowledge_now();
   return backlogged_peers_ == 0 && outgoing_.empty() && reads_.empty() && pulls_.empty() && send_completions_.empty() &&
-         (channels_ == nullptr || channels_->all_acknowledged());
+         (channels_ == nullptr || channels_->settled());
 }
 
 }  // namespace openlapi

@@ -136,7 +136,8 @@ class Transport {
   // time than one burst; a transport whose room runs out then simply receives no more.
   virtual void release(std::size_t count) = 0;
 
-  // Whether the peer's process is known to be gone. A transport that cannot tell answers false. May cost a system call.
+  // Whether the peer's process is known to be gone, or the end through which it was reached is, which comes to the same
+  // for who sends to it. A transport that cannot tell answers false. May cost a system call.
   virtual bool peer_gone(PeerIndex peer) {
     (void)peer;
     return false;

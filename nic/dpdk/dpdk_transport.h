@@ -69,6 +69,8 @@ class DpdkTransport final : public Transport {
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
+  // A memif's other end is this peer's alone.
+  bool peer_gone(PeerIndex peer) override;
   TransportCounters counters() const override { return counters_; }
   WakeSource* wake_source() override { return wake_.get(); }
 
@@ -95,6 +97,7 @@ class DpdkTransport final : public Transport {
     dpdk::FrameHeader header;
     std::uint32_t max_packet = 0;
     std::uint64_t lost_from = 0;  // when packets stop waiting for the way to be found
+    std::uint64_t ends = 0;       // of the lane's port, when it was found
   };
   struct Arrival {
     rte_mbuf* buffer;

@@ -61,6 +61,11 @@ void DpdkTransport::upkeep() {
   }
 }
 
+bool DpdkTransport::peer_gone(PeerIndex peer) {
+  const Remote& remote = remotes_[peer];
+  return remote.lane != nullptr && remote.lane->port.ends() != remote.ends;
+}
+
 // The port has come up.
 void DpdkTransport::greet(Lane& lane) {
   // A bridge that has not seen a port yet floods what is for it: into the queues of all others.
@@ -93,6 +98,7 @@ void DpdkTransport::find_way(Remote& remote, Lane& lane, const dpdk::MacAddress&
   dpdk::FrameEnd end = remote.address.end;
   end.mac = mac;
   remote.lane = &lane;
+  remote.ends = lane.port.ends();
   remote.header = dpdk::FrameHeader(lane.own, end, lane.port.sums());
   --unknown_ways_;
 }

@@ -339,7 +339,10 @@ std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
   const auto most = static_cast<std::uint16_t>(buffers.size());
   if (!unmaps_) return rte_eth_rx_burst(id_, 0, buffers.data(), most);
   std::uint16_t count = 0;
-  if (survives([&] { count = rte_eth_rx_burst(id_, 0, buffers.data(), most); })) return count;
+  if (survives([&] { count = rte_eth_rx_burst(id_, 0, buffers.data(), most); })) {
+    if (count != 0) heard_ = true;
+    return count;
+  }
   burst_broke();
   return 0;
 }
@@ -366,6 +369,8 @@ void EthernetPort::link_check(std::uint64_t now) {
   const bool up = started_ && rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
   if (up_ && !up) {
     ++link_losses_;
+    ends_ += heard_;
+    heard_ = false;
     waits_since_ = now;
     next_start_ = now + kFirstStartWait;
   }

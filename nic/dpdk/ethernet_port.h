@@ -67,6 +67,8 @@ class EthernetPort {
 
   // Asks the driver for the link, and starts a memif client again whose link is down. `now` in nanoseconds.
   void link_check(std::uint64_t now);
+  // How often a memif's other end has gone that had sent something: for good, whoever takes its place.
+  std::uint64_t ends() const { return ends_; }
   std::uint64_t restarts() const { return restarts_; }
   std::uint64_t link_losses() const { return link_losses_; }
   std::uint64_t broken_bursts() const { return broken_bursts_; }
@@ -124,6 +126,8 @@ class EthernetPort {
   ClientConnection connection_;
   std::uint64_t restarts_ = 0;
   std::uint64_t link_losses_ = 0;
+  bool heard_ = false;  // frames came over the link that is up
+  std::uint64_t ends_ = 0;
   std::uint64_t broken_bursts_ = 0;
   std::uint64_t owner_ = 0;
 };

@@ -142,6 +142,31 @@ TEST(LossyPathLimits, PacketsForAPeerThatTakesLessAreShorter) {
   EXPECT_TRUE(got == far);
 }
 
+// Its last acknowledgement has been lost with the link.
+TEST(LossyPathFaults, APeerThatHasGoneIsNotWaitedForAtTheEnd) {
+  Job job(3);
+  for (PeerIndex task : {0u, 1u, 2u}) job.task(task).transport.make_lossy(0, 1);
+  job.start();
+  std::uint64_t value = 1, sink = 0;
+  for (PeerIndex task : {1u, 2u}) {
+    ASSERT_EQ(job[0].put({task, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  }
+  for (int step = 0; step < 1000; ++step) {
+    job[0].progress();
+    job.clock.advance(100 * kMicrosecond);
+  }
+  EXPECT_FALSE(job[0].drained());
+  job.task(0).transport.set_gone(1);
+  EXPECT_FALSE(job[0].drained()) << "task 2 is still there";
+  for (int step = 0; step < 1000; ++step) {
+    for (const PeerIndex task : {0u, 2u}) job[task].progress();
+    job.clock.advance(100 * kMicrosecond);
+  }
+  EXPECT_EQ(sink, 1u);
+  EXPECT_TRUE(job[0].drained());
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+}
+
 TEST(LossyPathFaults, SilenceForTheWholeTimeOutIsReportedOnce) {
   EndpointConfig config;
   config.timeout = 10 * kSecond;
