@@ -100,8 +100,10 @@ void DpdkTransport::sort(Lane& lane, rte_mbuf* buffer) {
   }
   auto* const frame = rte_pktmbuf_mtod(buffer, std::byte*);
   const std::uint64_t udp = buffer->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-  dpdk::FrameView view =
-      dpdk::parse_frame({frame, buffer->data_len}, lane.own, {.udp_good = udp == RTE_MBUF_F_RX_L4_CKSUM_GOOD});
+  const std::uint64_t ip = buffer->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
+  const dpdk::AdapterVerdict verdict{.udp_good = udp == RTE_MBUF_F_RX_L4_CKSUM_GOOD,
+                                     .ip_good = ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD || lane.port.in_memory()};
+  const dpdk::FrameView view = dpdk::parse_frame({frame, buffer->data_len}, lane.own, verdict);
   if (view.kind == dpdk::FrameKind::packet && udp != RTE_MBUF_F_RX_L4_CKSUM_BAD) [[likely]] {
     std::byte* data = frame + dpdk::kHeaderLength;
     if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) [[unlikely]] {

@@ -75,6 +75,7 @@ struct FrameView {
 // What the adapter has checked already.
 struct AdapterVerdict {
   bool udp_good = false;  // UDP's checksum was there and right
+  bool ip_good = false;   // and IP's header is as it was sent
 };
 
 // Looks at a frame that arrived at `own`; bytes behind the datagram are padding.

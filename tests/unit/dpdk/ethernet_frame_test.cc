@@ -102,6 +102,14 @@ TEST(EthernetFrame, AUdpChecksumIsCheckedUnlessTheAdapterHas) {
   EXPECT_EQ(parse_frame(frame, kTo, {.udp_good = true}).kind, FrameKind::packet);
 }
 
+TEST(EthernetFrame, TheHeadersChecksumIsCheckedUnlessTheAdapterHas) {
+  std::vector<std::byte> frame = make_frame(9);
+  frame[24] ^= std::byte{4};
+  EXPECT_EQ(parse_frame(frame, kTo).kind, FrameKind::damaged);
+  EXPECT_EQ(parse_frame(frame, kTo, {.udp_good = true}).kind, FrameKind::damaged);
+  EXPECT_EQ(parse_frame(frame, kTo, {.ip_good = true}).kind, FrameKind::packet);
+}
+
 TEST(EthernetFrame, TheAdapterGetsThePseudoHeadersSum) {
   std::vector<std::byte> frame(kHeaderLength + 8);
   FrameHeader(kFrom, kTo, true).write(frame.data(), 8);
