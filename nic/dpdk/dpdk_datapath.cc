@@ -29,7 +29,7 @@ std::size_t DpdkTransport::send_on(Lane& lane, const Remote& remote, std::span<c
   const auto count = static_cast<std::uint32_t>(std::find_if_not(most.begin(), most.end(), fits) - most.begin());
   if (count == 0) return most.empty() ? 0 : lose(1);
   std::array<rte_mbuf*, kMaxBurst> buffers;
-  if (rte_pktmbuf_alloc_bulk(lane.port.send_pool(), buffers.data(), count) != 0) [[unlikely]] {
+  if (!take_buffers(lane, {buffers.data(), count})) [[unlikely]] {
     ++own_counters_.pool_exhausted;
     rte_eth_tx_done_cleanup(lane.port.id(), 0, 0);
     return refuse();
@@ -42,6 +42,15 @@ std::size_t DpdkTransport::send_on(Lane& lane, const Remote& remote, std::span<c
   counters_.packets_sent += sent;
   if (sent < offered) ++counters_.send_refused;
   return sent;
+}
+
+bool DpdkTransport::take_buffers(Lane& lane, std::span<rte_mbuf*> buffers) {
+  untidy_ = true;
+  if (buffers.size() > lane.spares) {
+    return rte_pktmbuf_alloc_bulk(lane.port.send_pool(), buffers.data(), static_cast<unsigned>(buffers.size())) == 0;
+  }
+  for (rte_mbuf*& buffer : buffers) buffer = lane.spare[--lane.spares];
+  return true;
 }
 
 void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const {
@@ -71,7 +80,7 @@ std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
     if (lanes_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
   }
   counters_.packets_received += count;
-  if (count == 0 && released_ != 0) give_back();
+  if (count == 0 && untidy_) tidy_up();
   if (count == 0 && rte_get_tsc_cycles() >= upkeep_at_) upkeep();
   return count;
 }
@@ -137,10 +146,22 @@ std::size_t DpdkTransport::hand_out(std::span<IncomingPacket> packets) {
   return count;
 }
 
-// The answer to a packet, which often leaves next, does not wait for its buffer: few buffers lie here until there is
-// nothing else to do.
+// A packet's buffer is ready before it is needed, and the answer to a packet, which often leaves next, does not wait
+// for the buffer that becomes free: both is done when there is nothing else to do.
+void DpdkTransport::tidy_up() {
+  untidy_ = false;
+  give_back();
+  for (const auto& lane : lanes_) {
+    const std::uint32_t missing = kSpareBuffers - lane->spares;
+    if (missing == 0) continue;
+    rte_mbuf** const place = lane->spare.data() + lane->spares;
+    if (rte_pktmbuf_alloc_bulk(lane->port.send_pool(), place, missing) == 0) lane->spares = kSpareBuffers;
+  }
+}
+
 void DpdkTransport::release(std::size_t count) {
   released_ += count;
+  untidy_ = true;
   OPENLAPI_CHECK(released_ <= held_count_);
   if (released_ >= kMostReleased) give_back();
 }

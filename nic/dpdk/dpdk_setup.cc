@@ -75,6 +75,7 @@ DpdkTransport::~DpdkTransport() {
   for (; first_arrival_ < arrivals_end_; ++first_arrival_) rte_pktmbuf_free(arrivals_[first_arrival_].buffer);
   released_ = held_count_;
   give_back();
+  for (const auto& lane : lanes_) rte_pktmbuf_free_bulk(lane->spare.data(), lane->spares);
 }
 
 bool DpdkTransport::check_values(DpdkSetupError& error) const {

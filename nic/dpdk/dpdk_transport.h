@@ -84,11 +84,14 @@ class DpdkTransport final : public Transport {
   friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
   static constexpr std::uint32_t kMaxBurst = 32;   // frames; some drivers give none to who asks for fewer
   static constexpr std::size_t kMostReleased = 8;  // buffers that wait for a quiet moment to go back to their pool
+  static constexpr std::uint32_t kSpareBuffers = 4;
 
   struct Lane {
     dpdk::EthernetPort port;
     dpdk::FrameEnd own;
-    bool full = false;  // it had no room when it was last asked
+    bool full = false;                             // it had no room when it was last asked
+    std::array<rte_mbuf*, kSpareBuffers> spare{};  // of the port's send pool, for what is sent next
+    std::uint32_t spares = 0;
   };
   struct Remote {
     bool added = false;
@@ -117,11 +120,13 @@ class DpdkTransport final : public Transport {
 
   // dpdk_datapath.cc
   std::size_t send_on(Lane& lane, const Remote& remote, std::span<const OutgoingPacket> packets);
+  bool take_buffers(Lane& lane, std::span<rte_mbuf*> buffers);
   void fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const;
   bool look();
   void sort(Lane& lane, rte_mbuf* buffer);
   std::size_t hand_out(std::span<IncomingPacket> packets);
   [[gnu::noinline]] void give_back();
+  [[gnu::noinline]] void tidy_up();
 
   // dpdk_upkeep.cc
   std::size_t send_hindered(Remote& remote, std::span<const OutgoingPacket> packets);
@@ -156,6 +161,7 @@ class DpdkTransport final : public Transport {
   std::size_t first_held_ = 0;
   std::size_t held_count_ = 0;
   std::size_t released_ = 0;  // the first of these are not the engine's any more
+  bool untidy_ = true;        // buffers wait to be given back or to be put aside
   std::unique_ptr<dpdk::ArrivalWake> wake_;
   TransportCounters counters_;
   DpdkCounters own_counters_;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr PeerIndex kServer = 0, kClient = 1;
 constexpr std::size_t kPackets = 10;
+constexpr std::size_t kMostPutAside = 16;  // buffers that a port may have taken before
 
 std::unique_ptr<DpdkTransport> open(PeerIndex self) {
   DpdkConfig config;
@@ -33,13 +34,15 @@ std::unique_ptr<DpdkTransport> open(PeerIndex self) {
 // All that a pool has, until it is destroyed.
 class Taken {
  public:
-  explicit Taken(rte_mempool* pool) {
-    while (rte_mbuf* buffer = rte_pktmbuf_alloc(pool)) buffers_.push_back(buffer);
-  }
+  explicit Taken(rte_mempool* pool) : pool_(pool) { take_rest(); }
   ~Taken() { rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(buffers_.size())); }
   std::size_t count() const { return buffers_.size(); }
+  void take_rest() {
+    while (rte_mbuf* buffer = rte_pktmbuf_alloc(pool_)) buffers_.push_back(buffer);
+  }
 
  private:
+  rte_mempool* pool_;
   std::vector<rte_mbuf*> buffers_;
 };
 
@@ -85,14 +88,15 @@ class DpdkPools : public testing::Test {
 
 TEST_F(DpdkPools, WithoutABufferSendingIsFull) {
   {
-    const Taken all(client_->port(0).send_pool());
+    Taken all(client_->port(0).send_pool());
     ASSERT_GT(all.count(), 0u);
-    EXPECT_EQ(send(), 0u);
+    for (std::size_t put_aside = 0; put_aside < kMostPutAside && send() == 1; ++put_aside) all.take_rest();
     EXPECT_EQ(client_->dpdk_counters().pool_exhausted, 1u);
     EXPECT_EQ(client_->counters().send_refused, 1u);
   }
   EXPECT_EQ(send(), 1u);
-  EXPECT_EQ(receive_all(1), 1u);
+  const std::uint64_t sent = client_->counters().packets_sent;
+  EXPECT_EQ(receive_all(sent), sent);
   EXPECT_EQ(client_->dpdk_counters().lost_packets, 0u);
 }
 
