@@ -4,11 +4,13 @@
 //
 // Of two processes the one with the lower number asks: it sends frame after frame, each again until its answer has
 // come, for some ports lose frames. The lengths go from the shortest frame to the longest. Prints one line for each
-// peer.
+// peer. Nobody goes before all have finished and none uses its ports any more: memif's rings are unmapped when the
+// other end goes, under who looks into them, too.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,10 +18,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "nic/dpdk/client_connection.h"
+#include "nic/dpdk/dpdk_environment.h"
 
 namespace {
 
@@ -34,11 +41,10 @@ constexpr int kLongMtu = 4000;
 constexpr int kLeastMtu = 1500;       // drivers' own buffers are never shorter
 constexpr uint16_t kSpareRoom = 728;  // drivers want some bytes more than a frame has
 constexpr auto kResendAfter = std::chrono::milliseconds(20);
-constexpr auto kFirstRestartAfter = std::chrono::milliseconds(50);
-constexpr auto kLastRestartAfter = std::chrono::seconds(2);
+constexpr auto kRestartAfter = std::chrono::milliseconds(50);
+// A server may abort when its client gives up a connection that it has not looked at yet.
+constexpr auto kGiveUpConnectionAfter = std::chrono::seconds(2);
 constexpr auto kGiveUpAfter = std::chrono::seconds(60);
-// An asker whose last answer was lost asks again within this time; then the one who answers may go.
-constexpr auto kStayAfterLast = std::chrono::seconds(1);
 
 struct [[gnu::packed, gnu::aligned(2)]] FrameHeader {
   rte_ether_hdr ethernet;
@@ -51,14 +57,14 @@ struct [[gnu::packed, gnu::aligned(2)]] FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 26);
 
-// A client of memif can be started only when the server's port is there, and when that was not started yet, the link
-// stays down for ever: so a client whose link is down is started again, each time after a longer wait.
+// A client of memif can be started only when the server's port is there, and when that was not started yet, the client
+// is turned away, or the link stays down for ever: so a client whose link is down is started again.
 struct Port {
   uint16_t id = 0;
   bool is_client = false;
   bool is_started = false;  // only then it may be polled
-  Clock::duration wait = kFirstRestartAfter;
-  Clock::time_point started_at;
+  openlapi::dpdk::ClientConnection connection;
+  Clock::time_point tried_at;
 };
 
 struct Peer {
@@ -124,13 +130,46 @@ bool is_up(uint16_t port) {
   return rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
+// Where the processes of a bed tell each other how far they are: by files in its directory.
+class Progress {
+ public:
+  Progress(int self, int count) : self_(self), count_(count) {
+    for (const char* stage : {kFinished, kSilent}) {
+      std::filesystem::remove(file(stage, self_));  // of an exchange before this one
+    }
+  }
+
+  static constexpr const char* kFinished = "finished";
+  static constexpr const char* kSilent = "silent";
+
+  void tell(const char* stage) const { std::ofstream(file(stage, self_)).put('\n'); }
+
+  bool all(const char* stage) const {
+    for (int process = 0; process < count_; ++process) {
+      if (!std::filesystem::exists(file(stage, process))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static std::filesystem::path file(const char* stage, int process) {
+    return std::filesystem::path(variable("RUNTIME_DIRECTORY")) / (std::string(stage) + "." + std::to_string(process));
+  }
+
+  int self_;
+  int count_;
+};
+
 class Exchange {
  public:
   Exchange(rte_mempool* pool, uint32_t rounds)
       : pool_(pool),
         self_(std::stoi(variable("DPDK_PORTS_INDEX"))),
         rounds_(rounds),
-        longest_(static_cast<uint32_t>(std::stoi(variable("DPDK_PORTS_MTU"))) + RTE_ETHER_HDR_LEN) {
+        longest_(static_cast<uint32_t>(std::stoi(variable("DPDK_PORTS_MTU"))) + RTE_ETHER_HDR_LEN),
+        progress_(self_, std::stoi(variable("DPDK_PORTS_COUNT"))) {
     for (const std::string& text : words(variable("DPDK_PORTS_MACS"))) {
       rte_ether_addr address;
       if (rte_ether_unformat_addr(text.c_str(), &address) != 0) {
@@ -147,25 +186,20 @@ class Exchange {
       }
       ports_.push_back({.id = open_port(devices[i], pool),
                         .is_client = reached.size() == 1 && std::stoi(reached[0]) < self_,
-                        .started_at = {}});
+                        .connection = {},
+                        .tried_at = {}});
     }
   }
 
   void run() {
-    const auto end = Clock::now() + kGiveUpAfter;
-    last_received_ = Clock::now();
+    end_ = Clock::now() + kGiveUpAfter;
     while (!is_finished()) {
-      if (Clock::now() > end) {
-        report();
-        fail("not finished after 60 s");
-      }
-      for (Peer& peer : peers_) {
-        keep_up(peer);
-        ask(peer);
-      }
-      if (receive() == 0) {
-        std::this_thread::yield();
-      }
+      go_round();
+    }
+    // Who asks may still lack an answer that was lost.
+    progress_.tell(Progress::kFinished);
+    while (!progress_.all(Progress::kFinished)) {
+      go_round();
     }
   }
 
@@ -177,41 +211,64 @@ class Exchange {
   }
 
   void close() {
-    for (const Port& port : ports_) {
-      rte_eth_dev_stop(port.id);
-      rte_eth_dev_close(port.id);
+    progress_.tell(Progress::kSilent);
+    while (!progress_.all(Progress::kSilent)) {
+      check_time();
+      usleep(1000);
     }
+    // The thread that sees the other ends go: the driver does not expect two.
+    openlapi::dpdk::call_in_interrupt_thread([this] {
+      for (const Port& port : ports_) {
+        rte_eth_dev_stop(port.id);
+        rte_eth_dev_close(port.id);
+      }
+    });
   }
 
  private:
+  void check_time() const {
+    if (Clock::now() > end_) {
+      report();
+      fail("not finished after 60 s");
+    }
+  }
+
+  void go_round() {
+    check_time();
+    for (Peer& peer : peers_) {
+      keep_up(peer);
+      ask(peer);
+    }
+    if (receive() == 0) {
+      std::this_thread::yield();
+    }
+  }
+
   void keep_up(const Peer& peer) {
     Port& port = ports_[peer.port];
+    if (peer.rounds == rounds_ || (port.is_started && (!port.is_client || is_up(port.id)))) {
+      return;
+    }
+    const bool is_connecting = port.is_started && !port.connection.ended();
     const auto now = Clock::now();
-    if (peer.rounds == rounds_ || now - port.started_at < port.wait) {
+    if (now - port.tried_at < (is_connecting ? Clock::duration(kGiveUpConnectionAfter) : kRestartAfter)) {
       return;
     }
-    if (port.is_started && (!port.is_client || is_up(port.id))) {
-      return;
-    }
+    openlapi::dpdk::call_in_interrupt_thread([&port] { start(port); });
+    port.tried_at = now;
+  }
+
+  static void start(Port& port) {
     if (port.is_started) {
       rte_eth_dev_stop(port.id);
     }
-    port.is_started = rte_eth_dev_start(port.id) == 0;
-    port.started_at = now;
-    port.wait = std::min<Clock::duration>(port.wait * 2, kLastRestartAfter);
+    port.connection.watch([&port] { port.is_started = rte_eth_dev_start(port.id) == 0; });
   }
 
   bool asks(const Peer& peer) const { return self_ < peer.index; }
 
   bool is_finished() const {
-    bool answers = false;
-    for (const Peer& peer : peers_) {
-      answers = answers || !asks(peer);
-      if (peer.rounds < rounds_) {
-        return false;
-      }
-    }
-    return !answers || Clock::now() - last_received_ > kStayAfterLast;
+    return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) { return peer.rounds == rounds_; });
   }
 
   uint32_t length_of(uint32_t round) const {
@@ -292,7 +349,6 @@ class Exchange {
     if (header.ethernet.ether_type != rte_cpu_to_be_16(kEtherType) || header.to != self_) {
       return;  // of the kernel, or flooded by the bridge
     }
-    last_received_ = Clock::now();
     for (Peer& peer : peers_) {
       if (peer.index == header.from) {
         check(port, peer, header, buffer, bytes);
@@ -336,7 +392,8 @@ class Exchange {
   std::vector<rte_ether_addr> addresses_;  // of all processes
   std::vector<Port> ports_;
   std::vector<Peer> peers_;
-  Clock::time_point last_received_;
+  Progress progress_;
+  Clock::time_point end_;
 };
 
 }  // namespace
