@@ -120,7 +120,9 @@ std::size_t UdpTransport::take_frames(std::span<IncomingPacket> packets) {
 bool UdpTransport::arm() {
   if (arena_.has_unparsed()) return false;
   std::byte first;
-  return recv(receiver_, &first, sizeof(first), MSG_PEEK) < 0;
+  if (recv(receiver_, &first, sizeof(first), MSG_PEEK) >= 0) return false;
+  arrival_.switch_on();
+  return true;
 }
 
 }  // namespace openlapi

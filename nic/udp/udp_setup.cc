@@ -71,6 +71,10 @@ bool UdpTransport::open(UdpSetupError& error) {
     return false;
   }
   if (!choose_packet_size(error)) return false;
+  if (!arrival_.open(receiver_)) {
+    error = describe(config_, "epoll set", errno);
+    return false;
+  }
   size_receive_buffer();
   probe_offload();
   return true;

@@ -1,7 +1,8 @@
 // Packets over the kernel's UDP, one local IPv4 address per transport. datagram_frame.h says what is in a datagram.
 //
 // Unreliable: packets are lost, duplicated and overtake each other; damaged ones never arrive (UDP's checksum). Needs
-// no privilege. Reading order: udp_datapath.cc, send_batch.h, write_socket.h, receive_arena.h, udp_setup.cc.
+// no privilege. Reading order: udp_datapath.cc, send_batch.h, write_socket.h, receive_arena.h, arrival_switch.h,
+// udp_setup.cc.
 #pragma once
 
 #include <netinet/in.h>
@@ -13,6 +14,7 @@
 #include <unordered_map>
 
 #include "dataplane/transport/transport.h"
+#include "nic/udp/arrival_switch.h"
 #include "nic/udp/receive_arena.h"
 #include "nic/udp/send_batch.h"
 #include "nic/udp/write_socket.h"
@@ -87,14 +89,15 @@ class UdpTransport final : public Transport, private WakeSource {
   bool read_datagram();
   std::size_t take_frames(std::span<IncomingPacket> packets);
 
-  int descriptor() const override { return receiver_; }
+  int descriptor() const override { return arrival_.descriptor(); }
   bool arm() override;
-  void disarm() override {}
+  void disarm() override { arrival_.switch_off(); }
 
   UdpConfig config_;
   TransportLimits limits_{};
   sockaddr_in local_{};
   int receiver_ = -1;
+  udp::ArrivalSwitch arrival_;
   bool segmentation_ = false;
   bool coalescing_ = false;
   std::uint32_t interface_mtu_ = 0;

@@ -262,9 +262,9 @@ TEST(UdpDatapath, WakesWhenAndOnlyWhenSomethingWaits) {
   EXPECT_TRUE(wake.arm());
   pollfd entry{wake.descriptor(), POLLIN, 0};
   EXPECT_EQ(poll(&entry, 1, 0), 0);
-  wake.disarm();
   ASSERT_TRUE(send_all(*sender, 1, {packet_bytes(1, 64), packet_bytes(2, 64)}));  // they share a datagram
   EXPECT_EQ(poll(&entry, 1, 10'000), 1);
+  wake.disarm();
   EXPECT_FALSE(wake.arm());
   IncomingPacket packet;
   ASSERT_EQ(receiver->receive_burst({&packet, 1}), 1u);
@@ -272,6 +272,20 @@ TEST(UdpDatapath, WakesWhenAndOnlyWhenSomethingWaits) {
   ASSERT_EQ(receiver->receive_burst({&packet, 1}), 1u);
   EXPECT_TRUE(wake.arm());
   receiver->release(2);
+}
+
+TEST(UdpDatapath, NobodyIsWokenOnceTheSourceIsDisarmed) {
+  const auto sender = open_on_loopback();
+  const auto receiver = open_on_loopback();
+  introduce(*sender, 1, *receiver);
+  WakeSource& wake = *receiver->wake_source();
+  ASSERT_TRUE(wake.arm());
+  wake.disarm();
+  ASSERT_TRUE(send_all(*sender, 1, {packet_bytes(1, 64)}));
+  pollfd entry{wake.descriptor(), POLLIN, 0};
+  EXPECT_EQ(poll(&entry, 1, 100), 0);
+  EXPECT_FALSE(wake.arm()) << "what came meanwhile is not forgotten";
+  EXPECT_EQ(receive_copies(*receiver, 1).size(), 1u);
 }
 
 }  // namespace
