@@ -8,6 +8,23 @@
 
 #include "typical.h"
 
+/* The layout is LAM 7.1's: modules that were built with its macros walk our lists, and the other way round. Use it
+ * through the functions and macros below. */
+struct al_head {
+  struct al_head* al_next; /* NULL: the last element */
+  struct al_head* al_prev; /* NULL: the first one */
+  /* here begins the element itself */
+};
+
+struct al_desc {
+  int4 al_elemsize;
+  int4 al_nelem;
+  struct al_head* al_ltop;
+  struct al_head* al_lbottom;
+  struct al_head* al_ftop; /* not used here: always NULL */
+  int4 (*al_comp)(const void* left, const void* right);
+};
+
 typedef struct al_desc LIST;
 
 /* Less than, equal to, greater than zero, as for qsort. */
@@ -41,5 +58,12 @@ LAM_SSI_PUBLIC int4 al_free(LIST* ald);
 #ifdef __cplusplus
 }
 #endif
+
+/* The same three without a call, as in LAM 7.1, whose library has no functions of these names. The argument is
+ * evaluated more than once. */
+#define al_body(head) ((head) ? (void*)((char*)(head) + sizeof(struct al_head)) : (void*)0)
+#define al_count(ald) ((ald) ? (ald)->al_nelem : 0)
+#define al_top(ald) (al_count(ald) > 0 ? al_body((ald)->al_ltop) : (void*)0)
+#define al_bottom(ald) (al_count(ald) > 0 ? al_body((ald)->al_lbottom) : (void*)0)
 
 #endif

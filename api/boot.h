@@ -29,8 +29,12 @@ LAM_SSI_PUBLIC int bhostparse(const char* filename, struct lamnode** nodes, int*
 LAM_SSI_PUBLIC int hbootparse(int debug, OPT* ad, const char* inet_topo, const char* rtr_topo, LIST** proc_list);
 
 /* Frees an array of nodes and what its members point to, except lnd_ssi; sets *nodes to NULL and *nnodes to 0.
- * Always 0. */
+ * Always 0; in interface 1.1.0, as in LAM 7.1, nothing. */
+#ifdef LAM_SSI_BOOT_1_1_0
+LAM_SSI_PUBLIC void lam_deallocate_nodes(struct lamnode** nodes, int* nnodes);
+#else
 LAM_SSI_PUBLIC int lam_deallocate_nodes(struct lamnode** nodes, int* nnodes);
+#endif
 
 #ifdef __cplusplus
 }

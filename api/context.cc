@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <utility>
 
@@ -15,10 +16,27 @@ namespace openlapi {
 
 namespace {
 
-constexpr Nanoseconds kDrainAtMost = 2 * kSecond;  // LAPI_Term's wait for acknowledgements and completion handlers
 constexpr Nanoseconds kJoinAtMost = 5 * kSecond;   // a thread that runs a handler which does not return is let go
 constexpr std::uint32_t kIdlePollsBeforeYield = 100;
 constexpr int kAbandonTries = 1000;
+
+// A thread that is cancelled in its fence waits no longer; the operations go on.
+class FenceWait {
+ public:
+  FenceWait(Context& context, const FenceTicket& ticket) : context_(context), ticket_(ticket) { context_.pin(); }
+  ~FenceWait() {
+    if (!ended_) context_.endpoint().forget_fence(ticket_);
+    context_.unpin();
+  }
+  void end() { ended_ = true; }
+  FenceWait(const FenceWait&) = delete;
+  FenceWait& operator=(const FenceWait&) = delete;
+
+ private:
+  Context& context_;
+  const FenceTicket ticket_;
+  bool ended_ = false;
+};
 
 }  // namespace
 
@@ -60,7 +78,11 @@ void Context::open(ContextResourcesPointer resources) {
   statuses_.clear();
   patient_waits_.clear();
   max_user_header_ = endpoint_->max_user_header();
-  closing_ = resources_released_ = attention_ = memory_short_ = collective_busy_ = false;
+  copy_limit_ = static_cast<std::uint32_t>(resources_->settings.retransmit_buffer_size);
+  guests_.set_closed(false);
+  lock_.set_guests(this);
+  closing_ = resources_released_ = attention_ = memory_short_ = false;
+  collective_busy_ = collective_abandoned_ = false;
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
@@ -84,7 +106,7 @@ void Context::set_check_arguments(bool check) {
 }
 
 void Context::terminate() {
-  handle_.store(closed_handle(index_), std::memory_order_relaxed);
+  handle_.store(closed_handle(index_), std::memory_order_seq_cst);
   closing_ = true;
   conditions_.close();
   pin();
@@ -104,7 +126,8 @@ void Context::terminate() {
 
 // Sends what waits and waits for the peers, and, unless it runs below a callback, for completion handlers.
 void Context::drain() {
-  const Nanoseconds until = now() + kDrainAtMost;
+  const int seconds = resources_->settings.term_wait;
+  const Nanoseconds until = now() + static_cast<Nanoseconds>(seconds) * kSecond;
   const bool below_callback = in_context_callback();
   auto finished = [&] {
     return (endpoint_->drained() && (below_callback || resources_->completions->idle())) || now() >= until;
@@ -117,6 +140,12 @@ void Context::drain() {
   poller_->enter();
   poller_->wait(condition);
   poller_->leave();
+  const std::size_t left = endpoint_->drained() ? 0 : endpoint_->not_taken();
+  if (left == 0) return;
+  std::fprintf(stderr,
+               "openlapi: task %u, LAPI_Term: other tasks have not taken %zu message%s within %d s; they may be lost "
+               "(OPENLAPI_TERM_WAIT is the longest wait)\n",
+               own_task_, left, left == 1 ? "" : "s", seconds);
 }
 
 void Context::thread_begins() {
@@ -130,6 +159,8 @@ void Context::thread_ends() {
 }
 
 void Context::free_resources() {
+  // Pairs with look(): either it has found the handle closed, or it is counted; it waits for nobody.
+  while (lookers_.load(std::memory_order_seq_cst) != 0) sched_yield();
   ContextResourcesPointer doomed = std::move(resources_);
   endpoint_ = nullptr;
   poller_ = nullptr;
@@ -161,9 +192,7 @@ bool Context::probe() {
     if (poller_->anybody_dozes()) poller_->wake_ready();
   } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
     // A program that probes in a loop shares its core with the task it waits for.
-    lock_.unlock();
-    sched_yield();
-    lock_.lock();
+    poller_->give_core_away();
     return true;
   }
   if (lock_.wanted()) [[unlikely]]
@@ -189,8 +218,8 @@ void Context::let_others_in() {
 }
 
 bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {
-  pin();
-  poller_->enter();
+  const bool others_poll = waits_inside_ > patient_waits_.size();
+  const Inside inside(*this);
   std::uint64_t sends = endpoint_->sends_completed(), receives = endpoint_->receives_completed();
   for (unsigned round = 0; round < rounds && !closing_; ++round) {
     if (sends != sends_reported_ || receives != receives_reported_) break;
@@ -203,24 +232,49 @@ bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t
   if (receives != receives_reported_) state |= LAPI_RECV_COMPLETE;
   if (state == (LAPI_SEND_COMPLETE | LAPI_RECV_COMPLETE)) state |= LAPI_BOTH_COMPLETE;
   if (state == 0) state = LAPI_DISP_CNTR;
+  if (others_poll) state |= LAPI_POLLING_NET;
   sends_reported_ = sends;
   receives_reported_ = receives;
-  const bool open = !closing_;
-  poller_->leave();
-  unpin();
-  return open;
+  return !closing_;
 }
 
 int Context::fence() {
   const FenceTicket ticket = endpoint_->begin_fence();
+  FenceWait waiting(*this, ticket);
   FenceState state = endpoint_->fence_state(ticket);
   const bool open = wait_until([&] {
     if (state == FenceState::pending) state = endpoint_->fence_state(ticket);
     return state != FenceState::pending;
   });
+  waiting.end();
   if (state == FenceState::done) return LAPI_SUCCESS;
   if (state == FenceState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
+}
+
+void Context::end_collective() {
+  collective_busy_ = collective_abandoned_ = false;
+  if (poller_->anybody_dozes()) poller_->wake_ready();
+}
+
+// The other tasks count on this one: its part goes on without the thread.
+void Context::abandon_collective() {
+  collective_abandoned_ = attention_ = true;
+  tend_collective();
+}
+
+void Context::tend_collective() {
+  if (endpoint_->collective_state() == CollectiveState::filled) endpoint_->confirm_exchange();
+  if (endpoint_->collective_state() != CollectiveState::pending) end_collective();
+}
+
+CollectiveState Context::await_collective() {
+  CollectiveState state = endpoint_->collective_state();
+  wait_until([&] {
+    if (state == CollectiveState::pending) state = endpoint_->collective_state();
+    return state != CollectiveState::pending;
+  });
+  return state;
 }
 
 void Context::counter_was_set(const lapi_cntr_t* counter) {

@@ -19,6 +19,7 @@
 #include "api/completion_threads.h"
 #include "api/context_lock.h"
 #include "api/counter_statuses.h"
+#include "api/guest_calls.h"
 #include "api/lapi.h"
 #include "api/lock_conditions.h"
 #include "dataplane/endpoint/endpoint.h"
@@ -37,17 +38,21 @@ inline constexpr int kAddressTableSize = 256;
 // How long a task that has all it needs of a collective call waits for the others to have what they need of it.
 inline constexpr Nanoseconds kLeaveCollectiveAtMost = kSecond;
 
-// Which handler the lock's owner is running. Send completion handlers have the rights of inline completion handlers.
-enum class RunningHandler : std::uint8_t { none, header, inline_completion };
-
-// In these handlers every call on another context that needs its lock is refused.
+// What handlers that run inside a context may call, on their own context and on others.
 enum class CallKind : std::uint8_t {
   communicates,  // refused in header handlers
   waits,         // refused in header handlers and inline completion handlers
   local,         // allowed everywhere
 };
 
-class Context final : public PolledEngine, public CompletionOwner, public HandlerHost {
+inline bool handler_refuses(CallKind kind) {
+  const RunningHandler handler = innermost_handler();
+  if (handler == RunningHandler::none || kind == CallKind::local) [[likely]]
+    return false;
+  return handler == RunningHandler::header || kind == CallKind::waits;
+}
+
+class Context final : public PolledEngine, public CompletionOwner, public HandlerHost, public LockGuests {
  public:
   constexpr explicit Context(unsigned index) : handle_(closed_handle(index)), index_(index) {}
 
@@ -55,7 +60,6 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   bool is(lapi_handle_t handle) const { return handle_.load(std::memory_order_relaxed) == handle; }
   bool checks_arguments() const { return check_arguments_.load(std::memory_order_relaxed); }
   bool polling_mode() const { return polling_mode_.load(std::memory_order_relaxed); }
-  bool refuses(CallKind kind) const { return lock_.owned_by_caller() ? refuses_nested(kind) : in_handler_inside(); }
   void counter_was_set(const lapi_cntr_t* counter);
 
   ContextLock& context_lock() { return lock_; }
@@ -67,12 +71,21 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint32_t tasks() const { return tasks_; }
   std::uint32_t own_task() const { return own_task_; }
   std::uint32_t max_user_header() const { return max_user_header_; }
+  std::uint32_t copy_limit() const { return copy_limit_; }
   RunningHandler running() const { return running_; }
-  bool refuses_nested(CallKind kind) const {
-    if (running_ == RunningHandler::none) [[likely]]
-      return in_handler_inside();  // of another context
-    return kind != CallKind::local && (running_ == RunningHandler::header || kind == CallKind::waits);
-  }
+
+  // Calls from handlers of other contexts: context_guests.cc. Between begin and end the engine takes what comes.
+  void admit_guests() override;
+  bool has_room_for_guests();
+  void begin_guest_call() { endpoint_->enter_handler(); }
+  void end_guest_call() { endpoint_->leave_handler(); }
+  void after_guest_calls();
+  // Without the lock, which another thread has. A return code; EAGAIN: there is no room.
+  int leave_call(std::unique_ptr<GuestCall> call);
+  int set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value);
+  // Without the lock: body(), which reads what does not change, or atomically, while the resources stay.
+  template <class Body>
+  int look(lapi_handle_t handle, Body body);
 
   // To be called at the end of a call that does not poll, outside handlers.
   void after_call() {
@@ -100,10 +113,11 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // LAPI_Fence: waits until what this task began is in place. A return code.
   int fence();
 
-  // A collective call, one at a time per context, others wait for their turn: begin(endpoint), and when all tasks have
-  // come, finish(endpoint). A return code.
-  template <class Begin, class Finish>
-  int collective(Begin begin, Finish finish);
+  // A collective call, one at a time per context, others wait for their turn: steps(), which begins one of the
+  // engine's, awaits it, and says how it ended. A return code.
+  template <class Steps>
+  int collective(Steps steps);
+  CollectiveState await_collective();  // as soon as it is not pending any more, or the context is being closed
 
   // Recovery: context_recovery.cc.
   void purge(PeerIndex task);
@@ -144,7 +158,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   StepOutcome progress(Step step) override;
   ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }
-  bool has_work() override { return endpoint_->has_work(); }
+  bool has_work() override { return !faults_.empty() || endpoint_->has_work(); }
   Nanoseconds deadline() override { return endpoint_->deadline(); }
   Nanoseconds now() override;
   void run_handler(const CompletionRun& run) override;
@@ -176,6 +190,12 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // A value that no lookup of this object can ask for: the low bits of a handle name its object.
   static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
 
+  class Inside;
+  class CollectiveTurn;
+
+  void abandon_collective();
+  void end_collective();
+  void tend_collective();
   void let_others_in();
   void look_for_arrival();
   [[gnu::noinline]] void watch_memory();
@@ -196,6 +216,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint32_t tasks_ = 0;
   std::uint32_t own_task_ = 0;
   std::uint32_t max_user_header_ = 0;
+  std::uint32_t copy_limit_ = 0;
   ContextLock lock_;
   LockConditions conditions_;
   Endpoint* endpoint_ = nullptr;
@@ -205,6 +226,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   bool closing_ = false;
   bool resources_released_ = false;  // LAPI_Term is through; the last one out frees them
   bool collective_busy_ = false;
+  bool collective_abandoned_ = false;  // by a thread that was cancelled; still busy
   RunningHandler running_ = RunningHandler::none;
 
   unsigned pins_ = 0;  // threads that need the resources although they may release the lock
@@ -214,7 +236,11 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint64_t receives_reported_ = 0;
   ContextResourcesPointer resources_;
   std::vector<PendingFault> faults_;
+  GuestCalls guests_;
+  std::uint32_t guests_seen_ = 0;
+  std::atomic<std::uint32_t> lookers_{0};
   CounterStatuses statuses_;
+  std::uint32_t waits_inside_ = 0;                 // threads that poll or wait, awake or asleep
   std::vector<const lapi_cntr_t*> patient_waits_;  // the counters of threads in LAPI_Nopoll_wait
   std::uint32_t purges_ = 0;
   std::uint32_t loss_events_ = 0;
@@ -238,7 +264,7 @@ inline Context* find_context(lapi_handle_t handle);
 // Never destroyed: threads may look at it while the process exits.
 union ContextTable {
   constexpr ContextTable();
-  constexpr ~ContextTable() {}
+  ~ContextTable() {}
   Context contexts[kMaxContexts];
 };
 extern ContextTable context_table;
@@ -251,22 +277,29 @@ inline Context* find_context(lapi_handle_t handle) {
   return context.is(handle) ? &context : nullptr;
 }
 
-// One LAPI call on a context: holds the lock, which is taken at most once, and knows why the call is refused.
+// One LAPI call on a context: holds the lock, which is taken at most once, and knows why the call is refused. EAGAIN: a
+// handler of another context calls, and a thread is inside this one.
 class Call {
  public:
   [[gnu::always_inline]] Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
     ContextLock& lock = context.context_lock();
     if (lock.owned_by_caller()) [[unlikely]] {
-      if (context.refuses_nested(kind)) error_ = EDEADLK;
+      if (handler_refuses(kind)) error_ = EDEADLK;
     } else if (in_handler_inside()) [[unlikely]] {
-      error_ = EDEADLK;
-      return;
+      if (handler_refuses(kind) || !lock.try_lock()) {
+        error_ = handler_refuses(kind) ? EDEADLK : EAGAIN;
+        return;
+      }
+      taken_ = true;
     } else {
       lock.lock();
       taken_ = true;
     }
-    if (!context.is(handle)) [[unlikely]]
+    if (!context.is(handle)) [[unlikely]] {
       error_ = LAPI_ERR_HNDL_INVALID;
+    } else if (lock.has_guest() && context.running() == RunningHandler::none) [[unlikely]] {
+      context.admit_guests();  // they came first
+    }
   }
   [[gnu::always_inline]] ~Call() {
     if (taken_) context_.context_lock().unlock();
@@ -276,7 +309,6 @@ class Call {
 
   int error() const { return error_; }
   bool took_lock() const { return taken_; }
-  bool in_handler() const { return context_.running() != RunningHandler::none; }
 
  private:
   Context& context_;
@@ -295,28 +327,70 @@ class ContextCondition final : public WaitCondition {
   Done& done_;
 };
 
-template <class Begin, class Finish>
-int Context::collective(Begin begin, Finish finish) {
+template <class Body>
+int Context::look(lapi_handle_t handle, Body body) {
+  // Before the handle is looked at: pairs with free_resources().
+  lookers_.fetch_add(1, std::memory_order_seq_cst);
+  const bool open = handle_.load(std::memory_order_seq_cst) == handle;
+  if (open) body();
+  lookers_.fetch_sub(1, std::memory_order_release);
+  return open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
+}
+
+// A thread that polls, or waits without polling. The resources stay.
+class Context::Inside {
+ public:
+  explicit Inside(Context& context) : context_(context) {
+    context_.pin();
+    ++context_.waits_inside_;
+    context_.poller_->enter();
+  }
+  ~Inside() {
+    context_.poller_->leave();
+    --context_.waits_inside_;
+    context_.unpin();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Context& context_;
+};
+
+// The turn of a collective call. Of a thread that is cancelled in it the context does the rest (tend_collective()).
+class Context::CollectiveTurn {
+ public:
+  explicit CollectiveTurn(Context& context) : context_(context) {
+    context_.collective_busy_ = true;
+    context_.pin();
+  }
+  ~CollectiveTurn() {
+    ended_ ? context_.end_collective() : context_.abandon_collective();
+    context_.unpin();
+  }
+  void end() { ended_ = true; }
+  CollectiveTurn(const CollectiveTurn&) = delete;
+  CollectiveTurn& operator=(const CollectiveTurn&) = delete;
+
+ private:
+  Context& context_;
+  bool ended_ = false;
+};
+
+template <class Steps>
+int Context::collective(Steps steps) {
   const lapi_handle_t mine = name_;
   if (collective_busy_) wait_until([this] { return !collective_busy_; });
   if (!is(mine)) return LAPI_ERR_HNDL_INVALID;
-  collective_busy_ = true;
-  pin();
-  begin(*endpoint_);
-  CollectiveState state = endpoint_->collective_state();
-  const bool open = wait_until([&] {
-    if (state == CollectiveState::pending) state = endpoint_->collective_state();
-    return state != CollectiveState::pending;
-  });
-  if (state == CollectiveState::done) finish(*endpoint_);
+  CollectiveTurn turn(*this);
+  const CollectiveState state = steps();
+  const bool open = !closing_;
   // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.
   if (state == CollectiveState::done && open && polling_mode()) {
     const Nanoseconds until = now() + kLeaveCollectiveAtMost;
     wait_until([&] { return endpoint_->drained() || now() >= until; });
   }
-  collective_busy_ = false;
-  if (poller_->anybody_dozes()) poller_->wake_ready();
-  unpin();
+  turn.end();
   if (state == CollectiveState::done) return LAPI_SUCCESS;
   if (state == CollectiveState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
@@ -325,13 +399,9 @@ int Context::collective(Begin begin, Finish finish) {
 template <class Done>
 bool Context::wait_until(Done done, const BackoffLimits& limits) {
   ContextCondition<Done> condition(*this, done);
-  pin();
-  poller_->enter();
+  const Inside inside(*this);
   poller_->wait(condition, limits);
-  poller_->leave();
-  const bool open = !closing_;
-  unpin();
-  return open;
+  return !closing_;
 }
 
 }  // namespace openlapi

@@ -7,6 +7,6 @@
 namespace openlapi {
 
 // Any thread.
-std::uint32_t next_epoch();
+std::uint64_t next_epoch();
 
 }  // namespace openlapi

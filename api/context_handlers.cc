@@ -11,6 +11,7 @@
 #include "api/messages.h"
 #include "api/program_registry.h"
 #include "api/vectors.h"
+#include "dataplane/base/cancellation.h"
 #include "dataplane/layout/program_cursor.h"
 #include "dataplane/layout/vector_cursor.h"
 
@@ -32,20 +33,22 @@ class InCallback {
 // Around a handler that runs with the context's lock held.
 class RunningInside {
  public:
-  RunningInside(RunningHandler& running, RunningHandler handler) : running_(running), outer_(running) {
-    running = handler;
-    ++handlers_inside();
+  RunningInside(RunningHandler& running, RunningHandler handler)
+      : running_(running), outer_(running), outer_on_thread_(innermost_handler()) {
+    running = innermost_handler() = handler;
   }
   ~RunningInside() {
-    --handlers_inside();
+    innermost_handler() = outer_on_thread_;
     running_ = outer_;
   }
   RunningInside(const RunningInside&) = delete;
   RunningInside& operator=(const RunningInside&) = delete;
 
  private:
+  const CancellationOff off_;  // the engine is on the stack
   RunningHandler& running_;
   const RunningHandler outer_;
+  const RunningHandler outer_on_thread_;
 };
 
 CompletionStyle style_of(lapi_ret_flags_t flags) {
@@ -87,6 +90,9 @@ FaultReport report_of(Fault fault) {
       return {LAPI_ERR_DGSP_OTHER, LAPI_PROGRAM_ERROR, "a program here names memory that is not there"};
     case Fault::out_of_memory:
       return {LAPI_ERR_MEMORY_EXHAUSTED, LAPI_INTERNAL_ERROR};
+    case Fault::too_much_kept:
+      return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
+              "it has left more unfinished or unanswered here than a task may, and is cut off"};
     case Fault::target_out_of_memory:
       return {LAPI_ERR_MEMORY_EXHAUSTED, LAPI_INTERNAL_ERROR, "the target of a get has no memory to answer it"};
     case Fault::internal:
@@ -115,7 +121,8 @@ bool in_context_callback() { return callbacks != 0; }
 HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
   auto handler = reinterpret_cast<hdr_hndlr_t*>(message.handler);
   if (message.handler < static_cast<std::uint64_t>(kAddressTableSize)) {
-    handler = reinterpret_cast<hdr_hndlr_t*>(resources_->address_table[message.handler]);
+    void* const listed = resources_->address_table[message.handler].load(std::memory_order_acquire);
+    handler = reinterpret_cast<hdr_hndlr_t*>(listed);
   }
   HeaderVerdict verdict;
   if (handler == nullptr) [[unlikely]] {
@@ -230,7 +237,7 @@ void Context::handler_returned(const CompletionRun& run) {
 }
 
 void Context::report_fault(Fault fault, PeerIndex peer) {
-  if (fault == Fault::timeout || fault == Fault::no_connectivity) {
+  if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept) {
     statuses_.task_lost(peer);
     ++loss_events_;
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {
@@ -254,7 +261,9 @@ void Context::attend() {
     faults_.erase(faults_.begin());
     deliver_fault(pending);
   }
-  attention_ = false;
+  if (collective_abandoned_) tend_collective();
+  attention_ = collective_abandoned_;
+  if (poller_->anybody_dozes()) poller_->wake_ready();  // their waits may have become hopeless
   unpin();
 }
 
@@ -272,6 +281,7 @@ void Context::deliver_fault(const PendingFault& pending) {
   lock_.unlock();
   {
     const InCallback mark;
+    const CancellationOff off;
     if (resources.error_handler == nullptr) end_task(resources, report, pending.peer);
     resources.error_handler(&name, &report.code, &report.type, &own_task, &source);
   }

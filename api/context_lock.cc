@@ -49,7 +49,38 @@ void ContextLock::sleep_until_taken() {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void ContextLock::wake_one() { futex_wake(word_, 1); }
+// What guests have left first: threads that come later shall find it done.
+void ContextLock::let_others_in() {
+  admit_guests_if_free();
+  if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
+}
+
+void ContextLock::announce_guest() {
+  // Release: who admits sees what was left. Who has announced before looks whether the lock is free after this.
+  if (guest_waits_.exchange(true, std::memory_order_acq_rel)) return;
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  sleepers_.fetch_add(1, std::memory_order_relaxed);
+  // Either the lock is seen to be free, or whoever frees it sees the guest.
+  heavy_fence();
+  admit_guests_if_free();
+  if (sleepers_.load(std::memory_order_relaxed) != 0) futex_wake(word_, 1);
+}
+
+void ContextLock::guests_admitted() {
+  if (!guest_waits_.exchange(false, std::memory_order_acq_rel)) return;
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Another owner than this thread admits them when it frees the lock.
+void ContextLock::admit_guests_if_free() {
+  while (guest_waits_.load(std::memory_order_relaxed) && try_lock()) {
+    guests_.load(std::memory_order_relaxed)->admit_guests();
+    owner_.store(kNobody, std::memory_order_relaxed);
+    word_.store(kFree, std::memory_order_release);
+    light_fence();
+  }
+}
 
 void ContextLock::hand_over() {
   const std::uint32_t turn = turns_.load(std::memory_order_relaxed);

@@ -13,15 +13,28 @@
 
 namespace openlapi {
 
-// How many handlers on the calling thread's stack run with a context's lock held.
-inline std::uint32_t& handlers_inside() {
-  constinit thread_local std::uint32_t number = 0;
-  return number;
+// A handler that runs with its context's lock held. Send completion handlers have the rights of inline completion
+// handlers.
+enum class RunningHandler : std::uint8_t { none, header, inline_completion };
+
+// The innermost of the handlers on the calling thread's stack that run with a context's lock held.
+inline RunningHandler& innermost_handler() {
+  constinit thread_local RunningHandler handler = RunningHandler::none;
+  return handler;
 }
 
-// Whether the calling thread runs a handler inside some context. Such a thread never asks for a second context's lock:
+// Whether the calling thread runs a handler inside some context. Such a thread never waits for a second context's lock:
 // the owner of that may be in a handler, too, and ask for the first.
-inline bool in_handler_inside() { return handlers_inside() != 0; }
+inline bool in_handler_inside() { return innermost_handler() != RunningHandler::none; }
+
+// What threads that do not wait for the lock have left to be done by whoever has it.
+class LockGuests {
+ public:
+  virtual void admit_guests() = 0;  // with the lock; calls guests_admitted() before it looks at what there is
+
+ protected:
+  ~LockGuests() = default;
+};
 
 // pthread_self() without a call.
 inline pthread_t this_thread() {
@@ -34,6 +47,9 @@ inline pthread_t this_thread() {
 class ContextLock {
  public:
   static constexpr pthread_t kNobody = 0;  // no thread of the C library has it: it is the address of a thread's block
+
+  // Before anybody is announced. None: nobody ever is.
+  void set_guests(LockGuests* guests) { guests_.store(guests, std::memory_order_relaxed); }
 
   [[gnu::always_inline]] void lock() {
     if (!take()) [[unlikely]]
@@ -53,8 +69,14 @@ class ContextLock {
     // Pairs with the heavy fence of who is about to sleep: either we see it, or it sees that the lock is free.
     light_fence();
     if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      wake_one();
+      let_others_in();
   }
+
+  // Any thread, after it has left something: it is done before the lock is free again, by this thread if it is free.
+  void announce_guest();
+  // Whether something was left. The owner may look, and admit it at once.
+  bool has_guest() const { return guest_waits_.load(std::memory_order_relaxed); }
+  void guests_admitted();
 
   // For the owner: another thread that waits for the lock has it, and then the caller again. One that sleeps would find
   // the lock taken once more when it has come to run, so the caller waits for it; at most 100 ms: it may be stopped.
@@ -64,7 +86,7 @@ class ContextLock {
   pthread_t owner() const { return owner_.load(std::memory_order_relaxed); }
   [[gnu::always_inline]] bool owned_by_caller() const { return owner() == this_thread(); }
 
-  // Whether some thread waits for the lock.
+  // Whether some thread waits for the lock, or has left something.
   bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
 
  private:
@@ -78,15 +100,18 @@ class ContextLock {
   }
   void lock_contended();
   void sleep_until_taken();
-  void wake_one();
+  void let_others_in();
+  void admit_guests_if_free();
   void await_turn_after(std::uint32_t turn);
 
   std::atomic<std::uint32_t> word_{kFree};
   std::atomic<pthread_t> owner_{kNobody};
   std::atomic<std::uint32_t> waiting_{0};
-  std::atomic<std::uint32_t> sleepers_{0};  // of those that wait: asleep, or about to be
+  std::atomic<std::uint32_t> sleepers_{0};  // of those that wait: asleep, or about to be, or guests
   std::atomic<std::uint32_t> turns_{0};     // how often one that waited got the lock
   std::atomic<std::uint32_t> handing_{0};   // threads that sleep in hand_over(), or are about to
+  std::atomic<bool> guest_waits_{false};    // counted once in waiting_ and sleepers_
+  std::atomic<LockGuests*> guests_{nullptr};
 };
 
 }  // namespace openlapi

@@ -139,6 +139,7 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
   UdpConfig config;
   config.address = address;
   config.port = port;
+  config.spare = request.spare;
   config.packet_size = static_cast<std::uint32_t>(request.settings.udp_packet_size);
   if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;
@@ -158,14 +159,12 @@ bool open_with_users_addresses(const NetworkRequest& request, const std::vector<
                                OpenError& error) {
   // A handler is asked once for each adapter; a list has one address per task.
   const std::size_t adapters = request.info.add_info->udp_hndlr != nullptr ? locals.size() : 1;
-  const bool address_chosen = request.info.adapter_name != nullptr || !request.settings.inet_addresses.empty();
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<lapi_udp_t> list;
     if (!ask_user(request, locals[adapter], static_cast<uint>(adapter), list, error)) return false;
     if (!check_ports(list, error)) return false;
     const lapi_udp_t& own = list[request.bootstrap.rank()];
-    const in_addr address = address_chosen ? locals[adapter] : in_addr{own.ip_addr};
-    if (!open_one(request, address, static_cast<std::uint16_t>(own.port_no), result, error)) return false;
+    if (!open_one(request, locals[adapter], static_cast<std::uint16_t>(own.port_no), result, error)) return false;
     for (const lapi_udp_t& entry : list) {
       result.networks.back().addresses.push_back(
           make_udp_address(in_addr{entry.ip_addr}, static_cast<std::uint16_t>(entry.port_no)));
@@ -180,8 +179,9 @@ bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>&
     if (!open_one(request, locals[adapter], 0, result, error)) return false;
     ContextRoutes::Network& network = result.networks.back();
     network.key = address_key(request.info.instance_no, request.life, adapter);
+    network.tags = request.tags;
     std::string reason;
-    const std::vector<std::byte> published = encode({request.epoch, network.transport->local_address()});
+    const std::vector<std::byte> published = encode({request.epoch, network.transport->local_address(), request.tags});
     if (!request.bootstrap.put(network.key, published, reason)) {
       return fail(error, LAPI_ERR_UNKNOWN, "the UDP address could not be published: " + reason);
     }
@@ -207,6 +207,11 @@ bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, Open
     return fail(error, LAPI_ERR_NO_UDP_HNDLR,
                 "without a launcher the program gives the tasks' UDP addresses: set udp_hndlr or add_udp_addrs in "
                 "add_info, or LAPI_USE_SHM=only");
+  }
+  if (!exchange && request.settings.inet_addresses.empty()) {
+    return fail(error, LAPI_ERR_NO_NETSTR_SET,
+                "MP_LAPI_INET_ADDR is not set; without a launcher it names the address and adapter that this task uses "
+                "for UDP: @1:ADDRESS,ADAPTER, as @1:127.0.0.1,lo");
   }
   std::vector<in_addr> locals;
   bool opened = choose_addresses(request, locals, error);

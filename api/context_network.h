@@ -28,7 +28,9 @@ struct NetworkRequest {
   Bootstrap& bootstrap;
   const lapi_info_t& info;
   std::uint32_t life;   // see address_key()
-  std::uint32_t epoch;  // see PublishedAddress
+  std::uint64_t epoch;  // see PublishedAddress
+  bool tags = false;    // packets carry tags, where they do not say by themselves whom they are from
+  bool spare = false;   // for tasks that replace others; nobody is reached over it before
 };
 
 struct OpenNetworks {

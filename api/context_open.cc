@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "api/context_epoch.h"
 #include "api/context_resources.h"
@@ -44,6 +46,15 @@ ProcessState& process() {
   return *state;
 }
 
+// Who sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
+// kernel, and in user space mode the daemon's network table comes with a random cookie.
+std::optional<SecretPlace> secret_place(const Settings& settings) {
+  const bool over_udp =
+      settings.library == CommunicationLibrary::kIp && settings.shared_memory != SharedMemoryUse::kOnly;
+  if (!over_udp || settings.secret == SecretSource::kPartition) return std::nullopt;
+  return SecretPlace{settings.secret_file};
+}
+
 bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenError& error) {
   ProcessState& state = process();
   std::string reason;
@@ -56,7 +67,7 @@ bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootst
                     "); without a launcher it must be lapi, 'lapi,mpi', 'mpi,lapi' or mpi_lapi");
   }
   bool missing = false;
-  bootstrap = open_standalone_bootstrap(read_environment, reason, missing);
+  bootstrap = open_standalone_bootstrap(read_environment, secret_place(settings), reason, missing);
   const int code = reason.starts_with("MP_COMMON_TASKS") ? LAPI_ERR_SHM_SETUP : LAPI_ERR_NO_ENV_VAR;
   return bootstrap != nullptr || fail(error, code, reason);
 }
@@ -87,9 +98,12 @@ class Opening {
   bool meet_others();
   bool open_shared_memory();
   bool open_network();
+  void open_spare_network();
   bool plan_threads();
   bool make_engine(Context& context);
   bool start_threads(Context& context);
+  bool wants_tags() const;
+  bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
   Bootstrap& bootstrap() const { return *resources_->bootstrap; }
   const Settings& settings() const { return resources_->settings; }
@@ -102,7 +116,7 @@ class Opening {
   ThreadPlan thread_plan_;
   lapi_dev_t protocol_ = LAPI_DEV_SHM;
   std::uint32_t life_ = 0;   // times this instance was opened before
-  std::uint32_t epoch_ = 0;  // EndpointConfig::epoch
+  std::uint64_t epoch_ = 0;  // EndpointConfig::epoch
 };
 
 // Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
@@ -110,7 +124,32 @@ class Opening {
 // wanted: it would be polled in vain.
 bool Opening::open_ways() {
   if (!everybody_here()) return open_network() && open_shared_memory();
-  return meet_others() && open_shared_memory() && (shared_memory_.group != nullptr || open_network());
+  if (!meet_others() || !open_shared_memory()) return false;
+  if (shared_memory_.group == nullptr) return open_network();
+  open_spare_network();
+  return true;
+}
+
+// A task that replaces one which has failed does not come into the shared memory of the others: where the user may do
+// that (guide, chapter 19) and has said where the tasks are, they can be reached over UDP. Until that happens nothing
+// is received there, and it costs nothing.
+void Opening::open_spare_network() {
+  const lapi_extend_t* addresses = info_.add_info;
+  const bool given = addresses != nullptr && (addresses->udp_hndlr != nullptr || addresses->add_udp_addrs != nullptr);
+  const bool by_udp = settings().library == CommunicationLibrary::kIp && !bootstrap().can_exchange() && given;
+  if (!by_udp || settings().shared_memory == SharedMemoryUse::kOnly) return;
+  OpenNetworks opened;
+  OpenError reason;
+  NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_, wants_tags()};
+  request.spare = true;
+  if (!open_udp_networks(request, opened, reason)) {
+    if (settings().info_level < kLevelWarning) return;
+    std::fprintf(stderr, "openlapi: task %u: no task that fails can be replaced, for UDP is not there: %s\n",
+                 bootstrap().rank(), reason.text.c_str());
+    return;
+  }
+  networks_ = std::move(opened.networks);
+  std::move(opened.transports.begin(), opened.transports.end(), std::back_inserter(resources_->transports));
 }
 
 // Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it.
@@ -175,7 +214,7 @@ bool Opening::open_network() {
     return false;
   }
   OpenNetworks opened;
-  const NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_};
+  const NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_, wants_tags()};
   if (!(user_space ? open_user_space_networks : open_udp_networks)(request, opened, error_)) return false;
   networks_ = std::move(opened.networks);
   protocol_ = opened.protocol;
@@ -191,6 +230,14 @@ bool Opening::open_network() {
   return true;
 }
 
+// The same answer in all tasks, or they would not understand each other; also in one that takes another's place and
+// finds no shared memory. Who is near is nothing that the tasks of a standalone job all know.
+bool Opening::wants_tags() const {
+  if (settings().packet_authentication == PacketAuthentication::kYes) return true;
+  if (settings().packet_authentication == PacketAuthentication::kNo || !is_over_udp()) return false;
+  return !bootstrap().can_exchange() || !everybody_here();
+}
+
 bool Opening::make_engine(Context& context) {
   ContextResources& resources = *resources_;
   resources.instance = info_.instance_no;
@@ -201,7 +248,11 @@ bool Opening::make_engine(Context& context) {
   EndpointConfig config;
   config.self = bootstrap().rank();
   config.tasks = bootstrap().size();
-  config.cookie = bootstrap().job_cookie();
+  config.job_key = bootstrap().packet_key();
+  config.packet_tags = wants_tags() && (is_over_udp() || protocol_ == LAPI_DEV_DPDK);
+  if (config.packet_tags && protocol_ != LAPI_DEV_SHM && settings().info_level >= kLevelInformation) {
+    std::fprintf(stderr, "openlapi: task %u: packets carry tags (OPENLAPI_PACKET_AUTH)\n", config.self);
+  }
   config.instance = info_.instance_no;
   config.epoch = epoch_;
   config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);

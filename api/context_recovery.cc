@@ -16,7 +16,10 @@ void Context::purge(PeerIndex task) {
   if (poller_->anybody_dozes()) poller_->wake_ready();
 }
 
-void Context::resume(PeerIndex task) { endpoint_->resume(task, next_epoch()); }
+void Context::resume(PeerIndex task) {
+  if (endpoint_->purged(task)) resources_->routes->resumed(task);
+  endpoint_->resume(task, next_epoch());
+}
 
 bool Context::has_counter_statuses() const { return resources_->library != L1_LIB; }
 

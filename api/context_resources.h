@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -22,14 +23,14 @@ struct ContextResources {
   Settings settings;
   MonotonicClock clock;
   std::uint32_t instance = 0;
-  std::uint32_t timeout_seconds = 0;
-  std::uint32_t ack_threshold = 0;
+  std::atomic<std::uint32_t> timeout_seconds{0};
+  std::atomic<std::uint32_t> ack_threshold{0};
   LAPI_err_hndlr error_handler = nullptr;
   lapi_dev_t protocol = LAPI_DEV_NONE;
   lapi_lib_t library = L1_LIB;
   std::vector<int> shm_numbers;  // by task: its number among the tasks that share memory here, or -1; empty: none
   int shm_tasks = 0;
-  std::array<void*, kAddressTableSize> address_table{};
+  std::array<std::atomic<void*>, kAddressTableSize> address_table{};
   ddm_func_t* distribution_function = nullptr;  // null: none
 
   std::shared_ptr<Bootstrap> bootstrap;

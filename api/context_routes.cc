@@ -17,7 +17,8 @@ namespace {
 // How long a task may take to publish its address after LAPI_Init's exchange has made it visible here.
 constexpr unsigned kAddressSeconds = 10;
 
-constexpr std::size_t kEpochBytes = sizeof(std::uint32_t);
+constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
+constexpr std::size_t kBytesBefore = kEpochBytes + 1;  // the address; the last of them is 1 with tags
 
 // Several contexts may ask at the same time, the bootstrap takes one call at a time.
 std::mutex& bootstrap_turn() {
@@ -40,24 +41,30 @@ std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t 
 
 std::vector<std::byte> encode(const PublishedAddress& published) {
   const std::span<const std::byte> address = published.address.view();
-  std::vector<std::byte> bytes(kEpochBytes + address.size());
+  std::vector<std::byte> bytes(kBytesBefore + address.size());
   for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
-  std::copy(address.begin(), address.end(), bytes.begin() + kEpochBytes);
+  bytes[kEpochBytes] = static_cast<std::byte>(published.tags);
+  std::copy(address.begin(), address.end(), bytes.begin() + kBytesBefore);
   return bytes;
 }
 
 bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason) {
-  if (bytes.size() == kEpochBytes) {
+  if (bytes.size() == kBytesBefore) {
     reason = "the task has none";
     return false;
   }
-  if (bytes.size() < kEpochBytes || bytes.size() > kEpochBytes + PeerAddress::kCapacity) {
+  if (bytes.size() < kBytesBefore || bytes.size() > kBytesBefore + PeerAddress::kCapacity) {
     reason = "the task published an address of " + std::to_string(bytes.size()) + " bytes";
     return false;
   }
+  if (bytes[kEpochBytes] > std::byte{1}) {
+    reason = "the task published an address of another version";
+    return false;
+  }
   published.epoch = 0;
-  for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint32_t>(bytes[i]) << 8 * i;
-  const std::span<const std::byte> address = bytes.subspan(kEpochBytes);
+  for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
+  published.tags = bytes[kEpochBytes] != std::byte{0};
+  const std::span<const std::byte> address = bytes.subspan(kBytesBefore);
   std::copy(address.begin(), address.end(), published.address.bytes.begin());
   published.address.length = static_cast<std::uint32_t>(address.size());
   return true;
@@ -81,6 +88,16 @@ ContextRoutes::~ContextRoutes() {
 }
 
 Route ContextRoutes::resolve(PeerIndex peer) {
+  Route route = find_ways(peer);
+  // What the program is told is a number.
+  if (route.count == 0) {
+    std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->rank(), peer,
+                 route.reason.c_str());
+  }
+  return route;
+}
+
+Route ContextRoutes::find_ways(PeerIndex peer) {
   Route route;
   std::string error;
   if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
@@ -130,7 +147,7 @@ std::string ContextRoutes::text_of(const Transport& path) const {
 }
 
 std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
-  const Route route = resolve(peer);
+  const Route route = find_ways(peer);
   reason = route.reason;
   return route.count != 0 ? text_of(*route.paths[0]) : std::string();
 }
@@ -138,6 +155,13 @@ std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
   print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level_, "task %u reaches task %u over %s", bootstrap_->rank(), peer,
                   text_of(path).c_str());
+}
+
+void ContextRoutes::resumed(PeerIndex peer) {
+  if (networks_.empty() || peer >= shm_numbers_.size() || shm_numbers_[peer] < 0) return;
+  if (!shared_memory_.path->peer_gone(peer)) return;
+  shm_numbers_[peer] = -1;
+  static_cast<void>(resolve(peer));
 }
 
 bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const PeerAddress& address,
@@ -166,7 +190,11 @@ bool ContextRoutes::address_of(const Network& network, PeerIndex peer, Published
     const std::scoped_lock turn(bootstrap_turn());
     if (!bootstrap_->get(peer, network.key, kAddressSeconds, value, reason)) return false;
   }
-  return decode(value, found, reason);
+  if (!decode(value, found, reason)) return false;
+  if (found.tags == network.tags) return true;
+  reason = found.tags ? "its packets carry tags, this task's do not" : "this task's packets carry tags, its do not";
+  reason += ": OPENLAPI_PACKET_AUTH has to be the same in all tasks";
+  return false;
 }
 
 }  // namespace openlapi

@@ -19,11 +19,12 @@ namespace openlapi {
 // task has opened that instance, so that an address of a former life is never taken for a present one.
 std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t adapter);
 
-// What is published there: the address, and the incarnation that listens to it. An address of length 0 says that the
-// task has none.
+// What is published there: the address, the incarnation that listens to it, and whether its packets carry tags. An
+// address of length 0 says that the task has none.
 struct PublishedAddress {
-  std::uint32_t epoch = 0;  // EndpointConfig::epoch
+  std::uint64_t epoch = 0;  // EndpointConfig::epoch
   PeerAddress address;
+  bool tags = false;  // EndpointConfig::packet_tags
 };
 std::vector<std::byte> encode(const PublishedAddress& published);
 // False: these bytes hold no address; `reason` says why.
@@ -36,6 +37,7 @@ class ContextRoutes final : public RouteResolver {
     std::string key;                     // in the bootstrap; unused with a list
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
     std::string device;                  // the local one, for people
+    bool tags = false;                   // whether this task's packets carry tags there
   };
 
   struct SharedMemory {
@@ -49,17 +51,23 @@ class ContextRoutes final : public RouteResolver {
   // At MP_INFOLEVEL 2 each network's packets are printed: the transports still live.
   ~ContextRoutes() override;
 
+  // Without any way the reason goes to standard error.
   Route resolve(PeerIndex peer) override;
 
   // The way to a task as it would be taken now, for people. Empty: there is none, and `reason` says why.
   std::string describe(PeerIndex peer, std::string& reason);
 
   bool has_network() const { return !networks_.empty(); }
+  // The user resumes a task. If its process in shared memory has ended, another one has taken its place, which is
+  // reached over a network, and may send before anything is sent to it.
+  void resumed(PeerIndex peer);
+
   // The user says where a task is now, on the `network`-th network with a list. From its next contact on it is reached
   // there, and no longer through shared memory. False: `reason` says why.
   bool change_address(PeerIndex peer, std::size_t network, const PeerAddress& address, std::string& reason);
 
  private:
+  Route find_ways(PeerIndex peer);
   bool add_network(const Network& network, PeerIndex peer, Route& route);
   bool address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason);
   std::string text_of(const Transport& path) const;

@@ -53,6 +53,7 @@ class UserSpace {
   ModuleRequest module_request(const std::string& device) const;
   bool open_instance(std::size_t instance, const std::string& device, OpenError& error);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key);
+  bool tags_with(const Candidate& candidate) const { return request_.tags && candidate.name == "dpdk"; }
   int info_level() const { return request_.settings.info_level; }
   std::string tried() const;
 
@@ -116,7 +117,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level(), "task %u, %s %s", request.task, candidate.name.c_str(),
                   opened.device.c_str());
   result_.transports.push_back(traced(std::move(opened.transport)));
-  result_.networks.push_back({result_.transports.back().get(), key, {}, opened.device});
+  result_.networks.push_back({result_.transports.back().get(), key, {}, opened.device, tags_with(candidate)});
   return address;
 }
 
@@ -127,7 +128,7 @@ bool UserSpace::open_instance(std::size_t instance, const std::string& device, O
     const std::string key = address_key(request.instance, request_.life, instance) + "." + candidate.name;
     const PeerAddress address = open_one(candidate, request, key);
     std::string reason;
-    if (!request_.bootstrap.put(key, encode({request_.epoch, address}), reason)) {
+    if (!request_.bootstrap.put(key, encode({request_.epoch, address, tags_with(candidate)}), reason)) {
       return fail(error, LAPI_ERR_UNKNOWN, "the address of " + candidate.name + " could not be published: " + reason);
     }
   }

@@ -68,6 +68,18 @@ class CounterWait {
   const std::vector<PeerIndex> expected_;
 };
 
+class PatientWait {
+ public:
+  PatientWait(Context& context, const lapi_cntr_t* counter) : context_(context), counter_(counter) {}
+  ~PatientWait() { context_.end_patient_wait(counter_); }
+  PatientWait(const PatientWait&) = delete;
+  PatientWait& operator=(const PatientWait&) = delete;
+
+ private:
+  Context& context_;
+  const lapi_cntr_t* counter_;
+};
+
 int wait_under_lock(Context& context, lapi_cntr_t* counter, int value, int* rest, WaitStyle style) {
   const CounterWait wait(context, counter, style);
   const BackoffLimits limits = style == WaitStyle::patient ? kSleepAtOnce : context.poller().usual_wait();
@@ -106,14 +118,13 @@ bool subtract_if_reached(lapi_cntr_t* counter, int value, int* rest) {
 
 int wait_for_counter(Context& context, lapi_handle_t handle, lapi_cntr_t* counter, int value, int* rest,
                      WaitStyle style) {
-  return guarded([&] {
+  return guarded_wait([&] {
     Call call(context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (style == WaitStyle::polling) return wait_under_lock(context, counter, value, rest, style);
     if (!context.begin_patient_wait(counter)) return LAPI_ERR_MULTIPLE_WAITERS;
-    const int result = wait_under_lock(context, counter, value, rest, style);
-    context.end_patient_wait(counter);
-    return result;
+    const PatientWait mark(context, counter);
+    return wait_under_lock(context, counter, value, rest, style);
   });
 }
 

@@ -109,10 +109,14 @@ constexpr Word<CommunicationLibrary> kLibraries[] = {{"ip", CommunicationLibrary
                                                      {"us", CommunicationLibrary::kUserSpace}};
 constexpr Word<SharedMemoryUse> kSharedMemoryUses[] = {
     {"yes", SharedMemoryUse::kYes}, {"no", SharedMemoryUse::kNo}, {"only", SharedMemoryUse::kOnly}};
+constexpr Word<PacketAuthentication> kPacketAuthentications[] = {
+    {"auto", PacketAuthentication::kByNetwork}, {"no", PacketAuthentication::kNo}, {"yes", PacketAuthentication::kYes}};
 constexpr Word<ThreadPolicy> kThreadPolicies[] = {
     {"adaptive", ThreadPolicy::adaptive}, {"spin", ThreadPolicy::spin}, {"sleep", ThreadPolicy::sleep}};
 constexpr Word<VerbsPackets> kVerbsPackets[] = {
     {"auto", VerbsPackets::kByRule}, {"ud", VerbsPackets::kDatagrams}, {"rc", VerbsPackets::kConnections}};
+constexpr Word<SecretSource> kSecretSources[] = {{"file", SecretSource::kFile},
+                                                 {"partition", SecretSource::kPartition}};
 constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
 
 template <auto Member, const auto& Words, Case Rule>
@@ -275,25 +279,37 @@ std::vector<SettingRow> communication_rows() {
       word_row<&Settings::shared_memory, kSharedMemoryUses, Case::kEither>(
           "LAPI_USE_SHM", LAPI_ERR_SHM_SETUP,
           "whether tasks of one node talk through shared memory; only: through nothing else"),
+      word_row<&Settings::packet_authentication, kPacketAuthentications, Case::kEither>(
+          "OPENLAPI_PACKET_AUTH", LAPI_ERR_SET_VAL,
+          "whether every packet over UDP and DPDK carries a keyed tag, against who can see packets; auto: over UDP, in "
+          "jobs of several hosts and standalone ones; the same in all tasks"),
   };
 }
 
 std::vector<SettingRow> standalone_rows() {
   const std::string pairs = "[:...] with count pairs, count from 1 to " + std::to_string(Settings::kMaxInstances);
   return {
-      integer_row<&Settings::task, 0, MAX_TASKS - 1>("MP_CHILD", LAPI_ERR_NO_ENV_VAR,
-                                                     "this task's number, below MP_PROCS",
-                                                     "the launcher's; a standalone task must set it"),
-      integer_row<&Settings::num_tasks, 1, MAX_TASKS>("MP_PROCS", LAPI_ERR_NO_ENV_VAR, "number of tasks in the job",
+      integer_row<&Settings::task, 0, kMostTasks - 1>("MP_CHILD", LAPI_ERR_NO_ENV_VAR,
+                                                      "this task's number, below MP_PROCS",
                                                       "the launcher's; a standalone task must set it"),
+      integer_row<&Settings::num_tasks, 1, kMostTasks>("MP_PROCS", LAPI_ERR_NO_ENV_VAR, "number of tasks in the job",
+                                                       "the launcher's; a standalone task must set it"),
       {"MP_PARTITION", "text", "anything that is the same in all tasks of the job and in no other job",
        "the launcher's; a standalone task must set it", "the job's key, to which a network table may belong",
        LAPI_ERR_NO_ENV_VAR, store_text<&Settings::partition>},
+      word_row<&Settings::secret, kSecretSources, Case::kEither>(
+          "OPENLAPI_SECRET", LAPI_ERR_SET_VAL,
+          "what keeps strangers' packets out of a job without a launcher: a file that this user alone can read, or "
+          "nothing but MP_PARTITION, for which nobody else must know it"),
+      {"OPENLAPI_SECRET_FILE", "text", "a file of this user with mode 0600 and 32 hexadecimal digits",
+       ".openlapi/secret in the folder HOME, made by the first task", "where that file is; the same on all nodes",
+       LAPI_ERR_SET_VAL, store_text<&Settings::secret_file>},
       {"MP_COMMON_TASKS", "list", "count:task[:task...], the other tasks of this node; 0 when there is none",
        "the launcher's; a standalone task that shares memory must set it", "the other tasks of this node",
        LAPI_ERR_SHM_SETUP, store_text<&Settings::common_tasks>},
       {"MP_LAPI_INET_ADDR", "list", "@count:address,adapter" + pairs + ", addresses in dotted decimal",
-       "MP_EUIDEVICE's adapters", "the local addresses and adapters for UDP", LAPI_ERR_NO_NETSTR_SET,
+       "MP_EUIDEVICE's adapters; a standalone task that uses UDP must set it",
+       "the local addresses and adapters for UDP", LAPI_ERR_NO_NETSTR_SET,
        store_network_statement<&Settings::inet_addresses, is_dotted_decimal>},
       {"MP_LAPI_NETWORK", "list", "@count:window,adapter" + pairs, "MP_EUIDEVICE's adapters",
        "the local windows and adapters for user space; without a launcher those that lapi_ntbl has reserved for the "
@@ -345,6 +361,9 @@ std::vector<SettingRow> diagnostic_rows() {
   return {
       word_row<&Settings::verify_dgsp, kYesNo, Case::kEither>(
           "LAPI_VERIFY_DGSP", LAPI_ERR_SET_VAL, "whether data gather/scatter programs are checked when registered"),
+      integer_row<&Settings::term_wait, 0, 86400>(
+          "OPENLAPI_TERM_WAIT", LAPI_ERR_SET_VAL,
+          "longest time in seconds that LAPI_Term waits for other tasks to take the last messages, and for handlers"),
       {"MP_DEBUG_NOTIMEOUT", "text", "any text; no is as if it were not set", "no",
        "never time out, so that tasks can be stopped in a debugger", LAPI_ERR_SET_VAL, store_never_time_out},
       integer_row<&Settings::info_level, 0, 6>(

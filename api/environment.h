@@ -28,9 +28,13 @@ namespace openlapi {
 // Reads one environment variable; null when unset. Handed in so that tests need not change the process's environment.
 using ReadEnvironment = std::function<const char*(const char*)>;
 
+inline constexpr int kMostTasks = 16384;  // of a job: MAX_TASKS
+
 enum class MessageApi { kUnset, kLapi, kLapiAndMpi, kSharedWithMpi };
 enum class CommunicationLibrary { kIp, kUserSpace };
 enum class SharedMemoryUse { kNo, kYes, kOnly };
+enum class SecretSource { kFile, kPartition };
+enum class PacketAuthentication { kByNetwork, kNo, kYes };
 enum class ThreadPlace { kNear, kNone, kListed };
 enum class VerbsPackets { kByRule, kDatagrams, kConnections };
 
@@ -60,11 +64,14 @@ struct Settings {
   std::string dpdk_arguments;  // further ones for DPDK's EAL
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kNo;
+  PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;
 
   // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.
   int task = kUnset;
   int num_tasks = kUnset;
   std::string partition;
+  SecretSource secret = SecretSource::kFile;
+  std::string secret_file;  // empty: in the user's home
   std::string common_tasks;
   std::vector<NetworkInstance> inet_addresses;
   std::vector<NetworkInstance> network_windows;
@@ -81,6 +88,7 @@ struct Settings {
   bool use_bulk = false;
   int bulk_minimum = 153600;  // bytes
   bool verify_dgsp = false;
+  int term_wait = 2;  // seconds
   bool never_time_out = false;
   int info_level = 0;
   int trace_level = 0;

@@ -14,6 +14,7 @@
 #include "all_opt.h"
 #include "lam-ssi.h"
 #include "lamnet.h"
+#include "sfh.h"
 
 /* Where a module is initialised [3.2]. */
 typedef enum {
@@ -163,11 +164,27 @@ LAM_SSI_PUBLIC char* lam_ssi_boot_base_lamgrow(const char* hostname, struct lamn
  * NT_ORIGIN if no node is the origin yet. Refused: a name that does not resolve; no local node in the list; an address
  * 127.x among several nodes. `*origin` (may be NULL) is the index of the local node. */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_verify_nodes(struct lamnode* nodes, int nnodes, int* origin);
-/* 0: the command ended with status 0. Output of processes that outlive it is not waited for. */
-LAM_SSI_PUBLIC int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outbuffsize);
+/* Runs a command to its end; output of processes that outlive it is not waited for. On its standard input is the key of
+ * this boot, which lamd, hboot and lamtree read there, and nothing else; who starts them through an agent has to let it
+ * pass (ssh -n does not). 0: the command ended with status 0. */
+#ifdef LAM_SSI_BOOT_1_1_0
+/* As in LAM 7.1: frees `cmdv` (sfh_argv_free). With `stderr_is_err` not 0 it is a failure, with EFAULT in errno, when
+ * the command writes to standard error; else errno is its status. */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outbuffsize,
+                                              int stderr_is_err);
+#else
+LAM_SSI_PUBLIC int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff,
+                                              int outbuffsize) __asm__("lam_ssi_boot_base_ioexecvp_1_0_0");
+#endif
 /* Malloc'ed. */
 LAM_SSI_PUBLIC char* lam_ssi_boot_build_inet_topo(struct lamnode* dest_node, struct lamnode origin_node, int origin);
+/* Appends -d and -v if `aod` has them: every program that a module starts takes them. */
 LAM_SSI_PUBLIC int lam_ssi_boot_do_common_args(OPT* aod, int* argc, char*** argv);
+/* Appends "prefix/dir/fname". */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_append_path(const char* prefix, const char* dir, const char* fname, int* argc,
+                                                 char*** argv);
+/* The value of key "prefix" in a node's lnd_keyval, which owns it; NULL: there is none. */
+LAM_SSI_PUBLIC char* lam_ssi_boot_base_find_prefix(LIST* keyval);
 
 /* Algorithms [2.5.11], for lsba_start_rte_procs; they call the selected module's functions. Nodes without NT_BOOT and
  * invalid ones are skipped. NT_BOOT is reset in exactly those nodes that were started, `*num_started` of them. 0: all.
@@ -198,8 +215,11 @@ LAM_SSI_PUBLIC int lam_ssi_boot_base_receive_lamd_info(struct lamnode* nodes, in
 LAM_SSI_PUBLIC int lam_ssi_boot_base_close_srv_connection(void);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_send_universe_info(struct lamnode* nodes, int nnodes, int which);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_receive_universe_info(struct lamnode** universe, int* universe_size);
+/* Of a daemon that has the universe: its connection to the agent, over which nothing comes but the end; the caller
+ * closes it. -1: it has none, or this has been called. Otherwise lam_ssi_boot_close closes it. */
+LAM_SSI_PUBLIC int lam_ssi_boot_base_take_agent(void);
 /* The key: 32 bytes. The booting agent writes it to a daemon's standard input, or to a file of mode 0600; the daemon
- * reads it. Never on a command line. */
+ * reads it. Never on a command line. lam_ssi_boot_base_ioexecvp has done that already. */
 LAM_SSI_PUBLIC int lam_ssi_boot_base_write_key(int fd);
 LAM_SSI_PUBLIC int lam_ssi_boot_base_read_key(int fd);
 

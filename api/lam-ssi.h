@@ -39,4 +39,28 @@ typedef struct lam_ssi_1_0_0 {
 
 typedef lam_ssi_1_0_0_t lam_ssi_t;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Parameters, as in LAM 7.1: what the user sets with -ssi NAME VALUE, in the environment LAM_MPI_SSI_NAME ---- */
+/* For `ssi_param_name`: a parameter that has no variable and always its default. */
+#define LAM_SSI_BASE_PARAM_INFO ((char*)-1)
+/* NAME is `type`_`module`_`param`, without those that are NULL, or `ssi_param_name` if that is not NULL. A name that is
+ * registered again gets the new default. Returns its index, or LAMERROR: `type` is NULL. Not thread safe. */
+LAM_SSI_PUBLIC int lam_ssi_base_param_register_int(const char* type, const char* module, const char* param,
+                                                   const char* ssi_param_name, int default_value);
+LAM_SSI_PUBLIC int lam_ssi_base_param_register_string(const char* type, const char* module, const char* param,
+                                                      const char* ssi_param_name, const char* default_value);
+/* The value of the variable, else the default. LAMERROR: no such index. */
+LAM_SSI_PUBLIC int lam_ssi_base_param_lookup_int(int index);
+/* Malloc'ed; NULL: it has none, or no such index. */
+LAM_SSI_PUBLIC char* lam_ssi_base_param_lookup_string(int index);
+/* The index, or LAMERROR. */
+LAM_SSI_PUBLIC int lam_ssi_base_param_find(const char* type, const char* module, const char* param);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -7,16 +7,13 @@
 #include <sys/types.h>
 
 #include "all_list.h"
+#include "net.h"
 
-/* The lnd_nodeid of a node that is none: all its other members mean nothing. */
-#define NOTNODEID (-1)
-
-/* Flags of lnd_type. */
-#define NT_WASTE 0x04   /* not for default scheduling */
-#define NT_BOOT 0x40    /* to be booted */
-#define NT_ME 0x80      /* the local node */
-#define NT_ORIGIN 0x100 /* the node from which the universe was booted */
-#define NT_JOINS 0x200  /* to be booted into a universe that is there already */
+/* Names of files and programs. */
+#define DEFFBHOST "lam-bhost.def"
+#define DEFTHBOOT "hboot"
+#define DEFTTKILL "tkill"
+#define DEFTWIPE "wipe"
 
 /* An element of lnd_keyval. */
 typedef struct {

@@ -2,8 +2,9 @@
  *
  * lapi.h - LAPI, one-sided communication between the tasks of a job, as openlapi offers it.
  *
- * Plain C (C11) and C++ (C++11 and later). "Chapter", "table" and "appendix" below are those of the LAPI Programming
- * Guide. Where the guide spells a name in two ways (hndlr/hdlr, lext/ltext, ...) both are here and mean the same.
+ * Plain C (C11) and C++; from C89 and C++98 on with the extensions of gcc and clang. "Chapter", "table" and "appendix"
+ * below are those of the LAPI Programming Guide. Where it spells a name in two ways (hndlr/hdlr, lext/ltext, ...) both
+ * are here and mean the same.
  *
  * Contents: 1 version, 2 basic types and limits, 3 return codes, 4 queries, 5 counters and progress, 6 handlers,
  * 7 initialization, 8 read-modify-write, 9 vectors, 10 data gather/scatter programs, 11 types of LAPI_Xfer,
@@ -23,12 +24,14 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define LAPI_ALIGN_8 alignas(8)
-#else
-#define LAPI_ALIGN_8 _Alignas(8)
 #endif
 
-/* LAPI_ALIGN_8 gives 64-bit fields one place in 32-bit and 64-bit tasks and in Fortran's derived types. */
+/* C89 and C++98 have no long long; compilers have it in them too, and complain when they are pedantic. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
+
+/* Gives 64-bit fields one place in 32-bit and 64-bit tasks and in Fortran's derived types. */
+#define LAPI_ALIGN_8 __attribute__((aligned(8)))
 
 #define LAPI_PUBLIC __attribute__((visibility("default")))
 
@@ -69,10 +72,13 @@ typedef ulong lapi_msglen_t;            /* a message length in bytes */
 #endif
 
 #define LAPI_MAX_ERR_STRING 160 /* bytes that a buffer for LAPI_Msg_string needs at most, with the final zero */
+/* Only for programs that define LAPI_SIZE_LIMITS first: others have variables of these names. */
+#ifdef LAPI_SIZE_LIMITS
 #define MAX_NODES 2048
 #define MAX_TASKS 16384
 #define MAX_SHM_TASKS 128      /* tasks of a node that can share memory */
 #define MAX_SLOTS_PER_TASK 128 /* shared memory slots */
+#endif
 
 /* ---- 3 Return codes (appendix C, tables 33-36) -------------------------------------------------------------------
  * Calls return LAPI_SUCCESS, a code from 400 on, or an errno value where the operating system refused something.
@@ -231,12 +237,12 @@ typedef struct {
   lapi_long_t Tot_retrans_pkt_cnt;          /* packets sent again; shared memory: attachments that failed */
   lapi_long_t Tot_gho_pkt_cnt;              /* packets of nobody's, or of a task's former life */
   lapi_long_t Tot_pkt_sent_cnt;
-  union {
+  __extension__ union {
     lapi_long_t Tot_pkt_rcv_cnt;
     lapi_long_t Tot_pkt_recv_cnt;
   };
   lapi_long_t Tot_data_sent; /* bytes of user data */
-  union {
+  __extension__ union {
     lapi_long_t Tot_data_rcv;
     lapi_long_t Tot_data_recv;
   };
@@ -269,7 +275,7 @@ enum {
   LAPI_SEND_COMPLETE = 0x2, /* a message was sent: its origin buffer is free */
   LAPI_RECV_COMPLETE = 0x4, /* a message was received */
   LAPI_BOTH_COMPLETE = 0x8, /* both of these */
-  LAPI_POLLING_NET = 0x10   /* another thread polls already */
+  LAPI_POLLING_NET = 0x10   /* when the call began another thread was polling this handle; besides the others */
 };
 typedef uint lapi_msg_state_t;
 
@@ -319,8 +325,8 @@ typedef compl_hndlr_t compl_hdlr_t;
 
 /* Header handler: runs in the target when a message's first packet arrives, in the thread that received it. Returns
  * where the data goes; NULL: nowhere. It may change *comp_h (completion handler, NULL: none) and *uinfo (its argument),
- * and the out fields of *(lapi_return_info_t*)msg_len. It may not call LAPI functions that communicate or wait, nor use
- * other handles: they return EDEADLK. Everything its arguments point to is valid until it returns. */
+ * and the out fields of *(lapi_return_info_t*)msg_len. It may not call LAPI functions that communicate or wait, on any
+ * handle: they return EDEADLK. Everything its arguments point to is valid until it returns. */
 typedef void*(hdr_hndlr_t)(lapi_handle_t* hndl, void* uhdr, uint* uhdr_len, ulong* msg_len, compl_hndlr_t** comp_h,
                            void** uinfo);
 typedef hdr_hndlr_t hdr_hdlr_t;
@@ -365,8 +371,8 @@ typedef enum {
 } lapi_dev_t;
 
 typedef enum {
-  L1_LIB = 0, /* basic functions; the default */
-  L2_LIB = 1, /* counters are structures: LAPI_Nopoll_wait, LAPI_Setcntr_wstatus */
+  L1_LIB = 0,  /* basic functions; the default */
+  L2_LIB = 1,  /* counters are structures: LAPI_Nopoll_wait, LAPI_Setcntr_wstatus */
   LAST_LIB = 2 /* everything; for new programs */
 } lapi_lib_t;
 
@@ -391,7 +397,7 @@ typedef udp_init_hndlr udp_init_hdlr;
 
 /* UDP addresses on standalone systems: a handler, or a list. With both, the list is ignored. */
 typedef struct {
-  union {
+  __extension__ union {
     udp_init_hndlr* udp_hndlr;
     udp_init_hndlr* udp_hdlr;
   };
@@ -401,23 +407,23 @@ typedef struct {
 
 /* How the library starts its threads. Null fields: nothing special. */
 typedef struct {
-  pthread_attr_t* attr;        /* passed to pthread_create(); read during LAPI_Init only */
+  pthread_attr_t* attr;         /* passed to pthread_create(); read during LAPI_Init only */
   void (*init_func)(void* arg); /* called by each thread before anything else */
-  void* init_arg;              /* its argument */
+  void* init_arg;               /* its argument */
 } com_thread_info_t;
 
 /* Clear it with bzero() or memset() and set what is wanted. */
 typedef struct {
-  lapi_dev_t protocol; /* out */
-  lapi_lib_t lib_vers; /* in */
-  uint epoch_num;      /* ignored */
-  union {              /* in: completion-handler threads; 0 means 1 */
+  lapi_dev_t protocol;  /* out */
+  lapi_lib_t lib_vers;  /* in */
+  uint epoch_num;       /* ignored */
+  __extension__ union { /* in: completion-handler threads; 0 means 1 */
     int num_compl_hndlr_thr;
     int num_compl_hdlr_thr;
   };
-  uint instance_no; /* in: 1 to 16: contexts of the same number belong together; 0: a free one. Out: which it is */
-  int info6;        /* must be 0 */
-  union {           /* in: NULL: none */
+  uint instance_no;     /* in: 1 to 16: contexts of the same number belong together; 0: a free one. Out: which it is */
+  int info6;            /* must be 0 */
+  __extension__ union { /* in: NULL: none */
     LAPI_err_hndlr err_hndlr;
     LAPI_err_hdlr err_hdlr;
   };
@@ -474,17 +480,17 @@ typedef enum {
 } lapi_dgsp_density_t;
 
 struct lapi_dgsp_descr {
-  int* code;                   /* the program */
-  int code_size;               /* its length in ints, above 0 */
-  int depth;                   /* nested routines at most, the main routine is one */
+  int* code;     /* the program */
+  int code_size; /* its length in ints, above 0 */
+  int depth;     /* nested routines at most, the main routine is one */
   lapi_dgsp_density_t density;
-  long size;                   /* bytes that one application stands for */
-  long extent;                 /* bytes from one application to the next; any sign */
-  union {                      /* offset of an application's leftmost byte */
+  long size;            /* bytes that one application stands for */
+  long extent;          /* bytes from one application to the next; any sign */
+  __extension__ union { /* offset of an application's leftmost byte */
     long lext;
     long ltext;
   };
-  union { /* offset just past its rightmost byte */
+  __extension__ union { /* offset just past its rightmost byte */
     long rext;
     long rtext;
   };
@@ -492,13 +498,7 @@ struct lapi_dgsp_descr {
 };
 
 /* Opcodes, the first field of every instruction. */
-enum {
-  LAPI_DGSM_COPY = 1,
-  LAPI_DGSM_MCOPY = 2,
-  LAPI_DGSM_GOSUB = 3,
-  LAPI_DGSM_ITERATE = 4,
-  LAPI_DGSM_CONTROL = 5
-};
+enum { LAPI_DGSM_COPY = 1, LAPI_DGSM_MCOPY = 2, LAPI_DGSM_GOSUB = 3, LAPI_DGSM_ITERATE = 4, LAPI_DGSM_CONTROL = 5 };
 
 /* A long that may lie wherever an int may. */
 typedef long lapi_dgsm_long_t __attribute__((aligned(4)));
@@ -581,10 +581,10 @@ typedef enum {
 
 /* Bits of `flags`. The two hints concern contiguous data of at least BULK_MIN_MSG_SIZE bytes over an RDMA adapter (user
    space mode); over shared memory and UDP there is no bulk transfer. */
-#define USE_TGT_VEC_TYPE 0x1         /* tgt_vec is a lapi_vec_t; without it a lapi_lvec_t */
-#define BUFFER_BOTH_CONTIGUOUS 0x2   /* all data is contiguous, whatever the program says */
-#define LAPI_NOT_USE_BULK_XFER 0x4   /* hint; goes before the next one */
-#define LAPI_USE_BULK_XFER 0x8       /* hint */
+#define USE_TGT_VEC_TYPE 0x1       /* tgt_vec is a lapi_vec_t; without it a lapi_lvec_t */
+#define BUFFER_BOTH_CONTIGUOUS 0x2 /* all data is contiguous, whatever the program says */
+#define LAPI_NOT_USE_BULK_XFER 0x4 /* hint; goes before the next one */
+#define LAPI_USE_BULK_XFER 0x8     /* hint */
 
 typedef void* lapi_usr_fcall_t; /* for debugging only; not read */
 typedef long lapi_status_t;     /* for future use; set to LAPI_SUCCESS */
@@ -730,7 +730,7 @@ typedef enum {
 } lapi_util_type_t;
 
 typedef struct {
-  lapi_util_type_t Util_type; /* LAPI_REGISTER_DGSP */
+  lapi_util_type_t Util_type;   /* LAPI_REGISTER_DGSP */
   lapi_dgsp_descr_t* idgsp;     /* copied with its code */
   lapi_dg_handle_t dgsp_handle; /* out */
   lapi_usr_fcall_t in_usr_func;
@@ -827,7 +827,8 @@ typedef int (*lapi_cond_wait_t)(lapi_handle_t hndl, lapi_cond_t* cond);
 /* The same until `timeout`, a moment of CLOCK_REALTIME, then ETIMEDOUT. EINVAL: timeout is NULL, or its tv_nsec is not
  * from 0 to 999999999. */
 typedef int (*lapi_cond_timedwait_t)(lapi_handle_t hndl, lapi_cond_t* cond, struct timespec* timeout);
-/* Wakes the thread that has waited longest; without one it does nothing. With or without the lock, in any handler. */
+/* Wakes the thread that has waited longest; without one it does nothing. With or without the lock, in any handler;
+ * EAGAIN: in one of another context, while a thread is inside this one. */
 typedef int (*lapi_cond_signal_t)(lapi_handle_t hndl, lapi_cond_t* cond);
 /* Makes `cond` a condition variable that nobody waits on. */
 typedef int (*lapi_cond_init_t)(lapi_handle_t hndl, lapi_cond_t* cond);
@@ -865,9 +866,20 @@ typedef union {
  * - Any thread may call, several at once on one handle; a context does one call at a time. Completion handlers in their
  *   own threads may call everything. Header handlers may not call what communicates or waits, inline completion
  *   handlers and send completion handlers not what waits: such calls change nothing and return EDEADLK. These three
- *   run inside their context, which does nothing else meanwhile. Therefore they may not use other handles either: two
- *   contexts whose handlers call each other would wait for ever. What they call on another handle returns EDEADLK, too,
- *   but for LAPI_Getcntr; a completion handler in its own thread passes messages on.
+ *   run inside their context, which does nothing else meanwhile, and may call on another handle what they may call on
+ *   their own. They never wait for that context: while a thread is inside it, calls that send are kept, in their order,
+ *   with headers, lists and data that is short enough to be copied (REX_BUF_SZ), and begin when the thread comes out.
+ *   What goes wrong then, the error handler hears. A context keeps at most 1,024 such calls, and takes no more from
+ *   handlers of others while some 4,096 messages wait in it: then they return EAGAIN and have done nothing. So do
+ *   calls of a context's own handlers when too much waits that handlers have begun: 16,384 gets and read-modify-writes,
+ *   or completion counters, of one target, 524,288 of the former in all, 65,536 messages that were copied,
+ *   or 32 MiB of our memory for long messages and lists of vectors.
+ * - A thread may be cancelled (pthread_cancel) in LAPI_Waitcntr, LAPI_Nopoll_wait, LAPI_Fence, LAPI_Gfence,
+ *   LAPI_Address_init, LAPI_Address_init64, LAPI_Probe and LAPI_Msgpoll, and where a call that sends waits for room,
+ *   with either type of cancellation. The context is then as if the call had not been made, and the lock is as it was
+ *   before it; but in a collective call that has begun, the task takes part: its context does the rest by itself, in
+ *   polling mode during later calls, and the table of LAPI_Address_init stays as it was. All other calls, and handlers,
+ *   are carried out as a whole.
  * - LAPI_ERR_HNDL_INVALID: the handle was not returned by LAPI_Init, or its context has been terminated. This and the
  *   ranges of attributes are always checked, other arguments only while ERROR_CHK is 1 (LAPI_Senv); without it their
  *   effect is undefined. A call that returns an error has done nothing.
@@ -900,9 +912,9 @@ typedef union {
  *   LAPI_ERR_MSG_API               MP_MSG_API does not allow LAPI, or is unset without a launcher
  *   LAPI_ERR_NO_ENV_VAR            a variable that a task without a launcher needs is not set or makes no sense
  *   LAPI_ERR_BOTH_NETSTR_SET       MP_LAPI_NETWORK and MP_LAPI_INET_ADDR are both set
- *   LAPI_ERR_NO_NETSTR_SET         MP_LAPI_NETWORK or MP_LAPI_INET_ADDR cannot be used; or user space mode, and no
- *                                  launcher or MP_LAPI_NETWORK says over what; or no network table has these windows
- *                                  for this task, or another process has them
+ *   LAPI_ERR_NO_NETSTR_SET         MP_LAPI_NETWORK or MP_LAPI_INET_ADDR cannot be used, or the one of the mode is not
+ *                                  set and there is no launcher; or no network table has these windows for this task,
+ *                                  or another process has them
  *   LAPI_ERR_NO_UDP_HNDLR          IP mode, and no launcher, UDP handler or address list says where the tasks are
  *   LAPI_ERR_USER_UDP_HNDLR_FAIL   the UDP handler did not return 0
  *   LAPI_ERR_UDP_PORT_INFO         an address of the handler or list is not usable, as a port above 65535
@@ -923,6 +935,8 @@ typedef union {
  *                                  holds a context's lock */
 LAPI_PUBLIC int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
 LAPI_PUBLIC int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
+/* The same as Fortran calls it (chapter 9); lapif.h is Fortran's own header. The code is in *ierror as well. */
+LAPI_PUBLIC int plapi_init(lapi_handle_t* hndl, lapi_info_t* lapi_info, int* ierror);
 
 /* Ends a context (chapters 5, 18). Blocking, for a bounded time: until the other tasks have what was sent. Threads that
  * the context started end. Registered gather/scatter programs stay. May be called from error handlers.
@@ -939,7 +953,7 @@ LAPI_PUBLIC int PLAPI_Term(lapi_handle_t hndl);
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
  *   LAPI_ERR_QUERY_TYPE     query is not a query
  *   LAPI_ERR_RET_PTR_NULL   ret_val is NULL
- *   EDEADLK                 called from a handler inside another context */
+ *   EAGAIN                  statistics: called from a handler of another context while a thread is inside this one */
 LAPI_PUBLIC int LAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
 LAPI_PUBLIC int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val);
 
@@ -949,7 +963,7 @@ LAPI_PUBLIC int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val)
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
  *   LAPI_ERR_QUERY_TYPE     query is none of the four
  *   LAPI_ERR_SET_VAL        set_val is out of range; the attribute keeps its value
- *   EDEADLK                 called from a handler inside another context */
+ *   EAGAIN                  called from a handler of another context while a thread is inside this one */
 LAPI_PUBLIC int LAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
 LAPI_PUBLIC int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
 
@@ -958,8 +972,7 @@ LAPI_PUBLIC int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val);
  *   addr       the function; NULL: forget it
  *   addr_hndl  1 to LOC_ADDRTBL_SZ - 1
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
- *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range
- *   EDEADLK                    called from a handler inside another context */
+ *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range */
 LAPI_PUBLIC int LAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
 LAPI_PUBLIC int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
 
@@ -968,8 +981,7 @@ LAPI_PUBLIC int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl);
  *   addr_hndl  1 to LOC_ADDRTBL_SZ - 1
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
  *   LAPI_ERR_RET_PTR_NULL      addr is NULL
- *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range
- *   EDEADLK                    called from a handler inside another context */
+ *   LAPI_ERR_ADDR_HNDL_RANGE   addr_hndl is out of range */
 LAPI_PUBLIC int LAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
 LAPI_PUBLIC int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl);
 
@@ -1025,7 +1037,8 @@ LAPI_PUBLIC int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, la
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
                          lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 LAPI_PUBLIC int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
@@ -1046,7 +1059,8 @@ LAPI_PUBLIC int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_add
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
                          lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr,
@@ -1076,7 +1090,8 @@ LAPI_PUBLIC int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_add
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
                             ulong udata_len, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata,
@@ -1116,7 +1131,8 @@ LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* 
  *   LAPI_ERR_VEC_TYPE_DIFF     the types differ
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
                           lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 LAPI_PUBLIC int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec,
@@ -1154,7 +1170,8 @@ LAPI_PUBLIC int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
  *   LAPI_ERR_VEC_TYPE_DIFF     the types differ
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
                           lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec,
@@ -1192,7 +1209,8 @@ LAPI_PUBLIC int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
  *   LAPI_ERR_UHDR_NULL         uhdr is NULL and uhdr_len is not 0
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len,
                              lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr);
 LAPI_PUBLIC int PLAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len,
@@ -1217,7 +1235,8 @@ LAPI_PUBLIC int PLAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void*
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
                          lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
@@ -1233,7 +1252,8 @@ LAPI_PUBLIC int PLAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_v
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
                            long long* prev_tgt_val, lapi_cntr_t* org_cntr);
 LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long long* tgt_var, long long* in_val,
@@ -1301,7 +1321,8 @@ LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long lon
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_NO_CONNECTIVITY   there is no way to tgt
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a header handler, or from a handler inside another context */
+ *   EDEADLK                    called from a header handler
+ *   EAGAIN                     called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd);
 LAPI_PUBLIC int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd);
 
@@ -1351,7 +1372,7 @@ LAPI_PUBLIC int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd);
  *   LAPI_ERR_ORG_ADDR_NULL     buf of UnpackDgsp is NULL and bytes is not 0
  *   LAPI_ERR_TGT_ADDR_NULL     out_buf of PackDgsp is NULL and bytes is not 0
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EDEADLK                    called from a handler inside another context */
+ *   EAGAIN                     called from a handler of another context while a thread is inside this one */
 LAPI_PUBLIC int LAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd);
 LAPI_PUBLIC int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd);
 
@@ -1361,7 +1382,7 @@ LAPI_PUBLIC int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd);
  *   val   any value
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
  *   LAPI_ERR_CNTR_NULL      cntr is NULL
- *   EDEADLK                 called from a handler inside another context */
+ *   EAGAIN                  called from a handler, and the context has no more room for that */
 LAPI_PUBLIC int LAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val);
 LAPI_PUBLIC int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val);
 
@@ -1432,9 +1453,9 @@ LAPI_PUBLIC int PLAPI_Gfence(lapi_handle_t hndl);
  * that task does the same, or is started anew. Until LAPI_Resume_totask everything that would send to it and all
  * collective functions return LAPI_ERR_TGT_PURGED, what comes from it is dropped, and threads that wait for it wake.
  * Others are not disturbed. Not blocking. What is purged already stays so.
- *   dest  the task; not this one
+ *   dest  the task; this one: nothing happens
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
- *   LAPI_ERR_TGT               dest is not another task of the job
+ *   LAPI_ERR_TGT               dest is not a task of the job
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
  *   EDEADLK                    called from a header handler or an inline completion handler */
 LAPI_PUBLIC int LAPI_Purge_totask(lapi_handle_t hndl, uint dest);
@@ -1445,9 +1466,9 @@ LAPI_PUBLIC int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest);
  * LAPI_Util is told first (LAPI_ADD_UDP_DEST_PORT). What was not purged stays as it is. Not blocking. A task that was
  * started anew does not take part in the collective functions of those that were there before: what they do then is
  * not defined.
- *   dest  the task; not this one
+ *   dest  the task; this one: nothing happens
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
- *   LAPI_ERR_TGT               dest is not another task of the job
+ *   LAPI_ERR_TGT               dest is not a task of the job
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
  *   EDEADLK                    called from a header handler or an inline completion handler */
 LAPI_PUBLIC int LAPI_Resume_totask(lapi_handle_t hndl, uint dest);
@@ -1465,7 +1486,8 @@ LAPI_PUBLIC int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest);
  *   LAPI_ERR_CNTR_NULL         cntr is NULL
  *   LAPI_ERR_RET_PTR_NULL      dest_status is NULL and dest_list is not
  *   LAPI_ERR_MEMORY_EXHAUSTED  no memory
- *   EPERM                      lib_vers was L1_LIB */
+ *   EPERM                      lib_vers was L1_LIB
+ *   EAGAIN                     called from a handler of another context while a thread is inside this one */
 LAPI_PUBLIC int LAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list,
                                      int* dest_status);
 LAPI_PUBLIC int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list,
@@ -1499,6 +1521,8 @@ LAPI_PUBLIC int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int
  *   LAPI_ERR_CATALOG_FAIL    never: the texts are part of the library */
 LAPI_PUBLIC int LAPI_Msg_string(int error_code, void* buf);
 LAPI_PUBLIC int PLAPI_Msg_string(int error_code, void* buf);
+
+#pragma GCC diagnostic pop
 
 #ifdef __cplusplus
 }

@@ -19,10 +19,9 @@ int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return LAPI_ERR_ADDR_HNDL_RANGE;
-  Call call(*context, hndl, CallKind::local);
-  if (call.error() != LAPI_SUCCESS) return call.error();
-  context->resources().address_table[static_cast<unsigned>(addr_hndl)] = addr;
-  return LAPI_SUCCESS;
+  return context->look(hndl, [&] {
+    context->resources().address_table[static_cast<unsigned>(addr_hndl)].store(addr, std::memory_order_release);
+  });
 }
 
 int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
@@ -30,10 +29,9 @@ int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return LAPI_ERR_ADDR_HNDL_RANGE;
   if (addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
-  Call call(*context, hndl, CallKind::local);
-  if (call.error() != LAPI_SUCCESS) return call.error();
-  *addr = context->resources().address_table[static_cast<unsigned>(addr_hndl)];
-  return LAPI_SUCCESS;
+  return context->look(hndl, [&] {
+    *addr = context->resources().address_table[static_cast<unsigned>(addr_hndl)].load(std::memory_order_acquire);
+  });
 }
 
 OPENLAPI_PROFILED(LAPI_Amsend);

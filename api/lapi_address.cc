@@ -9,20 +9,27 @@ namespace openlapi {
 
 namespace {
 
+// No task comes back before the tables of all are filled: a task that is ahead may send messages at once, whose
+// handlers use the table of a task that is still inside, on its dataplane thread.
 template <class Store>
 int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* table, Store store) {
   Context* context = find_context(handle);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (table == nullptr) return LAPI_ERR_RET_PTR_NULL;
-  return guarded([&] {
+  return guarded_wait([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
-    return context->collective([own](Endpoint& endpoint) { endpoint.begin_exchange(own); },
-                               [&](Endpoint& endpoint) {
-                                 std::size_t task = 0;
-                                 for (const std::uint64_t value : endpoint.exchanged()) store(task++, value);
-                               });
+    return context->collective([&] {
+      Endpoint& endpoint = context->endpoint();
+      endpoint.begin_exchange(own);
+      const CollectiveState state = context->await_collective();
+      if (state != CollectiveState::filled) return state;
+      std::size_t task = 0;
+      for (const std::uint64_t value : endpoint.exchanged()) store(task++, value);
+      endpoint.confirm_exchange();
+      return context->await_collective();
+    });
   });
 }
 
@@ -54,11 +61,14 @@ int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* a
 int PLAPI_Gfence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  return guarded([&] {
+  return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (const int error = context->fence()) return error;
-    return context->collective([](Endpoint& endpoint) { endpoint.begin_barrier(); }, [](Endpoint&) {});
+    return context->collective([&] {
+      context->endpoint().begin_barrier();
+      return context->await_collective();
+    });
   });
 }
 

@@ -11,6 +11,7 @@
 #include "api/context_modules.h"
 #include "api/context_threads.h"
 #include "api/lapi_info_report.h"
+#include "api/narrow_programs.h"
 #include "api/version.h"
 #include "dataplane/poller/machine_cores.h"
 #include "nic/udp/udp_adapters.h"
@@ -156,6 +157,7 @@ Report make_report() {
   report.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   report.allowed_cores = allowed_processors();
   report.thread = report_thread();
+  runs_narrow_programs(report.narrow_refusal);
   report.transports = {report_shm(), report_udp()};
   report_modules(report.transports);
   report.limits = report_limits();

@@ -56,6 +56,7 @@ Json report_json(const Report& report) {
             {"cores", report.cores},
             {"allowed_cores", report.allowed_cores},
             {"dataplane_thread", report.thread},
+            {"runs_32_bit_tasks", report.narrow_refusal.empty()},
             {"transports", Json::array()},
             {"limits", Json::object()}};
   for (const TransportReport& transport : report.transports) json["transports"].push_back(transport_json(transport));
@@ -87,6 +88,9 @@ std::string describe(const Report& report) {
           to_ranges(report.allowed_cores) +
           (static_cast<int>(allowed) < report.cores ? " (bound by its launcher or a container)\n" : " (not bound)\n");
   text += "  dataplane thread of a lone task: " + report.thread + "\n";
+  text += report.narrow_refusal.empty() ? "  32-bit tasks run here\n"
+                                        : "  no 32-bit tasks: the kernel refuses 32-bit programs (" +
+                                              report.narrow_refusal + ")\n";
   text += "\nTransports\n";
   for (const TransportReport& transport : report.transports) append(text, transport);
   text += "\nLimits\n";

@@ -48,6 +48,7 @@ struct Report {
   int cores = 0;                   // of the machine
   std::vector<int> allowed_cores;  // that this process may use
   std::string thread;              // policy and place of a dataplane thread
+  std::string narrow_refusal;      // why the kernel runs no 32-bit tasks; empty: it does
   std::vector<TransportReport> transports;
   std::vector<Limit> limits;
 };

@@ -1,4 +1,5 @@
 // LAPI_Qenv and LAPI_Senv.
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <type_traits>
@@ -115,6 +116,12 @@ int integer_of(Context& context, lapi_query_t query) {
   }
 }
 
+// The engine's numbers change while another thread is inside; everything else stays, or is atomic.
+bool needs_lock(lapi_query_t query) {
+  return query == QUERY_STATISTICS || query == QUERY_SHM_STATISTICS || query == QUERY_LOCAL_SEND_STATISTICS ||
+         query == PRINT_STATISTICS;
+}
+
 void answer(Context& context, lapi_query_t query, int* result) {
   auto statistics = [&](StatisticsPath path) {
     fill(*reinterpret_cast<lapi_statistics_t*>(result), context.endpoint().statistics(path));
@@ -144,7 +151,7 @@ int set(Context& context, lapi_query_t query, int value, std::shared_ptr<Bell>& 
     case ACK_THRESHOLD:
       if (!in_range(value, 1, kMaxAckThreshold)) return LAPI_ERR_SET_VAL;
       resources.ack_threshold = static_cast<std::uint32_t>(value);
-      context.endpoint().set_ack_threshold(resources.ack_threshold);
+      context.endpoint().set_ack_threshold(static_cast<std::uint32_t>(value));
       return LAPI_SUCCESS;
     case ERROR_CHK:
       if (!in_range(value, 0, 1)) return LAPI_ERR_SET_VAL;
@@ -184,6 +191,9 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
   if (ret_val == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return guarded([&] {
     Call call(*context, hndl, CallKind::local);
+    if (call.error() == EAGAIN && !needs_lock(query)) {
+      return context->look(hndl, [&] { answer(*context, query, ret_val); });
+    }
     if (call.error() != LAPI_SUCCESS) return call.error();
     answer(*context, query, ret_val);
     return LAPI_SUCCESS;

@@ -14,15 +14,17 @@ namespace openlapi {
 
 namespace {
 
-// `change` is called with the context, locked, and the number of another task of the job.
+// `change` is called with the context, locked, when the task is another one of the job. Nothing is under way to oneself
+// that could be given up, so this task is as it was.
 template <class Change>
 int change_peer(lapi_handle_t handle, uint task, Change change) {
   Context* context = find_context(handle);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  return guarded([&] {
+  return guarded_whole([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (task >= context->tasks() || task == context->own_task()) return LAPI_ERR_TGT;
+    if (task >= context->tasks()) return LAPI_ERR_TGT;
+    if (task == context->own_task()) return LAPI_SUCCESS;
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     change(*context);
     context->after_call();
@@ -51,7 +53,7 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (cntr_ptr == nullptr) return LAPI_ERR_CNTR_NULL;
   if (val <= 0) return LAPI_ERR_CNTR_VAL;
-  if (context->refuses(CallKind::waits)) return EDEADLK;
+  if (handler_refuses(CallKind::waits)) return EDEADLK;
   {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

@@ -17,7 +17,7 @@ int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
   if (lapi_info == nullptr) return LAPI_ERR_INFO_NULL;
   if (lapi_info->info6 != 0) return LAPI_ERR_INFO_NONZERO;
   if (holds_some_lock()) return EDEADLK;
-  return guarded([&] {
+  return guarded_whole([&] {
     OpenError error;
     if (open_context(*lapi_info, *hndl, error)) return LAPI_SUCCESS;
     std::fprintf(stderr, "openlapi: LAPI_Init: %s\n", error.text.c_str());
@@ -29,7 +29,7 @@ int PLAPI_Term(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (holds_some_lock()) return EDEADLK;
-  return guarded([&] {
+  return guarded_whole([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     context->terminate();

@@ -1,5 +1,6 @@
 // Counters, LAPI_Probe, LAPI_Msgpoll, LAPI_Fence.
 #include <atomic>
+#include <cerrno>
 
 #include "api/context.h"
 #include "api/counter_wait.h"
@@ -13,8 +14,8 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
-  if (context->refuses(CallKind::local)) [[unlikely]]
-    return EDEADLK;
+  if (in_handler_inside() && !context->context_lock().owned_by_caller()) [[unlikely]]
+    return guarded([&] { return context->set_counter_as_guest(hndl, cntr, val); });
   value_of(cntr).store(val, std::memory_order_seq_cst);
   context->counter_was_set(cntr);
   return LAPI_SUCCESS;
@@ -35,7 +36,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
-  if (context->refuses(CallKind::waits)) [[unlikely]]
+  if (handler_refuses(CallKind::waits)) [[unlikely]]
     return EDEADLK;
   // Polling mode lives on calls making progress, so there it polls even when the counter is there already.
   if (!context->polling_mode() && subtract_if_reached(cntr, val, cur_cntr_val)) return LAPI_SUCCESS;
@@ -45,7 +46,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
 int PLAPI_Probe(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  return guarded([&] {
+  return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     context->probe();
@@ -58,7 +59,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (info == nullptr) return LAPI_ERR_MSG_INFO_NULL;
-  return guarded([&] {
+  return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->poll_messages(cnt, !call.took_lock(), info->status) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
@@ -68,7 +69,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
 int PLAPI_Fence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  return guarded([&] {
+  return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->fence();

@@ -20,7 +20,7 @@ inline BulkHint hint_of(int flags) {
         check_put_or_get(context.tasks(), request.target, request.length, request.target_address, request.data);
     if (error != LAPI_SUCCESS) return error;
   }
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.put(request); });
+  return submit<&Endpoint::put>(context, handle, request);
 }
 
 [[gnu::always_inline]] inline int begin_get(Context& context, lapi_handle_t handle, const GetRequest& request) {
@@ -29,7 +29,7 @@ inline BulkHint hint_of(int flags) {
         check_put_or_get(context.tasks(), request.target, request.length, request.target_address, request.buffer);
     if (error != LAPI_SUCCESS) return error;
   }
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.get(request); });
+  return submit<&Endpoint::get>(context, handle, request);
 }
 
 [[gnu::always_inline]] inline int begin_active_message(Context& context, lapi_handle_t handle,
@@ -40,7 +40,7 @@ inline BulkHint hint_of(int flags) {
                                             request.user_header_length, request.data, request.length});
     if (error != LAPI_SUCCESS) return error;
   }
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.active_message(request); });
+  return submit<&Endpoint::active_message>(context, handle, request);
 }
 
 inline wire::RmwOperation wire_operation(RMW_ops_t operation) {
@@ -68,7 +68,7 @@ inline int begin_read_modify_write(Context& context, lapi_handle_t handle, RMW_o
   request.width = sizeof(Bits);
   request.input = input[0];
   request.swap_value = input[1];
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.read_modify_write(request); });
+  return submit<&Endpoint::read_modify_write>(context, handle, request);
 }
 
 }  // namespace openlapi

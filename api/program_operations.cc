@@ -53,7 +53,7 @@ int send_layout(Context& context, lapi_handle_t handle, const lapi_amdgsp_t& com
                                      address_bits(command.org_cntr),
                                      address_bits(command.cmpl_cntr),
                                      send_handler(command)};
-  const int code = submit(context, handle, [&](Endpoint& endpoint) { return endpoint.layout_message(request); });
+  const int code = submit<&Endpoint::layout_message>(context, handle, request);
   return code == LAPI_ERR_ORG_VEC_ADDR ? LAPI_ERR_DGSP_OTHER : code;  // of a program
 }
 
@@ -69,7 +69,7 @@ int send_contiguous(Context& context, lapi_handle_t handle, const lapi_amdgsp_t&
                                      address_bits(command.cmpl_cntr),
                                      send_handler(command),
                                      hint_of(command.flags)};
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.active_message(request); });
+  return submit<&Endpoint::active_message>(context, handle, request);
 }
 
 // The engine guards layouts, and no plain messages.

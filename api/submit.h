@@ -5,6 +5,7 @@
 
 #include "api/context.h"
 #include "api/guarded.h"
+#include "api/kept_operation.h"
 #include "api/memory_reserve.h"
 
 namespace openlapi {
@@ -27,36 +28,66 @@ inline int refusal_code(Submit refusal) {
   }
 }
 
-// Polls until the engine takes the operation. `start` is tried by whichever thread polls.
+// Polls until the engine takes the operation. `start` is tried by whichever thread polls. When the target is lost
+// meanwhile, so is the operation with all that it waited behind.
 template <class Start>
-[[gnu::noinline]] int submit_when_room(Context& context, Start& start) {
-  if (context.running() != RunningHandler::none) return EDEADLK;  // the engine keeps room for handlers: not reached
+[[gnu::noinline]] int submit_when_room(Context& context, PeerIndex target, Start& start) {
+  const CancellationAtPoints points;
+  Endpoint& endpoint = context.endpoint();
+  const std::uint32_t life = endpoint.life_of(target);
   Submit result = Submit::busy;
   const bool open = context.wait_until([&] {
-    if (result == Submit::busy) result = start();
+    if (result != Submit::busy) return true;
+    const bool lost = endpoint.life_of(target) != life && !endpoint.purged(target);
+    result = lost ? Submit::unreachable : start();
     return result != Submit::busy;
   });
   if (is_refusal(result)) return refusal_code(result);
   return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
 }
 
-// One operation: the call's lock, the engine, and what the call leaves behind. `make` is called with the engine.
-template <class Make>
-inline int submit(Context& context, lapi_handle_t handle, Make make) noexcept {
+// From a handler, which never waits. Another context takes the operation as its own handlers' if no thread is inside,
+// and else keeps it until that one comes out.
+template <auto Begin, class Request>
+[[gnu::noinline]] int submit_in_handler(Context& context, lapi_handle_t handle, const Request& request) {
+  {
+    Call call(context, handle, CallKind::communicates);
+    if (call.error() != LAPI_SUCCESS && call.error() != EAGAIN) return call.error();
+    if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
+    if (call.error() == LAPI_SUCCESS) {
+      const bool guest = context.running() == RunningHandler::none;
+      if (guest && !context.has_room_for_guests()) return EAGAIN;
+      if (guest) context.begin_guest_call();
+      const Submit result = (context.endpoint().*Begin)(request);
+      if (guest) context.end_guest_call();
+      if (result != Submit::accepted) return is_refusal(result) ? refusal_code(result) : EAGAIN;
+      if (guest) context.after_guest_calls();
+      return LAPI_SUCCESS;
+    }
+  }
+  auto kept = std::make_unique<KeptOperation<Begin, Request>>(handle, request, context.copy_limit());
+  return context.leave_call(std::move(kept));
+}
+
+// One operation: the call's lock, the engine, whose function begins it, and what the call leaves behind.
+template <auto Begin, class Request>
+inline int submit(Context& context, lapi_handle_t handle, const Request& request) {
   return guarded([&] {
+    if (in_handler_inside()) [[unlikely]]
+      return submit_in_handler<Begin>(context, handle, request);
     Call call(context, handle, CallKind::communicates);
     if (call.error() != LAPI_SUCCESS) [[unlikely]]
       return call.error();
     if (memory_is_short()) [[unlikely]]
       return LAPI_ERR_MEMORY_EXHAUSTED;
-    auto start = [&] { return make(context.endpoint()); };
+    auto start = [&] { return (context.endpoint().*Begin)(request); };
     const Submit result = start();
     if (result != Submit::accepted) [[unlikely]] {
       if (is_refusal(result)) return refusal_code(result);
-      if (const int error = submit_when_room(context, start)) return error;
+      if (const int error = submit_when_room(context, request.target, start)) return error;
       if (!context.is(handle)) return LAPI_SUCCESS;
     }
-    if (!call.in_handler()) context.after_call();
+    context.after_call();
     return LAPI_SUCCESS;
   });
 }

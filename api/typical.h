@@ -12,6 +12,14 @@
 #define LAMERROR (-1)
 #endif
 
+#ifndef TRUE
+#define TRUE 1
+#endif
+#ifndef FALSE
+#define FALSE 0
+#endif
+
 typedef int32_t int4;
+typedef unsigned int unint;
 
 #endif

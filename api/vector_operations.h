@@ -15,7 +15,7 @@ inline int begin_put_vector(Context& context, lapi_handle_t handle, const Vector
   VectorCursor source(origin), destination(there);
   request.source = &source.get();
   request.destination = &destination.get();
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.put_layout(request); });
+  return submit<&Endpoint::put_layout>(context, handle, request);
 }
 
 inline int begin_get_vector(Context& context, lapi_handle_t handle, const VectorView& origin, const VectorView& there,
@@ -26,7 +26,7 @@ inline int begin_get_vector(Context& context, lapi_handle_t handle, const Vector
   VectorCursor source(there), destination(origin);
   request.source = &source.get();
   request.destination = &destination.get();
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.get_layout(request); });
+  return submit<&Endpoint::get_layout>(context, handle, request);
 }
 
 inline int begin_vector_message(Context& context, lapi_handle_t handle, const VectorView& origin,
@@ -39,7 +39,7 @@ inline int begin_vector_message(Context& context, lapi_handle_t handle, const Ve
   VectorCursor source(origin);
   request.source = &source.get();
   request.vector = true;
-  return submit(context, handle, [&](Endpoint& endpoint) { return endpoint.layout_message(request); });
+  return submit<&Endpoint::layout_message>(context, handle, request);
 }
 
 }  // namespace openlapi

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/endpoint/endpoint.h"
+#include "dataplane/wire/packet_tag.h"
 #include "shm/shm_transport.h"
 
 namespace openlapi {
@@ -86,13 +87,14 @@ class Queue final : public Transport {
 // Two tasks over such queues.
 class PacketPair {
  public:
-  PacketPair() {
+  explicit PacketPair(bool tags = false) {
     for (PeerIndex i = 0; i < 2; ++i) {
       queues_[i].peer = &queues_[1 - i];
       routes_[i].transport = &queues_[i];
       Transport* transport = &queues_[i];
-      endpoints_[i] = std::make_unique<Endpoint>(EndpointConfig{.self = i, .tasks = 2, .cookie = 1},
-                                                 std::span(&transport, 1), clock_, routes_[i], hosts_[i]);
+      endpoints_[i] =
+          std::make_unique<Endpoint>(EndpointConfig{.self = i, .tasks = 2, .job_key = {1, 0}, .packet_tags = tags},
+                                     std::span(&transport, 1), clock_, routes_[i], hosts_[i]);
     }
   }
   Endpoint& operator[](std::size_t i) { return *endpoints_[i]; }
@@ -122,7 +124,7 @@ class Pair {
       std::string error;
       if (!sides_[i].transport->add_peer(1 - i, sides_[i].transport->address_of(1 - i), error)) std::abort();
       Transport* transport = sides_[i].transport.get();
-      sides_[i].endpoint = std::make_unique<Endpoint>(EndpointConfig{.self = i, .tasks = 2, .cookie = 1},
+      sides_[i].endpoint = std::make_unique<Endpoint>(EndpointConfig{.self = i, .tasks = 2, .job_key = {1, 0}},
                                                       std::span(&transport, 1), clock_, sides_[i], sides_[i].host);
     }
   }
@@ -227,8 +229,8 @@ PutRequest put_of_eight_bytes(PeerIndex target, const long long& from, const lon
 }
 
 // A put each way, as tasks do that wait for each other.
-void packets_exchange(benchmark::State& state) {
-  PacketPair pair;
+void exchange_packets(benchmark::State& state, bool tags) {
+  PacketPair pair(tags);
   long long source = 1, target = 0;
   alignas(64) int counter = 0;
   int value = 0;
@@ -241,7 +243,19 @@ void packets_exchange(benchmark::State& state) {
     }
   }
 }
+void packets_exchange(benchmark::State& state) { exchange_packets(state, false); }
 BENCHMARK(packets_exchange);
+
+// OPENLAPI_PACKET_AUTH: four tags for two packets, two made and two checked.
+void tagged_packets_exchange(benchmark::State& state) { exchange_packets(state, true); }
+BENCHMARK(tagged_packets_exchange);
+
+// One tag of a packet of so many bytes.
+void packet_tag(benchmark::State& state) {
+  std::vector<std::byte> packet(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(wire::packet_tag({1, 2}, 0, packet, {}));
+}
+BENCHMARK(packet_tag)->Arg(64)->Arg(1464)->Arg(8184);
 
 // A step that finds nothing: what waiting costs.
 void idle_progress(benchmark::State& state) {

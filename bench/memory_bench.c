@@ -1,6 +1,7 @@
 /* Private memory of each task, from /proc/self/smaps_rollup: before LAPI_Init, after the tasks have met, and after each
  * has put to the next one.
  *   lapirun -n 2 memory_bench */
+#define LAPI_SIZE_LIMITS 1
 #include <stdio.h>
 
 #include "api/lapi.h"

@@ -10,11 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "dataplane/base/siphash.h"
 
 namespace openlapi {
 
@@ -30,8 +33,12 @@ class Bootstrap {
   virtual const std::vector<std::uint32_t>& local_tasks() const = 0;
 
   // 64 bits that all tasks of the job share and nobody else can guess. PMIx: random, given by lapirun; under other
-  // launchers task 0 makes it and it is 0 for the others until the first exchange(). Standalone: from MP_PARTITION.
+  // launchers task 0 makes it and it is 0 for the others until the first exchange(). Standalone: from MP_PARTITION and
+  // the user's secret, if one was asked for; without it whoever guesses MP_PARTITION has the cookie, too.
   virtual std::uint64_t job_cookie() const = 0;
+
+  // The key that packets prove the job with, 128 bits: the cookie, and as many again where the launcher gives them.
+  virtual SipKey packet_key() const { return {job_cookie(), 0x79656b2074656b63}; }  // else "cket key"
 
   // Whether put/get/exchange/barrier move anything. Standalone: only with a network table; else peers are known by the
   // user's own means.
@@ -62,9 +69,17 @@ using ReadEnvironment = std::function<const char*(const char*)>;
 // may be initialised again after LAPI_Term); null when no launcher answers, with the reason.
 std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error);
 
+// Where the secret is that keeps strangers out of a job without a launcher (shared_secret.h).
+struct SecretPlace {
+  std::string file;  // empty: the user's own file in the folder that HOME names
+};
+
 // The standalone environment: MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS. Null: `error` names the variable,
-// its value and what is allowed; `missing` is true when a required variable is not set at all.
-std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read, std::string& error, bool& missing);
+// its value and what is allowed, or what is wrong with the secret; `missing` is true when a required variable is not
+// set at all. Without `secret` the cookie comes from MP_PARTITION alone.
+std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read,
+                                                     const std::optional<SecretPlace>& secret, std::string& error,
+                                                     bool& missing);
 
 // What MP_PARTITION and MP_LAPI_NETWORK of a task say.
 struct WindowRequest {

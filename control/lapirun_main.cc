@@ -1,4 +1,5 @@
 // lapirun: starts a job, over the universe that is booted here (control/jobs), else on this machine (control/launch).
+// lamexec is the same for programs that are no tasks.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <stdexcept>
 
 #include "control/jobs/universe_start.h"
@@ -16,6 +18,8 @@
 
 namespace openlapi {
 namespace {
+
+constexpr Launcher kLauncher = Launcher::OPENLAPI_LAUNCHER;
 
 // A descriptor that is opened later must not become one of these.
 void open_standard_descriptors() {
@@ -27,23 +31,57 @@ void open_standard_descriptors() {
 }
 
 int refuse(int status, const std::string& reason) {
-  std::fprintf(stderr, "lapirun: %s\n", reason.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_name(kLauncher), reason.c_str());
   return status;
 }
 
-int run(const JobOptions& options) {
+// Of -D: the program by its whole name, and its folder as working directory.
+int enter_program_folder(JobOptions& options, const TaskEnvironment& environment) {
+  const ProgramPath program = find_program(options.command[0], environment.get("PATH"), "");
+  if (program.status != 0) return refuse(program.status, program.error);
+  const auto path = std::filesystem::absolute(program.path).lexically_normal();
+  options.command[0] = path.string();
+  options.working_directory = path.parent_path().string();
+  return 0;
+}
+
+// Of -nw: who called goes on, and the job in the background, without its standard input. True: here is who called.
+bool leave_to_background() {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child > 0;
+  setsid();
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  close(null);
+  return false;
+}
+
+int run(JobOptions options) {
   if (options.list_jobs) return jobs::list_jobs(options);
+  for (const std::string& notice : options.notices) refuse(0, notice);
   TaskEnvironment environment(environ);
   for (const std::string& variable : options.variables)
     if (!environment.apply(variable))
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");
   environment.set_default("LAPI_USE_SHM", "yes");
-  if (options.standalone) environment.set_default("MP_MSG_API", "lapi");
-  if (jobs::is_for_universe(options)) return jobs::run_in_universe(options, environment);
+  if (options.standalone) {
+    environment.set_default("MP_MSG_API", "lapi");
+    // MP_PARTITION will have 128 random bits: a secret, as only this user can read the tasks' environment.
+    if (environment.get("OPENLAPI_SECRET_FILE").empty()) environment.set_default("OPENLAPI_SECRET", "partition");
+  }
+  if (options.in_program_folder) {
+    if (const int status = enter_program_folder(options, environment); status != 0) return status;
+  }
+  if (jobs::is_for_universe(options)) {
+    if (!options.wait && leave_to_background()) return 0;
+    return jobs::run_in_universe(options, environment);
+  }
   if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
   const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
   if (program.status != 0) return refuse(program.status, program.error);
+  if (!options.wait && leave_to_background()) return 0;
   forget_other_job();
   // Never destroyed: libpmix's thread lives as long as the process.
   return (new Job(options, program.path, std::move(environment)))->run();
@@ -56,7 +94,7 @@ int main(int count, char** words) {
   openlapi::open_standard_descriptors();
   int status = openlapi::kExitOwnFailure;
   try {
-    const auto parsed = openlapi::parse_command_line({words + 1, words + count}, OPENLAPI_VERSION);
+    const auto parsed = openlapi::parse_command_line({words + 1, words + count}, OPENLAPI_VERSION, openlapi::kLauncher);
     if (const auto* end = std::get_if<openlapi::CommandLineEnd>(&parsed)) {
       std::fputs(end->text.c_str(), end->status == 0 ? stdout : stderr);
       status = end->status;
@@ -66,7 +104,7 @@ int main(int count, char** words) {
   } catch (const std::invalid_argument& wrong) {
     status = openlapi::refuse(openlapi::kExitUsage, wrong.what());
   } catch (const std::exception& wrong) {
-    std::fprintf(stderr, "lapirun: %s\n", wrong.what());
+    openlapi::refuse(status, wrong.what());
   }
   std::fflush(nullptr);
   // Not exit: libpmix's thread still runs, and its shutdown may never return.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -98,7 +99,8 @@ class PmixBootstrap final : public Bootstrap {
   std::uint32_t rank() const override { return identity_.rank; }
   std::uint32_t size() const override { return size_; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_tasks_; }
-  std::uint64_t job_cookie() const override { return cookie_.value_or(0); }
+  std::uint64_t job_cookie() const override { return key_.value_or(SipKey{}).low; }
+  SipKey packet_key() const override { return key_.value_or(SipKey{}); }
   bool can_exchange() const override { return true; }
   bool put(std::string_view key, std::span<const std::byte> value, std::string& error) override;
   bool exchange(std::string& error) override;
@@ -117,7 +119,7 @@ class PmixBootstrap final : public Bootstrap {
   const PmixIdentity identity_;
   std::uint32_t size_ = 0;
   std::vector<std::uint32_t> local_tasks_;
-  std::optional<std::uint64_t> cookie_;
+  std::optional<SipKey> key_;  // the cookie, and what the packets' key has beyond it
   bool of_lapirun_ = false;  // the same for all tasks of the job
 };
 
@@ -149,35 +151,37 @@ void PmixBootstrap::read_local_tasks() {
   local_tasks_.assign(1, identity_.rank);
 }
 
-// lapirun gives the cookie with the job's data; under other launchers task 0 makes it and the first exchange brings it.
+// lapirun gives both halves with the job's data; under other launchers task 0 makes them and the first exchange brings
+// them.
 bool PmixBootstrap::take_cookie(std::string& error) {
-  PmixValue value;
-  if (read_job_value(identity_, kJobCookieKey, value) && value->type == PMIX_UINT64) {
-    cookie_ = value->data.uint64;
+  PmixValue cookie, rest;
+  if (read_job_value(identity_, kJobCookieKey, cookie) && cookie->type == PMIX_UINT64 &&
+      read_job_value(identity_, kPacketKeyKey, rest) && rest->type == PMIX_UINT64) {
+    key_ = {cookie->data.uint64, rest->data.uint64};
     of_lapirun_ = true;
     return true;
   }
   if (identity_.rank != 0) return true;
-  std::uint64_t cookie = 0;
-  if (getrandom(&cookie, sizeof cookie, 0) != sizeof cookie) {
+  std::array<std::uint64_t, 2> halves{};
+  if (getrandom(halves.data(), sizeof halves, 0) != sizeof halves) {
     error = std::string("getrandom: ") + std::strerror(errno);
     return false;
   }
-  if (!put(kJobCookieKey, std::as_bytes(std::span(&cookie, 1)), error)) return false;
-  cookie_ = cookie;
+  if (!put(kJobCookieKey, std::as_bytes(std::span(halves)), error)) return false;
+  key_ = {halves[0], halves[1]};
   return true;
 }
 
 bool PmixBootstrap::fetch_cookie(std::string& error) {
   std::vector<std::byte> bytes;
   if (!get(0, kJobCookieKey, kJobCookieWaitSeconds, bytes, error)) return false;
-  std::uint64_t cookie = 0;
-  if (bytes.size() != sizeof cookie) {
-    error = "task 0 published a job cookie of " + std::to_string(bytes.size()) + " bytes instead of 8";
+  std::array<std::uint64_t, 2> halves{};
+  if (bytes.size() != sizeof halves) {
+    error = "task 0 published a job cookie of " + std::to_string(bytes.size()) + " bytes instead of 16";
     return false;
   }
-  std::memcpy(&cookie, bytes.data(), sizeof cookie);
-  cookie_ = cookie;
+  std::memcpy(halves.data(), bytes.data(), sizeof halves);
+  key_ = {halves[0], halves[1]};
   return true;
 }
 
@@ -194,7 +198,7 @@ bool PmixBootstrap::put(std::string_view key, std::span<const std::byte> value, 
 
 bool PmixBootstrap::exchange(std::string& error) {
   if (failed(PMIx_Commit(), "PMIx_Commit", error) || !fence(error)) return false;
-  return cookie_.has_value() || fetch_cookie(error);
+  return key_.has_value() || fetch_cookie(error);
 }
 
 // lapirun's fence is a barrier in any case, and what a task has put moves only to the nodes that ask for it. Slurm's

@@ -8,12 +8,13 @@
 #include <optional>
 
 #include "control/bootstrap.h"
+#include "control/shared_secret.h"
+#include "dataplane/base/siphash.h"
 
 namespace openlapi {
 namespace {
 
-// Task numbers travel in 32 bits; this bounds what one table per peer may cost.
-constexpr std::uint32_t kMaxTasks = 1U << 20;
+constexpr std::uint32_t kMaxTasks = 16384;  // MAX_TASKS of lapi.h
 
 struct Variable {
   const char* name;
@@ -32,25 +33,24 @@ void refuse(const Variable& variable, std::string_view value, std::string& error
   error = std::string(variable.name) + "='" + std::string(value) + "' is not allowed: " + variable.allowed;
 }
 
-// FNV-1a over the bytes, then the finalizer of splitmix64, so that "1" and "2" differ in all bits.
-std::uint64_t cookie_of(std::string_view partition) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : partition) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  hash += 0x9e3779b97f4a7c15U;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebU;
-  return hash ^ (hash >> 31);
+// Its bytes, eight to a word, and their number.
+std::uint64_t cookie_of(std::string_view partition, const SipKey& secret) {
+  std::vector<std::uint64_t> words((partition.size() + 7) / 8 + 1);
+  std::memcpy(words.data(), partition.data(), partition.size());
+  words.back() = partition.size();
+  return siphash(secret, words);
 }
 
 class StandaloneBootstrap final : public Bootstrap {
  public:
-  bool open(const ReadEnvironment& read, std::string& error, bool& missing);
+  bool open(const ReadEnvironment& read, const std::optional<SecretPlace>& secret, std::string& error, bool& missing);
 
   std::string_view name() const override { return "standalone"; }
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t size() const override { return size_; }
   const std::vector<std::uint32_t>& local_tasks() const override { return local_tasks_; }
-  std::uint64_t job_cookie() const override { return cookie_; }
+  std::uint64_t job_cookie() const override { return key_.low; }
+  SipKey packet_key() const override { return key_; }
   bool can_exchange() const override { return false; }
   bool put(std::string_view, std::span<const std::byte>, std::string& error) override { return alone(error); }
   bool exchange(std::string& error) override { return alone(error); }
@@ -74,7 +74,7 @@ class StandaloneBootstrap final : public Bootstrap {
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 0;
   std::vector<std::uint32_t> local_tasks_;
-  std::uint64_t cookie_ = 0;
+  SipKey key_;  // the cookie, and what the packets' key has beyond it
 };
 
 // The value of a variable that must be set; null sets `missing`.
@@ -99,7 +99,8 @@ bool read_number(const ReadEnvironment& read, const Variable& variable, std::uin
   return true;
 }
 
-bool StandaloneBootstrap::open(const ReadEnvironment& read, std::string& error, bool& missing) {
+bool StandaloneBootstrap::open(const ReadEnvironment& read, const std::optional<SecretPlace>& secret,
+                               std::string& error, bool& missing) {
   missing = false;
   const Variable procs{"MP_PROCS", "the number of tasks in the job, 1 to " + std::to_string(kMaxTasks)};
   if (!read_number(read, procs, 1, kMaxTasks, size_, error, missing)) return false;
@@ -113,10 +114,13 @@ bool StandaloneBootstrap::open(const ReadEnvironment& read, std::string& error, 
     refuse(partition, key, error);
     return false;
   }
-  cookie_ = cookie_of(key);
   local_tasks_.assign(1, rank_);
   const char* common = read("MP_COMMON_TASKS");
-  return common == nullptr || read_common_tasks(common, error);
+  if (common != nullptr && !read_common_tasks(common, error)) return false;
+  SipKey shared;
+  if (secret && !read_shared_secret(secret->file, read("HOME"), shared, error)) return false;
+  key_ = {cookie_of(key, shared), cookie_of(std::string(key) + ", packets", shared)};
+  return true;
 }
 
 // "3:0:2:3": how many others are on this node, then who. The task itself is not listed; alone it is "0".
@@ -151,9 +155,11 @@ bool StandaloneBootstrap::read_common_tasks(const char* text, std::string& error
 
 }  // namespace
 
-std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read, std::string& error, bool& missing) {
+std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read,
+                                                     const std::optional<SecretPlace>& secret, std::string& error,
+                                                     bool& missing) {
   auto bootstrap = std::make_shared<StandaloneBootstrap>();
-  if (!bootstrap->open(read, error, missing)) return nullptr;
+  if (!bootstrap->open(read, secret, error, missing)) return nullptr;
   return bootstrap;
 }
 

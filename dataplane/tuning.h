@@ -10,6 +10,9 @@ namespace openlapi::tuning {
 
 // Packets towards one peer that may be unacknowledged. 1 MiB in flight needs 713 packets of an ordinary Ethernet MTU.
 inline constexpr std::uint32_t kMostPacketsInFlight = 1024;
+// Packets in a row that a sender may have given up before one arrives: a window for each time-out, of which 64 in a row
+// without one acknowledgement are more than a living path can have. A larger gap in the numbers is refused.
+inline constexpr std::uint32_t kMostPacketsGivenUp = 64 * kMostPacketsInFlight;
 // First size of a channel's rings, in packets: state of a peer that only exchanges small messages stays small.
 inline constexpr std::uint32_t kFirstRingSize = 16;
 // Bytes towards one peer that may be unacknowledged: bare UDP over this kernel reaches its bandwidth at 256 KiB to
@@ -84,6 +87,8 @@ inline constexpr std::size_t kSendBurst = 64;
 inline constexpr unsigned kLooksBetweenPolls = 8;
 // Packets taken from a transport per step: enough to spread the cost of giving them back, few enough for the stack.
 inline constexpr std::size_t kReceiveBurst = 16;
+// Peers for whom something waits that are looked at per step: one without room costs some ten nanoseconds.
+inline constexpr std::size_t kPeersPerStep = 64;
 // Fragments of one long message per step: others get their turn after at most half a megabyte.
 inline constexpr unsigned kFragmentsPerTurn = 64;
 // Bytes read from a peer's memory per step: a tenth of a millisecond, against half a microsecond for the call.
@@ -105,8 +110,34 @@ inline constexpr std::size_t kEndingsBurst = 16;
 inline constexpr std::uint32_t kMostBulkFailures = 6;
 // ns. Between looks for ends of reads when nothing else wakes the task.
 inline constexpr std::uint64_t kLookForEndings = 50'000;
-// Gets and read-modify-writes that may wait for answers before calls answer `busy`.
+// Gets and read-modify-writes that may wait for answers before calls answer `busy`: of all peers, and of one, which
+// keeps as many answers for us as we are slow to take: a round trip of 100 us at ten million a second.
 inline constexpr std::size_t kMostRequests = 65536;
+inline constexpr std::uint32_t kMostRequestsPerPeer = 1024;
+// Once calls to a peer answer `busy` for that, so many must be answered before the next one begins: requests that leave
+// one by one take a packet each, and together they share a few.
+inline constexpr std::uint32_t kRequestsThatLeaveTogether = 64;
+// Bytes of memory that long messages keep whose data stays with the user until they are done, and lists of the vectors
+// of gets, before calls answer `busy`; peers share (fair_share.h). A message is some 500 bytes: one peer's are 2,700.
+inline constexpr std::uint64_t kMostKeptBytes = 4 * 1024 * 1024;
+// Completion counters that a peer owes before calls that want another one answer `busy`: it keeps a record for each
+// that finds no room here.
+inline constexpr std::size_t kMostOwedCounters = 8192;
+// Handlers cannot wait for room, and many programs do not expect that a call finds none: they may take more than calls,
+// until they are answered `busy` too. Of all peers: requests and copies of messages. Of one peer: requests and
+// completion counters, of which it keeps less than kMostThingsOfPeer together with ours of calls.
+inline constexpr std::size_t kMostRequestsOfHandlers = 8 * kMostRequests;
+inline constexpr std::uint32_t kMostRequestsOfHandlersPerPeer = 16 * kMostRequestsPerPeer;
+inline constexpr std::size_t kMostOwedToHandlers = 2 * kMostOwedCounters;
+inline constexpr std::size_t kMostCopiesOfHandlers = 65536;
+inline constexpr std::uint64_t kMostKeptBytesOfHandlers = 8 * kMostKeptBytes;
+// What a peer can make a task keep: messages that are not complete or that a header handler has refused, answers that
+// find no room, fences to answer. Beyond it the peer is dropped. One that does what it should has 1,024 requests, 8,192
+// completion counters and some 3,000 long messages, so only refused messages come near: 64 Ki of them, or 256 MiB.
+inline constexpr std::size_t kMostThingsOfPeer = 65536;
+inline constexpr std::uint64_t kMostBytesOfPeer = 256 * 1024 * 1024;
+// Rounds of collectives that a peer may be ahead. One is usual; a task whose collectives fail goes on to the next.
+inline constexpr std::size_t kMostEarlyRounds = 4096;
 // Packets towards one peer over a reliable transport: the slots of its queue (MAX_SLOTS_PER_TASK).
 inline constexpr std::uint32_t kDirectPacketsOut = 128;
 // Idle steps between looks at the clock when no channel needs it: a step is tens of nanoseconds, so some hundred us.
@@ -120,6 +151,8 @@ inline constexpr std::uint64_t kWatchPeers = 100'000'000;
 inline constexpr std::uint64_t kProbeSilentPeer = 1'000'000'000;
 // ns. A message that its header handler dropped comes again at least this often.
 inline constexpr std::uint64_t kRetryRefused = 100'000;
+// Of such messages, header handlers that are asked again per step.
+inline constexpr std::size_t kRetriesPerStep = 64;
 // ns. Between looks for room in a full queue whose owner cannot tell when it made some.
 inline constexpr std::uint64_t kLookForRoom = 50'000;
 

@@ -40,6 +40,8 @@ const char* text_of(Fault fault) {
       return "memory of a program";
     case Fault::out_of_memory:
       return "out of memory";
+    case Fault::too_much_kept:
+      return "too much kept";
     case Fault::target_out_of_memory:
       return "target out of memory";
     case Fault::internal:

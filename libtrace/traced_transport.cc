@@ -38,7 +38,12 @@ class TracedTransport final : public Transport {
   PeerAddress local_address() const override { return inner_->local_address(); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
+  Intake intake(PeerIndex peer) override { return inner_->intake(peer); }
+  void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
+  void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
+  bool peer_began_anew(PeerIndex peer) override { return inner_->peer_began_anew(peer); }
   std::uint32_t max_packet_to(PeerIndex peer) const override { return inner_->max_packet_to(peer); }
+  std::uint64_t origin_of(PeerIndex peer) const override { return inner_->origin_of(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
   BulkMemory* bulk_memory() override { return inner_->bulk_memory(); }
   WakeSource* wake_source() override { return inner_->wake_source(); }

@@ -2,6 +2,39 @@
 
 namespace openlapi::shm {
 
+namespace {
+
+constexpr std::uint32_t kVoidLength = UINT16_MAX;  // longer than any packet
+
+}  // namespace
+
+void ReceiveQueue::close(std::uint32_t source) {
+  const std::uint64_t era = era_of(source);
+  senders_[make_sender(source, era)] = kUnknownPeer;
+  // Sequentially consistent: comes before whatever this task does with memory that it takes back from the sender's
+  // reach; pairs with ShmRemoteMemory::same_era().
+  front_->eras[source].store(closed_era(era), std::memory_order_seq_cst);
+  void_packets_of(source);
+}
+
+void ReceiveQueue::open(std::uint32_t source) {
+  // Release: the sender may send as soon as it sees it; the table is ours alone.
+  front_->eras[source].store(opened_era(era_of(source)), std::memory_order_release);
+  admit(source);
+}
+
+// An announced slot is its receiver's until it is given back.
+void ReceiveQueue::void_packets_of(std::uint32_t source) {
+  const std::uint64_t end = front_->header.tail.load(std::memory_order_acquire);
+  for (std::uint64_t ticket = next_; ticket != end; ++ticket) {
+    std::atomic<std::uint64_t>& word = lines_[ticket & mask_].control;
+    const std::uint64_t control = word.load(std::memory_order_acquire);
+    if (control_sequence(control) != static_cast<std::uint32_t>(ticket + 1)) continue;
+    if (sender_source(control_sender(control)) != source) continue;
+    word.store(make_control(ticket, source, kVoidLength), std::memory_order_relaxed);
+  }
+}
+
 void ReceiveQueue::pass_over() {
   if (released_ == next_) {
     released_ = ++next_;

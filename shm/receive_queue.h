@@ -1,5 +1,5 @@
-// The owner's side of a task's queue. What senders wrote is believed only after a check: a source or length that cannot
-// be is counted and its slot passed over.
+// The owner's side of a task's queue. What senders wrote is believed only after a check: a source, era or length that
+// cannot be is counted and its slot passed over.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace openlapi::shm {
 
 class ReceiveQueue {
  public:
-  // `tasks` gives each source's number; both outlive the queue.
+  // `tasks` gives each source's number; it and the segment outlive the queue.
   ReceiveQueue(const SegmentView& segment, const GroupLayout& layout, std::span<const PeerIndex> tasks)
       : lines_(segment.lines),
         mask_(layout.slots - 1),
@@ -24,7 +24,10 @@ class ReceiveQueue {
         room_stride_(layout.room_stride()),
         tasks_(tasks),
         front_(segment.front),
-        holes_(layout.slots) {}
+        holes_(layout.slots),
+        senders_(std::size_t{1} << kSenderBits, kUnknownPeer) {
+    for (std::uint32_t source = 0; source < tasks.size(); ++source) admit(source);
+  }
 
   // What has arrived, oldest first. Never waits.
   std::size_t receive(std::span<IncomingPacket> packets) {
@@ -37,15 +40,15 @@ class ReceiveQueue {
         last_look_ = control;
         break;
       }
-      const std::uint32_t source = control_source(control);
+      const PeerIndex task = senders_[control_sender(control)];
       const std::uint32_t length = control_length(control);
-      if (source >= tasks_.size() || length > packet_bytes_) [[unlikely]] {
+      if (task == kUnknownPeer || length > packet_bytes_) [[unlikely]] {
         ++dropped_;
         pass_over();
         continue;
       }
       std::byte* data = length <= kInlineBytes ? line.data : in_room(control);
-      packets[count++] = {data, length, tasks_[source]};
+      packets[count++] = {data, length, task};
       ++next_;
     }
     if (count == 0) note_empty();
@@ -79,6 +82,11 @@ class ReceiveQueue {
   // local task is known to be dead. Returns how many.
   std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);
 
+  // The user has purged `source`: what it has sent so far is void, and so is what it sends until it is opened and has
+  // begun anew.
+  void close(std::uint32_t source);
+  void open(std::uint32_t source);
+
   // True once in kLookAfter empty receives in a row: time to look for orphans.
   bool look_due() const { return look_due_; }
 
@@ -110,6 +118,9 @@ class ReceiveQueue {
     return data;
   }
 
+  std::uint64_t era_of(std::uint32_t source) const { return front_->eras[source].load(std::memory_order_relaxed); }
+  void admit(std::uint32_t source) { senders_[make_sender(source, era_of(source))] = tasks_[source]; }
+  void void_packets_of(std::uint32_t source);
   void pass_over();
   void release_around_holes(std::size_t count);
   bool orphaned(const std::function<bool(std::uint32_t)>& gone) const;
@@ -129,6 +140,7 @@ class ReceiveQueue {
   SegmentFront* front_;
   std::size_t hole_count_ = 0;  // slots passed over and not yet given back, marked in holes_
   std::vector<bool> holes_;
+  std::vector<PeerIndex> senders_;  // by what make_sender() gives; kUnknownPeer: no task's present era
   std::uint64_t dropped_ = 0;
   bool look_due_ = false;
 };

@@ -47,7 +47,6 @@ class Rendezvous {
   Rendezvous(const ShmConfig& config, std::uint32_t index, const TaskSocket& socket, const JoinGroup& join,
              ShmSetupError& error)
       : config_(config),
-        index_(index),
         socket_(socket),
         join_(join),
         error_(error),
@@ -79,7 +78,6 @@ class Rendezvous {
   std::string timeout_text() const { return std::to_string(config_.setup_timeout_milliseconds) + " ms"; }
 
   const ShmConfig& config_;
-  const std::uint32_t index_;
   const TaskSocket& socket_;
   const JoinGroup& join_;
   ShmSetupError& error_;
@@ -100,17 +98,26 @@ void publish_state(GroupHeader& header, GroupState state) {
   futex(header.state, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-// Tells everybody who has a socket, and everybody who sleeps on the header.
+// Tells everybody who has a socket or sleeps on the header, and who comes later, who would wait until his deadline.
 GroupMemory Rendezvous::fail_group(GroupMemory memory) {
+  const ShmSetupError why = error_;
   RendezvousMessage failed = socket_.message(MessageKind::kFailed);
-  failed.failure = static_cast<std::uint32_t>(error_.failure);
-  copy_reason(error_.reason, failed.reason);
-  for (std::uint32_t i = 1; i < tasks_; ++i) socket_.send(i, failed);
+  failed.failure = static_cast<std::uint32_t>(why.failure);
+  copy_reason(why.reason, failed.reason);
+  for (std::uint32_t i = 1; i < tasks_; ++i) here_[i] = socket_.send(i, failed) || here_[i];
   if (memory.valid()) {
     memory.header().failure = failed.failure;
-    copy_reason(error_.reason, memory.header().reason);
+    copy_reason(why.reason, memory.header().reason);
     publish_state(memory.header(), GroupState::kFailed);
   }
+  ReceivedMessage late;
+  while (std::ranges::find(here_, false) != here_.end() && receive(late, [] { return std::string(); })) {
+    const std::uint32_t index = late.message.index;
+    if (index >= tasks_ || here_[index]) continue;
+    socket_.send(index, failed);
+    here_[index] = true;
+  }
+  error_ = why;
   return {};
 }
 

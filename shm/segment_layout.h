@@ -2,7 +2,7 @@
 // Every field names its writer. A segment belongs to its receiver; any task of the group may send into it.
 //
 //   group:    GroupHeader | Segment 0 | Segment 1 | ...                       (each part starts on a page)
-//   segment:  SegmentHeader | SendIntent[128] | PacketLine[slots] | room[kNearRooms] | room[slots]
+//   segment:  SegmentHeader | SendIntent[128] | era[128] | PacketLine[slots] | room[kNearRooms] | room[slots]
 //
 // Slot i of a queue is PacketLine i. A packet of up to kInlineBytes lives in its line alone, so that an 8-byte put
 // moves one cache line and a stream of them touches consecutive lines; a longer one lives in a room and the line only
@@ -24,7 +24,7 @@ inline constexpr std::size_t kLinePair = 128;  // adjacent-line prefetchers fetc
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kInlineBytes = 56;
 inline constexpr std::uint32_t kNearRooms = 16;
-inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d31;  // "lapishm1"
+inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d32;  // "lapishm2"
 
 enum class GroupState : std::uint32_t { kForming = 0, kOpen = 1, kFailed = 2 };
 enum class TaskState : std::uint32_t { kAbsent = 0, kReady = 1, kClosed = 2 };
@@ -45,9 +45,9 @@ struct alignas(kPage) GroupHeader {
 // Announces the packet in its slot. Written by the sender that owns the slot's ticket, as the last store (release);
 // read by the segment's owner (acquire). 64 bits, so the announcement and what it says are one store.
 //   bits 0..31   sequence: low half of ticket + 1
-//   bits 32..39  sender's local index
-//   bits 40..42  in a room: where the packet begins, in units of 8 bytes
-//   bit  43      in a room: a near one
+//   bits 32..43  the sender: its local index, and the receiver's era that the packet is for (make_sender())
+//   bits 44..46  in a room: where the packet begins, in units of 8 bytes
+//   bit  47      in a room: a near one
 //   bits 48..63  length in bytes
 struct alignas(kCacheLine) PacketLine {
   std::atomic<std::uint64_t> control;
@@ -60,15 +60,32 @@ constexpr std::uint32_t room_start(std::size_t head) { return -head & (kCacheLin
 
 inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place` of make_control()
 
-constexpr std::uint64_t make_control(std::uint64_t ticket, std::uint32_t source, std::uint32_t length,
+// An era of a receiver with one sender: how often its user has purged the sender, times two; odd while the sender is
+// purged. Packets carry the low bits of the era that the receiver was in when the sender began anew with it, and are
+// received in that era only. An era's end voids what waits in the queue (ReceiveQueue::close()), so the few bits tell
+// apart whatever may still come from a sender that begins anew as the contract has it.
+constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
+constexpr std::uint64_t closed_era(std::uint64_t era) { return (era + 2) | 1; }
+constexpr std::uint64_t opened_era(std::uint64_t era) { return era & ~std::uint64_t{1}; }
+
+inline constexpr unsigned kSourceBits = 7;
+inline constexpr unsigned kSenderBits = 12;
+
+constexpr std::uint32_t make_sender(std::uint32_t source, std::uint64_t era = 0) {
+  constexpr std::uint32_t kTags = 1u << (kSenderBits - kSourceBits);
+  return source | (static_cast<std::uint32_t>(era >> 1) & (kTags - 1)) << kSourceBits;
+}
+constexpr std::uint32_t sender_source(std::uint32_t sender) { return sender & ((1u << kSourceBits) - 1); }
+
+constexpr std::uint64_t make_control(std::uint64_t ticket, std::uint32_t sender, std::uint32_t length,
                                      std::uint32_t place = 0) {
-  return static_cast<std::uint32_t>(ticket + 1) | std::uint64_t{source} << 32 | std::uint64_t{place / 8} << 40 |
+  return static_cast<std::uint32_t>(ticket + 1) | std::uint64_t{sender} << 32 | std::uint64_t{place / 8} << 44 |
          std::uint64_t{length} << 48;
 }
 constexpr std::uint32_t control_sequence(std::uint64_t control) { return static_cast<std::uint32_t>(control); }
-constexpr std::uint32_t control_source(std::uint64_t control) { return (control >> 32) & 0xff; }
-constexpr std::uint32_t control_start(std::uint64_t control) { return (control >> 40 & 7) * 8; }
-constexpr bool control_near(std::uint64_t control) { return (control >> 43 & 1) != 0; }
+constexpr std::uint32_t control_sender(std::uint64_t control) { return control >> 32 & ((1u << kSenderBits) - 1); }
+constexpr std::uint32_t control_start(std::uint64_t control) { return (control >> 44 & 7) * 8; }
+constexpr bool control_near(std::uint64_t control) { return (control >> 47 & 1) != 0; }
 constexpr std::uint32_t control_length(std::uint64_t control) { return static_cast<std::uint32_t>(control >> 48); }
 
 // The tickets that one sender is about to claim or has claimed and not yet published; zero: none. Written by that
@@ -108,17 +125,20 @@ struct SegmentHeader {
 struct alignas(kPage) SegmentFront {
   SegmentHeader header;
   SendIntent intents[kMaxShmTasks];  // one per sender
+  // The owner's era with each sender. Written by the owner; read by a sender that begins anew, or waits for that.
+  std::atomic<std::uint64_t> eras[kMaxShmTasks];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(GroupHeader) == kPage && offsetof(GroupHeader, state) == 32);
 static_assert(sizeof(PacketLine) == kCacheLine && offsetof(PacketLine, data) == 8);
-static_assert(sizeof(SendIntent) == kCacheLine && kMaxShmTasks <= 256, "control words have 8 bits for a sender");
+static_assert(sizeof(SendIntent) == kCacheLine && kMaxShmTasks <= 1u << kSourceBits);
 static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, armed) == 256);
 static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHeader) == 512);
 static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
 static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416);
-static_assert(offsetof(SegmentFront, intents) == 512 && sizeof(SegmentFront) == 3 * kPage);
+static_assert(offsetof(SegmentFront, intents) == 512 && offsetof(SegmentFront, eras) == 8704);
+static_assert(sizeof(SegmentFront) == 3 * kPage);
 
 // Where the parts are, for one choice of sizes. 64 bits in every task: the largest choices do not fit 32.
 // A 32-bit task checks group_size() before it maps the group (segment.cc).

@@ -39,8 +39,8 @@ class SendQueue {
  public:
   SendQueue() = default;
 
-  // `source` is the sender's local index: at most one SendQueue per source and segment.
-  SendQueue(const SegmentView& segment, const GroupLayout& layout, std::uint32_t source)
+  // `source` is the sender's local index: at most one SendQueue per source and segment. `era`: the owner's with it.
+  SendQueue(const SegmentView& segment, const GroupLayout& layout, std::uint32_t source, std::uint64_t era = 0)
       : tail_(&segment.front->header.tail),
         lines_(segment.lines),
         intent_(&segment.front->intents[source].claim),
@@ -48,7 +48,7 @@ class SendQueue {
         rooms_(segment.rooms),
         room_stride_(layout.room_stride()),
         slots_(layout.slots),
-        source_(source),
+        sender_(make_sender(source, era)),
         front_(segment.front) {}
 
   // Takes as many packets, in order, as there is room for, and publishes them. Never waits.
@@ -65,7 +65,7 @@ class SendQueue {
         place = fill_room(ticket + i, packets[i]);
       }
       // Release: the packet's bytes before its announcement; pairs with the acquire in ReceiveQueue::receive().
-      line.control.store(make_control(ticket + i, source_, length, place), std::memory_order_release);
+      line.control.store(make_control(ticket + i, sender_, length, place), std::memory_order_release);
     }
     // Release: publications before the cleared intent; pairs with the acquire in ReceiveQueue::orphaned().
     if (count != 0) intent_->store(0, std::memory_order_release);
@@ -82,7 +82,7 @@ class SendQueue {
       const std::uint32_t found = control_sequence(line.control.load(std::memory_order_relaxed));
       const bool announced = static_cast<std::int32_t>(found - static_cast<std::uint32_t>(ticket + 1)) >= 0;
       // Release here and for the intent: as in send().
-      if (!announced) line.control.store(make_control(ticket, source_, 0, 0), std::memory_order_release);
+      if (!announced) line.control.store(make_control(ticket, sender_, 0, 0), std::memory_order_release);
     }
     intent_->store(0, std::memory_order_release);
   }
@@ -99,7 +99,12 @@ class SendQueue {
         // Acquire: the owner is done with the slots below head; pairs with ReceiveQueue::publish_head().
         cached_head_ = front_->header.head.load(std::memory_order_acquire);
         const std::uint64_t used = ticket - cached_head_;
-        if (used >= slots_) return 0;
+        if (used >= slots_) [[unlikely]] {
+          // A claim that failed before may have left one, for tickets that another sender owns: should that one die,
+          // the owner would wait for us, and we for room. Release: as in send().
+          intent_->store(0, std::memory_order_release);
+          return 0;
+        }
         if (count > slots_ - used) count = slots_ - used;
       }
       if (count == 0) return 0;
@@ -163,7 +168,7 @@ class SendQueue {
   std::byte* rooms_ = nullptr;
   std::size_t room_stride_ = 0;
   std::uint32_t slots_ = 0;
-  std::uint32_t source_ = 0;
+  std::uint32_t sender_ = 0;
   SegmentFront* front_ = nullptr;
 };
 

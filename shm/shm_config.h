@@ -44,6 +44,7 @@ enum class ShmFailure : std::uint8_t {
   kPeerFailed,     // another task of the group failed; its own reason is in the text
   kTimeout,        // another task did not come in time (506)
   kPeerEnded,      // another task has ended and cannot come
+  kFormed,         // the group has formed without this task, which takes the place of one that has ended
 };
 
 struct ShmSetupError {

@@ -15,7 +15,7 @@ std::size_t ShmTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   const std::uint32_t index = group_->index_of(peer);
   assert(index != shm::kNoIndex);
   Peer& target = peers_[index];
-  if (target.gone) [[unlikely]] return packets.size();
+  if (target.shut) [[unlikely]] return send_to_shut(peer, packets);
   const std::size_t offered = packets.size();
   const auto burst = offered <= limits_.max_burst ? packets : packets.first(limits_.max_burst);
   const std::size_t taken = target.queue.send(burst);
@@ -24,7 +24,10 @@ std::size_t ShmTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
     counters_.packets_sent += taken;
     doorbell_.published(target.queue.header(), index);
   }
-  return taken == offered ? taken : refused(index, offered, taken);
+  if (taken == offered) return taken;
+  // Those who filled the queue may have died before they rang: then its owner sleeps, for ever if nobody else rings.
+  if (taken == 0) doorbell_.published(target.queue.header(), index);
+  return refused(index, offered, taken);
 }
 
 void ShmTransport::send_abandoned(PeerIndex peer) {
@@ -39,8 +42,18 @@ std::size_t ShmTransport::refused(std::uint32_t index, std::size_t offered, std:
   Peer& target = peers_[index];
   ++counters_.send_refused;
   if (taken != 0 || ++target.full_in_a_row % kAskAfterFull != 0 || !group_->gone(index)) return taken;
-  target.gone = true;
+  is_gone(target);
   return offered;
+}
+
+// Who has purged this task takes nothing until it resumes; what was sent in that era finds nobody.
+std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets) {
+  const std::uint32_t index = group_->index_of(peer);
+  if (peers_[index].gone) return packets.size();
+  const std::uint64_t era = era_of(index);
+  if (shm::is_closed(era)) return refused(index, packets.size(), 0);
+  begin_era(index, era);
+  return send_burst(peer, packets);
 }
 
 std::size_t ShmTransport::receive_burst(std::span<IncomingPacket> packets) {
@@ -57,7 +70,35 @@ void ShmTransport::look_for_orphans() {
 bool ShmTransport::peer_gone(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (index == shm::kNoIndex || !group_->gone(index)) return false;
-  peers_[index].gone = true;
+  is_gone(peers_[index]);
+  return true;
+}
+
+// Who has purged this task takes nothing of it, however much it takes of others.
+Transport::Intake ShmTransport::intake(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  const std::uint64_t era = era_of(index);
+  if (shm::is_closed(era) || era != peers_[index].era) return {UINT64_MAX, true};
+  const shm::SegmentHeader& header = group_->segment(index).front->header;
+  const std::uint64_t head = header.head.load(std::memory_order_relaxed);
+  return {head, header.tail.load(std::memory_order_relaxed) != head};
+}
+
+void ShmTransport::close_peer(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  if (index != shm::kNoIndex) queue_.close(index);
+}
+
+void ShmTransport::open_peer(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  if (index != shm::kNoIndex) queue_.open(index);
+}
+
+bool ShmTransport::peer_began_anew(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  const std::uint64_t era = era_of(index);
+  if (peers_[index].shut || shm::is_closed(era) || era == peers_[index].era) return false;
+  begin_era(index, era);
   return true;
 }
 

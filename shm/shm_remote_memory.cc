@@ -54,7 +54,14 @@ iovec* fill(std::array<iovec, RemoteMemory::kMostRanges>& vectors, std::span<con
 
 }  // namespace
 
-ShmRemoteMemory::ShmRemoteMemory(shm::ShmGroup& group) : group_(group), proofs_(group.size(), Proof::kUntried) {}
+ShmRemoteMemory::ShmRemoteMemory(shm::ShmGroup& group)
+    : group_(group), proofs_(group.size(), Proof::kUntried), eras_(group.size()) {}
+
+// Whether the bytes that were read were still the owner's to show: its user may change them once it has purged us.
+bool ShmRemoteMemory::same_era(std::uint32_t index) const {
+  std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
+  return group_.segment(index).front->eras[group_.self()].load(std::memory_order_relaxed) == eras_[index];
+}
 
 bool ShmRemoteMemory::prove(std::uint32_t index) {
   const shm::SegmentHeader& header = group_.segment(index).front->header;
@@ -76,7 +83,7 @@ bool ShmRemoteMemory::read(PeerIndex peer, std::uint64_t remote_address, void* l
   if (!reachable(peer)) return false;
   const std::uint32_t index = group_.index_of(peer);
   const shm::SegmentHeader& header = group_.segment(index).front->header;
-  if (read_process(static_cast<pid_t>(header.process_id), remote_address, local, length)) return true;
+  if (read_process(static_cast<pid_t>(header.process_id), remote_address, local, length)) return same_era(index);
   if (refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
   return false;
 }
@@ -98,7 +105,7 @@ bool ShmRemoteMemory::read_ranges(PeerIndex peer, std::span<const MemoryRange> r
                              fill(there, remote), remote.size(), 0);
   } while (moved < 0 && errno == EINTR);
   if (moved < 0 && refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
-  return moved == wanted;
+  return moved == wanted && same_era(index);
 }
 
 }  // namespace openlapi

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "dataplane/base/random_number.h"
-#include "shm/keyed_digest.h"
+#include "dataplane/base/siphash.h"
 #include "shm/rendezvous.h"
 #include "shm/shm_transport.h"
 
@@ -18,7 +18,7 @@ namespace {
 // The same for all groups that this process joins, and another one in a child of fork().
 std::uint64_t process_token() {
   static const std::uint64_t seed = random_number<std::uint64_t>();
-  return shm::keyed_digest(seed, static_cast<std::uint64_t>(getpid()), {});
+  return siphash({seed, static_cast<std::uint64_t>(getpid())}, {});
 }
 
 bool check_config(const ShmConfig& config, ShmSetupError& error) {
@@ -107,11 +107,17 @@ std::unique_ptr<ShmGroup> ShmGroup::join(const ShmConfig& config, ShmSetupError&
   std::unique_ptr<ShmGroup> group(new ShmGroup(config));
   group->socket_ = TaskSocket::open(config, group->self_, error);
   if (!group->socket_.valid()) return nullptr;
+  if (!config.tasks_stay_processes && group->socket_.has_formed(group->size())) {
+    error = {ShmFailure::kFormed, "the tasks of this node share memory already, with another process as task " +
+                                      std::to_string(config.self) + ": this one comes later"};
+    return nullptr;
+  }
   const JoinGroup fill = [&group](GroupMemory& memory, ShmSetupError& failure) {
     return group->fill_segment(memory, failure);
   };
   group->memory_ = meet(config, group->self_, group->socket_, fill, error);
   if (!group->memory_.valid() || !group->check_members(error)) return nullptr;
+  if (!config.tasks_stay_processes) group->socket_.say_formed();
   group->joined_ = true;
   return group;
 }
@@ -178,8 +184,21 @@ bool ShmTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::str
     error = "task " + std::to_string(peer) + " is not in this task's shared-memory group";
     return false;
   }
-  peers_[index].queue = shm::SendQueue(group_->segment(index), group_->memory().layout(), group_->self());
+  begin_era(index, era_of(index));
   return true;
+}
+
+// Acquire: what the owner did before it opened the era; pairs with ReceiveQueue::open().
+std::uint64_t ShmTransport::era_of(std::uint32_t index) const {
+  return group_->segment(index).front->eras[group_->self()].load(std::memory_order_acquire);
+}
+
+void ShmTransport::begin_era(std::uint32_t index, std::uint64_t era) {
+  Peer& peer = peers_[index];
+  peer.queue = shm::SendQueue(group_->segment(index), group_->memory().layout(), group_->self(), era);
+  peer.era = era;
+  peer.shut = peer.gone || shm::is_closed(era);
+  remote_memory_.begin_era(index, era);
 }
 
 }  // namespace openlapi

@@ -23,7 +23,7 @@ class ShmDoorbell final : public WakeSource {
   bool arm() override;
   void disarm() override;
 
-  // The sender's half: called after packets were published in the queue of local task `index`.
+  // The sender's half: called after packets were published in the queue of local task `index`, or found no room there.
   void published(const shm::SegmentHeader& target, std::uint32_t index) {
     // Sequentially consistent after the claim, which is too; pairs with arm().
     const std::uint32_t armed = target.armed.load(std::memory_order_seq_cst);
@@ -48,12 +48,17 @@ class ShmRemoteMemory final : public RemoteMemory {
   bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
   bool read_ranges(PeerIndex peer, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) override;
 
+  // What is read from now on is of this era of the owner's; what the owner has taken back since is not read.
+  void begin_era(std::uint32_t index, std::uint64_t era) { eras_[index] = era; }
+
  private:
   enum class Proof : std::uint8_t { kUntried, kReachable, kUnreachable };
   bool prove(std::uint32_t index);
+  bool same_era(std::uint32_t index) const;
 
   shm::ShmGroup& group_;
   std::vector<Proof> proofs_;  // by local index
+  std::vector<std::uint64_t> eras_;  // the same
 };
 
 class ShmTransport final : public Transport {
@@ -72,6 +77,10 @@ class ShmTransport final : public Transport {
   void release(std::size_t count) override { queue_.release(count); }
   bool peer_gone(PeerIndex peer) override;
   bool peer_left(PeerIndex peer) override;
+  Intake intake(PeerIndex peer) override;
+  void close_peer(PeerIndex peer) override;
+  void open_peer(PeerIndex peer) override;
+  bool peer_began_anew(PeerIndex peer) override;
   RemoteMemory* remote_memory() override { return &remote_memory_; }
   WakeSource* wake_source() override { return &doorbell_; }
   TransportCounters counters() const override;
@@ -86,10 +95,16 @@ class ShmTransport final : public Transport {
  private:
   struct alignas(shm::kCacheLine) Peer {
     shm::SendQueue queue;
+    std::uint64_t era = 0;  // of its with this task, which `queue` sends for
     std::uint32_t full_in_a_row = 0;
     bool gone = false;
+    bool shut = false;  // gone, or it has purged this task and not resumed it
   };
 
+  void begin_era(std::uint32_t index, std::uint64_t era);
+  std::uint64_t era_of(std::uint32_t index) const;
+  void is_gone(Peer& target) { target.gone = target.shut = true; }
+  [[gnu::noinline]] std::size_t send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets);
   std::size_t refused(std::uint32_t index, std::size_t offered, std::size_t taken);
   void look_for_orphans();
 

@@ -10,13 +10,15 @@
 #include <cstdio>
 #include <cstring>
 
-#include "shm/keyed_digest.h"
+#include "dataplane/base/siphash.h"
+#include "dataplane/base/cancellation.h"
 
 namespace openlapi::shm {
 namespace {
 
 constexpr std::uint64_t kNameDomain = 1;
 constexpr std::uint64_t kProofDomain = 2;
+constexpr std::uint64_t kFormedDomain = 3;
 constexpr std::uint64_t kProofIndex = UINT32_MAX;  // one proof for the whole group
 constexpr int kMaxDrained = 1024;  // a stranger who floods the bell must not keep its owner here
 
@@ -55,14 +57,14 @@ std::uint64_t monotonic_nanoseconds() {
 
 std::uint64_t TaskSocket::digest(std::uint64_t domain, std::uint64_t index) const {
   const std::uint64_t words[] = {std::uint64_t{instance_} << 32 | generation_, index};
-  return keyed_digest(cookie_, domain, words);
+  return siphash({cookie_, domain}, words);
 }
 
-std::uint32_t TaskSocket::make_name(std::uint32_t index, sockaddr_un& name) const {
+std::uint32_t TaskSocket::make_name(std::uint64_t domain, std::uint32_t index, sockaddr_un& name) const {
   name = {};
   name.sun_family = AF_UNIX;
   const int length = std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "openlapi-%016llx",
-                                   static_cast<unsigned long long>(digest(kNameDomain, index)));
+                                   static_cast<unsigned long long>(digest(domain, index)));
   return static_cast<std::uint32_t>(offsetof(sockaddr_un, sun_path)) + 1u + static_cast<std::uint32_t>(length);
 }
 
@@ -79,7 +81,7 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
   const timeval patience{static_cast<time_t>(config.setup_timeout_milliseconds / 1000),
                          static_cast<suseconds_t>(config.setup_timeout_milliseconds % 1000 * 1000)};
   sockaddr_un name;
-  const std::uint32_t length = made.make_name(index, name);
+  const std::uint32_t length = made.make_name(kNameDomain, index, name);
   if (!made.valid() || !set_option(descriptor, SO_PASSCRED, &on, sizeof on) ||
       !set_option(descriptor, SO_SNDBUF, &send_buffer, sizeof send_buffer) ||
       !set_option(descriptor, SO_SNDTIMEO, &patience, sizeof patience) ||
@@ -109,7 +111,7 @@ bool TaskSocket::send(std::uint32_t index, const RendezvousMessage& message, int
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr header{};
   header.msg_name = &name;
-  header.msg_namelen = make_name(index, name);
+  header.msg_namelen = make_name(kNameDomain, index, name);
   header.msg_iov = &piece;
   header.msg_iovlen = 1;
   if (file >= 0) {
@@ -160,16 +162,36 @@ bool TaskSocket::receive(std::uint64_t deadline, ReceivedMessage& received) cons
   }
 }
 
+void TaskSocket::say_formed() {
+  sockaddr_un name;
+  const std::uint32_t length = make_name(kFormedDomain, index_, name);
+  formed_ = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  // Without it a task that comes later waits in vain until its time is over.
+  static_cast<void>(bind(formed_.get(), reinterpret_cast<const sockaddr*>(&name), length));
+}
+
+bool TaskSocket::has_formed(std::uint32_t tasks) const {
+  const FileDescriptor caller(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  for (std::uint32_t index = 0; index < tasks; ++index) {
+    sockaddr_un name;
+    const std::uint32_t length = make_name(kFormedDomain, index, name);
+    if (connect(caller.get(), reinterpret_cast<const sockaddr*>(&name), length) == 0) return true;
+  }
+  return false;
+}
+
 bool TaskSocket::ring(std::uint32_t index) const {
   sockaddr_un name;
-  const std::uint32_t length = make_name(index, name);
+  const std::uint32_t length = make_name(kNameDomain, index, name);
   const char bell = 0;
+  const CancellationOff off;
   const ssize_t sent = sendto(socket_.get(), &bell, sizeof bell, MSG_DONTWAIT | MSG_NOSIGNAL,
                               reinterpret_cast<const sockaddr*>(&name), length);
   return sent >= 0 || (errno != ENOBUFS && errno != ENOMEM && errno != EINTR);
 }
 
 void TaskSocket::drain() const {
+  const CancellationOff off;
   char bell;
   for (int i = 0; i < kMaxDrained; ++i) {
     if (recv(socket_.get(), &bell, sizeof bell, MSG_DONTWAIT) < 0) return;

@@ -55,6 +55,12 @@ class TaskSocket {
   // nanoseconds). False: time is over.
   bool receive(std::uint64_t deadline, ReceivedMessage& received) const;
 
+  // The group has formed: from now on, as long as one of those lives who have said so, a task that comes later (it
+  // takes the place of one that has ended) finds out.
+  void say_formed();
+  // Whether somebody of `tasks` has said so.
+  bool has_formed(std::uint32_t tasks) const;
+
   // Wakes local task `index`. Never blocks. True unless the bell could not be rung for want of memory.
   bool ring(std::uint32_t index) const;
 
@@ -63,10 +69,11 @@ class TaskSocket {
 
  private:
   std::uint64_t digest(std::uint64_t domain, std::uint64_t index) const;
-  std::uint32_t make_name(std::uint32_t index, sockaddr_un& name) const;
+  std::uint32_t make_name(std::uint64_t domain, std::uint32_t index, sockaddr_un& name) const;
   bool take_one(ReceivedMessage& received) const;
 
   FileDescriptor socket_;
+  FileDescriptor formed_;  // bound to a name, and that is all
   std::uint64_t cookie_ = 0;
   std::uint32_t instance_ = 0;
   std::uint32_t generation_ = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,17 +17,17 @@
 #include <utility>
 
 #include "api/lam-ssi-boot.h"
+#include "control/boot/agent_guard.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/remaining_time.h"
 #include "control/boot/schema_words.h"
-#include "control/launch/file_descriptor.h"
+#include "control/launch/fork_failure.h"
 
 namespace openlapi::boot {
 namespace {
 
 constexpr std::size_t kMostKept = 64 << 10;
 constexpr int kLongestTime = 86400;
-constexpr int kTimeToEnd = 5000;  // ms
 
 struct Pipe {
   FileDescriptor reader{}, writer{};
@@ -38,15 +39,41 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-pid_t spawn(const std::vector<std::string>& words, int input, int output, int errors, short flags = 0) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+int await(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+struct Arguments {
+  explicit Arguments(const std::vector<std::string>& words) {
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+  }
+  std::vector<char*> argv{};
+};
+
+// What a new process does until it is the program; it has no other thread, and must not allocate. It gets SIGTERM when
+// the thread that waits for it ends: when this process is killed nobody is left who would end it in time.
+[[noreturn]] void become(char* const* argv, const int (&outlets)[3], int failure, pid_t parent) {
+  for (int fd = 0; fd < 3; ++fd) dup2(outlets[fd], fd);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);
+  execvp(argv[0], argv);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t ignored = write(failure, &error, sizeof error);
+  _exit(127);
+}
+
+pid_t spawn_in_session(const std::vector<std::string>& words, int input, int output, int errors) {
+  Arguments arguments(words);
+  std::vector<char*>& argv = arguments.argv;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, flags);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
@@ -54,7 +81,7 @@ pid_t spawn(const std::vector<std::string>& words, int input, int output, int er
   const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw BootError(words[0] + " cannot be started: " + std::strerror(error));
+  if (error != 0) throw BootError(words[0] + " cannot be started: " + fork_failure(error));
   return child;
 }
 
@@ -64,15 +91,6 @@ bool read_some(int pipe, std::string& kept) {
   const ssize_t count = read(pipe, bytes, sizeof bytes);
   if (count > 0) kept.append(bytes, std::min(static_cast<std::size_t>(count), kMostKept - kept.size()));
   return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
-}
-
-// What it will read as its standard input.
-FileDescriptor input_of(const std::string& program, AgentInput input) {
-  Pipe in = make_pipe();
-  if (input == AgentInput::kKey && lam_ssi_boot_base_write_key(in.writer.get()) != 0) {
-    throw BootError("the key cannot be passed to " + program);
-  }
-  return std::move(in.reader);
 }
 
 FileDescriptor nameless_file() {
@@ -85,13 +103,6 @@ FileDescriptor nameless_file() {
 
 // glibc 2.36 declares pidfd_open as a C++ function.
 FileDescriptor handle_of(pid_t child) { return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, child, 0))); }
-
-int await(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 // Until the process has ended; then what is in the pipes.
 void read_outputs(int process, const FileDescriptor& output, const FileDescriptor& errors, pid_t child,
@@ -140,19 +151,33 @@ bool gives_sign(int process, const FileDescriptor& output, std::string_view sign
   }
 }
 
-// Gives it the time to end what it has started elsewhere.
-void end(pid_t child, int process) {
-  kill(child, SIGTERM);
-  pollfd watched{process, POLLIN, 0};
-  if (poll(&watched, 1, kTimeToEnd) <= 0) kill(child, SIGKILL);
-}
-
 }  // namespace
 
+FileDescriptor input_for(const std::string& program, AgentInput input) {
+  Pipe in = make_pipe();
+  if (input == AgentInput::kKey && lam_ssi_boot_base_write_key(in.writer.get()) != 0) {
+    throw BootError("the key cannot be passed to " + program);
+  }
+  return std::move(in.reader);
+}
+
+pid_t spawn_bound(const std::vector<std::string>& words, int input, int output, int errors) {
+  Arguments arguments(words);
+  Pipe failure = make_pipe();
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) become(arguments.argv.data(), {input, output, errors}, failure.writer.get(), parent);
+  int error = child < 0 ? errno : 0;
+  failure.writer.reset();
+  if (child > 0 && read(failure.reader.get(), &error, sizeof error) == sizeof error) await(child);
+  if (error != 0) throw BootError(words[0] + " cannot be started: " + fork_failure(error));
+  return child;
+}
+
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit) {
-  const FileDescriptor in = input_of(words[0], input);
+  const FileDescriptor in = input_for(words[0], input);
   Pipe out = make_pipe(), err = make_pipe();
-  const pid_t child = spawn(words, in.get(), out.writer.get(), err.writer.get());
+  const pid_t child = spawn_bound(words, in.get(), out.writer.get(), err.writer.get());
   for (FileDescriptor* ours : {&out.writer, &err.writer}) ours->reset();
   AgentResult result;
   const FileDescriptor process = handle_of(child);
@@ -163,17 +188,19 @@ AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, s
 
 AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput input, std::string_view sign,
                             std::chrono::seconds limit) {
-  const FileDescriptor in = input_of(words[0], input);
+  const FileDescriptor in = input_for(words[0], input);
   Pipe out = make_pipe();
   // No pipe: it may write there when nobody reads any more.
   const FileDescriptor errors = nameless_file();
-  const pid_t child = spawn(words, in.get(), out.writer.get(), errors.get(), POSIX_SPAWN_SETSID);
+  const pid_t child = spawn_in_session(words, in.get(), out.writer.get(), errors.get());
   out.writer.reset();
   AgentResult result;
   const FileDescriptor process = handle_of(child);
+  AgentGuard guard(process.get());
   result.goes_on = gives_sign(process.get(), out.reader, sign, limit, result);
+  if (result.goes_on || !result.too_slow) guard.let_go();
   if (result.goes_on) return result;
-  if (result.too_slow) end(child, process.get());
+  if (result.too_slow) end_agent(process.get());
   result.status = await(child);
   result.errors.resize(kMostKept);
   const ssize_t length = pread(errors.get(), result.errors.data(), kMostKept, 0);

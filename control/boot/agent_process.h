@@ -1,10 +1,14 @@
 // Runs an agent (ssh, srun), or a program here, to its end, and keeps what it says.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "control/launch/file_descriptor.h"
 
 namespace openlapi::boot {
 
@@ -18,12 +22,18 @@ struct AgentResult {
 
 enum class AgentInput { kNothing, kKey };  // standard input: empty, or the key of this boot and then its end
 
-// Ends it when `limit` is over. What it leaves behind is not waited for, also when it holds the outputs. Thread safe.
-// Throws BootError: it cannot be started.
+// What a program reads then; closed on exec. Throws BootError.
+FileDescriptor input_for(const std::string& program, AgentInput input);
+// Starts one that this thread waits for, with these for standard streams; it is ended when this thread or process ends.
+// Throws BootError.
+pid_t spawn_bound(const std::vector<std::string>& words, int input, int output, int errors);
+
+// Ends it when `limit` is over, or when this process or thread ends before it. What it leaves behind is not waited for,
+// also when it holds the outputs. Thread safe. Throws BootError: it cannot be started.
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit);
 
 // The same, but it has a session of its own, and when it says `sign` on its output it is let go: it goes on, and its
-// end is not waited for.
+// end is not waited for. Until then it is ended when this process ends, however it does.
 AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput input, std::string_view sign,
                             std::chrono::seconds limit);
 

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "control/boot/boot_threads.h"
+
 namespace openlapi::boot {
 
 void run_windowed(BootRun& run, int window) {
@@ -37,11 +39,18 @@ class ThreadedBoot {
     std::vector<std::jthread> launchers;
     const int count = std::min(threads_, static_cast<int>(run_.to_boot().size()));
     launching_ = count;
-    for (int n = 0; n < count; ++n) launchers.emplace_back([this] { launch_nodes(); });
+    const int started = start_threads(launchers, count, [this] { launch_nodes(); });
+    if (count > 0 && started == 0) return run_windowed(run_, 1);
+    lose_threads(count - started);
     if (run_.needs_reports()) receive_reports();
   }
 
  private:
+  void lose_threads(int count) {
+    const std::lock_guard lock(mutex_);
+    launching_ -= count;
+  }
+
   // Slots: a node holds one from its launch until its report.
   void launch_nodes() {
     std::unique_lock lock(mutex_);

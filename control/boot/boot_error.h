@@ -24,7 +24,7 @@ class BootError : public std::runtime_error {
   throw BootError(what + ": " + std::strerror(error));
 }
 
-// One line on standard error. Thread safe.
+// One line on standard error, behind the program's name. Thread safe.
 void print_error(std::string_view text);
 
 // Runs `work`, which returns what the C function does. On a mistake: prints it and returns `failure`.

@@ -35,7 +35,10 @@ StartupKey read_key(int fd) {
   while (have < bytes.size()) {
     const ssize_t count = read(fd, bytes.data() + have, bytes.size() - have);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw BootError("the key has " + std::to_string(have) + " bytes; allowed: 32");
+    if (count <= 0) {
+      throw BootError("the key has " + std::to_string(have) + " bytes; allowed: 32" +
+                      (have > 0 ? "" : ". A remote shell's agent must let it pass: ssh -n does not"));
+    }
     have += static_cast<std::size_t>(count);
   }
   return bytes;

@@ -170,7 +170,10 @@ bool BootRun::close() {
 void BootRun::end_launched() {
   for (const int index : to_boot_) {
     if (!was_launched_[static_cast<std::size_t>(index)]) continue;
-    if (operations_.start(node(index), LAM_SSI_BOOT_PROC_WIPE)) fail(index);
+    const bool was_started = state_of(index) == State::kStarted;
+    if (!operations_.start(node(index), LAM_SSI_BOOT_PROC_WIPE)) continue;
+    fail(index);
+    if (was_started) node(index).lnd_type |= NT_ENDED;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/dropped_connections.h"
 #include "control/boot/built_in_modules.h"
 #include "control/boot/module_selection.h"
 #include "control/boot/schema_words.h"
@@ -94,6 +95,7 @@ const char* lam_ssi_boot_selected_name() {
 int lam_ssi_boot_close() {
   selection.reset();
   forget_daemons();
+  report_dropped_connections();
   lam_ssi_boot_optd = nullptr;
   return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "control/boot/algorithms.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/boot_threads.h"
 #include "control/boot/node_array.h"
 
 namespace openlapi::boot {
@@ -25,7 +26,7 @@ class HelperLauncher {
     if (boot_.shape_.at_once == 1) return launch();
     std::vector<std::jthread> launchers;
     const std::size_t count = std::min<std::size_t>(groups_.size(), static_cast<std::size_t>(boot_.shape_.at_once));
-    for (std::size_t n = 0; n < count; ++n) launchers.emplace_back([this] { launch(); });
+    if (start_threads(launchers, static_cast<int>(count), [this] { launch(); }) == 0) launch();
   }
 
  private:
@@ -152,7 +153,8 @@ void TreeBoot::end_launched() {
   for (Branch& branch : branches_) {
     branch.subtree.reset();
     for (const int index : branch.nodes) {
-      if (operations_.start(node(index), LAM_SSI_BOOT_PROC_WIPE)) node(index).lnd_type |= NT_BOOT;
+      const int ended = (node(index).lnd_type & NT_BOOT) == 0 ? NT_ENDED : 0;
+      if (operations_.start(node(index), LAM_SSI_BOOT_PROC_WIPE)) node(index).lnd_type |= NT_BOOT | ended;
     }
   }
 }

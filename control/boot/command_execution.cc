@@ -1,7 +1,7 @@
-// lam_ssi_boot_base_ioexecvp.
+// lam_ssi_boot_base_ioexecvp, as the specification has it and as LAM 7.1 has it, and LAM's _lam_few: modules start
+// daemons through them, so the key of the boot is on the standard input of what they run.
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,10 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#define LAM_SSI_BOOT_1_1_0
+#include "api/etc_misc.h"
 #include "api/lam-ssi-boot.h"
+#include "api/sfh.h"
+#include "control/boot/agent_process.h"
 #include "control/boot/boot_error.h"
-#include "control/launch/file_descriptor.h"
 
 namespace openlapi::boot {
 namespace {
@@ -22,8 +26,8 @@ namespace {
 class OutputSink {
  public:
   OutputSink(bool show, char* buffer, int size)
-      : show_(show), buffer_(buffer), room_(buffer == nullptr ? 0 : size - 1) {
-    if (room_ >= 0 && buffer_ != nullptr) buffer_[0] = '\0';
+      : show_(show), buffer_(size > 0 ? buffer : nullptr), room_(buffer_ == nullptr ? 0 : size - 1) {
+    if (buffer_ != nullptr) buffer_[0] = '\0';
   }
 
   void take(const char* bytes, std::size_t count) {
@@ -45,37 +49,69 @@ class OutputSink {
   int room_;  // without the terminating zero
 };
 
-pid_t spawn(char** command, int output) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  pid_t child = -1;
-  const int error = posix_spawnp(&child, command[0], &actions, nullptr, command, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) fail(std::string(command[0]) + " cannot be started", error);
-  return child;
+// Where its standard error goes, when it does not share ours: there all the same.
+class ErrorSink {
+ public:
+  void take(const char* bytes, std::size_t count) {
+    std::fwrite(bytes, 1, count, stderr);
+    was_used_ = true;
+  }
+  bool was_used() const { return was_used_; }
+
+ private:
+  bool was_used_ = false;
+};
+
+struct Outlets {
+  FileDescriptor reader{}, writer{};
+  void open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe", errno);
+    reader = FileDescriptor(ends[0]);
+    writer = FileDescriptor(ends[1]);
+  }
+};
+
+// An outlet that is not open is shared with us.
+pid_t spawn(char** command, const Outlets& output, const Outlets& errors) {
+  const FileDescriptor input = input_for(command[0], AgentInput::kKey);
+  const std::vector<std::string> words(command, command + sfh_argv_count(command));
+  return spawn_bound(words, input.get(), output.writer.is_open() ? output.writer.get() : STDOUT_FILENO,
+                     errors.writer.is_open() ? errors.writer.get() : STDERR_FILENO);
 }
 
 // Reads what is there; false: the pipe has ended.
-bool read_some(int pipe, OutputSink& sink) {
+template <typename Sink>
+bool read_some(int pipe, Sink& sink) {
   char bytes[4096];
   const ssize_t count = read(pipe, bytes, sizeof bytes);
   if (count > 0) sink.take(bytes, static_cast<std::size_t>(count));
   return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-// Until the command has ended; a daemon that it left behind may hold the pipe for ever.
-void forward_output(int pipe, int process, OutputSink& sink) {
-  pollfd watched[] = {{process, POLLIN, 0}, {pipe, POLLIN, 0}};
+// Until the command has ended; a daemon that it left behind may hold the pipes for ever.
+void forward_outputs(int process, int output, int errors, OutputSink& sink, ErrorSink& error_sink) {
+  pollfd watched[] = {{output, POLLIN, 0}, {errors, POLLIN, 0}, {process, POLLIN, 0}};
   bool ended = false;
-  while (!ended) {
-    if (poll(watched, 2, -1) < 0 && errno != EINTR) fail("poll", errno);
-    ended = watched[0].revents != 0;
-    if (watched[1].revents != 0 && !read_some(pipe, sink)) watched[1].fd = -1;
+  while (true) {
+    const int ready = poll(watched, 3, ended ? 0 : -1);
+    if (ready < 0 && errno != EINTR) fail("poll", errno);
+    if (ready <= 0 && ended) return;
+    if (ready <= 0) continue;
+    if (watched[0].revents != 0 && !read_some(watched[0].fd, sink)) watched[0].fd = -1;
+    if (watched[1].revents != 0 && !read_some(watched[1].fd, error_sink)) watched[1].fd = -1;
+    if (watched[2].revents != 0) {
+      ended = true;
+      watched[2].fd = -1;
+    }
   }
-  while (watched[1].fd >= 0 && poll(&watched[1], 1, 0) == 1 && read_some(pipe, sink)) {
+}
+
+int await(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  return status;
 }
 
 void check_status(const char* name, int status) {
@@ -86,32 +122,73 @@ void check_status(const char* name, int status) {
   }
 }
 
-void execute(char** command, OutputSink& sink) {
-  if (command == nullptr || command[0] == nullptr) throw BootError("lam_ssi_boot_base_ioexecvp: no command");
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe", errno);
-  const FileDescriptor reader(ends[0]);
-  pid_t child = -1;
-  {
-    const FileDescriptor writer(ends[1]);
-    child = spawn(command, writer.get());
-  }
+void check_command(char** command, const char* function) {
+  if (command == nullptr || command[0] == nullptr) throw BootError(std::string(function) + ": no command");
+}
+
+// Returns its status, as waitpid has it. `error_sink`: nullptr: its standard error is ours.
+int execute(char** command, OutputSink& sink, ErrorSink* error_sink) {
+  check_command(command, "lam_ssi_boot_base_ioexecvp");
+  Outlets output, errors;
+  output.open();
+  if (error_sink != nullptr) errors.open();
+  const pid_t child = spawn(command, output, errors);
+  output.writer.reset();
+  errors.writer.reset();
   // glibc 2.36 declares pidfd_open as a C++ function.
   const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-  if (process.get() >= 0) forward_output(reader.get(), process.get(), sink);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  ErrorSink unused;
+  if (process.is_open()) {
+    forward_outputs(process.get(), output.reader.get(), errors.reader.get(), sink,
+                    error_sink == nullptr ? unused : *error_sink);
   }
-  check_status(command[0], status);
+  return await(child);
+}
+
+// LAM's modules look at errno: EFAULT for what was said on standard error, else the command's status.
+int execute_as_lam(char** command, OutputSink& sink, bool stderr_is_err) {
+  ErrorSink errors;
+  int error = ENOENT;
+  const int result = guarded(LAMERROR, [&] {
+    const int status = execute(command, sink, &errors);
+    error = WIFEXITED(status) && WEXITSTATUS(status) > 1 ? WEXITSTATUS(status) : ECANCELED;
+    check_status(command[0], status);
+    if (!errors.was_used() || !stderr_is_err) return 0;
+    error = EFAULT;
+    throw BootError(std::string(command[0]) + " wrote to standard error");
+  });
+  if (result != 0) errno = error;
+  return result;
 }
 
 }  // namespace
 }  // namespace openlapi::boot
 
-int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outbuffsize) {
-  return openlapi::boot::guarded(LAMERROR, [&] {
-    openlapi::boot::OutputSink sink(showout != 0, outbuffsize > 0 ? outbuff : nullptr, outbuffsize);
-    openlapi::boot::execute(cmdv, sink);
+using namespace openlapi::boot;
+
+extern "C" LAM_SSI_PUBLIC int lam_ssi_boot_base_ioexecvp_1_0_0(char** cmdv, int showout, char* outbuff,
+                                                               int outbuffsize) {
+  return guarded(LAMERROR, [&] {
+    OutputSink sink(showout != 0, outbuff, outbuffsize);
+    const int status = execute(cmdv, sink, nullptr);
+    check_status(cmdv[0], status);
     return 0;
+  });
+}
+
+int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outbuffsize, int stderr_is_err) {
+  OutputSink sink(showout != 0, outbuff, outbuffsize);
+  const int result = execute_as_lam(cmdv, sink, stderr_is_err != 0);
+  const int error = errno;
+  sfh_argv_free(cmdv);
+  errno = error;
+  return result;
+}
+
+int _lam_few(char** argv) {
+  return guarded(LAMERROR, [&] {
+    check_command(argv, "_lam_few");
+    const int status = await(spawn(argv, {}, {}));
+    return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
   });
 }

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
@@ -25,16 +26,18 @@ using openlapi::boot::add_own_folder;
 using openlapi::boot::set_parameters;
 
 constexpr const char* kUsage =
-    "usage: hboot [-d] [-v] [-stay] [-c SCHEMA] [-sessionprefix P] [-sessionsuffix S] [-ssi NAME VALUE]...\n"
-    "             -I TOPOLOGY\n"
+    "usage: hboot [-d] [-v] [-t] [-s] [-stay] [-c SCHEMA] [-prefix FOLDER] [-sessionprefix P] [-sessionsuffix S]\n"
+    "             [-ssi NAME VALUE]... -I TOPOLOGY [-R TOPOLOGY]\n"
     "Starts the processes of a process schema on this node; the key of the boot comes on standard input.\n"
+    "  -t     runs tkill first: a daemon that is here is ended\n"
     "  -stay  says \"started\" then, and ends when they have ended\n";
 
 OPT* parse(int argc, char** argv) {
   OPT* args = ao_init();
   ao_setflags(args, AOPRESERVE_ARGV);
-  for (const char* option : {"h", "d", "v", "stay"}) ao_setopt(args, option, nullptr, 0, 0);
-  for (const char* option : {"c", "I", "sessionprefix", "sessionsuffix"}) ao_setopt(args, option, nullptr, 1, 0);
+  for (const char* option : {"h", "d", "v", "t", "s", "stay"}) ao_setopt(args, option, nullptr, 0, 0);
+  for (const char* option : {"c", "I", "R", "prefix", "sessionprefix", "sessionsuffix"})
+    ao_setopt(args, option, nullptr, 1, 0);
   ao_setopt(args, "ssi", nullptr, 2, 0);
   return ao_parse(args, &argc, argv) == 0 ? args : nullptr;
 }
@@ -85,6 +88,31 @@ bool start(char** argv) {
   return well;
 }
 
+// -t: only this user's, of this session. Where nothing is there, tkill ends well.
+bool end_session_before(OPT* args) {
+  std::vector<std::string> words{"tkill"};
+  for (const char* option : {"sessionprefix", "sessionsuffix"}) {
+    const char* value = ao_param(args, option, 0, 0);
+    if (value != nullptr) words.insert(words.end(), {std::string("-") + option, value});
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = -1;
+  int status = 0;
+  const int error = posix_spawnp(&child, "tkill", nullptr, nullptr, argv.data(), environ);
+  if (error != 0) std::fprintf(stderr, "hboot: tkill cannot be started: %s\n", std::strerror(error));
+  return error == 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+// LAM's rsh module puts quotes round it for the shell there, also where there is none.
+std::string topology_of(OPT* args, const char* option) {
+  const char* value = ao_param(args, option, 0, 0);
+  std::string text = value == nullptr ? "" : value;
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  return text;
+}
+
 // Daemons leave the processes that started them: the next one above gets them then, which shall be this one.
 void become_reaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
@@ -106,11 +134,12 @@ int main(int argc, char** argv) {
   if (args == nullptr || ao_taken(args, "I") == 0) return std::fputs(kUsage, stderr) < 0 ? 1 : 2;
   set_parameters(args);
   add_own_folder(argv[0]);
+  if (const char* prefix = ao_param(args, "prefix", 0, 0)) add_own_folder((std::string(prefix) + "/bin/").c_str());
   const bool stays = ao_taken(args, "stay") != 0;
   if (stays) become_reaper();
   LIST* processes = nullptr;
-  if (lam_ssi_boot_base_read_key(STDIN_FILENO) != 0 ||
-      hbootparse(-1, args, ao_param(args, "I", 0, 0), nullptr, &processes) != 0) {
+  if (lam_ssi_boot_base_read_key(STDIN_FILENO) != 0 || (ao_taken(args, "t") != 0 && !end_session_before(args)) ||
+      hbootparse(-1, args, topology_of(args, "I").c_str(), topology_of(args, "R").c_str(), &processes) != 0) {
     return 1;
   }
   for (void* at = al_top(processes); at != nullptr; at = al_next(processes, at)) {

@@ -6,7 +6,8 @@
 
 namespace openlapi::boot {
 
-// From now on print_error keeps its lines; those kept so far. Thread safe.
+// From now on print_error keeps its lines, and what modules and young daemons write to standard error is kept too, with
+// this host's name; those kept so far. Thread safe.
 void keep_errors();
 std::vector<std::string> take_kept_errors();
 

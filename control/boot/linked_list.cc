@@ -1,4 +1,4 @@
-// LIST of all_list.h: each element lies behind its links in one block.
+// LIST of all_list.h: each element lies behind its links in one block, as in LAM.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -7,121 +7,111 @@
 #include "api/all_list.h"
 #include "control/boot/linked_list.h"
 
-namespace openlapi::boot {
-
-struct alignas(std::max_align_t) Links {
-  Links* next;
-  Links* previous;
-};
-
-}  // namespace openlapi::boot
-
 namespace {
 
-using openlapi::boot::Links;
+using openlapi::boot::ReleaseElement;
 
-void* body(Links* links) { return links == nullptr ? nullptr : static_cast<void*>(links + 1); }
-Links* links_of(const void* element) { return static_cast<Links*>(const_cast<void*>(element)) - 1; }
+// What LIST has behind what modules see of it.
+struct List : al_desc {
+  ReleaseElement release = nullptr;
+
+  void put_behind(al_head* element, al_head* behind) {
+    al_head* before = behind == nullptr ? al_ltop : behind->al_next;
+    element->al_prev = behind;
+    element->al_next = before;
+    (behind == nullptr ? al_ltop : behind->al_next) = element;
+    (before == nullptr ? al_lbottom : before->al_prev) = element;
+    ++al_nelem;
+  }
+  void take_out(al_head* element) {
+    (element->al_prev == nullptr ? al_ltop : element->al_prev->al_next) = element->al_next;
+    (element->al_next == nullptr ? al_lbottom : element->al_next->al_prev) = element->al_prev;
+    --al_nelem;
+  }
+  al_head* place_of(const void* element) const {
+    al_head* place = al_lbottom;
+    while (al_comp != nullptr && place != nullptr && al_comp(al_body(place), element) > 0) place = place->al_prev;
+    return place;
+  }
+  void* add(const void* element, al_head* behind) {
+    const auto size = static_cast<std::size_t>(al_elemsize);
+    auto* head = static_cast<al_head*>(std::malloc(sizeof(al_head) + size));
+    if (head == nullptr) return nullptr;
+    std::memcpy(al_body(head), element, size);
+    put_behind(head, behind);
+    return al_body(head);
+  }
+};
+
+List* list_of(LIST* ald) { return static_cast<List*>(ald); }
+al_head* head_of(const void* element) { return static_cast<al_head*>(const_cast<void*>(element)) - 1; }
 
 }  // namespace
 
-struct al_desc {
-  std::size_t element_size = 0;
-  al_compare_fn_t compare = nullptr;
-  openlapi::boot::ReleaseElement release = nullptr;
-  Links* first = nullptr;
-  Links* last = nullptr;
-  int4 count = 0;
-
-  void put_behind(Links* element, Links* behind) {
-    Links* before = behind == nullptr ? first : behind->next;
-    element->previous = behind;
-    element->next = before;
-    (behind == nullptr ? first : behind->next) = element;
-    (before == nullptr ? last : before->previous) = element;
-    ++count;
-  }
-  void take_out(Links* element) {
-    (element->previous == nullptr ? first : element->previous->next) = element->next;
-    (element->next == nullptr ? last : element->next->previous) = element->previous;
-    --count;
-  }
-  Links* place_of(const void* element) const {
-    Links* place = last;
-    while (compare != nullptr && place != nullptr && compare(body(place), element) > 0) place = place->previous;
-    return place;
-  }
-  void* add(const void* element, Links* behind) {
-    auto* links = static_cast<Links*>(std::malloc(sizeof(Links) + element_size));
-    if (links == nullptr) return nullptr;
-    std::memcpy(body(links), element, element_size);
-    put_behind(links, behind);
-    return body(links);
-  }
-};
-
 namespace openlapi::boot {
 
-void release_elements_with(LIST* list, ReleaseElement release) { list->release = release; }
+void release_elements_with(LIST* list, ReleaseElement release) { list_of(list)->release = release; }
 
 }  // namespace openlapi::boot
 
 LIST* al_init(int4 elemsize, al_compare_fn_t comp) {
   if (elemsize < 1) return nullptr;
-  auto* list = new (std::nothrow) al_desc;
+  auto* list = new (std::nothrow) List{};
   if (list == nullptr) return nullptr;
-  list->element_size = static_cast<std::size_t>(elemsize);
-  list->compare = comp;
+  list->al_elemsize = elemsize;
+  list->al_comp = comp;
   return list;
 }
 
 void* al_append(LIST* ald, const void* element) {
-  return ald == nullptr || element == nullptr ? nullptr : ald->add(element, ald->last);
+  return ald == nullptr || element == nullptr ? nullptr : list_of(ald)->add(element, ald->al_lbottom);
 }
 
 void* al_insert(LIST* ald, const void* element) {
-  return ald == nullptr || element == nullptr ? nullptr : ald->add(element, ald->place_of(element));
+  return ald == nullptr || element == nullptr ? nullptr : list_of(ald)->add(element, list_of(ald)->place_of(element));
 }
 
 void* al_find(LIST* ald, const void* key) {
-  if (ald == nullptr || ald->compare == nullptr || key == nullptr) return nullptr;
-  Links* links = ald->first;
-  while (links != nullptr && ald->compare(body(links), key) != 0) links = links->next;
-  return body(links);
+  if (ald == nullptr || ald->al_comp == nullptr || key == nullptr) return nullptr;
+  al_head* head = ald->al_ltop;
+  while (head != nullptr && ald->al_comp(al_body(head), key) != 0) head = head->al_next;
+  return al_body(head);
 }
 
 void* al_update(LIST* ald, void* element) {
   if (ald == nullptr || element == nullptr) return nullptr;
-  Links* links = links_of(element);
-  ald->take_out(links);
-  ald->put_behind(links, ald->place_of(element));
+  List& list = *list_of(ald);
+  al_head* head = head_of(element);
+  list.take_out(head);
+  list.put_behind(head, list.place_of(element));
   return element;
 }
 
-void* al_top(const LIST* ald) { return ald == nullptr ? nullptr : body(ald->first); }
-void* al_bottom(const LIST* ald) { return ald == nullptr ? nullptr : body(ald->last); }
+// In parentheses no macros.
+void*(al_top)(const LIST* ald) { return al_top(ald); }
+void*(al_bottom)(const LIST* ald) { return al_bottom(ald); }
+int4(al_count)(const LIST* ald) { return al_count(ald); }
 
 void* al_next(const LIST* ald, const void* element) {
-  return ald == nullptr || element == nullptr ? nullptr : body(links_of(element)->next);
+  return ald == nullptr || element == nullptr ? nullptr : al_body(head_of(element)->al_next);
 }
 
 void* al_prev(const LIST* ald, const void* element) {
-  return ald == nullptr || element == nullptr ? nullptr : body(links_of(element)->previous);
+  return ald == nullptr || element == nullptr ? nullptr : al_body(head_of(element)->al_prev);
 }
-
-int4 al_count(const LIST* ald) { return ald == nullptr ? 0 : ald->count; }
 
 int4 al_delete(LIST* ald, void* element) {
   if (ald == nullptr || element == nullptr) return LAMERROR;
-  ald->take_out(links_of(element));
-  if (ald->release != nullptr) ald->release(element);
-  std::free(links_of(element));
+  List& list = *list_of(ald);
+  list.take_out(head_of(element));
+  if (list.release != nullptr) list.release(element);
+  std::free(head_of(element));
   return 0;
 }
 
 int4 al_free(LIST* ald) {
   if (ald == nullptr) return LAMERROR;
-  while (ald->first != nullptr) al_delete(ald, body(ald->first));
-  delete ald;
+  while (ald->al_ltop != nullptr) al_delete(ald, al_body(ald->al_ltop));
+  delete list_of(ald);
   return 0;
 }

@@ -1,10 +1,8 @@
 #include "control/boot/local_processes.h"
 
-#include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -13,30 +11,28 @@
 #include <vector>
 
 #include "api/boot.h"
+#include "control/boot/agent_process.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/node_array.h"
 #include "control/boot/started_processes.h"
-#include "control/launch/file_descriptor.h"
+#include "control/launch/fork_failure.h"
 
 namespace openlapi::boot {
 namespace {
 
 pid_t spawn_daemon(const std::string& program, char** argv) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
-  const FileDescriptor reader(ends[0]), writer(ends[1]);
-  if (lam_ssi_boot_base_write_key(writer.get()) != 0) throw BootError("the key cannot be passed to " + program);
+  const FileDescriptor input = input_for(program, AgentInput::kKey);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, reader.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t child = -1;
   const int error = posix_spawnp(&child, program.c_str(), &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw BootError(program + " cannot be started: " + std::strerror(error));
+  if (error != 0) throw BootError(program + " cannot be started: " + fork_failure(error));
   return child;
 }
 

@@ -63,12 +63,14 @@ const lam_ssi_boot_actions_1_1_0_t& usable_actions(bool startup_protocol) {
   return *actions;
 }
 
-int origin_of(const BootRequest& request) {
+TopologyOrigin origin_of(const BootRequest& request) {
   for (int n = 0; n < request.count; ++n) {
     const lamnode& node = request.nodes[n];
-    if (node.lnd_nodeid != NOTNODEID && (node.lnd_type & NT_ORIGIN) != 0) return node.lnd_nodeid;
+    if (node.lnd_nodeid != NOTNODEID && (node.lnd_type & NT_ORIGIN) != 0) {
+      return {node.lnd_nodeid, topology_host(node)};
+    }
   }
-  return 0;
+  return {};
 }
 
 // Without helpers, where the module cannot start any, from this process alone.

@@ -70,14 +70,25 @@ std::vector<fs::path> files_of(const std::string& folder) {
   return files;
 }
 
-bool is_known(const std::vector<FoundModule>& modules, const std::string& name) {
-  return std::ranges::any_of(modules, [&](const FoundModule& module) { return module.name == name; });
+auto find_name(std::vector<FoundModule>& modules, const std::string& name) {
+  return std::ranges::find(modules, name, &FoundModule::name);
 }
 
+bool is_known(std::vector<FoundModule>& modules, const std::string& name) {
+  return find_name(modules, name) != modules.end();
+}
+
+// It takes the place of the one that has its name.
 template <typename Find>
 void try_module(std::vector<FoundModule>& modules, const std::string& name, const std::string& place, Find&& find) {
   try {
-    modules.push_back(find());
+    FoundModule module = find();
+    const auto known = find_name(modules, name);
+    if (known == modules.end()) {
+      modules.push_back(std::move(module));
+    } else {
+      *known = std::move(module);
+    }
   } catch (const BootError& error) {
     print_error("boot module " + name + " (" + place + ") is left out: " + error.what());
   }
@@ -88,9 +99,7 @@ void try_module(std::vector<FoundModule>& modules, const std::string& name, cons
 std::vector<FoundModule> find_modules(std::span<const lam_ssi_1_0_0_t* const> built_in, const std::string& search_path,
                                       const std::string& only) {
   std::vector<FoundModule> modules;
-  const auto wanted = [&](const std::string& name) {
-    return !name.empty() && (only.empty() || name == only) && !is_known(modules, name);
-  };
+  const auto wanted = [&](const std::string& name) { return !name.empty() && (only.empty() || name == only); };
   for (const lam_ssi_1_0_0_t* meta : built_in) {
     const std::string name = text_of(meta->ssi_module_name);
     if (!wanted(name)) continue;
@@ -104,7 +113,8 @@ std::vector<FoundModule> find_modules(std::span<const lam_ssi_1_0_0_t* const> bu
     if (folder.empty()) continue;
     for (const fs::path& file : files_of(folder)) {
       const std::string name = module_name_of(file.filename());
-      if (wanted(name)) try_module(modules, name, file, [&] { return load(file, name); });
+      if (!wanted(name) || (is_known(modules, name) && !find_name(modules, name)->is_built_in())) continue;
+      try_module(modules, name, file, [&] { return load(file, name); });
     }
   }
   return modules;

@@ -16,7 +16,7 @@ namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kHelperTime{60};  // from its start to its call
-constexpr int kBacklog = 16;
+constexpr int kBacklog = 128;                    // who finds it full of strangers tries again soon
 
 class HelperSubtree final : public Subtree {
  public:
@@ -96,7 +96,7 @@ std::unique_ptr<Subtree> ModuleOperations::start_helper(const std::vector<const 
   int argc = static_cast<int>(words.size());
   // Who fails has said why.
   if (actions_.lsba_start_application(&argv, &argc, 1, &node) != 1) return nullptr;
-  TreeLink link(await_helper(server, node), false);
+  TreeLink link(await_helper(server, node));
   if (!link.send(encode_job({origin_, request_.which, request_.startup_protocol, shape}, nodes))) {
     throw BootError("node " + name_of(node) + ": its helper was lost before it had its nodes");
   }

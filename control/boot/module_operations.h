@@ -2,6 +2,8 @@
 // applications on other nodes (section 3.10).
 #pragma once
 
+#include <utility>
+
 #include "control/boot/boot_tree.h"
 #include "control/boot/tree_messages.h"
 
@@ -9,9 +11,9 @@ namespace openlapi::boot {
 
 class ModuleOperations final : public TreeOperations {
  public:
-  // `origin`: the id of the node where the boot began.
-  ModuleOperations(const lam_ssi_boot_actions_1_1_0_t& actions, const BootRequest& request, int origin)
-      : actions_(actions), request_(request), origin_(origin) {}
+  // `origin`: of the universe.
+  ModuleOperations(const lam_ssi_boot_actions_1_1_0_t& actions, const BootRequest& request, TopologyOrigin origin)
+      : actions_(actions), request_(request), origin_(std::move(origin)) {}
 
   bool start(lamnode& node, lam_ssi_boot_proc_t which) override {
     return actions_.lsba_start_rte_proc(&node, which) == 0;
@@ -33,7 +35,7 @@ class ModuleOperations final : public TreeOperations {
 
   const lam_ssi_boot_actions_1_1_0_t& actions_;
   const BootRequest request_;
-  const int origin_;
+  const TopologyOrigin origin_;
 };
 
 }  // namespace openlapi::boot

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <unordered_set>
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
@@ -129,12 +130,14 @@ int bhostparse(const char* filename, lamnode** nodes, int* nnodes) {
 
 int lam_deallocate_nodes(lamnode** nodes, int* nnodes) {
   if (nodes == nullptr || nnodes == nullptr) return 0;
+  std::unordered_set<char*> users;
   for (int n = 0; *nodes != nullptr && n < *nnodes; ++n) {
     lamnode& node = (*nodes)[n];
     // What an invalid node points to is not data.
     if (!is_valid(node)) continue;
     std::free(node.lnd_hname);
-    std::free(node.lnd_uname);
+    // LAM's rsh module gives all nodes the same user.
+    if (users.insert(node.lnd_uname).second) std::free(node.lnd_uname);
     al_free(node.lnd_keyval);
   }
   std::free(*nodes);

@@ -103,7 +103,9 @@ class OptionParser {
     for (const std::string& word : instance.words) {
       int number = 0;
       if ((option.flags & AOINT) == 0) break;
-      if (!is_number(word, number)) throw BootError("option -" + option.name + " is " + word + "; allowed: an integer");
+      if (!is_number(word, number)) {
+        throw BootError("option -" + option.name + " is " + (word.empty() ? "empty" : word) + "; allowed: an integer");
+      }
       instance.numbers.push_back(number);
     }
     option.instances.push_back(std::move(instance));

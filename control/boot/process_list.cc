@@ -11,6 +11,7 @@
 #include "control/boot/process_schema.h"
 #include "control/boot/schema_path.h"
 #include "control/boot/schema_words.h"
+#include "control/launch/session_suffix.h"
 
 namespace openlapi::boot {
 namespace {
@@ -22,12 +23,18 @@ std::string option_with_value(OPT* options, const char* name) {
   return value == nullptr ? "" : std::string("-") + name + " " + value;
 }
 
+// Other hosts do not have our environment.
+std::string session_suffix(OPT* options) {
+  const std::string given = option_with_value(options, "sessionsuffix"), suffix = suffix_of_environment();
+  return !given.empty() || suffix.empty() ? given : "-sessionsuffix " + suffix;
+}
+
 SchemaVariables variables_of(OPT* options, const char* inet_topo, const char* rtr_topo) {
   return {{"debug", ao_taken(options, "d") != 0 ? "-d" : ""},
           {"inet_topo", inet_topo == nullptr ? "" : inet_topo},
           {"rtr_topo", rtr_topo == nullptr ? "" : rtr_topo},
           {"session_prefix", option_with_value(options, "sessionprefix")},
-          {"session_suffix", option_with_value(options, "sessionsuffix")}};
+          {"session_suffix", session_suffix(options)}};
 }
 
 void release_process(void* element) { sfh_argv_free(static_cast<psc*>(element)->psc_argv); }

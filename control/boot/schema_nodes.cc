@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "api/boot.h"
+#include "control/launch/session_suffix.h"
 
 namespace openlapi::boot {
 
@@ -34,23 +36,23 @@ void add_common_options(std::vector<std::string>& words) {
   for (const char* option : {"d", "v"}) {
     if (ao_taken(lam_ssi_boot_optd, option) != 0) words.push_back(std::string("-") + option);
   }
-  for (const char* option : {"sessionprefix", "sessionsuffix"}) {
-    const char* value = ao_param(lam_ssi_boot_optd, option, 0, 0);
-    if (value == nullptr) continue;
-    words.push_back(std::string("-") + option);
-    words.push_back(value);
+  for (const auto& [option, otherwise] :
+       {std::pair<const char*, std::string>{"sessionprefix", ""}, {"sessionsuffix", suffix_of_environment()}}) {
+    const char* given = ao_param(lam_ssi_boot_optd, option, 0, 0);
+    const std::string value = given == nullptr ? otherwise : given;
+    if (!value.empty()) words.insert(words.end(), {std::string("-") + option, value});
   }
 }
 
-const char* value_of(const lamnode& node, const char* key) {
+char* value_of(LIST* pairs, const char* key) {
   std::string copy = key;
   const ELEM wanted{copy.data(), nullptr};
-  const auto* pair = static_cast<const ELEM*>(al_find(node.lnd_keyval, &wanted));
+  const auto* pair = static_cast<const ELEM*>(al_find(pairs, &wanted));
   return pair == nullptr ? nullptr : pair->value;
 }
 
 std::string program_path(const lamnode& node, const std::string& name) {
-  const char* prefix = value_of(node, "prefix");
+  const char* prefix = value_of(node.lnd_keyval, "prefix");
   return prefix == nullptr || name.find('/') != std::string::npos ? name : std::string(prefix) + "/bin/" + name;
 }
 

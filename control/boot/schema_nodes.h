@@ -32,7 +32,7 @@ struct OriginNode {
 void add_common_options(std::vector<std::string>& words);
 
 // The value of a key that the boot schema has for the node; nullptr: none.
-const char* value_of(const lamnode& node, const char* key);
+char* value_of(LIST* pairs, const char* key);
 
 // Where a program lies on the node: in its prefix, if the schema has one.
 std::string program_path(const lamnode& node, const std::string& name);

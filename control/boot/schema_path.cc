@@ -30,8 +30,14 @@ std::string why_unreadable(const std::string& path) {
 }
 
 std::vector<std::string> candidates(const std::string& name) {
-  if (name.starts_with('/')) return {name};
   std::vector<std::string> paths{name};
+  if (name.starts_with('/')) {
+    // LAM's modules have PREFIX/etc for the folder of such files, here it is one below.
+    const std::size_t slash = name.rfind('/');
+    if (name.substr(0, slash).ends_with("/etc"))
+      paths.push_back(name.substr(0, slash) + "/openlapi" + name.substr(slash));
+    return paths;
+  }
   for (const char* variable : {"TROLLIUSHOME", "LAMHOME"}) {
     const std::string home = environment_value(variable);
     if (!home.empty()) paths.push_back(home + "/etc/" + name);

@@ -15,6 +15,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/dropped_connections.h"
 #include "control/boot/boot_key.h"
 #include "control/boot/node_array.h"
 #include "control/boot/node_operations.h"
@@ -30,7 +31,7 @@ constexpr std::chrono::seconds kReportTime{60};     // for one daemon to report,
 constexpr std::chrono::seconds kUniverseTime{900};  // for the slowest other daemon to report; then a daemon gives up
 constexpr std::chrono::seconds kSendTime{30};
 constexpr rlim_t kOtherDescriptors = 512;  // clients half way, agents of all threads
-constexpr int kLeastBacklog = 64;
+constexpr int kLeastBacklog = 128;         // who finds it full of strangers tries again soon
 constexpr int kMostBacklog = 4096;
 
 std::unique_ptr<StartupServer> agent_server;
@@ -38,7 +39,7 @@ std::unique_ptr<StartupServer> daemon_server;
 sockaddr_in agent_address;
 
 // Daemons and their agent stay connected until the agent has ended: a daemon that was not told the universe by then
-// ends.
+// ends, and one that joins until its sponsor has connected.
 std::vector<FileDescriptor> daemon_links;
 FileDescriptor agent_link;
 
@@ -156,7 +157,9 @@ void send_daemon_info(OPT* args, int dli_port) {
   try {
     agent_link =
         send_startup_message(agent_address, key_of_boot(), StartupKind::kDaemonInfo, after(kReportTime), &here, [&] {
-          daemon_server = std::make_unique<StartupServer>(here.sin_addr.s_addr, kLeastBacklog, key_of_boot(),
+          // Promiscuous: the agent connects to the address that its list has, which may be another of this machine's.
+          const in_addr_t listening = is_promiscuous() ? htonl(INADDR_ANY) : here.sin_addr.s_addr;
+          daemon_server = std::make_unique<StartupServer>(listening, kLeastBacklog, key_of_boot(),
                                                           StartupKind::kUniverse, kLongestUniverse);
           return encode(DaemonInfo{node_id, daemon_server->port(), dli_port, -1});
         }).socket;
@@ -182,7 +185,8 @@ NodeArray receive_universe() {
         return universe.has_value();
       },
       &agents_end);
-  agent_link.reset();
+  report_dropped_connections();
+  if (!universe) agent_link.reset();
   if (!universe && agents_end.ended()) {
     throw BootError("the booting agent at " + address_text(agent_address) + " has ended and has not told the universe");
   }
@@ -196,6 +200,7 @@ NodeArray receive_universe() {
 }  // namespace
 
 void forget_daemons() {
+  agent_link.reset();
   daemon_links.clear();
   started_processes().forget();
 }
@@ -289,3 +294,5 @@ int lam_ssi_boot_base_receive_universe_info(lamnode** universe, int* universe_si
     return 0;
   });
 }
+
+int lam_ssi_boot_base_take_agent() { return agent_link.release(); }

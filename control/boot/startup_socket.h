@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "control/boot/startup_exchange.h"
@@ -17,13 +17,14 @@ namespace openlapi::boot {
 
 using StartupTime = std::chrono::steady_clock::time_point;
 
-// A connection whose ends have proved themselves with one message, and the key that only they know.
+// A connection whose ends have proved themselves, after its one message.
 struct StartupConnection {
   FileDescriptor socket{};
-  StartupKey session{};
+  std::optional<sealing::SealedFrames> frames{};
 };
 
-// Sends one message; returns when the other side has taken it. Throws BootError: not reachable, wrong key, too slow.
+// Sends one message; returns when the other side has taken it. Comes again when strangers have taken its place. Throws
+// BootError: not reachable, wrong key, too slow.
 // `local` (may be nullptr) becomes this end's address before `payload` is called.
 StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind,
                                        StartupTime deadline, sockaddr_in* local,
@@ -42,7 +43,8 @@ class StartupInterruption {
 };
 
 // Takes messages. Several clients may be half way; one that is silent, slow, wrong or a stranger keeps nobody waiting,
-// and is reported once for each address.
+// and is counted (dropped_connections.h). Who has not proved that he has the key has 10 s, and only until the others
+// want his place (control/sealing/unproved_places.h).
 class StartupServer {
  public:
   // Listens on a free port of this address.
@@ -68,19 +70,21 @@ class StartupServer {
     bool is_over = false;
   };
   void accept_clients(const AllowAddress& allow);
+  bool make_place(in_addr_t newcomer, std::size_t places);
   // True: a good message.
   bool serve(Client& client, const TakePayload& take);
-  void drop(Client& client, const char* why);
-  void report(const sockaddr_in& from, const char* why);
+  bool take_payload(Client& client, const TakePayload& take);
+  void drop(Client& client, const std::string& why);
 
   FileDescriptor listener_{};
   int port_ = 0;
   StartupKey key_;
   StartupKind kind_;
   std::size_t longest_payload_;
-  std::vector<Client> clients_{};
+  std::size_t places_;             // of clients that have proved nothing
+  std::vector<Client> clients_{};  // the oldest first
+  StartupTime accept_again_{};     // after a shortage of descriptors
   StartupConnection last_{};
-  std::set<in_addr_t> reported_{};
 };
 
 // "10.0.0.1:4711"

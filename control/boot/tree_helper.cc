@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <system_error>
 #include <thread>
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/boot_key.h"
+#include "control/boot/dropped_connections.h"
 #include "control/boot/kept_errors.h"
 #include "control/boot/module_operations.h"
 #include "control/boot/startup_bytes.h"
@@ -17,17 +19,30 @@
 #include "control/boot/topology_origin.h"
 #include "control/boot/tree_link.h"
 #include "control/launch/file_descriptor.h"
+#include "control/launch/fork_failure.h"
 
 namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kCallTime{60};
 
+// A process at the limit of its user's threads, or without room for a stack.
+template <typename Work>
+std::jthread start_thread(Work work) {
+  try {
+    return std::jthread(work);
+  } catch (const std::system_error& error) {
+    throw BootError("a helper of the tree algorithm boots none of its nodes, as its thread cannot be started: " +
+                    fork_failure(error.code().value()) + memory_limit());
+  }
+}
+
 // While a helper boots it hears nothing from its parent: it ends with it all the same, at once, and with it the
 // connections of its daemons and helpers, which end in turn.
 class EndWithParent {
  public:
-  explicit EndWithParent(int parent) : stop_(eventfd(0, EFD_CLOEXEC)), watcher_([this, parent] { watch(parent); }) {}
+  explicit EndWithParent(int parent)
+      : stop_(eventfd(0, EFD_CLOEXEC)), watcher_(start_thread([this, parent] { watch(parent); })) {}
   ~EndWithParent() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
@@ -51,8 +66,7 @@ TreeLink call_parent(OPT* args) {
   StartupBytes hello;
   append_number(hello, node_id_of(args));
   return TreeLink(send_startup_message(agent_of(args), boot_key(), StartupKind::kTree,
-                                       std::chrono::steady_clock::now() + kCallTime, nullptr, [&] { return hello; }),
-                  true);
+                                       std::chrono::steady_clock::now() + kCallTime, nullptr, [&] { return hello; }));
 }
 
 // The module as in the booting agent, with the nodes of this subtree: the first one is here, and daemons report here.
@@ -90,6 +104,7 @@ void tell(TreeLink& link, TreeBoot& boot, TreeJobWithNodes& job) {
     }
   }
   if (universe->count() > 0) boot.tell_universe(&(*universe)[0], universe->count());
+  report_dropped_connections();
   std::vector<int> told;
   for (const NodeReport& report : reports_of_job(job)) {
     if (report.started) told.push_back(report.node_id);
@@ -103,11 +118,12 @@ int run_helper(OPT* args) {
   const auto message = link.receive();
   auto job = message ? decode_job(*message) : std::nullopt;
   if (!job) return LAMERROR;
-  std::optional<EndWithParent> end_with_parent(std::in_place, link.socket());
+  std::optional<EndWithParent> end_with_parent;
   std::optional<TreeBoot> boot;
   std::optional<ModuleOperations> operations;
   // Whatever fails here, the lines about it reach the booting agent with the reports.
   const int status = guarded(LAMERROR, [&] {
+    end_with_parent.emplace(link.socket());
     const auto& actions = prepare_module(args, *job);
     const BootRequest request{&job->nodes[0], job->nodes.count(), job->job.startup_protocol, job->job.which, false};
     operations.emplace(actions, request, job->job.origin);
@@ -117,6 +133,7 @@ int run_helper(OPT* args) {
   });
   // From here on it waits for its parent itself.
   end_with_parent.reset();
+  report_dropped_connections();
   if (!link.send(encode_reports(reports_of_job(*job), take_kept_errors())) || status != 0) return LAMERROR;
   if (job->job.startup_protocol) tell(link, *boot, *job);
   boot.reset();

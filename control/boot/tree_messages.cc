@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 #include "control/boot/startup_bytes.h"
 
 namespace openlapi::boot {
@@ -65,13 +67,19 @@ void read_lines(ByteReader& reader, ErrorLines& lines) {
 
 bool is_over(const ByteReader& reader) { return !reader.failed() && reader.left() == 0; }
 
+// It becomes a word of a command.
+bool is_host(const std::string& host) {
+  return std::ranges::all_of(host, [](char letter) { return static_cast<unsigned char>(letter) > ' '; });
+}
+
 bool is_port_or_none(int port) { return port >= 0 && port <= 65535; }
 
 }  // namespace
 
 StartupBytes encode_job(const TreeJob& job, const std::vector<const lamnode*>& nodes) {
   StartupBytes bytes;
-  append_number(bytes, job.origin);
+  append_number(bytes, job.origin.node_id);
+  append_text(bytes, job.origin.host);
   append_number(bytes, static_cast<int>(job.which));
   append_number(bytes, job.startup_protocol ? 1 : 0);
   append_number(bytes, job.shape.degree);
@@ -84,13 +92,16 @@ StartupBytes encode_job(const TreeJob& job, const std::vector<const lamnode*>& n
 std::optional<TreeJobWithNodes> decode_job(std::span<const std::uint8_t> bytes) {
   ByteReader reader(bytes);
   TreeJob job;
-  job.origin = reader.integer();
+  job.origin.node_id = reader.integer();
+  job.origin.host = reader.text();
   const int which = reader.integer(), protocol = reader.integer();
   job.shape.degree = reader.integer();
   job.shape.at_once = reader.integer();
   const auto in_range = [](int value) { return value >= 1 && value <= kMostChildrenSent; };
-  if (which < 0 || which >= LAM_SSI_BOOT_PROC_MAX || protocol < 0 || protocol > 1 || job.origin < 0)
+  if (which < 0 || which >= LAM_SSI_BOOT_PROC_MAX || protocol < 0 || protocol > 1 || job.origin.node_id < 0 ||
+      !is_host(job.origin.host)) {
     return std::nullopt;
+  }
   if (!in_range(job.shape.degree) || !in_range(job.shape.at_once)) return std::nullopt;
   job.which = static_cast<lam_ssi_boot_proc_t>(which);
   job.startup_protocol = protocol == 1;

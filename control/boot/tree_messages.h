@@ -1,7 +1,7 @@
 // What a helper of the tree algorithm and whoever started it tell each other, over tree_link.h.
 //
 //   helper, to prove itself   node id
-//   agent    job              origin's id, process, startup protocol, degree, launches at once, nodes
+//   agent    job              origin's id and host, process, startup protocol, degree, launches at once, nodes
 //   helper   reports          for each node what became of it; lines for the user
 //   agent    universe         as daemons are told it
 //   helper   told             ids of nodes whose daemon took it; lines for the user
@@ -14,11 +14,12 @@
 #include "control/boot/boot_tree.h"
 #include "control/boot/node_array.h"
 #include "control/boot/startup_exchange.h"
+#include "control/boot/topology_origin.h"
 
 namespace openlapi::boot {
 
 struct TreeJob {
-  int origin = 0;
+  TopologyOrigin origin{};
   lam_ssi_boot_proc_t which = LAM_SSI_BOOT_PROC_LAMD;
   bool startup_protocol = false;
   TreeShape shape{};

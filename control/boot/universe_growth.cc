@@ -106,7 +106,12 @@ char* lam_ssi_boot_base_lamgrow(const char* hostname, lamnode** nodes, int* nnod
     NodeArray grown = grow_universe(known_universe.nodes, known_universe.count, request_of(hostname));
     *nodes = grown.release(nnodes);
     *origin = known_universe.origin;
-    set_topology_origin(known_universe.origin);
+    TopologyOrigin of_universe{known_universe.origin};
+    for (int n = 0; n < *nnodes; ++n) {
+      const lamnode& node = (*nodes)[n];
+      if (is_valid(node) && node.lnd_nodeid == known_universe.origin) of_universe.host = topology_host(node);
+    }
+    set_topology_origin(std::move(of_universe));
     for (int n = 0; n < *nnodes; ++n) {
       if (is_to_be_booted((*nodes)[n])) return (*nodes)[n].lnd_hname;
     }

@@ -1,8 +1,12 @@
 #include "control/daemon/boot_options.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <stdexcept>
+
+#include "control/launch/session_suffix.h"
 
 namespace openlapi::daemon {
 
@@ -25,7 +29,10 @@ void BootOptions::add_common() {
 
 bool BootOptions::parse(int count, char** words) {
   ao_setflags(options_, AOPRESERVE_ARGV);
-  return ao_parse(options_, &count, words) == 0 && set_parameters();
+  if (ao_parse(options_, &count, words) != 0 || !set_parameters()) return false;
+  const std::string mistake = suffix_mistake(value("sessionsuffix"));
+  if (!mistake.empty()) throw std::invalid_argument(mistake);
+  return true;
 }
 
 std::string BootOptions::value(const char* name) const {
@@ -40,17 +47,35 @@ std::vector<std::string> BootOptions::plain_words() const {
   return {array + 1, array + count};
 }
 
+void BootOptions::check_words(std::size_t least, std::size_t most, const std::string& what) const {
+  const std::vector<std::string> words = plain_words();
+  if (words.size() >= least && words.size() <= most) return;
+  throw std::invalid_argument("the command line names " + std::to_string(words.size()) + " " + what +
+                              (words.size() == 1 ? "" : "s") +
+                              (words.empty() ? "" : " (" + words.front() + (words.size() == 1 ? ")" : ", ...)")) +
+                              "; allowed: " + (most == 0 ? "options only" : "one"));
+}
+
+void BootOptions::check_number(const char* name, int least, int most) const {
+  int number = 0;
+  if (!has(name) || (ao_intparam(options_, name, 0, 0, &number) == 0 && number >= least && number <= most)) return;
+  throw std::invalid_argument(std::string("option -") + name + " is " + value(name) +
+                              "; allowed: " + std::to_string(least) + " to " + std::to_string(most));
+}
+
 // As in LAM: a parameter that is named twice is warned about, and the first counts.
 bool BootOptions::set_parameters() {
   std::set<std::string> seen;
   for (int n = 0; n < ao_ninsts(options_, "ssi"); ++n) {
     const std::string key = ao_param(options_, "ssi", n, 0);
     if (key.empty() || key.find('=') != std::string::npos) {
-      std::fprintf(stderr, "-ssi: the key is \"%s\"; allowed: a parameter's name, such as boot\n", key.c_str());
+      std::fprintf(stderr, "%s: -ssi: the key is \"%s\"; allowed: a parameter's name, such as boot\n",
+                   program_invocation_short_name, key.c_str());
       return false;
     }
     if (!seen.insert(key).second) {
-      std::fprintf(stderr, "-ssi %s is there twice: the first counts\n", key.c_str());
+      std::fprintf(stderr, "%s: -ssi %s is there twice: the first counts\n", program_invocation_short_name,
+                   key.c_str());
       continue;
     }
     setenv(("LAM_MPI_SSI_" + key).c_str(), ao_param(options_, "ssi", n, 1), 1);

@@ -26,6 +26,8 @@ class Connection {
   MessageStream& stream() { return *stream_; }
   // Writes what goes. False: the connection is broken.
   bool flush();
+  // Its descriptor is free at once.
+  void close() { socket_.reset(); }
 
  private:
   bool fill();

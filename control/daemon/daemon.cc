@@ -31,6 +31,7 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
     : table_(std::move(table)),
       session_(session),
       signals_(std::move(setup.signals)),
+      agent_(std::move(setup.agent)),
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
       jobs_(table_, links_, session.path()),
       networks_(table_, links_,
@@ -53,10 +54,14 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
   links_.serve_networks([this](const NetworkMessage& message) { networks_.from_neighbour(message); });
   tools_.serve(changes_);
   changes_.serve(membership_);
+  networks_.serve_cleaning([this] { jobs_.end_jobs(); });
 }
 
 void Daemon::node_lost(std::uint32_t node) {
   std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
+  // Perhaps it is this side that is cut off; the other one then takes this daemon for lost, and must not add another
+  // beside it.
+  if (node == table_.origin()) session_.leave_universe();
 }
 
 // Lost, or removed by lamshrink: its helpers end in any case.
@@ -81,9 +86,20 @@ void Daemon::take_signals() {
   if (read(signals_.get(), &info, sizeof info) == sizeof info) over_ = true;
 }
 
+// Nothing comes from it but its end. Who has joined needs it no more.
+void Daemon::watch_agent(PollSet& poll_set) {
+  if (!membership_.is_joining()) agent_.reset();
+  if (!agent_.is_open()) return;
+  poll_set.add(agent_.get(), POLLIN, [this] {
+    agent_.reset();
+    membership_.agent_gone();
+  });
+}
+
 void Daemon::wait_once(std::optional<Time> limit) {
   PollSet poll_set;
   poll_set.add(signals_.get(), POLLIN, [this] { take_signals(); });
+  watch_agent(poll_set);
   links_.watch(poll_set);
   tools_.watch(poll_set);
   jobs_.watch(poll_set);
@@ -93,13 +109,14 @@ void Daemon::wait_once(std::optional<Time> limit) {
   membership_.tick(now);
   links_.tick(now);
   jobs_.tick();
+  if (!jobs_.is_ending()) networks_.jobs_ended();
   networks_.tick();
   tools_.tick();
 }
 
 void Daemon::run() {
   membership_.start();
-  while (!over_) wait_once(earlier(membership_.deadline(), links_.deadline()));
+  while (!over_) wait_once(earlier(membership_.deadline(), earlier(links_.deadline(), jobs_.deadline())));
   if (!cut_off_) jobs_.end_helpers();
   session_.remove();
   const Time farewell = Clock::now() + kFarewellTime;

@@ -20,7 +20,8 @@ namespace openlapi::daemon {
 struct DaemonSetup {
   BootKey key{};
   bool promiscuous = false;
-  bool joins = false;  // a universe that is there already
+  bool joins = false;      // a universe that is there already
+  FileDescriptor agent{};  // of a daemon that joins: the connection to who has booted it
   FileDescriptor peer_listener{};
   FileDescriptor tool_listener{};
   FileDescriptor signals{};  // a signalfd of those that end the daemon
@@ -46,10 +47,12 @@ class Daemon final : private MembershipLinks {
 
   void wait_once(std::optional<Time> limit);
   void take_signals();
+  void watch_agent(PollSet& poll_set);
 
   UniverseTable table_;
   SessionFolder& session_;
   FileDescriptor signals_;
+  FileDescriptor agent_;
   PeerLinks links_;
   JobServer jobs_;
   NetworkServer networks_;

@@ -3,13 +3,17 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <openssl/hmac.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
@@ -18,6 +22,8 @@
 
 namespace openlapi::daemon {
 namespace {
+
+constexpr std::size_t kUniverseWordBytes = 16;
 
 // liblamssi has the key once it was read, and gives it only to a descriptor.
 BootKey key_of_boot() {
@@ -32,7 +38,24 @@ BootKey key_of_boot() {
   return key;
 }
 
-sockaddr_in agent_address(const std::string& host) {
+// Tells the daemons of one universe from others, and shows nothing of its key.
+std::string universe_word(const BootKey& key) {
+  constexpr std::string_view kPurpose = "name of the universe";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(kPurpose.data()), kPurpose.size(), digest.data(),
+           nullptr) == nullptr) {
+    throw std::runtime_error("libcrypto has no HMAC-SHA256");
+  }
+  std::string word;
+  for (std::size_t n = 0; n < kUniverseWordBytes; ++n) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    word += {kDigits[digest[n] >> 4], kDigits[digest[n] & 15]};
+  }
+  return word;
+}
+
+sockaddr_in host_address(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_DGRAM;
@@ -56,6 +79,17 @@ std::uint32_t address_towards(sockaddr_in there) {
     fail("no way to the booting agent");
   }
   return ntohl(here.sin_addr.s_addr);
+}
+
+// To an address of this machine the way leads from itself. A host that is not known here, or to which no way leads, is
+// another one.
+bool is_here(const std::string& host) {
+  try {
+    const sockaddr_in there = host_address(host);
+    return address_towards(there) == ntohl(there.sin_addr.s_addr);
+  } catch (const std::runtime_error&) {
+    return false;
+  }
 }
 
 UniverseNode node_of(const lamnode& node) {
@@ -104,17 +138,21 @@ DaemonBoot::DaemonBoot(BootOptions& options) : options_(options) {
   }
   node_ = number_option(options, "n");
   origin_ = number_option(options, "o");
-  const sockaddr_in agent = agent_address(options.value("H"));
-  address_ = address_towards(agent);
-  on_origins_machine_ = address_ == ntohl(agent.sin_addr.s_addr);
+  address_ = address_towards(host_address(options.value("H")));
+  // Not the agent: that is a helper's, or lamgrow's, on any node.
+  const char* origin = std::getenv("LAM_MPI_SSI_boot_base_origin");
+  on_origins_machine_ = is_here(origin == nullptr ? options.value("H") : origin);
 }
 
 DaemonBoot::~DaemonBoot() { lam_ssi_boot_close(); }
 
-SessionName DaemonBoot::session_name() const {
+SessionFolder DaemonBoot::take_session() const {
   SessionName name = options_.session_name();
-  if (on_origins_machine_ && node_ != origin_) name.member = "n" + std::to_string(node_);
-  return name;
+  const std::string first = session_path(name);
+  name.member = "n" + std::to_string(node_);
+  if (node_ == origin_) return {first, "", universe_word(key_)};
+  if (on_origins_machine_) return {session_path(name), "", universe_word(key_)};
+  return {first, session_path(name), universe_word(key_)};
 }
 
 UniverseTable DaemonBoot::join(std::uint32_t port) {
@@ -127,9 +165,11 @@ UniverseTable DaemonBoot::join(std::uint32_t port) {
   if (actions->lsba_receive_universe_info(&universe, &count) != 0) {
     throw std::runtime_error("the booting agent has not told the universe");
   }
+  FileDescriptor agent(lam_ssi_boot_base_take_agent());
   std::vector<UniverseNode> nodes = nodes_of(universe, count);
   nodes.resize(std::max<std::size_t>(nodes.size(), origin_ + 1));
   if (node_ < static_cast<std::size_t>(count)) joins_ = (universe[node_].lnd_type & NT_JOINS) != 0;
+  if (joins_) agent_ = std::move(agent);
   nodes[origin_].type |= NT_ORIGIN;
   lam_deallocate_nodes(&universe, &count);
   return UniverseTable(std::move(nodes), origin_, node_);

@@ -6,7 +6,9 @@
 
 #include "control/daemon/boot_options.h"
 #include "control/daemon/sealed_stream.h"
+#include "control/daemon/session_folder.h"
 #include "control/daemon/universe_table.h"
+#include "control/launch/file_descriptor.h"
 
 namespace openlapi::daemon {
 
@@ -22,11 +24,14 @@ class DaemonBoot {
   const BootKey& key() const { return key_; }
   // This machine's address on the way to the booting agent, in this machine's order.
   std::uint32_t address() const { return address_; }
-  // The name of this node's session: several daemons on the origin's machine need several.
-  SessionName session_name() const;
+  // The folder of this node's session. On the origin's machine the origin has the one without a number, on others
+  // whichever daemon comes first.
+  SessionFolder take_session() const;
 
   // After join: lamgrow has started this daemon.
   bool joins() const { return joins_; }
+  // After join, of a daemon that joins: the connection to the agent, which ends with that.
+  FileDescriptor take_agent() { return std::move(agent_); }
 
   // Tells the agent where this daemon listens, and waits for the universe. Throws std::runtime_error.
   UniverseTable join(std::uint32_t port);
@@ -39,6 +44,7 @@ class DaemonBoot {
   std::uint32_t address_ = 0;
   bool on_origins_machine_ = false;
   bool joins_ = false;
+  FileDescriptor agent_{};
 };
 
 }  // namespace openlapi::daemon

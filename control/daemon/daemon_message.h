@@ -238,7 +238,7 @@ using DaemonMessage =
     std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage, NodeMessage,
                  UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage, GrowMessage, ShrinkMessage,
                  OutcomeMessage, JobsRequest, JobsMessage, LoadRequest, UnloadRequest, TablesRequest, TablesMessage,
-                 OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage>;
+                 OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage, CleanRequest>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

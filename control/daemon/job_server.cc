@@ -15,11 +15,16 @@
 #include <map>
 #include <stdexcept>
 
+#include "control/launch/fork_failure.h"
+
 namespace openlapi::daemon {
 namespace {
 
 constexpr char kHelper[] = "lamtasks";
 constexpr int kNotExecuted = 127;
+// For a helper that is to end: tasks have 2 s of it.
+constexpr std::chrono::seconds kEndTime{10};
+constexpr std::chrono::seconds kCleanTime{5};  // when lamclean waits
 
 std::string helper_path() {
   std::error_code ignored;
@@ -55,7 +60,7 @@ HelperProcess start_process(const std::string& session) {
   const FileDescriptor other(ends[1]);
   helper.process = fork();
   if (helper.process == 0) run_helper(path.c_str(), session.c_str(), other.get());
-  if (helper.process < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (helper.process < 0) throw std::runtime_error(std::string("fork: ") + fork_failure(errno));
   helper.process_fd.reset(static_cast<int>(syscall(SYS_pidfd_open, helper.process, 0)));
   fcntl(helper.socket.get(), F_SETFL, O_NONBLOCK);
   return helper;
@@ -131,6 +136,9 @@ void JobServer::tell_helper(const JobId& job, const JobMessage& message) {
 }
 
 void JobServer::end_helper(const JobId& job) {
+  for (Helper& helper : helpers_) {
+    if (helper.job == job && !helper.over) helper.kill_at = std::chrono::steady_clock::now() + kEndTime;
+  }
   tell_helper(job, JobMessage{job.first, job.second, job.first, JobAction::kEnd, {table_.here()}, {}});
   leave_helper(job);
 }
@@ -138,6 +146,37 @@ void JobServer::end_helper(const JobId& job) {
 void JobServer::end_helpers() {
   for (Helper& helper : helpers_) end_helper(helper.job);
 }
+
+// Its lapirun is told why, and hears no more: the nodes are told of that as when it has ended.
+void JobServer::end_jobs() {
+  for (Lapirun& lapirun : lapiruns_) {
+    const std::string why = "lamclean has ended the job";
+    tell_lapirun(lapirun.job, JobMessage{lapirun.job.first,
+                                         lapirun.job.second,
+                                         table_.here(),
+                                         JobAction::kBroken,
+                                         {},
+                                         MessageBytes(why.begin(), why.end())});
+    lapirun.connection.flush();
+    lapirun.over = true;
+  }
+  for (Helper& helper : helpers_) {
+    end_helper(helper.job);
+    helper.is_to_end = true;
+    const Time until = std::chrono::steady_clock::now() + kCleanTime;
+    helper.kill_at = helper.kill_at ? std::min(*helper.kill_at, until) : until;
+  }
+}
+
+std::optional<Time> JobServer::deadline() const {
+  std::optional<Time> first;
+  for (const Helper& helper : helpers_) {
+    if (helper.kill_at && (!first || *helper.kill_at < *first)) first = helper.kill_at;
+  }
+  return first;
+}
+
+bool JobServer::is_ending() const { return std::ranges::any_of(helpers_, &Helper::is_to_end); }
 
 // It reads the end of its socket. What waits for it still goes, as far as it goes at once.
 void JobServer::leave_helper(const JobId& job) {
@@ -194,6 +233,11 @@ void JobServer::tick() {
     routes_.helper_gone(helper.job, end_text(helper.process));
   }
   std::erase_if(helpers_, [](const Helper& helper) { return helper.ended; });
+  for (Helper& helper : helpers_) {
+    if (!helper.kill_at || *helper.kill_at > std::chrono::steady_clock::now()) continue;
+    helper.kill_at.reset();
+    kill(helper.process, SIGKILL);
+  }
   routes_.go_on();
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 
 #include "control/daemon/connection.h"
@@ -29,6 +30,11 @@ class JobServer final : private JobPlaces {
   void node_lost(std::uint32_t node) { routes_.node_lost(node); }
   // This daemon ends, and all tasks here with it.
   void end_helpers();
+  // All jobs that have their lapirun or tasks here end; who does not follow is killed, as at the end of any job.
+  void end_jobs();
+  // Processes of such jobs are still there.
+  bool is_ending() const;
+  std::optional<Time> deadline() const;
 
   // Those of which lapirun or tasks are here.
   JobsMessage jobs() const;
@@ -50,7 +56,9 @@ class JobServer final : private JobPlaces {
     pid_t process = 0;
     FileDescriptor process_fd{};
     bool over = false;
-    bool ended = false;  // the process
+    bool is_to_end = false;  // by end_jobs
+    bool ended = false;      // the process
+    std::optional<Time> kill_at{};  // one that was told to end, and hangs or is stopped
   };
 
   bool is_linked(std::uint32_t neighbour) const override { return links_.is_linked(neighbour); }

@@ -2,6 +2,7 @@
 // so that the agent that started it has an end, and hears of early mistakes.
 #include <fcntl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include "control/daemon/daemon.h"
 #include "control/daemon/daemon_boot.h"
 #include "control/daemon/session_folder.h"
+#include "control/launch/fork_failure.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -26,11 +28,19 @@ bool is_promiscuous() {
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
-// The parent ends here: the agent that started it sees that all is well so far. With `debug` messages go on to the
-// terminal, else to the session's log.
+// With `debug` messages go on to the terminal, or the file. Who reads a pipe, as a remote shell does, waits for its
+// end.
+bool keeps_errors(bool debug) {
+  struct stat errors {};
+  if (!debug || fstat(STDERR_FILENO, &errors) != 0) return false;
+  return isatty(STDERR_FILENO) != 0 || (S_ISREG(errors.st_mode) && errors.st_nlink > 0);
+}
+
+// The parent ends here: the agent that started it sees that all is well so far. Messages go to the session's log from
+// now on.
 void go_to_background(SessionFolder& session, bool debug) {
   const pid_t child = fork();
-  if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (child < 0) throw std::runtime_error(std::string("fork: ") + fork_failure(errno));
   if (child > 0) {
     session.leave_to_child();
     std::fflush(nullptr);
@@ -42,7 +52,7 @@ void go_to_background(SessionFolder& session, bool debug) {
   const FileDescriptor log = session.open_log();
   dup2(null.get(), STDIN_FILENO);
   dup2(null.get(), STDOUT_FILENO);
-  if (!debug) dup2(log.get(), STDERR_FILENO);
+  if (!keeps_errors(debug)) dup2(log.get(), STDERR_FILENO);
   [[maybe_unused]] const int ignored = chdir("/");
 }
 
@@ -59,7 +69,7 @@ FileDescriptor ending_signals() {
 
 void run(BootOptions& options) {
   DaemonBoot boot(options);
-  SessionFolder session(session_path(boot.session_name()));
+  SessionFolder session = boot.take_session();
   DaemonSetup setup;
   setup.key = boot.key();
   setup.promiscuous = is_promiscuous();
@@ -70,6 +80,7 @@ void run(BootOptions& options) {
   go_to_background(session, options.has("d"));
   UniverseTable table = boot.join(port);
   setup.joins = boot.joins();
+  setup.agent = boot.take_agent();
   setup.signals = ending_signals();
   Daemon(std::move(table), session, std::move(setup)).run();
 }
@@ -81,7 +92,7 @@ int main(int count, char** words) {
   using namespace openlapi::daemon;
   try {
     BootOptions options;
-    options.add_flags("dx");
+    options.add_flags("dvx");
     options.add_values({"H", "P", "n", "o"});
     options.add_common();
     if (!options.parse(count, words)) return 2;

@@ -5,7 +5,7 @@
 namespace openlapi::daemon {
 
 Membership::Membership(UniverseTable& table, MembershipLinks& links, Time now, bool joins)
-    : table_(table), links_(links), now_(now) {
+    : table_(table), links_(links), now_(now), joins_(joins) {
   if (joins) join_until_ = now + kJoinTime;
 }
 
@@ -30,7 +30,6 @@ bool Membership::link_up(std::uint32_t node, const std::vector<NodeRecord>& chan
     const auto known = std::ranges::find(changes, own.number, &NodeRecord::number);
     if (known == changes.end() || is_newer(own.node, known->node)) links_.send(node, NodeMessage{own});
   }
-  if (sponsored_.erase(node) != 0) links_.node_joined(node);
   if (halting_) tell_halt(node);
   go_on();
   return true;
@@ -52,8 +51,20 @@ void Membership::connect_failed(std::uint32_t node) {
   go_on();
 }
 
+// A boot is heard of at its origin alone: who loses that before all are linked may have the one link that fails, and
+// says nothing against it.
 void Membership::lose(std::uint32_t node) {
+  if (node == table_.origin() && !linked_ && !joins_) return give_up();
   change(node, sponsored_.contains(node) ? NodeState::kRemoved : NodeState::kLost);
+}
+
+void Membership::give_up() {
+  over_ = true;
+  links_.ended(0);
+}
+
+void Membership::agent_gone() {
+  if (is_joining() && !over_) give_up();
 }
 
 void Membership::change(std::uint32_t node, std::uint8_t state) {
@@ -82,17 +93,16 @@ void Membership::look_at_own_node(const UniverseNode& before) {
   if (own.state == NodeState::kLeaving) {
     leave_at_ = now_ + std::chrono::seconds(own.grace);
   } else if (!own.lives() || own.address != before.address || own.port != before.port) {
-    over_ = true;
-    links_.ended(0);
+    give_up();
   }
 }
 
 // There is no such daemon any more, as far as we are concerned.
 void Membership::drop(std::uint32_t node) {
   awaited_.erase(node);
-  sponsored_.erase(node);
+  const bool connects = sponsored_.erase(node) != 0 || connecting_ == node;
   if (connecting_ == node) connecting_.reset();
-  if (neighbours_.erase(node) == 0) return;
+  if (neighbours_.erase(node) == 0 && !connects) return;
   halt_awaited_.erase(node);
   links_.close(node);
 }
@@ -166,6 +176,7 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
   if (over_ || !neighbours_.contains(from)) return;
   if (std::holds_alternative<ReadyMessage>(message)) {
     neighbours_[from].ready = true;
+    if (sponsored_.erase(from) != 0) links_.node_joined(from);
   } else if (const auto* changed = std::get_if<NodeMessage>(&message)) {
     learn(changed->record, from);
   } else if (std::holds_alternative<LostMessage>(message)) {
@@ -173,8 +184,9 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
   } else if (std::holds_alternative<HaltMessage>(message)) {
     // From two sides at once, when two tools ask: neither waits for the other.
     halt_awaited_.erase(from);
-    if (!halting_) halt_from_ = from;
-    if (!halting_) spread_halt();
+    if (!halt_asked_) halt_from_ = from;
+    halt_heard_.insert(from);
+    halt_asked_ = true;
   } else if (const auto* halted = std::get_if<HaltedMessage>(&message)) {
     if (halt_awaited_.contains(from)) halted_ += halted->daemons;
   }
@@ -219,7 +231,7 @@ void Membership::spread_halt() {
   halting_ = true;
   awaited_.clear();
   for (const auto& [node, neighbour] : neighbours_) {
-    if (node != halt_from_) tell_halt(node);
+    if (!halt_heard_.contains(node)) tell_halt(node);
   }
 }
 
@@ -246,10 +258,7 @@ void Membership::tick(Time now) {
   now_ = now;
   if (over_) return;
   if (leave_at_ && *leave_at_ <= now) return leave();
-  if (join_until_ && *join_until_ <= now) {
-    over_ = true;
-    return links_.ended(0);
-  }
+  if (join_until_ && *join_until_ <= now) return give_up();
   std::vector<std::uint32_t> late;
   for (const auto& [node, until] : awaited_) {
     if (until <= now) late.push_back(node);

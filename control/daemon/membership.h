@@ -8,12 +8,15 @@
 //     and a child that does not come within kJoinTime. Every daemon is told once, over the tree. Daemons whose parent
 //     is lost connect to its next living ancestor. Who hears that it is taken for lost itself ends: it cannot come
 //     back.
-//   - A node joins through its sponsor, which tells all and connects to its daemon; that waits for this, and learns
-//     with the link what it has to know. A sponsor that does not reach it removes the node again.
+//     Before all are linked a daemon that loses the origin ends instead: the boot is over for it, and perhaps the one
+//     link that fails is its own.
+//   - A node joins through its sponsor, which tells all and connects to its daemon; that waits for this, as long as the
+//     agent that has booted it is there, learns with the link what it has to know, and says Ready. A sponsor that does
+//     not reach it, or loses it before that, removes the node again.
 //   - A node leaves when it hears that it is to: it tells all that it is removed, and ends. A node that does not can be
 //     removed by force; a lost one can be, too.
-//   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the number of daemons. It
-//     waits until all are linked, so that it reaches all.
+//   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the number of daemons. At
+//     each it waits until its children have come, so that it reaches all.
 #pragma once
 
 #include <chrono>
@@ -38,14 +41,14 @@ class MembershipLinks {
   // Begins to connect; ends in Membership::link_up or connect_failed.
   virtual void connect(std::uint32_t node) = 0;
   virtual void send(std::uint32_t node, const DaemonMessage& message) = 0;
-  // The connection is over, once what was sent has gone. No link_down follows.
+  // The connection is over, once what was sent has gone, and so is connecting. No link_down or connect_failed follows.
   virtual void close(std::uint32_t node) = 0;
   // All daemons of the universe are linked.
   virtual void universe_linked() = 0;
   virtual void node_lost(std::uint32_t node) = 0;
   // What the table says of it is something else now.
   virtual void node_changed(std::uint32_t node) = 0;
-  // The daemon of a node that this one sponsors is there.
+  // The daemon of a node that this one sponsors is there and linked.
   virtual void node_joined(std::uint32_t node) = 0;
   // This daemon has nothing left to do; `daemons`: so many have ended, this one included. 0: the others take it for
   // lost, or nobody has connected to it.
@@ -72,12 +75,17 @@ class Membership {
   // It is out at once, whether its daemon hears of it or not.
   void remove(std::uint32_t node);
 
+  // The agent that has booted this daemon has ended: nobody will connect any more.
+  void agent_gone();
+
   // Until when tick() has nothing to do; nothing: for ever.
   std::optional<Time> deadline() const;
   void tick(Time now);
 
   bool is_linked() const { return linked_; }
   bool is_over() const { return over_; }
+  // It joins, and its sponsor has not connected.
+  bool is_joining() const { return join_until_.has_value(); }
 
  private:
   struct Neighbour {
@@ -91,6 +99,7 @@ class Membership {
   void learn(const NodeRecord& record, std::optional<std::uint32_t> from);
   void look_at_own_node(const UniverseNode& before);
   void drop(std::uint32_t node);
+  void give_up();
   void leave();
   // After a change: connects to a new parent, says what has become true.
   void go_on();
@@ -110,7 +119,8 @@ class Membership {
   std::map<std::uint32_t, Time> awaited_{};  // children that have not come, and until when they may
   std::optional<std::uint32_t> connecting_{};
   std::set<std::uint32_t> sponsored_{};  // nodes that have joined, and this daemon is to connect to
-  std::optional<Time> join_until_{};     // of a daemon that joins: nobody has connected yet
+  const bool joins_;
+  std::optional<Time> join_until_{};  // of a daemon that joins: nobody has connected yet
   std::optional<Time> leave_at_{};
   bool linked_ = false;
   bool over_ = false;
@@ -118,6 +128,7 @@ class Membership {
   bool halt_asked_ = false;
   bool halting_ = false;
   std::optional<std::uint32_t> halt_from_{};  // nothing: from a tool
+  std::set<std::uint32_t> halt_heard_{};      // neighbours that end, too
   std::set<std::uint32_t> halt_awaited_{};    // neighbours that have been told and are still there
   std::uint32_t halted_ = 1;
 };

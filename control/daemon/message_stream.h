@@ -25,6 +25,8 @@ class MessageStream {
   // False: what came is no frame, and nothing more is taken.
   virtual bool take(std::span<const std::uint8_t> bytes);
   virtual void send(MessageBytes message);
+  // What came was no frame, or not of who it should come from.
+  bool is_broken() const { return broken_; }
   // Messages may be believed to come from who they should.
   virtual bool is_trusted() const { return true; }
 

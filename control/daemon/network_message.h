@@ -4,7 +4,7 @@
 // of which adapters it has there. A window is a number by which the daemon of a node keeps account of who may open an
 // adapter: it belongs to one task of one table, and one process at a time holds it.
 //
-//   from a tool       LoadRequest, UnloadRequest, TablesRequest; each answered by TablesMessage
+//   from a tool       LoadRequest, UnloadRequest, TablesRequest, CleanRequest; each answered by TablesMessage
 //   from a task       OpenWindows, answered by WindowsMessage; the windows are the task's until its connection ends.
 //                     Then GiveAddresses, any number of times, each answered by Addresses when all tasks have given
 //   between daemons   Network: an action (NetworkAction) for some nodes, passed on along the tree
@@ -191,6 +191,14 @@ struct AddressesMessage {
   bool operator==(const AddressesMessage&) const = default;
 };
 
+// Of lamclean: all jobs of the universe are to end, and tables whose windows nobody uses to go. Answered by
+// TablesMessage, without windows.
+struct CleanRequest {
+  static constexpr std::uint8_t kKind = 41;
+  static void describe(auto&, auto&) {}
+  bool operator==(const CleanRequest&) const = default;
+};
+
 // To the daemons of some nodes.
 struct NetworkMessage {
   static constexpr std::uint8_t kKind = 40;
@@ -290,8 +298,15 @@ struct ExchangeOver {
   bool operator==(const ExchangeOver&) const = default;
 };
 
+// A question, too: answered when the jobs' processes there have ended.
+struct CleanNode {
+  static constexpr std::uint8_t kKind = 8;
+  static void describe(auto&, auto&) {}
+  bool operator==(const CleanNode&) const = default;
+};
+
 using NetworkAction =
-    std::variant<LoadTable, UnloadTable, ReadTables, NodeAnswer, NodeGives, NodeTakesBack, ExchangeOver>;
+    std::variant<LoadTable, UnloadTable, ReadTables, NodeAnswer, NodeGives, NodeTakesBack, ExchangeOver, CleanNode>;
 
 MessageBytes encode_action(const NetworkAction& action);
 // Nothing: it makes no sense.

@@ -26,6 +26,8 @@ bool NetworkQuestions::take(std::uint64_t tool, const DaemonMessage& message) {
     ask_all(tool, UnloadTable{unload->key, 0});
   } else if (const auto* read = std::get_if<TablesRequest>(&message)) {
     ask_all(tool, ReadTables{read->key});
+  } else if (std::holds_alternative<CleanRequest>(message)) {
+    ask_all(tool, CleanNode{});
   } else {
     return false;
   }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 
 namespace openlapi::daemon {
@@ -66,6 +68,9 @@ void NetworkServer::deliver(const NetworkMessage& message) {
     answer(message, tables_.unload(unload->key, unload->identity));
   } else if (const auto* read = std::get_if<ReadTables>(&*action)) {
     answer(message, {"", tables_.states(read->key)});
+  } else if (std::holds_alternative<CleanNode>(*action)) {
+    cleanings_.push_back(message);
+    end_jobs_();
   } else if (const auto* answered = std::get_if<NodeAnswer>(&*action)) {
     questions_.answered(message.from, message.number, *answered);
   } else if (const auto* given = std::get_if<NodeGives>(&*action)) {
@@ -134,14 +139,41 @@ void NetworkServer::watch(PollSet& poll_set) {
   }
 }
 
-void NetworkServer::tick() {
+void NetworkServer::close_ended_tasks() {
   for (const Task& task : tasks_) {
     if (!task.over || task.table == 0) continue;
     if (task.waits) exchange_.take_back({task.table, task.round}, task.task);
     tables_.close(task.table, task.task);
   }
   std::erase_if(tasks_, [](const Task& task) { return task.over; });
+}
+
+void NetworkServer::tick() {
+  close_ended_tasks();
   router_.go_on();
+}
+
+// Who asks for this has no use for the windows, which may be many.
+NodeAnswer NetworkServer::unload_all() {
+  std::set<std::string> keys;
+  for (const WindowState& window : tables_.states("")) keys.insert(window.key);
+  std::string failures;
+  for (const std::string& key : keys) {
+    const NodeAnswer done = tables_.unload(key, 0);
+    if (!done.failure.empty()) failures += (failures.empty() ? "job key " : "; job key ") + key + ": " + done.failure;
+  }
+  return {failures, {}};
+}
+
+// A task that has just ended may have held windows.
+void NetworkServer::jobs_ended() {
+  if (cleanings_.empty()) return;
+  for (Task& task : tasks_) {
+    if (!task.over) serve_task(task);
+  }
+  close_ended_tasks();
+  const NodeAnswer done = unload_all();
+  for (const NetworkMessage& question : std::exchange(cleanings_, {})) answer(question, done);
 }
 
 }  // namespace openlapi::daemon

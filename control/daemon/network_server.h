@@ -26,6 +26,9 @@ class NetworkServer {
   // Of a tool. False: it is about something else.
   bool take(std::uint64_t tool, const DaemonMessage& message) { return questions_.take(tool, message); }
   void tool_gone(std::uint64_t tool) { questions_.tool_gone(tool); }
+  // Who ends the jobs' processes here when a node is to be cleaned; jobs_ended() follows, once or more often.
+  void serve_cleaning(std::function<void()> end_jobs) { end_jobs_ = std::move(end_jobs); }
+  void jobs_ended();
   // A tool that has asked for windows is a task from now on.
   void add_task(Connection connection, const OpenWindows& asked);
   void from_neighbour(const NetworkMessage& message) { router_.route(message); }
@@ -51,6 +54,8 @@ class NetworkServer {
   void serve_task(Task& task);
   void take_messages(Task& task);
   bool take_addresses(Task& task, const MessageBytes& bytes);
+  void close_ended_tasks();
+  NodeAnswer unload_all();
 
   const UniverseTable& universe_;
   NetworkTables tables_;
@@ -58,6 +63,8 @@ class NetworkServer {
   AddressExchange exchange_;
   NetworkQuestions questions_;
   std::list<Task> tasks_{};
+  std::function<void()> end_jobs_{};
+  std::vector<NetworkMessage> cleanings_{};  // questions that wait for the end of jobs
 };
 
 }  // namespace openlapi::daemon

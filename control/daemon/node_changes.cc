@@ -80,9 +80,12 @@ void NodeChanges::node_changed(std::uint32_t node) {
   });
 }
 
+// Without lamgrow the daemon of a node that has not joined ends: others need not wait until that is found out.
 void NodeChanges::tool_gone(std::uint64_t tool) {
   shrinkers_.erase(tool);
-  if (grower_ == tool && !joining_) grower_.reset();
+  if (grower_ != tool) return;
+  if (joining_) return membership_->remove(*joining_);
+  grower_.reset();
 }
 
 }  // namespace openlapi::daemon

@@ -36,6 +36,8 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> parse_ranges(const std::str
   return ranges;
 }
 
+bool is_whole_word(const std::string& word) { return word == "N" || word == "C" || word == "h" || word == "o"; }
+
 class Chooser {
  public:
   Chooser(const std::string& word, const std::vector<UniverseNode>& nodes) : word_(word), nodes_(nodes) {}
@@ -85,7 +87,7 @@ std::vector<NodeChoice> choose(const std::string& word, const std::vector<Univer
     chooser.add_node(here);
   } else if (word == "o") {
     chooser.add_origin();
-  } else if (word.starts_with('n') || word.starts_with('c')) {
+  } else {
     for (const auto& [first, last] : parse_ranges(word)) {
       if (word.starts_with('c')) {
         chooser.add_processors(first, last);
@@ -94,16 +96,23 @@ std::vector<NodeChoice> choose(const std::string& word, const std::vector<Univer
       if (last >= nodes.size()) refuse(word, "there is no n" + std::to_string(last));
       for (std::uint32_t node = first; node <= last; ++node) chooser.add_node(node);
     }
-  } else {
-    refuse(word, "no such word");
   }
   return chooser.take();
 }
 
 }  // namespace
 
+void check_node_words(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (is_whole_word(word)) continue;
+    if (!word.starts_with('n') && !word.starts_with('c')) refuse(word, "no such word");
+    parse_ranges(word);
+  }
+}
+
 std::vector<NodeChoice> choose_nodes(const std::vector<std::string>& words, const std::vector<UniverseNode>& nodes,
                                      std::uint32_t here) {
+  check_node_words(words);
   std::vector<NodeChoice> chosen;
   for (const std::string& word : words) {
     const std::vector<NodeChoice> some = choose(word, nodes, here);

@@ -16,6 +16,9 @@ struct NodeChoice {
   bool operator==(const NodeChoice&) const = default;
 };
 
+// Whether the words could name nodes of any universe. Throws std::invalid_argument: one could not.
+void check_node_words(const std::vector<std::string>& words);
+
 // In the order of the words. Invalid nodes are left out of N and C, lost ones are not. Throws std::invalid_argument: no
 // such word, node or processor.
 std::vector<NodeChoice> choose_nodes(const std::vector<std::string>& words, const std::vector<UniverseNode>& nodes,

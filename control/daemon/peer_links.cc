@@ -10,15 +10,25 @@
 #include <cstring>
 #include <stdexcept>
 #include <variant>
+#include <vector>
+
+#include "control/sealing/unproved_places.h"
 
 namespace openlapi::daemon {
 namespace {
 
 constexpr std::chrono::seconds kConnectTime{60};  // the parent takes nobody before it has the universe
+constexpr std::chrono::seconds kReachTime{11};    // as a machine that has died is noticed, below
 constexpr std::chrono::seconds kGreetingTime{10};
-constexpr std::size_t kMostStrangers = 256;  // connected and not linked; more would be an attack
+// A parent whose queue strangers have filled hears a first try only when the kernel repeats it, after a second; one
+// that strangers left no place closes the connection before it has proved anything. Either is tried again soon.
+constexpr std::chrono::seconds kComeAgainTime{5};  // a parent that closes all of them takes this daemon for lost
+constexpr std::chrono::milliseconds kFirstTry{25};
+constexpr std::chrono::milliseconds kFirstPause{5}, kLongestPause{160};
+constexpr std::chrono::milliseconds kShortageTime{100};
 constexpr std::size_t kMostReported = 1024;  // addresses
-constexpr int kBacklog = 1024;               // all children of a lost daemon come at once
+constexpr int kAcceptedAtOnce = 8;           // then those who are there have their turn
+constexpr int kBacklog = 128;  // all children of a lost daemon come at once; who finds it full tries again soon
 
 // A machine that has died or is cut off says nothing: the kernel finds out within 5 + 3 * 2 s, and 11 s when something
 // was being sent.
@@ -63,7 +73,11 @@ FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port) {
 }
 
 PeerLinks::PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous)
-    : key_(key), table_(table), listener_(std::move(listener)), promiscuous_(promiscuous) {}
+    : key_(key),
+      table_(table),
+      listener_(std::move(listener)),
+      promiscuous_(promiscuous),
+      places_(sealing::unproved_places()) {}
 
 FileDescriptor PeerLinks::open_socket(std::uint32_t node) const {
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -79,16 +93,43 @@ FileDescriptor PeerLinks::open_socket(std::uint32_t node) const {
   return socket;
 }
 
-// A mistake is told from tick(), not to a caller that is in the middle of something.
 void PeerLinks::connect(std::uint32_t node) {
-  FileDescriptor socket = open_socket(node);
-  const bool failed = !socket.is_open();
+  const Time now = std::chrono::steady_clock::now();
+  Peer& peer = peers_.emplace_back(Peer{Connection({}, nullptr), node});
+  peer.deadline = now + kConnectTime;
+  peer.reach_until = now + kReachTime;
+  peer.pause = kFirstPause;
+  peer.try_time = kFirstTry;
+  try_to_connect(peer, now);
+}
+
+// A mistake is told from tick(), not to a caller that is in the middle of something.
+void PeerLinks::try_to_connect(Peer& peer, Time now) {
+  FileDescriptor socket = open_socket(*peer.node);
+  if (!socket.is_open()) peer.deadline = now;
   auto stream = std::make_unique<SealedStream>(key_, SealedStream::Role::kConnects);
   stream->send(encode(own_link()));
-  Peer& peer = peers_.emplace_back(Peer{Connection(std::move(socket), std::move(stream)), node});
-  peer.connecting = true;
+  peer.connection = Connection(std::move(socket), std::move(stream));
+  peer.stage = Stage::kConnects;
+  peer.next_try = std::min(now + peer.try_time, peer.reach_until);
+  peer.try_time *= 2;
+}
+
+// It was there, and has ended the connection before it had proved anything.
+void PeerLinks::come_again(Peer& peer) {
+  peer.connection = Connection({}, nullptr);
+  peer.stage = Stage::kPauses;
   const Time now = std::chrono::steady_clock::now();
-  peer.deadline = failed ? now : now + kConnectTime;
+  if (peer.pause == kFirstPause) peer.reach_until = now + kComeAgainTime;
+  peer.next_try = now + peer.pause;
+  peer.pause = std::min(2 * peer.pause, kLongestPause);
+  peer.try_time = kFirstTry;
+}
+
+void PeerLinks::go_on(Peer& peer, Time now) {
+  if (peer.stage == Stage::kTalks || peer.next_try > now) return;
+  if (now >= peer.reach_until) return end(peer, "it cannot be reached");
+  try_to_connect(peer, now);
 }
 
 void PeerLinks::send(std::uint32_t node, const DaemonMessage& message) {
@@ -99,7 +140,9 @@ void PeerLinks::send(std::uint32_t node, const DaemonMessage& message) {
 
 void PeerLinks::close(std::uint32_t node) {
   for (Peer& peer : peers_) {
-    if (peer.linked && peer.node == node) peer.closing = true;
+    if (peer.node != node) continue;
+    if (peer.linked) peer.closing = true;
+    if (!peer.linked && peer.from == 0) peer.over = true;
   }
 }
 
@@ -114,35 +157,52 @@ bool PeerLinks::is_from_node(std::uint32_t address) const {
          });
 }
 
-void PeerLinks::report(const std::string& address, const char* why) {
+void PeerLinks::report(std::uint32_t address, const char* why) {
   if (reported_.size() < kMostReported && reported_.insert(address).second) {
-    std::fprintf(stderr, "lamd: a connection from %s was dropped: %s\n", address.c_str(), why);
+    std::fprintf(stderr, "lamd: a connection from %s was dropped: %s\n", address_text(address).c_str(), why);
   }
 }
 
+// False: there is nobody who could go.
+bool PeerLinks::make_place(std::uint32_t newcomer, std::size_t places) {
+  std::vector<std::uint32_t> addresses;
+  std::vector<Peer*> unproved;
+  for (Peer& peer : peers_) {
+    if (peer.over || peer.from == 0 || peer.connection.stream().is_trusted()) continue;
+    addresses.push_back(peer.from);
+    unproved.push_back(&peer);
+  }
+  if (unproved.empty()) return false;
+  const auto gone = sealing::who_goes(addresses, newcomer, std::min(places, unproved.size() + 1));
+  if (!gone) return true;
+  end(*unproved[*gone], "others wanted its place, and it had not proved that it has the key");
+  unproved[*gone]->connection.close();
+  return true;
+}
+
 void PeerLinks::accept_peers() {
-  while (true) {
+  for (int n = 0; n < kAcceptedAtOnce; ++n) {
     sockaddr_in from{};
     socklen_t size = sizeof from;
     FileDescriptor socket(
         accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
+    const Time now = std::chrono::steady_clock::now();
+    if (!socket.is_open()) {
+      if (sealing::is_shortage(errno) && !make_place(0, 1)) accept_again_ = now + kShortageTime;
+      return;
+    }
     const std::uint32_t address = ntohl(from.sin_addr.s_addr);
-    const auto strangers = std::ranges::count_if(peers_, [](const Peer& peer) { return !peer.linked; });
     if (!is_from_node(address)) {
-      report(address_text(address), "it is no node's address");
+      report(address, "it is no node's address");
       continue;
     }
-    if (static_cast<std::size_t>(strangers) >= kMostStrangers) {
-      report(address_text(address), "too many others have not said who they are");
-      continue;
-    }
+    make_place(address, places_);
     watch_silence(socket.get());
     auto stream = std::make_unique<SealedStream>(key_, SealedStream::Role::kAccepts);
     stream->send(encode(own_link()));
     Peer& peer = peers_.emplace_back(Peer{Connection(std::move(socket), std::move(stream))});
-    peer.from = address_text(address);
-    peer.deadline = std::chrono::steady_clock::now() + kGreetingTime;
+    peer.from = address;
+    peer.deadline = now + kGreetingTime;
   }
 }
 
@@ -150,14 +210,14 @@ bool PeerLinks::finish_connect(Peer& peer) {
   int error = 0;
   socklen_t size = sizeof error;
   getsockopt(peer.connection.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
-  peer.connecting = false;
+  peer.stage = Stage::kTalks;
   return error == 0;
 }
 
 void PeerLinks::end(Peer& peer, const char* why) {
   if (peer.over) return;
   peer.over = true;
-  if (!peer.from.empty() && !peer.linked) return report(peer.from, why);
+  if (peer.from != 0 && !peer.linked) return report(peer.from, why);
   if (peer.closing || !peer.node) return;
   if (peer.linked) {
     membership_->link_down(*peer.node);
@@ -189,29 +249,46 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
 
 void PeerLinks::serve_peer(Peer& peer) {
   if (peer.over) return;
-  if (peer.connecting && !finish_connect(peer)) return end(peer, "it cannot be reached");
+  if (peer.stage == Stage::kConnects && !finish_connect(peer)) return end(peer, "it cannot be reached");
   const bool goes_on = peer.connection.serve();
   while (!peer.over && !peer.closing) {
     const auto bytes = peer.connection.stream().next();
     if (!bytes) break;
     take(peer, *bytes);
   }
-  if (!goes_on) end(peer, "it has another key, or does not speak the protocol");
+  if (!goes_on) end_connection(peer);
+}
+
+void PeerLinks::end_connection(Peer& peer) {
+  if (peer.over) return;
+  MessageStream& stream = peer.connection.stream();
+  if (peer.from == 0 && !stream.is_trusted() && !stream.is_broken()) return come_again(peer);
+  if (peer.node && stream.is_broken()) {
+    std::fprintf(stderr, "lamd: the connection to n%u ends: %s\n", *peer.node,
+                 stream.is_trusted() ? "what came over it was changed on the way" : "the other side has another key");
+  }
+  end(peer, "it has another key, or does not speak the protocol");
 }
 
 void PeerLinks::watch(PollSet& poll_set) {
-  poll_set.add(listener_.get(), POLLIN, [this] { accept_peers(); });
   for (Peer& peer : peers_) {
     if (peer.connection.fd() < 0) continue;
-    const auto events = static_cast<short>(peer.connecting ? POLLOUT : peer.connection.events());
+    const auto events = static_cast<short>(peer.stage == Stage::kConnects ? POLLOUT : peer.connection.events());
     poll_set.add(peer.connection.fd(), events, [this, &peer] { serve_peer(peer); });
   }
+  // Last: who is there has his turn before others may take his place.
+  const bool accepts = std::chrono::steady_clock::now() >= accept_again_;
+  if (accepts) poll_set.add(listener_.get(), POLLIN, [this] { accept_peers(); });
 }
 
 std::optional<Time> PeerLinks::deadline() const {
   std::optional<Time> next;
+  const auto wait_for = [&](Time time) { next = next ? std::min(*next, time) : time; };
+  if (accept_again_ > std::chrono::steady_clock::now()) wait_for(accept_again_);
   for (const Peer& peer : peers_) {
-    if (!peer.linked && (!next || peer.deadline < *next)) next = peer.deadline;
+    if (peer.linked) continue;
+    wait_for(peer.deadline);
+    if (peer.stage != Stage::kTalks) wait_for(peer.next_try);
   }
   return next;
 }
@@ -219,6 +296,7 @@ std::optional<Time> PeerLinks::deadline() const {
 void PeerLinks::tick(Time now) {
   for (Peer& peer : peers_) {
     if (!peer.over && !peer.linked && peer.deadline <= now) end(peer, "it was silent");
+    if (!peer.over) go_on(peer, now);
     if (peer.closing && !peer.connection.has_outgoing()) peer.over = true;
   }
   std::erase_if(peers_, [](const Peer& peer) { return peer.over; });

@@ -40,24 +40,33 @@ class PeerLinks {
   bool has_outgoing() const;
 
  private:
+  // A connection that this daemon makes: connect() has not ended; strangers have its place, it is made again soon.
+  enum class Stage : std::uint8_t { kTalks, kConnects, kPauses };
   struct Peer {
     Connection connection;
     std::optional<std::uint32_t> node{};  // who it is: known of those that we connect to, said by the others
-    std::string from{};                   // of those that connected: their address
+    std::uint32_t from = 0;               // of those that connected: their address; else 0
     Time deadline{};                      // until it is linked
-    bool connecting = false;              // connect() has not ended
+    Stage stage = Stage::kTalks;
+    Time next_try{}, reach_until{};  // of those that we connect to
+    std::chrono::milliseconds try_time{}, pause{};
     bool linked = false;
     bool closing = false;  // over when all is written
     bool over = false;
   };
 
+  void try_to_connect(Peer& peer, Time now);
+  void come_again(Peer& peer);
+  void go_on(Peer& peer, Time now);
   void accept_peers();
+  bool make_place(std::uint32_t newcomer, std::size_t places);
   void serve_peer(Peer& peer);
   void take(Peer& peer, const MessageBytes& bytes);
   void take_link(Peer& peer, const LinkMessage& message);
   bool finish_connect(Peer& peer);
+  void end_connection(Peer& peer);
   void end(Peer& peer, const char* why);
-  void report(const std::string& address, const char* why);
+  void report(std::uint32_t address, const char* why);
   bool is_from_node(std::uint32_t address) const;
   DaemonMessage own_link() const { return LinkMessage{table_.here(), table_.changes()}; }
   FileDescriptor open_socket(std::uint32_t node) const;
@@ -69,8 +78,10 @@ class PeerLinks {
   Membership* membership_ = nullptr;
   std::function<void(const JobMessage&)> take_job_{};
   std::function<void(const NetworkMessage&)> take_network_{};
-  std::list<Peer> peers_{};
-  std::set<std::string> reported_{};
+  std::size_t places_;       // of those that have connected and proved nothing
+  std::list<Peer> peers_{};  // the oldest first
+  Time accept_again_{};      // after a shortage of descriptors
+  std::set<std::uint32_t> reported_{};
 };
 
 // Listens on a free port of this address (in this machine's order). Throws std::runtime_error.

@@ -9,13 +9,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "control/daemon/system_failure.h"
+#include "control/launch/session_suffix.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -23,27 +27,12 @@ namespace {
 constexpr char kKillFile[] = "/lam-killfile";
 constexpr char kToolSocket[] = "/lam-kernel-socket";
 constexpr char kLog[] = "/lam-log";
+constexpr char kUniverse[] = "/lam-universe";
 constexpr int kToolBacklog = 64;
 constexpr int kMostTries = 100;  // a daemon that is ending may remove the folder between two steps
-
-std::string environment_value(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return value;
-  }
-  return "";
-}
-
-// LAM's suffix inside a batch job, so that two jobs of a user on one machine do not meet.
-std::string batch_suffix() {
-  constexpr std::pair<const char*, const char*> kSystems[] = {
-      {"PBS_JOBID", "pbs-"}, {"SLURM_JOB_ID", "slurm-"}, {"LSB_JOBID", "lsf-"}, {"JOB_ID", "sge-"}};
-  for (const auto& [variable, name] : kSystems) {
-    const std::string number = environment_value({variable});
-    if (!number.empty()) return name + number;
-  }
-  return "";
-}
+// Who has just taken a folder may not have said yet whose it is.
+constexpr std::chrono::seconds kNamingTime{1};
+constexpr std::chrono::milliseconds kNamingPause{5};
 
 std::string user_name() {
   const passwd* user = getpwuid(geteuid());
@@ -100,8 +89,14 @@ pid_t read_process_number(int file) {
   return count > 0 ? static_cast<pid_t>(std::strtol(text, nullptr, 10)) : 0;
 }
 
+std::string universe_of(const std::string& path) {
+  std::string universe;
+  std::ifstream(path + kUniverse) >> universe;
+  return universe;
+}
+
 void remove_files(const std::string& path) {
-  for (const char* name : {kToolSocket, kLog, kKillFile}) unlink((path + name).c_str());
+  for (const char* name : {kToolSocket, kLog, kUniverse, kKillFile}) unlink((path + name).c_str());
   rmdir(path.c_str());
 }
 
@@ -111,9 +106,9 @@ std::string session_path(const SessionName& name) {
   std::string path = name.prefix.empty() ? environment_value({"LAM_MPI_SESSION_PREFIX", "TMPDIR"}) : name.prefix;
   if (path.empty()) path = "/tmp";
   path = std::filesystem::absolute(path).string();
-  std::string suffix =
-      name.suffix.empty() ? environment_value({"LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX"}) : name.suffix;
-  if (suffix.empty()) suffix = batch_suffix();
+  const std::string suffix = name.suffix.empty() ? suffix_of_environment() : name.suffix;
+  const std::string mistake = suffix_mistake(suffix);
+  if (!mistake.empty()) throw std::runtime_error(mistake);
   path += "/lam-" + user_name() + "@" + host_name();
   if (!suffix.empty()) path += "-" + suffix;
   if (!name.member.empty()) path += "-" + name.member;
@@ -121,20 +116,46 @@ std::string session_path(const SessionName& name) {
   return path;
 }
 
-SessionFolder::SessionFolder(std::string path) : path_(std::move(path)) {
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    kill_file_ = open_kill_file(path_);
-    if (!kill_file_.is_open()) continue;
-    if (is_locked(kill_file_.get())) {
+SessionFolder::SessionFolder(std::string path, std::string spare, const std::string& universe)
+    : path_(std::move(path)) {
+  const auto until = std::chrono::steady_clock::now() + kNamingTime;
+  while (!take()) {
+    if (!spare.empty() && universe_of(path_) == universe) {
+      path_ = std::exchange(spare, "");
+    } else if (spare.empty() || std::chrono::steady_clock::now() >= until) {
       const pid_t process = read_process_number(kill_file_.get());
       const std::string folder = std::exchange(path_, "");
       throw std::runtime_error("a universe is running here already (process " + std::to_string(process) + " in " +
                                folder + "); end it with lamhalt, or with tkill when that does not help");
+    } else {
+      std::this_thread::sleep_for(kNamingPause);
     }
+  }
+  if (!universe.empty()) write_universe(universe);
+}
+
+// False: a daemon lives there.
+bool SessionFolder::take() {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    kill_file_ = open_kill_file(path_);
+    if (!kill_file_.is_open()) continue;
+    if (is_locked(kill_file_.get())) return false;
     struct stat status {};
-    if (fstat(kill_file_.get(), &status) == 0 && status.st_nlink > 0) return;
+    if (fstat(kill_file_.get(), &status) == 0 && status.st_nlink > 0) return true;
   }
   throw std::runtime_error("the session folder " + std::exchange(path_, "") + " is made and removed all the time");
+}
+
+void SessionFolder::write_universe(const std::string& universe) {
+  const std::string path = path_ + kUniverse;
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open() || write(file.get(), universe.data(), universe.size()) != static_cast<ssize_t>(universe.size())) {
+    fail(path);
+  }
+}
+
+void SessionFolder::leave_universe() {
+  if (!path_.empty()) unlink((path_ + kUniverse).c_str());
 }
 
 void SessionFolder::write_process_number(pid_t process) {

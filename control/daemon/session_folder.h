@@ -1,12 +1,16 @@
 // The folder that belongs to a universe on one machine, by LAM's names: PREFIX/lam-USER@HOST[-SUFFIX], mode 0700, with
-// lam-killfile (the daemon's process number; locked as long as it lives), lam-kernel-socket (tools ask there) and
-// lam-log (what the daemon has to say once it has no terminal).
+// lam-killfile (the daemon's process number; locked as long as it lives), lam-kernel-socket (tools ask there),
+// lam-universe (which universe's daemon it is) and lam-log (what the daemon has to say once it has no terminal).
+//
+// The first daemon on a machine has this folder, others of the same universe one with -nNUMBER behind: so tools find a
+// daemon on each machine, and a second universe is refused on each.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "control/launch/file_descriptor.h"
 
@@ -25,7 +29,10 @@ class SessionFolder {
  public:
   // Makes the folder or takes over what a dead daemon left. Throws std::runtime_error: a daemon lives in it, or it is
   // not this user's alone.
-  explicit SessionFolder(std::string path);
+  explicit SessionFolder(std::string path) : SessionFolder(std::move(path), "", "") {}
+  // Of a daemon of this universe, which is a word that only its daemons know. Where another daemon of the same one
+  // lives in the folder, this is `spare`.
+  SessionFolder(std::string path, std::string spare, const std::string& universe);
   ~SessionFolder() { remove(); }
   SessionFolder(const SessionFolder&) = delete;
   SessionFolder& operator=(const SessionFolder&) = delete;
@@ -36,11 +43,16 @@ class SessionFolder {
   FileDescriptor listen_to_tools();
   // For appending.
   FileDescriptor open_log();
+  // The daemon goes on without its universe: from now on another daemon of that one is refused here as a stranger's is.
+  void leave_universe();
   void remove();
   // The folder stays when this object ends: another process has it.
   void leave_to_child() { path_.clear(); }
 
  private:
+  bool take();
+  void write_universe(const std::string& universe);
+
   std::string path_;
   FileDescriptor kill_file_{};
 };

@@ -52,7 +52,10 @@ ToolClient::ToolClient(const std::string& folder) {
 
 DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::seconds limit) {
   auto answer = ask_within(question, limit);
-  if (!answer) throw std::runtime_error("lamd has not answered within " + std::to_string(limit.count()) + " s");
+  if (!answer) {
+    throw std::runtime_error("lamd has not answered within " + std::to_string(limit.count()) +
+                             " s: it, or one on another node, hangs or is stopped; tkill there ends it");
+  }
   return std::move(*answer);
 }
 

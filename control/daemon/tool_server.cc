@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <variant>
+#include <vector>
 
 namespace openlapi::daemon {
 namespace {
@@ -114,12 +115,15 @@ void ToolServer::halted(std::uint32_t daemons) {
 }
 
 void ToolServer::tick() {
-  std::erase_if(tools_, [this](const Tool& tool) {
-    if (!tool.over) return false;
-    changes_->tool_gone(tool.number);
-    wishes_.tool_gone(tool.number);
-    return true;
+  std::vector<std::uint64_t> gone;
+  std::erase_if(tools_, [&](const Tool& tool) {
+    if (tool.over) gone.push_back(tool.number);
+    return tool.over;
   });
+  for (const std::uint64_t tool : gone) {
+    changes_->tool_gone(tool);
+    wishes_.tool_gone(tool);
+  }
 }
 
 bool ToolServer::has_outgoing() const {

@@ -38,7 +38,7 @@ class SlotFinder {
       slots_.push_back(node);
       return;
     }
-    throw std::invalid_argument("-host " + name + ": the universe has no such host; lamnodes lists them");
+    throw std::invalid_argument("-host '" + name + "': the universe has no such host; lamnodes lists them");
   }
   Slots take() { return std::move(slots_); }
 

@@ -47,6 +47,7 @@ struct StartTasks {
   static constexpr std::uint8_t kKind = 1;
   std::string name_space{};
   std::uint64_t cookie = 0;
+  std::uint64_t packet_key = 0;
   std::uint8_t bind = 1;
   std::uint8_t report_bindings = 0;
   std::uint8_t outlive_daemons = 0;
@@ -57,6 +58,7 @@ struct StartTasks {
   static void describe(auto& fields, auto& message) {
     fields.text(message.name_space);
     fields.wide(message.cookie);
+    fields.wide(message.packet_key);
     fields.byte(message.bind);
     fields.byte(message.report_bindings);
     fields.byte(message.outlive_daemons);

@@ -54,7 +54,9 @@ void NodeTasks::live_on() {
 
 int NodeTasks::milliseconds_to_wait() const {
   std::optional<Clock::time_point> next = kill_at_;
-  if (give_up_at_ && (!next || *give_up_at_ < *next)) next = give_up_at_;
+  for (const auto& limit : {give_up_at_, look_for_deaf_at_}) {
+    if (limit && (!next || *limit < *next)) next = limit;
+  }
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 10'000));
@@ -78,6 +80,7 @@ void NodeTasks::wait_once() {
   output_.watch(poll_set);
   if (!input_waiting_.empty()) poll_set.add(input_.get(), POLLOUT, [this] { write_input(); });
   poll_set.wait(milliseconds_to_wait());
+  if (look_for_deaf_at_ && Clock::now() >= *look_for_deaf_at_) end_deaf_tasks();
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
     send_to_running(SIGKILL);
@@ -115,7 +118,27 @@ void NodeTasks::take_signal(int signal) {
       tasks_, [signal](const TaskProcess& task) { return !task.has_ended() && task.handles(signal); });
   if (signal == SIGKILL || (ends && !somebody_lives_on)) server_.freeze();
   send_to_running(signal);
-  if (ends) send_to_running(SIGCONT);
+  if (!ends) return;
+  send_to_running(SIGCONT);
+  if (first_signal_ != 0) return;
+  first_signal_ = signal;
+  look_for_deaf_at_ = Clock::now() + kKillGrace;
+}
+
+// As Job::end_deaf_tasks: who has not even taken the signal will not end by it. To lapirun it has ended by that signal.
+void NodeTasks::end_deaf_tasks() {
+  look_for_deaf_at_.reset();
+  for (const TaskProcess& task : tasks_) {
+    if (task.has_ended() || !task.has_pending(first_signal_)) continue;
+    if (deaf_.empty()) {
+      tell(HelperNote{"task " + std::to_string(task.rank()) + " on n" + std::to_string(own().node) + " (" + own().host +
+                      ") has not taken signal " + std::to_string(first_signal_) + " within " +
+                      std::to_string(kKillGrace.count()) + " s: ending the job"});
+    }
+    deaf_.insert(task.rank());
+    server_.freeze();
+    task.send(SIGKILL);
+  }
 }
 
 void NodeTasks::take_ended(TaskProcess& task) {
@@ -123,11 +146,12 @@ void NodeTasks::take_ended(TaskProcess& task) {
   mailbox_.run_letters();  // what the task did before it ended comes before its end
   --running_;
   const int status = task.exit_status();
+  const int signal = task.signal() == SIGKILL && deaf_.contains(task.rank()) ? first_signal_ : task.signal();
   tell(TaskEnded{task.rank(), static_cast<std::uint32_t>(task.pid()),
-                 static_cast<std::uint32_t>(task.signal() != 0 ? 0 : status),
-                 static_cast<std::uint32_t>(task.signal())});
+                 static_cast<std::uint32_t>(task.signal() != 0 ? 0 : status), static_cast<std::uint32_t>(signal)});
   if (running_ > 0) return;
   kill_at_.reset();
+  look_for_deaf_at_.reset();
   reap_all();
   give_up_at_ = Clock::now() + kStragglerTime;
   read_before_ = output_.bytes_read();

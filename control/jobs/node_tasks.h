@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ class NodeTasks {
   void end_tasks();
   void live_on();
   void send_to_running(int signal);
+  void end_deaf_tasks();
   void reap_all();
   void check_finished();
   int milliseconds_to_wait() const;
@@ -92,7 +94,10 @@ class NodeTasks {
   bool finished_ = false;  // lapirun knows
   bool ending_ = false;
   std::optional<Clock::time_point> kill_at_;
-  std::optional<Clock::time_point> give_up_at_;  // reading what no task writes any more
+  std::set<std::uint32_t> deaf_{};                     // tasks that were killed as they did not take that:
+  int first_signal_ = 0;                               // that was to end the tasks
+  std::optional<Clock::time_point> look_for_deaf_at_;  // after it: tasks that have not taken it
+  std::optional<Clock::time_point> give_up_at_;        // reading what no task writes any more
   std::uint64_t read_before_ = 0;
 };
 

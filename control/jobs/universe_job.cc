@@ -15,6 +15,7 @@ namespace openlapi::jobs {
 namespace {
 
 constexpr std::chrono::seconds kLeaveTime{2};
+constexpr std::chrono::seconds kStartTime{10};  // after which the user wants to know what lapirun waits for
 
 }  // namespace
 
@@ -43,6 +44,7 @@ int UniverseJob::run(const TaskEnvironment& environment, const std::string& dire
     check_deadlines();
   }
   report_phase("tasks ended");
+  complain_at_.reset();
   flush_output();
   leave();
   return failure_.value_or(cut_off_ ? kExitOwnFailure : 0);
@@ -50,7 +52,7 @@ int UniverseJob::run(const TaskEnvironment& environment, const std::string& dire
 
 bool UniverseJob::start(const TaskEnvironment& environment, const std::string& directory) {
   std::string error;
-  std::uint64_t random[3];
+  std::uint64_t random[4];
   if (!signals_.open(error) || getrandom(random, sizeof random, 0) != sizeof random) {
     note(error.empty() ? std::string("getrandom: ") + std::strerror(errno) : error);
     return false;
@@ -60,6 +62,7 @@ bool UniverseJob::start(const TaskEnvironment& environment, const std::string& d
   StartTasks job;
   job.name_space = name_space;
   job.cookie = random[2];
+  job.packet_key = random[3];
   job.bind = options_.binding == Binding::kCore && !shares_machine_ ? 1 : 0;
   job.report_bindings = options_.report_bindings ? 1 : 0;
   job.outlive_daemons = options_.outlive_daemons ? 1 : 0;
@@ -76,6 +79,7 @@ bool UniverseJob::start(const TaskEnvironment& environment, const std::string& d
   send(daemon::JobAction::kStart, all_nodes(), job);
   report_phase("job sent to the nodes");
   if (options_.timeout) timeout_at_ = Clock::now() + *options_.timeout;
+  complain_at_ = Clock::now() + kStartTime;
   return true;
 }
 
@@ -88,13 +92,18 @@ void UniverseJob::wait_once(int milliseconds_at_most) {
   if (input_wanted_ && running_ > 0 && (isatty(STDIN_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) == getpgrp()))
     poll_set.add(STDIN_FILENO, POLLIN, [this] { read_input(); });
   int limit = milliseconds_at_most;
-  for (const auto& deadline : {timeout_at_, give_up_at_}) {
+  for (const auto& deadline : {timeout_at_, give_up_at_, complain_at_}) {
     if (!deadline) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
     const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
     limit = limit < 0 ? wait : std::min(limit, wait);
   }
   poll_set.wait(limit);
+  for (std::string why; !(why = output_.lost()).empty();) {
+    note(why + (running_ > 0 ? "; ending the job" : ""));
+    record_failure(kExitOwnFailure);
+    end_tasks();
+  }
   acknowledge_output();
 }
 
@@ -207,11 +216,25 @@ void UniverseJob::check_deadlines() {
     record_failure(kExitTimeout);
     end_tasks();
   }
+  if (complain_at_ && now >= *complain_at_) name_late_nodes();
   if (!give_up_at_ || now < *give_up_at_) return;
   give_up_at_.reset();
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     if (!nodes_[node].finished) return break_off(kExitOwnFailure, name_of(node) + " does not end its tasks");
   }
+}
+
+// A daemon that hangs, or is stopped, is not lost, and may go on: nothing else would be said for as long as it takes.
+void UniverseJob::name_late_nodes() {
+  complain_at_.reset();
+  std::string late;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    const Node& state = nodes_[node];
+    if (!state.started && !state.finished && !state.gone) late += (late.empty() ? "" : ", ") + name_of(node);
+  }
+  if (late.empty()) return;
+  note("no answer after " + std::to_string(kStartTime.count()) + " s from " + late +
+       ": the daemon there (lamd), or one on the way, hangs or is stopped; waiting for it");
 }
 
 void UniverseJob::break_off(int status, const std::string& why) {

@@ -45,6 +45,7 @@ class UniverseJob {
   void wait_once(int milliseconds_at_most);
   void serve_connection();
   void check_deadlines();
+  void name_late_nodes();
   void flush_output();
   void leave();
 
@@ -67,7 +68,9 @@ class UniverseJob {
   // The job cannot go on in order: it ends with this process's connection.
   void break_off(int status, const std::string& why);
   void record_failure(int status);
-  void note(const std::string& text) { output_.note("lapirun: " + text); }
+  void note(const std::string& text) { output_.note(program_name(options_.launcher) + (": " + text)); }
+  // Tasks of one job: none goes on without the others.
+  bool belong_together() const { return options_.launcher == Launcher::kLapirun; }
   void report_phase(const char* what);
   bool all(bool Node::*state) const;
   std::vector<std::uint32_t> all_nodes() const;  // that have not gone
@@ -96,7 +99,8 @@ class UniverseJob {
   int last_ending_signal_ = 0;
   bool ending_ = false;
   std::optional<Clock::time_point> timeout_at_{};
-  std::optional<Clock::time_point> give_up_at_{};  // waiting for nodes that do not answer
+  std::optional<Clock::time_point> give_up_at_{};   // waiting for nodes that do not answer
+  std::optional<Clock::time_point> complain_at_{};  // of nodes that have not started their tasks
   Clock::time_point phase_start_ = Clock::now();
 };
 

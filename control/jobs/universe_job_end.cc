@@ -20,7 +20,7 @@ std::string end_text(const TaskEnded& ended) {
 }  // namespace
 
 std::string UniverseJob::task_text(std::uint32_t task) const {
-  return "task " + std::to_string(task) + " on " + name_of(tasks_[task].node);
+  return (belong_together() ? "task " : "program ") + std::to_string(task) + " on " + name_of(tasks_[task].node);
 }
 
 void UniverseJob::take_ended(const TaskEnded& ended) {
@@ -33,12 +33,12 @@ void UniverseJob::take_ended(const TaskEnded& ended) {
   }
   const bool first = !failure_.has_value();
   record_failure(static_cast<int>(ended.signal != 0 ? kExitSignalBase + ended.signal : ended.exit_code));
-  if (!first) return;
+  if (!first && belong_together()) return;
   if (ended.signal == 0 || static_cast<int>(ended.signal) != last_ending_signal_) {
     note(task_text(ended.task) + ", process " + std::to_string(ended.process) + ", " + end_text(ended) +
-         (running_ > 0 ? "; ending the others" : ""));
+         (running_ > 0 && belong_together() ? "; ending the others" : ""));
   }
-  end_tasks();
+  if (belong_together()) end_tasks();
 }
 
 void UniverseJob::take_attendance(const TaskAttended& attended) {
@@ -49,7 +49,7 @@ void UniverseJob::take_attendance(const TaskAttended& attended) {
 
 // Every task has to come to the first LAPI_Init, where those that are connected wait for the others without a limit.
 void UniverseJob::check_attendance() {
-  if (!absent_task_ || ending_) return;
+  if (!absent_task_ || ending_ || !belong_together()) return;
   const auto waiting = std::ranges::find_if(
       tasks_, [](const Task& task) { return !task.ended && task.attendance == Attendance::kConnected; });
   if (waiting == tasks_.end()) return;

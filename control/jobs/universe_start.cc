@@ -92,6 +92,9 @@ bool is_for_universe(const JobOptions& options) {
                                 std::string(options.standalone ? "--standalone" : "--no-universe"));
   }
   const bool booted = is_booted(options);
+  if (options.launcher == Launcher::kLamexec && !booted) {
+    throw std::runtime_error("no universe is booted here; lamboot boots one");
+  }
   if (asked && !booted) {
     throw std::runtime_error("no universe is booted here (lamboot boots one), but " +
                              (options.placement.words.empty()

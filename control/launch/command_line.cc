@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
+
+#include "control/launch/lam_options.h"
+#include "control/launch/session_suffix.h"
 
 namespace openlapi {
 namespace {
 
-constexpr std::uint32_t kMaxTasks = 65536;  // bounds what a slip of the finger can start
+constexpr std::uint32_t kMaxTasks = 16384;  // MAX_TASKS of lapi.h; also bounds what a slip of the finger can start
 constexpr double kMaxTimeoutSeconds = 1e9;
 
 constexpr const char* kFooter =
@@ -18,60 +22,109 @@ constexpr const char* kFooter =
     "its hardware threads); with more tasks than cores each gets one hardware thread, going round the cores. With "
     "more\n"
     "tasks than hardware threads none is bound: tasks that share a processor must be free to move.\n\n"
+    "Of LAM's mpirun, -ssi KEY VALUE sets LAM_MPI_SSI_KEY for the tasks; -s NODE copies nothing; -w, -O, -f, -ger,\n"
+    "-nger, -sigs, -nsigs, -pty, -npty and -nx have no effect.\n\n"
     "Standard input goes to task 0. LAPI_USE_SHM=yes is set unless it has a value. When a task fails (a status other\n"
     "than 0, or a signal), the others get SIGTERM and 2 seconds later SIGKILL.\n\n"
     "Exit status: that of the first task that failed, 128 + n when signal n killed it; 124 after --timeout; 127 when "
     "the\n"
     "program is not found or none is given, 126 when it cannot be run; 2 for a wrong option; 1 when lapirun fails.";
 
+constexpr const char* kLamexecFooter =
+    "Nodes, as LAM's lamexec takes them: n0-3,7 or N (all), c0-7 or C (by processors), h (here), o (the origin). "
+    "Without\n"
+    "any the programs go round the processors of all nodes that may be scheduled on.\n\n"
+    "-ssi KEY VALUE sets LAM_MPI_SSI_KEY for the programs; -s NODE copies nothing; -w, -f, -pty and -npty have no "
+    "effect.\n\n"
+    "Standard input goes to the first program. One that fails ends no other.\n\n"
+    "Exit status: that of the first program that failed, 128 + n when signal n killed it; 124 after --timeout; 127 "
+    "when\n"
+    "the program is not found or none is given, 126 when it cannot be run; 2 for a wrong option; 1 when lamexec fails.";
+
 struct Parsed {
   JobOptions options;
   double timeout_seconds = 0;
+  std::string binding{};
   bool version = false;
   bool universe = false;
   bool no_universe = false;
+  bool no_wait = false;
 };
+
+// CLI11's own checks let "nan" through, and do not put in quotes what they refuse.
+template <typename Number>
+CLI::Validator within(Number least, Number most, const std::string& allowed) {
+  return {[=](std::string& text) -> std::string {
+            Number number{};
+            if (CLI::detail::lexical_cast(text, number) && number >= least && number <= most) return {};
+            return "the value is '" + text + "'; allowed: " + allowed;
+          },
+          ""};
+}
+
+CLI::Validator number_of_tasks() { return within(1U, kMaxTasks, "1 to " + std::to_string(kMaxTasks)); }
+
+CLI::Validator either_of(const std::string& one, const std::string& other) {
+  return {[=](std::string& text) -> std::string {
+            return text == one || text == other ? "" : "the value is '" + text + "'; allowed: " + one + " or " + other;
+          },
+          ""};
+}
+
+CLI::Validator not_empty(const std::string& allowed) {
+  return {[=](std::string& text) { return text.empty() ? "the value is empty; allowed: " + allowed : ""; }, ""};
+}
+
+// Of a job of tasks alone.
+void declare_job(CLI::App& app, Parsed& parsed) {
+  JobOptions& options = parsed.options;
+  app.add_flag("--universe", parsed.universe, "Only over the universe that lamboot has booted");
+  app.add_flag("--no-universe", parsed.no_universe, "Only on this machine, also when a universe is booted");
+  app.add_flag("--jobs", options.list_jobs, "Print the jobs whose lapirun or tasks are here, and exit");
+  app.add_option("--bind", parsed.binding, "Bind tasks to processors: core (default) or none")
+      ->check(either_of("core", "none"))
+      ->type_name("core|none");
+  app.add_flag("--report-bindings", options.report_bindings, "Say on stderr where each task is bound");
+  app.add_flag("--outlive-daemons", options.outlive_daemons,
+               "Universe: tasks go on by themselves when the daemon of their node is lost");
+  app.add_flag("--standalone", options.standalone,
+               "Tasks learn who they are from MP_CHILD and the like instead of PMIx: for 32-bit tasks");
+}
 
 void declare(CLI::App& app, Parsed& parsed) {
   JobOptions& options = parsed.options;
   app.set_help_flag("-h,--help", "Print this and exit");
-  app.add_option("-n,--np", options.placement.tasks, "Number of tasks (also -np); 1, or one for each place named")
-      ->check(CLI::Range(1U, kMaxTasks))
+  app.add_option("-n,--np", options.placement.tasks, "Number of tasks (also -np, -c); 1, or one for each place named")
+      ->check(number_of_tasks())
       ->type_name("N");
   app.add_option("-N", options.placement.per_node, "Universe: tasks on each node")
-      ->check(CLI::Range(1U, kMaxTasks))
+      ->check(number_of_tasks())
       ->type_name("N");
   app.add_option("--host", options.placement.hosts, "Universe: hosts to use (also -host)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME...]");
-  app.add_flag("--universe", parsed.universe, "Only over the universe that lamboot has booted");
-  app.add_flag("--no-universe", parsed.no_universe, "Only on this machine, also when a universe is booted");
-  app.add_flag("--jobs", options.list_jobs, "Print the jobs whose lapirun or tasks are here, and exit");
   app.add_option("--sessionprefix", options.session_prefix, "As given to lamboot (also -sessionprefix)")
       ->type_name("FOLDER");
   app.add_option("--sessionsuffix", options.session_suffix, "As given to lamboot (also -sessionsuffix)")
+      ->check(CLI::Validator([](std::string& text) { return suffix_mistake(text); }, ""))
       ->type_name("NAME");
-  static const std::map<std::string, Binding> kBindings{{"core", Binding::kCore}, {"none", Binding::kNone}};
-  app.add_option("--bind", options.binding, "Bind tasks to processors: core (default) or none")
-      ->transform(CLI::CheckedTransformer(kBindings).description("core|none"))
-      ->type_name("");
-  app.add_flag("--report-bindings", options.report_bindings, "Say on stderr where each task is bound");
+  if (options.launcher == Launcher::kLapirun) declare_job(app, parsed);
   app.add_flag("--tag-output", options.tag_output, "Put [task] in front of each line of output");
-  app.add_option("-x", options.variables, "Set a variable for the tasks; NAME alone: lapirun's own value")
-      ->type_name("NAME[=VALUE]")
+  app.add_option("-x", options.variables, "Set variables for the tasks; NAME alone: lapirun's own value")
+      ->type_name("NAME[=VALUE][,...]")
       ->allow_extra_args(false);
-  app.add_option("--wd", options.working_directory, "Working directory of the tasks")->type_name("DIR");
+  app.add_option("--wd", options.working_directory, "Working directory of the tasks (also -wd)")
+      ->check(not_empty("a folder"))
+      ->type_name("DIR");
+  app.add_flag("-D", options.in_program_folder, "Tasks run in the folder where the program lies");
+  app.add_flag("--no-wait", parsed.no_wait, "Go to the background when the job is started (also -nw)");
   app.add_option("--timeout", parsed.timeout_seconds, "End the job after this many seconds")
-      ->check(CLI::Range(0.001, kMaxTimeoutSeconds))
+      ->check(within(0.001, kMaxTimeoutSeconds, "0.001 to 1000000000"))
       ->type_name("SECONDS");
-  app.add_flag("--outlive-daemons", options.outlive_daemons,
-               "Universe: tasks go on by themselves when the daemon of their node is lost");
-  app.add_flag("--standalone", options.standalone,
-               "Tasks learn who they are from MP_CHILD and the like instead of PMIx: for 32-bit tasks");
   app.add_flag("-v,--verbose", options.verbose, "Say on stderr what is done and how long it took");
   app.add_flag("--version", parsed.version, "Print the version and exit");
-  app.footer(kFooter);
+  app.footer(options.launcher == Launcher::kLamexec ? kLamexecFooter : kFooter);
 }
 
 // LAM's words for nodes: N, C, h, o, n0-3,7 and c0-7.
@@ -85,9 +138,27 @@ bool is_node_word(const std::string& word) {
 // well. LAM's long options with one dash get two, but only where an option may stand: the program may be called so.
 struct OwnArguments {
   std::vector<std::string> options{};
+  std::map<std::string, std::string> given_as{};  // lapirun's own names of them: how they were written
+  std::vector<std::string> parameters{};          // of -ssi: key and value, one after the other
+  std::string missing{};                          // an option that lacks its values
+  std::string source{};                           // -s: where the program would be copied from
   std::vector<std::string> node_words{};
   std::size_t count = 0;
 };
+
+// LAM's options that are none of lapirun's: false, this is none. Moves on behind it and its values.
+bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& own) {
+  const std::string& word = arguments[own.count];
+  const std::size_t values = word == "-ssi" ? 2 : word == "-s" ? 1 : 0;
+  if (values == 0 && !is_without_effect(word)) return false;
+  if (own.count + values >= arguments.size()) own.missing = word;
+  if (own.missing.empty() && word == "-ssi") {
+    own.parameters.insert(own.parameters.end(), {arguments[own.count + 1], arguments[own.count + 2]});
+  }
+  if (own.missing.empty() && word == "-s") own.source = arguments[own.count + 1];
+  own.count += values + 1;
+  return true;
+}
 
 OwnArguments split_off_own(const CLI::App& app, const std::vector<std::string>& arguments) {
   OwnArguments own;
@@ -100,10 +171,12 @@ OwnArguments split_off_own(const CLI::App& app, const std::vector<std::string>& 
       continue;
     }
     if (word.size() < 2 || word[0] != '-' || word == "--") break;
-    for (const char* name : {"-np", "-host", "-sessionprefix", "-sessionsuffix"})
-      if (word == name) word = "-" + word;
+    if (take_lam_option(arguments, own)) continue;
+    word = own_name_of(word);
     const CLI::Option* option = app.get_option_no_throw(word);
     const bool takes_value = option != nullptr && option->get_type_size() > 0 && option->get_expected_max() > 0;
+    if (option != nullptr) own.given_as[option->get_name()] = arguments[at];
+    if (takes_value && at + 1 == arguments.size()) own.missing = arguments[at];
     own.options.push_back(word);
     if (takes_value && at + 1 < arguments.size()) own.options.push_back(arguments[at + 1]);
     at += takes_value ? 2 : 1;
@@ -112,59 +185,116 @@ OwnArguments split_off_own(const CLI::App& app, const std::vector<std::string>& 
   return own;
 }
 
-// Names in -x must be such that the tasks can read them.
-std::string wrong_variable(const std::vector<std::string>& variables) {
-  for (const std::string& variable : variables)
-    if (variable.empty() || variable[0] == '=') return variable;
+// -ssi's parameters as variables; else why not. As in LAM the first counts of those that are named twice.
+std::string take_parameters(const OwnArguments& own, JobOptions& options, std::vector<std::string>& variables) {
+  std::set<std::string> seen;
+  for (std::size_t at = 0; at < own.parameters.size(); at += 2) {
+    const std::string& key = own.parameters[at];
+    if (key.empty() || key.find('=') != std::string::npos) {
+      return "-ssi: the key is '" + key + "'; allowed: a parameter's name, such as rpi";
+    }
+    if (seen.insert(key).second) {
+      variables.push_back("LAM_MPI_SSI_" + key + "=" + own.parameters[at + 1]);
+    } else {
+      options.notices.push_back("-ssi " + key + " is there twice: the first counts");
+    }
+  }
+  return {};
+}
+
+// What -x and -ssi say, one variable each. Names must be such that the tasks can read them; else why not.
+std::string take_variables(const OwnArguments& own, JobOptions& options) {
+  std::vector<std::string> variables;
+  if (std::string wrong = take_parameters(own, options, variables); !wrong.empty()) return wrong;
+  for (const std::string& given : options.variables) {
+    for (std::string& variable : split_variables(given)) {
+      if (variable.empty() || variable[0] == '=') {
+        return "-x '" + given + "': a variable has a name: NAME or NAME=VALUE";
+      }
+      variables.push_back(std::move(variable));
+    }
+  }
+  options.variables = std::move(variables);
+  return {};
+}
+
+// Where to run, as far as options contradict each other; else why not.
+std::string take_places(const Parsed& parsed, const OwnArguments& own, JobOptions& options) {
+  if (parsed.universe && parsed.no_universe) return "--universe and --no-universe: only one of them";
+  if (options.launcher == Launcher::kLamexec) {
+    options.universe = UseUniverse::kYes;
+    options.binding = Binding::kNone;
+  }
+  if (parsed.universe || parsed.no_universe) options.universe = parsed.universe ? UseUniverse::kYes : UseUniverse::kNo;
+  if (options.in_program_folder && !options.working_directory.empty()) return "-D and --wd: only one of them";
+  if (parsed.binding == "none") options.binding = Binding::kNone;
+  options.placement.words = own.node_words;
+  if (options.placement.tasks != 0) options.tasks = options.placement.tasks;
+  options.wait = !parsed.no_wait;
+  if (!own.source.empty()) {
+    options.notices.push_back("-s " + own.source +
+                              ": programs are not copied; each node runs its own file of this name");
+  }
   return {};
 }
 
 // CLI11 knows nothing of what follows the options.
 std::string help_text(const CLI::App& app) {
   std::string text = app.help();
-  const std::string general = "Usage: lapirun [OPTIONS]";
+  const std::string general = "Usage: " + app.get_name() + " [OPTIONS]";
   const std::size_t at = text.find(general);
-  if (at != std::string::npos)
-    text.replace(at, general.size(), "Usage: lapirun [OPTIONS] [nodes] [--] program [arguments]");
+  if (at != std::string::npos) text.insert(at + general.size(), " [nodes] [--] program [arguments]");
   return text;
 }
 
-CommandLineEnd usage_error(const std::string& reason) {
-  return {kExitUsage, "lapirun: " + reason + "\nTry 'lapirun --help'.\n"};
+// CLI11 begins with an option's last name; the user's is the one that was written.
+std::string in_users_words(std::string reason, const OwnArguments& own) {
+  const std::size_t end = reason.find(": ");
+  const auto found = own.given_as.find(reason.substr(0, end));
+  if (end != std::string::npos && found != own.given_as.end()) reason.replace(0, end, found->second);
+  return reason;
+}
+
+CommandLineEnd refusal(const std::string& name, int status, const std::string& reason) {
+  return {status, name + ": " + reason + "\nTry '" + name + " --help'.\n"};
 }
 
 }  // namespace
 
 std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<std::string>& arguments,
-                                                            const std::string& version) {
+                                                            const std::string& version, Launcher launcher) {
   Parsed parsed;
-  CLI::App app("Starts a job of LAPI tasks, over the universe that is booted here (lamboot), else on this machine.",
-               "lapirun");
+  parsed.options.launcher = launcher;
+  const std::string name = program_name(launcher);
+  CLI::App app(
+      launcher == Launcher::kLapirun
+          ? "Starts a job of LAPI tasks, over the universe that is booted here (lamboot), else on this machine."
+          : "Runs a program on nodes of the universe that is booted here (lamboot), each by itself.",
+      name);
+  const auto usage_error = [&](const std::string& reason) { return refusal(name, kExitUsage, reason); };
   declare(app, parsed);
   const OwnArguments own = split_off_own(app, arguments);
+  if (!own.missing.empty()) {
+    return usage_error(own.missing + (own.missing == "-ssi" ? " needs KEY and VALUE" : " needs a value"));
+  }
   std::vector<std::string> options(own.options.rbegin(), own.options.rend());
   try {
     app.parse(options);
   } catch (const CLI::CallForHelp&) {
     return CommandLineEnd{0, help_text(app)};
   } catch (const CLI::ParseError& wrong) {
-    return usage_error(wrong.what());
+    return usage_error(in_users_words(wrong.what(), own));
   }
-  if (parsed.version) return CommandLineEnd{0, "lapirun (openlapi) " + version + "\n"};
-  if (const auto& all = parsed.options.variables;
-      !wrong_variable(all).empty() || std::count(all.begin(), all.end(), ""))
-    return usage_error("-x '" + wrong_variable(all) + "': a variable has a name: NAME or NAME=VALUE");
+  if (parsed.version) return CommandLineEnd{0, name + " (openlapi) " + version + "\n"};
+  for (const std::string& wrong : {take_variables(own, parsed.options), take_places(parsed, own, parsed.options)}) {
+    if (!wrong.empty()) return usage_error(wrong);
+  }
   if (parsed.timeout_seconds > 0)
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));
-  if (parsed.universe && parsed.no_universe) return usage_error("--universe and --no-universe: only one of them");
-  if (parsed.universe || parsed.no_universe)
-    parsed.options.universe = parsed.universe ? UseUniverse::kYes : UseUniverse::kNo;
-  parsed.options.placement.words = own.node_words;
-  if (parsed.options.placement.tasks != 0) parsed.options.tasks = parsed.options.placement.tasks;
   const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
   parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
   if (parsed.options.command.empty() && !parsed.options.list_jobs)
-    return CommandLineEnd{kExitNotFound, "lapirun: no program given\nTry 'lapirun --help'.\n"};
+    return refusal(name, kExitNotFound, "no program given");
   return parsed.options;
 }
 

@@ -15,8 +15,9 @@ struct CommandLineEnd {
   std::string text{};
 };
 
-// `arguments` without the name of lapirun itself.
+// `arguments` without the name of the launcher itself.
 std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<std::string>& arguments,
-                                                            const std::string& version);
+                                                            const std::string& version,
+                                                            Launcher launcher = Launcher::kLapirun);
 
 }  // namespace openlapi

@@ -54,13 +54,23 @@ void Job::wait_once(int milliseconds_at_most) {
   output_.watch(poll_set);
   if (running_ > 0) input_.watch(poll_set);
   int limit = milliseconds_at_most;
-  for (const auto& deadline : {timeout_at_, kill_at_}) {
+  for (const auto& deadline : {timeout_at_, kill_at_, look_for_deaf_at_}) {
     if (!deadline) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
     const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000 * 1000));
     limit = limit < 0 ? wait : std::min(limit, wait);
   }
   poll_set.wait(limit);
+  check_output();
+}
+
+// A job whose output is lost has failed, whatever its tasks do.
+void Job::check_output() {
+  for (std::string why; !(why = output_.lost()).empty();) {
+    output_.note("lapirun: " + why + (running_ > 0 ? "; ending the job" : ""));
+    record_failure(kExitOwnFailure);
+    end_tasks();
+  }
 }
 
 void Job::take_signals() {
@@ -93,11 +103,29 @@ void Job::take_ending_signal(int signal) {
     if (all_will_die) server_.freeze();
     send_to_running(signal);
     send_to_running(SIGCONT);
+    look_for_deaf_at_ = Clock::now() + kKillGrace;
     return;
   }
   record_failure(kExitSignalBase + signal);
   server_.freeze();
   send_to_running(SIGKILL);
+}
+
+// A task that has not even taken the signal will not end by it: it waits with all signals blocked, in PMIx_Init for a
+// server that has no memory left, for example.
+void Job::end_deaf_tasks() {
+  const auto is_deaf = [this](const TaskProcess& task) {
+    return !task.has_ended() && task.has_pending(last_ending_signal_);
+  };
+  const auto deaf = std::ranges::find_if(tasks_, is_deaf);
+  if (deaf == tasks_.end()) return;
+  output_.note("lapirun: task " + std::to_string(deaf->rank()) + " has not taken " + signal_text(last_ending_signal_) +
+               " within " + std::to_string(kKillGrace.count()) + " s: ending the job");
+  record_failure(kExitSignalBase + last_ending_signal_);
+  server_.freeze();
+  for (const TaskProcess& task : tasks_)
+    if (is_deaf(task)) task.send(SIGKILL);
+  end_tasks();
 }
 
 void Job::take_ended(TaskProcess& task) {
@@ -165,6 +193,10 @@ void Job::check_deadlines() {
     record_failure(kExitTimeout);
     end_tasks();
   }
+  if (look_for_deaf_at_ && now >= *look_for_deaf_at_) {
+    look_for_deaf_at_.reset();
+    end_deaf_tasks();
+  }
   if (kill_at_ && now >= *kill_at_) {
     kill_at_.reset();
     send_to_running(SIGKILL);
@@ -189,6 +221,7 @@ void Job::send_to_running(int signal) {
 void Job::reap_all() {
   timeout_at_.reset();
   kill_at_.reset();
+  look_for_deaf_at_.reset();
   for (TaskProcess& task : tasks_) {
     task.send(SIGKILL);
     guard_.remove_group(task.pid());

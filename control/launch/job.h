@@ -53,9 +53,11 @@ class Job {
   void wait_for_tasks();
   void flush_output();
   void wait_once(int milliseconds_at_most);
+  void check_output();
   void take_signals();
   void take_signal(int signal);
   void take_ending_signal(int signal);
+  void end_deaf_tasks();
   void take_ended(TaskProcess& task);
   void take_success(const TaskProcess& task);
   void take_connection(std::uint32_t rank, bool connected);
@@ -92,6 +94,7 @@ class Job {
   bool ending_ = false;  // the tasks were told to end
   std::optional<TimePoint> timeout_at_;
   std::optional<TimePoint> kill_at_;
+  std::optional<TimePoint> look_for_deaf_at_;  // after the first ending signal
   TimePoint phase_start_ = Clock::now();
 };
 

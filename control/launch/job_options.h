@@ -9,6 +9,13 @@
 
 namespace openlapi {
 
+// Which program this is: lapirun starts jobs of tasks; lamexec programs of a universe that have nothing to do with each
+// other.
+enum class Launcher { kLapirun, kLamexec };
+inline constexpr const char* program_name(Launcher launcher) {
+  return launcher == Launcher::kLamexec ? "lamexec" : "lapirun";
+}
+
 enum class Binding { kCore, kNone };
 
 enum class UseUniverse { kIfBooted, kYes, kNo };
@@ -23,6 +30,7 @@ struct JobPlacement {
 };
 
 struct JobOptions {
+  Launcher launcher = Launcher::kLapirun;
   bool list_jobs = false;  // nothing is to be run
   UseUniverse universe = UseUniverse::kIfBooted;
   JobPlacement placement{};
@@ -36,6 +44,9 @@ struct JobOptions {
   bool standalone = false;               // tasks get the guide's standalone environment instead of PMIx
   std::vector<std::string> variables{};  // -x: NAME or NAME=value
   std::string working_directory{};       // empty: where lapirun was started
+  bool in_program_folder = false;        // -D: where the program lies
+  bool wait = true;                      // -nw: lapirun goes to the background
+  std::vector<std::string> notices{};    // what of the command line has no effect here
   std::optional<std::chrono::milliseconds> timeout{};
   bool outlive_daemons = false;        // tasks go on when the daemon of their node is lost
   std::vector<std::string> command{};  // program and arguments, never empty

@@ -75,7 +75,7 @@ bool Job::task_variables(std::uint32_t rank, std::vector<std::string>& variables
 bool Job::start_server(std::string& error) {
   // Tasks get their data over the connection instead of from files: less memory, a faster start, nothing to remove.
   setenv("PMIX_MCA_gds", "hash", 0);
-  std::uint64_t random[3];
+  std::uint64_t random[4];
   if (getrandom(random, sizeof random, 0) != sizeof random) {
     error = std::string("getrandom: ") + std::strerror(errno);
     return false;
@@ -84,7 +84,7 @@ bool Job::start_server(std::string& error) {
   std::snprintf(name_space, sizeof name_space, "lapirun-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
   PmixNode here{host_name(), std::vector<std::uint32_t>(options_.tasks)};
   std::iota(here.tasks.begin(), here.tasks.end(), 0U);
-  const PmixJob job{name_space, guard_.directory(), {here}, 0, random[2]};
+  const PmixJob job{name_space, guard_.directory(), {here}, 0, random[2], random[3]};
   const auto on_abort = [this](std::uint32_t rank, int status, const std::string& text) {
     take_abort(rank, status, text);
   };

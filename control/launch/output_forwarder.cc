@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "control/launch/fork_failure.h"
 
 namespace openlapi {
 namespace {
@@ -30,6 +34,16 @@ void OutputForwarder::note(std::string_view text) {
 void OutputForwarder::take(std::uint32_t task, bool errors, std::string_view text) {
   Stream& stream = errors ? errors_ : output_;
   if (!stream.reader_gone) stream.merger.add(task, text, stream.waiting);
+}
+
+std::string OutputForwarder::lost() {
+  for (Stream* stream : {&output_, &errors_}) {
+    const int error = std::exchange(stream->error, 0);
+    if (error == 0) continue;
+    return std::string("cannot write the standard ") + (stream == &output_ ? "output" : "error") +
+           " of the tasks: " + std::strerror(error) + (error == EFBIG ? file_limit() : "");
+  }
+  return "";
 }
 
 void OutputForwarder::watch(PollSet& poll_set) {
@@ -86,6 +100,7 @@ bool OutputForwarder::write_piece(Stream& stream) {
     stream.written += static_cast<std::size_t>(written);
   } else if (errno != EAGAIN && errno != EINTR) {
     stream.reader_gone = true;
+    if (errno != EPIPE) stream.error = errno;
   }
   if (!stream.reader_gone && stream.written < stream.waiting.size()) return true;
   stream.waiting.clear();

@@ -2,7 +2,8 @@
 //
 // Nothing is ever lost to a slow reader: when too much waits to be written, the tasks' pipes are not read until it is
 // gone, and the tasks block as they would on the reader itself. When the reader is gone for good, the pipes are closed,
-// and the tasks see what a program sees whose reader left (SIGPIPE).
+// and the tasks see what a program sees whose reader left (SIGPIPE). What cannot be written for another reason (a full
+// disk, a limit) is lost: the job has to end, see lost().
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,9 @@ class OutputForwarder {
   // Whole lines or pieces of a task whose pipes another process reads.
   void take(std::uint32_t task, bool errors, std::string_view text);
   bool reader_gone(bool errors) const { return errors ? errors_.reader_gone : output_.reader_gone; }
+
+  // Once for each of the two streams: why what tasks wrote could not be written, in words for users. Empty: it was.
+  std::string lost();
 
   // A message of lapirun's own, on stderr and in order with what the tasks write there; the newline is added.
   void note(std::string_view text);
@@ -57,6 +61,7 @@ class OutputForwarder {
     std::size_t written = 0;  // of `waiting`, from its start
     std::list<Source> sources{};
     bool reader_gone = false;
+    int error = 0;  // of writing, and not yet told
   };
 
   void watch_stream(Stream& stream, PollSet& poll_set);

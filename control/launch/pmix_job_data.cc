@@ -120,6 +120,7 @@ void add_job(const PmixJob& job, InfoList& info) {
   const bool removed_by_launcher = true;
   info.add(PMIX_TDIR_RMCLEAN, &removed_by_launcher, PMIX_BOOL);
   info.add(kJobCookieKey, &job.cookie, PMIX_UINT64);
+  info.add(kPacketKeyKey, &job.packet_key, PMIX_UINT64);
 }
 
 // `place`: which of the node's tasks it is.

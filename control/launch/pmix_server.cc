@@ -12,14 +12,21 @@
 #include <memory>
 #include <utility>
 
+#include "control/launch/fork_failure.h"
 #include "control/launch/pmix_job_data.h"
 #include "control/launch/task_security.h"
+#include "control/launch/thread_starts.h"
 
 namespace openlapi {
 namespace {
 
 // Only a libpmix that is stuck already needs any of it.
 constexpr time_t kFreezeLimitSeconds = 1;
+
+// Of addresses, for libpmix with two threads and what it keeps of tasks: where it finds no memory, it goes on with null
+// pointers or without a part of itself.
+constexpr std::size_t kRoomForServer = std::size_t{24} << 20;
+constexpr std::size_t kRoomForTask = std::size_t{64} << 10;
 
 // libpmix calls these on its own thread and must not be called back before they return: each posts to the loop.
 struct Host {
@@ -160,14 +167,21 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
   host().peers = peers;
   host().on_abort = std::move(on_abort);
   host().on_connection = std::move(on_connection);
+  if (!memory_has_room(kRoomForServer + job_.own().tasks.size() * kRoomForTask)) {
+    error = "too little memory for the PMIx server" + memory_limit();
+    return false;
+  }
   choose_task_security();
   const pmix_status_t status = initialise(job, hwloc_topology);
-  if (status != PMIX_SUCCESS) {
-    error = std::string("PMIx_server_init: ") + PMIx_Error_string(status);
+  const std::string no_thread = thread_start_failure();
+  if (status != PMIX_SUCCESS || !no_thread.empty()) {
+    error = "PMIx_server_init: " + (no_thread.empty() ? PMIx_Error_string(status) + memory_limit() : no_thread);
     if (const char* psec = std::getenv("PMIX_MCA_psec")) error += std::string(" (PMIX_MCA_psec is ") + psec + ")";
     return false;
   }
-  return register_job_data(job_, error);
+  if (register_job_data(job_, error)) return true;
+  error += memory_limit();
+  return false;
 }
 
 void PmixServer::fetch_here(std::uint32_t task, std::function<void(int status, PmixBytes)> done) const {

@@ -24,6 +24,7 @@ struct PmixJob {
   std::vector<PmixNode> nodes{};
   std::size_t here = 0;  // which of them is this one
   std::uint64_t cookie = 0;
+  std::uint64_t packet_key = 0;  // see job_keys.h
 
   const PmixNode& own() const { return nodes[here]; }
   std::uint32_t tasks() const;

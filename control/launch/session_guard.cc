@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <set>
 
+#include "control/launch/fork_failure.h"
+
 namespace openlapi {
 namespace {
 
@@ -77,7 +79,7 @@ bool SessionGuard::open(const std::string& parent, std::string& error) {
   watcher_ = fork();
   if (watcher_ == 0) watch(reading.get(), directory_);
   if (watcher_ < 0) {
-    error = std::string("cannot start the job's watcher: fork: ") + std::strerror(errno);
+    error = std::string("cannot start the job's watcher: fork: ") + fork_failure(errno);
     watcher_ = 0;
     return false;
   }

@@ -27,7 +27,9 @@ bool SignalSource::open(std::string& error) {
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, nullptr);  // ignored, it would hide the tasks' exit statuses
   action.sa_handler = SIG_IGN;
+  // Both are errors of what writes instead.
   sigaction(SIGPIPE, &action, &inherited_pipe_);
+  sigaction(SIGXFSZ, &action, &inherited_file_size_);
   sigprocmask(SIG_BLOCK, &handled, &inherited_mask_);
   fd_.reset(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   if (fd_.is_open()) return true;
@@ -42,6 +44,7 @@ int SignalSource::next() {
 
 void SignalSource::restore_in_child() const {
   sigaction(SIGPIPE, &inherited_pipe_, nullptr);
+  sigaction(SIGXFSZ, &inherited_file_size_, nullptr);
   sigprocmask(SIG_SETMASK, &inherited_mask_, nullptr);
 }
 

@@ -25,6 +25,7 @@ class SignalSource {
   FileDescriptor fd_;
   sigset_t inherited_mask_{};
   struct sigaction inherited_pipe_ {};
+  struct sigaction inherited_file_size_ {};
 };
 
 }  // namespace openlapi

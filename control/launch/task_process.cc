@@ -6,12 +6,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
 
+#include "control/launch/fork_failure.h"
 #include "control/launch/job_options.h"
 
 namespace openlapi {
@@ -78,7 +80,7 @@ bool TaskProcess::start(std::uint32_t rank, const TaskStart& start, std::string&
     pid_fd_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (pid_fd_.is_open()) return true;
   }
-  error = "cannot start task " + std::to_string(rank) + ": " + std::strerror(errno);
+  error = "cannot start task " + std::to_string(rank) + ": " + fork_failure(errno);
   return false;
 }
 
@@ -94,15 +96,19 @@ bool TaskProcess::check_ended() {
 
 int TaskProcess::exit_status() const { return signal_ != 0 ? kExitSignalBase + signal_ : exit_code_; }
 
-bool TaskProcess::handles(int signal) const {
+bool TaskProcess::is_in_set(int signal, std::initializer_list<std::string_view> sets) const {
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
   for (std::string word; status >> word;) {
     std::uint64_t set = 0;
-    if ((word == "SigCgt:" || word == "SigIgn:") && status >> std::hex >> set && ((set >> (signal - 1)) & 1) != 0)
+    if (std::ranges::find(sets, word) != sets.end() && status >> std::hex >> set && ((set >> (signal - 1)) & 1) != 0)
       return true;
   }
   return false;
 }
+
+bool TaskProcess::handles(int signal) const { return is_in_set(signal, {"SigCgt:", "SigIgn:"}); }
+
+bool TaskProcess::has_pending(int signal) const { return is_in_set(signal, {"SigPnd:", "ShdPnd:"}); }
 
 void TaskProcess::send(int signal) const {
   if (pid_ > 0) kill(-pid_, signal);

@@ -5,7 +5,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "control/launch/file_descriptor.h"
@@ -46,6 +48,8 @@ class TaskProcess {
 
   // Whether the process itself catches or ignores the signal, so that it may live on.
   bool handles(int signal) const;
+  // Whether the signal waits: the process has it blocked, and nobody there has taken it.
+  bool has_pending(int signal) const;
 
   // To the process group: also what the task started.
   void send(int signal) const;
@@ -54,6 +58,9 @@ class TaskProcess {
   void reap();
 
  private:
+  // Of the process's sets in /proc, by their names there.
+  bool is_in_set(int signal, std::initializer_list<std::string_view> sets) const;
+
   std::uint32_t rank_ = 0;
   pid_t pid_ = 0;
   FileDescriptor pid_fd_;

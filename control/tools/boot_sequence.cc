@@ -23,6 +23,7 @@ BootSequence::BootSequence(BootOptions& options, Nodes nodes) {
     clear();
     throw std::runtime_error("nothing was started");
   }
+  kept_ = count_;
 }
 
 BootSequence::~BootSequence() { clear(); }
@@ -38,6 +39,18 @@ bool BootSequence::start(lam_ssi_boot_proc_t which) {
   return lam_ssi_boot_selected_actions()->lsba_start_rte_procs(nodes_, count_, which, &started) == 0;
 }
 
+void BootSequence::keep_first(int count) {
+  for (int n = count; n < count_; ++n) nodes_[n].lnd_type &= ~NT_BOOT;
+  kept_ = std::min(count, count_);
+}
+
+bool BootSequence::take_back() {
+  for (int n = 0; n < count_; ++n) {
+    if (nodes_[n].lnd_nodeid != NOTNODEID) nodes_[n].lnd_type |= NT_BOOT;
+  }
+  return start(LAM_SSI_BOOT_PROC_WIPE);
+}
+
 const lamnode& BootSequence::joining() const {
   const lamnode* const end = nodes_ + count_;
   const lamnode* const found = std::find_if(static_cast<const lamnode*>(nodes_), end, [](const lamnode& node) {
@@ -47,11 +60,12 @@ const lamnode& BootSequence::joining() const {
   return *found;
 }
 
-std::vector<std::string> BootSequence::hosts_with(int type) const {
+std::vector<std::string> BootSequence::hosts_with(int type, int without) const {
   std::vector<std::string> hosts;
-  for (int n = 0; n < count_; ++n) {
+  for (int n = 0; n < kept_; ++n) {
     const lamnode& node = nodes_[n];
     if (node.lnd_nodeid == NOTNODEID || (node.lnd_type & type) != type) continue;
+    if ((node.lnd_type & without) != 0) continue;
     hosts.push_back("n" + std::to_string(node.lnd_nodeid) + " (" + (node.lnd_hname ? node.lnd_hname : "") + ")");
   }
   return hosts;
@@ -63,6 +77,13 @@ void prefer_own_programs() {
   const char* path = std::getenv("PATH");
   if (ignored || program.empty()) return;
   setenv("PATH", (program.parent_path().string() + (path == nullptr ? "" : ":" + std::string(path))).c_str(), 1);
+}
+
+void pass_remote_shell_on(const BootOptions& options) {
+  for (const auto& [option, parameter] :
+       {std::pair{"b", "fast"}, std::pair{"nn", "no_n"}, std::pair{"np", "no_profile"}}) {
+    if (options.has(option)) setenv((std::string("LAM_MPI_SSI_boot_rsh_") + parameter).c_str(), "1", 1);
+  }
 }
 
 void pass_session_on(const BootOptions& options) {

@@ -22,22 +22,30 @@ class BootSequence {
   // On all nodes. False: not on all; failed_hosts() says where.
   bool start(lam_ssi_boot_proc_t which);
 
+  // After a start that was complete: ends what it started. False: not on all; failed_hosts() says where.
+  bool take_back();
+
+  // Only these are nodes from now on.
+  void keep_first(int count);
   int count() const { return count_; }
   // Of kOneHost: the node of that host.
   const lamnode& joining() const;
   std::vector<std::string> hosts() const { return hosts_with(0); }
-  std::vector<std::string> failed_hosts() const { return hosts_with(NT_BOOT); }
+  // Without those that were ended again because of them.
+  std::vector<std::string> failed_hosts() const { return hosts_with(NT_BOOT, NT_ENDED); }
 
  private:
-  std::vector<std::string> hosts_with(int type) const;
+  std::vector<std::string> hosts_with(int type, int without = 0) const;
   void clear();
 
   lamnode* nodes_ = nullptr;
-  int count_ = 0;
+  int count_ = 0, kept_ = 0;
 };
 
 // Puts the directory of this program first into PATH, so that its own lamd and tkill are found.
 void prefer_own_programs();
+// Of LAM's options -b, -nn and -np: the parameters of boot module rsh that they mean.
+void pass_remote_shell_on(const BootOptions& options);
 // The session's options into the environment, for what is started here.
 void pass_session_on(const BootOptions& options);
 

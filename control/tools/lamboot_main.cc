@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include "control/daemon/membership.h"
 #include "control/daemon/tool_client.h"
@@ -25,26 +26,43 @@ constexpr char kUsage[] =
 
 constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(30);
 
-std::string joined(const std::vector<std::string>& hosts) {
+constexpr char kCleanUp[] = "LAM_MPI_SSI_boot_base_cleanup";  // 0: what was started stays after a failure
+constexpr std::size_t kMostNamed = 5;                         // why each was not booted has been said before
+
+std::string named(const std::vector<std::string>& hosts, int of) {
   std::string text;
-  for (const std::string& host : hosts) text += (text.empty() ? "" : ", ") + host;
-  return text;
+  for (std::size_t n = 0; n < hosts.size() && n < kMostNamed; ++n) text += (n == 0 ? "" : ", ") + hosts[n];
+  if (hosts.size() <= kMostNamed) return text;
+  return std::to_string(hosts.size()) + " of " + std::to_string(of) + " nodes: " + text + ", ...";
 }
 
-// The daemons have the universe now; that they are linked is a matter of moments.
-int await_links(const std::string& folder, bool verbose) {
+// The daemons have the universe now; that they are linked is a matter of moments. False: not all.
+bool await_links(const std::string& folder, bool verbose) {
   const DaemonMessage answer = ToolClient(folder).ask(UniverseRequest{1}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);
   if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
   int lost = 0;
   for (std::size_t n = 0; n < universe->nodes.size(); ++n) {
     const UniverseNode& node = universe->nodes[n];
-    if (node.state == NodeState::kMember && verbose) std::printf("n%zu (%s) is booted\n", n, node.host.c_str());
     if (node.state != NodeState::kLost) continue;
-    std::fprintf(stderr, "lamboot: n%zu (%s): its daemon ended, or cannot reach the others\n", n, node.host.c_str());
+    std::fprintf(stderr, "lamboot: n%zu (%s): its daemon has ended, or it and others cannot reach each other\n", n,
+                 node.host.c_str());
     ++lost;
   }
-  return lost == 0 ? 0 : kExitFailure;
+  for (std::size_t n = 0; verbose && lost == 0 && n < universe->nodes.size(); ++n) {
+    const UniverseNode& node = universe->nodes[n];
+    if (node.state == NodeState::kMember) std::printf("n%zu (%s) is booted\n", n, node.host.c_str());
+  }
+  return lost == 0;
+}
+
+// A universe that is not whole from the beginning is none. Daemons without a way from here end by themselves.
+[[noreturn]] void take_back(BootSequence& boot, const std::string& why) {
+  if (std::getenv(kCleanUp) == std::string_view("0")) throw std::runtime_error(why);
+  std::fprintf(stderr, "lamboot: %s; ending the daemons again\n", why.c_str());
+  if (boot.take_back()) throw std::runtime_error("the universe is not booted; its daemons are ended again");
+  throw std::runtime_error("the universe is not booted. Not reached, so tkill there ends what is left: " +
+                           named(boot.failed_hosts(), boot.count()));
 }
 
 int run(BootOptions& options) {
@@ -52,6 +70,8 @@ int run(BootOptions& options) {
     std::puts("openlapi " OPENLAPI_VERSION);
     return 0;
   }
+  options.check_words(0, 1, "boot schema");
+  unsetenv("LAM_MPI_SSI_boot_base_origin");  // of a universe that was booted before
   pass_session_on(options);
   prefer_own_programs();
   const std::string folder = session_path(options.session_name());
@@ -61,14 +81,19 @@ int run(BootOptions& options) {
   }
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
   std::fflush(stdout);
-  setenv("LAM_MPI_SSI_boot_base_cleanup", "1", 0);
+  setenv(kCleanUp, "1", 0);
   BootSequence boot(options);
   if (!boot.start(LAM_SSI_BOOT_PROC_LAMD)) {
     const auto failed = boot.failed_hosts();
     throw std::runtime_error("the universe is not booted; daemons that were started are ended again" +
-                             (failed.empty() ? "" : ". Not booted: " + joined(failed)));
+                             (failed.empty() ? "" : ". Not booted: " + named(failed, boot.count())));
   }
-  return await_links(folder, options.has("v") || options.has("d"));
+  try {
+    if (await_links(folder, options.has("v") || options.has("d"))) return 0;
+  } catch (const std::runtime_error& wrong) {
+    take_back(boot, wrong.what());
+  }
+  take_back(boot, "some daemons do not belong to the universe");
 }
 
 }  // namespace

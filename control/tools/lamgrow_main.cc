@@ -31,6 +31,7 @@ constexpr char kUsage[] =
     "  -ssi KEY VALUE           parameter of the boot service, for example -ssi boot local\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
+constexpr int kMostProcessors = 65536;
 constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(30);
 
 template <typename Answer>
@@ -83,6 +84,10 @@ NodeRecord record_of(const lamnode& node) {
 }
 
 int run(BootOptions& options) {
+  options.check_words(1, 1, "host");
+  if (options.plain_words().front().empty()) throw std::invalid_argument("the name of the host is empty");
+  options.check_number("n", 0, static_cast<int>(kMostNodes) - 1);
+  options.check_number("cpu", 1, kMostProcessors);
   pass_session_on(options);
   prefer_own_programs();
   ToolClient daemon(session_path(options.session_name()));

@@ -20,6 +20,7 @@ constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(60
 constexpr std::chrono::seconds kEndTime{10};
 
 int run(BootOptions& options) {
+  options.check_words(0, 0, "word");
   const std::string folder = session_path(options.session_name());
   ToolClient daemon(folder);
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);

@@ -56,6 +56,7 @@ void print_node(const UniverseMessage& universe, const NodeChoice& choice, const
 int run(BootOptions& options) {
   std::vector<std::string> words = options.plain_words();
   if (words.empty()) words = {"N"};
+  check_node_words(words);
   ToolClient daemon(session_path(options.session_name()));
   const DaemonMessage answer = daemon.ask(UniverseRequest{0}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);

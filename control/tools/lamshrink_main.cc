@@ -23,23 +23,17 @@ constexpr std::chrono::seconds kEndTime{15};  // for a daemon to say that it end
 constexpr int kLongestGrace = 86400;
 
 int grace_of(const BootOptions& options) {
+  options.check_number("w", 0, kLongestGrace);
   int grace = 0;
   if (options.has("w")) ao_intparam(options.get(), "w", 0, 0, &grace);
-  if (grace < 0 || grace > kLongestGrace) {
-    throw std::runtime_error("option -w is " + std::to_string(grace) + "; allowed: 0 to " +
-                             std::to_string(kLongestGrace) + " seconds");
-  }
   return grace;
 }
 
 std::uint32_t one_node(const BootOptions& options, const UniverseMessage& universe) {
   const std::vector<std::string> words = options.plain_words();
-  if (words.size() != 1) {
-    throw std::runtime_error("the command line names " + std::to_string(words.size()) + " nodes; allowed: one");
-  }
   const auto chosen = choose_nodes(words, universe.nodes, universe.here);
   if (chosen.size() != 1 || words[0].starts_with('c') || words[0].starts_with('C')) {
-    throw std::runtime_error("\"" + words[0] + "\" is not one node; allowed: n and its number, or o");
+    throw std::invalid_argument("\"" + words[0] + "\" is not one node; allowed: n and its number, or o");
   }
   return chosen[0].node;
 }
@@ -56,7 +50,9 @@ bool ask_to_leave(ToolClient& daemon, std::uint32_t node, int grace, bool force,
 }
 
 int run(BootOptions& options) {
+  options.check_words(1, 1, "node");
   const int grace = grace_of(options);
+  check_node_words(options.plain_words());
   ToolClient daemon(session_path(options.session_name()));
   const DaemonMessage answer = daemon.ask(UniverseRequest{1}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);

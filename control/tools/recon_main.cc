@@ -16,6 +16,7 @@ constexpr char kUsage[] =
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
 int run(BootOptions& options) {
+  options.check_words(0, 1, "boot schema");
   pass_session_on(options);
   prefer_own_programs();
   BootSequence boot(options);

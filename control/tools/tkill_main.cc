@@ -53,6 +53,7 @@ void end_process(pid_t process) {
 }
 
 int run(BootOptions& options) {
+  options.check_words(0, 0, "word");
   if (options.has("N")) return 0;
   for (const std::string& folder : session_folders(session_path(options.session_name()))) {
     const pid_t process = session_process(folder);

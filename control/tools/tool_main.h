@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <string>
 
 #include "control/daemon/boot_options.h"
@@ -13,7 +14,7 @@ namespace openlapi::daemon {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
-// `run` gets the parsed options and returns the exit status.
+// `run` gets the parsed options and returns the exit status; std::invalid_argument is a mistake in the command line.
 template <typename Run>
 int tool_main(const char* name, const char* usage, BootOptions& options, int count, char** words, Run&& run) {
   for (int word = 1; word < count; ++word) {
@@ -31,6 +32,9 @@ int tool_main(const char* name, const char* usage, BootOptions& options, int cou
       return 0;
     }
     return run(options);
+  } catch (const std::invalid_argument& wrong) {
+    std::fprintf(stderr, "%s: %s; %s -h lists the options\n", name, wrong.what(), name);
+    return kExitUsage;
   } catch (const std::exception& wrong) {
     std::fprintf(stderr, "%s: %s\n", name, wrong.what());
     return kExitFailure;

@@ -1,7 +1,8 @@
-// wipe: ends the daemons on the hosts of a boot schema, also when lamhalt cannot.
+// wipe, and lamwipe, as LAM calls it now: ends the daemons on the hosts of a boot schema, also when lamhalt cannot.
 #include <cstdio>
 #include <stdexcept>
 
+#include "control/daemon/universe_table.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
 
@@ -9,20 +10,31 @@ namespace openlapi::daemon {
 namespace {
 
 constexpr char kUsage[] =
-    "usage: wipe [options] [boot schema]\n"
+    "usage: " OPENLAPI_TOOL
+    " [options] [boot schema]\n"
     "  ends this user's daemons on the hosts of the boot schema, also those that lamhalt does not reach\n"
     "  -v  say of which hosts           -d  say everything\n"
-    "  -ssi KEY VALUE                             parameter of the boot service\n"
+    "  -n COUNT                 only of its first so many nodes\n"
+    "  -prefix FOLDER           where openlapi is installed on hosts whose line does not say it\n"
+    "  -b  the shell there is the one here     -nn  no -n for the remote shell     -np  never read .profile there\n"
+    "  -H  no headline: there is none\n"
+    "  -ssi KEY VALUE           parameter of the boot service\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
 int run(BootOptions& options) {
+  options.check_words(0, 1, "boot schema");
+  options.check_number("n", 1, static_cast<int>(kMostNodes));
   pass_session_on(options);
+  pass_remote_shell_on(options);
   prefer_own_programs();
   BootSequence boot(options);
+  int most = boot.count();
+  ao_intparam(options.get(), "n", 0, 0, &most);
+  boot.keep_first(most);
   const bool all = boot.start(LAM_SSI_BOOT_PROC_WIPE);
   const std::vector<std::string> failed = boot.failed_hosts();
   for (const std::string& host : failed)
-    std::fprintf(stderr, "wipe: %s: its daemon could not be ended\n", host.c_str());
+    std::fprintf(stderr, OPENLAPI_TOOL ": %s: its daemon could not be ended\n", host.c_str());
   if (all && (options.has("v") || options.has("d"))) {
     for (const std::string& host : boot.hosts()) std::printf("%s: wiped\n", host.c_str());
   }
@@ -34,7 +46,11 @@ int run(BootOptions& options) {
 
 int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
-  options.add_flags("vdh");
+  options.add_flags("vdhHb");
+  options.add_words({"nn", "np"});
+  options.add_numbers({"n"});
+  options.add_values({"prefix"});
   options.add_common();
-  return openlapi::daemon::tool_main("wipe", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
+  return openlapi::daemon::tool_main(OPENLAPI_TOOL, openlapi::daemon::kUsage, options, count, words,
+                                     openlapi::daemon::run);
 }

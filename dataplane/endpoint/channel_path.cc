@@ -45,7 +45,8 @@ ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& 
       transport_(transport),
       context_(context),
       peer_(peer),
-      channel_(context, peer, 0, epochs, transport.max_packet_to(peer) & ~7u) {}
+      channel_(context, peer, 0, epochs, transport.max_packet_to(peer) & ~7u),
+      origin_(transport.origin_of(peer)) {}
 
 ChannelPath::~ChannelPath() {
   set_.forget(*this);
@@ -131,6 +132,11 @@ bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   return true;
 }
 
+bool ChannelPath::comes_from_new(std::uint64_t origin) {
+  origin_ = transport_.origin_of(peer_);
+  return origin == origin_;
+}
+
 void ChannelPath::probe() {
   if (!all_acknowledged() || !channel_.has_room()) return;
   std::byte* buffer = take_buffer();
@@ -202,6 +208,12 @@ bool ChannelPath::send_acknowledgement(Nanoseconds now) {
   if (transport_.send_burst(peer_, {&packet, 1}) == 0) return false;
   channel_.ack_sent();
   return true;
+}
+
+void ChannelPath::close() {
+  reset();
+  set_.forget(*this);
+  closed_ = true;
 }
 
 void ChannelPath::reset() {

@@ -52,6 +52,10 @@ class ChannelPath {
   // Forgets everything that is on the way or waits (the peer is lost).
   void reset();
 
+  // The same for good: nothing is sent or received any more.
+  void close();
+  bool is_closed() const { return closed_; }
+
   [[gnu::always_inline]] bool has_work() const {
     return (open_ != nullptr && channel_.has_room()) || channel_.has_transmissions();
   }
@@ -60,6 +64,8 @@ class ChannelPath {
   }
   bool all_acknowledged() const { return open_ == nullptr && channel_.all_acknowledged(); }
   bool peer_gone() { return transport_.peer_gone(peer_); }
+  // Whether packets of the peer come from there. Its address may have changed since the last one.
+  [[gnu::always_inline]] bool comes_from(std::uint64_t origin) { return origin == origin_ || comes_from_new(origin); }
 
   ReliableChannel& channel() { return channel_; }
   PeerIndex peer() const { return peer_; }
@@ -67,6 +73,7 @@ class ChannelPath {
  private:
   friend class ChannelSet;
 
+  [[gnu::noinline]] bool comes_from_new(std::uint64_t origin);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);
   void written(std::uint32_t length);
@@ -83,6 +90,8 @@ class ChannelPath {
   std::byte* open_ = nullptr;      // packet being filled, a buffer of the pool; null: none
   std::uint32_t open_length_ = 0;  // bytes of records in it
   bool active_ = false;            // the set looks at it in every step
+  bool closed_ = false;
+  std::uint64_t origin_;           // Transport::origin_of() the peer, as last asked for
 };
 
 }  // namespace openlapi

@@ -19,11 +19,12 @@ std::uint32_t packet_bytes(const Transport& transport) {
 
 ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
     : transport(transport), pool(packet_bytes(transport), PacketPool::buffers_for(packet_bytes(transport))) {
-  context.cookie = config.cookie;
+  context.job_key = config.job_key;
   context.self = config.self;
   context.epoch = config.epoch;
   context.instance = static_cast<std::uint8_t>(config.instance);
-  context.checksum = !transport.limits().checked;
+  context.tagged = config.packet_tags;
+  context.checksum = !transport.limits().checked && !config.packet_tags;
   context.max_packet = packet_bytes(transport);
   context.ack_threshold = config.ack_threshold;
   context.pool = &pool;
@@ -52,45 +53,90 @@ unsigned ChannelSet::receive() {
   return received;
 }
 
+// Whether the packet proves that it is from its pair, and comes from where the peer is.
+[[gnu::always_inline]] inline bool ChannelSet::admit(Line& line, const IncomingPacket& packet,
+                                                     wire::PacketHeader& header, ChannelPath*& path) {
+  ReliabilityCounters& counters = line.context.counters;
+  if (!admit_packet(line.context, {packet.data, packet.length}, header)) return false;
+  if (header.source >= config_.tasks || header.source == config_.self || header.path != 0) {
+    ++counters.malformed;
+    return false;
+  }
+  // Only who has heard from us sends short headers, and what they say of their source is not checked yet.
+  path = listener_.channel_path(header.source, !header.is_short());
+  if (path == nullptr || &path->transport_ != &line.transport ||
+      (header.is_short() && !path->channel_.is_from_peer(header, {packet.data, packet.length}))) {
+    ++counters.ghosts;
+    return false;
+  }
+  if (path->comes_from(packet.origin)) return true;
+  ++counters.wrong_address;
+  return false;
+}
+
+// Several packets of one datagram, or as much of it as a burst holds. All are looked at before any of them is believed:
+// one wrong packet says that a stranger has sent all, who could otherwise try a whole datagram of guesses at a time.
+void ChannelSet::look_at_datagram(Line& line, std::span<const IncomingPacket> packets) {
+  if (!packets.front().same_datagram) line.wrong_datagram = false;
+  std::size_t looked_at = 0;
+  for (ChannelPath* path = nullptr; looked_at < packets.size() && !line.wrong_datagram; ++looked_at) {
+    line.headers[looked_at] = {};
+    line.wrong_datagram = !admit(line, packets[looked_at], line.headers[looked_at], path);
+  }
+  if (line.wrong_datagram) line.context.counters.beside_wrong += packets.size() - std::min<std::size_t>(looked_at, 1);
+}
+
+inline void ChannelSet::handle_packet(ChannelPath& path, const wire::PacketHeader& header,
+                                      const IncomingPacket& packet, Nanoseconds now) {
+  activate(path);
+  ReliableChannel& channel = path.channel_;
+  const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
+  const ReceiveOutcome outcome = channel.receive(header, payload, now);
+  report_completed(path);
+  if (outcome.peer_restarted) listener_.channel_restarted(path.peer_);
+  if (outcome.deliver) {
+    // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
+    channel.taken(now);
+    listener_.channel_delivered(path.peer_, payload);
+  }
+  for (std::span<std::byte> held; !path.is_closed() && channel.next_held(held);) {
+    listener_.channel_delivered(path.peer_, held);
+    channel.taken(now);
+  }
+}
+
+// Most packets come alone: their headers need no memory.
 unsigned ChannelSet::receive_from(Line& line) {
   std::array<IncomingPacket, tuning::kReceiveBurst> packets;
   const std::size_t count = line.transport.receive_burst(packets);
   if (count == 0) return 0;
   const Nanoseconds now = clock_.now();
-  for (std::size_t i = 0; i < count; ++i) handle_packet(line, packets[i], now);
+  std::size_t first = 0, end = 0;  // of the packets that were looked at together
+  for (std::size_t i = 0; i < count; ++i) {
+    wire::PacketHeader header;
+    ChannelPath* path = nullptr;
+    if (i == end) {
+      first = i;
+      while (++end < count && packets[end].same_datagram) {
+      }
+      if (end - first == 1 && !packets[i].same_datagram) [[likely]] {
+        line.wrong_datagram = !admit(line, packets[i], header, path);
+      } else {
+        look_at_datagram(line, {packets.data() + first, end - first});
+      }
+    }
+    if (line.wrong_datagram) continue;
+    if (path == nullptr) {  // looked up again: what a handler does may have ended the way that was found
+      header = line.headers[i - first];
+      path = listener_.channel_path(header.source, false);
+      if (path == nullptr) continue;
+    }
+    handle_packet(*path, header, packets[i], now);
+  }
+  if (line.wrong_datagram) [[unlikely]]
+    line.transport.skip_datagram();
   line.transport.release(count);
   return static_cast<unsigned>(count);
-}
-
-void ChannelSet::handle_packet(Line& line, const IncomingPacket& packet, Nanoseconds now) {
-  const std::span<std::byte> bytes(packet.data, packet.length);
-  wire::PacketHeader header;
-  if (!admit_packet(line.context, bytes, header)) return;
-  if (header.source >= config_.tasks || header.source == config_.self || header.path != 0) {
-    ++line.context.counters.malformed;
-    return;
-  }
-  // Only who has heard from us sends short headers, and what they say of their source is not checked yet.
-  ChannelPath* path = listener_.channel_path(header.source, !header.is_short());
-  if (path == nullptr || &path->transport_ != &line.transport) {
-    ++line.context.counters.ghosts;
-    return;
-  }
-  activate(*path);
-  ReliableChannel& channel = path->channel_;
-  const std::span<std::byte> payload = bytes.subspan(header.size());
-  const ReceiveOutcome outcome = channel.receive(header, payload, now);
-  report_completed(*path);
-  if (outcome.peer_restarted) listener_.channel_restarted(path->peer_);
-  if (outcome.deliver) {
-    // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
-    channel.taken(now);
-    listener_.channel_delivered(path->peer_, payload);
-  }
-  for (std::span<std::byte> held; channel.next_held(held);) {
-    listener_.channel_delivered(path->peer_, held);
-    channel.taken(now);
-  }
 }
 
 void ChannelSet::report_completed(ChannelPath& path) {
@@ -150,6 +196,12 @@ bool ChannelSet::settled() const {
                      [](ChannelPath* path) { return path->all_acknowledged() || path->peer_gone(); });
 }
 
+std::size_t ChannelSet::not_acknowledged() const {
+  std::size_t packets = 0;
+  for (ChannelPath* path : active_) packets += path->peer_gone() ? 0 : path->channel().packets_out();
+  return packets;
+}
+
 Nanoseconds ChannelSet::deadline() const {
   Nanoseconds earliest = UINT64_MAX;
   for (const ChannelPath* path : active_) earliest = std::min(earliest, path->channel_.next_deadline());
@@ -176,8 +228,8 @@ void ChannelSet::add_statistics(MessageStatistics& statistics) const {
     const ReliabilityCounters& counters = line->context.counters;
     statistics.duplicate_packets += counters.duplicates;
     statistics.retransmitted_packets += counters.retransmits;
-    statistics.ghost_packets +=
-        counters.ghosts + counters.wrong_cookie + counters.wrong_destination + counters.malformed + counters.damaged;
+    statistics.ghost_packets += counters.ghosts + counters.strangers + counters.wrong_address + counters.beside_wrong +
+                                counters.wrong_destination + counters.malformed + counters.damaged;
     statistics.packets_sent += counters.packets_sent;
     statistics.packets_received += counters.packets_received;
   }

@@ -2,6 +2,7 @@
 // acknowledged and retransmitted here, and what comes out are payloads, each exactly once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -13,6 +14,8 @@
 #include "dataplane/reliability/channel_context.h"
 #include "dataplane/reliability/packet_pool.h"
 #include "dataplane/transport/transport.h"
+#include "dataplane/tuning.h"
+#include "dataplane/wire/packet_header.h"
 
 namespace openlapi {
 
@@ -51,6 +54,7 @@ class ChannelSet {
   bool must_send() const;                                // these, or acknowledgements that may not wait
   bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches
   bool settled() const;                                  // all is acknowledged that a peer can still acknowledge
+  std::size_t not_acknowledged() const;                  // packets that a peer can still acknowledge
   Nanoseconds deadline() const;
 
   std::uint32_t max_record() const;  // bytes of the longest record that fits a packet of every transport
@@ -75,10 +79,15 @@ class ChannelSet {
     Transport& transport;
     PacketPool pool;
     ChannelContext context;
+    std::array<wire::PacketHeader, tuning::kReceiveBurst> headers;  // of the packets that are being looked at
+    bool wrong_datagram = false;  // a packet of the latest datagram was wrong: what follows of it is dropped
   };
 
   unsigned receive_from(Line& line);
-  void handle_packet(Line& line, const IncomingPacket& packet, Nanoseconds now);
+  [[gnu::noinline, gnu::cold]] void look_at_datagram(Line& line, std::span<const IncomingPacket> packets);
+  bool admit(Line& line, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);
+  void handle_packet(ChannelPath& path, const wire::PacketHeader& header, const IncomingPacket& packet,
+                     Nanoseconds now);
   void report_completed(ChannelPath& path);
 
   const EndpointConfig& config_;

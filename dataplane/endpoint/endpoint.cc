@@ -22,6 +22,11 @@ Submit Endpoint::get_layout(const LayoutGetRequest& request) { return core_->get
 Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
   return core_->submitted(core_->layout_message(request));
 }
+void Endpoint::enter_handler() { core_->enter_handler(); }
+void Endpoint::leave_handler() { core_->leave_handler(); }
+void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
+  core_->give_up_unbegun(operation, why);
+}
 unsigned Endpoint::progress(Step step) { return core_->progress(step); }
 void Endpoint::hold_arrivals(bool hold) { core_->hold_arrivals(hold); }
 ArrivalWord Endpoint::arrival_word() const { return core_->arrival_word(); }
@@ -30,13 +35,17 @@ void Endpoint::completion_returned(const CompletionRun& run) { core_->completion
 bool Endpoint::reply_has_room(PeerIndex peer) { return core_->reply_has_room(peer); }
 FenceTicket Endpoint::begin_fence() { return core_->begin_fence(); }
 FenceState Endpoint::fence_state(const FenceTicket& ticket) { return core_->fence_state(ticket); }
+void Endpoint::forget_fence(const FenceTicket& ticket) { core_->forget_fence(ticket); }
 void Endpoint::begin_barrier() { core_->begin_barrier(); }
 void Endpoint::begin_exchange(std::uint64_t value) { core_->begin_exchange(value); }
+
+void Endpoint::confirm_exchange() { core_->confirm_exchange(); }
 CollectiveState Endpoint::collective_state() { return core_->collective_state(); }
 std::span<const std::uint64_t> Endpoint::exchanged() const { return core_->exchanged(); }
 void Endpoint::purge(PeerIndex peer) { core_->purge(peer); }
-void Endpoint::resume(PeerIndex peer, std::uint32_t epoch) { core_->resume(peer, epoch); }
+void Endpoint::resume(PeerIndex peer, std::uint64_t epoch) { core_->resume(peer, epoch); }
 bool Endpoint::purged(PeerIndex peer) const { return core_->purged(peer); }
+std::uint32_t Endpoint::life_of(PeerIndex peer) const { return core_->life_of(peer); }
 CounterLoss Endpoint::counter_loss(std::uint64_t counter) const { return core_->counter_loss(counter); }
 void Endpoint::forget_counter_loss(std::uint64_t counter) { core_->forget_counter_loss(counter); }
 void Endpoint::guard_layouts(bool on) { core_->guard_layouts(on); }
@@ -46,6 +55,8 @@ void Endpoint::expect_no_more_from(PeerIndex peer) { core_->expect_no_more_from(
 Nanoseconds Endpoint::deadline() const { return core_->deadline(); }
 bool Endpoint::has_work() const { return core_->has_work(); }
 bool Endpoint::drained() { return core_->drained(); }
+std::size_t Endpoint::not_taken() const { return core_->not_taken(); }
+bool Endpoint::handlers_exhausted() const { return core_->handlers_exhausted(); }
 std::uint64_t Endpoint::sends_completed() const { return core_->sends_completed(); }
 std::uint64_t Endpoint::receives_completed() const { return core_->receives_completed(); }
 std::uint32_t Endpoint::max_user_header() const { return core_->max_user_header(); }
@@ -55,5 +66,6 @@ MessageStatistics Endpoint::statistics(StatisticsPath path) const { return core_
 void Endpoint::set_timeout(Nanoseconds timeout) { core_->set_timeout(timeout); }
 void Endpoint::set_ack_threshold(std::uint32_t packets) { core_->set_ack_threshold(packets); }
 std::size_t Endpoint::contacted_peers() const { return core_->contacted_peers(); }
+PeerLoad Endpoint::load(PeerIndex peer) const { return core_->load(peer); }
 
 }  // namespace openlapi

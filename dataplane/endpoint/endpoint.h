@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/base/siphash.h"
 #include "dataplane/base/step.h"
 #include "dataplane/endpoint/handler_host.h"
 #include "dataplane/layout/layout_cursor.h"
@@ -30,9 +31,10 @@ namespace openlapi {
 struct EndpointConfig {
   PeerIndex self = 0;
   std::uint32_t tasks = 1;
-  std::uint64_t cookie = 0;          // of the job
+  SipKey job_key;                    // what the job's tasks share and nobody else knows
+  bool packet_tags = false;          // packets over unreliable transports carry a keyed tag; the same in all tasks
   std::uint32_t instance = 1;        // which context of the task; part of every packet
-  std::uint32_t epoch = 1;           // this incarnation; later incarnations of the same task have larger ones
+  std::uint64_t epoch = 1;           // this incarnation; later incarnations of the same task have larger ones
   std::uint32_t copy_limit = 16384;  // messages up to this size (user header and data) are copied before a call returns
   std::uint32_t copy_buffers = 128;  // such copies that may wait before calls answer `busy`; peers share (fair_share.h)
   std::uint32_t ack_threshold = 30;  // packets
@@ -40,13 +42,14 @@ struct EndpointConfig {
   Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
   bool bulk = false;                                    // long contiguous data is read by the adapter where one can
   std::uint64_t bulk_minimum = 153'600;  // bytes of data from which on; messages that are copied never are
+  std::uint64_t first_number = 1;        // of messages, fences, requests and collectives; all tasks have the same
 };
 
 // The ways to a peer.
 struct Route {
   std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
   std::size_t count = 0;                                     // of `paths`; 0: it cannot be reached
-  std::uint32_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
+  std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
   std::string reason;       // why `count` is 0
 };
 
@@ -112,9 +115,9 @@ struct ActiveMessageRequest {
   BulkHint bulk = BulkHint::by_task;
 };
 
-// Transfers whose data is not contiguous, on one side or on both. The cursors are used during the call only; what they
-// refer to, and a long message's data, stays as it is until the origin counter moves. As many bytes move as the shorter
-// side has.
+// Transfers whose data is not contiguous, on one side or on both. The cursors, and the lists that they refer to, are
+// used during the call only; a long message's data, and a data gather/scatter program, stay as they are until the
+// origin counter moves. As many bytes move as the shorter side has.
 struct LayoutPutRequest {
   PeerIndex target;
   LayoutCursor* source;
@@ -159,15 +162,24 @@ struct RmwRequest {
   HandlerCall send_handler = {};  // the operands are copied at once
 };
 
+// An operation whose caller was told that it begins, and which cannot.
+struct UnbegunOperation {
+  PeerIndex target;
+  std::uint64_t origin_counter;
+  std::uint64_t completion_counter;
+  HandlerCall send_handler;
+};
+
 // A fence in progress; owned by the caller, used with the endpoint that began it.
 struct FenceTicket {
-  std::uint32_t number = 0;
+  std::uint64_t number = 0;
   std::uint64_t last_request = 0;  // gets and read-modify-writes up to this serial number belong to the fence
 };
 
 enum class FenceState : std::uint8_t { pending, done, peer_lost, peer_purged };
 
-enum class CollectiveState : std::uint8_t { pending, done, peer_lost, peer_purged };
+// `filled`: an exchange's values are there, and it waits for confirm_exchange().
+enum class CollectiveState : std::uint8_t { pending, filled, done, peer_lost, peer_purged };
 
 // As lapi_statistics_t: one set for packets that leave the node's memory, one for shared memory, one for oneself.
 struct MessageStatistics {
@@ -181,6 +193,18 @@ struct MessageStatistics {
   std::uint64_t bulk_sent = 0;       // messages and answers to gets that the peer's adapter has read here
   std::uint64_t bulk_received = 0;   // and that this task's adapter has read
   std::uint64_t bulk_fallbacks = 0;  // failures here or there after which the data came in packets
+};
+
+// What one peer takes of this task, for tests of the bounds in tuning.h.
+struct PeerLoad {
+  std::size_t requests = 0;         // gets and read-modify-writes that it has not answered
+  std::size_t owed_counters = 0;    // completion counters that it has to move
+  std::size_t copies = 0;           // of messages that found no room
+  std::uint64_t kept_bytes = 0;     // for long messages to it, and for lists of vectors of gets
+  std::size_t backlog = 0;          // records that found no room
+  std::size_t things = 0;           // that are kept because of what it has sent
+  std::uint64_t bytes = 0;          // of these
+  std::size_t early_rounds = 0;     // of collectives
 };
 
 enum class StatisticsPath : std::uint8_t { network, shared_memory, local };
@@ -205,6 +229,14 @@ class Endpoint {
   Submit get_layout(const LayoutGetRequest& request);
   Submit layout_message(const LayoutMessageRequest& request);
 
+  // What begins between these two, a handler begins, though none of this endpoint's: nothing is answered busy (see
+  // handlers_exhausted()), and what it brings about here waits for the next step. Calls nest.
+  void enter_handler();
+  void leave_handler();
+  // The operation ends as if it had been given up, or, where the memory of a layout is not there, as if that had been
+  // found out on the way.
+  void give_up_unbegun(const UnbegunOperation& operation, Submit why);
+
   // One step of everything that can move. Returns how many packets, records or timers were handled; 0: nothing to do.
   // Step::again, right behind a step that answered 0, may leave timers to a later one (tuning::kStepsBetweenTimers).
   unsigned progress(Step step = Step::first);
@@ -227,10 +259,13 @@ class Endpoint {
   // All operations begun before are complete at their targets when the ticket's state is done.
   FenceTicket begin_fence();
   FenceState fence_state(const FenceTicket& ticket);
+  void forget_fence(const FenceTicket& ticket);  // nobody asks for its state any more
 
-  // Collective calls, one at a time per endpoint: a barrier, or an exchange of one 64-bit value per task.
+  // Collective calls, one at a time per endpoint: a barrier, or an exchange of one 64-bit value per task. An exchange
+  // is done when all tasks have confirmed theirs: each has taken the values by then.
   void begin_barrier();
   void begin_exchange(std::uint64_t value);
+  void confirm_exchange();
   CollectiveState collective_state();
   std::span<const std::uint64_t> exchanged() const;  // by task; valid until the next collective begins
 
@@ -239,8 +274,10 @@ class Endpoint {
   // a new process of the peer, or with one that has purged this task likewise. `epoch` is larger than all epochs that
   // this task has used before: nothing that was sent before reaches what comes after.
   void purge(PeerIndex peer);
-  void resume(PeerIndex peer, std::uint32_t epoch);
+  void resume(PeerIndex peer, std::uint64_t epoch);
   bool purged(PeerIndex peer) const;
+  // Another number each time that all that was under way with the peer is given up.
+  std::uint32_t life_of(PeerIndex peer) const;
 
   // Whether operations that would have moved a counter of this task were given up, since it was last forgotten.
   CounterLoss counter_loss(std::uint64_t counter) const;
@@ -265,6 +302,12 @@ class Endpoint {
   // Whether everything that was sent has been taken by the peers (LAPI_Term waits for it, bounded).
   bool drained();
 
+  // Whether other contexts' handlers have to stop, since there is an end of what is accepted from them.
+  bool handlers_exhausted() const;
+
+  // What has not been taken: messages that wait here, and packets that peers have not acknowledged.
+  std::size_t not_taken() const;
+
   // Messages whose origin buffer became free / whose data arrived since the beginning (LAPI_Msgpoll).
   std::uint64_t sends_completed() const;
   std::uint64_t receives_completed() const;
@@ -279,6 +322,7 @@ class Endpoint {
 
   // For tests and budgets: bytes of state held, and peers that were contacted.
   std::size_t contacted_peers() const;
+  PeerLoad load(PeerIndex peer) const;
 
  private:
   std::unique_ptr<EndpointCore> core_;

@@ -68,14 +68,14 @@ bool EndpointCore::offer_key(Peer& peer, std::uint32_t request_id, OutgoingMessa
   const wire::GetKeyBody body{request_id, message.id, reinterpret_cast<std::uintptr_t>(message.data),
                               to_wire(message.exposure.key())};
   message.stage = OutgoingMessage::Stage::awaiting_attach;
-  if (store_answer(peer, std::move(message), request_id) != nullptr) post_record(peer, RecordKind::get_key, body);
+  if (store_answer(peer, std::move(message), request_id) != nullptr) answer(peer, RecordKind::get_key, body);
   return true;
 }
 
 void EndpointCore::pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
                                 const MemoryKey& key) {
   if (message.buffer == nullptr && message.layout == nullptr) {
-    post_record(from, RecordKind::attach_done, wire::AttachDoneBody{id, wire::AttachAnswer::read});
+    answer(from, RecordKind::attach_done, wire::AttachDoneBody{id, wire::AttachAnswer::read});
     return fragment_arrived(from, id, message, message.total);
   }
   BulkPull pull{from.index, false, id, id, source_address, key, message.buffer, message.total};
@@ -89,11 +89,11 @@ void EndpointCore::on_get_key(Peer& from, const wire::Record& record) {
   std::memcpy(&body, record.body, sizeof(body));
   PendingRequest* request = requests_.find(body.request_id);
   const bool expected = request != nullptr && request->is_get && request->peer == from.index &&
-                        request->layout == nullptr && request->received == 0 && request->pull == 0;
+                        request->layout == nullptr && request->received == 0 && request->pull == 0 && !request->read;
   if (!expected) {
     ghost();
-    return post_record(from, RecordKind::attach_done,
-                       wire::AttachDoneBody{body.message_id, wire::AttachAnswer::not_read});
+    return answer(from, RecordKind::attach_done,
+                  wire::AttachDoneBody{body.message_id, wire::AttachAnswer::not_read});
   }
   request->pull = next_pull_;
   begin_pull(from, {from.index, true, body.request_id, body.message_id, body.source_address, from_wire(body.key),
@@ -106,7 +106,9 @@ void EndpointCore::begin_pull(Peer& from, BulkPull pull) {
   if (!pull.failed) pull.piece = std::min(tuning::kBulkPiece, pull.memory->longest_read());
   if (pull.piece == 0) pull.failed = true;
   const std::uint32_t id = next_pull_;
-  next_pull_ = next_pull_ == UINT32_MAX ? 1 : next_pull_ + 1;
+  do {
+    next_pull_ = next_pull_ == UINT32_MAX ? 1 : next_pull_ + 1;
+  } while (pulls_.contains(next_pull_));
   advance_pull(id, pulls_.emplace(id, pull).first->second);
 }
 
@@ -174,8 +176,9 @@ void EndpointCore::end_pull(std::uint32_t id, const BulkPull& pull) {
   std::uint32_t* pulled_by = request != nullptr ? &request->pull : message != nullptr ? &message->pull : nullptr;
   if (pulled_by == nullptr || *pulled_by != id) return;
   *pulled_by = 0;
-  const auto answer = pull.failed ? wire::AttachAnswer::not_read : wire::AttachAnswer::read;
-  post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{pull.message_id, answer});
+  const auto result = pull.failed ? wire::AttachAnswer::not_read : wire::AttachAnswer::read;
+  answer(peer, RecordKind::attach_done, wire::AttachDoneBody{pull.message_id, result});
+  if (message != nullptr) message->elsewhere = false;
   if (pull.failed) return bulk_failed(peer);
   peer.bulk_failures = 0;
   ++statistics_of(peer).packets_received;

@@ -1,11 +1,6 @@
-// The state behind Endpoint and the steps that change it. One file per concern: endpoint_open.cc (construction, first
-// contact), endpoint_submit.cc (operations begin), endpoint_send.cc (records and long messages leave),
-// endpoint_receive.cc (records arrive), endpoint_layout_send.cc and endpoint_layout_receive.cc (the same for data that
-// is not contiguous), endpoint_deliver.cc (active messages and completion), endpoint_reads.cc and
-// endpoint_layout_reads.cc (reading a peer's memory), endpoint_bulk.cc (the same by the adapter), endpoint_fence.cc
-// (fences, collectives), endpoint_faults.cc (timers, lost and restarted peers), endpoint_recovery.cc (peers that the
-// user purges and resumes), endpoint_refuse.cc (what a 32-bit task cannot take), endpoint_guard.cc (layouts that name
-// memory which is not there), endpoint_progress.cc (the loop).
+// The state behind Endpoint and the steps that change it; one file per concern, which its first lines tell:
+// endpoint_open.cc, _submit, _send, _receive, _layout_send and _layout_receive, _deliver, _reads and _layout_reads,
+// _bulk, _fence, _faults, _recovery, _refuse, _guard, and _progress, the loop.
 //
 // What few messages need is kept out of the functions that all pass through (noinline), and what ends each of them is
 // part of these (always_inline): the short path stays small, and makes few calls.
@@ -21,14 +16,17 @@
 #include <vector>
 
 #include "dataplane/endpoint/channel_set.h"
+#include "dataplane/endpoint/direct_read.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/endpoint/layout_record.h"
-#include "dataplane/endpoint/outgoing_message.h"
+#include "dataplane/endpoint/outgoing_messages.h"
 #include "dataplane/endpoint/peer.h"
 #include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/endpoint/whole_message.h"
 #include "dataplane/operation/collective.h"
 #include "dataplane/operation/completion_counter.h"
 #include "dataplane/operation/request_table.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -58,6 +56,10 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
     return result;
   }
 
+  void enter_handler() { ++inline_depth_, ++guest_depth_; }
+  void leave_handler() { --inline_depth_, --guest_depth_; }
+  void give_up_unbegun(const UnbegunOperation& operation, Submit why);  // endpoint_faults.cc
+
   // endpoint_progress.cc
   unsigned progress(Step step);
   void hold_arrivals(bool hold) { arrivals_held_ = hold; }
@@ -66,15 +68,17 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   Nanoseconds deadline() const;
   bool has_work() const;
   bool drained();
+  std::size_t not_taken() const;
+  bool handlers_exhausted() const;
 
-  // endpoint_deliver.cc
   void completion_returned(const CompletionRun& run);
   bool reply_has_room(PeerIndex peer);
 
   // endpoint_recovery.cc
   void purge(PeerIndex index);
-  void resume(PeerIndex index, std::uint32_t epoch);
+  void resume(PeerIndex index, std::uint64_t epoch);
   bool purged(PeerIndex index) const;
+  std::uint32_t life_of(PeerIndex index) const;
   CounterLoss counter_loss(std::uint64_t counter) const { return lost_counters_.find(counter); }
   void forget_counter_loss(std::uint64_t counter) { lost_counters_.forget(counter); }
   void watch_counters(bool on) { counters_watched_ = on; }
@@ -85,8 +89,10 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_fence.cc
   FenceTicket begin_fence();
   FenceState fence_state(const FenceTicket& ticket);
+  void forget_fence(const FenceTicket& ticket);
   void begin_barrier();
   void begin_exchange(std::uint64_t value);
+  void confirm_exchange();
   CollectiveState collective_state() const;
   std::span<const std::uint64_t> exchanged() const { return collective_.exchanged(); }
 
@@ -99,63 +105,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void set_timeout(Nanoseconds timeout) { config_.timeout = timeout; }
   void set_ack_threshold(std::uint32_t packets);
   std::size_t contacted_peers() const { return contacted_.size(); }
+  PeerLoad load(PeerIndex peer) const;
 
  private:
-  // An active message whose header handler said "drop", or one to oneself that has to wait its turn. Of a long one the
-  // data lies in Peer::incoming, in a buffer of ours, or still in the source's memory.
-  struct WaitingMessage {
-    PeerIndex source;
-    wire::ActiveMessageBody body;
-    std::vector<std::byte> user_header;
-    std::vector<std::byte> data;
-    bool is_long;
-    std::uint32_t message_id;
-    std::uint64_t length;
-    std::uint32_t number;          // of the short one, as in IncomingMessage
-    std::uint64_t attach_address;  // of the long one's data in the source, read when it is accepted; 0: it comes itself
-    std::uint32_t attach_layout = 0;  // bytes of the description that lies there instead of the data; 0: the data does
-    bool vector = false;
-    bool in_atoms = false;
-    bool bulk = false;  // the adapter reads at attach_address, with this key
-    MemoryKey key{};
-  };
-
-  // An active message in one piece, wherever it lies.
-  struct WholeMessage {
-    PeerIndex source;
-    wire::ActiveMessageBody body;
-    void* user_header;
-    std::uint32_t user_header_length;
-    void* data;
-    std::uint64_t length;
-    bool one_packet;                        // the header handler gets to see `data`
-    std::uint32_t number = 0;               // as in IncomingMessage; of one to oneself 0
-    bool vector = false;                    // as in ArrivedMessage
-    bool in_atoms = false;                  // the same
-    LayoutCursor* source_layout = nullptr;  // of one to oneself whose data is not at `data`
-  };
-
-  // A large message or get whose bytes are read from the peer's memory, piece by piece.
-  struct DirectRead {
-    PeerIndex peer;
-    bool is_get;
-    std::uint32_t id;  // of the incoming message, or of the request
-    std::uint64_t source_address;
-    std::uint64_t target_counter;  // get: the target's counter
-    // Not contiguous: a get's source; a message's is first described by this many bytes at source_address.
-    std::uint32_t layout_length = 0;
-    std::unique_ptr<LayoutCursor> source{};
-    std::vector<std::byte> description{};  // what `source` refers to
-  };
-
-  // What a record of a put says of the whole put.
-  struct PutFragment {
-    std::uint64_t target_counter;
-    std::uint64_t completion_counter;
-    std::uint64_t total;
-    std::uint32_t message_id;
-  };
-
   struct Loss {
     PeerIndex peer;
     Fault fault;
@@ -168,17 +120,11 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   };
 
   struct PendingFence {
-    std::uint32_t number;
+    std::uint64_t number;        // its low half is the ticket that peers are told
     std::uint32_t remaining;     // peers that have not answered
     std::uint64_t last_request;  // as in FenceTicket
+    std::uint64_t last_own;      // messages to oneself that had to wait: up to this one they belong to the fence
     FenceState outcome;          // when nothing remains
-  };
-
-  // What is kept of a peer that was purged.
-  struct FormerPeer {
-    bool purged;          // and not resumed yet
-    std::uint32_t life;   // Peer::life of the next one
-    std::uint32_t epoch;  // ours towards it from now on
   };
 
   // endpoint_progress.cc
@@ -205,23 +151,50 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   [[gnu::noinline]] void queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy);
   void enqueue(Peer& peer, QueuedRecord record);
   void post(Peer& peer, Pieces pieces, std::uint32_t length);
+  void post_answer(Peer& peer, ConstBuffer record);
   template <typename Body>
   void post_record(Peer& peer, wire::RecordKind kind, const Body& body);
+  template <typename Body>
+  void answer(Peer& peer, wire::RecordKind kind, const Body& body);
   unsigned flush_backlog(Peer& peer);
-  unsigned flush_backlogs();
+  unsigned serve_pending_peers();
+  void look_whether_pending(Peer& peer);
+  void give_number(OutgoingMessage& message);
   OutgoingMessage& store(OutgoingMessage message);
   OutgoingMessage* store_answer(Peer& peer, OutgoingMessage message, std::uint32_t request_id);
   bool pump(Peer& peer, OutgoingMessage& message);
+  bool send_fragments(Peer& peer, OutgoingMessage& message);
   bool send_fragment(Peer& peer, OutgoingMessage& message);
-  unsigned pump_outgoing();
+  void fragment_left(Peer& peer, OutgoingMessage& message, std::uint64_t bytes);
+  unsigned pump_queue(Peer& peer);
   void finish_sending(OutgoingMessage& message);
   void set_stage(OutgoingMessage& message, OutgoingMessage::Stage stage);
-  bool requests_exhausted(const Peer& peer) const;
+  void forget(OutgoingMessage& message);
+  bool requests_exhausted(Peer& peer) const;
   static std::unique_ptr<std::byte[]> room_for_long_copy(std::uint64_t bytes);
   void keep_copy(OutgoingMessage& message, std::unique_ptr<std::byte[]> room);
   void take_copy(Peer& peer);
   void return_copy(Peer& peer);
   bool copies_exhausted(const Peer& peer) const;
+  bool keeps_exhausted(const Peer& peer) const;
+  bool own_exhausted() const;
+  // What was accepted from other contexts' handlers must begin, and is bounded where it is accepted.
+  bool handlers_bounded() const { return guest_depth_ == 0; }
+  bool owes_too_much(const Peer& peer, std::uint64_t completion_counter) const {
+    if (completion_counter == 0 || peer.owed.size() < tuning::kMostOwedCounters) return false;
+    return inline_depth_ == 0 || (handlers_bounded() && peer.owed.size() >= tuning::kMostOwedToHandlers);
+  }
+  // The answer of a get or read-modify-write is here, or there will be none.
+  void request_done(Peer& peer, std::uint32_t id, std::uint64_t list_bytes) {
+    requests_.remove(id);
+    --peer.requests_waiting;
+    if (list_bytes != 0) [[unlikely]]
+      count_lists(peer, -list_bytes);
+  }
+  void count_lists(Peer& peer, std::uint64_t more) {
+    peer.list_bytes += more;
+    list_bytes_ += more;
+  }
   void count_sent(const Peer& peer, std::uint64_t data_bytes) {
     ++sends_completed_;
     statistics_of(peer).data_sent += data_bytes;
@@ -325,13 +298,14 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void on_collective(Peer& from, const wire::Record& record);
   void request_complete(std::uint32_t id, Peer* from);
   void begin_incoming(Peer& from, const wire::Record& record, IncomingMessage message);
+  IncomingMessage* add_incoming(Peer& from, std::uint32_t id, IncomingMessage message);
   void fragment_arrived(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t bytes);
   void ghost() { ++network_ghosts_; }
 
   // endpoint_deliver.cc
   void on_active_message(Peer& from, const wire::Record& record);
   HeaderVerdict ask_header_handler(const WholeMessage& message);
-  [[gnu::always_inline]] inline void data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run,
+  [[gnu::always_inline]] inline void data_in_place(Peer* from, std::uint64_t number, const CompletionRun& run,
                                                    CompletionStyle style, std::uint64_t data_bytes);
   [[gnu::always_inline]] inline void move_counters(const CompletionRun& run);
   [[gnu::noinline]] void run_completion(Peer* from, const CompletionRun& run, CompletionStyle style);
@@ -340,7 +314,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   bool obey(const HeaderVerdict& verdict, const WholeMessage& message);
   [[gnu::noinline]] void deliver_to_layout(const WholeMessage& message, const HeaderVerdict& verdict);
   [[gnu::noinline]] void begin_long_message(Peer& from, const wire::Record& record);
-  [[gnu::noinline]] void keep_waiting(const WholeMessage& message);
+  [[gnu::noinline]] bool keep_waiting(const WholeMessage& message);
   unsigned retry_waiting();
   bool retry(WaitingMessage& waiting);
   bool retry_long(WaitingMessage& waiting);
@@ -408,16 +382,16 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   // endpoint_fence.cc
   void on_fence_request(Peer& from, const wire::Record& record);
   void on_fence_reply(Peer& from, const wire::Record& record);
-  void message_finished(Peer& from, std::uint32_t number) {
+  void message_finished(Peer& from, std::uint64_t number) {
     ++from.messages_finished;
     if (!from.fence_requests.empty()) [[unlikely]]
       answer_fences(from, number);
   }
-  [[gnu::noinline]] void answer_fences(Peer& from, std::uint32_t number);
+  [[gnu::noinline]] void answer_fences(Peer& from, std::uint64_t number);
   void ask_held_fences(Peer& peer);
   void fail_collective(PeerIndex lost);
   void report_failed_collective(PeerIndex known);
-  void collective_arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes);
+  void collective_arrived(Peer& from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes);
   void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
                   std::span<const std::byte> bytes) override;
 
@@ -425,11 +399,25 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   unsigned run_timers(Nanoseconds now);
   void watch_peers(Nanoseconds now);
   void watch_direct_peer(Peer& peer, Nanoseconds now);
+  void ask_direct_peer(Peer& peer, Nanoseconds now);
   bool something_outstanding(const Peer& peer) const;
   void give_up(Peer& peer, Fault fault);
   void give_up_counters(Peer& peer, CounterLoss why);
+  void give_up_messages(Peer& peer, Fault fault, CounterLoss why);
   void give_up_fences(Peer& peer, CounterLoss why);
   void lose(Peer& peer, Fault fault);
+  [[gnu::noinline]] void tell_given_up(Peer& peer);
+  void restarted(Peer& peer);
+  // False: the peer may not make this task keep one more thing of so many bytes, and is dropped.
+  bool may_keep(Peer& peer, std::uint64_t bytes) {
+    if (peer.kept.has_room(bytes) && !peer.closed) [[likely]]
+      return true;
+    overdraw(peer);
+    return false;
+  }
+  [[gnu::noinline]] void overdraw(Peer& peer);
+  [[gnu::noinline]] void drop_overdrawn();
+  void part_from(PeerIndex index, Fault why);
   [[gnu::noinline]] void report_losses();
 
   // ChannelListener (endpoint_faults.cc, endpoint_send.cc, endpoint_receive.cc)
@@ -458,26 +446,33 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   bool guard_layouts_ = false;
   std::unordered_map<PeerIndex, std::uint32_t> expected_;  // by whom something is waited for: how many wait
 
-  std::map<std::uint32_t, OutgoingMessage> outgoing_;  // by id: oldest first
-  std::uint32_t next_message_id_ = 1;
-  std::uint32_t copies_waiting_ = 0;    // the sum of all Peer::copies_waiting
-  std::uint32_t backlogged_peers_ = 0;  // peers whose backlog is not empty
-  std::uint32_t sending_ = 0;           // outgoing messages in Stage::sending
+  OutgoingMessages outgoing_;
+  std::uint64_t next_message_;
+  std::uint32_t copies_waiting_ = 0;                   // the sum of all Peer::copies_waiting
+  std::uint64_t list_bytes_ = 0;                       // the sum of all Peer::list_bytes
+  LinkedList<Peer, &Peer::in_pending> pending_peers_;  // served in turn
+  std::size_t pending_count_ = 0;
 
-  std::vector<WaitingMessage> waiting_;
-  bool retry_now_ = false;  // one of waiting_ has not been tried at all
+  std::deque<WaitingMessage> waiting_;
+  std::uint64_t own_kept_ = 0;    // messages to oneself that had to wait, so far
+  std::size_t own_waiting_ = 0;   // and that do so now
+  std::size_t untried_ = 0;  // among so many of waiting_, the first ones, are some that were not tried at all
   Nanoseconds next_retry_ = 0;
   std::deque<DirectRead> reads_;
   std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
-  std::uint32_t next_pull_ = 1;
+  std::uint32_t next_pull_;  // never 0
   std::uint32_t bulk_reads_ = 0;            // of all pulls, begun and not ended
   std::vector<BulkMemory*> bulk_memories_;  // of all transports
   std::vector<PendingFence> fences_;
-  std::uint32_t next_fence_ = 1;
-  unsigned inline_depth_ = 0;  // > 0 while an inline completion handler runs: nothing is answered `busy`
+  std::uint64_t next_fence_;
+  unsigned inline_depth_ = 0;  // > 0 while an inline completion handler calls, whose bounds are wider
+  unsigned guest_depth_ = 0;   // > 0 while another context's handler does: nothing is answered `busy`
   std::vector<SendCompletion> send_completions_;     // whose handlers have to run
   std::vector<SendCompletion> running_completions_;  // scratch of run_send_handlers()
   std::vector<Loss> losses_;                         // to be reported at the end of progress()
+  std::vector<PeerIndex> overdrawn_;                 // to be dropped there
+  std::vector<std::unique_ptr<Peer>> buried_;        // purged by handlers of this step, which may still refer to them
+  bool stepping_ = false;
 
   std::array<MessageStatistics, 3> statistics_{};
   std::uint64_t network_ghosts_ = 0;
@@ -495,6 +490,11 @@ void EndpointCore::post_record(Peer& peer, wire::RecordKind kind, const Body& bo
   const RecordBytes fixed(kind, body);
   const ConstBuffer piece = fixed.piece();
   post(peer, {&piece, 1}, fixed.length());
+}
+
+template <typename Body>
+void EndpointCore::answer(Peer& peer, wire::RecordKind kind, const Body& body) {
+  post_answer(peer, RecordBytes(kind, body).piece());
 }
 
 }  // namespace openlapi

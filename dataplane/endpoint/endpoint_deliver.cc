@@ -1,5 +1,6 @@
 // Active messages: the header handler decides where the data goes, the completion handler runs when it is there, and
 // then the counters move (guide, chapter 7; decisions.md, "Completion").
+#include <algorithm>
 #include <cstring>
 
 #include "dataplane/base/copy_bytes.h"
@@ -8,6 +9,7 @@
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/reliability/fair_share.h"
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 
@@ -42,9 +44,11 @@ CompletionRun EndpointCore::completion_run(PeerIndex source, const wire::ActiveM
 }
 
 void EndpointCore::on_active_message(Peer& from, const wire::Record& record) {
+  if (record.header.user_header_length > tuning::kMaxUserHeader) [[unlikely]]
+    return ghost();
   if (record.is_long()) return begin_long_message(from, record);
   const auto body = wire::body_of<wire::ActiveMessageBody>(record);
-  const std::uint32_t number = ++from.messages_begun;
+  const std::uint64_t number = ++from.messages_begun;
   const std::uint32_t length = record.header.payload_length;
   auto* const user_header = const_cast<std::byte*>(record.user_header);
   const HeaderVerdict verdict =
@@ -101,6 +105,7 @@ void EndpointCore::deliver_to_layout(const WholeMessage& message, const HeaderVe
 
 // The first record of a message with further fragments, or of one that is to be read from the origin's memory.
 void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
+  if (from.incoming.contains(record.extension.message_id)) return ghost();
   const WholeMessage message{from.index,
                              wire::body_of<wire::ActiveMessageBody>(record),
                              const_cast<std::byte*>(record.user_header),
@@ -120,10 +125,12 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
   if (verdict.delivery == Delivery::drop) {
     incoming.refused = true;
     if (!record.is_attach()) {
+      if (!may_keep(from, incoming.total)) return;
+      incoming.kept = {from.kept, incoming.total};
       incoming.own_buffer = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
       incoming.buffer = incoming.own_buffer.get();
     }
-    keep_waiting(message);
+    if (!keep_waiting(message)) return;
     waiting_.back().is_long = true;
     waiting_.back().message_id = record.extension.message_id;
     if (record.is_attach()) {
@@ -180,7 +187,7 @@ void EndpointCore::update_completion_counter(const CompletionRun& run) {
   Peer* peer = peers_[run.source].get();
   // The address belongs to the life of the source that sent the message, and to no later one.
   if (peer == nullptr || peer->life != run.source_life) return;
-  post_record(*peer, RecordKind::counter_update, wire::CounterUpdateBody{run.completion_counter});
+  answer(*peer, RecordKind::counter_update, wire::CounterUpdateBody{run.completion_counter});
 }
 
 bool EndpointCore::reply_has_room(PeerIndex index) {
@@ -190,9 +197,13 @@ bool EndpointCore::reply_has_room(PeerIndex index) {
          may_take(peer->copies_waiting, copies_waiting_, config_.copy_buffers);
 }
 
-void EndpointCore::keep_waiting(const WholeMessage& message) {
+// False: it is more than the peer may have here.
+bool EndpointCore::keep_waiting(const WholeMessage& message) {
   const auto* header = static_cast<const std::byte*>(message.user_header);
   const auto* data = static_cast<const std::byte*>(message.data);
+  const std::uint64_t bytes = message.user_header_length + (data != nullptr ? message.length : 0);
+  Peer* const from = message.source == config_.self ? nullptr : peers_[message.source].get();
+  if (from != nullptr && !may_keep(*from, bytes)) return false;
   WaitingMessage waiting{message.source,
                          message.body,
                          {header, header + message.user_header_length},
@@ -200,7 +211,7 @@ void EndpointCore::keep_waiting(const WholeMessage& message) {
                          false,
                          0,
                          message.length,
-                         message.number,
+                         message.source == config_.self ? ++own_kept_ : message.number,
                          0,
                          0,
                          message.vector,
@@ -216,24 +227,30 @@ void EndpointCore::keep_waiting(const WholeMessage& message) {
   } else if (data != nullptr) {
     waiting.data.assign(data, data + message.length);
   }
+  if (from != nullptr) {
+    waiting.kept = {from->kept, bytes};
+  } else {
+    ++own_waiting_;
+  }
   waiting_.push_back(std::move(waiting));
+  return true;
 }
 
-// Refused messages arrive again whenever something arrives, and at least every kRetryRefused.
+// Refused messages arrive again whenever something arrives, and at least every kRetryRefused; many take turns.
 unsigned EndpointCore::retry_waiting() {
   unsigned delivered = 0;
-  retry_now_ = false;
-  const std::size_t present = waiting_.size();
-  for (std::size_t i = 0; i < present; ++i) {
-    WaitingMessage waiting = std::move(waiting_[i]);
+  std::size_t turns = std::min(waiting_.size(), tuning::kRetriesPerStep);
+  untried_ -= std::min(untried_, turns);
+  for (; turns != 0 && !waiting_.empty(); --turns) {  // handlers may purge peers, whose messages are gone then
+    WaitingMessage waiting = std::move(waiting_.front());
+    waiting_.pop_front();
     if (waiting.is_long ? retry_long(waiting) : retry(waiting)) {
-      waiting_[i].source = kUnknownPeer;
       ++delivered;
+      if (waiting.source == config_.self) --own_waiting_;
     } else {
-      waiting_[i] = std::move(waiting);
+      waiting_.push_back(std::move(waiting));
     }
   }
-  if (delivered != 0) std::erase_if(waiting_, [](const WaitingMessage& w) { return w.source == kUnknownPeer; });
   return delivered;
 }
 

@@ -6,7 +6,7 @@
 namespace openlapi {
 
 // All data of a message is where it belongs. For fences it has arrived; its counters may have to wait for a handler.
-inline void EndpointCore::data_in_place(Peer* from, std::uint32_t number, const CompletionRun& run,
+inline void EndpointCore::data_in_place(Peer* from, std::uint64_t number, const CompletionRun& run,
                                         CompletionStyle style, std::uint64_t data_bytes) {
   ++receives_completed_;
   MessageStatistics& statistics =

@@ -20,9 +20,7 @@ unsigned EndpointCore::run_timers(Nanoseconds now) {
 
 bool EndpointCore::something_outstanding(const Peer& peer) const {
   if (!peer.backlog.empty() || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
-  if (!peer.owed.empty() || requests_.any_to(peer.index) || expected_.contains(peer.index)) return true;
-  return std::any_of(outgoing_.begin(), outgoing_.end(),
-                     [&](const auto& entry) { return entry.second.peer == peer.index; });
+  return !peer.owed.empty() || !peer.outgoing.empty() || peer.requests_waiting != 0 || expected_.contains(peer.index);
 }
 
 // Who owes an answer may have died after it had taken the question. Over a channel a silent one is asked for a sign of
@@ -43,8 +41,9 @@ void EndpointCore::watch_peers(Nanoseconds now) {
 }
 
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
-// nothing for the whole time-out.
+// nothing for the whole time-out although something waited for it. Where nothing waits it gets an empty packet.
 void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
+  if (peer.direct->peer_began_anew(peer.index)) return restarted(peer);  // its user has not waited for ours
   // A task that ends in order has answered before; its answers count as long as there is anything to receive.
   if (peer.gone && !arrivals_ && !arrivals_held_) {
     const bool in_order =
@@ -56,22 +55,37 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   if (peer.gone) {
     idle_loops_ = tuning::kIdleLoopsBetweenTimers;
     last_watch_ = 0;
-  } else if (peer.backlog.empty()) {
-    peer.stuck_since = 0;
-  } else if (peer.stuck_since == 0) {
-    peer.stuck_since = now;
-  } else if (now - peer.stuck_since >= config_.timeout) {
-    lose(peer, Fault::timeout);
+    return;
   }
+  const Transport::Intake intake = peer.direct->intake(peer.index);
+  if (!intake.waits) {
+    peer.silent_since = 0;
+    ask_direct_peer(peer, now);
+  } else if (peer.silent_since == 0 || peer.taken_seen != intake.taken) {
+    peer.silent_since = now;
+  } else if (now - peer.silent_since >= config_.timeout) {
+    return lose(peer, Fault::timeout);
+  }
+  peer.taken_seen = intake.taken;
+}
+
+void EndpointCore::ask_direct_peer(Peer& peer, Nanoseconds now) {
+  if (now - peer.asked_at < tuning::kProbeSilentPeer) return;
+  peer.asked_at = now;
+  const OutgoingPacket empty{{}, 0};
+  if (peer.direct->send_burst(peer.index, {&empty, 1}) != 0) ++statistics_of(peer).packets_sent;
 }
 
 void EndpointCore::channel_timed_out(PeerIndex index) { lose(*peers_[index], Fault::timeout); }
 
 // The peer is a new process: what was outstanding to the former one will never be answered.
 void EndpointCore::channel_restarted(PeerIndex index) {
-  Peer& peer = *peers_[index];
-  if (something_outstanding(peer) || collective_.active()) losses_.push_back({index, Fault::no_connectivity});
-  peer.channel->drop_open_packet();
+  peers_[index]->channel->drop_open_packet();
+  restarted(*peers_[index]);
+}
+
+void EndpointCore::restarted(Peer& peer) {
+  if (something_outstanding(peer) || collective_.active()) losses_.push_back({peer.index, Fault::no_connectivity});
   give_up(peer, Fault::no_connectivity);
 }
 
@@ -79,6 +93,13 @@ void EndpointCore::lose(Peer& peer, Fault fault) {
   losses_.push_back({peer.index, fault});
   give_up(peer, fault);
   if (peer.channel != nullptr) peer.channel->reset();
+  peer.unaware = fault == Fault::timeout && peer.is_direct();
+}
+
+// It was only stopped, for longer than the time-out, and would wait for ever for what it was owed.
+void EndpointCore::tell_given_up(Peer& peer) {
+  peer.unaware = false;
+  post_record(peer, wire::RecordKind::request_refused, wire::RequestRefusedBody{0, wire::RefusalReason::given_up});
 }
 
 // Back to the state of first contact. Later messages to the peer start afresh. Send completion handlers hear of it: the
@@ -89,20 +110,12 @@ void EndpointCore::give_up(Peer& peer, Fault fault) {
   give_up_fences(peer, why);
   copies_waiting_ -= std::exchange(peer.copies_waiting, 0);
   peer.requests_waiting = 0;
-  if (!peer.backlog.empty()) --backlogged_peers_;
+  list_bytes_ -= std::exchange(peer.list_bytes, 0);
   peer.backlog.clear();
-  peer.stuck_since = 0;
+  peer.silent_since = 0;
   peer.incoming.clear();
   give_up_pulls(peer);
-  std::erase_if(outgoing_, [&](const auto& entry) {
-    const OutgoingMessage& message = entry.second;
-    if (message.peer != peer.index) return false;
-    if (message.stage == OutgoingMessage::Stage::sending) --sending_;
-    if (message.free_handler.function != nullptr) {
-      send_completions_.push_back({message.free_handler, peer.index, true, fault});
-    }
-    return true;
-  });
+  give_up_messages(peer, fault, why);
   std::erase_if(waiting_, [&](const WaitingMessage& waiting) { return waiting.source == peer.index; });
   std::erase_if(reads_, [&](const DirectRead& read) { return read.peer == peer.index; });
   peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
@@ -110,31 +123,80 @@ void EndpointCore::give_up(Peer& peer, Fault fault) {
   if (collective_.active()) collective_.fail(fault == Fault::purged ? kUnknownPeer : peer.index, *this);
 }
 
+void EndpointCore::give_up_messages(Peer& peer, Fault fault, CounterLoss why) {
+  for (auto* list : {&peer.outgoing.departed, &peer.outgoing.sending}) {
+    while (!list->empty()) {
+      OutgoingMessage& message = *list->first();
+      lost_counters_.add(message.free_counter, why);
+      if (message.free_handler.function != nullptr) {
+        send_completions_.push_back({message.free_handler, peer.index, true, fault});
+      }
+      outgoing_.remove(peer.outgoing, message);
+    }
+  }
+  look_whether_pending(peer);
+}
+
+// The peer makes this task keep more than any may. What is under way with it is still looked at by others of this step.
+void EndpointCore::overdraw(Peer& peer) {
+  if (std::exchange(peer.closed, true)) return;
+  overdrawn_.push_back(peer.index);
+}
+
+// Until the user purges and resumes it nothing is taken from the peer, and no operation to it is accepted.
+void EndpointCore::drop_overdrawn() {
+  for (const PeerIndex index : std::exchange(overdrawn_, {})) {
+    if (peers_[index] == nullptr || !peers_[index]->closed) continue;  // purged meanwhile
+    former_.try_emplace(index, FormerPeer{false, false, 0, 0}).first->second.dropped = true;
+    losses_.push_back({index, Fault::too_much_kept});
+    part_from(index, Fault::too_much_kept);
+  }
+}
+
 // Counters here that operations with the peer would still have moved.
 void EndpointCore::give_up_counters(Peer& peer, CounterLoss why) {
   peer.owed.give_up_all([&](std::uint64_t counter) { lost_counters_.add(counter, why); });
-  for (const auto& [id, message] : outgoing_) {
-    if (message.peer == peer.index) lost_counters_.add(message.free_counter, why);
-  }
   for (const auto& [id, message] : peer.incoming) lost_counters_.add(message.run.target_counter, why);
+  peer.given_up_unfinished += peer.incoming.size();
+  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) overdraw(peer);
 }
 
 void EndpointCore::give_up_fences(Peer& peer, CounterLoss why) {
   const FenceState outcome = why == CounterLoss::peer_purged ? FenceState::peer_purged : FenceState::peer_lost;
-  requests_.remove_all_to(peer.index, [&](const PendingRequest& request, std::uint64_t serial) {
-    lost_counters_.add(request.origin_counter, why);
-    for (PendingFence& fence : fences_) {
-      if (serial <= fence.last_request) fence.outcome = outcome;
-    }
-  });
+  if (peer.requests_waiting != 0)
+    requests_.remove_all_to(peer.index, [&](const PendingRequest& request, std::uint64_t serial) {
+      lost_counters_.add(request.origin_counter, why);
+      for (PendingFence& fence : fences_) {
+        if (serial <= fence.last_request) fence.outcome = outcome;
+      }
+    });
   for (PendingFence& fence : fences_) {
-    const auto awaited = std::count(peer.fences_awaited.begin(), peer.fences_awaited.end(), fence.number);
+    const auto awaited =
+        std::count_if(peer.fences_awaited.begin(), peer.fences_awaited.end(),
+                      [&](const AwaitedFence& candidate) { return candidate.number == fence.number; });
     fence.remaining -= static_cast<std::uint32_t>(awaited);
     if (awaited != 0) fence.outcome = outcome;
   }
   peer.fences_awaited.clear();
   peer.fence_requests.clear();
   peer.held_fences.clear();
+}
+
+void EndpointCore::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
+  if (why == Submit::origin_memory || why == Submit::target_memory) {
+    origin_is_free(operation.target, {operation.origin_counter, operation.send_handler});
+    move_counter(operation.completion_counter, operation.target);
+    return host_.report_fault(why == Submit::origin_memory ? Fault::origin_vector : Fault::target_vector,
+                              operation.target);
+  }
+  const Fault fault = why == Submit::purged ? Fault::purged : Fault::no_connectivity;
+  const CounterLoss loss = why == Submit::purged ? CounterLoss::peer_purged : CounterLoss::peer_lost;
+  lost_counters_.add(operation.origin_counter, loss);
+  lost_counters_.add(operation.completion_counter, loss);
+  if (operation.send_handler.function != nullptr) {
+    send_completions_.push_back({operation.send_handler, operation.target, true, fault});
+  }
+  if (why != Submit::purged) host_.report_fault(fault, operation.target);  // of a purge the user knows
 }
 
 void EndpointCore::report_losses() {

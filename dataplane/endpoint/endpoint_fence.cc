@@ -9,19 +9,13 @@ namespace openlapi {
 
 using wire::RecordKind;
 
-namespace {
-
-bool not_before(std::uint32_t number, std::uint32_t other) { return static_cast<std::int32_t>(number - other) >= 0; }
-
-}  // namespace
-
 FenceTicket EndpointCore::begin_fence() {
-  PendingFence fence{next_fence_++, 0, requests_.last_serial(), FenceState::done};
+  PendingFence fence{next_fence_++, 0, requests_.last_serial(), own_kept_, FenceState::done};
   for (Peer* peer : contacted_) {
     if (peer->messages_confirmed == peer->messages_sent) continue;
     ++fence.remaining;
-    peer->fences_awaited.push_back(fence.number);
-    peer->held_fences.push_back({peer->messages_sent, fence.number, next_message_id_});
+    peer->fences_awaited.push_back({fence.number, peer->messages_sent});
+    peer->held_fences.push_back({peer->messages_sent, static_cast<std::uint32_t>(fence.number), next_message_});
     ask_held_fences(*peer);
   }
   flush();
@@ -34,7 +28,9 @@ FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
                                   [&](const PendingFence& fence) { return fence.number == ticket.number; });
   if (found == fences_.end()) return FenceState::done;
   const bool waits_for_self =
-      std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingMessage& w) { return w.source == config_.self; });
+      own_waiting_ != 0 && std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingMessage& waiting) {
+        return waiting.source == config_.self && waiting.number <= found->last_own;
+      });
   if (found->remaining != 0 || requests_.oldest_serial() <= ticket.last_request || waits_for_self) {
     return FenceState::pending;
   }
@@ -43,34 +39,36 @@ FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
   return state;
 }
 
+// What its peers still answer finds no fence, and is no more than a sign that messages are in place.
+void EndpointCore::forget_fence(const FenceTicket& ticket) {
+  std::erase_if(fences_, [&](const PendingFence& fence) { return fence.number == ticket.number; });
+}
+
 void EndpointCore::on_fence_request(Peer& from, const wire::Record& record) {
   wire::FenceBody body;
   std::memcpy(&body, record.body, sizeof(body));
-  const std::uint32_t unfinished = from.messages_begun - from.messages_finished;
-  if (unfinished == 0) return post_record(from, RecordKind::fence_reply, body);
-  from.fence_requests.push_back({body.count, body.ticket, from.messages_begun, unfinished});
+  const std::uint64_t unfinished = from.messages_begun - from.messages_finished;
+  if (unfinished == 0) return answer(from, RecordKind::fence_reply, body);
+  if (!may_keep(from, 0)) return;
+  from.fence_requests.push_back({body.count, body.ticket, from.messages_begun, unfinished, {from.kept, 0}});
 }
 
-void EndpointCore::answer_fences(Peer& from, std::uint32_t number) {
+void EndpointCore::answer_fences(Peer& from, std::uint64_t number) {
   std::erase_if(from.fence_requests, [&](FenceRequest& request) {
-    if (!not_before(request.newest, number) || --request.unfinished != 0) return false;
-    post_record(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});
+    if (request.newest < number || --request.unfinished != 0) return false;
+    answer(from, RecordKind::fence_reply, wire::FenceBody{request.count, request.ticket});
     return true;
   });
 }
 
 // Asks for the fences before which every message has begun to leave, so that it begins to arrive before them.
 void EndpointCore::ask_held_fences(Peer& peer) {
-  std::uint32_t first_waiting = next_message_id_;
-  for (const auto& [id, message] : outgoing_) {
-    const bool moves_data = message.kind == RecordKind::put || message.kind == RecordKind::active_message;
-    if (message.peer != peer.index || message.first_sent || !moves_data) continue;
-    first_waiting = id;
-    break;
-  }
+  const OutgoingMessage* const first = peer.outgoing.unbegun.first();
+  const std::uint64_t first_waiting = first != nullptr ? first->number : next_message_;
   std::erase_if(peer.held_fences, [&](const HeldFence& fence) {
-    if (!not_before(first_waiting, fence.next_message_id)) return false;
-    post_record(peer, RecordKind::fence_request, wire::FenceBody{fence.count, fence.ticket});
+    if (first_waiting < fence.next_message) return false;
+    post_record(peer, RecordKind::fence_request,
+                wire::FenceBody{static_cast<std::uint32_t>(fence.count), fence.ticket});
     return true;
   });
 }
@@ -78,12 +76,15 @@ void EndpointCore::ask_held_fences(Peer& peer) {
 void EndpointCore::on_fence_reply(Peer& from, const wire::Record& record) {
   wire::FenceBody body;
   std::memcpy(&body, record.body, sizeof(body));
-  const auto awaited = std::find(from.fences_awaited.begin(), from.fences_awaited.end(), body.ticket);
+  const auto awaited = std::find_if(
+      from.fences_awaited.begin(), from.fences_awaited.end(),
+      [&](const AwaitedFence& candidate) { return static_cast<std::uint32_t>(candidate.number) == body.ticket; });
   if (awaited == from.fences_awaited.end()) return ghost();
+  const AwaitedFence answered = *awaited;
   from.fences_awaited.erase(awaited);
-  if (not_before(body.count, from.messages_confirmed)) from.messages_confirmed = body.count;
+  from.messages_confirmed = std::max(from.messages_confirmed, answered.count);
   for (PendingFence& fence : fences_) {
-    if (fence.number == body.ticket) --fence.remaining;
+    if (fence.number == answered.number) --fence.remaining;
   }
 }
 
@@ -101,8 +102,14 @@ void EndpointCore::begin_exchange(std::uint64_t value) {
   flush();
 }
 
+void EndpointCore::confirm_exchange() {
+  collective_.confirm_exchange(*this);
+  report_failed_collective(kUnknownPeer);
+  flush();
+}
+
 CollectiveState EndpointCore::collective_state() const {
-  if (collective_.active()) return CollectiveState::pending;
+  if (collective_.active()) return collective_.filled() ? CollectiveState::filled : CollectiveState::pending;
   if (!collective_.failed()) return CollectiveState::done;
   return collective_purged_ ? CollectiveState::peer_purged : CollectiveState::peer_lost;
 }
@@ -120,9 +127,10 @@ void EndpointCore::report_failed_collective(PeerIndex known) {
   losses_.push_back({lost, Fault::no_connectivity});
 }
 
-void EndpointCore::collective_arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes) {
+void EndpointCore::collective_arrived(Peer& from, std::uint32_t sequence, std::uint32_t round,
+                                      std::vector<std::byte> bytes) {
   const bool was_active = collective_.active();
-  collective_.arrived(sequence, round, std::move(bytes), *this);
+  if (!collective_.arrived(from.index, sequence, round, std::move(bytes), *this)) overdraw(from);
   if (was_active) report_failed_collective(kUnknownPeer);
 }
 
@@ -139,7 +147,7 @@ void EndpointCore::send_round(PeerIndex index, std::uint32_t sequence, std::uint
     return post(*peer, pieces, static_cast<std::uint32_t>(fixed.length() + bytes.size()));
   }
   OutgoingMessage message;
-  message.id = next_message_id_++;
+  give_number(message);
   message.peer = index;
   message.kind = RecordKind::collective;
   std::memcpy(message.body.data(), &body, sizeof(body));

@@ -78,9 +78,8 @@ void EndpointCore::source_failed(OutgoingMessage& message) {
 
 // As if it had never been begun.
 Submit EndpointCore::withdraw(Peer& peer, OutgoingMessage& message) {
-  set_stage(message, OutgoingMessage::Stage::awaiting_acks);
   --peer.messages_sent;
-  outgoing_.erase(message.id);
+  forget(message);
   return Submit::origin_memory;
 }
 

@@ -61,7 +61,8 @@ bool EndpointCore::read_description(DirectRead& read, Peer& peer, IncomingMessag
     read.source = std::make_unique<StridedCursor>(read.source_address, message.total);
     return true;
   }
-  if (read.layout_length > tuning::kLongestDescriptions) return false;
+  if (read.layout_length > tuning::kLongestDescriptions || !peer.kept.has_room(read.layout_length)) return false;
+  read.kept = {peer.kept, read.layout_length};
   try {
     read.description.resize(read.layout_length);
   } catch (const std::bad_alloc&) {

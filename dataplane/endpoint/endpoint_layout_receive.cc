@@ -51,17 +51,20 @@ void EndpointCore::place_put(Peer& from, const PutFragment& put, LayoutCursor& l
     if (!scatter(layout, layout.position(), data)) host_.report_fault(Fault::target_vector, from.index);
     return data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, put.total);
   }
-  auto found = from.incoming.find(put.message_id);
-  if (found == from.incoming.end()) {
-    IncomingMessage message;
-    message.kind = RecordKind::put;
-    message.total = put.total;
-    message.run = run;
-    message.number = ++from.messages_begun;
-    found = from.incoming.emplace(put.message_id, std::move(message)).first;
+  if (data.size() > put.total) return ghost();
+  const auto found = from.incoming.find(put.message_id);
+  IncomingMessage* part_of = found != from.incoming.end() ? &found->second : nullptr;
+  if (part_of == nullptr) {
+    IncomingMessage begun;
+    begun.kind = RecordKind::put;
+    begun.total = put.total;
+    begun.run = run;
+    part_of = add_incoming(from, put.message_id, std::move(begun));
+    if (part_of == nullptr) return;
+    part_of->number = ++from.messages_begun;
   }
-  IncomingMessage& message = found->second;
-  if (message.kind != RecordKind::put || message.total != put.total || message.pull != 0) return ghost();
+  IncomingMessage& message = *part_of;
+  if (message.kind != RecordKind::put || message.total != put.total || message.elsewhere) return ghost();
   if (data.size() > message.total - message.received) return ghost();
   if (!message.cut_off && !scatter(layout, layout.position(), data)) {
     message.cut_off = true;
@@ -81,9 +84,8 @@ Submit EndpointCore::get_layout(const LayoutGetRequest& request) {
   if (request.target == config_.self) return get_layout_from_self(request);
   Peer* peer = contact(request.target);
   if (peer == nullptr) return refusal(request.target);
-  if (requests_exhausted(*peer)) return Submit::busy;
+  if (requests_exhausted(*peer) || keeps_exhausted(*peer)) return Submit::busy;
 
-  ++peer->requests_waiting;
   PendingRequest pending{request.target,
                          nullptr,
                          total,
@@ -92,12 +94,19 @@ Submit EndpointCore::get_layout(const LayoutGetRequest& request) {
                          true,
                          request.completion_handler.function,
                          request.completion_handler.info};
-  pending.layout = request.destination->clone();
-  const std::uint32_t id = requests_.add(std::move(pending));
+  pending.layout = request.destination->detached();
   const bool large_pieces = total / request.source->piece_count() >= tuning::kSmallestAttachPiece;
-  if (total > config_.copy_limit && large_pieces && peer->remote_memory != nullptr &&
-      peer->remote_memory->reachable(request.target)) {
-    begin_read({request.target, true, id, 0, request.target_counter, 0, request.source->clone()});
+  const bool reads = total > config_.copy_limit && large_pieces && peer->remote_memory != nullptr &&
+                     peer->remote_memory->reachable(request.target);
+  std::unique_ptr<LayoutCursor> source = reads ? request.source->detached() : nullptr;
+  const std::uint64_t list_bytes = pending.layout->list_bytes() + (reads ? source->list_bytes() : 0);
+  pending.list_bytes = list_bytes;
+  pending.read = reads;
+  const std::uint32_t id = requests_.add(std::move(pending));
+  ++peer->requests_waiting;
+  count_lists(*peer, list_bytes);
+  if (reads) {
+    begin_read({request.target, true, id, 0, request.target_counter, 0, std::move(source)});
   } else {
     send_layout_request(*peer, id, *request.source, request.target_counter);
   }
@@ -132,7 +141,7 @@ void EndpointCore::send_layout_request(Peer& peer, std::uint32_t id, const Layou
     return post(peer, pieces, static_cast<std::uint32_t>(fixed.length() + description.size()));
   }
   OutgoingMessage message;
-  message.id = next_message_id_++;
+  give_number(message);
   message.peer = peer.index;
   message.kind = RecordKind::get_layout;
   std::memcpy(message.body.data(), &body, sizeof(body));
@@ -148,7 +157,9 @@ void EndpointCore::on_get_layout(Peer& from, const wire::Record& record) {
   if (!record.is_long()) {
     return answer_layout(from, body, {record.payload, record.header.payload_length});
   }
+  if (!from.kept.has_room(record.extension.total_length)) return no_memory_for(from, body.request_id);
   IncomingMessage message;
+  message.kept = {from.kept, record.extension.total_length};
   message.kind = RecordKind::get_layout;
   message.total = record.extension.total_length;
   message.target_counter = body.target_counter;
@@ -163,13 +174,13 @@ void EndpointCore::on_get_layout(Peer& from, const wire::Record& record) {
 }
 
 void EndpointCore::answer_layout(Peer& from, const wire::GetLayoutBody& body, std::span<const std::byte> description) {
-  OutgoingMessage* answer = nullptr;
+  OutgoingMessage* stored = nullptr;
   try {
-    answer = layout_answer(from, body, {description.begin(), description.end()});
+    stored = layout_answer(from, body, {description.begin(), description.end()});
   } catch (const std::bad_alloc&) {
     return no_memory_for(from, body.request_id);
   }
-  if (answer != nullptr && from.backlog.empty() && pump(from, *answer)) finish_sending(*answer);
+  if (stored != nullptr && from.backlog.empty() && pump(from, *stored)) finish_sending(*stored);
 }
 
 // Null: there will be none.
@@ -187,7 +198,7 @@ OutgoingMessage* EndpointCore::layout_answer(Peer& from, const wire::GetLayoutBo
   }
   const wire::GetDataBody answer{body.request_id, 0, 0};
   OutgoingMessage message;
-  message.id = next_message_id_++;
+  give_number(message);
   message.peer = from.index;
   message.kind = RecordKind::get_data;
   std::memcpy(message.body.data(), &answer, sizeof(answer));
@@ -196,7 +207,7 @@ OutgoingMessage* EndpointCore::layout_answer(Peer& from, const wire::GetLayoutBo
   message.total = layout.total_bytes;
   message.free_counter = body.target_counter;
   message.counts_as_send = true;
-  return &store(std::move(message));
+  return store_answer(from, std::move(message), body.request_id);
 }
 
 }  // namespace openlapi

@@ -1,5 +1,6 @@
 // Puts and messages whose data is not contiguous leave. The data goes from the user's pieces straight into packets;
-// what finds no room and is short enough is copied, like everything else.
+// what finds no room and is short enough is copied, like everything else. The lists that say where the pieces are
+// belong to the caller again when the call returns: of a message that outlives it they are copied.
 #include <algorithm>
 #include <cstring>
 
@@ -36,6 +37,7 @@ Submit EndpointCore::put_layout(const LayoutPutRequest& request) {
   Peer* peer = contact(request.target);
   if (peer == nullptr) return refusal(request.target);
 
+  if (owes_too_much(*peer, request.completion_counter)) return Submit::busy;
   const wire::PutBody body{0, request.target_counter, request.completion_counter};
   const LayoutParts parts{
       RecordKind::put, bytes_of(body), request.source, request.destination, {}, total, 0, 0, true, false};
@@ -49,6 +51,7 @@ Submit EndpointCore::layout_message(const LayoutMessageRequest& request) {
   Peer* peer = contact(request.target);
   if (peer == nullptr) return refusal(request.target);
 
+  if (owes_too_much(*peer, request.completion_counter)) return Submit::busy;
   const wire::ActiveMessageBody body{request.handler, request.target_counter, request.completion_counter};
   const LayoutParts parts{RecordKind::active_message,
                           bytes_of(body),
@@ -75,7 +78,7 @@ Submit EndpointCore::submit_layout(Peer& peer, const LayoutParts& parts, const O
     parts.source->seek(0);
   }
   const bool copied = parts.total + parts.user_header.length <= config_.copy_limit;
-  if (copied && copies_exhausted(peer)) return Submit::busy;
+  if (copied ? copies_exhausted(peer) : keeps_exhausted(peer)) return Submit::busy;
   std::unique_ptr<std::byte[]> room = copied ? room_for_long_copy(parts.total) : nullptr;
 
   OutgoingMessage message;
@@ -85,14 +88,17 @@ Submit EndpointCore::submit_layout(Peer& peer, const LayoutParts& parts, const O
     const auto* header = static_cast<const std::byte*>(parts.user_header.data);
     message.user_header.assign(header, header + parts.user_header.length);
   }
-  message.source = parts.source->clone();
-  if (parts.destination != nullptr) message.destination = parts.destination->clone();
+  // What is copied refers to the caller's lists until the call returns only: keep_layout_copy() ends that.
+  message.source = copied ? parts.source->clone() : parts.source->detached();
+  if (parts.destination != nullptr) {
+    message.destination = copied ? parts.destination->clone() : parts.destination->detached();
+  }
   message.vector = parts.vector;
   message.total = parts.total;
   message.free_counter = notice.counter;
   message.free_handler = notice.handler;
   message.counts_as_send = true;
-  message.id = next_message_id_++;
+  give_number(message);
   message.peer = peer.index;
   ++peer.messages_sent;
   return submit_long_layout(peer, std::move(message), std::move(room));
@@ -100,7 +106,9 @@ Submit EndpointCore::submit_layout(Peer& peer, const LayoutParts& parts, const O
 
 Submit EndpointCore::submit_long_layout(Peer& peer, OutgoingMessage message, std::unique_ptr<std::byte[]> room) {
   const bool copied = message.total + message.user_header.size() <= config_.copy_limit;
-  if (!copied && may_attach(peer, message)) {
+  const bool attach = !copied && may_attach(peer, message);
+  if (!copied) message.kept_bytes = message.bytes_of_ours();
+  if (attach) {
     offer_layout_attach(peer, std::move(message));
     return Submit::accepted;
   }
@@ -161,10 +169,7 @@ bool EndpointCore::send_layout_fragment(Peer& peer, OutgoingMessage& message) {
     source_failed(message);
     return !message.withdrawn && send_layout_fragment(peer, message);
   }
-  message.first_sent = true;
-  message.offset += bytes;
-  if (!peer.held_fences.empty()) [[unlikely]]
-    ask_held_fences(peer);
+  fragment_left(peer, message, bytes);
   return true;
 }
 
@@ -214,7 +219,7 @@ Submit EndpointCore::put_layout_to_self(const LayoutPutRequest& request) {
 // The header handler sees the data only if it is contiguous; otherwise it goes from pieces to pieces.
 Submit EndpointCore::layout_message_to_self(const LayoutMessageRequest& request) {
   if (kWordIs32Bits && refuse_own(request)) return Submit::accepted;
-  if (inline_depth_ == 0 && waiting_.size() >= config_.copy_buffers) return Submit::busy;
+  if (own_exhausted()) return Submit::busy;
   // The header handler would have run before the copy finds out.
   const bool guarded = is_guarded(*request.source);
   if (guarded && !is_readable(*request.source, request.source->total_bytes())) return Submit::origin_memory;
@@ -234,7 +239,7 @@ Submit EndpointCore::layout_message_to_self(const LayoutMessageRequest& request)
   }
   statistics_[static_cast<std::size_t>(StatisticsPath::local)].data_sent += message.length;
   ++sends_completed_;
-  if (inline_depth_ > 0) retry_now_ = true;
+  if (inline_depth_ > 0) untried_ = waiting_.size() + 1;
   if (inline_depth_ > 0 || !deliver_whole(message)) keep_waiting(message);
   origin_is_free(config_.self, {request.origin_counter, request.send_handler});
   return Submit::accepted;

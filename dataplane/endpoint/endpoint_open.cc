@@ -1,6 +1,7 @@
 // Construction, and first contact with a peer: the only places that allocate state per peer.
 #include <algorithm>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/check.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/tuning.h"
@@ -14,7 +15,11 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
       resolver_(resolver),
       host_(host),
       peers_(config.tasks),
-      collective_(config.self, config.tasks) {
+      requests_(static_cast<std::uint32_t>(config.first_number - 1)),
+      collective_(config.self, config.tasks, static_cast<std::uint32_t>(config.first_number - 1)),
+      next_message_(config.first_number),
+      next_pull_(std::max(static_cast<std::uint32_t>(config.first_number), 1u)),
+      next_fence_(config.first_number) {
   std::vector<Transport*> unreliable;
   for (Transport* transport : transports) {
     (transport->limits().reliable ? direct_transports_ : unreliable).push_back(transport);
@@ -31,7 +36,9 @@ Peer* EndpointCore::first_contact(PeerIndex index) {
 
 std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
   const auto former = former_.find(index);
-  if (index == config_.self || (former != former_.end() && former->second.purged)) return nullptr;
+  if (index == config_.self) return nullptr;
+  if (former != former_.end() && (former->second.purged || former->second.dropped)) return nullptr;
+  const CancellationOff off;
   const Route route = resolver_.resolve(index);
   if (route.count == 0) return nullptr;
 
@@ -81,6 +88,21 @@ std::uint32_t EndpointCore::max_packets_out() const {
 void EndpointCore::set_ack_threshold(std::uint32_t packets) {
   config_.ack_threshold = packets;
   if (channels_ != nullptr) channels_->set_ack_threshold(packets);
+}
+
+PeerLoad EndpointCore::load(PeerIndex index) const {
+  PeerLoad load;
+  load.early_rounds = collective_.early_rounds_of(index);
+  const Peer* const peer = peers_[index].get();
+  if (peer == nullptr) return load;
+  load.requests = peer->requests_waiting;
+  load.owed_counters = peer->owed.size();
+  load.copies = peer->copies_waiting;
+  load.kept_bytes = peer->outgoing.kept_bytes + peer->list_bytes;
+  load.backlog = peer->backlog.size();
+  load.things = peer->kept.things;
+  load.bytes = peer->kept.bytes;
+  return load;
 }
 
 MessageStatistics EndpointCore::statistics(StatisticsPath path) const {

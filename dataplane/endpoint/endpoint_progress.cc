@@ -3,7 +3,7 @@
 //   2. large transfers: those that adapters read go on where a read has ended, those that the processor reads advance
 //      by a piece each, so that they share it;
 //   3. messages that their header handler refused, now that others have arrived;
-//   4. records and long messages that found no room before; arrivals may have made some;
+//   4. records and long messages that found no room before, peer by peer; arrivals may have made some;
 //   5. half-filled packets leave: nothing more will join them in this step;
 //   6. timers, when something is outstanding that a timer watches; both by the same look at the clock;
 //   7. send completion handlers, when the state is consistent: they may begin operations;
@@ -16,6 +16,7 @@
 namespace openlapi {
 
 unsigned EndpointCore::progress(Step step) {
+  stepping_ = true;
   unsigned moved = arrivals_held_ ? 0 : take_arrivals();
   arrivals_ = moved != 0;
   if (work_waits()) [[unlikely]]
@@ -23,6 +24,11 @@ unsigned EndpointCore::progress(Step step) {
   if (timers_due(step)) moved += move_what_time_moves();
   if (!send_completions_.empty()) [[unlikely]]
     run_send_handlers();
+  if (!overdrawn_.empty()) [[unlikely]]
+    drop_overdrawn();
+  stepping_ = false;
+  if (!buried_.empty()) [[unlikely]]
+    buried_.clear();
   if (!losses_.empty()) [[unlikely]] {
     ++moved;  // those who wait may be waiting for the lost one
     report_losses();
@@ -47,9 +53,7 @@ unsigned EndpointCore::move_what_waits(bool arrivals) {
   unsigned moved = pulls_.empty() ? 0 : advance_pulls();
   moved += advance_reads();
   if (!waiting_.empty() && (arrivals || retry_is_due())) moved += retry_waiting();
-  moved += flush_backlogs();
-  if (!outgoing_.empty()) moved += pump_outgoing();
-  return moved;
+  return moved + serve_pending_peers();
 }
 
 // None while something else waits to be moved.
@@ -64,18 +68,18 @@ void EndpointCore::flush() {
 
 // What a step would surely move although nothing arrives.
 bool EndpointCore::has_work() const {
-  return !reads_.empty() || retry_now_ || !send_completions_.empty() || !losses_.empty() ||
-         (channels_ != nullptr && channels_->has_work());
+  return !reads_.empty() || (untried_ != 0 && !waiting_.empty()) || !send_completions_.empty() || !losses_.empty() ||
+         !overdrawn_.empty() || (channels_ != nullptr && channels_->has_work());
 }
 
 // Something for move_what_waits(), perhaps only when a peer has made room.
 bool EndpointCore::work_waits() const {
-  return backlogged_peers_ != 0 || sending_ != 0 || !waiting_.empty() || !pulls_.empty() || !reads_.empty();
+  return !pending_peers_.empty() || !waiting_.empty() || !pulls_.empty() || !reads_.empty();
 }
 
 bool EndpointCore::retry_is_due() {
   const Nanoseconds now = clock_.now();
-  if (!retry_now_ && now < next_retry_) return false;
+  if (untried_ == 0 && now < next_retry_) return false;
   next_retry_ = now + tuning::kRetryRefused;
   return true;
 }
@@ -95,7 +99,7 @@ Nanoseconds EndpointCore::deadline() const {
   Nanoseconds earliest = UINT64_MAX;
   if (channels_ != nullptr) earliest = channels_->deadline();
   if (!waiting_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kRetryRefused);
-  if (backlogged_peers_ != 0 || sending_ != 0) earliest = std::min(earliest, clock_.now() + tuning::kLookForRoom);
+  if (!pending_peers_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kLookForRoom);
   if (!pulls_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kLookForEndings);
   const bool watched =
       !outgoing_.empty() || requests_.size() != 0 || !fences_.empty() || collective_.active() || !expected_.empty() ||
@@ -111,8 +115,18 @@ Nanoseconds EndpointCore::deadline() const {
 bool EndpointCore::drained() {
   flush();
   if (channels_ != nullptr) channels_->acknowledge_now();
-  return backlogged_peers_ == 0 && outgoing_.empty() && reads_.empty() && pulls_.empty() && send_completions_.empty() &&
+  return pending_peers_.empty() && outgoing_.empty() && reads_.empty() && pulls_.empty() && send_completions_.empty() &&
          (channels_ == nullptr || channels_->settled());
+}
+
+std::size_t EndpointCore::not_taken() const {
+  std::size_t left = outgoing_.size() + reads_.size() + pulls_.size();
+  for (const Peer* peer : contacted_) left += peer->backlog.size();
+  return left + (channels_ != nullptr ? channels_->not_acknowledged() : 0);
+}
+
+bool EndpointCore::handlers_exhausted() const {
+  return requests_.size() >= tuning::kMostRequestsOfHandlers || own_waiting_ >= tuning::kMostCopiesOfHandlers;
 }
 
 }  // namespace openlapi

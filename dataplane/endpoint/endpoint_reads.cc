@@ -32,9 +32,9 @@ unsigned EndpointCore::advance_reads() {
 bool EndpointCore::advance_read(DirectRead& read) {
   Peer* peer = peers_[read.peer].get();
   if (peer == nullptr || peer->remote_memory == nullptr) {
-    if (peer != nullptr && !read.is_get) {
-      post_record(*peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::closed});
-    }
+    if (peer == nullptr || read.is_get) return true;
+    if (const auto found = peer->incoming.find(read.id); found != peer->incoming.end()) found->second.elsewhere = false;
+    answer(*peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::closed});
     return true;
   }
   return read.is_get ? advance_get(read, *peer) : advance_attach(read, *peer);
@@ -49,6 +49,7 @@ bool EndpointCore::advance_get(DirectRead& read, Peer& peer) {
     if (piece == 0) {
       ++statistics_of(peer).retransmitted_packets;
       request->received = 0;
+      request->read = false;
       send_layout_request(peer, read.id, *read.source, read.target_counter);
       return true;
     }
@@ -57,6 +58,7 @@ bool EndpointCore::advance_get(DirectRead& read, Peer& peer) {
     if (!peer.remote_memory->read(peer.index, read.source_address + request->received, place, piece)) {
       ++statistics_of(peer).retransmitted_packets;
       request->received = 0;
+      request->read = false;
       send_get_request(peer, read.id, read.source_address, request->length, read.target_counter);
       return true;
     }
@@ -95,16 +97,17 @@ bool EndpointCore::advance_attach(DirectRead& read, Peer& peer) {
 
 void EndpointCore::finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes) {
   ++statistics_of(peer).packets_received;
-  post_record(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::read});
+  answer(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::read});
   fragment_arrived(peer, read.id, message, bytes);
 }
 
 void EndpointCore::refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message) {
   message.received = 0;
+  message.elsewhere = false;
   if (is_put(message)) message.layout.reset();  // the records of the data say where it goes
   const bool closed = !peer.remote_memory->reachable(peer.index);
-  post_record(peer, RecordKind::attach_done,
-              wire::AttachDoneBody{read.id, closed ? wire::AttachAnswer::closed : wire::AttachAnswer::not_read});
+  answer(peer, RecordKind::attach_done,
+         wire::AttachDoneBody{read.id, closed ? wire::AttachAnswer::closed : wire::AttachAnswer::not_read});
 }
 
 // The other side has served itself: only now does this task know of the get, and counts it as sent.
@@ -119,9 +122,9 @@ void EndpointCore::on_memory_read(Peer& from, const wire::Record& record) {
 void EndpointCore::on_attach_done(Peer& from, const wire::Record& record) {
   wire::AttachDoneBody body;
   std::memcpy(&body, record.body, sizeof(body));
-  const auto found = outgoing_.find(body.message_id);
-  if (found == outgoing_.end() || found->second.peer != from.index) return ghost();
-  OutgoingMessage& message = found->second;
+  OutgoingMessage* const found = outgoing_.find(body.message_id);
+  if (found == nullptr || found->peer != from.index) return ghost();
+  OutgoingMessage& message = *found;
   if (message.stage != OutgoingMessage::Stage::awaiting_attach) return ghost();
   if (body.answer == wire::AttachAnswer::read) {
     ++statistics_of(from).packets_sent;

@@ -1,5 +1,5 @@
-// Records arrive. Addresses in them are the job's own (the packet's cookie was checked); lengths and ids are checked
-// against what is known here, and what does not fit is counted and dropped.
+// Records arrive. Addresses in them are the job's own (the packet has proved that it is from its pair); lengths and ids
+// are checked against what is known here, and what does not fit is counted and dropped.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -33,8 +33,10 @@ unsigned EndpointCore::receive_direct(Transport& transport) {
 }
 
 void EndpointCore::handle_packet(Peer& from, std::span<std::byte> packet) {
+  if (from.unaware) [[unlikely]]
+    tell_given_up(from);
   wire::Record record;
-  while (!packet.empty()) {
+  while (!packet.empty() && !from.closed) {
     if (!wire::next_record(packet, record)) return ghost();
     handle_record(from, record);
   }
@@ -142,10 +144,12 @@ void EndpointCore::on_collective(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::CollectiveBody>(record);
   if (!record.is_long()) {
     const std::byte* bytes = record.payload;
-    return collective_arrived(body.sequence, body.round, {bytes, bytes + record.header.payload_length});
+    return collective_arrived(from, body.sequence, body.round, {bytes, bytes + record.header.payload_length});
   }
   if (record.extension.total_length > std::uint64_t{config_.tasks} * sizeof(std::uint64_t)) return ghost();
+  if (!may_keep(from, record.extension.total_length)) return;
   IncomingMessage message;
+  message.kept = {from.kept, record.extension.total_length};
   message.kind = RecordKind::collective;
   message.total = record.extension.total_length;
   message.own_buffer = std::make_unique_for_overwrite<std::byte[]>(message.total);
@@ -157,12 +161,13 @@ void EndpointCore::on_collective(Peer& from, const wire::Record& record) {
 
 void EndpointCore::begin_incoming(Peer& from, const wire::Record& record, IncomingMessage message) {
   const std::uint32_t id = record.extension.message_id;
-  const auto [place, is_new] = from.incoming.emplace(id, std::move(message));
-  if (!is_new) return ghost();
-  IncomingMessage& stored = place->second;
+  IncomingMessage* const begun = add_incoming(from, id, std::move(message));
+  if (begun == nullptr) return;
+  IncomingMessage& stored = *begun;
   const bool moves_data = stored.kind == RecordKind::put || stored.kind == RecordKind::active_message;
   if (moves_data) stored.number = ++from.messages_begun;
   if (record.is_attach()) {
+    stored.elsewhere = true;
     const std::uint32_t layout_length = record.has_layout() ? record.extension.layout_length : 0;
     if (stored.refused) return;
     if (record.is_bulk()) {
@@ -179,13 +184,25 @@ void EndpointCore::begin_incoming(Peer& from, const wire::Record& record, Incomi
   fragment_arrived(from, id, stored, record.header.payload_length);
 }
 
+// Null: there is one of that id, or it is too much.
+IncomingMessage* EndpointCore::add_incoming(Peer& from, std::uint32_t id, IncomingMessage message) {
+  if (from.incoming.contains(id)) {
+    ghost();
+    return nullptr;
+  }
+  if (!may_keep(from, 0)) return nullptr;
+  if (!message.kept.counts()) message.kept = {from.kept, 0};
+  return &from.incoming.emplace(id, std::move(message)).first->second;
+}
+
 void EndpointCore::on_data(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::DataBody>(record);
   const auto found = from.incoming.find(body.message_id);
   if (found == from.incoming.end()) return ghost();
   IncomingMessage& message = found->second;
   const std::uint64_t length = record.header.payload_length;
-  if (body.offset > message.total || length > message.total - body.offset || message.pull != 0) return ghost();
+  if (body.offset > message.total || length > message.total - body.offset || message.elsewhere) return ghost();
+  if (length > message.total - message.received) return ghost();
   if (message.layout != nullptr) [[unlikely]] {
     place_data(from, message, body.offset, {record.payload, record.header.payload_length});
   } else if (message.buffer != nullptr) {
@@ -202,7 +219,8 @@ void EndpointCore::fragment_arrived(Peer& from, std::uint32_t id, IncomingMessag
   IncomingMessage done = std::move(message);
   from.incoming.erase(id);
   if (done.kind == RecordKind::collective) {
-    return collective_arrived(done.collective_sequence, done.collective_round, {done.buffer, done.buffer + done.total});
+    return collective_arrived(from, done.collective_sequence, done.collective_round,
+                              {done.buffer, done.buffer + done.total});
   }
   if (done.kind == RecordKind::get_layout) {
     return answer_layout(from, {done.target_counter, done.request_id, 0},
@@ -225,7 +243,7 @@ void EndpointCore::on_get_request(Peer& from, const wire::Record& record) {
     }
   }
   OutgoingMessage message;
-  message.id = next_message_id_++;
+  give_number(message);
   message.peer = from.index;
   message.kind = RecordKind::get_data;
   std::memcpy(message.body.data(), &answer, sizeof(answer));
@@ -243,8 +261,10 @@ void EndpointCore::on_get_data(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::GetDataBody>(record);
   PendingRequest* request = requests_.find(body.request_id);
   const std::uint64_t length = record.header.payload_length;
-  if (request == nullptr || !request->is_get || request->peer != from.index || request->pull != 0) return ghost();
+  if (request == nullptr || !request->is_get || request->peer != from.index) return ghost();
+  if (request->pull != 0 || request->read) return ghost();
   if (body.offset > request->length || length > request->length - body.offset) return ghost();
+  if (length > request->length - request->received) return ghost();
   if (request->layout != nullptr) [[unlikely]] {
     place_answer(*request, body.offset, {record.payload, record.header.payload_length});
   } else if (length != 0) {
@@ -257,8 +277,7 @@ void EndpointCore::on_get_data(Peer& from, const wire::Record& record) {
 // All that was asked for is in place: first the data, then the origin counter.
 void EndpointCore::request_complete(std::uint32_t id, Peer* from) {
   const PendingRequest request = std::move(*requests_.find(id));
-  requests_.remove(id);
-  --from->requests_waiting;
+  request_done(*from, id, request.list_bytes);
   if (request.is_get) {
     ++receives_completed_;
     statistics_of(*from).data_received += request.length;
@@ -280,7 +299,7 @@ void EndpointCore::on_rmw_request(Peer& from, const wire::Record& record) {
   if (!rmw_is_valid(body.operation, body.width)) return ghost();
   const std::uint64_t previous = apply_rmw(static_cast<wire::RmwOperation>(body.operation), body.width,
                                            body.target_address, body.input, body.swap_value);
-  post_record(from, RecordKind::rmw_reply, wire::RmwReplyBody{body.request_id, 0, previous});
+  answer(from, RecordKind::rmw_reply, wire::RmwReplyBody{body.request_id, 0, previous});
 }
 
 void EndpointCore::on_rmw_reply(Peer& from, const wire::Record& record) {

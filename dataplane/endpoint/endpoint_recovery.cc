@@ -12,29 +12,44 @@ bool EndpointCore::purged(PeerIndex index) const {
   return found != former_.end() && found->second.purged;
 }
 
+std::uint32_t EndpointCore::life_of(PeerIndex index) const {
+  if (peers_[index] != nullptr) return peers_[index]->life;
+  const auto found = former_.find(index);
+  return found == former_.end() ? 0 : found->second.life;
+}
+
 // Nothing of the peer is kept but the number of its lives here: what was sent under its state before finds nothing.
+// A handler may purge the peer whose message it belongs to: what the present step still refers to lasts until its end.
+void EndpointCore::part_from(PeerIndex index, Fault why) {
+  if (std::unique_ptr<Peer> peer = std::move(peers_[index]); peer != nullptr) {
+    peer->closed = true;
+    give_up(*peer, why);
+    former_.at(index).life = peer->life;
+    std::erase(contacted_, peer.get());
+    if (peer->channel != nullptr) peer->channel->close();
+    if (stepping_) buried_.push_back(std::move(peer));
+  }
+  for (Transport* transport : direct_transports_) transport->close_peer(index);
+}
+
 void EndpointCore::purge(PeerIndex index) {
   if (index >= peers_.size() || index == config_.self || purged(index)) return;
-  FormerPeer& former = former_.try_emplace(index, FormerPeer{false, 0, 0}).first->second;
-  former.purged = true;
+  former_.try_emplace(index, FormerPeer{false, false, 0, 0}).first->second.purged = true;
   ++purged_peers_;
   collective_purged_ |= collective_.active();
-  if (std::unique_ptr<Peer> peer = std::move(peers_[index]); peer != nullptr) {
-    give_up(*peer, Fault::purged);
-    former.life = peer->life;
-    std::erase(contacted_, peer.get());
-  }
+  part_from(index, Fault::purged);
   if (collective_.active()) collective_.fail(kUnknownPeer, *this);
   if (!send_completions_.empty() && inline_depth_ == 0) run_send_handlers();
 }
 
-// The way to the peer is made at the next contact, under the new epoch.
-void EndpointCore::resume(PeerIndex index, std::uint32_t epoch) {
+// The way to the peer is made at the next contact, under the new epoch. A peer that has resumed before sends at once.
+void EndpointCore::resume(PeerIndex index, std::uint64_t epoch) {
   if (!purged(index)) return;
   FormerPeer& former = former_.at(index);
-  former.purged = false;
+  former.purged = former.dropped = false;
   former.epoch = epoch;
   --purged_peers_;
+  for (Transport* transport : direct_transports_) transport->open_peer(index);
 }
 
 void EndpointCore::expect_from(PeerIndex index) {

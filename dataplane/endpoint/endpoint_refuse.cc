@@ -167,26 +167,26 @@ void EndpointCore::bury_part(Peer& from, PutFragment put, std::span<const std::b
 
 void EndpointCore::refuse_request(Peer& from, std::uint32_t request_id) {
   host_.report_fault(Fault::not_own_memory, from.index);
-  post_record(from, RecordKind::request_refused,
-              wire::RequestRefusedBody{request_id, wire::RefusalReason::not_own_memory});
+  answer(from, RecordKind::request_refused,
+         wire::RequestRefusedBody{request_id, wire::RefusalReason::not_own_memory});
 }
 
 // Nothing of its answer has been sent. The record is short: there may be memory for it all the same.
 void EndpointCore::no_memory_for(Peer& from, std::uint32_t request_id) {
   host_.report_fault(Fault::out_of_memory, from.index);
-  post_record(from, RecordKind::request_refused,
-              wire::RequestRefusedBody{request_id, wire::RefusalReason::out_of_memory});
+  answer(from, RecordKind::request_refused, wire::RequestRefusedBody{request_id, wire::RefusalReason::out_of_memory});
 }
 
 // The origin counter will not move: who waits for it is told. Fences do not wait any longer.
 void EndpointCore::on_request_refused(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::RequestRefusedBody>(record);
+  if (body.reason == wire::RefusalReason::given_up) return from.is_direct() ? restarted(from) : ghost();
   const PendingRequest* request = requests_.find(body.request_id);
   if (request == nullptr || request->peer != from.index) return ghost();
+  if (request->pull != 0 || request->read) return ghost();  // it has been answered, and our memory is written to
   const bool no_memory = body.reason == wire::RefusalReason::out_of_memory;
   lost_counters_.add(request->origin_counter, no_memory ? CounterLoss::no_memory : CounterLoss::refused);
-  requests_.remove(body.request_id);
-  --from.requests_waiting;
+  request_done(from, body.request_id, request->list_bytes);
   host_.report_fault(no_memory ? Fault::target_out_of_memory : Fault::refused, from.index);
 }
 

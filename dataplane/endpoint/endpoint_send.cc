@@ -10,6 +10,15 @@
 
 namespace openlapi {
 
+namespace {
+
+// Over a channel, records of user memory that is not copied leave with the next transmit().
+bool needs_transmit(const Peer& peer, const OutgoingMessage& message) {
+  return message.referenced || (message.source != nullptr && !peer.is_direct());
+}
+
+}  // namespace
+
 bool EndpointCore::send_record(Peer& peer, Pieces pieces, std::uint32_t length) {
   if (peer.direct != nullptr) {
     const OutgoingPacket packet{pieces, length};
@@ -28,13 +37,22 @@ void EndpointCore::queue_record(Peer& peer, Pieces pieces, std::uint32_t length,
 
 void EndpointCore::enqueue(Peer& peer, QueuedRecord record) {
   if (record.user_copy) take_copy(peer);
-  if (peer.backlog.empty()) ++backlogged_peers_;
   peer.backlog.push_back(std::move(record));
+  look_whether_pending(peer);
 }
 
 // The engine's own records: never refused.
 void EndpointCore::post(Peer& peer, Pieces pieces, std::uint32_t length) {
   if (!peer.backlog.empty() || !send_record(peer, pieces, length)) queue_record(peer, pieces, length, false);
+}
+
+// As post(), of what the peer has asked for.
+void EndpointCore::post_answer(Peer& peer, ConstBuffer record) {
+  const auto length = static_cast<std::uint32_t>(record.length);
+  if (peer.backlog.empty() && send_record(peer, {&record, 1}, length)) return;
+  if (!may_keep(peer, length)) return;
+  queue_record(peer, {&record, 1}, length, false);
+  peer.backlog.back().kept = {peer.kept, length};
 }
 
 unsigned EndpointCore::flush_backlog(Peer& peer) {
@@ -47,27 +65,56 @@ unsigned EndpointCore::flush_backlog(Peer& peer) {
     peer.backlog.pop_front();
     ++sent;
   }
-  if (sent != 0) peer.stuck_since = 0;
-  if (peer.backlog.empty() && sent != 0) --backlogged_peers_;
   return sent;
 }
 
-unsigned EndpointCore::flush_backlogs() {
-  if (backlogged_peers_ == 0) return 0;
-  unsigned sent = 0;
-  for (Peer* peer : contacted_) sent += flush_backlog(*peer);
-  return sent;
+// After every change of what waits for room towards the peer.
+void EndpointCore::look_whether_pending(Peer& peer) {
+  const bool pending = !peer.backlog.empty() || !peer.outgoing.sending.empty();
+  if (pending == peer.pending) return;
+  peer.pending = pending;
+  if (pending) {
+    pending_peers_.push_back(peer);
+    ++pending_count_;
+  } else {
+    pending_peers_.remove(peer);
+    --pending_count_;
+  }
+}
+
+// A bounded number of peers per step, each in its turn: one that has no room costs a look.
+unsigned EndpointCore::serve_pending_peers() {
+  unsigned moved = 0;
+  for (std::size_t turns = std::min(pending_count_, tuning::kPeersPerStep); turns != 0; --turns) {
+    Peer& peer = *pending_peers_.first();
+    pending_peers_.remove(peer);
+    pending_peers_.push_back(peer);
+    moved += flush_backlog(peer);
+    if (peer.backlog.empty()) moved += pump_queue(peer);
+    look_whether_pending(peer);
+  }
+  return moved;
+}
+
+// Ids come round; one that is in use is passed over.
+void EndpointCore::give_number(OutgoingMessage& message) {
+  do {
+    message.number = next_message_++;
+    message.id = static_cast<std::uint32_t>((message.number - 1) % UINT32_MAX) + 1;
+  } while (outgoing_.find(message.id) != nullptr);
 }
 
 OutgoingMessage& EndpointCore::store(OutgoingMessage message) {
-  const std::uint32_t id = message.id;
-  OutgoingMessage& stored = outgoing_.emplace(id, std::move(message)).first->second;
-  if (stored.stage == OutgoingMessage::Stage::sending) ++sending_;
+  Peer& peer = *peers_[message.peer];
+  OutgoingMessage& stored = outgoing_.add(peer.outgoing, std::move(message));
+  look_whether_pending(peer);
   return stored;
 }
 
-// Null: there is no memory for it, and the peer knows.
+// Null: there is no memory for it, and the peer knows; or it is more than the peer may have here.
 OutgoingMessage* EndpointCore::store_answer(Peer& peer, OutgoingMessage message, std::uint32_t request_id) {
+  if (!may_keep(peer, message.description.size())) return nullptr;
+  message.kept = {peer.kept, message.description.size()};
   try {
     return &store(std::move(message));
   } catch (const std::bad_alloc&) {
@@ -109,41 +156,50 @@ bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
   } else if (!send_record(peer, pieces, length)) {
     return false;
   }
-  message.first_sent = true;
+  fragment_left(peer, message, bytes);
+  return true;
+}
+
+void EndpointCore::fragment_left(Peer& peer, OutgoingMessage& message, std::uint64_t bytes) {
   message.offset += bytes;
+  if (message.first_sent) return;
+  outgoing_.begin(peer.outgoing, message);
   if (!peer.held_fences.empty()) [[unlikely]]
     ask_held_fences(peer);
-  return true;
 }
 
 // Sends what there is room for; true: everything has been handed over.
 bool EndpointCore::pump(Peer& peer, OutgoingMessage& message) {
+  const bool done = send_fragments(peer, message);
+  if (needs_transmit(peer, message)) peer.channel->transmit(clock_.now());
+  return done;
+}
+
+bool EndpointCore::send_fragments(Peer& peer, OutgoingMessage& message) {
   bool done = message.offset == message.total && (message.first_sent || message.total != 0);
   const bool layout = message.source != nullptr;
   for (unsigned n = 0; !done && n < tuning::kFragmentsPerTurn; ++n) {
     if (!(layout ? send_layout_fragment(peer, message) : send_fragment(peer, message))) break;
     done = message.offset == message.total;
   }
-  if (message.referenced || (layout && !peer.is_direct())) peer.channel->transmit(clock_.now());
   return done;
 }
 
-unsigned EndpointCore::pump_outgoing() {
+// Every message in its turn, until one finds no room: then none behind it would.
+unsigned EndpointCore::pump_queue(Peer& peer) {
   unsigned moved = 0;
-  for (auto next = outgoing_.begin(); next != outgoing_.end();) {
-    OutgoingMessage& message = next->second;
-    ++next;
-    if (message.stage != OutgoingMessage::Stage::sending) continue;
-    Peer& peer = *peers_[message.peer];
-    if (!peer.backlog.empty()) continue;
+  bool transmit = false;
+  for (OutgoingMessage* next = peer.outgoing.sending.first(); next != nullptr && peer.backlog.empty();) {
+    OutgoingMessage& message = *next;
+    next = peer.outgoing.sending.next(message);
     const std::uint64_t before = message.offset;
-    if (pump(peer, message)) {
-      ++moved;
-      finish_sending(message);
-    } else if (message.offset != before) {
-      ++moved;
-    }
+    const bool done = send_fragments(peer, message);
+    if (!done && message.offset == before) break;
+    ++moved;
+    transmit = transmit || needs_transmit(peer, message);
+    if (done) finish_sending(message);
   }
+  if (transmit) peer.channel->transmit(clock_.now());
   return moved;
 }
 
@@ -154,23 +210,47 @@ void EndpointCore::finish_sending(OutgoingMessage& message) {
   if (message.copy != nullptr) return_copy(*peers_[message.peer]);
   origin_is_free(message.peer, {message.free_counter, message.free_handler});
   if (message.counts_as_send) count_sent(*peers_[message.peer], message.total);
-  outgoing_.erase(message.id);
+  forget(message);
 }
 
 void EndpointCore::set_stage(OutgoingMessage& message, OutgoingMessage::Stage stage) {
-  if (message.stage == OutgoingMessage::Stage::sending) --sending_;
-  if (stage == OutgoingMessage::Stage::sending) ++sending_;
-  message.stage = stage;
+  Peer& peer = *peers_[message.peer];
+  outgoing_.set_stage(peer.outgoing, message, stage);
+  look_whether_pending(peer);
 }
 
-bool EndpointCore::requests_exhausted(const Peer& peer) const {
-  if (inline_depth_ != 0) return false;
-  return peer.backlog.size() >= config_.copy_buffers ||
+void EndpointCore::forget(OutgoingMessage& message) {
+  Peer& peer = *peers_[message.peer];
+  outgoing_.remove(peer.outgoing, message);
+  look_whether_pending(peer);
+}
+
+bool EndpointCore::requests_exhausted(Peer& peer) const {
+  if (inline_depth_ != 0) {
+    return handlers_bounded() && (peer.requests_waiting >= tuning::kMostRequestsOfHandlersPerPeer ||
+                                  requests_.size() >= tuning::kMostRequestsOfHandlers);
+  }
+  const std::uint32_t room = peer.requests_full ? tuning::kRequestsThatLeaveTogether : 1;
+  peer.requests_full = peer.requests_waiting + room > tuning::kMostRequestsPerPeer;
+  return peer.backlog.size() >= config_.copy_buffers || peer.requests_full ||
          !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);
 }
 
 bool EndpointCore::copies_exhausted(const Peer& peer) const {
-  return inline_depth_ == 0 && !may_take(peer.copies_waiting, copies_waiting_, config_.copy_buffers);
+  if (inline_depth_ != 0) return handlers_bounded() && copies_waiting_ >= tuning::kMostCopiesOfHandlers;
+  return !may_take(peer.copies_waiting, copies_waiting_, config_.copy_buffers);
+}
+
+bool EndpointCore::keeps_exhausted(const Peer& peer) const {
+  const std::uint64_t kept = outgoing_.kept_bytes() + list_bytes_;
+  if (inline_depth_ != 0) return handlers_bounded() && kept >= tuning::kMostKeptBytesOfHandlers;
+  return !may_take(peer.outgoing.kept_bytes + peer.list_bytes, kept, tuning::kMostKeptBytes);
+}
+
+// Of messages to oneself that have to wait.
+bool EndpointCore::own_exhausted() const {
+  if (inline_depth_ != 0) return handlers_bounded() && own_waiting_ >= tuning::kMostCopiesOfHandlers;
+  return own_waiting_ >= config_.copy_buffers;
 }
 
 void EndpointCore::take_copy(Peer& peer) {
@@ -184,9 +264,9 @@ void EndpointCore::return_copy(Peer& peer) {
 }
 
 void EndpointCore::channel_acknowledged(PeerIndex, std::uint64_t tag) {
-  const auto found = outgoing_.find(static_cast<std::uint32_t>(tag));
-  if (found == outgoing_.end()) return;
-  OutgoingMessage& message = found->second;
+  OutgoingMessage* const found = outgoing_.find(static_cast<std::uint32_t>(tag));
+  if (found == nullptr) return;
+  OutgoingMessage& message = *found;
   --message.unacknowledged;
   if (message.stage == OutgoingMessage::Stage::awaiting_acks && message.unacknowledged == 0) finish_sending(message);
 }

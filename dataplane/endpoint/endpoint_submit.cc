@@ -1,5 +1,7 @@
 // Operations begin. A message that fits one packet leaves inside the call or is copied; so does every message up to the
 // copy limit, longer ones keep pointing into the user's memory until the origin counter moves (guide, chapter 11).
+// Whatever is kept of a message or request is bounded per peer: then the call is answered `busy`. A handler, which
+// nobody could serve while it waits, may take more (tuning::kMostRequestsOfHandlers).
 #include <cstring>
 
 #include "dataplane/base/own_memory.h"
@@ -16,6 +18,8 @@ Submit EndpointCore::put(const PutRequest& request) {
   Peer* peer = contact(request.target);
   if (peer == nullptr) return refusal(request.target);
 
+  if (owes_too_much(*peer, request.completion_counter)) [[unlikely]]
+    return Submit::busy;
   const wire::PutBody body{request.target_address, request.target_counter, request.completion_counter};
   RecordBytes fixed(RecordKind::put, body);
   if (request.length <= peer->max_record - fixed.length()) [[likely]] {
@@ -40,6 +44,8 @@ Submit EndpointCore::active_message(const ActiveMessageRequest& request) {
   Peer* peer = contact(request.target);
   if (peer == nullptr) return refusal(request.target);
 
+  if (owes_too_much(*peer, request.completion_counter)) [[unlikely]]
+    return Submit::busy;
   const wire::ActiveMessageBody body{request.handler, request.target_counter, request.completion_counter};
   RecordBytes fixed(RecordKind::active_message, body);
   const std::uint32_t headers = fixed.length() + request.user_header_length;
@@ -77,14 +83,14 @@ Submit EndpointCore::submit_single(Peer& peer, Pieces pieces, std::uint32_t leng
 }
 
 Submit EndpointCore::submit_long(Peer& peer, OutgoingMessage message, BulkHint bulk) {
-  message.id = next_message_id_;
   message.peer = peer.index;
   const bool copied = message.total + message.user_header.size() <= config_.copy_limit;
-  if (copied && copies_exhausted(peer)) return Submit::busy;
+  if (copied ? copies_exhausted(peer) : keeps_exhausted(peer)) return Submit::busy;
   std::unique_ptr<std::byte[]> room = copied ? room_for_long_copy(message.total) : nullptr;
-  ++next_message_id_;
+  give_number(message);
   ++peer.messages_sent;
   message.counts_as_send = true;
+  if (!copied) message.kept_bytes = message.bytes_of_ours();
   if (!copied && peer.remote_memory != nullptr && !peer.attach_closed) {
     offer_attach(peer, std::move(message));
     return Submit::accepted;
@@ -147,6 +153,7 @@ Submit EndpointCore::get(const GetRequest& request) {
                                           true, request.completion_handler.function, request.completion_handler.info});
   if (request.length > config_.copy_limit && peer->remote_memory != nullptr &&
       peer->remote_memory->reachable(request.target)) {
+    requests_.find(id)->read = true;
     begin_read({request.target, true, id, request.target_address, request.target_counter});
     return Submit::accepted;
   }
@@ -163,6 +170,7 @@ Submit EndpointCore::read_modify_write(const RmwRequest& request) {
     const std::uint64_t previous =
         apply_rmw(request.operation, request.width, request.target_address, request.input, request.swap_value);
     if (request.previous != nullptr) std::memcpy(request.previous, &previous, request.width);
+    ++sends_completed_;
     origin_is_free(config_.self, {request.origin_counter, request.send_handler});
     return Submit::accepted;
   }
@@ -199,7 +207,7 @@ Submit EndpointCore::put_to_self(const PutRequest& request) {
 
 Submit EndpointCore::message_to_self(const ActiveMessageRequest& request) {
   if (kWordIs32Bits && refuse_own(request)) return Submit::accepted;
-  if (inline_depth_ == 0 && waiting_.size() >= config_.copy_buffers) return Submit::busy;
+  if (own_exhausted()) return Submit::busy;
   const WholeMessage message{config_.self,
                              {request.handler, request.target_counter, request.completion_counter},
                              const_cast<void*>(request.user_header),
@@ -210,7 +218,7 @@ Submit EndpointCore::message_to_self(const ActiveMessageRequest& request) {
   statistics_[static_cast<std::size_t>(StatisticsPath::local)].data_sent += request.length;
   ++sends_completed_;
   // From inside an inline handler it waits for the next step: handlers that answer themselves must not recurse.
-  if (inline_depth_ > 0) retry_now_ = true;
+  if (inline_depth_ > 0) untried_ = waiting_.size() + 1;
   if (inline_depth_ > 0 || !deliver_whole(message)) keep_waiting(message);
   origin_is_free(config_.self, {request.origin_counter, request.send_handler});
   return Submit::accepted;

@@ -7,8 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "dataplane/base/linked_list.h"
 #include "dataplane/endpoint/bulk_pull.h"
 #include "dataplane/endpoint/handler_host.h"
+#include "dataplane/endpoint/kept_for_peer.h"
 #include "dataplane/layout/layout_cursor.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/wire/operation_header.h"
@@ -22,9 +24,12 @@ struct OutgoingMessage {
     awaiting_acks,    // everything is sent, the data is still needed for retransmission
   };
 
-  std::uint32_t id = 0;
+  std::uint64_t number = 0;  // in the order in which the endpoint's messages began
+  std::uint32_t id = 0;      // what packets say of it, follows from the number; never 0
   PeerIndex peer = 0;
   Stage stage = Stage::sending;
+  ListLinks<OutgoingMessage> in_stage, in_unbegun;  // OutgoingQueue
+  std::uint64_t kept_bytes = 0;                     // counted in the queue until the message is done
 
   wire::RecordKind kind = wire::RecordKind::put;        // put, active_message, collective, get_data, ...
   std::array<std::byte, sizeof(wire::PutBody)> body{};  // of the first record; get_data: GetDataBody without offset
@@ -40,6 +45,13 @@ struct OutgoingMessage {
   std::uint32_t unacknowledged = 0;  // such packets
 
   Exposure exposure;  // awaiting_attach: lets the peer's adapter read `data`
+  KeptShare kept;     // of an answer
+
+  // What a message whose data stays with the user keeps of our memory, its record in a backlog included.
+  std::uint64_t bytes_of_ours() const {
+    return sizeof(*this) + 2 * (sizeof(wire::PutBody) + user_header.size()) + description.size() +
+           (source != nullptr ? source->list_bytes() : 0) + (destination != nullptr ? destination->list_bytes() : 0);
+  }
 
   const std::byte* unsent() const { return data + (offset - data_begin); }
 

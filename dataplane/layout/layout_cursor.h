@@ -53,6 +53,9 @@ class LayoutCursor {
   // How many pieces the whole layout has, roughly: decides which way long messages go.
   virtual std::uint64_t piece_count() const = 0;
 
+  // Bytes of lists that the cursor keeps for itself (detached()).
+  virtual std::uint64_t list_bytes() const { return 0; }
+
   // True: the layout is these blocks, from the first byte to the last.
   virtual bool as_strided(wire::StridedLayout& layout) const {
     (void)layout;

@@ -42,6 +42,7 @@ class ListCursor final : public LayoutCursor {
   void seek(std::uint64_t position) override;
   std::size_t next_pieces(std::span<LayoutPiece> pieces, std::uint64_t bytes) override;
   std::uint64_t piece_count() const override { return list_.count; }
+  std::uint64_t list_bytes() const override { return own_list_ != nullptr ? list_.count * sizeof(LayoutPiece) : 0; }
   std::unique_ptr<LayoutCursor> clone() const override;
   std::unique_ptr<LayoutCursor> detached() const override;
 

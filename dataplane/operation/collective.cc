@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dataplane/tuning.h"
+
 namespace openlapi {
 
 namespace {
@@ -22,11 +24,18 @@ void Collective::begin_exchange(std::uint64_t value, Outbox& outbox) {
   begin(true, outbox);
 }
 
+void Collective::confirm_exchange(Outbox& outbox) {
+  if (!filled()) return;
+  confirmed_ = true;
+  if (tasks_ > 1) send_present_round(outbox);
+  advance(outbox);
+}
+
 void Collective::begin_failed(Outbox& outbox) {
   ++sequence_;
   round_ = 0;
   active_ = true;
-  exchange_ = round_sent_ = false;
+  exchange_ = confirmed_ = round_sent_ = false;
   fail(kUnknownPeer, outbox);
 }
 
@@ -35,15 +44,16 @@ void Collective::begin(bool exchange, Outbox& outbox) {
   round_ = 0;
   active_ = true;
   exchange_ = exchange;
-  failed_ = round_sent_ = false;
+  failed_ = confirmed_ = round_sent_ = false;
   lost_peer_ = kUnknownPeer;
+  forget_early([&](std::uint32_t sequence) { return is_before(sequence, sequence_); });
   if (take_failure(outbox)) return;
   if (tasks_ > 1) send_present_round(outbox);
   advance(outbox);
 }
 
 void Collective::send_present_round(Outbox& outbox) {
-  const std::size_t count = exchange_ ? std::min(distance(), tasks_ - distance()) : 0;
+  const std::size_t count = carries_values() ? std::min(distance(), tasks_ - distance()) : 0;
   round_sent_ = true;
   outbox.send_round(receiver(), sequence_, round_, std::as_bytes(std::span(blocks_.data(), count)));
 }
@@ -53,8 +63,8 @@ void Collective::fail(PeerIndex lost, Outbox& outbox) {
   active_ = false;
   failed_ = true;
   lost_peer_ = lost;
-  std::erase_if(early_, [&](const auto& entry) { return entry.first >> 32 == sequence_; });
-  for (round_ += round_sent_ ? 1 : 0; distance() < tasks_; ++round_) {
+  forget_early([&](std::uint32_t sequence) { return sequence == sequence_; });
+  for (round_ += round_sent_ ? 1 : 0; round_ < all_rounds(); ++round_) {
     if (receiver() == lost) continue;
     outbox.send_round(receiver(), sequence_, kBrokenRound, std::as_bytes(std::span(&lost, 1)));
   }
@@ -62,32 +72,61 @@ void Collective::fail(PeerIndex lost, Outbox& outbox) {
 
 // Whether somebody has said that the present collective cannot be finished.
 bool Collective::take_failure(Outbox& outbox) {
-  const auto found = early_.find(key_of(sequence_, kBrokenRound));
-  if (found == early_.end()) return false;
+  const std::uint64_t broken = key_of(sequence_, kBrokenRound);
+  const auto found = early_.lower_bound({broken, 0});
+  if (found == early_.end() || found->first.round != broken) return false;
   PeerIndex lost = kUnknownPeer;
   if (found->second.size() == sizeof(lost)) std::memcpy(&lost, found->second.data(), sizeof(lost));
   fail(lost < tasks_ && lost != self_ ? lost : kUnknownPeer, outbox);
   return true;
 }
 
-void Collective::arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes, Outbox& outbox) {
+bool Collective::arrived(PeerIndex from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes,
+                         Outbox& outbox) {
   const bool of_the_past = !is_before(sequence_, sequence) && !(active_ && sequence == sequence_ && round >= round_);
-  if (of_the_past) return;
-  early_.emplace(key_of(sequence, round), std::move(bytes));
+  if (of_the_past || early_.contains({key_of(sequence, round), from})) return true;
+  std::size_t& early = early_of_[from];
+  if (early >= tuning::kMostEarlyRounds) return false;
+  ++early;
+  early_.emplace(EarlyKey{key_of(sequence, round), from}, std::move(bytes));
   if (!active_ || !take_failure(outbox)) advance(outbox);
+  return true;
+}
+
+std::size_t Collective::early_rounds_of(PeerIndex peer) const {
+  const auto found = early_of_.find(peer);
+  return found != early_of_.end() ? found->second : 0;
+}
+
+template <typename Predicate>
+void Collective::forget_early(Predicate predicate) {
+  for (auto next = early_.begin(); next != early_.end();) {
+    const auto entry = next++;
+    if (predicate(static_cast<std::uint32_t>(entry->first.round >> 32))) forget_early_round(entry);
+  }
+}
+
+void Collective::forget_early_round(EarlyRounds::iterator entry) {
+  const auto count = early_of_.find(entry->first.from);
+  if (--count->second == 0) early_of_.erase(count);
+  early_.erase(entry);
 }
 
 void Collective::advance(Outbox& outbox) {
   while (active_) {
-    if (tasks_ == 1 || distance() >= tasks_) return finish();
-    const auto found = early_.find(key_of(sequence_, round_));
+    if (filled()) return order_values();
+    if (round_ == all_rounds()) {
+      active_ = false;
+      return;
+    }
+    const auto found = early_.find({key_of(sequence_, round_), awaited()});
     if (found == early_.end()) return;
-    const bool fits = !exchange_ || take_blocks(found->second);
-    early_.erase(found);
+    const bool fits = !carries_values() || take_blocks(found->second);
+    forget_early_round(found);
     if (!fits) continue;
     ++round_;
     round_sent_ = false;
-    if (distance() < tasks_) send_present_round(outbox);
+    if (round_ < all_rounds() && !filled()) send_present_round(outbox);
   }
 }
 
@@ -101,9 +140,7 @@ bool Collective::take_blocks(std::span<const std::byte> bytes) {
   return true;
 }
 
-void Collective::finish() {
-  active_ = false;
-  if (!exchange_) return;
+void Collective::order_values() {
   result_.resize(tasks_);
   for (std::uint32_t i = 0; i < tasks_; ++i) result_[(self_ + i) % tasks_] = blocks_[i];
 }

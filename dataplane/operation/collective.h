@@ -2,14 +2,19 @@
 // the endpoint carries the rounds' messages and tells what arrived.
 //
 // Barrier: dissemination; in round r a task sends to (self + 2^r) and waits for (self - 2^r).
-// Exchange: Bruck's all-gather; blocks()[i] is the value of task (self + i); in round r a task sends its first
-// min(2^r, N - 2^r) blocks to (self - 2^r) and appends those that come from (self + 2^r).
+// Exchange: Bruck's all-gather; blocks_[i] is the value of task (self + i); in round r a task sends its first
+// min(2^r, N - 2^r) blocks to (self - 2^r) and appends those that come from (self + 2^r). Then it is filled: the values
+// are there, and when the caller has taken them and confirms, as many rounds of a barrier follow. So nobody's exchange
+// ends before all tasks have taken the values: a task that is ahead may use them to talk to any other.
 //
 // Losses. A task that cannot finish (a peer was lost) tells the peers of the rounds that it will not send, in a message
 // of round kBrokenRound, and so do they: everybody who would wait for ever waits for one who was lost or for one who
 // tells. The endpoint watches awaited().
 #pragma once
 
+#include <bit>
+#include <compare>
+#include <cstddef>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,27 +38,35 @@ class Collective {
                             std::span<const std::byte> bytes) = 0;
   };
 
-  Collective(PeerIndex self, std::uint32_t tasks) : self_(self), tasks_(tasks) {}
+  // `before_first`: the number before that of the first one, the same in all tasks.
+  Collective(PeerIndex self, std::uint32_t tasks, std::uint32_t before_first = 0)
+      : self_(self), tasks_(tasks), sequence_(before_first) {}
 
-  // Collectives of all tasks come in the same order; the n-th has sequence n. One at a time.
+  // Collectives of all tasks come in the same order and are numbered; the numbers wrap. One at a time.
   void begin_barrier(Outbox& outbox);
   void begin_exchange(std::uint64_t value, Outbox& outbox);
+  void confirm_exchange(Outbox& outbox);  // of a filled one
 
   // Begins one that fails at once: the others are told.
   void begin_failed(Outbox& outbox);
 
-  // A round's message is complete. It may be early: for a later round, or for a collective not begun here yet.
-  void arrived(std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes, Outbox& outbox);
+  // A round's message is complete. It may be early: for a later round, or for a collective not begun here yet. False:
+  // that task has sent more early ones than any may (tuning::kMostEarlyRounds), and this one is not kept.
+  bool arrived(PeerIndex from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes,
+               Outbox& outbox);
+  std::size_t early_rounds_of(PeerIndex peer) const;
 
   bool active() const { return active_; }
+  // An exchange whose values are there and that waits to be confirmed. It is still active.
+  bool filled() const { return active_ && exchange_ && !confirmed_ && round_ == value_rounds(); }
   // How the one that was begun last has ended.
   bool failed() const { return failed_; }
   PeerIndex lost_peer() const { return lost_peer_; }  // kUnknownPeer: not known, or purged by somebody
 
   // Whom the next message that the present collective needs comes from, while it is active.
-  PeerIndex awaited() const { return exchange_ ? ahead() : behind(); }
+  PeerIndex awaited() const { return carries_values() ? ahead() : behind(); }
   bool waits_for(PeerIndex peer) const { return active_ && peer == awaited(); }
-  std::span<const std::uint64_t> exchanged() const { return result_; }  // by task
+  std::span<const std::uint64_t> exchanged() const { return result_; }  // by task; of the last one that was filled
 
   // Gives up the present collective because of `lost`, if one is active; late messages of it are ignored.
   void fail(PeerIndex lost, Outbox& outbox);
@@ -64,24 +77,40 @@ class Collective {
   void advance(Outbox& outbox);
   bool take_blocks(std::span<const std::byte> bytes);
   bool take_failure(Outbox& outbox);
-  void finish();
-  std::uint32_t distance() const { return 1u << round_; }
+  void order_values();
+  // ceil(log2 N): rounds of an exchange that carry values, or of a barrier.
+  std::uint32_t value_rounds() const { return static_cast<std::uint32_t>(std::bit_width(tasks_ - 1)); }
+  std::uint32_t all_rounds() const { return exchange_ ? 2 * value_rounds() : value_rounds(); }
+  bool carries_values() const { return exchange_ && round_ < value_rounds(); }
+  std::uint32_t distance() const { return 1u << (round_ < value_rounds() ? round_ : round_ - value_rounds()); }
   PeerIndex ahead() const { return (self_ + distance()) % tasks_; }
   PeerIndex behind() const { return (self_ + tasks_ - distance()) % tasks_; }
-  PeerIndex receiver() const { return exchange_ ? behind() : ahead(); }
+  PeerIndex receiver() const { return carries_values() ? behind() : ahead(); }
 
   PeerIndex self_;
   std::uint32_t tasks_;
-  std::uint32_t sequence_ = 0;  // of the collective that was begun last
+  std::uint32_t sequence_;      // of the collective that was begun last
   std::uint32_t round_ = 0;
   bool active_ = false;
   bool exchange_ = false;
+  bool confirmed_ = false;
   bool failed_ = false;
   bool round_sent_ = false;  // the present round's message
   PeerIndex lost_peer_ = kUnknownPeer;
   std::vector<std::uint64_t> blocks_;
   std::vector<std::uint64_t> result_;
-  std::map<std::uint64_t, std::vector<std::byte>> early_;  // by sequence << 32 | round
+  // By sequence, round and sender: whoever sends what another has to send does not stand in that one's place.
+  struct EarlyKey {
+    std::uint64_t round;  // sequence << 32 | round
+    PeerIndex from;
+    auto operator<=>(const EarlyKey&) const = default;
+  };
+  using EarlyRounds = std::map<EarlyKey, std::vector<std::byte>>;
+  template <typename Predicate>
+  void forget_early(Predicate predicate);
+  void forget_early_round(EarlyRounds::iterator entry);
+  EarlyRounds early_;
+  std::map<PeerIndex, std::size_t> early_of_;  // how many of early_, by sender
 };
 
 }  // namespace openlapi

@@ -11,23 +11,29 @@ constexpr std::size_t kSettledBeforeMoving = 64;
 }  // namespace
 
 bool OwedCounters::settle(std::uint64_t counter) {
-  const auto begin = counters_.begin() + static_cast<std::ptrdiff_t>(first_);
-  const auto found = std::find(begin, counters_.end(), counter);
-  if (counter == 0 || found == counters_.end()) return false;
+  if (counter == 0) return false;
+  const auto from = counters_.begin() + static_cast<std::ptrdiff_t>(next_);
+  auto found = std::find(from, counters_.end(), counter);
+  if (found == counters_.end()) {
+    found = std::find(counters_.begin(), from, counter);
+    if (found == from) return false;
+  }
   *found = 0;
-  if (found == begin) drop_settled();
+  next_ = static_cast<std::size_t>(found - counters_.begin()) + 1;
+  --size_;
+  drop_settled();
   return true;
 }
 
-// Moves the rest to the front when at least as much was settled, so each entry is moved once on average.
+// When more than half are settled: each is moved once on average.
 void OwedCounters::drop_settled() {
-  while (first_ < counters_.size() && counters_[first_] == 0) ++first_;
-  if (first_ == counters_.size()) {
+  if (size_ == 0) {
     counters_.clear();
-    first_ = 0;
-  } else if (first_ >= kSettledBeforeMoving && 2 * first_ >= counters_.size()) {
-    counters_.erase(counters_.begin(), counters_.begin() + static_cast<std::ptrdiff_t>(first_));
-    first_ = 0;
+    next_ = 0;
+  } else if (counters_.size() >= kSettledBeforeMoving && counters_.size() > 2 * size_) {
+    const auto from = counters_.begin() + static_cast<std::ptrdiff_t>(next_);
+    next_ -= static_cast<std::size_t>(std::count(counters_.begin(), from, std::uint64_t{0}));
+    std::erase(counters_, std::uint64_t{0});
   }
 }
 

@@ -10,33 +10,37 @@
 namespace openlapi {
 
 // Completion counters of this task that a peer still has to move, in the order of the operations. Peers answer nearly
-// in this order, so the next one is at the front or close to it.
+// in this order, so the next one is close behind the latest, whoever is left behind.
 class OwedCounters {
  public:
   void add(std::uint64_t counter) {
-    if (counter != 0) counters_.push_back(counter);
+    if (counter == 0) return;
+    counters_.push_back(counter);
+    ++size_;
   }
 
   // The peer has moved it once. False: that was not owed.
   bool settle(std::uint64_t counter);
 
-  bool empty() const { return first_ == counters_.size(); }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
 
   // Calls give_up(counter) for each that is still owed, and forgets them.
   template <class GiveUp>
   void give_up_all(GiveUp give_up) {
-    for (std::size_t i = first_; i < counters_.size(); ++i) {
-      if (counters_[i] != 0) give_up(counters_[i]);
+    for (const std::uint64_t counter : counters_) {
+      if (counter != 0) give_up(counter);
     }
     counters_.clear();
-    first_ = 0;
+    next_ = size_ = 0;
   }
 
  private:
   void drop_settled();
 
-  std::vector<std::uint64_t> counters_;  // 0: settled out of order
-  std::size_t first_ = 0;                // those before it are settled
+  std::vector<std::uint64_t> counters_;  // 0: settled
+  std::size_t next_ = 0;                 // where the search begins: behind the one that was settled last
+  std::size_t size_ = 0;                 // those that are not 0
 };
 
 enum class CounterLoss : std::uint8_t {

@@ -13,7 +13,7 @@ std::uint32_t RequestTable::take_slot() {
     return index;
   }
   OPENLAPI_CHECK(slots_.size() < (std::size_t{1} << kIndexBits));
-  slots_.emplace_back();
+  slots_.emplace_back().generation = first_generation_;
   return static_cast<std::uint32_t>(slots_.size() - 1);
 }
 
@@ -45,7 +45,7 @@ void RequestTable::unlink(std::uint32_t index) {
   (slot.younger == kNone ? youngest_ : slots_[slot.younger].older) = slot.older;
   slot.used = false;
   slot.request.layout.reset();
-  slot.generation = (slot.generation + 1) & (UINT32_MAX >> kIndexBits);
+  slot.generation = (slot.generation + 1) & kGenerations;
   slot.younger = free_;
   free_ = index;
   --size_;

@@ -20,13 +20,18 @@ struct PendingRequest {
   void* handler = nullptr;  // get: runs when all is in place; null: none
   void* handler_info = nullptr;
   std::unique_ptr<LayoutCursor> layout{};  // where the answer to a get goes instead of to `buffer`
+  std::uint64_t list_bytes = 0;            // that `layout` keeps
   std::uint32_t pull = 0;                  // the adapter's reading of the answer; 0: the answer comes in packets
+  bool read = false;                       // this processor reads the answer: none comes in packets
 };
 
 // Ids name a slot and its generation, so an answer that comes late or twice finds nothing. Slots are reused, the table
 // grows to the largest number of requests that were ever outstanding together.
 class RequestTable {
  public:
+  // `first_generation` of every slot.
+  explicit RequestTable(std::uint32_t first_generation = 0) : first_generation_(first_generation & kGenerations) {}
+
   std::uint32_t add(PendingRequest request);
   PendingRequest* find(std::uint32_t id);
   void remove(std::uint32_t id);
@@ -50,6 +55,7 @@ class RequestTable {
 
  private:
   static constexpr std::uint32_t kIndexBits = 20;  // 1 Mi requests outstanding, 4096 generations
+  static constexpr std::uint32_t kGenerations = UINT32_MAX >> kIndexBits;
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   struct Slot {
@@ -64,6 +70,7 @@ class RequestTable {
   std::uint32_t take_slot();
   void unlink(std::uint32_t index);
 
+  std::uint32_t first_generation_;
   std::vector<Slot> slots_;
   std::uint32_t free_ = kNone;
   std::uint32_t oldest_ = kNone;

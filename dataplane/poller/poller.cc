@@ -2,6 +2,7 @@
 #include "dataplane/poller/poller.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace openlapi {
 
 namespace {
 
+constexpr std::uint32_t kRoundsBetweenPoints = 1024;  // at which a thread that finds work all the time may be cancelled
 constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, whose wait somebody feels
 
 // A thread that nothing wakes notices messages later: longer gaps between them count as short.
@@ -20,7 +22,63 @@ PollerConfig adapted(PollerConfig config, const std::vector<WakeSource*>& source
   return config;
 }
 
+// Without the engine's lock while it lives.
+class Released {
+ public:
+  explicit Released(PolledEngine& engine) : engine_(engine) { engine_.unlock(); }
+  ~Released() { engine_.lock(); }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  PolledEngine& engine_;
+};
+
 }  // namespace
+
+// A thread that waits, among those that wake_ready() asks.
+class Poller::Dozing {
+ public:
+  Dozing(Poller& poller, WaitCondition& condition) : poller_(poller), condition_(condition) {
+    // Before the last look: pairs with anybody_dozes(), which is asked after a condition may have come true.
+    poller_.dozing_.fetch_add(1, std::memory_order_seq_cst);
+    condition_.next_dozing_ = poller_.first_dozing_;
+    poller_.first_dozing_ = &condition_;
+  }
+  ~Dozing() {
+    WaitCondition** link = &poller_.first_dozing_;
+    while (*link != &condition_) link = &(*link)->next_dozing_;
+    *link = condition_.next_dozing_;
+    if (poller_.dozing_.fetch_sub(1, std::memory_order_seq_cst) == 1 && poller_.doze_bell_rung_) {
+      poller_.doze_bell_.silence();
+      poller_.doze_bell_rung_ = false;
+    }
+  }
+  Dozing(const Dozing&) = delete;
+  Dozing& operator=(const Dozing&) = delete;
+
+ private:
+  Poller& poller_;
+  WaitCondition& condition_;
+};
+
+// A user thread that does not poll for a while, without the lock.
+class Poller::Asleep {
+ public:
+  explicit Asleep(Poller& poller) : poller_(poller) {
+    --poller_.inside_;
+    poller_.engine_.unlock();
+  }
+  ~Asleep() {
+    poller_.engine_.lock();
+    poller_.enter();
+  }
+  Asleep(const Asleep&) = delete;
+  Asleep& operator=(const Asleep&) = delete;
+
+ private:
+  Poller& poller_;
+};
 
 Poller::Poller(PolledEngine& engine, const PollerConfig& config, std::vector<WakeSource*> sources, bool blind)
     : engine_(engine), config_(adapted(config, sources, blind)), sources_(std::move(sources)), blind_(blind) {}
@@ -28,7 +86,9 @@ Poller::Poller(PolledEngine& engine, const PollerConfig& config, std::vector<Wak
 void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
   Backoff backoff(limits);
   Step step = Step::first;
-  for (;;) {
+  for (std::uint32_t round = 1;; ++round) {
+    if (round % kRoundsBetweenPoints == 0) [[unlikely]]
+      let_cancel();
     const StepOutcome outcome = engine_.progress(step);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (condition.holds()) return;
@@ -58,10 +118,7 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
 void Poller::doze(WaitCondition& condition) {
   // In polling mode a dataplane thread that still counts as running ends its service as soon as it gets the lock.
   const bool guard = inside_ == 1 && (service_ != Service::running || !interrupt_);
-  // Before the last look: pairs with anybody_dozes(), which is asked after a condition may have come true.
-  dozing_.fetch_add(1, std::memory_order_seq_cst);
-  condition.next_dozing_ = first_dozing_;
-  first_dozing_ = &condition;
+  const Dozing dozing(*this, condition);
   if (!doze_bell_rung_ && !condition.holds() && (!guard || arm())) {
     const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : config_.longest_sleep) : config_.longest_sleep;
     if (guard && (limit == 0 || engine_.has_work())) {
@@ -70,13 +127,6 @@ void Poller::doze(WaitCondition& condition) {
     } else {
       sleep_dozing(guard, limit);
     }
-  }
-  WaitCondition** link = &first_dozing_;
-  while (*link != &condition) link = &(*link)->next_dozing_;
-  *link = condition.next_dozing_;
-  if (dozing_.fetch_sub(1, std::memory_order_seq_cst) == 1 && doze_bell_rung_) {
-    doze_bell_.silence();
-    doze_bell_rung_ = false;
   }
 }
 
@@ -89,12 +139,9 @@ void Poller::sleep_dozing(bool guard, Nanoseconds limit) {
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(limit / kSecond);
   timeout.tv_nsec = static_cast<long>(limit % kSecond);
-  --inside_;
   guarded_by_doze_ = guarded_by_doze_ || guard;
-  engine_.unlock();
+  const Asleep asleep(*this);
   ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
-  engine_.lock();
-  enter();
 }
 
 void Poller::wake_ready() {
@@ -168,9 +215,14 @@ void Poller::disarm() {
 void Poller::relinquish() { engine_.hand_over_lock(); }
 
 void Poller::give_core_away() {
-  engine_.unlock();
+  const Released released(engine_);
   sched_yield();
-  engine_.lock();
+  pthread_testcancel();
+}
+
+void Poller::let_cancel() {
+  const Released released(engine_);
+  pthread_testcancel();
 }
 
 // How long whoever is in charge may sleep; 0: not at all. Notes when that is over.

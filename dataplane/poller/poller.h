@@ -103,14 +103,21 @@ class Poller {
   }
 
   // Between enter() and leave(): polls, at least once, until the condition holds. The lock may be released meanwhile;
-  // the condition also has to hold when the caller shall stop for another reason.
+  // the condition also has to hold when the caller shall stop for another reason. A thread that is cancelled leaves by
+  // unwinding its stack, with the lock.
   void wait(WaitCondition& condition) { wait(condition, config_.wait); }
   void wait(WaitCondition& condition, const BackoffLimits& limits);
 
+  // Others run, without the lock meanwhile. A cancellation point.
+  [[gnu::noinline]] void give_core_away();
+
   const BackoffLimits& usual_wait() const { return config_.wait; }
 
-  // The end of a call that did not poll, or of a completion handler.
+  // The end of a call that did not poll, or of a completion handler. It may have moved counters of this task, which
+  // those who sleep or doze beside a thread that polls wait for.
   void after_call() {
+    if (dozing_.load() != 0) [[unlikely]]
+      wake_ready();
     if (inside_ == 0 && (service_ >= Service::napping || dozing_.load() != 0)) [[unlikely]]
       settle();
   }
@@ -135,6 +142,8 @@ class Poller {
   void join(Nanoseconds at_most) { thread_.join(at_most); }
 
  private:
+  class Dozing;
+  class Asleep;
   // What the dataplane thread is doing.
   enum class Service : std::uint8_t {
     none,     // not started, or ended
@@ -156,7 +165,7 @@ class Poller {
   void sleep_dozing(bool guard, Nanoseconds limit);
   bool arm();
   void disarm();
-  [[gnu::noinline]] void give_core_away();
+  void let_cancel();
   Nanoseconds sleep_limit(Nanoseconds longest);
 
   PolledEngine& engine_;

@@ -53,6 +53,7 @@ int ServiceThread::start(const ThreadStart& how, void (*main)(void*), void* argu
 
 void* ServiceThread::entry(void* self) {
   auto& thread = *static_cast<ServiceThread*>(self);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);  // it belongs to nobody who could cancel it
   void (*main)(void*) = thread.main_;
   void* argument = thread.argument_;
   prepare(thread.how_);

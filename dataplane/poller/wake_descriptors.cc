@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "dataplane/base/cancellation.h"
+
 namespace openlapi {
 
 Bell::Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -15,11 +17,13 @@ Bell::~Bell() {
 }
 
 void Bell::ring() {
+  const CancellationOff off;
   // Fails only when it has been rung 2^64 times: it rings already then.
   [[maybe_unused]] const int result = eventfd_write(descriptor_, 1);
 }
 
 void Bell::silence() {
+  const CancellationOff off;
   eventfd_t count = 0;
   [[maybe_unused]] const int result = eventfd_read(descriptor_, &count);
 }

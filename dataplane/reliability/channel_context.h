@@ -1,9 +1,14 @@
 // What all channels of one endpoint over one transport have in common. Made by the endpoint; outlives the channels.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "dataplane/base/siphash.h"
 #include "dataplane/reliability/packet_pool.h"
+#include "dataplane/reliability/sequence.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -15,8 +20,10 @@ struct ReliabilityCounters {
   std::uint64_t duplicates = 0;        // data packets that had been taken before
   std::uint64_t retransmits = 0;
   std::uint64_t ghosts = 0;             // from or for a former incarnation
-  std::uint64_t wrong_cookie = 0;       // strangers
-  std::uint64_t wrong_destination = 0;  // for another task or context
+  std::uint64_t strangers = 0;          // not from this job, or changed on the way
+  std::uint64_t wrong_address = 0;      // from another address than the peer's, although with its association
+  std::uint64_t beside_wrong = 0;       // not looked at: another packet of the same datagram was wrong
+  std::uint64_t wrong_destination = 0;  // for another context of the task
   std::uint64_t malformed = 0;          // no header, lies about its length, impossible numbers
   std::uint64_t damaged = 0;            // checksum
   std::uint64_t early = 0;              // data packets that arrived before one they follow
@@ -27,18 +34,32 @@ struct ReliabilityCounters {
   std::uint64_t peer_restarts = 0;
 };
 
+// Pairs whose association was checked lately, by the parts of a long header that it is made of.
+struct KnownAssociation {
+  std::uint64_t association = 0;  // without tags
+  SipKey tag_key;                 // with tags
+  Epoch source_epoch = 0;         // 0: the entry is empty
+  Epoch destination_epoch = 0;
+  std::uint32_t source = 0;
+  std::uint8_t path = 0;
+};
+
 struct ChannelContext {
-  std::uint64_t cookie = 0;  // of the job
-  std::uint32_t self = 0;    // this task
-  std::uint32_t epoch = 1;   // this incarnation of it, never 0; later ones have larger numbers
+  SipKey job_key;
+  std::uint32_t self = 0;  // this task
+  Epoch epoch = 1;         // this incarnation of it, never 0; later ones have larger numbers
   std::uint8_t instance = 0;
-  bool checksum = false;         // TransportLimits::checked is false: every packet carries a checksum
+  bool tagged = false;           // every packet carries a tag in the place of the association, see wire/packet_tag.h
+  bool checksum = false;         // TransportLimits::checked is false, and there is no tag: all carry a checksum
   std::uint32_t max_packet = 0;  // TransportLimits::max_packet, at most wire::kLongestPacket
   std::uint32_t ack_threshold = tuning::kAckThreshold;              // may change at any time
   std::uint64_t most_bytes_in_flight = tuning::kMostBytesInFlight;  // towards one peer
-  std::uint32_t first_sequence = 0;  // number of the first packet of each channel; any value will do
+  // Number of the first packet of each life of each pair, the same in all tasks; empty, as it is but in tests: what
+  // wire::first_sequence_of() says, which nobody else can foresee.
+  std::optional<Sequence> first_sequence;
   PacketPool* pool = nullptr;        // buffers of at least max_packet bytes
   ReliabilityCounters counters;
+  std::array<KnownAssociation, 16> known_associations{};  // of the packet filter, by source modulo their number
 };
 
 }  // namespace openlapi

@@ -1,5 +1,5 @@
 // The first thing that an arrived packet meets. What is not from this job, not for this task and context, or damaged
-// is counted and dropped; the cookie is looked at before anything else.
+// is counted and dropped; the association is looked at before anything is made of the rest.
 #pragma once
 
 #include <cstddef>

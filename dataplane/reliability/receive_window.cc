@@ -19,12 +19,11 @@ ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool
                                     std::span<const std::byte> payload, Nanoseconds now) {
   if (ahead >= tuning::kMostPacketsInFlight) return ArrivalVerdict::malformed;
   const Sequence base = sequence - ahead;
-  if (!established_) {
-    established_ = true;
-    next_ = base;
-  } else if (before(next_, base)) {
+  if (before(next_, base)) {
+    if (base - next_ > tuning::kMostPacketsGivenUp) return ArrivalVerdict::malformed;
     skip_to(base);
   }
+  established_ = true;
   newest_at_ = now;
   if (ack_wanted) ack_now_ = true;
 

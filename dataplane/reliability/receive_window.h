@@ -28,8 +28,11 @@ class ReceiveWindow {
   ReceiveWindow(const ReceiveWindow&) = delete;
   ReceiveWindow& operator=(const ReceiveWindow&) = delete;
 
-  // A data packet has arrived. `ahead` says how far it is from its sender's oldest unacknowledged packet: where the
-  // numbers begin when nothing is known of the sender, and how far to skip when the sender has given packets up.
+  // The sender's first packet will have this number. Nothing is held.
+  void begin(Sequence first) { next_ = first; }
+
+  // A data packet has arrived. `ahead` says how far it is from its sender's oldest unacknowledged packet: how far to
+  // skip when the sender has given packets up.
   ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted, std::span<const std::byte> payload,
                        Nanoseconds now);
 
@@ -43,7 +46,7 @@ class ReceiveWindow {
   // Nothing is known of the sender any more (a new incarnation).
   void forget();
 
-  bool established() const { return established_; }  // the sender's numbers are known
+  bool established() const { return established_; }  // something of the sender has arrived
   Sequence next() const { return next_; }            // cumulative acknowledgement
   std::uint64_t selective() const;
   bool saw_duplicate() const { return saw_duplicate_; }

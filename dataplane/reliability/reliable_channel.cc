@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "dataplane/base/check.h"
+#include "dataplane/wire/association.h"
+#include "dataplane/wire/packet_tag.h"
 
 namespace openlapi {
 
@@ -14,7 +16,7 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
       max_packet_(std::min(context.max_packet, max_packet)),
       own_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
       path_(path),
-      send_(*context.pool, context.first_sequence),
+      send_(*context.pool),
       receive_(*context.pool),
       congestion_(max_packet_, context.most_bytes_in_flight) {
   knows_peer(epochs.peer);
@@ -30,7 +32,7 @@ inline wire::PacketHeader ReliableChannel::fixed_header() const {
   wire::PacketHeader header;
   header.instance = context_.instance;
   header.path = path_;
-  header.cookie = context_.cookie;
+  header.association = sent_association_;
   header.source = context_.self;
   header.destination = peer_;
   header.source_epoch = own_epoch_;
@@ -49,29 +51,81 @@ inline void ReliableChannel::acknowledge_in(wire::PacketHeader& header, Nanoseco
 
 inline wire::PacketHeader ReliableChannel::common_header(Nanoseconds now) const {
   wire::PacketHeader header = fixed_header();
-  header.sequence = send_.next();
+  header.sequence = send_.next() + sent_number_;
   if (context_.checksum) header.flags = wire::kPacketHasChecksum;
   acknowledge_in(header, now);
   if (receive_.established()) header.selective_ack = receive_.selective();
   return header;
 }
 
-void ReliableChannel::knows_peer(std::uint32_t epoch) {
+Sequence ReliableChannel::first_sequence(const wire::PacketHeader& header) const {
+  return context_.first_sequence.value_or(wire::first_sequence_of(context_.job_key, header));
+}
+
+// Both know where the numbers of this pair of lives begin, in both directions. Nothing of what is in the window has
+// been taken by that life of the peer.
+void ReliableChannel::knows_peer(Epoch epoch) {
   peer_epoch_ = epoch;
   wire::PacketHeader header = fixed_header();
-  sent_association_ = wire::association_of(header);
+  sent_association_ = wire::association_of(context_.job_key, header);
+  sent_key_ = wire::tag_key_of(context_.job_key, header);
+  const Sequence first = first_sequence(header);
+  sent_number_ = first - send_.settled();
+  sent_next_ = std::uint64_t{first} + send_.packets_out();
+  if (epoch == 0) return;
   std::swap(header.source, header.destination);
   std::swap(header.source_epoch, header.destination_epoch);
-  received_association_ = wire::association_of(header);
+  received_key_ = wire::tag_key_of(context_.job_key, header);
+  received_next_ = first_sequence(header);
+  receive_.begin(static_cast<Sequence>(received_next_));
+  received_association_ = wire::association_of(context_.job_key, header);
+}
+
+// Before numbers are looked at: fewer than 2^32 packets have been sent since the last time.
+inline void ReliableChannel::count_sent() {
+  sent_next_ += static_cast<Sequence>(send_.next() + sent_number_ - static_cast<Sequence>(sent_next_));
+}
+
+// Of a number at or before the next one.
+inline std::uint32_t ReliableChannel::sent_wraps(Sequence sequence) const {
+  return static_cast<std::uint32_t>((sent_next_ - (static_cast<Sequence>(sent_next_) - sequence)) >> 32);
+}
+
+// Of a number near the one that is expected.
+inline std::uint32_t ReliableChannel::received_wraps(Sequence sequence) {
+  received_next_ += static_cast<Sequence>(receive_.next() - static_cast<Sequence>(received_next_));
+  const std::int64_t steps = distance(receive_.next(), sequence);
+  return static_cast<std::uint32_t>((received_next_ + static_cast<std::uint64_t>(steps)) >> 32);
+}
+
+// Writes the header of a packet, whose payload is there, with its tag.
+void ReliableChannel::tag(wire::PacketHeader& header, std::span<std::byte> head,
+                          std::span<const std::byte> data) const {
+  const std::uint32_t wraps = sent_wraps(header.sequence);
+  if (!header.is_short()) header.wraps() = wraps;
+  wire::encode(header, head.data());
+  const bool to_known = header.is_short() || header.destination_epoch == peer_epoch_;
+  const SipKey key = to_known ? sent_key_ : wire::tag_key_of(context_.job_key, header);
+  wire::store_tag(head.data(), wire::packet_tag(key, wraps, head, data));
+}
+
+bool ReliableChannel::tag_is_right(wire::PacketHeader& header, std::span<const std::byte> packet) {
+  if (wire::packet_tag(received_key_, received_wraps(header.sequence), packet, {}) != header.association) return false;
+  header.association = received_association_;
+  return true;
 }
 
 // Writes the header of one packet; `header` has what all packets of this moment have in common.
 inline void ReliableChannel::seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const {
   header.flags |= wire::kPacketHasData | wire::kPacketAckWanted;
   if (!ask_for_ack) header.flags &= static_cast<std::uint8_t>(~wire::kPacketAckWanted);
-  header.sequence = packet.sequence;
+  header.sequence = packet.sequence + sent_number_;
   header.ahead = static_cast<std::uint16_t>(packet.sequence - send_.settled());
   header.length = static_cast<std::uint16_t>(packet.length());
+  if (context_.tagged) {
+    return tag(header, {packet.head, packet.head_length},
+               {static_cast<const std::byte*>(packet.data), packet.data_length});
+  }
   wire::encode(header, packet.head);
   if (context_.checksum) {
     wire::store_checksum(packet.head,
@@ -84,6 +138,7 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
   const std::size_t count = send_.collect(window(), out);
   if (count == 0) return 0;
 
+  if (context_.tagged) count_sent();
   wire::PacketHeader header = common_header(now);
   const std::uint64_t half_window = congestion_.window() / 2;
   std::uint64_t since_request = bytes_since_request_;
@@ -120,6 +175,7 @@ inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, N
 std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
   const bool ask = !has_room_behind(bytes) || bytes_since_request_ + bytes >= congestion_.window() / 2;
+  if (context_.tagged) count_sent();
   if (!may_be_short()) {
     wire::PacketHeader header = common_header(now);
     seal(header, {buffer, nullptr, bytes, 0, send_.next(), false}, ask);
@@ -131,10 +187,16 @@ std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t l
   header.ahead = static_cast<std::uint16_t>(send_.next() - send_.settled());
   header.association = sent_association_;
   header.source = context_.self;
-  header.sequence = send_.next();
+  header.sequence = send_.next() + sent_number_;
+  static_assert(tuning::kMostPacketsInFlight <= 1u << wire::kShortAheadBits);
   std::byte* const begin = buffer + wire::kPacketHeaderSize - wire::kShortHeaderSize;
-  wire::encode(header, begin);
-  return {begin, wire::kShortHeaderSize + length};
+  const std::span<std::byte> packet(begin, wire::kShortHeaderSize + length);
+  if (context_.tagged) {
+    tag(header, packet, {});
+  } else {
+    wire::encode(header, begin);
+  }
+  return packet;
 }
 
 // The peer knows us, and there is nothing to say that only a long header has a place for.
@@ -169,7 +231,7 @@ void ReliableChannel::peer_restarted() {
 // life of the peer, and what is sent to that life would be lost.
 bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome) {
   const bool known = peer_epoch_ != 0;
-  if (known && before(header.source_epoch, peer_epoch_)) {
+  if (known && is_earlier_life(header.source_epoch, peer_epoch_)) {
     ++context_.counters.ghosts;
     return false;
   }
@@ -178,7 +240,12 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
     if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
     return false;
   }
-  if (header.source_epoch == peer_epoch_) return true;
+  if (header.source_epoch == peer_epoch_) {
+    // Its number has come round again: somebody has kept it for that long.
+    const bool again = context_.tagged && header.wraps() != received_wraps(header.sequence);
+    if (again) ++context_.counters.ghosts;
+    return !again;
+  }
   if (known) {
     peer_restarted();
     outcome.peer_restarted = true;
@@ -189,9 +256,8 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   return true;
 }
 
-// From an incarnation that we know, which knew ours when it sent this.
 inline bool ReliableChannel::admit_short(const wire::PacketHeader& header) {
-  if (peer_epoch_ != 0 && header.association == received_association_) return true;
+  if (knows(header)) return true;
   ++context_.counters.ghosts;
   return false;
 }
@@ -231,7 +297,8 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
 
 void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds now) {
   const std::uint64_t in_flight = send_.in_flight_bytes();
-  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack, header.selective_ack, ack_timing(now));
+  const AckOutcome outcome =
+      send_.acknowledge(header.cumulative_ack - sent_number_, header.selective_ack, ack_timing(now));
   if (!outcome.valid) {
     ++context_.counters.malformed;
     return;
@@ -278,13 +345,16 @@ void ReliableChannel::refused() {
 }
 
 void ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
+  count_sent();
   wire::PacketHeader header = common_header(now);
   if (answer_ != 0 && answer_ != peer_epoch_) {
     // Not the incarnation that our acknowledgements are about.
     header.destination_epoch = answer_;
+    header.association = wire::association_of(context_.job_key, header);
     header.flags &= wire::kPacketHasChecksum;
   }
   header.length = static_cast<std::uint16_t>(wire::kPacketHeaderSize);
+  if (context_.tagged) return tag(header, {out, wire::kPacketHeaderSize}, {});
   wire::encode(header, out);
   if (context_.checksum) wire::store_checksum(out, wire::packet_checksum({out, wire::kPacketHeaderSize}, {}));
 }

@@ -1,7 +1,8 @@
 // Exactly-once, in-order packets between two tasks over one unreliable path. Passive: has no clock, socket or
 // thread; packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
-// One channel per peer and path, made on first contact and kept until the endpoint ends or the peer is purged: packet
-// numbers continue over a peer's restarts. The caller holds the endpoint's lock.
+// One channel per peer and path, made on first contact and kept until the endpoint ends or the peer is purged: the
+// numbers of its windows continue over a peer's restarts, those on the wire begin for each pair of lives where only
+// these two can know. The caller holds the endpoint's lock.
 //
 // Sending. A packet is numbered when it is queued and kept until it is acknowledged. Only what has_room() admits may be
 // queued, so that small messages can go on being packed together while the window is closed.
@@ -69,8 +70,8 @@ struct ReceiveOutcome {
 };
 
 struct ChannelEpochs {
-  std::uint32_t own = 0;   // larger than the context's; 0: the context's
-  std::uint32_t peer = 0;  // 0: not known
+  Epoch own = 0;   // larger than the context's; 0: the context's
+  Epoch peer = 0;  // 0: not known
 };
 
 class ReliableChannel {
@@ -115,6 +116,11 @@ class ReliableChannel {
   void abandon();
 
   // ---- receiving ----
+  // Of a packet with a short header: it is from the incarnation that we know, which knew ours when it sent this. A tag
+  // that is right becomes the association in `header`.
+  bool is_from_peer(wire::PacketHeader& header, std::span<const std::byte> packet) {
+    return (!context_.tagged || tag_is_right(header, packet)) && knows(header);
+  }
   ReceiveOutcome receive(const wire::PacketHeader& header, std::span<const std::byte> payload, Nanoseconds now);
   bool next_held(std::span<std::byte>& payload) const { return receive_.next_held(payload); }
   void taken(Nanoseconds now) { receive_.taken(now); }
@@ -144,7 +150,7 @@ class ReliableChannel {
   std::uint32_t buffers_held() const { return send_.buffers_held(); }  // of the pool
   std::uint32_t peer() const { return peer_; }
   std::uint8_t path() const { return path_; }
-  std::uint32_t peer_epoch() const { return peer_epoch_; }  // 0: not known yet
+  Epoch peer_epoch() const { return peer_epoch_; }  // 0: not known yet
   const RoundTrip& round_trip() const { return round_trip_; }
   const Congestion& congestion() const { return congestion_; }
   std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
@@ -153,7 +159,11 @@ class ReliableChannel {
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
   [[gnu::noinline]] void peer_restarted();
   bool admit_short(const wire::PacketHeader& header);
-  void knows_peer(std::uint32_t epoch);
+  bool knows(const wire::PacketHeader& header) const {
+    return peer_epoch_ != 0 && header.association == received_association_;
+  }
+  void knows_peer(Epoch epoch);
+  Sequence first_sequence(const wire::PacketHeader& header) const;
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
   void handle_losses(const AckOutcome& outcome);
   AckTiming ack_timing(Nanoseconds now) const;
@@ -163,6 +173,11 @@ class ReliableChannel {
   void acknowledge_in(wire::PacketHeader& header, Nanoseconds now) const;
   bool may_be_short() const;
   void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
+  bool tag_is_right(wire::PacketHeader& header, std::span<const std::byte> packet);
+  void tag(wire::PacketHeader& header, std::span<std::byte> head, std::span<const std::byte> data) const;
+  void count_sent();
+  std::uint32_t sent_wraps(Sequence sequence) const;
+  std::uint32_t received_wraps(Sequence sequence);
   void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {
     return send_.has_slots(2) && send_.outstanding_bytes() + bytes < congestion_.window();
@@ -173,13 +188,18 @@ class ReliableChannel {
   ChannelContext& context_;
   std::uint32_t peer_;
   const std::uint32_t max_packet_;
-  const std::uint32_t own_epoch_;
-  std::uint32_t peer_epoch_ = 0;
-  std::uint32_t sent_association_ = 0;      // of what we send, when the peer's epoch is known
-  std::uint32_t received_association_ = 0;  // of what it sends
+  const Epoch own_epoch_;
+  Epoch peer_epoch_ = 0;
+  std::uint64_t sent_association_ = 0;      // of what we send
+  std::uint64_t received_association_ = 0;  // of what the peer sends, when its epoch is known
+  SipKey sent_key_;                         // with tags: of what we send,
+  SipKey received_key_;                     // and of what the peer sends
+  std::uint64_t sent_next_ = 0;  // with tags: of the next packet the number with its wraps, when it was looked at last
+  std::uint64_t received_next_ = 0;         // the same of what the peer sends
   bool introduced_ = false;                 // the peer has acknowledged a packet of ours: it knows our epoch
-  std::uint32_t answer_ = 0;                // an incarnation of the peer that has to be told ours; 0: none
+  Epoch answer_ = 0;                        // an incarnation of the peer that has to be told ours; 0: none
   std::uint64_t bytes_since_request_ = 0;   // sent since an acknowledgement was asked for
+  Sequence sent_number_ = 0;                // what a packet's number on the wire is ahead of its number in the window
   std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;

@@ -41,6 +41,9 @@ struct IncomingPacket {
   std::byte* data;
   std::uint32_t length;
   PeerIndex source;  // the sender when the transport itself can prove it (shared memory), else kUnknownPeer
+  // It came in the same datagram as the packet before it, or may have: who finds one of them wrong believes none.
+  bool same_datagram = false;
+  std::uint64_t origin = 0;  // the address that it came from, as Transport::origin_of() says it; 0: not known
 };
 
 }  // namespace openlapi

@@ -1,5 +1,5 @@
 // The border between the engine and everything that moves packets. A transport carries bytes that it does not
-// understand; it knows nothing of messages, acknowledgements or the job's cookie.
+// understand; it knows nothing of messages, acknowledgements or the job's key.
 //
 // Threads: the engine calls a transport with the context's lock held, so no two calls run at the same time. Only
 // WakeSource::descriptor() may be used from another thread (to sleep on it).
@@ -89,7 +89,7 @@ struct TransportCounters {
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
   std::uint64_t send_refused = 0;     // send_burst() calls that could not take everything
-  std::uint64_t receive_dropped = 0;  // arrivals that were no packets at all (oversized, truncated by the kernel)
+  std::uint64_t receive_dropped = 0;  // arrivals that were no packets at all, or whose rest was skipped
 };
 
 class Transport {
@@ -115,6 +115,13 @@ class Transport {
     return limits().max_packet;
   }
 
+  // Where packets of `peer` come from, as IncomingPacket::origin says it: an address's number, which means nothing to
+  // others. 0: the transport cannot tell, and says so of all packets. Changes only with the peer's address.
+  virtual std::uint64_t origin_of(PeerIndex peer) const {
+    (void)peer;
+    return 0;
+  }
+
   // Takes packets for one peer, in order, and returns how many it took. Fewer than offered means "full, try again":
   // normal, not an error. Never blocks. Packets that were taken are copied or handed to the kernel on return. A packet
   // to a peer that no longer exists counts as taken (and lost). The peer must have been added.
@@ -128,6 +135,10 @@ class Transport {
 
   // Fills `packets` with what has arrived and returns how many. Never blocks.
   virtual std::size_t receive_burst(std::span<IncomingPacket> packets) = 0;
+
+  // The datagram that the latest receive_burst() ended with is not believed: what of it was not handed out yet is
+  // thrown away.
+  virtual void skip_datagram() {}
 
   // Where the next packet will show. Valid until the next receive_burst(); asked for when that has returned 0.
   virtual ArrivalWord arrival_word() const { return {}; }
@@ -146,6 +157,32 @@ class Transport {
   // Whether a peer that is gone had closed its side in order: it owed nobody anything that it knew of. Only asked about
   // peers that are gone.
   virtual bool peer_left(PeerIndex peer) {
+    (void)peer;
+    return false;
+  }
+
+  // What a peer makes of what is sent to it over a reliable transport: a number that changes when it has taken
+  // something of anybody's, and whether anything waits, also for the peer to resume this task. One that cannot tell
+  // says no.
+  struct Intake {
+    std::uint64_t taken = 0;
+    bool waits = false;
+  };
+  virtual Intake intake(PeerIndex peer) {
+    (void)peer;
+    return {};
+  }
+
+  // Eras (guide, chapter 19): the user purges `peer`, and resumes it later. Of a reliable transport only; the engine's
+  // channels see to it over others. From close_peer() on nothing is received that the peer has sent, or still sends,
+  // before it was added anew after open_peer(). Until then a sender that was added after close_peer() finds the peer
+  // full: what it sends in the new era waits with it.
+  virtual void close_peer(PeerIndex peer) { (void)peer; }
+  virtual void open_peer(PeerIndex peer) { (void)peer; }
+
+  // Whether the peer has closed and opened its side since it was added, so that nothing which was sent to it counts any
+  // more. True once; what is sent from then on is of its new era.
+  virtual bool peer_began_anew(PeerIndex peer) {
     (void)peer;
     return false;
   }

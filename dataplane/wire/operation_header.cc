@@ -66,9 +66,10 @@ bool flags_fit(const RecordHeader& header) {
   if ((header.flags & ~kKnownFlags) != 0) return false;
   if ((header.flags & kFlagBulk) != 0 && !bulk_fits(header, kind)) return false;
   if ((header.flags & ~kFlagBulk) != 0 && !may_be_long(kind)) return false;
-  if ((header.flags & kFlagAttach) != 0 && ((header.flags & kFlagLong) == 0 || header.payload_length != 0))
-    return false;
-  if ((header.flags & kFlagLayout) != 0 && ((header.flags & kFlagAttach) == 0 || !may_attach(kind))) return false;
+  if ((header.flags & kFlagAttach) != 0) {
+    if ((header.flags & kFlagLong) == 0 || header.payload_length != 0 || !may_attach(kind)) return false;
+  }
+  if ((header.flags & kFlagLayout) != 0 && (header.flags & kFlagAttach) == 0) return false;
   if ((header.flags & (kFlagVector | kFlagAtoms)) != 0 && kind != RecordKind::active_message) return false;
   if (header.user_header_length != 0 && kind != RecordKind::active_message) return false;
   if (header.user_header_length % 4 != 0) return false;

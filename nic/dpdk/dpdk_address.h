@@ -24,7 +24,7 @@ struct Address {
   std::uint32_t ports = 1;
 };
 
-inline constexpr std::uint32_t kSmallestMtu = 576;  // bytes; the engine needs packets of 512
+inline constexpr std::uint32_t kSmallestMtu = 640;  // bytes; the engine needs records of 512
 inline constexpr std::uint32_t kLargestMtu = 9600;  // bytes
 inline constexpr std::uint32_t kAddressLength = 20;
 static_assert(kAddressLength <= PeerAddress::kCapacity);

@@ -11,6 +11,14 @@
 
 namespace openlapi {
 
+namespace {
+
+// Bursts of strangers' frames that are taken off a port before the next one gets its turn: who polls would otherwise
+// take the transport for idle between two of them.
+constexpr unsigned kMostUselessBursts = 16;
+
+}  // namespace
+
 std::size_t DpdkTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].added);
   if (!dpdk::have_thread_data()) [[unlikely]]
@@ -95,8 +103,12 @@ bool DpdkTransport::look() {
     if (++next_lane_ == lanes_.size()) next_lane_ = 0;
     if (!lane.port.pollable()) [[unlikely]]
       continue;
-    const std::uint16_t count = lane.port.receive(buffers);
-    for (std::uint16_t i = 0; i < count; ++i) sort(lane, buffers[i]);
+    std::uint16_t count = 0;
+    unsigned bursts = 0;
+    do {
+      count = lane.port.receive(buffers);
+      for (std::uint16_t i = 0; i < count; ++i) sort(lane, buffers[i]);
+    } while (count == kMaxBurst && arrivals_end_ == 0 && ++bursts < kMostUselessBursts);
   }
   return arrivals_end_ != 0;
 }
@@ -115,13 +127,14 @@ void DpdkTransport::sort(Lane& lane, rte_mbuf* buffer) {
   const dpdk::FrameView view = dpdk::parse_frame({frame, buffer->data_len}, lane.own, verdict);
   if (view.kind == dpdk::FrameKind::packet && udp != RTE_MBUF_F_RX_L4_CKSUM_BAD) [[likely]] {
     std::byte* data = frame + dpdk::kHeaderLength;
+    const std::uint64_t origin = dpdk::origin_of(frame);
     if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) [[unlikely]] {
       // The driver began elsewhere; there is room behind the header's beginning.
       std::byte* const aligned = data - reinterpret_cast<std::uintptr_t>(data) % 8;
       std::memmove(aligned, data, view.length);
       data = aligned;
     }
-    arrivals_[arrivals_end_++] = {buffer, data, view.length};
+    arrivals_[arrivals_end_++] = {buffer, data, view.length, origin};
     return;
   }
   if (view.kind == dpdk::FrameKind::arp) {
@@ -141,7 +154,7 @@ std::size_t DpdkTransport::hand_out(std::span<IncomingPacket> packets) {
   while (count < packets.size() && first_arrival_ < arrivals_end_) {
     const Arrival& arrival = arrivals_[first_arrival_++];
     held_[(first_held_ + held_count_++) & mask] = arrival.buffer;
-    packets[count++] = {arrival.data, arrival.length, kUnknownPeer};
+    packets[count++] = {arrival.data, arrival.length, kUnknownPeer, false, arrival.origin};
   }
   return count;
 }

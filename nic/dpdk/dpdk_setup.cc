@@ -104,7 +104,7 @@ bool DpdkTransport::open(DpdkSetupError& error) {
   }
   held_.resize(config_.held_packets);
   if (!open_ports(error)) return false;
-  choose_address();
+  if (!choose_address(error)) return false;
   if (!make_wake(error)) return false;
   wait_for_links();
   return true;
@@ -143,7 +143,8 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
   return true;
 }
 
-void DpdkTransport::choose_address() {
+// And has the ports bring what is sent to it.
+bool DpdkTransport::choose_address(DpdkSetupError& error) {
   const dpdk::MacAddress& mac = lanes_.front()->port.mac();
   const auto any_port = static_cast<std::uint16_t>(kFirstFreePort + nonzero_random_number<std::uint16_t>() % 16384u);
   local_.end = {.mac = mac,
@@ -153,8 +154,11 @@ void DpdkTransport::choose_address() {
   for (const auto& lane : lanes_) {
     lane->own = local_.end;
     lane->own.mac = lane->port.mac();
-    lane->port.takes_only(local_.end.address, local_.end.port);
+    std::string reason;
+    const dpdk::PortFault fault = lane->port.takes_only(local_.end.address, local_.end.port, reason);
+    if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
   }
+  return true;
 }
 
 // The other end of a port in memory is a peer's process. It may be waiting for us elsewhere and look after its end only
@@ -194,6 +198,10 @@ bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::stri
 
 std::uint32_t DpdkTransport::max_packet_to(PeerIndex peer) const {
   return peer < remotes_.size() && remotes_[peer].added ? remotes_[peer].max_packet : limits_.max_packet;
+}
+
+std::uint64_t DpdkTransport::origin_of(PeerIndex peer) const {
+  return peer < remotes_.size() && remotes_[peer].added ? dpdk::origin_of(remotes_[peer].address.end.address) : 0;
 }
 
 DpdkCounters DpdkTransport::dpdk_counters() const {

@@ -2,8 +2,9 @@
 // (ethernet_frame.h), polled, received in place.
 //
 // A device belongs to one task; where the driver shares it with the kernel (a bifurcated one) a flow rule takes what is
-// for this task's UDP port. Usually one port reaches all peers, through switches. Point-to-point ports (memif) serve
-// one peer each: a transport may have several ports, and then asks by ARP which of them leads to a peer.
+// for this task's UDP port, and without such a rule the device is not used (port_sharing.h). Usually one port reaches
+// all peers, through switches. Point-to-point ports (memif) serve one peer each: a transport may have several ports,
+// and then asks by ARP which of them leads to a peer.
 // Unreliable: what a port does not take in time is lost. A port whose link is down loses what is sent, but for the
 // first seconds, in which packets wait for it.
 // Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, ethernet_frame.h, ethernet_port.h, dpdk_setup.cc,
@@ -65,6 +66,7 @@ class DpdkTransport final : public Transport {
   PeerAddress local_address() const override { return dpdk::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  std::uint64_t origin_of(PeerIndex peer) const override;  // its IPv4 address, the same behind all its ports
   // Packets that are longer than max_packet_to(peer) are lost.
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
@@ -106,6 +108,7 @@ class DpdkTransport final : public Transport {
     rte_mbuf* buffer;
     std::byte* data;
     std::uint32_t length;
+    std::uint64_t origin;
   };
 
   explicit DpdkTransport(const DpdkConfig& config) : config_(config) {}
@@ -114,7 +117,7 @@ class DpdkTransport final : public Transport {
   bool open(DpdkSetupError& error);
   bool check_values(DpdkSetupError& error) const;
   bool open_ports(DpdkSetupError& error);
-  void choose_address();
+  bool choose_address(DpdkSetupError& error);
   void wait_for_links();
   bool make_wake(DpdkSetupError& error);
 

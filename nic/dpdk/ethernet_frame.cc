@@ -74,6 +74,8 @@ std::string ipv4_to_text(std::uint32_t address) {
          std::to_string(address >> 8 & 255) + "." + std::to_string(address & 255);
 }
 
+std::uint64_t origin_of(const std::byte* frame) { return origin_of(load32(frame + kIpFrom)); }
+
 std::uint64_t sum_words(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0;
   std::size_t at = 0;

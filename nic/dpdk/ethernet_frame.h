@@ -81,6 +81,10 @@ struct AdapterVerdict {
 // Looks at a frame that arrived at `own`; bytes behind the datagram are padding.
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict = {});
 
+// IncomingPacket::origin of a frame that parse_frame() calls a packet, and what it is for an IPv4 address; never 0.
+std::uint64_t origin_of(const std::byte* frame);
+constexpr std::uint64_t origin_of(std::uint32_t address) { return std::uint64_t{1} << 32 | address; }
+
 // The sum of 16-bit big-endian words, not folded, in which an odd last byte counts as followed by zero.
 std::uint64_t sum_words(std::span<const std::byte> bytes);
 std::uint16_t fold(std::uint64_t sum);  // to 16 bits

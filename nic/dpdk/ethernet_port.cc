@@ -4,7 +4,6 @@
 #include <rte_devargs.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_flow.h>
 #include <rte_mbuf.h>
 #include <time.h>
 
@@ -18,6 +17,7 @@
 #include "nic/dpdk/device_wish.h"
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/dpdk_environment.h"
+#include "nic/dpdk/network_interface.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -211,6 +211,21 @@ std::string EthernetPort::made_with() const {
   return name_ + "," + known->args;
 }
 
+PortFacts EthernetPort::facts() const {
+  return {.device = made_with(), .driver = driver_, .kernel_interface = kernel_interface_, .isolated = isolated_};
+}
+
+// All but what flow rules will name. False: the kernel uses the port, and would have nothing.
+bool EthernetPort::leave_to_kernel(std::uint32_t kernel_interface, std::string& reason) {
+  std::string why;
+  kernel_interface_ = interface_name(kernel_interface);
+  isolated_ = isolate(id_, true, why);
+  shared_ = is_shared(facts());
+  if (isolated_ || !shared_) return true;
+  reason = refusal(facts(), "cannot be told to leave to the kernel what is not for this task", why);
+  return false;
+}
+
 bool EthernetPort::make_pools(const PortWish& wish, std::string& reason) {
   // af_packet wants room for all that a frame of its ring may hold.
   const std::string ring = argument_of(made_with(), "framesz");
@@ -241,8 +256,7 @@ PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
                begins(driver_, "net_ring");
   unmaps_ = begins(driver_, "net_memif");
   if (unmaps_) catch_memory_faults();
-  rte_flow_error flow_error{};
-  isolated_ = rte_flow_isolate(id_, 1, &flow_error) == 0;
+  if (!leave_to_kernel(info.if_index, reason)) return PortFault::unusable;
   constexpr std::uint64_t kSends = RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
   constexpr std::uint64_t kReceives = RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
   sums_ = (info.tx_offload_capa & kSends) != 0 && (info.rx_offload_capa & kReceives) != 0;
@@ -394,34 +408,26 @@ void EthernetPort::start_again(std::uint64_t now) {
   next_start_ = now + (start() == 0 ? kConnectionWait : start_wait_);
 }
 
-bool EthernetPort::takes_only(std::uint32_t address, std::uint16_t udp_port) {
-  if (!isolated_) return false;
-  rte_flow_item_ipv4 to{}, all_of_address{};
-  to.hdr.dst_addr = rte_cpu_to_be_32(address);
-  all_of_address.hdr.dst_addr = UINT32_MAX;
-  rte_flow_item_udp port{}, all_of_port{};
-  port.hdr.dst_port = rte_cpu_to_be_16(udp_port);
-  all_of_port.hdr.dst_port = UINT16_MAX;
-  const rte_flow_item pattern[] = {{RTE_FLOW_ITEM_TYPE_ETH, nullptr, nullptr, nullptr},
-                                   {RTE_FLOW_ITEM_TYPE_IPV4, &to, nullptr, &all_of_address},
-                                   {RTE_FLOW_ITEM_TYPE_UDP, &port, nullptr, &all_of_port},
-                                   {RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr}};
-  const rte_flow_action_queue queue{0};
-  const rte_flow_action actions[] = {{RTE_FLOW_ACTION_TYPE_QUEUE, &queue}, {RTE_FLOW_ACTION_TYPE_END, nullptr}};
-  rte_flow_attr attributes{};
-  attributes.ingress = 1;
-  rte_flow_error error{};
+PortFault EthernetPort::takes_only(std::uint32_t address, std::uint16_t udp_port, std::string& reason) {
+  if (!isolated_) return PortFault::none;
+  std::string why;
   const ControlLock guard;
-  if (rte_flow_validate(id_, &attributes, pattern, actions, &error) == 0 &&
-      rte_flow_create(id_, &attributes, pattern, actions, &error) != nullptr) {
-    return true;
+  if (add_flow_rule(id_, address, udp_port, why)) return PortFault::none;
+  if (shared_) {
+    reason = refusal(facts(),
+                     "refuses the flow rule for UDP port " + std::to_string(udp_port) + " of " + ipv4_to_text(address) +
+                         ", by which it would bring this task its packets",
+                     why);
+    return PortFault::unusable;
   }
-  // Without the rule nothing would arrive: the port is ours alone then.
+  // Without the rule nothing would arrive; and nobody else is there to miss what does.
   stop();
-  rte_flow_isolate(id_, 0, &error);
-  isolated_ = false;
-  start();
-  return false;
+  isolated_ = !isolate(id_, false, why);
+  if (const int error = start(); error != 0) {
+    reason = described("cannot start DPDK port", name_, error);
+    return PortFault::unusable;
+  }
+  return PortFault::none;
 }
 
 }  // namespace openlapi::dpdk

@@ -10,6 +10,7 @@
 
 #include "nic/dpdk/client_connection.h"
 #include "nic/dpdk/ethernet_frame.h"
+#include "nic/dpdk/port_sharing.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -73,10 +74,10 @@ class EthernetPort {
   std::uint64_t link_losses() const { return link_losses_; }
   std::uint64_t broken_bursts() const { return broken_bursts_; }
 
-  // A flow rule for this IPv4 address and UDP port where the port is shared with the kernel, which gets all the rest.
-  // Before the first packet. False: the port is not shared.
-  bool takes_only(std::uint32_t address, std::uint16_t udp_port);
-  bool shared() const { return isolated_; }
+  // A flow rule for this IPv4 address and UDP port where the port is isolated. Before the first packet. A port that
+  // refuses it is no longer isolated if it is this task's alone, and cannot be used if the kernel uses it as well.
+  PortFault takes_only(std::uint32_t address, std::uint16_t udp_port, std::string& reason);
+  bool isolated() const { return isolated_; }
 
  private:
   static constexpr std::uint64_t kFirstStartWait = 20'000'000;  // nanoseconds
@@ -84,8 +85,10 @@ class EthernetPort {
   bool find();
   PortFault make(const PortWish& wish, std::string& reason);
   std::string made_with() const;
+  PortFacts facts() const;
   PortFault set_up(const PortWish& wish, std::string& reason);
   PortFault configure(const PortWish& wish, std::string& reason);
+  bool leave_to_kernel(std::uint32_t kernel_interface, std::string& reason);
   bool make_pools(const PortWish& wish, std::string& reason);
   void disconnect_stopped();
   void let_connect();
@@ -110,10 +113,12 @@ class EthernetPort {
   bool in_memory_ = false;
   bool unmaps_ = false;  // in the middle of bursts
   bool isolated_ = false;
+  bool shared_ = false;  // with the kernel
   bool interrupts_ = false;
   std::string name_;
   std::string driver_;
   std::string interface_;
+  std::string kernel_interface_;  // on the same adapter; empty: none
   MacAddress mac_{};
   std::uint32_t mtu_ = 0;
   int node_ = -1;

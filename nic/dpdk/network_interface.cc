@@ -33,6 +33,11 @@ std::uint32_t interface_mtu(const std::string& name) {
   return known ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
 }
 
+std::string interface_name(std::uint32_t index) {
+  char name[IF_NAMESIZE] = "";
+  return index != 0 && if_indextoname(index, name) != nullptr ? name : "";
+}
+
 int packet_socket_on(const std::string& name) {
   const unsigned index = name.empty() ? 0 : if_nametoindex(name.c_str());
   if (index == 0) return -1;

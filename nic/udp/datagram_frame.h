@@ -11,6 +11,8 @@
 // wait together share a datagram, which costs the kernel the same as one packet.
 #pragma once
 
+#include <netinet/in.h>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +36,9 @@ inline constexpr std::size_t kFrameAlignment = 8;
 inline constexpr std::uint32_t kLongestDatagram = 65507;
 inline constexpr std::uint32_t kLongestFramedDatagram = kLongestDatagram & ~7U;
 
+// IncomingPacket::origin of what comes from an address; never 0.
+inline std::uint64_t origin_of(const sockaddr_in& address) { return std::uint64_t{1} << 32 | address.sin_addr.s_addr; }
+
 constexpr std::size_t padded(std::size_t length) { return (length + 7) & ~std::size_t{7}; }
 constexpr std::size_t frame_size(std::size_t packet_length) { return sizeof(FrameHeader) + padded(packet_length); }
 constexpr FrameHeader make_frame_header(std::uint32_t length) { return {length, length ^ kFrameMark}; }
@@ -48,6 +53,15 @@ inline bool next_frame(std::span<std::byte>& rest, std::span<std::byte>& packet)
   if (header.length > kLongestDatagram || frame_size(header.length) > rest.size()) return false;
   packet = rest.subspan(sizeof(header), header.length);
   rest = rest.subspan(frame_size(header.length));
+  return true;
+}
+
+// Whether the bytes are frames and nothing else.
+inline bool are_frames(std::span<std::byte> bytes) {
+  std::span<std::byte> packet;
+  while (!bytes.empty()) {
+    if (!next_frame(bytes, packet)) return false;
+  }
   return true;
 }
 

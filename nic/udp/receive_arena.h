@@ -57,10 +57,13 @@ class ReceiveArena {
   // A packet of the newest read was handed out.
   void hold() { ++newest().packets; }
 
-  // To be called when unparsed() has become empty, or to skip the rest of it.
+  // To be called when unparsed() has become empty, or to skip the rest of it. A read of which nothing is held gives its
+  // room back, however much is held of those before it.
   void end_parsing() {
     unparsed_ = {};
-    if (newest().packets == 0) --chunk_count_;
+    if (newest().packets != 0) return;
+    head_ = newest().begin;
+    --chunk_count_;
   }
 
   // Gives the oldest `count` packets that were handed out back.

@@ -1,9 +1,12 @@
+#include <linux/filter.h>
+#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -76,6 +79,7 @@ bool UdpTransport::open(UdpSetupError& error) {
     return false;
   }
   size_receive_buffer();
+  turn_strangers_away();
   probe_offload();
   return true;
 }
@@ -121,6 +125,36 @@ void UdpTransport::size_receive_buffer() {
   setsockopt(receiver_, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof(wanted));  // the kernel cuts it to what it allows
 }
 
+// A program that the kernel runs over each datagram before it takes room in the buffer and wakes anybody: one that does
+// not begin with a frame's header is dropped at its sender's expense. (Loads are big-endian and count from the UDP
+// header on; one beyond the datagram's end drops it as well.) A kernel that takes no such program leaves it to
+// receive_burst(), which also gets those that look like frames.
+void UdpTransport::turn_strangers_away() {
+  constexpr std::uint32_t kUdpHeader = 8;
+  constexpr std::uint32_t kMark = __builtin_bswap32(udp::kFrameMark);
+  std::array<sock_filter, 7> program = {{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kUdpHeader + offsetof(udp::FrameHeader, length)),
+      BPF_STMT(BPF_MISC | BPF_TAX, 0),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kUdpHeader + offsetof(udp::FrameHeader, check)),
+      BPF_STMT(BPF_ALU | BPF_XOR | BPF_X, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kMark, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+  }};
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  setsockopt(receiver_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
+TransportCounters UdpTransport::counters() const {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+  socklen_t length = sizeof(memory);
+  TransportCounters counters = counters_;
+  if (getsockopt(receiver_, SOL_SOCKET, SO_MEMINFO, memory.data(), &length) == 0) {
+    counters.receive_dropped += memory[SK_MEMINFO_DROPS];
+  }
+  return counters;
+}
+
 void UdpTransport::probe_offload() {
   if (!config_.offload) return;
   const int on = 1;
@@ -141,6 +175,11 @@ PeerAddress make_udp_address(in_addr address, std::uint16_t port) {
 
 PeerAddress UdpTransport::local_address() const { return make_udp_address(local_.sin_addr, port()); }
 
+std::uint64_t UdpTransport::origin_of(PeerIndex peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : udp::origin_of(found->second);
+}
+
 bool UdpTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) {
   if (address.length != kAddressLength) {
     error = "a UDP address has 6 bytes, this one has " + std::to_string(address.length);
@@ -158,6 +197,8 @@ bool UdpTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::str
   }
   peers_[peer] = destination;
   for (udp::WriteSocket& writer : writers_) writer.forget(peer);
+  if (asleep_) arrival_.switch_on();  // a thread may sleep on it already
+  asleep_ = false;
   return true;
 }
 

@@ -29,6 +29,7 @@ struct UdpConfig {
   std::uint32_t packet_size = 0;
   std::uint32_t receive_buffer = 4 << 20;  // bytes of the kernel's buffer; less when the system allows less
   std::uint32_t send_buffer = 256 << 10;   // bytes; below the usual queue limits: a full link refuses, not drops
+  bool spare = false;             // receives nothing, and wakes nobody, before the first add_peer()
   bool offload = true;            // use segmentation and coalescing where the kernel has them
 };
 
@@ -40,7 +41,7 @@ struct UdpSetupError {
 };
 
 inline constexpr std::uint32_t kIpAndUdpHeaders = 28;            // bytes
-inline constexpr std::uint32_t kSmallestUdpPacketSize = 256;    // bytes of a datagram
+inline constexpr std::uint32_t kSmallestUdpPacketSize = 640;    // bytes of a datagram; the engine needs records of 512
 inline constexpr std::uint32_t kDefaultUdpPacketSize = 8192;    // bytes of a datagram, where the MTU has room for it
 
 class UdpTransport final : public Transport, private WakeSource {
@@ -54,12 +55,16 @@ class UdpTransport final : public Transport, private WakeSource {
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override;
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  std::uint64_t origin_of(PeerIndex peer) const override;  // its IPv4 address: senders' ports are any
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   // May return packets longer than limits().max_packet: the sender's interface may carry longer ones.
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  void skip_datagram() override;
   void release(std::size_t count) override { arena_.release(count); }
   WakeSource* wake_source() override { return this; }
-  TransportCounters counters() const override { return counters_; }
+  // receive_dropped has what the kernel dropped as well: strangers' datagrams, and all for which there was no room. A
+  // system call.
+  TransportCounters counters() const override;
 
   std::uint16_t port() const { return ntohs(local_.sin_port); }
   bool segments() const { return segmentation_; }   // segmentation offload is in use
@@ -73,13 +78,14 @@ class UdpTransport final : public Transport, private WakeSource {
   static constexpr std::size_t kWriteSockets = 8;
   static constexpr std::uint32_t kMaxBurst = 64;
 
-  explicit UdpTransport(const UdpConfig& config) : config_(config) {}
+  explicit UdpTransport(const UdpConfig& config) : config_(config), asleep_(config.spare) {}
 
   // udp_setup.cc
   bool open(UdpSetupError& error);
   bool bind_receiver(UdpSetupError& error);
   bool choose_packet_size(UdpSetupError& error);
   void size_receive_buffer();
+  void turn_strangers_away();
   void probe_offload();
 
   // udp_datapath.cc
@@ -91,10 +97,13 @@ class UdpTransport final : public Transport, private WakeSource {
 
   int descriptor() const override { return arrival_.descriptor(); }
   bool arm() override;
-  void disarm() override { arrival_.switch_off(); }
+  void disarm() override {
+    if (!asleep_) arrival_.switch_off();
+  }
 
   UdpConfig config_;
   TransportLimits limits_{};
+  bool asleep_;  // as UdpConfig::spare has it
   sockaddr_in local_{};
   int receiver_ = -1;
   udp::ArrivalSwitch arrival_;
@@ -107,6 +116,8 @@ class UdpTransport final : public Transport, private WakeSource {
   TransportCounters counters_;
   std::uint64_t unsendable_packets_ = 0;
   udp::ReceiveArena arena_;
+  std::uint64_t origin_ = 0;     // of the datagram that is being parsed,
+  bool datagram_begun_ = false;  // and whether a packet of it has been handed out
   udp::SendBatch batch_;
 };
 

@@ -1,4 +1,5 @@
 #include "nic/udp/write_socket.h"
+#include "dataplane/base/cancellation.h"
 
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -38,6 +39,7 @@ bool WriteSocket::consider(PeerIndex peer, const sockaddr_in& destination) {
     return false;
   }
   candidate_ = kUnknownPeer;
+  const CancellationOff off;
   if (connect(descriptor_, reinterpret_cast<const sockaddr*>(&destination), sizeof(destination)) != 0) return false;
   peer_ = peer;
   refresh_path_mtu();
@@ -82,6 +84,7 @@ long WriteSocket::send_once(std::span<const std::byte> bytes, std::uint32_t segm
 }
 
 Sent WriteSocket::send(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination) {
+  const CancellationOff off;
   // An error may belong to an earlier datagram (ICMP brought it back) and is then reported only once: try again.
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (send_once(bytes, segment, destination) >= 0) return Sent::accepted;

@@ -12,8 +12,10 @@
 // keeps for a processor that is late. Of 1024 some were lost, and what is lost is repeated from there on after a
 // time-out, or not at all: transfers of 4 MiB took twice the time, or ended in packets. A loss costs one piece at most.
 // A connection whose adapter gives nothing back for half a minute, far beyond its own timeouts, is broken as well. The
-// adapter's asynchronous events are not read: what they tell about a queue pair, its completions or the reader's
-// timeout tell too. Reading order: bulk_reads.cc, read_connections.cc, served_connections.h, registration_cache.h.
+// adapter's asynchronous events count for nothing here: what they tell about a queue pair, its completions or the
+// reader's timeout tell too.
+// What a provider takes along of a queue pair that is destroyed are completions of reads that then end as failed.
+// Reading order: bulk_reads.cc, read_connections.cc, served_connections.h, registration_cache.h.
 #pragma once
 
 #include <array>

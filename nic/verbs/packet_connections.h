@@ -104,10 +104,17 @@ class PacketConnections {
 
   // The shared receive queue.
   ReceiveRing& receives() { return receives_; }
+  const ReceiveRing& receives() const { return receives_; }
   void post_receives() {
     if (shared_) receives_.post();
   }
-  void count_received() { ++counters_.packets_received; }
+  void count_received(std::uint32_t queue_pair) {
+    ++counters_.packets_received;
+    served_.used(queue_pair);
+  }
+  // To be called now and then, when the queue of arrivals has been found empty since the call before.
+  void arrivals_were_taken() { served_.arrivals_were_taken(); }
+  const ServedConnections& served() const { return served_; }
 
   const PacketConnectionCounters& counters() const { return counters_; }
   ibv_qp* queue_pair_to(PeerIndex peer) const;  // to look at, or to break in a test; null: not connected

@@ -1,12 +1,11 @@
 // How connections for reading come and go.
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "dataplane/base/check.h"
 #include "dataplane/base/random_number.h"
 #include "nic/verbs/bulk_reads.h"
+#include "nic/verbs/monotonic_time.h"
 
 namespace openlapi::verbs {
 namespace {
@@ -18,12 +17,6 @@ constexpr std::uint64_t kLongestSilence = 30'000;  // milliseconds
 constexpr std::uint32_t kFailuresInARow = 3;       // connections
 constexpr std::uint64_t kFirstRest = 1000;         // milliseconds
 constexpr std::uint64_t kLongestRest = 60'000;
-
-std::uint64_t milliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
-}
 
 }  // namespace
 

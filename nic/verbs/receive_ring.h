@@ -50,6 +50,8 @@ class ReceiveRing {
   void forget_posted();
 
   std::uint32_t slots() const { return static_cast<std::uint32_t>(is_posted_.size()); }
+  std::uint32_t posted() const { return posted_; }
+  std::uint32_t idle() const { return static_cast<std::uint32_t>(idle_.size()); }
 
  private:
   static constexpr std::uint32_t kLine = 64;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/verbs/monotonic_time.h"
+
 namespace openlapi::verbs {
 
 void ServedConnections::answer(const Served& served) {
@@ -30,10 +32,10 @@ void ServedConnections::requested(PeerIndex peer, const ConnectionMessage& reque
     if (served.peer == peer && served.connection == request.connection) return answer(served);  // its answer was lost
   }
   forget(peer);
-  if (served_.size() >= most_) {
-    refuse(served_.front().peer, served_.front().connection, ConnectionMessage::Kind::close);
-    served_.pop_front();
+  if (retiring_.count() >= RetiringQueuePairs::kMost) {
+    return refuse(peer, request.connection, ConnectionMessage::Kind::refuse);
   }
+  if (served_.size() >= most_) close_least_used();
   Served served{.peer = peer,
                 .connection = request.connection,
                 .reads = std::min(setting_.reads, request.reads),
@@ -47,15 +49,41 @@ void ServedConnections::requested(PeerIndex peer, const ConnectionMessage& reque
     return refuse(peer, request.connection, ConnectionMessage::Kind::refuse);
   }
   answer(served);
+  last_uses_.note(served.queue_pair->number());
   served_.push_back(std::move(served));
 }
 
+void ServedConnections::close_least_used() {
+  std::size_t least = 0;
+  const auto last_use = [&](std::size_t which) { return last_uses_.of(served_[which].queue_pair->number()); };
+  for (std::size_t which = 1; which < served_.size(); ++which) {
+    if (last_use(which) < last_use(least)) least = which;
+  }
+  refuse(served_[least].peer, served_[least].connection, ConnectionMessage::Kind::close);
+  leave(least);
+}
+
+// What is only read through has nothing that could be lost with it.
+void ServedConnections::leave(std::size_t which) {
+  const auto one = served_.begin() + static_cast<std::ptrdiff_t>(which);
+  if (setting_.shared != nullptr) retiring_.add(std::move(one->queue_pair), milliseconds());
+  served_.erase(one);
+}
+
 void ServedConnections::closed(PeerIndex peer, std::uint64_t connection) {
-  std::erase_if(served_, [&](const Served& one) { return one.peer == peer && one.connection == connection; });
+  for (std::size_t which = served_.size(); which-- != 0;) {
+    if (served_[which].peer == peer && served_[which].connection == connection) leave(which);
+  }
 }
 
 void ServedConnections::forget(PeerIndex peer) {
-  std::erase_if(served_, [&](const Served& one) { return one.peer == peer; });
+  for (std::size_t which = served_.size(); which-- != 0;) {
+    if (served_[which].peer == peer) leave(which);
+  }
+}
+
+void ServedConnections::arrivals_were_taken() {
+  if (retiring_.count() != 0) retiring_.arrivals_were_taken(*setting_.context, milliseconds());
 }
 
 }  // namespace openlapi::verbs

@@ -1,16 +1,20 @@
 // The ends of connections through which peers read this task's memory, or send it packets: made when a peer asks,
-// bounded in number. The adapter serves them without telling anybody, so which one is idle is not known here: the one
-// that was asked for first leaves when there are too many, and its peer is told; a peer that still needs it asks again.
+// bounded in number. When there are too many, the one that was used least lately leaves, and its peer is told; a peer
+// that still needs it asks again. Packets tell of their use; reads are served by the adapter alone, so of those the one
+// that was asked for first leaves.
+// One that packets arrive through is not destroyed before its last one is taken (retiring_queue_pairs.h).
 // An end that fails needs no care: what the peer posts fails, it asks anew, and the new end replaces the old one.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <vector>
 
 #include "dataplane/transport/packet.h"
 #include "nic/verbs/connection_message.h"
 #include "nic/verbs/reliable_queue_pair.h"
+#include "nic/verbs/retiring_queue_pairs.h"
 
 namespace openlapi::verbs {
 
@@ -25,6 +29,19 @@ class ConnectionPath {
   virtual void send_message(PeerIndex peer, const ConnectionMessage& message) = 0;
 };
 
+// When queue pairs were last used, in uses of all of them. Those whose numbers meet in one place of the table count as
+// used together.
+class LastUses {
+ public:
+  void note(std::uint32_t queue_pair) { times_[queue_pair % kPlaces] = ++uses_; }
+  std::uint64_t of(std::uint32_t queue_pair) const { return times_[queue_pair % kPlaces]; }
+
+ private:
+  static constexpr std::uint32_t kPlaces = 1024;  // adapters count their queue pairs up
+  std::uint64_t uses_ = 0;
+  std::array<std::uint64_t, kPlaces> times_{};
+};
+
 class ServedConnections {
  public:
   ServedConnections(const ReliableSetting& setting, ConnectionPath& path, std::uint32_t most)
@@ -33,7 +50,14 @@ class ServedConnections {
   void requested(PeerIndex peer, const ConnectionMessage& request);
   void closed(PeerIndex peer, std::uint64_t connection);
   void forget(PeerIndex peer);
+
+  // A packet has arrived through this queue pair.
+  void used(std::uint32_t queue_pair) { last_uses_.note(queue_pair); }
+  // To be called now and then, when the queue of arrivals has been found empty since the call before.
+  void arrivals_were_taken();
+
   std::size_t count() const { return served_.size(); }
+  std::size_t retiring() const { return retiring_.count(); }
 
  private:
   struct Served {
@@ -45,11 +69,15 @@ class ServedConnections {
 
   void answer(const Served& served);
   void refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind);
+  void close_least_used();
+  void leave(std::size_t which);
 
   const ReliableSetting& setting_;
   ConnectionPath& path_;
   std::size_t most_;
-  std::deque<Served> served_;  // oldest first
+  std::vector<Served> served_;  // one of a peer at most
+  LastUses last_uses_;
+  RetiringQueuePairs retiring_;
 };
 
 }  // namespace openlapi::verbs

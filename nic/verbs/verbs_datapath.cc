@@ -111,8 +111,10 @@ std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
   if (count != 0) return count;
   if (released_ != 0) give_back();
   if (++quiet_ % kQuietChecks == 0) {
+    give_back();  // slots of what was no packet are idle, too
     reap_sends();
     if (connections_) lose(connections_->reap());
+    if (connections_ && !packets.empty()) connections_->arrivals_were_taken();
     if (bulk_) bulk_->look_around();
   }
   // Whatever had arrived before is handed out by now.
@@ -166,7 +168,7 @@ bool VerbsTransport::take_connected(const ibv_wc& arrival, IncomingPacket& packe
   }
   ring.take(slot);
   held_.push(arrival.wr_id);
-  connections_->count_received();
+  connections_->count_received(arrival.qp_num);
   packet = {ring.packet_of(slot), arrival.byte_len, kUnknownPeer};
   return true;
 }
@@ -195,7 +197,10 @@ bool VerbsTransport::arm() {
   if (first_arrival_ < arrivals_end_ || look()) return false;
   give_back();
   reap_sends();
-  if (connections_) lose(connections_->reap());
+  if (connections_) {
+    lose(connections_->reap());
+    connections_->arrivals_were_taken();
+  }
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
   forget_events();
   if (ibv_req_notify_cq(receive_completions_.get(), 0) != 0) broken_ = true;

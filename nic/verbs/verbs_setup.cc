@@ -110,7 +110,9 @@ bool VerbsTransport::open_queues(VerbsSetupError& error) {
   if (!domain_) return refuse_memory(error, device_, "a protection domain", errno);
   channel_.reset(ibv_create_comp_channel(context_.get()));
   if (!channel_) return refuse_memory(error, device_, "a completion channel", errno);
-  fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
+  for (const int descriptor : {channel_->fd, context_->async_fd}) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+  }
   const auto length = [](std::uint32_t slots) { return static_cast<int>(2 * slots); };  // room for what a reset leaves
   send_completions_.reset(ibv_create_cq(context_.get(), length(config_.send_slots), nullptr, nullptr, 0));
   receive_completions_.reset(

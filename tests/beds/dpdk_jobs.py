@@ -36,7 +36,8 @@ ON_BRIDGE = KIND != "memif"
 
 # Program, and what keeps it short.
 JOBS = {
-    "api_attributes": [], "api_contexts": ["6", "3"], "api_cpp": [], "api_crossing": ["40"], "api_errors": [],
+    "api_attributes": [], "api_contexts": ["6", "3"], "api_cpp": [], "api_crossing": ["40"],
+    "api_crossing_sends": ["40"], "api_errors": [],
     "api_fairness": ["20"],
     "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
     "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [], "api_memory_faults": [],
@@ -45,7 +46,8 @@ JOBS = {
     "api_xfer_layouts": [], "api_xfer_refusals": [],
 }
 # These open several contexts in a task, for which a further interface would be needed.
-SEVERAL_CONTEXTS = {"api_attributes", "api_contexts", "api_crossing", "api_lock_conditions", "api_lock_sharing",
+SEVERAL_CONTEXTS = {"api_attributes", "api_contexts", "api_crossing", "api_crossing_sends",
+                    "api_lock_conditions", "api_lock_sharing",
                     "api_recovery_errors"}
 SHORT = {"polling": {"api_handlers": [], "api_transfer": ["30000"]}, "interrupt": {"api_sync": [], "api_xfer": []}}
 

@@ -1,11 +1,14 @@
-// Buffers that run out: sending is "full", receiving waits, and nothing is lost on a port that loses nothing. Runs in
-// dpdk-ports, whose folder has the sockets of the two memif ports; both ends are in this process.
+// Buffers that run out: sending is "full", receiving waits, and nothing is lost on a port that loses nothing. And
+// frames of strangers, of which a port's queue may be full. Runs in dpdk-ports, whose folder has the sockets of the two
+// memif ports; both ends are in this process.
 #include <gtest/gtest.h>
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "nic/dpdk/dpdk_transport.h"
 
@@ -110,6 +113,21 @@ TEST_F(DpdkPools, WithoutABufferArrivalsWait) {
     for (int look = 0; look < 1000; ++look) ASSERT_EQ(receive(*server_), 0u);
   }
   EXPECT_EQ(receive_all(kPackets), kPackets);
+}
+
+// One look finds the packet behind four bursts of frames for others.
+TEST_F(DpdkPools, StrangersFramesDoNotHideAPacket) {
+  constexpr std::size_t kStrangers = 128;
+  rte_mempool* const pool = client_->port(0).send_pool();
+  for (std::size_t i = 0; i < kStrangers; ++i) {
+    rte_mbuf* frame = rte_pktmbuf_alloc(pool);
+    ASSERT_NE(frame, nullptr);
+    std::memset(rte_pktmbuf_append(frame, 64), 0x22, 64);
+    ASSERT_EQ(rte_eth_tx_burst(client_->port(0).id(), 0, &frame, 1), 1);
+  }
+  ASSERT_EQ(send(), 1u);
+  EXPECT_EQ(receive(*server_), 1u);
+  EXPECT_GE(server_->dpdk_counters().foreign_frames, kStrangers);
 }
 
 }  // namespace

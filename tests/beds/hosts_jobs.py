@@ -28,7 +28,8 @@ FEWEST = 5      # packets of any task; the programs send many more
 
 # Program, and what keeps it short.
 JOBS = {
-    "api_attributes": [], "api_bulk": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"], "api_errors": [],
+    "api_attributes": [], "api_bulk": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"],
+    "api_crossing_sends": ["40"], "api_errors": [],
     "api_fairness": ["20"], "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
     "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [], "api_memory_faults": [],
     "api_program_memory_faults": [], "api_program_rules": [], "api_recovery_errors": [], "api_statistics": [],

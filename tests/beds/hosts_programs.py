@@ -1,13 +1,17 @@
 """The programs of universes in the bed of hosts: every host finds them as if they were installed under HOSTS_FOLDER."""
 import os
 import pathlib
+import subprocess
+import time
 
 FOLDER = pathlib.Path(os.environ["HOSTS_FOLDER"])  # also the prefix of an installation
+LIMIT = 60  # seconds; only what hangs needs them
 PROGRAMS = {
-    "control": ["lapirun"],
+    "api": ["lapi_info"],
+    "control": ["lamexec", "lapirun"],
     "control/boot": ["hboot", "lamtree"],
-    "control/tools": ["lamboot", "lamd", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamtasks", "lapi_ntbl",
-                      "recon", "tkill", "wipe"],
+    "control/tools": ["lamboot", "lamclean", "lamd", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamtasks", "lamwipe",
+                      "lapi_ntbl", "recon", "tkill", "wipe"],
 }
 
 
@@ -28,3 +32,32 @@ def write_schema(hosts):
     path = FOLDER / "schema"
     path.write_text("".join(f"{host} cpu=2 prefix={FOLDER}\n" for host in hosts))
     return str(path)
+
+
+class Done:
+    """A command that has ended."""
+
+    def __init__(self, words, user=None, **variables):
+        if user:
+            words = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", *words]
+        self.words, start = words, time.monotonic()
+        done = subprocess.run(words, env=environment(**variables), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=LIMIT, check=False)
+        self.seconds = time.monotonic() - start
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def __str__(self):
+        return f"{self.words}: status {self.status}\n{self.out}{self.err}"
+
+
+def wait_until(condition, limit=LIMIT):
+    end = time.monotonic() + limit
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def daemons(hosts):
+    """Those that run, and session folders, by host."""
+    look = "pgrep -x lamd; pgrep -x hboot; pgrep -x lamtree; ls -d /tmp/lam-* 2>/dev/null"
+    return {host: said for host in hosts if (said := Done(["ssh", host, look]).out)}

@@ -13,28 +13,13 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from hosts_programs import FOLDER, environment, install, write_schema  # noqa: E402
+from hosts_programs import FOLDER, LIMIT, Done, daemons, environment, install, wait_until, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA, GROUP = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
 HOSTS = os.environ["HOSTS_NAMES"].split()
-LIMIT = 60  # seconds; only what hangs needs them
 CUT_OFF = 11  # seconds after which control/README.md says that a machine without a cable is noticed
 ALGORITHMS = ["linear", "linear_windowed", "tree", "thread"]
-
-
-class Done:
-    def __init__(self, words, user=None, **variables):
-        if user:
-            words = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", *words]
-        self.words, start = words, time.monotonic()
-        done = subprocess.run(words, env=environment(**variables), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=LIMIT, check=False)
-        self.seconds = time.monotonic() - start
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    def __str__(self):
-        return f"{self.words}: status {self.status}\n{self.out}{self.err}"
 
 
 def nodes():
@@ -42,23 +27,10 @@ def nodes():
     return [line.split("\t")[1] for line in Done(["lamnodes"]).out.splitlines()]
 
 
-def wait_until(condition, limit=LIMIT):
-    end = time.monotonic() + limit
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 # ---- ssh ----
 
 def lamboot(hosts, **variables):
     return Done(["lamboot", "-v", "-c", SCHEMA, write_schema(hosts)], LAM_MPI_SSI_boot="rsh", **variables)
-
-
-def daemons(hosts):
-    """Those that run, and session folders, by host."""
-    look = "pgrep -x lamd; pgrep -x hboot; ls -d /tmp/lam-* 2>/dev/null"
-    return {host: said for host in hosts if (said := Done(["ssh", host, look]).out)}
 
 
 def test_algorithms():
@@ -219,6 +191,12 @@ def everywhere(command):
     return Done(["srun", f"-N{len(HOSTS)}", "--overcommit", "--mpi=none", "sh", "-c", command]).out
 
 
+def until(condition):
+    """Lines of a shell that say so when the condition holds, within 20 seconds."""
+    return (f"hboots() {{ squeue -h -s -o %j | grep hboot; }}\n"
+            f"for try in $(seq 200); do if {condition}; then echo so; break; fi; sleep 0.1; done\n")
+
+
 BOOT = f"lamboot -v -c {SCHEMA} && lamnodes && "
 
 
@@ -253,6 +231,10 @@ def test_slurm():
     done = salloc(["-w", "host0,host1"], f"lamboot -c {SCHEMA}; squeue -h -s -o %j", LAM_MPI_SSI_boot_slurm_time="1")
     check("what does not start is given up, and its step ended", "(host1): srun was given up after 1 s" in done.err
           and "hboot" not in done.out, done)
+    for number in ("TERM", "HUP", "KILL"):
+        done = salloc(["-w", "host0,host1"], f"lamboot -c {SCHEMA} & boot=$!\n" + until('[ -n "$(hboots)" ]') +
+                      f"kill -{number} $boot; wait $boot\n" + until('[ -z "$(hboots)" ]'))
+        check(f"signal {number} to lamboot: its agents end", done.out.count("so\n") == 2, done)
     check("nothing is left of Slurm's steps", "hboot" not in Done(["squeue", "-h", "-s", "-o", "%j"]).out)
 
 

@@ -42,7 +42,7 @@ VerbsPointer open_on(const char* device, VerbsSetupError& error, std::uint32_t m
   config.mtu = mtu;
   config.bulk = bed_has_bulk;
   config.connections = bed_connects_after != 0;
-  config.connection_limits.packets_before_asking = bed_connects_after;
+  config.connection_limits = {.connections = bed_connections, .packets_before_asking = bed_connects_after};
   return open_verbs_transport(config, error);
 }
 

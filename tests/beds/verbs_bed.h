@@ -30,6 +30,9 @@ inline bool bed_has_bulk = false;
 // The packets to a peer after which transports that are opened here ask for a connection; 0: never.
 inline std::uint32_t bed_connects_after = 0;
 
+// Connections that those may have to send through; twice as many to receive through.
+inline std::uint32_t bed_connections = 64;
+
 VerbsPointer open_on(const char* device, VerbsSetupError& error, std::uint32_t mtu = 0);
 VerbsPointer open_well(const char* device, std::uint32_t mtu = 0);
 

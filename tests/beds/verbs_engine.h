@@ -29,7 +29,7 @@ class VerbsEngine : public testing::Test {
     pair_ = std::make_unique<VerbsPair>(left_mtu, right_mtu);
     EndpointConfig config;
     config.tasks = 2;
-    config.cookie = fresh_cookie();
+    config.job_key = {fresh_cookie(), 0};
     config.timeout = 100 * kSecond;
     for (PeerIndex i = 0; i < 2; ++i) {
       config.self = i;

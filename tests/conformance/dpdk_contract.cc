@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/dpdk_transport.h"
 #include "tests/conformance/transport_contract.h"
 #include "tests/support/cases_apart.h"
@@ -54,7 +55,7 @@ std::unique_ptr<Transport> open_memif_jumbo(const OpenRequest& request, std::str
 // The shortest packets and rings there are.
 std::unique_ptr<Transport> open_memif_small(const OpenRequest& request, std::string& error) {
   DpdkConfig config = memif(request);
-  config.mtu = 576;
+  config.mtu = dpdk::kSmallestMtu;
   config.receive_descriptors = 64;
   config.send_descriptors = 64;
   config.held_packets = 64;

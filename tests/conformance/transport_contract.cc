@@ -64,6 +64,18 @@ TEST_P(TransportContract, LimitsAndAddressAreUsable) {
   EXPECT_LE(address.length, PeerAddress::kCapacity);
 }
 
+// Who receives compares the two for every packet.
+TEST_P(TransportContract, SaysOfAPacketThatItComesFromItsSendersAddress) {
+  const auto tasks = open_in_this_process(GetParam(), 2);
+  ASSERT_EQ(tasks.size(), 2u);
+  ASSERT_TRUE(send_one(*tasks[0], 1, make_packet(0, 1, 64)));
+  IncomingPacket packet;
+  ASSERT_TRUE(receive_one(*tasks[1], packet, 30));
+  EXPECT_EQ(packet.origin, tasks[1]->origin_of(0));
+  EXPECT_FALSE(packet.same_datagram) << "it came alone";
+  tasks[1]->release(1);
+}
+
 TEST_P(TransportContract, RefusesAnAddressThatIsNone) {
   const auto tasks = open_in_this_process(GetParam(), 2);
   ASSERT_EQ(tasks.size(), 2u);

@@ -19,9 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   wire::encode(header, encoded.data());
   OPENLAPI_CHECK(std::equal(encoded.begin(), encoded.begin() + header.size(), packet.begin()));
   OPENLAPI_CHECK(wire::begins_short(packet.data()) == header.is_short());
+  OPENLAPI_CHECK(wire::load_association(packet.data()) == header.association);
+  OPENLAPI_CHECK(wire::asks_for_ack(packet.data()) == ((header.flags & wire::kPacketAckWanted) != 0));
   if (header.is_short()) return 0;
   OPENLAPI_CHECK(header.source_epoch != 0);
-  OPENLAPI_CHECK(wire::load_cookie(packet.data()) == header.cookie);
   const bool flagged = (header.flags & wire::kPacketHasChecksum) != 0;
   const bool right = wire::packet_checksum(packet, {}) == header.checksum;
   OPENLAPI_CHECK(wire::checksum_matches(packet, header) == (flagged && right));

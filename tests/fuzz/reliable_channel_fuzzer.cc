@@ -1,6 +1,6 @@
 // A peer that says whatever it likes, as strangers do and as a broken task of the job could: bytes of the input are
 // commands to one channel. It must not crash, not keep more memory than its bounds, report packets in order and once,
-// and not notice packets with a wrong cookie at all.
+// and not notice packets with a wrong association at all.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,11 +12,12 @@
 #include "dataplane/base/check.h"
 #include "dataplane/reliability/packet_filter.h"
 #include "dataplane/reliability/reliable_channel.h"
+#include "dataplane/wire/association.h"
 
 namespace openlapi {
 namespace {
 
-constexpr std::uint64_t kCookie = 0x6f70656e6c617069;
+constexpr SipKey kJobKey{0x6f70656e6c617069, 1};
 constexpr std::uint32_t kMaxPacket = 256;
 constexpr std::size_t kBuffers = 512;
 constexpr std::size_t kMostMemory = 256 * 1024;
@@ -50,7 +51,7 @@ class Input {
 class Victim {
  public:
   explicit Victim(PacketPool& pool) : pool_(pool) {
-    context_.cookie = kCookie;
+    context_.job_key = kJobKey;
     context_.epoch = 2;
     context_.max_packet = kMaxPacket;
     context_.first_sequence = UINT32_MAX - 5;
@@ -97,20 +98,20 @@ class Victim {
   // A packet that passes the filter, with fields near those that matter.
   std::vector<std::byte> forged(Input& input) {
     wire::PacketHeader header;
-    header.flags = input.take<std::uint8_t>() & (wire::kKnownPacketFlags & ~wire::kPacketHasChecksum);
-    header.cookie = kCookie;
+    header.flags =
+        input.take<std::uint8_t>() & (wire::kPacketShort | (wire::kLongHeaderFlags & ~wire::kPacketHasChecksum));
     header.source = 1;
     const auto epochs = input.take<std::uint8_t>();
     header.source_epoch = 1 + epochs % 4;
     header.destination_epoch = epochs / 4 % 8 == 0 ? epochs / 32u : context_.epoch;
-    header.sequence = input.take<std::uint16_t>();
-    header.cumulative_ack = context_.first_sequence + input.take<std::uint16_t>();
+    header.sequence = *context_.first_sequence + input.take<std::uint16_t>();
+    header.cumulative_ack = *context_.first_sequence + input.take<std::uint16_t>();
     header.selective_ack = input.take<std::uint64_t>();
     header.ahead = input.take<std::uint16_t>();
     header.ack_delay = input.take<std::uint16_t>();
     header.instance = context_.instance;
     header.destination = context_.self;
-    header.association = wire::association_of(header);
+    header.association = wire::association_of(kJobKey, header);
     std::vector<std::byte> packet(header.size() + ((header.flags & wire::kPacketHasData) != 0 ? 16 : 0));
     header.length = static_cast<std::uint16_t>(packet.size());
     wire::encode(header, packet.data());
@@ -127,7 +128,7 @@ class Victim {
       OPENLAPI_CHECK(channel.next_deadline() == deadline && pool_.in_use() == in_use);
       return;
     }
-    OPENLAPI_CHECK(header.is_short() || wire::load_cookie(packet.data()) == kCookie);
+    OPENLAPI_CHECK(header.is_short() || wire::association_of(kJobKey, header) == header.association);
     const ReceiveOutcome outcome = channel.receive(header, std::span(packet).subspan(header.size()), now_);
     take_completed(channel);
     if (outcome.deliver) answer(channel);

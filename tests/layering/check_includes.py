@@ -12,8 +12,8 @@ import sys
 
 # What boot modules include; installed side by side, standing alone.
 SSI_HEADERS = ["api/" + name for name in (
-    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h",
-    "typical.h")]
+    "all_list.h", "all_opt.h", "args.h", "boot.h", "etc_misc.h", "lam-ssi-boot.h", "lam-ssi.h", "lam_config.h",
+    "lamdebug.h", "laminternal.h", "lamnet.h", "net.h", "sfh.h", "typical.h")]
 
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
 # api/context* is a part of its own because only the wiring of a context may name concrete transports.
@@ -76,10 +76,10 @@ ONLY_IN = [
      "sockets", ["nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/network_interface.cc", "control/", "shm/",
                  "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
-                                     "nic/verbs/memory_monitor", "bench/", "tests/"]),
+                                     "nic/verbs/memory_monitor", "control/launch/thread_starts", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
-     "threads", ["dataplane/poller/", "nic/verbs/memory_monitor.cc", "nic/dpdk/dpdk_environment", "api/", "control/",
-                 "bench/", "samples/", "tests/"]),
+     "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",
+                 "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),
     (r"(gtest|gmock)/.*", "the test framework", ["tests/"]),
     (r"benchmark/.*", "the benchmark framework", ["bench/", "tests/"]),
     (r"pmix.*\.h", "PMIx", ["control/", "bench/", "tests/"]),

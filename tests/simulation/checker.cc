@@ -62,11 +62,20 @@ void Checker::task_died(PeerIndex task) {
   check_words_of(task);
   dead.words.clear();
   dead.memory->renew();
-  dead.alive = false;
+  dead.alive = dead.stopped = false;
   ++dead.life;
   ++dead.deaths;
   ++deaths_;
   for (Engine& lost : dead.engines) lost.watched.clear();
+}
+
+void Checker::task_stopped(PeerIndex task) {
+  tasks_[task].stopped = true;
+  ++deaths_;
+  for (Operation& operation : operations_) {
+    const bool with_it = operation.origin == task || operation.target == task;
+    if (operation.issued && with_it && !is_settled(operation)) excuse(operation);
+  }
 }
 
 void Checker::task_came_back(PeerIndex task) {
@@ -80,7 +89,8 @@ void Checker::task_came_back(PeerIndex task) {
 }
 
 bool Checker::died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const {
-  return peer < tasks_.size() && tasks_[task].engines[context].views[peer].deaths != tasks_[peer].deaths;
+  if (peer >= tasks_.size()) return false;
+  return tasks_[peer].stopped || tasks_[task].engines[context].views[peer].deaths != tasks_[peer].deaths;
 }
 
 bool Checker::first_message_unanswered(PeerIndex target) const {
@@ -118,7 +128,7 @@ void Checker::issued(Operation& operation) {
         died_during(operation.origin, operation.context, operation.target) && target.life < life(operation.target);
     const bool purged_there = view(operation.target, operation.context, operation.origin).era > operation.era;
     if (purged_there) close_at_target(operation);
-    if (operation.in_doubt || purged_there) excuse(operation);
+    if (operation.in_doubt || purged_there || tasks_[operation.target].stopped) excuse(operation);
   }
   if (operation.copied) overwrite_data(operation);
   if (operation.origin_counter != nullptr || operation.completion_counter != nullptr) {

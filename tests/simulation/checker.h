@@ -64,6 +64,9 @@ class Checker {
   void task_died(PeerIndex task);
   void task_came_back(PeerIndex task);
   bool died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const;
+  // It takes no step any more, and dies before it would: the others may give it up from now on.
+  void task_stopped(PeerIndex task);
+  bool stopped(PeerIndex task) const { return tasks_[task].stopped; }
   bool anybody_died() const { return deaths_ != 0; }
   bool anything_given_up() const { return deaths_ + purges_ != 0; }
   bool first_message_unanswered(PeerIndex target) const;
@@ -136,6 +139,7 @@ class Checker {
     std::uint32_t life = 1;
     std::uint32_t deaths = 0;
     bool alive = true;
+    bool stopped = false;
     std::vector<Engine> engines;  // by context
     std::vector<SharedWord*> words;
   };

@@ -98,7 +98,7 @@ class JobOf : public testing::Test {
     EndpointConfig config;
     config.self = task;
     config.tasks = tasks_;
-    config.cookie = 0x1ac1;
+    config.job_key = {0x1ac1, 0};
     Transport* transport = &members_[task]->transport;
     members_[task]->endpoint = std::make_unique<Endpoint>(config, std::span(&transport, 1), time_.clock(),
                                                           *members_[task], members_[task]->host);
@@ -118,6 +118,9 @@ class JobOf : public testing::Test {
 
   bool all_are_done_with_the_collective() {
     return run_until([&] {
+      for (auto& member : members_) {
+        if (member->endpoint->collective_state() == CollectiveState::filled) member->endpoint->confirm_exchange();
+      }
       return std::all_of(members_.begin(), members_.end(), [](const auto& member) {
         return member->endpoint->collective_state() == CollectiveState::done;
       });

@@ -4,7 +4,8 @@
     mutants.py --write NAME SOURCE OUTPUT     writes the changed copy of SOURCE
     mutants.py --list                         names and files, as meson.build has them
 
-A change whose text is not found exactly once in the source is an error: mutants must follow the product.
+MUTANTS are found by the seeds of the simulation, BOUNDS by the unit test endpoint/lying_peer. A change whose text is
+not found exactly once in the source is an error: mutants must follow the product.
 """
 import pathlib
 import sys
@@ -25,29 +26,27 @@ MUTANTS = {
           "void EndpointCore::completion_returned(const CompletionRun&) {}")]),
     "fence_too_soon": (
         "dataplane/endpoint/endpoint_fence.cc", "the target answers although messages are still on their way",
-        [("  if (unfinished == 0) return post_record(from, RecordKind::fence_reply, body);\n",
+        [("  if (unfinished == 0) return answer(from, RecordKind::fence_reply, body);\n",
           "  if (unfinished <= 1) return post_record(from, RecordKind::fence_reply, body);\n")]),
     "fence_asked_too_soon": (
         "dataplane/endpoint/endpoint_fence.cc", "the fence request overtakes messages that wait for room",
-        [("    if (!not_before(first_waiting, fence.next_message_id)) return false;\n", "")]),
+        [("    if (first_waiting < fence.next_message) return false;\n", "")]),
     "stale_epoch": (
         "dataplane/reliability/reliable_channel.cc", "packets of a former life of the sender are taken",
-        [("  if (known && before(header.source_epoch, peer_epoch_)) {\n", "  if (false) {\n")]),
+        [("  if (known && is_earlier_life(header.source_epoch, peer_epoch_)) {\n", "  if (false) {\n")]),
     "wrong_life": (
         "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
         [("  if (header.destination_epoch != own_epoch_) {\n",
           "  if (header.destination_epoch == 0 || header.destination_epoch > own_epoch_) {\n")]),
     "short_stale_epoch": (
-        "dataplane/reliability/reliable_channel.cc", "packets with a short header of a former life are taken",
-        [("  if (peer_epoch_ != 0 && header.association == received_association_) return true;\n",
-          "  if (peer_epoch_ != 0) return true;\n")]),
+        "dataplane/wire/association.cc", "packets with a short header of a former life are taken",
+        [("header.source_epoch, header.destination_epoch};", "0, 0};")]),
     "damage_unseen": (
         "dataplane/reliability/packet_filter.cc", "the checksum is not looked at",
         [("  if (context.checksum && !wire::checksum_matches(packet, header)) return count(counters.damaged);\n", "")]),
     "wrong_receiver": (
         "dataplane/reliability/packet_filter.cc", "packets for another context of the task are taken",
-        [("header.destination != context.self || header.instance != context.instance",
-          "header.destination != context.self")]),
+        [("  if (header.instance != context.instance) return count(counters.wrong_destination);\n", "")]),
     "late_read_of_small_message": (
         "dataplane/endpoint/endpoint_submit.cc", "a message that waits for room is not copied",
         [("    keep_copy(stored, std::move(room));\n", "    ++copies_waiting_;\n")]),
@@ -73,13 +72,12 @@ MUTANTS = {
           "  if (request->received * 2 >= request->length) request_complete(body.request_id, &from);\n")]),
     "refused_message_twice": (
         "dataplane/endpoint/endpoint_deliver.cc", "a message that was refused and then accepted is offered again",
-        [("      waiting_[i].source = kUnknownPeer;\n      ++delivered;\n",
-          "      if (!waiting.user_header.empty()) waiting_[i] = std::move(waiting);\n"
-          "      else waiting_[i].source = kUnknownPeer;\n      ++delivered;\n")]),
+        [("      ++delivered;\n",
+          "      ++delivered;\n      if (!waiting.user_header.empty()) waiting_.push_back(std::move(waiting));\n")]),
     "barrier_round_missing": (
         "dataplane/operation/collective.cc", "the last round of a barrier is left out",
-        [("    if (tasks_ == 1 || distance() >= tasks_) return finish();\n",
-          "    if (tasks_ == 1 || (exchange_ ? distance() : 2 * distance()) >= tasks_) return finish();\n")]),
+        [("    if (round_ == all_rounds()) {\n",
+          "    if (round_ + (exchange_ ? 0 : 1) >= all_rounds()) {\n")]),
     "first_packets_lost": (
         "dataplane/reliability/reliable_channel.cc", "what was turned away on first contact is not sent again",
         [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
@@ -101,16 +99,14 @@ MUTANTS = {
         "dataplane/endpoint/endpoint_open.cc", "two tasks that begin anew take what was sent before",
         [("    epochs = {former->second.epoch, 0};", "    epochs = {0, 0};")]),
     "purge_keeps_queue": (
-        "dataplane/endpoint/endpoint_recovery.cc", "a purge does not give back the place in the queue of those who wait",
-        [("    give_up(*peer, Fault::purged);\n",
-          "    const std::uint32_t kept = backlogged_peers_;\n    give_up(*peer, Fault::purged);\n"
-          "    backlogged_peers_ = kept;\n")]),
+        "dataplane/endpoint/endpoint_faults.cc", "a peer that is purged stays in the queue of those who wait for room",
+        [("  look_whether_pending(peer);\n", "")]),
     "purge_keeps_quiet": (
         "dataplane/endpoint/endpoint_recovery.cc", "of what a purge gives up the send completion handlers run later",
         [("  if (!send_completions_.empty() && inline_depth_ == 0) run_send_handlers();\n", "")]),
     "purge_called_a_loss": (
         "dataplane/endpoint/endpoint_recovery.cc", "those who wait for a purged task are told that it was lost",
-        [("    give_up(*peer, Fault::purged);\n", "    give_up(*peer, Fault::no_connectivity);\n")]),
+        [("  part_from(index, Fault::purged);\n", "  part_from(index, Fault::no_connectivity);\n")]),
     "bulk_exposed_for_ever": (
         "dataplane/endpoint/endpoint_bulk.cc", "memory that the peer has read stays exposed",
         [("message.data, static_cast<std::size_t>(message.total))) return true;\n",
@@ -131,15 +127,86 @@ MUTANTS = {
     "bulk_reads_of_purged_peer": (
         "dataplane/endpoint/endpoint_bulk.cc", "a purge does not stop the reads that write to the user's memory",
         [("  if (under_way) peer.bulk_memory->stop_reads(peer.index);\n", "  (void)under_way;\n")]),
+    "answer_beyond_the_buffer": (
+        "dataplane/endpoint/endpoint_receive.cc", "an answer writes where it says, not where its get does",
+        [("  if (body.offset > request->length || length > request->length - body.offset) return ghost();\n", "")]),
+    "requests_unbounded": (
+        "dataplane/endpoint/endpoint_send.cc", "any number of requests may wait for one peer",
+        [(" || peer.requests_full ||\n"
+          "         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);\n", ";\n")]),
+    "stopped_task_given_up": (
+        "dataplane/endpoint/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
+        [("now - since >= config_.timeout)", "now - since >= config_.timeout * 3 / 4)")]),
+    "purge_keeps_era": (
+        "dataplane/endpoint/endpoint_recovery.cc", "over shared memory what was sent before a purge arrives after it",
+        [("  for (Transport* transport : direct_transports_) transport->close_peer(index);\n", "")]),
     "silence_unnoticed": (
         "dataplane/endpoint/endpoint_faults.cc", "a peer that died owing an answer is waited for without end",
         [("      peer->channel->probe();\n", "")]),
 }
 
+# What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
+BOUNDS = {
+    "answers_unbounded": (
+        "dataplane/endpoint/endpoint_send.cc", "answers that nobody takes wait without end",
+        [("  if (!may_keep(peer, length)) return;\n", "")]),
+    "answers_uncounted": (
+        "dataplane/endpoint/endpoint_send.cc", "answers that wait are not counted",
+        [("  peer.backlog.back().kept = {peer.kept, length};\n", "")]),
+    "long_answers_unbounded": (
+        "dataplane/endpoint/endpoint_send.cc", "any number of long answers is begun for a peer that takes none",
+        [("  if (!may_keep(peer, message.description.size())) return nullptr;\n", "")]),
+    "descriptions_uncounted": (
+        "dataplane/endpoint/endpoint_send.cc", "of a long answer the description is not counted",
+        [("  message.kept = {peer.kept, message.description.size()};\n", "  message.kept = {peer.kept, 0};\n")]),
+    "unfinished_unbounded": (
+        "dataplane/endpoint/endpoint_receive.cc", "any number of messages may be begun and not ended",
+        [("  if (!may_keep(from, 0)) return nullptr;\n", "")]),
+    "rounds_uncounted": (
+        "dataplane/endpoint/endpoint_receive.cc", "of a long round the bytes are not counted",
+        [("  message.kept = {from.kept, record.extension.total_length};\n  message.kind = RecordKind::collective;\n",
+          "  message.kept = {from.kept, 0};\n  message.kind = RecordKind::collective;\n")]),
+    "rounds_of_any_length": (
+        "dataplane/endpoint/endpoint_receive.cc", "a round of a collective is as long as it says",
+        [("  if (record.extension.total_length > std::uint64_t{config_.tasks} * sizeof(std::uint64_t)) return ghost();\n",
+          "")]),
+    "early_rounds_unbounded": (
+        "dataplane/operation/collective.cc", "rounds of collectives that come too early are kept without end",
+        [("  if (early >= tuning::kMostEarlyRounds) return false;\n", "")]),
+    "early_rounds_forgiven": (
+        "dataplane/endpoint/endpoint_fence.cc", "who sends too many early rounds is not dropped",
+        [("std::move(bytes), *this)) overdraw(from);\n", "std::move(bytes), *this)) ghost();\n")]),
+    "refused_long_unbounded": (
+        "dataplane/endpoint/endpoint_deliver.cc", "a refused message may be longer than all that a peer may have",
+        [("      if (!may_keep(from, incoming.total)) return;\n", "")]),
+    "refused_long_uncounted": (
+        "dataplane/endpoint/endpoint_deliver.cc", "of a refused long message the bytes are not counted",
+        [("      incoming.kept = {from.kept, incoming.total};\n", "      incoming.kept = {from.kept, 0};\n")]),
+    "refused_unbounded": (
+        "dataplane/endpoint/endpoint_deliver.cc", "any number of refused messages waits",
+        [("  if (from != nullptr && !may_keep(*from, bytes)) return false;\n", "")]),
+    "refused_uncounted": (
+        "dataplane/endpoint/endpoint_deliver.cc", "of a refused message the bytes are not counted",
+        [("    waiting.kept = {from->kept, bytes};\n", "    waiting.kept = {from->kept, 0};\n")]),
+    "fences_unbounded": (
+        "dataplane/endpoint/endpoint_fence.cc", "any number of fences waits for a message that does not end",
+        [("  if (!may_keep(from, 0)) return;\n", "")]),
+    "fences_uncounted": (
+        "dataplane/endpoint/endpoint_fence.cc", "fences that wait are not counted",
+        [("unfinished, {from.kept, 0}});", "unfinished, {}});")]),
+    "lives_unbounded": (
+        "dataplane/endpoint/endpoint_faults.cc", "who begins anew again and again leaves lost counters without end",
+        [("  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) overdraw(peer);\n", "")]),
+    "descriptions_unbounded": (
+        "dataplane/endpoint/endpoint_layout_receive.cc", "a description may be longer than all that a peer may have",
+        [("  if (!from.kept.has_room(record.extension.total_length)) return no_memory_for(from, body.request_id);\n",
+          "")]),
+}
+
 
 def write(name, source, output):
     text = pathlib.Path(source).read_text(encoding="utf-8")
-    for old, new in MUTANTS[name][2]:
+    for old, new in {**MUTANTS, **BOUNDS}[name][2]:
         found = text.count(old)
         if found != 1:
             sys.exit(f"mutants.py: {name}: this text is {found} times in {source}, not once:\n{old}"
@@ -150,10 +217,10 @@ def write(name, source, output):
 
 def main():
     if sys.argv[1:] == ["--list"]:
-        for name, (source, what, _) in MUTANTS.items():
+        for name, (source, what, _) in {**MUTANTS, **BOUNDS}.items():
             print(f"{name:28} {source}: {what}")
         return 0
-    if len(sys.argv) == 5 and sys.argv[1] == "--write" and sys.argv[2] in MUTANTS:
+    if len(sys.argv) == 5 and sys.argv[1] == "--write" and sys.argv[2] in {**MUTANTS, **BOUNDS}:
         write(*sys.argv[2:])
         return 0
     print(__doc__, file=sys.stderr)

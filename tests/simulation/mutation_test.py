@@ -2,23 +2,31 @@
 """Shows that the seeds of CI find deliberate mistakes.
 
     mutation_test.py SEEDS ORIGINAL MUTANT...
+    mutation_test.py --tests MUTANT...
 
 Every MUTANT (simulate built with one mistake of mutants.py) must fail on one of the SEEDS (A..B); ORIGINAL must pass
-the seed on which it failed.
+the seed on which it failed. With --tests a MUTANT is a unit test, one case of which must fail; without the mistake it
+is tried by its own suite.
 """
 import concurrent.futures
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
 SECONDS_PER_MUTANT = 240
+MOST_MEMORY = 2 << 30  # of a program without bounds
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 def run(program, *arguments):
     try:
         done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=SECONDS_PER_MUTANT, check=False)
+                              errors="replace", timeout=SECONDS_PER_MUTANT, check=False, preexec_fn=limit_memory)
     except subprocess.TimeoutExpired:
         return None, f"still running after {SECONDS_PER_MUTANT} s"
     return done.returncode, done.stdout
@@ -40,13 +48,26 @@ def try_mutant(original, mutant, seeds):
     return True, f"{name}: found by seed {seed}: {why.group(1)[:110] if why else 'crashed'}"
 
 
+def try_unit_test(mutant):
+    name = pathlib.Path(mutant).name
+    status, output = run(mutant, "--gtest_fail_fast")
+    failed = re.search(r"^\[  FAILED  \] (\S+)", output, re.MULTILINE)
+    if status in (None, 0) or failed is None:
+        return False, f"{name}: NOT FOUND (status {status})"
+    return True, f"{name}: found by {failed.group(1)}"
+
+
 def main():
-    if len(sys.argv) < 4:
+    if len(sys.argv) < 3 or (len(sys.argv) < 4 and sys.argv[1] != "--tests"):
         print(__doc__, file=sys.stderr)
         return 2
-    seeds, original, mutants = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if sys.argv[1] == "--tests":
+        mutants, attempt = sys.argv[2:], try_unit_test
+    else:
+        seeds, original, mutants = sys.argv[1], sys.argv[2], sys.argv[3:]
+        attempt = lambda mutant: try_mutant(original, mutant, seeds)
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        results = list(pool.map(lambda mutant: try_mutant(original, mutant, seeds), mutants))
+        results = list(pool.map(attempt, mutants))
     for _, text in results:
         print(text)
     missed = sum(1 for found, _ in results if not found)

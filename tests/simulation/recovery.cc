@@ -82,16 +82,21 @@ void Recovery::purge_dead(const std::shared_ptr<Mourning>& mourning, const Side&
 void Recovery::all_have_purged(const Mourning& mourning) {
   if (!simulation_.scenario().can_come_back(mourning.task)) return;
   after(some_time(), [this, task = mourning.task] { simulation_.bring_back(task); });
-  for (const Side& side : mourning.purged) resume_later(side);
+  for (const Side& side : mourning.purged) resume_later(side, nullptr);
 }
 
-void Recovery::resume_later(const Side& side) {
-  after(some_time(), [this, side] {
-    if (!still_lives(side)) return;
+void Recovery::resume_later(const Side& side, const std::shared_ptr<Separation>& separation) {
+  after(some_time(), [this, side, separation] {
+    if (!still_lives(side)) return end_by_death(separation);
     SimulatedEngine& engine = *simulation_.engine(side.task, side.context);
     engine.resume(side.peer);
     engine.favour(side.peer, static_cast<std::uint32_t>(random_.below(kMostFavours)));
   });
+}
+
+void Recovery::end_by_death(const std::shared_ptr<Separation>& separation) {
+  if (separation == nullptr || std::exchange(separation->ended_by_death, true)) return;
+  ++simulation_.tally().separations_ended_by_death;
 }
 
 bool Recovery::is_separating(PeerIndex one, std::uint32_t context, PeerIndex other) const {
@@ -108,12 +113,13 @@ void Recovery::separate_somebody() {
   for (unsigned n = 0; n < kTries; ++n) {
     const auto one = static_cast<PeerIndex>(random_.below(scenario.options.tasks));
     const auto other = static_cast<PeerIndex>(random_.below(scenario.options.tasks));
-    const bool apart = one != other && !scenario.share_node(one, other) && checker.alive(one) && checker.alive(other);
-    if (!apart || checker.purged(one, context, other) || checker.purged(other, context, one)) continue;
+    const bool two = one != other && checker.alive(one) && checker.alive(other);
+    if (!two || checker.purged(one, context, other) || checker.purged(other, context, one)) continue;
     if (is_separating(one, context, other) || is_separating(other, context, one)) continue;
-    if (random_.chance(0.5)) simulation_.isolate(one, some_time());
+    if (!scenario.share_node(one, other) && random_.chance(0.5)) simulation_.isolate(one, some_time());
     auto separation = std::make_shared<Separation>();
     separations_.push_back(separation);
+    ++simulation_.tally().separations;
     separation->sides[0] = side(one, context, other);
     separation->sides[1] = side(other, context, one);
     for (const Side& each : separation->sides) {
@@ -129,12 +135,12 @@ void Recovery::purge_side(const std::shared_ptr<Separation>& separation, const S
   // One of them died: all purge that one.
   if (!still_lives(side)) {
     std::erase(separations_, separation);
-    return;
+    return end_by_death(separation);
   }
   simulation_.engine(side.task, side.context)->purge(side.peer);
   if (++separation->purged != 2) return;
   std::erase(separations_, separation);
-  for (const Side& each : separation->sides) resume_later(each);
+  for (const Side& each : separation->sides) resume_later(each, separation);
 }
 
 }  // namespace openlapi::simulation

@@ -49,12 +49,14 @@ class Recovery {
   struct Separation {
     Side sides[2];
     unsigned purged = 0;
+    bool ended_by_death = false;
   };
 
   void purge_dead(const std::shared_ptr<Mourning>& mourning, const Side& side);
   void all_have_purged(const Mourning& mourning);
   void purge_side(const std::shared_ptr<Separation>& separation, const Side& side);
-  void resume_later(const Side& side);
+  void resume_later(const Side& side, const std::shared_ptr<Separation>& separation);
+  void end_by_death(const std::shared_ptr<Separation>& separation);
   Nanoseconds some_time();
   void after(Nanoseconds delay, std::function<void()> event);
   bool is_separating(PeerIndex one, std::uint32_t context, PeerIndex other) const;

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kScenarioStream = 0x7363656e;
 constexpr std::uint64_t kBulkStream = 0x62756c;
+constexpr std::uint64_t kNumberStream = 0x6e756d;
+constexpr std::uint64_t kDisturberStream = 0x646973;
 constexpr std::uint64_t kMiB = 1024 * 1024;
 
 const char* name_of(Flavour flavour) {
@@ -79,10 +81,28 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
   noise = random.chance(0.5) ? 3 : 0;
   address_exchange = random.chance(0.5);
   recovery = random.chance(0.4);
-  separations = recovery && flavour != Flavour::shared_memory ? static_cast<std::uint32_t>(random.between(0, 12)) : 0;
+  separations = recovery ? static_cast<std::uint32_t>(random.between(0, 12)) : 0;
   new_ports = recovery && random.chance(0.5);
   if (recovery && deaths != 0) address_exchange = false;
   choose_bulk();
+  choose_numbers();
+  choose_disturbers();
+}
+
+void Scenario::choose_disturbers() {
+  SeededRandom random(options.seed, kDisturberStream);
+  lying_task = random.chance(0.3);
+  if (lying_task) node_of.push_back(flavour == Flavour::network ? options.tasks + 1 : 0);
+  const bool may_pause = !recovery && random.chance(0.4);
+  pauses = may_pause ? static_cast<std::uint32_t>(random.between(1, 3)) : 0;
+  long_stops = may_pause && deaths != 0 && random.chance(0.5) ? 1 : 0;
+}
+
+void Scenario::choose_numbers() {
+  SeededRandom random(options.seed, kNumberStream);
+  const bool near_their_ends = random.chance(0.5);
+  first_number = near_their_ends ? UINT32_MAX - random.below(60) : 1;
+  first_epoch = near_their_ends ? (std::uint64_t{1} << 48) - 1 - random.below(4) : 0;
 }
 
 // Draws from numbers of its own.
@@ -138,8 +158,11 @@ std::string Scenario::describe() const {
          ", copy limit " + std::to_string(copy_limit) + " x " + std::to_string(copy_buffers) + ", roughness " +
          std::to_string(roughness).substr(0, 3) + ", deaths " + std::to_string(deaths) + ", partitions " +
          std::to_string(partitions) + (address_exchange ? ", addresses exchanged" : "") +
+         (first_number != 1 ? ", numbers wrap" : "") +
          (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
-         (new_ports ? ", new ports" : "") +
+         (new_ports ? ", new ports" : "") + (lying_task ? ", one task lies" : "") +
+         (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +
+         (long_stops != 0 ? ", one of them for longer than the time-out" : "") +
          (bulk_adapters ? ", adapters read " + std::to_string(bulk_longest_read) + " bytes from " +
                               std::to_string(bulk_minimum) + " on" + (bulk_on ? "" : " when asked to")
                         : "");

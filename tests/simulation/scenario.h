@@ -53,6 +53,8 @@ struct Scenario {
   std::uint32_t ack_threshold;
   std::uint32_t idle_loops;
   Nanoseconds timeout;
+  std::uint64_t first_number;  // of messages, fences, ...: in half of the seeds they wrap during the run
+  std::uint64_t first_epoch;   // before the first one; the same
 
   // Load: ns between two bursts of operations of one engine, and the mean size of the random ones.
   Nanoseconds issue_gap;
@@ -82,10 +84,25 @@ struct Scenario {
   double bulk_wakes;
   BulkFaults bulk_faults;
 
+  // One task more than those whose work is checked, which knows the job's key and lies (lying_task.h). Nobody can
+  // finish a collective with it, so there are none; to the contexts of the last number others send what they do not
+  // expect to end.
+  bool lying_task;
+  PeerIndex liar() const { return options.tasks; }
+  std::uint32_t all_tasks() const { return options.tasks + (lying_task ? 1 : 0); }
+  bool is_liar(PeerIndex task) const { return task == options.tasks; }
+
+  // Tasks that take no step for a while (SIGSTOP), in turns: shorter than the time-out, at once or again and again, so
+  // that all that they do is slow; and longer, which ends with their death.
+  std::uint32_t pauses;
+  std::uint32_t long_stops;
+
   bool share_node(PeerIndex a, PeerIndex b) const { return node_of[a] == node_of[b]; }
   bool can_come_back(PeerIndex task) const;
   NetworkFaults next_faults(SeededRandom& random) const;
   void choose_bulk();
+  void choose_numbers();
+  void choose_disturbers();
   std::string describe() const;
 };
 

@@ -8,8 +8,6 @@ namespace openlapi::simulation {
 
 namespace {
 
-constexpr std::uint32_t kMemoryAdapter = 1;
-constexpr std::uint32_t kNetworkAdapter = 0;
 constexpr std::size_t kMostFences = 2;  // at a time
 constexpr Nanoseconds kLongestRefusalWait = kMillisecond;
 
@@ -29,19 +27,8 @@ SimulatedEngine::SimulatedEngine(Simulation& simulation, PeerIndex task, std::ui
       quota_left_(quota),
       share_(quota) {
   open_transports();
-  EndpointConfig config;
-  config.self = task;
-  config.tasks = scenario_.options.tasks;
-  config.cookie = mix_bits(scenario_.options.seed);
-  config.instance = context + 1;
+  EndpointConfig config = simulation_.endpoint_config(task, context);
   config.epoch = simulation_.begin_life(task, context);
-  config.copy_limit = scenario_.copy_limit;
-  config.copy_buffers = scenario_.copy_buffers;
-  config.ack_threshold = scenario_.ack_threshold;
-  config.idle_loops_between_timers = scenario_.idle_loops;
-  config.timeout = scenario_.timeout;
-  config.bulk = scenario_.bulk_on;
-  config.bulk_minimum = scenario_.bulk_minimum;
   std::vector<Transport*> transports;
   for (const auto& transport : transports_) transports.push_back(transport.get());
   endpoint_ = std::make_unique<Endpoint>(config, transports, time_.clock(), *this, *this);
@@ -57,19 +44,11 @@ SimulatedEngine::~SimulatedEngine() {
 
 void SimulatedEngine::open_transports() {
   if (!scenario_.can_come_back(task_)) {
-    PortConfig memory;
-    memory.address = {task_, context_, kMemoryAdapter};
-    memory.limits = scenario_.memory_limits;
-    memory.queue_packets = scenario_.memory_queue;
-    memory.readable = scenario_.memory_readable;
-    memory.read_refusal = scenario_.read_refusal;
+    const PortConfig memory = simulation_.port_config(task_, context_, true);
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), memory));
   }
   if (scenario_.flavour != Flavour::shared_memory) {
-    PortConfig network;
-    network.address = {task_, context_, kNetworkAdapter, simulation_.port_of(task_)};
-    network.limits = scenario_.network_limits;
-    network.queue_packets = scenario_.network_queue;
+    const PortConfig network = simulation_.port_config(task_, context_, false);
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), network));
     if (scenario_.bulk_adapters) open_bulk_memory(*transports_.back());
   }
@@ -96,12 +75,11 @@ Route SimulatedEngine::resolve(PeerIndex peer) {
   for (const auto& transport : transports_) {
     if (transport->limits().reliable && !scenario_.share_node(task_, peer)) continue;
     route.paths[route.count++] = transport.get();
-    if (transport->limits().reliable) continue;
     std::string error;
-    const PortAddress address{peer, context_, kNetworkAdapter, simulation_.port_of(peer)};
+    const PortAddress address = simulation_.address_of(peer, context_, transport->limits().reliable);
     transport->add_peer(peer, SimulatedTransport::encode(address), error);
   }
-  if (scenario_.address_exchange) {
+  if (scenario_.address_exchange && !scenario_.is_liar(peer)) {
     // What the peer has published last: while it is dead, its former life's.
     route.epoch = simulation_.published_epoch(peer, context_);
     checker_.told_of(task_, context_, peer, checker_.alive(peer) ? checker_.life(peer) : checker_.life(peer) - 1);
@@ -114,10 +92,17 @@ void SimulatedEngine::add_quota(std::uint32_t operations) {
   step_within(scenario_.issue_gap);
 }
 
+// The process is stopped: nothing of it happens before that moment.
+void SimulatedEngine::stop_until(Nanoseconds when) {
+  stopped_until_ = when;
+  next_step_ = UINT64_MAX;
+  step_at(when);
+}
+
 void SimulatedEngine::step_within(Nanoseconds longest) { step_at(time_.now() + random_.between(50, longest)); }
 
 void SimulatedEngine::step_at(Nanoseconds when, Step kind) {
-  when = std::max(when, stalled_until_);
+  when = std::max({when, stalled_until_, stopped_until_});
   if (when >= next_step_) return;
   next_step_ = when;
   next_kind_ = kind;
@@ -131,6 +116,8 @@ void SimulatedEngine::step_at(Nanoseconds when, Step kind) {
 void SimulatedEngine::step() {
   const bool moved = endpoint_->progress(next_kind_) != 0;
   checker_.look(task_, context_);
+  check_bounds();
+  if (scenario_.lying_task && context_ + 1 == scenario_.options.contexts) bait_the_liar();
   look_at_fences();
   advance_collectives();
   issue_some();
@@ -151,7 +138,8 @@ void SimulatedEngine::plan_next_step(bool moved) {
   const Nanoseconds deadline = endpoint_->deadline();
   if (deadline != UINT64_MAX) step_at(std::max(deadline, now + 200));
   if (refused_ != nullptr) return step_within(refusal_wait_);
-  const bool wants_collective = !in_collective_ && collectives_begun_ < Simulation::kCollectives;
+  const bool wants_collective =
+      !scenario_.lying_task && !in_collective_ && collectives_begun_ < Simulation::kCollectives;
   if (quota_left_ != 0 || (wants_collective && !checker_.anything_given_up()))
     step_at(std::max(next_issue_, now + 200));
 }
@@ -260,6 +248,8 @@ Submit SimulatedEngine::submit_layout(Operation& operation, const HandlerCall& h
   const std::uint64_t origin = address(operation.origin_counter);
   const std::uint64_t target = address(operation.target_counter);
   const std::uint64_t completion = address(operation.completion_counter);
+  const std::size_t entries = operation.from.list.size() + operation.to.list.size();
+  longest_lists_ = std::max<std::uint64_t>(longest_lists_, entries * sizeof(LayoutPiece));
   const std::unique_ptr<LayoutCursor> from = operation.from.cursor();
   if (operation.kind == Kind::active_message) {
     return endpoint_->layout_message({operation.target, operation.id, operation.header.get(), operation.header_length,
@@ -273,7 +263,7 @@ Submit SimulatedEngine::submit_layout(Operation& operation, const HandlerCall& h
 }
 
 void SimulatedEngine::maybe_begin_fence() {
-  if (fences_.size() >= kMostFences || !random_.chance(0.04)) return;
+  if (fences_.size() >= kMostFences || baits_ != 0 || !random_.chance(0.04)) return;
   const std::size_t operations = checker_.issued_by(task_, context_);
   fences_.push_back({endpoint_->begin_fence(), operations, purges_});
 }
@@ -296,9 +286,14 @@ void SimulatedEngine::look_at_fences() {
 
 // The n-th collective begins after n parts of the operations; every third one has a fence in front of it.
 void SimulatedEngine::advance_collectives() {
+  if (scenario_.lying_task) return;
   if (in_collective_) {
     const CollectiveState state = endpoint_->collective_state();
     if (state == CollectiveState::pending) return;
+    if (state == CollectiveState::filled) {
+      check_exchanged();
+      return endpoint_->confirm_exchange();
+    }
     in_collective_ = false;
     if (checker_.anything_given_up()) return;
     if (state == CollectiveState::peer_lost) checker_.fail("a collective of task %u lost a peer", task_);
@@ -330,18 +325,20 @@ void SimulatedEngine::begin_collective() {
   simulation_.trace("task %u context %u begins collective %u", task_, context_, number);
 }
 
+void SimulatedEngine::check_exchanged() {
+  const std::uint32_t number = collectives_begun_ - 1;
+  const std::span<const std::uint64_t> values = endpoint_->exchanged();
+  bool right = values.size() == scenario_.options.tasks;
+  for (PeerIndex task = 0; right && task < values.size(); ++task)
+    right = values[task] == mix_bits(number * 1000 + task);
+  if (!right) checker_.fail("task %u got wrong values from exchange %u", task_, number);
+}
+
 void SimulatedEngine::collective_done() {
   const std::uint32_t number = collectives_begun_ - 1;
   ++simulation_.tally().collectives;
   if (!simulation_.all_have_begun(context_, number)) {
     checker_.fail("task %u left collective %u of context %u before all had begun it", task_, number, context_);
-  }
-  if (number % 2 != 0) {
-    const std::span<const std::uint64_t> values = endpoint_->exchanged();
-    bool right = values.size() == scenario_.options.tasks;
-    for (PeerIndex task = 0; right && task < values.size(); ++task)
-      right = values[task] == mix_bits(number * 1000 + task);
-    if (!right) checker_.fail("task %u got wrong values from exchange %u", task_, number);
   }
   for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
     checker_.check_all_in_place(task, context_, simulation_.issued_before(task, context_, number), "a global fence");
@@ -349,8 +346,8 @@ void SimulatedEngine::collective_done() {
 }
 
 bool SimulatedEngine::is_idle() const {
-  const bool collectives_over =
-      checker_.anything_given_up() || (collectives_begun_ == Simulation::kCollectives && !in_collective_);
+  const bool collectives_over = scenario_.lying_task || checker_.anything_given_up() ||
+                                (collectives_begun_ == Simulation::kCollectives && !in_collective_);
   return quota_left_ == 0 && refused_ == nullptr && completions_queued_ == 0 && fences_.empty() && collectives_over;
 }
 

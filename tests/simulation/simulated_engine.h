@@ -31,6 +31,8 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   // The next operations are more than were planned, and go there.
   void favour(PeerIndex peer, std::uint32_t operations);
 
+  void stop_until(Nanoseconds when);
+
   // Nothing is left that the task itself would still do.
   bool is_idle() const;
   std::string what_it_waits_for() const;
@@ -59,6 +61,14 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   void step();
   void plan_next_step(bool moved);
 
+  // What a peer can make it keep, and what it has begun towards a peer (simulated_bounds.cc).
+  void check_bounds();
+  void check_bounds_towards(PeerIndex peer);
+  void bait_the_liar();
+  Submit bait();
+  HeaderVerdict hear_the_liar(const ArrivedMessage& message);
+  bool run_liars_handler(const CompletionRun& run, bool now);
+
   void issue_some();
   // The endpoint's answer; `accepted` also when the target is no more.
   Submit issue(Operation& operation);
@@ -71,6 +81,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   void look_at_fences();
   void advance_collectives();
   void begin_collective();
+  void check_exchanged();
   void collective_done();
 
   void queue_completion(const CompletionRun& run, Nanoseconds longest);
@@ -96,11 +107,15 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   Nanoseconds next_step_ = UINT64_MAX;
   Step next_kind_ = Step::first;
   Nanoseconds stalled_until_ = 0;
+  Nanoseconds stopped_until_ = 0;
   std::uint64_t step_token_ = 0;
   Nanoseconds next_issue_ = 0;
   Operation* refused_ = nullptr;  // answered `busy`, to be tried again
   Nanoseconds refusal_wait_ = 0;  // how long until then at most: longer each time, a dead peer may hold all room
   std::uint32_t completions_queued_ = 0;
+  std::uint32_t replies_inline_ = 0;  // which are never refused
+  std::uint64_t longest_lists_ = 0;   // bytes of both lists of one vector
+  std::uint32_t baits_ = 0;           // operations to the one who lies
 
   std::uint32_t purges_ = 0;
   std::vector<PeerIndex> favourites_;  // one for each operation

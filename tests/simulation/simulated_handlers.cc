@@ -16,14 +16,15 @@ constexpr Nanoseconds kLongestHandler = 300 * kMicrosecond;
 constexpr Nanoseconds kLongestWait = 80 * kMillisecond;
 
 const char* name_of(Fault fault) {
-  constexpr const char* kNames[] = {"time-out",        "no connectivity", "purged",
-                                    "unknown handler", "out of memory",   "internal"};
-  return kNames[static_cast<int>(fault)];
+  constexpr const char* kNames[] = {"time-out", "no connectivity", "purged", "unknown handler"};
+  const auto index = static_cast<std::size_t>(fault);
+  return index < std::size(kNames) ? kNames[index] : "something else";
 }
 
 }  // namespace
 
 HeaderVerdict SimulatedEngine::run_header_handler(const ArrivedMessage& message) {
+  if (scenario_.is_liar(message.source)) return hear_the_liar(message);
   HeaderVerdict verdict;
   verdict.delivery = Delivery::bury;
   Operation* operation = checker_.message_arrived(task_, context_, message, endpoint_->max_packet_payload());
@@ -75,6 +76,7 @@ bool SimulatedEngine::run_get_handler(const CompletionRun& run, bool now) {
 }
 
 bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now) {
+  if (scenario_.is_liar(run.source)) return run_liars_handler(run, now);
   if (run.handler == &get_handler_tag) return run_get_handler(run, now);
   auto* operation = static_cast<Operation*>(run.info);
   if (run.handler != &completion_handler_tag || operation == nullptr) {
@@ -94,14 +96,19 @@ bool SimulatedEngine::run_completion_handler(const CompletionRun& run, bool now)
     return false;
   }
   checker_.completion_begins(*operation, task_, run.source);
-  if (operation->replies) reply_to(*operation, true);
+  if (operation->replies) {
+    ++replies_inline_;
+    reply_to(*operation, true);
+  }
   operation->handler_returned = true;
   return true;
 }
 
 void SimulatedEngine::queue_completion(const CompletionRun& run, Nanoseconds longest) {
   time_.after(random_.between(500, longest), [this, alive = alive_, run] {
-    if (*alive) completion_thread(run);
+    if (!*alive) return;
+    if (time_.now() < stopped_until_) return queue_completion(run, stopped_until_ - time_.now() + kLongestHandler);
+    completion_thread(run);
   });
 }
 
@@ -135,6 +142,7 @@ bool SimulatedEngine::reply_to(Operation& operation, bool must_be_taken) {
 void SimulatedEngine::report_fault(Fault fault, PeerIndex peer) {
   ++simulation_.tally().faults;
   simulation_.trace("task %u context %u: %s with task %u", task_, context_, name_of(fault), peer);
+  if (scenario_.is_liar(peer)) return;  // whatever it is, it deserves it
   const bool expected =
       (fault == Fault::timeout || fault == Fault::no_connectivity) && checker_.died_during(task_, context_, peer);
   if (!expected) checker_.fail("task %u reports %s with task %u, which lives", task_, name_of(fault), peer);

@@ -15,6 +15,9 @@ constexpr Nanoseconds kLongestFinish = 200 * kSecond;  // virtual, for everythin
 constexpr Nanoseconds kLinger = 3 * kSecond;           // for the latest packets of all
 constexpr std::uint64_t kMostEvents = 20'000'000;
 constexpr std::uint32_t kKillTries = 100;
+constexpr std::uint64_t kPauseStream = 0x7061757365;
+constexpr std::uint32_t kMemoryAdapter = 1;
+constexpr std::uint32_t kNetworkAdapter = 0;
 
 }  // namespace
 
@@ -24,16 +27,20 @@ Simulation::Simulation(const Options& options)
       bulk_network_(time_, options.seed),
       checker_(scenario_, time_),
       random_(options.seed, kControlStream),
+      pause_random_(options.seed, kPauseStream),
       engines_(options.tasks),
       quotas_of_dead_(options.tasks),
       begun_(options.contexts, std::vector(kCollectives, std::vector<std::size_t>(options.tasks))),
       recovery_(*this),
-      epochs_(options.tasks, std::vector<std::uint32_t>(options.contexts)),
-      published_(options.tasks, std::vector<std::uint32_t>(options.contexts)),
+      epochs_(options.tasks, std::vector<std::uint64_t>(options.contexts, scenario_.first_epoch)),
+      published_(options.tasks, std::vector<std::uint64_t>(options.contexts)),
       partitions_left_(scenario_.partitions) {
   bulk_network_.connected = [this](PeerIndex a, PeerIndex b) { return !network_.separated(a, b); };
-  deaths_after_ = moments(scenario_.deaths);
-  separations_after_ = moments(scenario_.separations);
+  deaths_after_ = moments(scenario_.deaths, random_);
+  separations_after_ = moments(scenario_.separations, random_);
+  pauses_after_ = moments(scenario_.pauses, pause_random_);
+  long_stops_left_ = scenario_.long_stops;
+  if (scenario_.lying_task) arenas_.resize(scenario_.all_tasks());
   const std::uint32_t engines = options.tasks * options.contexts;
   for (PeerIndex task = 0; task < options.tasks; ++task) {
     for (std::uint32_t context = 0; context < options.contexts; ++context) {
@@ -41,20 +48,30 @@ Simulation::Simulation(const Options& options)
       engines_[task].push_back(std::make_unique<SimulatedEngine>(*this, task, context, quota));
     }
   }
+  for (std::uint32_t context = 0; scenario_.lying_task && context < options.contexts; ++context) {
+    liars_.push_back(std::make_unique<LyingTask>(*this, context));
+  }
 }
 
 Simulation::~Simulation() = default;
 
 // Numbers of operations after which something happens; latest first.
-std::vector<std::uint64_t> Simulation::moments(std::uint32_t count) {
+std::vector<std::uint64_t> Simulation::moments(std::uint32_t count, SeededRandom& random) {
   const std::uint32_t operations = scenario_.options.operations;
   std::vector<std::uint64_t> chosen;
-  for (; count != 0; --count) chosen.push_back(random_.between(operations / 5, operations * 9 / 10));
+  for (; count != 0; --count) chosen.push_back(random.between(operations / 5, operations * 9 / 10));
   std::sort(chosen.rbegin(), chosen.rend());
   return chosen;
 }
 
-std::uint32_t Simulation::begin_life(PeerIndex task, std::uint32_t context) {
+// They have 48 bits, and 0 is none.
+std::uint64_t Simulation::next_epoch(PeerIndex task, std::uint32_t context) {
+  std::uint64_t& epoch = epochs_[task][context];
+  epoch = epoch + 1 == std::uint64_t{1} << 48 ? 1 : epoch + 1;
+  return epoch;
+}
+
+std::uint64_t Simulation::begin_life(PeerIndex task, std::uint32_t context) {
   return published_[task][context] = next_epoch(task, context);
 }
 
@@ -95,6 +112,10 @@ void Simulation::operation_issued(const Operation& operation) {
   if (is_due(separations_after_)) {
     separations_after_.pop_back();
     time_.after(0, [this] { recovery_.separate_somebody(); });
+  }
+  if (is_due(pauses_after_)) {
+    pauses_after_.pop_back();
+    time_.after(0, [this] { pause_somebody(long_stops_left_ != 0 && pauses_after_.empty()); });
   }
   if (!is_due(deaths_after_)) return;
   deaths_after_.pop_back();
@@ -157,7 +178,7 @@ void Simulation::maybe_kill() {
   std::vector<PeerIndex> candidates;
   std::uint32_t alive = 0;
   for (PeerIndex task = 0; task < scenario_.options.tasks; ++task) {
-    if (!checker_.alive(task)) continue;
+    if (!checker_.alive(task) || checker_.stopped(task)) continue;
     ++alive;
     const bool at_any_time = scenario_.address_exchange || scenario_.recovery;
     if (at_any_time || !checker_.first_message_unanswered(task)) candidates.push_back(task);
@@ -191,6 +212,80 @@ void Simulation::kill(PeerIndex task) {
   time_.after(random_.between(10 * kMicrosecond, longest), [this, task] { bring_back(task); });
 }
 
+// Of all contexts of a task, which is one process. A stop that is longer than the time-out ends with its death: the
+// others give it up meanwhile, and what it would still send is of a job that goes on without it.
+void Simulation::pause_somebody(bool for_long) {
+  const auto task = static_cast<PeerIndex>(pause_random_.below(scenario_.options.tasks));
+  const bool known = scenario_.address_exchange || !scenario_.can_come_back(task);
+  if (!checker_.alive(task) || checker_.stopped(task)) return;
+  ++summary_.pauses;
+  if (!for_long || !known) {
+    const bool slow = pause_random_.chance(0.5);
+    return pause_again(task, checker_.life(task), slow ? static_cast<std::uint32_t>(pause_random_.between(5, 9)) : 1);
+  }
+  --long_stops_left_;
+  const Nanoseconds length = scenario_.timeout + pause_random_.between(kSecond, scenario_.timeout);
+  trace("task %u is stopped for %.3f ms", task, static_cast<double>(length) / 1e6);
+  for (auto& engine : engines_[task]) engine->stop_until(time_.now() + 2 * length);
+  checker_.task_stopped(task);
+  ++killings_under_way_;
+  time_.after(length, [this, task] {
+    --killings_under_way_;
+    kill(task);
+  });
+}
+
+// So many times with a few steps in between: in all of this time it lives, and nobody may call it lost. What it says in
+// those steps may be lost by the network, so that all its pauses together stay below the time-out. What is left of that
+// is a second, for what the network can do on top: the longest partition, 0.8 s, with no time for a retransmission
+// behind it but one, as those are 0.4 s apart. A peer that is silent for longer than the time-out less the longest
+// partition and two retransmissions is lost by the protocol: it cannot be told from a dead one.
+void Simulation::pause_again(PeerIndex task, std::uint32_t life, std::uint32_t times) {
+  if (times == 0 || checker_.life(task) != life || !checker_.alive(task) || checker_.stopped(task)) return;
+  const Nanoseconds longest = scenario_.timeout * 9 / 10 / (std::uint64_t{scenario_.pauses} * (times == 1 ? 1 : 9));
+  const Nanoseconds shortest = pause_random_.chance(0.5) ? longest * 9 / 10 : 20 * kMillisecond;
+  const Nanoseconds length = pause_random_.between(shortest, longest);
+  trace("task %u takes no step for %.3f ms", task, static_cast<double>(length) / 1e6);
+  for (auto& engine : engines_[task]) engine->stop_until(time_.now() + length);
+  ++pauses_under_way_;
+  time_.after(length + 300 * kMicrosecond, [this, task, life, times] {
+    --pauses_under_way_;
+    pause_again(task, life, times - 1);
+  });
+}
+
+EndpointConfig Simulation::endpoint_config(PeerIndex task, std::uint32_t context) const {
+  EndpointConfig config;
+  config.self = task;
+  config.tasks = scenario_.all_tasks();
+  config.job_key = {mix_bits(scenario_.options.seed), 0};
+  config.packet_tags = mix_bits(scenario_.options.seed) % 2 != 0;  // in half of the seeds
+  config.instance = context + 1;
+  config.copy_limit = scenario_.copy_limit;
+  config.copy_buffers = scenario_.copy_buffers;
+  config.ack_threshold = scenario_.ack_threshold;
+  config.idle_loops_between_timers = scenario_.idle_loops;
+  config.timeout = scenario_.timeout;
+  config.first_number = scenario_.first_number;
+  config.bulk = scenario_.bulk_on;
+  config.bulk_minimum = scenario_.bulk_minimum;
+  return config;
+}
+
+PortAddress Simulation::address_of(PeerIndex task, std::uint32_t context, bool memory) const {
+  return {task, context, memory ? kMemoryAdapter : kNetworkAdapter, memory ? 0 : port_of(task)};
+}
+
+PortConfig Simulation::port_config(PeerIndex task, std::uint32_t context, bool memory) const {
+  PortConfig config;
+  config.address = address_of(task, context, memory);
+  config.limits = memory ? scenario_.memory_limits : scenario_.network_limits;
+  config.queue_packets = memory ? scenario_.memory_queue : scenario_.network_queue;
+  config.readable = memory && scenario_.memory_readable;
+  config.read_refusal = memory ? scenario_.read_refusal : 0;
+  return config;
+}
+
 void Simulation::bring_back(PeerIndex task) {
   trace("task %u comes back", task);
   ++summary_.returns;
@@ -212,7 +307,7 @@ void Simulation::move_quotas(const std::vector<std::uint32_t>& quotas) {
 }
 
 bool Simulation::everything_issued() const {
-  if (killings_under_way_ != 0 || recovery_.under_way()) return false;
+  if (killings_under_way_ != 0 || pauses_under_way_ != 0 || recovery_.under_way()) return false;
   for (const auto& engines : engines_) {
     for (const auto& engine : engines) {
       if (engine != nullptr && engine->quota_left() != 0) return false;
@@ -228,6 +323,7 @@ bool Simulation::at_rest() {
     }
   }
   if (!checker_.all_settled()) return false;
+  if (scenario_.lying_task) return true;  // what was begun towards that one may never end
   for (const auto& engines : engines_) {
     for (const auto& engine : engines) {
       if (engine != nullptr && !engine->endpoint().drained()) return false;
@@ -243,7 +339,8 @@ std::string Simulation::what_is_not_at_rest() {
     for (const auto& engine : engines_[task]) {
       if (engine == nullptr) continue;
       text += engine->what_it_waits_for();
-      if (!engine->endpoint().drained()) text += " task " + std::to_string(task) + " is not drained;";
+      if (!scenario_.lying_task && !engine->endpoint().drained())
+        text += " task " + std::to_string(task) + " is not drained;";
     }
   }
   return text + " " + checker_.unsettled();
@@ -279,18 +376,21 @@ void Simulation::finish() {
   checker_.check_end();
   check_statistics();
   check_bulk();
+  for (const LieArena& arena : arenas_) {
+    if (!arena.intact()) checker_.fail("one who lies has had something written beside what it named");
+  }
 }
 
 void Simulation::check_bulk() {
   if (!bulk_network_.complaint().empty()) checker_.fail("%s", bulk_network_.complaint().c_str());
-  if (bulk_network_.exposures() != 0) {
+  if (bulk_network_.exposures() != 0 && !scenario_.lying_task) {
     checker_.fail("%zu pieces of memory are still exposed", bulk_network_.exposures());
   }
 }
 
 // What was sent has been received, when nobody died or was purged on the way.
 void Simulation::check_statistics() {
-  if (checker_.anything_given_up()) return;
+  if (checker_.anything_given_up() || scenario_.lying_task) return;
   for (const StatisticsPath path : {StatisticsPath::network, StatisticsPath::shared_memory, StatisticsPath::local}) {
     std::uint64_t sent = 0, received = 0;
     for (const auto& engines : engines_) {

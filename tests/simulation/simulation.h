@@ -1,11 +1,14 @@
 // One run of one seed: all engines of a job in one process, over a simulated network and in virtual time.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/simulation/checker.h"
+#include "tests/simulation/lie_arena.h"
+#include "tests/simulation/lying_task.h"
 #include "tests/simulation/recovery.h"
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/simulated_engine.h"
@@ -28,7 +31,11 @@ struct Summary {
   std::uint64_t faults = 0;
   std::uint64_t purges = 0;
   std::uint64_t resumes = 0;
+  std::uint64_t separations = 0;  // begun
+  std::uint64_t separations_ended_by_death = 0;
   std::uint64_t refused = 0;  // operations to purged tasks
+  std::uint64_t lies = 0;     // packets
+  std::uint64_t pauses = 0;
   std::uint64_t retransmitted = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t ghosts = 0;
@@ -60,11 +67,20 @@ class Simulation {
   Summary& tally() { return summary_; }
   void operation_issued(const Operation& operation);
   // Epochs of an engine grow, whatever they are for. Contexts have the same ones: they must be told apart otherwise.
-  std::uint32_t next_epoch(PeerIndex task, std::uint32_t context) { return ++epochs_[task][context]; }
-  std::uint32_t begin_life(PeerIndex task, std::uint32_t context);  // answers its epoch
-  std::uint32_t published_epoch(PeerIndex task, std::uint32_t context) const { return published_[task][context]; }
-  std::uint32_t port_of(PeerIndex task) const { return scenario_.new_ports ? checker_.life(task) : 0; }
+  std::uint64_t next_epoch(PeerIndex task, std::uint32_t context);
+  std::uint64_t begin_life(PeerIndex task, std::uint32_t context);  // answers its epoch
+  std::uint64_t published_epoch(PeerIndex task, std::uint32_t context) const { return published_[task][context]; }
+  std::uint32_t port_of(PeerIndex task) const {
+    return scenario_.new_ports && !scenario_.is_liar(task) ? checker_.life(task) : 0;
+  }
   Recovery& recovery() { return recovery_; }
+  EndpointConfig endpoint_config(PeerIndex task, std::uint32_t context) const;  // but for its epoch
+  PortConfig port_config(PeerIndex task, std::uint32_t context, bool memory) const;
+  PortAddress address_of(PeerIndex task, std::uint32_t context, bool memory) const;
+  LieArena& arena(PeerIndex task) { return arenas_[task]; }
+  std::uint64_t liars_memory(std::uint64_t length) { return arenas_.back().place(0, length); }
+  bool finishing() const { return finishing_; }
+  bool lies_are_over(std::uint32_t context) const { return context >= liars_.size() || liars_[context]->is_done(); }
   [[gnu::format(printf, 2, 3)]] void trace(const char* format, ...);
 
   // ---- for recovery ----
@@ -78,11 +94,13 @@ class Simulation {
   std::size_t issued_before(PeerIndex task, std::uint32_t context, std::uint32_t number) const;
 
  private:
-  std::vector<std::uint64_t> moments(std::uint32_t count);
+  std::vector<std::uint64_t> moments(std::uint32_t count, SeededRandom& random);
   void supervise();
   void next_phase();
   void make_noise();
   void maybe_kill();
+  void pause_somebody(bool for_long);
+  void pause_again(PeerIndex task, std::uint32_t life, std::uint32_t times);
   void kill(PeerIndex task);
   void move_quotas(const std::vector<std::uint32_t>& quotas);
   bool everything_issued() const;
@@ -99,14 +117,20 @@ class Simulation {
   SimulatedBulkNetwork bulk_network_;
   Checker checker_;
   SeededRandom random_;
+  SeededRandom pause_random_;
   std::vector<std::vector<std::unique_ptr<SimulatedEngine>>> engines_;  // by task and context; null: dead
   std::vector<std::vector<std::uint32_t>> quotas_of_dead_;
   std::vector<std::vector<std::vector<std::size_t>>> begun_;  // by context, number and task: issued + 1, or 0
   std::vector<std::uint64_t> deaths_after_;                   // operations issued in total; latest first
   std::vector<std::uint64_t> separations_after_;
+  std::vector<std::uint64_t> pauses_after_;
+  std::deque<LieArena> arenas_;                    // by task, when somebody lies
+  std::vector<std::unique_ptr<LyingTask>> liars_;  // by context
+  std::uint32_t long_stops_left_;
+  std::uint32_t pauses_under_way_ = 0;
   Recovery recovery_;
-  std::vector<std::vector<std::uint32_t>> epochs_;     // by task and context: the newest,
-  std::vector<std::vector<std::uint32_t>> published_;  // and the newest of lives
+  std::vector<std::vector<std::uint64_t>> epochs_;     // by task and context: the newest,
+  std::vector<std::vector<std::uint64_t>> published_;  // and the newest of lives
   std::uint32_t killings_under_way_ = 0;               // begun, or waiting to come back
   std::uint32_t kill_tries_ = 0;
   std::uint32_t partitions_left_;

@@ -26,7 +26,11 @@ class Seed : public testing::Test {
     EXPECT_GT(simulation.summary().combined, 0u);
     if (simulation.scenario().separations != 0) {
       EXPECT_GT(simulation.summary().purges, 0u);
-      EXPECT_GT(simulation.summary().resumes, 0u);
+      // The death of a task ends its separations, and over shared memory nobody comes back: when that has become of all
+      // of them, as of the two of seed 67 with some timings, there is nobody to resume.
+      if (simulation.summary().separations > simulation.summary().separations_ended_by_death) {
+        EXPECT_GT(simulation.summary().resumes, 0u);
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 namespace openlapi::test {
 
 std::uint64_t allocation_count();
+std::size_t allocated_bytes();  // and not given back
 
 // From now on allocations of `from` to `below` - 1 bytes fail.
 void refuse_allocations(std::size_t from, std::size_t below = SIZE_MAX);

@@ -24,7 +24,7 @@ class BulkPair {
     config.copy_limit = 4000;
     config.bulk = true;
     config.bulk_minimum = 10'000;
-    config.cookie = 0x1234;
+    config.job_key = {0x1234, 0};
     return config;
   }
 

@@ -15,8 +15,10 @@ Task::Task(PeerIndex self, std::uint32_t max_packet) : transport(self, max_packe
 
 Task::~Task() = default;
 
-Route Task::resolve(PeerIndex) {
+Route Task::resolve(PeerIndex peer) {
   Route route;
+  std::string error;
+  transport.add_peer(peer, {}, error);
   route.paths[0] = &transport;
   route.count = 1;
   route.epoch = epoch_of_peers;

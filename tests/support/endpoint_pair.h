@@ -45,7 +45,7 @@ struct Task final : RouteResolver {
   Route resolve(PeerIndex) override;
 
   MemoryTransport transport;
-  std::uint32_t epoch_of_peers = 0;  // what this task is told at first contact
+  std::uint64_t epoch_of_peers = 0;  // what this task is told at first contact
   ScriptedHost host;
   std::unique_ptr<Endpoint> endpoint;
 };

@@ -39,7 +39,7 @@ MemoryTransport::Copies MemoryTransport::take_waiting() {
 void MemoryTransport::put_back(const Copies& copies) {
   for (const std::vector<std::byte>& copy : copies) {
     const ConstBuffer piece{copy.data(), copy.size()};
-    queue_.push_back({kUnknownPeer, gather({{&piece, 1}, static_cast<std::uint32_t>(copy.size())})});
+    queue_.push_back({kUnknownPeer, 0, gather({{&piece, 1}, static_cast<std::uint32_t>(copy.size())})});
   }
 }
 
@@ -50,6 +50,9 @@ std::uint32_t MemoryTransport::max_packet_to(PeerIndex peer) const {
 
 std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   MemoryTransport& to = *peers_.at(peer);
+  ++send_calls_;
+  if (limits_.reliable && eras_.is_shut(peer, self_, to.eras_)) return 0;
+  const std::uint64_t era = eras_.sends_for(peer);
   std::size_t taken = 0;
   for (const OutgoingPacket& packet : packets) {
     if (to.queue_.size() + to.held_.size() >= to.room_) break;
@@ -59,8 +62,8 @@ std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const Outgoing
     const double fate = loss_ == 0 ? 1 : std::uniform_real_distribution<>(0, 1)(random_);
     if (fate < loss_) continue;
     const ConstBuffer all{read_.data(), packet.length};
-    to.queue_.push_back({self_, gather({{&all, 1}, packet.length})});
-    if (fate < 2 * loss_) to.queue_.push_back({self_, gather({{&all, 1}, packet.length})});
+    to.queue_.push_back({self_, era, gather({{&all, 1}, packet.length})});
+    if (fate < 2 * loss_) to.queue_.push_back({self_, era, gather({{&all, 1}, packet.length})});
   }
   return taken;
 }
@@ -70,8 +73,10 @@ std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
   while (count < packets.size() && !queue_.empty()) {
     held_.push_back(std::move(queue_.front()));
     queue_.pop_front();
+    ++taken_;
     Packet& packet = held_.back();
-    const PeerIndex source = limits_.reliable ? packet.source : kUnknownPeer;
+    const bool known = limits_.reliable && eras_.receives(packet.source, packet.era);
+    const PeerIndex source = known ? packet.source : kUnknownPeer;
     packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source};
   }
   return count;
@@ -81,16 +86,17 @@ void MemoryTransport::release(std::size_t count) {
   for (; count != 0; --count) held_.pop_front();
 }
 
-bool MemoryTransport::read(PeerIndex, std::uint64_t address, void* local, std::size_t length) {
-  if (reads_until_failure_ == 0 || !reachable_) return false;
+bool MemoryTransport::read(PeerIndex peer, std::uint64_t address, void* local, std::size_t length) {
+  if (reads_until_failure_ == 0 || !reachable_ || !peers_.at(peer)->eras_.receives(self_, eras_.sends_for(peer))) {
+    return false;
+  }
   if (reads_until_failure_ != SIZE_MAX) --reads_until_failure_;
   ++reads_;
-  std::memcpy(local, reinterpret_cast<const void*>(address), length);
+  if (length != 0) std::memcpy(local, reinterpret_cast<const void*>(address), length);
   return true;
 }
 
-bool MemoryTransport::read_ranges(PeerIndex, std::span<const MemoryRange> remote,
-                                  std::span<const MemoryRange> local) {
+bool MemoryTransport::read_ranges(PeerIndex, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) {
   if (reads_until_failure_ == 0 || !reachable_) return false;
   if (reads_until_failure_ != SIZE_MAX) --reads_until_failure_;
   ++reads_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/transport/transport.h"
+#include "tests/support/pair_eras.h"
 
 namespace openlapi {
 
@@ -37,6 +38,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   void limit_packets_to(PeerIndex peer, std::uint32_t bytes);
 
   std::size_t waiting() const { return queue_.size(); }
+  std::size_t send_calls() const { return send_calls_; }  // of send_burst(), so far
   void forget_waiting();
   // What waits to be received, copied; put_back() lets it come (again).
   using Copies = std::vector<std::vector<std::byte>>;
@@ -48,7 +50,10 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::string_view name() const override { return "memory"; }
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override { return {}; }
-  bool add_peer(PeerIndex, const PeerAddress&, std::string&) override { return true; }
+  bool add_peer(PeerIndex peer, const PeerAddress&, std::string&) override {
+    eras_.begin(peer, self_, peers_.at(peer)->eras_);
+    return true;
+  }
 
   std::uint32_t max_packet_to(PeerIndex peer) const override;
 
@@ -58,6 +63,13 @@ class MemoryTransport final : public Transport, public RemoteMemory {
 
   bool peer_gone(PeerIndex peer) override { return gone_ == peer; }
   bool peer_left(PeerIndex) override { return left_; }
+  Intake intake(PeerIndex peer) override {
+    const MemoryTransport& to = *peers_.at(peer);
+    return {to.taken_, !to.queue_.empty() || to.room_ == 0 || !to.eras_.receives(self_, eras_.sends_for(peer))};
+  }
+  void close_peer(PeerIndex peer) override { eras_.close(peer); }
+  void open_peer(PeerIndex peer) override { eras_.open(peer); }
+  bool peer_began_anew(PeerIndex peer) override { return eras_.began_anew(peer, self_, peers_.at(peer)->eras_); }
   RemoteMemory* remote_memory() override { return readable_ ? this : nullptr; }
   BulkMemory* bulk_memory() override { return bulk_memory_; }
   TransportCounters counters() const override { return {}; }
@@ -68,9 +80,10 @@ class MemoryTransport final : public Transport, public RemoteMemory {
 
  private:
   struct Packet {
-    Packet(PeerIndex source, std::pair<std::unique_ptr<std::uint64_t[]>, std::uint32_t> bytes)
-        : source(source), words(std::move(bytes.first)), length(bytes.second) {}
+    Packet(PeerIndex source, std::uint64_t era, std::pair<std::unique_ptr<std::uint64_t[]>, std::uint32_t> bytes)
+        : source(source), era(era), words(std::move(bytes.first)), length(bytes.second) {}
     PeerIndex source;
+    std::uint64_t era;  // of the receiver with the source, that the packet is for
     std::unique_ptr<std::uint64_t[]> words;  // 8-byte aligned
     std::uint32_t length;
   };
@@ -85,6 +98,8 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::map<PeerIndex, std::uint32_t> limits_of_peers_;
   std::deque<Packet> queue_;
   std::deque<Packet> held_;
+  std::uint64_t taken_ = 0;
+  PairEras eras_;
   std::size_t room_ = 64;
   PeerIndex gone_ = kUnknownPeer;
   bool left_ = false;
@@ -94,6 +109,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   bool reachable_ = true;
   BulkMemory* bulk_memory_ = nullptr;
   std::size_t reads_until_failure_ = SIZE_MAX;
+  std::size_t send_calls_ = 0;
   std::size_t reads_ = 0;
   std::size_t vectored_reads_ = 0;
 };

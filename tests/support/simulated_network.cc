@@ -32,6 +32,9 @@ bool SimulatedTransport::add_peer(PeerIndex peer, const PeerAddress& address, st
   PortAddress port;
   if (address.length == sizeof(PortAddress)) std::memcpy(&port, address.bytes.data(), sizeof(PortAddress));
   port_of_[peer] = port.port;
+  if (const SimulatedTransport* other = same_port_of(peer); config_.limits.reliable && other != nullptr) {
+    eras_.begin(peer, config_.address.task, other->eras_);
+  }
   return true;
 }
 
@@ -51,8 +54,11 @@ std::size_t SimulatedTransport::receive_burst(std::span<IncomingPacket> packets)
   for (std::size_t i = 0; i < most; ++i) {
     held_.push_back(std::move(queue_.front()));
     queue_.pop_front();
+    ++taken_;
     Packet& packet = held_.back();
-    packets[i] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, packet.source};
+    const bool known = eras_.receives(packet.source, packet.era);
+    packets[i] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length,
+                  known ? packet.source : kUnknownPeer};
   }
   counters_.packets_received += most;
   return most;
@@ -66,21 +72,43 @@ void SimulatedTransport::release(std::size_t count) {
 }
 
 bool SimulatedTransport::peer_gone(PeerIndex peer) {
-  if (!config_.limits.reliable) return false;
-  return network_.find({peer, config_.address.context, config_.address.adapter}) == nullptr;
+  return config_.limits.reliable && same_port_of(peer) == nullptr;
+}
+
+SimulatedTransport* SimulatedTransport::same_port_of(PeerIndex peer) const {
+  return network_.find({peer, config_.address.context, config_.address.adapter});
+}
+
+Transport::Intake SimulatedTransport::intake(PeerIndex peer) {
+  const SimulatedTransport* to = same_port_of(peer);
+  if (to == nullptr) return {};
+  const bool purged = !to->eras_.receives(config_.address.task, eras_.sends_for(peer));
+  return {to->taken_, purged || !to->queue_.empty() || to->expected_ != 0};
+}
+
+bool SimulatedTransport::peer_began_anew(PeerIndex peer) {
+  const SimulatedTransport* other = same_port_of(peer);
+  return other != nullptr && eras_.began_anew(peer, config_.address.task, other->eras_);
+}
+
+// As long as its user has not purged this task.
+bool SimulatedTransport::shows_memory(PeerIndex peer) {
+  const SimulatedTransport* other = same_port_of(peer);
+  if (other == nullptr || !other->eras_.receives(config_.address.task, eras_.sends_for(peer))) return false;
+  return !network_.random_.chance(config_.read_refusal);
 }
 
 bool SimulatedTransport::reachable(PeerIndex peer) { return !peer_gone(peer); }
 
 bool SimulatedTransport::read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) {
-  if (peer_gone(peer) || network_.random_.chance(config_.read_refusal)) return false;
+  if (!shows_memory(peer)) return false;
   std::memcpy(local, reinterpret_cast<const void*>(static_cast<std::uintptr_t>(remote_address)), length);
   return true;
 }
 
 bool SimulatedTransport::read_ranges(PeerIndex peer, std::span<const MemoryRange> remote,
                                      std::span<const MemoryRange> local) {
-  if (peer_gone(peer) || network_.random_.chance(config_.read_refusal)) return false;
+  if (!shows_memory(peer)) return false;
   return copy_ranges(remote, local);
 }
 
@@ -182,12 +210,14 @@ bool SimulatedNetwork::carry_reliably(SimulatedTransport& from, PeerIndex peer, 
   SimulatedTransport* target = find(to);
   ++counters_.carried;
   if (target == nullptr) return true;
+  if (from.eras_.is_shut(peer, from.config_.address.task, target->eras_)) return false;
   const std::size_t waiting = target->queue_.size() + target->held_.size() + target->expected_;
   if (waiting >= target->config_.queue_packets || random_.chance(faults_.refusal)) return false;
   ++target->expected_;
   Nanoseconds& newest = from.newest_arrival_[peer];
   newest = std::max(newest, time_.now() + random_.between(100, 1000));
-  auto carried = std::make_shared<SimulatedTransport::Packet>(gather(packet), packet.length, from.config_.address.task);
+  auto carried = std::make_shared<SimulatedTransport::Packet>(SimulatedTransport::Packet{
+      gather(packet), packet.length, from.config_.address.task, from.eras_.sends_for(peer)});
   time_.at(newest, [this, to, carried, serial = target->serial_] {
     SimulatedTransport* port = find(to);
     if (port == nullptr || port->serial_ != serial) return;

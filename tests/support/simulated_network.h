@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dataplane/transport/transport.h"
+#include "tests/support/pair_eras.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/virtual_time.h"
 
@@ -73,6 +74,10 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   bool peer_gone(PeerIndex peer) override;
+  Intake intake(PeerIndex peer) override;
+  void close_peer(PeerIndex peer) override { eras_.close(peer); }
+  void open_peer(PeerIndex peer) override { eras_.open(peer); }
+  bool peer_began_anew(PeerIndex peer) override;
   RemoteMemory* remote_memory() override { return config_.readable ? this : nullptr; }
   BulkMemory* bulk_memory() override { return bulk_memory_; }
   TransportCounters counters() const override { return counters_; }
@@ -88,9 +93,12 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
     std::unique_ptr<std::uint64_t[]> words;  // 8-byte aligned
     std::uint32_t length = 0;
     PeerIndex source = kUnknownPeer;
+    std::uint64_t era = 0;  // reliable: of the receiver with the source, that the packet is for
   };
 
   void arrive(Packet packet);
+  SimulatedTransport* same_port_of(PeerIndex peer) const;
+  bool shows_memory(PeerIndex peer);
 
   SimulatedNetwork& network_;
   PortConfig config_;
@@ -102,6 +110,8 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
   std::uint32_t expected_ = 0;                       // reliable: accepted by senders, not yet in the queue
   std::map<PeerIndex, std::uint32_t> port_of_;       // not 0
   Nanoseconds free_at_ = 0;                          // when the last byte has left
+  std::uint64_t taken_ = 0;                          // packets, from everybody
+  PairEras eras_;                                    // reliable
   std::map<PeerIndex, Nanoseconds> newest_arrival_;  // reliable: keeps the order towards each peer
   TransportCounters counters_;
 };

@@ -55,6 +55,7 @@ INTEGERS = [
     ("MP_RETRANSMIT_INTERVAL", None, None, [1000, 1000000, 2147483647], ["999", "0", "never"], SET_VAL),
     ("MP_REXMIT_BUF_CNT", "rexmit_count", 128, [1, 300], ["0", "-1", "many"], SET_VAL),
     ("MP_REXMIT_BUF_SIZE", "rexmit_size", 16384, [1, 100, 65536, 1000000], ["0", "-1", "16K"], SET_VAL),
+    ("OPENLAPI_TERM_WAIT", None, None, [0, 2, 86400], ["-1", "86401", "long"], SET_VAL),
     ("MP_INFOLEVEL", None, None, [0, 1, 2, 3, 4, 5, 6], ["7", "-1", "all"], SET_VAL),
     ("MP_LAPI_TRACE_LEVEL", None, None, [0, 1, 2, 3, 4, 5], ["6", "-1", "on"], SET_VAL),
 ]
@@ -121,6 +122,24 @@ def test_words_and_texts(jobs):
         accepted(jobs, {"MP_INSTANCES": value})
     for value in ("0", "-1", "some"):
         refused(jobs, "MP_INSTANCES", value, SET_VAL, "max")
+
+
+def test_packets_with_and_without_tags(jobs):
+    for value, tags in (("yes", True), ("YES", True), ("no", False), ("auto", True), (None, True)):
+        results = over_udp(jobs, 2, OPENLAPI_PACKET_AUTH=value, MP_INFOLEVEL="2")
+        all_talked(results, DEV_UDP)
+        for result in results:
+            expect_equal("packets carry tags" in result.err, tags, f"standalone, {value}\n{result}")
+    for value, tags in (("yes", True), ("no", False), ("auto", False)):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", OPENLAPI_PACKET_AUTH=value, MP_INFOLEVEL="2")
+        expect_equal((result.status, result.out.count("ended 1")), (0, 2), result)
+        expect_equal("packets carry tags" in result.err, tags, f"on one host, {value}\n{result}")
+    # Tasks that do not agree could not understand each other, and would wait for ever.
+    script = f"[ $PMIX_RANK = 0 ] || export OPENLAPI_PACKET_AUTH=no; exec {jobs.program('api_init_probe')}"
+    result = jobs.launch(2, ["/bin/sh", "-c", script], LAPI_USE_SHM="no", OPENLAPI_PACKET_AUTH="yes")
+    expect(result.status != 0 and "OPENLAPI_PACKET_AUTH has to be the same in all tasks" in result.err, result)
+    for value in ("1", "tags"):
+        refused(jobs, "OPENLAPI_PACKET_AUTH", value, SET_VAL, "auto", "no", "yes")
 
 
 def test_dataplane_threads(jobs):
@@ -237,12 +256,22 @@ def test_inet_address_chooses_the_adapter(jobs):
     expect("192.0.2.77" in result.err, result.err)
 
 
+def test_a_standalone_task_over_udp_names_its_network(jobs):
+    for use in ("no", "yes"):
+        result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR=None, LAPI_USE_SHM=use)[0]
+        expect_equal(result.value("code"), NO_NETSTR_SET, result)
+        expect("MP_LAPI_INET_ADDR is not set" in result.err and "@1:127.0.0.1,lo" in result.err, result.err)
+    result = over_udp(jobs, 1, "adapter=lo", "silent", MP_LAPI_INET_ADDR=None)[0]
+    expect_equal(result.value("code"), NO_NETSTR_SET, result)
+    all_talked(over_udp(jobs, 2, LAPI_USE_SHM="yes", MP_LAPI_INET_ADDR=None), DEV_SHM)
+
+
 def test_network_windows(jobs):
     for value in ("1,sn0", "@1:sn0", "@1:-1,sn0", "@2:164,sn0", "@0:", "@1:164,sn0:", "@1:x,sn0"):
         refused(jobs, "MP_LAPI_NETWORK", value, NO_NETSTR_SET, "@count")
     for value in ("@1:164,sn0", "@1>164,sn0", "@2:164,sn0:165,sn1"):
         # They concern user space mode: with them its absence is another error than a missing statement.
-        all_talked(over_udp(jobs, 2, MP_LAPI_NETWORK=value), DEV_UDP)
+        expect_equal(over_udp(jobs, 1, "silent", MP_LAPI_NETWORK=value)[0].value("code"), NO_NETSTR_SET, value)
         accepted(jobs, {"MP_LAPI_NETWORK": value})
         result = jobs.alone(MP_EUILIB="us", MP_LAPI_NETWORK=value, LAPI_USE_SHM="no",
                             LAM_MPI_SESSION_PREFIX="/nowhere")
@@ -343,10 +372,11 @@ def test_adapters(jobs):
     expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
     expect("wlan77" in result.err and "lo" in result.err, result.err)
     for device in ("lo", "sn_single", "sn_all", "en0", "csss", "ml0", "fi0", "tr0"):
-        all_talked(over_udp(jobs, 2, MP_EUIDEVICE=device), DEV_UDP)
-    result = over_udp(jobs, 1, "silent", MP_EUIDEVICE="en0", MP_INFOLEVEL="1")[0]
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_EUIDEVICE=device)
+        expect_equal((result.status, result.value("protocol"), result.out.count("ended 1")), (0, DEV_UDP, 2), result)
+    result = jobs.launch(1, ["api_init_probe", "silent"], LAPI_USE_SHM="no", MP_EUIDEVICE="en0", MP_INFOLEVEL="1")
     expect("MP_EUIDEVICE" in result.err and "en0" in result.err, result)
-    result = over_udp(jobs, 1, "silent", MP_EUIDEVICE="wlan77")[0]
+    result = jobs.launch(1, ["api_init_probe", "silent"], LAPI_USE_SHM="no", MP_EUIDEVICE="wlan77")
     expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
     expect("MP_EUIDEVICE" in result.err and "wlan77" in result.err, result.err)
 

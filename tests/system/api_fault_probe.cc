@@ -96,12 +96,24 @@ void flood(const std::vector<Window*>& windows) {
   for (int n = 0; task != 1 && n < kPuts && code == LAPI_SUCCESS && errors == 0; ++n) {
     code = LAPI_Put(handle, 1, sizeof window.word, &windows[1]->word, &n, nullptr, nullptr, &done);
   }
+  report("put", code);
   while (task != 1 && value < kPuts && code == LAPI_SUCCESS && errors == 0) {
     code = LAPI_Probe(handle);
     if (code == LAPI_SUCCESS) code = LAPI_Getcntr(handle, &done, &value);
   }
   report("flood", value);
   if (errors == 0) report("gfence", LAPI_Gfence(handle));
+}
+
+// The other task is stopped.
+void leave_something(const std::vector<Window*>& windows) {
+  char word = 0;
+  if (task == 1) wait_for_the_end();
+  if (read(STDIN_FILENO, &word, 1) != 1) fail("nobody said when to begin");
+  for (int n = 0; n < 3; ++n) {
+    CALL(LAPI_Put(handle, 1, large.size(), windows[1]->bytes, large.data(), nullptr, nullptr, nullptr));
+  }
+  report("ended", LAPI_Term(handle));
 }
 
 [[noreturn]] void wait_for_the_missing() {
@@ -174,6 +186,10 @@ int main(int count, char** arguments) {
     flood(windows);
     report("errors", errors);
     report("ended", LAPI_Term(handle));
+    return 0;
+  }
+  if (what == "left") {
+    leave_something(windows);
     return 0;
   }
   if (what == "term_exit") send_to_unknown_handler();

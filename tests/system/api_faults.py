@@ -139,16 +139,37 @@ def test_a_task_that_never_comes(jobs):
         expect_equal((result.value("gfence"), result.value("ended")), (NO_CONNECTIVITY, 0), result)
 
 
-def stop_one(jobs, mode, shared, **variables):
-    """Two standalone tasks, of which task 1 is stopped before the other floods it."""
+def stop_one(jobs, mode, shared, what="flood", **variables):
+    """Two standalone tasks, of which task 1 is stopped before the other floods it, or does what is said."""
     places = {"LAPI_USE_SHM": "only"} if shared else {"LAPI_USE_SHM": "no", "API_UDP_LIST": udp_list(2)}
-    processes = jobs.standalone_processes(2, ["api_fault_probe", mode, "flood", "return"], **places, **variables)
+    processes = jobs.standalone_processes(2, ["api_fault_probe", mode, what, "return"], **places, **variables)
     for process in processes:
         read_until(process, "ready")
     processes[1].send_signal(signal.SIGSTOP)
     processes[0].stdin.write("\n")
     processes[0].stdin.flush()
     return processes
+
+
+def test_term_says_what_a_stopped_task_has_not_taken(jobs):
+    before = traces()
+    for mode in ("interrupt", "polling"):
+        for shared in (True, False):
+            for seconds in ("0", "1"):
+                processes = stop_one(jobs, mode, shared, "left", OPENLAPI_TERM_WAIT=seconds)
+                try:
+                    result = jobs.finish(processes[0], 45)
+                finally:
+                    for process in processes:
+                        process.kill()
+                        process.wait()
+                expect_equal((result.status, result.value("ended")), (0, 0), result)
+                said = re.search(r"task 0, LAPI_Term: other tasks have not taken (\d+) messages? within (\d+) s",
+                                 result.err)
+                expect(said is not None, f"{mode}, shared memory {shared}: nothing was said\n{result}")
+                expect(int(said[1]) > 0, result)
+                expect_equal(said[2], seconds, result)
+    nothing_new(before)
 
 
 def test_stopped_tasks_time_out_unless_they_are_debugged(jobs):
@@ -164,6 +185,7 @@ def test_stopped_tasks_time_out_unless_they_are_debugged(jobs):
             for first, victim in ordinary:
                 result = jobs.finish(first, 45)
                 expect_equal((result.value("error"), result.value("source")), (TIMEOUT, 1), result)
+                expect_equal(result.value("put"), NO_CONNECTIVITY, f"the call that waited for room\n{result}")
                 expect_equal((result.status, result.value("ended")), (0, 0), result)
                 victim.kill()
             for first, victim in debugged:
@@ -171,8 +193,8 @@ def test_stopped_tasks_time_out_unless_they_are_debugged(jobs):
                 victim.send_signal(signal.SIGCONT)
                 for process in (first, victim):
                     result = jobs.finish(process, 45)
-                    expect_equal((result.status, result.value("errors"), result.value("gfence"),
-                                  result.value("ended")), (0, 0, 0, 0), f"{mode}\n{result}")
+                    expect_equal((result.status, result.value("errors"), result.value("put"), result.value("gfence"),
+                                  result.value("ended")), (0, 0, 0, 0, 0), f"{mode}\n{result}")
         finally:
             for process in [process for pair in pairs for process in pair]:
                 process.kill()

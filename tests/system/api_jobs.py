@@ -2,7 +2,9 @@
 
 A test file defines functions `test_...(jobs)` and calls run_tests(). `jobs` is a Jobs object; a test fails by raising.
 """
+import itertools
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -45,14 +47,31 @@ def expect_equal(value, wanted, about):
     expect(value == wanted, f"{value!r} is not {wanted!r}: {about}")
 
 
+# The kernel gives ports from here on to sockets that name none (32768 by default); below, only who asks gets one.
+with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as port_range:
+    FIRST_GIVEN_PORT = int(port_range.read().split()[0])
+_reservations = []
+
+
+def _reserve(port):
+    """Whether the port is free and no other test of this network name space has it: ours until this program ends."""
+    name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        name.bind(f"\0openlapi-test-port-{port}")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", port))
+    except OSError:
+        name.close()
+        return False
+    _reservations.append(name)
+    return True
+
+
 def free_ports(count):
-    """UDP ports that nobody has now."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    """UDP ports that nobody has now, and that no other test nor the kernel gives to anybody while this test runs."""
+    candidates = random.sample(range(FIRST_GIVEN_PORT // 2, FIRST_GIVEN_PORT), 100 + 2 * count)
+    ports = list(itertools.islice(filter(_reserve, candidates), count))
+    expect_equal(len(ports), count, "free UDP ports")
     return ports
 
 
@@ -90,10 +109,13 @@ class Jobs:
 
     def task_environment(self, tasks, task, **variables):
         standard = {"MP_MSG_API": "lapi", "MP_EUILIB": "ip", "MP_PROCS": str(tasks), "MP_CHILD": str(task),
-                    "MP_PARTITION": f"{os.getpid()}.{self.partition}"}
+                    "MP_PARTITION": f"{os.getpid()}.{self.partition}", "OPENLAPI_SECRET": "partition"}
         others = [str(other) for other in range(tasks) if other != task]
         standard["MP_COMMON_TASKS"] = ":".join([str(len(others)), *others])
         standard.update(variables)
+        # What a task without a launcher says of its network; in user space mode it is another variable.
+        if standard.get("LAPI_USE_SHM") != "only" and standard["MP_EUILIB"] == "ip" and "MP_LAPI_NETWORK" not in standard:
+            standard.setdefault("MP_LAPI_INET_ADDR", "@1:127.0.0.1,lo")
         return clean_environment(**standard)
 
     def standalone_processes(self, tasks, words, wrap=(), **variables):

@@ -309,6 +309,97 @@ def test_living_tasks_begin_anew_with_each_other(jobs):
             expect("fault" not in task.end(), "nobody was lost")
 
 
+def test_nothing_older_arrives_through_shared_memory(jobs):
+    """Requests, puts, messages, a large put and a large get that the other task has not taken when the two purge each
+    other are of the past, however they lie in its queue; what follows is complete."""
+    for shared in ("yes", "only"):
+        with Job(jobs, "polling", 2, LAPI_USE_SHM=shared) as job:
+            all_greet(job.tasks, 5)
+            for one, other in ((0, 1), (1, 0)):
+                places = " ".join(str(place) for place in job[other].does("where"))
+                before = job[other].does("landed")
+                job[other].succeeds("still")
+                job[one].succeeds(f"burst {other} {places}")
+                job[one].succeeds(f"purge {other}")
+                job[other].succeeds(f"purge {one}")
+                job[one].succeeds(f"resume {other}")
+                job[one].succeeds(f"burst {other} {places}")  # waits for the other to resume
+                job[other].succeeds(f"resume {one}")
+                job[other].succeeds("lively")
+                job[one].succeeds("fence")
+                wait_for(lambda: job[other].does("landed")[2] != before[2], "the message did not arrive")
+                all_greet(job.tasks, 5)
+                after = job[other].does("landed")
+                expect_equal([new - old for new, old in zip(after, before)], [5, 21, 1 + 5], f"{shared}, {one}")
+            for task in job.tasks:
+                expect("fault" not in task.end(), "nobody was lost")
+
+
+def test_large_transfers_under_way_are_given_up_in_shared_memory(jobs):
+    """The other task is stopped in the middle of whatever it does; afterwards no fence waits for what is gone."""
+    with Job(jobs, "interrupt", 2, LAPI_USE_SHM="yes") as job:
+        all_greet(job.tasks, 5)
+        places = " ".join(str(place) for place in job[1].does("where"))
+        for _ in range(5):
+            job[0].succeeds(f"burst 1 {places}")
+            job[1].process.send_signal(signal.SIGSTOP)
+            job[0].succeeds(f"burst 1 {places}")
+            job[0].succeeds("purge 1")
+            job[1].process.send_signal(signal.SIGCONT)
+            job[1].succeeds("purge 0")
+            before = job[1].does("landed")
+            job[1].succeeds("resume 0")
+            job[0].succeeds("resume 1")
+            job[0].succeeds(f"burst 1 {places}")
+            job[0].succeeds("fence")
+            job[1].succeeds("fence")
+            wait_for(lambda: job[1].does("landed")[2] != before[2], "the message did not arrive")
+            after = job[1].does("landed")
+            expect_equal([new - old for new, old in zip(after, before)], [5, 21, 1], "of the new era")
+        for task in job.tasks:
+            expect("fault" not in task.end(), "nobody was lost")
+
+
+def test_a_task_that_shares_memory_is_replaced(jobs):
+    """The new one is reached over UDP, at another port or at the old one; the others go on through shared memory."""
+    for mode in ("interrupt", "polling"):
+        for same_port in (False, True):
+            with Job(jobs, mode, 3, LAPI_USE_SHM="yes") as job:
+                all_greet(job.tasks, 10)
+                for victim in (1, 0):
+                    others = [task for task in job.tasks if task.number != victim]
+                    before = [task.does(f"heard {victim}")[0] for task in others]
+                    job[victim].kill()
+                    for task in others:
+                        task.succeeds(f"purge {victim}")
+                    begun = time.monotonic()
+                    port = job.restart(victim, same_port)
+                    expect(time.monotonic() - begun < 9, "the new task has waited for the others' shared memory")
+                    for task in others:
+                        if not same_port:
+                            task.succeeds(f"port {victim} {port}")
+                        task.succeeds(f"resume {victim}")
+                    all_greet(job.tasks, 10)
+                    for task, heard in zip(others, before):
+                        expect_equal(task.does(f"heard {victim}")[0] - heard, 10, f"task {task.number} of {victim}")
+                for task in job.tasks:
+                    expect("fault" not in task.end(), "the error handler was called for what the user had purged")
+
+
+def test_a_task_that_shares_memory_and_stops_is_lost_after_the_time_out(jobs):
+    """It owes an answer, took the question, and then stands still: nothing is left to be taken."""
+    with Job(jobs, "interrupt", 2, LAPI_USE_SHM="yes") as job:
+        all_greet(job.tasks, 5)
+        job[1].does("mute")
+        job[0].tell("ask 1")
+        job[0].hear("asked")
+        job[0].succeeds("fence")
+        job[1].process.send_signal(signal.SIGSTOP)
+        expect_equal(job[0].hear("answers"), [NO_CONNECTIVITY, 0, INITIAL], "a wait for a stopped task")
+        job[1].process.send_signal(signal.SIGCONT)
+        expect("fault 413 1" in job[0].end(), "the error handler was not called with LAPI_ERR_TIMEOUT")
+
+
 def test_a_wait_goes_on_while_somebody_may_answer(jobs):
     with Job(jobs, "interrupt") as job:
         all_greet(job.tasks, 5)

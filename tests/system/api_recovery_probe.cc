@@ -16,6 +16,10 @@
 //   every T       makes every call that needs T, the collective ones last; their codes
 //   purge T, resume T, fence, gfence
 //   port T PORT   LAPI_ADD_UDP_DEST_PORT, on the loopback
+//   still, lively in polling mode: makes no call between commands; makes calls again
+//   where         the addresses of what others change here with
+//   burst T ADDRESS...  does not wait: 5 read-modify-writes, 20 puts and one of 4 MB, a get of 4 MB, a message
+//   landed        the word that read-modify-writes change, the counter that puts move, messages from all tasks
 //   term          LAPI_Term and the end
 #include <poll.h>
 
@@ -32,6 +36,7 @@ namespace {
 
 constexpr int kMostTasks = 8;
 constexpr int kHandlerIndex = 7;
+constexpr std::size_t kLarge = 4 << 20;
 
 enum class Kind : int { message, question, answer, talk };
 
@@ -52,6 +57,10 @@ std::atomic<bool> talking{false};
 std::atomic<int> talks{0}, talk_errors{0};
 lapi_cntr_t completion{};
 int next_number = 0;
+bool still = false;
+int changed_word = 0;
+lapi_cntr_t changed_counter{};
+std::vector<char> changed_bytes(kLarge), own_bytes(kLarge), fetched_bytes(kLarge);
 std::vector<std::thread> threads;
 
 void* handler_address() { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(kHandlerIndex)); }
@@ -170,6 +179,39 @@ int add_port(unsigned target, unsigned port) {
   return LAPI_Util(handle, &command);
 }
 
+std::string where() {
+  std::ostringstream text;
+  text << reinterpret_cast<std::uintptr_t>(&changed_word) << " " << reinterpret_cast<std::uintptr_t>(&changed_counter)
+       << " " << reinterpret_cast<std::uintptr_t>(changed_bytes.data());
+  return text.str();
+}
+
+int burst(std::istringstream& arguments) {
+  unsigned target = 0;
+  std::uintptr_t word = 0, counter = 0, bytes = 0;
+  arguments >> target >> word >> counter >> bytes;
+  auto* const there = reinterpret_cast<lapi_cntr_t*>(counter);
+  int one = 1, worst = LAPI_SUCCESS;
+  const auto check = [&](int code) { worst = worst != LAPI_SUCCESS ? worst : code; };
+  for (int n = 0; n < 5; ++n) {
+    check(LAPI_Rmw(handle, FETCH_AND_ADD, target, reinterpret_cast<int*>(word), &one, nullptr, nullptr));
+  }
+  for (int n = 0; n < 20; ++n) {
+    check(LAPI_Put(handle, target, 8, reinterpret_cast<void*>(bytes), own_bytes.data(), there, nullptr, nullptr));
+  }
+  check(LAPI_Put(handle, target, kLarge, reinterpret_cast<void*>(bytes), own_bytes.data(), there, nullptr, nullptr));
+  check(LAPI_Get(handle, target, kLarge, reinterpret_cast<void*>(bytes), fetched_bytes.data(), nullptr, nullptr));
+  check(send_to(target, {Kind::message, ++next_number, nullptr}, nullptr, nullptr));
+  return worst;
+}
+
+std::string landed() {
+  int moved = 0, messages = 0;
+  CALL(LAPI_Getcntr(handle, &changed_counter, &moved));
+  for (const Heard& from : heard) messages += from.messages;
+  return numbers({std::atomic_ref<int>(changed_word).load(), moved, messages});
+}
+
 std::string quiet() {
   talking = false;
   for (std::thread& thread : threads) thread.join();
@@ -189,6 +231,11 @@ std::string obey(const std::string& word, std::istringstream& arguments) {
   if (word == "fence") return code(LAPI_Fence(handle));
   if (word == "gfence") return code(LAPI_Gfence(handle));
   if (word == "quiet") return quiet();
+  if (word == "still") return still = true, code(LAPI_SUCCESS);
+  if (word == "lively") return still = false, code(LAPI_SUCCESS);
+  if (word == "where") return where();
+  if (word == "burst") return code(burst(arguments));
+  if (word == "landed") return landed();
   if (word == "idle") return threads.emplace_back(idle), "";
   if (word == "fencing") return threads.emplace_back(fence), "";
   if (word == "wait") {
@@ -218,7 +265,7 @@ std::string obey(const std::string& word, std::istringstream& arguments) {
 bool read_line(std::string& line) {
   for (line.clear();;) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
-    if (poll(&input, 1, polling ? 1 : -1) == 0) {
+    if (poll(&input, 1, polling && !still ? 1 : -1) == 0) {
       CALL(LAPI_Probe(handle));
       continue;
     }

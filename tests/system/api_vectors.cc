@@ -44,6 +44,12 @@ struct Vector {
   }
   Vector(const Vector&) = delete;
 
+  // The program uses the lists for something else.
+  void refill() {
+    std::fill(info.begin(), info.end(), reinterpret_cast<void*>(8));
+    std::fill(len.begin(), len.end(), 1ul << 30);
+  }
+
   std::size_t total() const {
     if (vector.vec_type == LAPI_GEN_STRIDED_XFER) return reinterpret_cast<std::size_t>(info[1]) * vector.num_vecs;
     std::size_t sum = 0;
@@ -124,14 +130,18 @@ void put_and_get(Make make, unsigned long seed) {
     origin->fill_pieces(seed + static_cast<unsigned>(task));
     lapi_cntr_t free{}, done{};
     CALL(LAPI_Putv(handle, target, &there->vector, &origin->vector, &counters_of[target]->moved, &free, &done));
+    there->refill();
+    origin->refill();
     CALL(LAPI_Waitcntr(handle, &free, 1, nullptr));
     CALL(LAPI_Waitcntr(handle, &done, 1, nullptr));
     CALL(LAPI_Waitcntr(handle, &counters.moved, 1, nullptr));
     EXPECT(holds_only(*here, memory, seed + from, here->total()));
 
     std::memset(own, 0xee, kMemory);
-    const std::unique_ptr<Vector> back = make(own, 5);
-    CALL(LAPI_Getv(handle, target, &there->vector, &back->vector, &counters_of[target]->moved, &free));
+    const std::unique_ptr<Vector> back = make(own, 5), lists = make(own, 5), from_there = make(memories[target], 17);
+    CALL(LAPI_Getv(handle, target, &from_there->vector, &lists->vector, &counters_of[target]->moved, &free));
+    from_there->refill();
+    lists->refill();
     CALL(LAPI_Waitcntr(handle, &free, 1, nullptr));
     EXPECT(holds_only(*back, own, seed + static_cast<unsigned>(task), back->total()));
     CALL(LAPI_Waitcntr(handle, &counters.moved, 1, nullptr));
@@ -205,6 +215,7 @@ void send(unsigned target, Vector& origin, Vector& answered_here, unsigned long 
   const std::size_t total = origin.total();
   CALL(LAPI_Amsendv(handle, target, reinterpret_cast<void*>(kHandler), header, sizeof header, &origin.vector,
                     &counters_of[target]->moved, &free, &done));
+  origin.refill();
   CALL(LAPI_Waitcntr(handle, &free, 1, nullptr));
   std::memset(own, 0, kMemory);
   CALL(LAPI_Waitcntr(handle, &done, 1, nullptr));

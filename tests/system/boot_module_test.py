@@ -3,45 +3,31 @@
 is built the same way, and called in the order of the boot SSI specification's tables 1 and 2.
 
 usage: boot_module_test.py BUILD_FOLDER"""
-import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+from installed_boot_service import LANGUAGES, SOURCES, WARNINGS, InstalledBootService, run
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-SOURCES = pathlib.Path(__file__).resolve().parent / "boot_module"
-WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
-LANGUAGES = {"c": ["cc", "-std=c11"], "c++": ["c++", "-std=c++17"]}
-
-
-def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, **options)
-    assert done.returncode == 0, f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def install(root):
-    """What Meson installs of the boot service, and nothing else of openlapi: headers, library, pkg-config file."""
-    options = {option["name"]: option["value"] for option in
-               json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())}
-    folders = {"{" + name + "}": options[name] for name in ("includedir", "libdir")}
-    folders["{libdir_shared}"] = options["libdir"]
-    plan = json.loads((BUILD / "meson-info/intro-install_plan.json").read_text())
-    for source, entry in ((source, entry) for part in plan.values() for source, entry in part.items()):
-        place, _, name = entry["destination"].partition("/")
-        if place not in folders or not ("lam-ssi" in name or "liblamssi" in name):
-            continue
-        target = root / options["prefix"].lstrip("/") / folders[place] / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
-        for link in pathlib.Path(source).parent.glob("liblamssi.so*"):
-            if link.is_symlink():
-                (target.parent / link.name).symlink_to(target.name)
+COMPILERS = {"c": "cc", "cc": "c++"}
+STANDARDS = {"c": ["c89", "c99", "c11", "c17", "c2x"], "cc": ["c++98", "c++11", "c++14", "c++17", "c++20", "c++23"]}
+# What LAM 7.1.4's boot module rsh takes from its library.
+LAM_RSH_NEEDS = set("""
+    _lam_few al_find ao_param ao_taken bhostparse lam_deallocate_nodes lam_debug lam_get_tmpdir_suffix
+    lam_ssi_base_param_lookup_int lam_ssi_base_param_lookup_string lam_ssi_base_param_register_int
+    lam_ssi_base_param_register_string lam_ssi_boot_base_alg_linear lam_ssi_boot_base_append_path
+    lam_ssi_boot_base_close_srv_connection lam_ssi_boot_base_find_boot_schema lam_ssi_boot_base_find_hostname
+    lam_ssi_boot_base_find_prefix lam_ssi_boot_base_get_nodeid lam_ssi_boot_base_ioexecvp lam_ssi_boot_base_lamgrow
+    lam_ssi_boot_base_open_srv_connection lam_ssi_boot_base_receive_lamd_info
+    lam_ssi_boot_base_receive_universe_info lam_ssi_boot_base_send_lamd_info lam_ssi_boot_base_send_universe_info
+    lam_ssi_boot_build_inet_topo lam_ssi_boot_did lam_ssi_boot_do_common_args lam_ssi_boot_optd lamnet_findhosts
+    lamnet_findorig sfh_argv_add sfh_argv_break sfh_argv_count sfh_argv_free sfh_argv_glue show_help
+    """.split())
 
 
 class BootModuleTest(unittest.TestCase):
@@ -49,11 +35,8 @@ class BootModuleTest(unittest.TestCase):
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix="openlapi-boot-module-")
         cls.folder = pathlib.Path(cls.temporary.name)
-        install(cls.folder / "installed")
-        cls.library = next((cls.folder / "installed").rglob("liblamssi.so")).parent
-        environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(cls.library / "pkgconfig"),
-                           PKG_CONFIG_SYSROOT_DIR=str(cls.folder / "installed"))
-        cls.flags = run("pkg-config", "--cflags", "--libs", "lam-ssi", env=environment).split()
+        cls.installed = InstalledBootService(BUILD, cls.folder / "installed")
+        cls.library = cls.installed.library
         cls.tool = cls.compile("c", SOURCES / "boot_tool.c", "tool", [])
         cls.daemon = cls.compile("c", SOURCES / "boot_daemon.c", "lamd", [])
         (cls.folder / "conf").write_text("lamd $inet_topo $debug\n")
@@ -65,9 +48,7 @@ class BootModuleTest(unittest.TestCase):
 
     @classmethod
     def compile(cls, language, source, output, options):
-        run(*LANGUAGES[language], *WARNINGS, *options, "-x", language, source, "-x", "none", "-o", cls.folder / output,
-            *cls.flags)
-        return cls.folder / output
+        return cls.installed.compile(language, source, cls.folder / output, options)
 
     def module(self, name, priority, language="c", interface="1.0.0", file="lam_ssi_boot_{}_module.so"):
         """Compiles a module into a folder of this case."""
@@ -108,6 +89,56 @@ class BootModuleTest(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     self.assertIn(f"tool selected both, get_nodeid {answer}\n", done.stdout)
 
+    def test_each_header_stands_alone_in_every_standard(self):
+        headers = sorted(path.name for path in self.installed.headers.glob("*.h"))
+        self.assertIn("lam-ssi-boot.h", headers)
+        for language, standards in STANDARDS.items():
+            for standard in standards:
+                sources = [self.folder / f"{header}.{standard}.{language}" for header in headers]
+                for header, source in zip(headers, sources):
+                    # Twice: a header that is included again says nothing new.
+                    source.write_text(f"#include <{header}>\n#include <{header}>\nextern int unused;\n")
+                for interface in ((), ("-DLAM_SSI_BOOT_1_1_0",)):
+                    with self.subTest(standard=standard, interface=interface):
+                        run(COMPILERS[language], f"-std={standard}", *WARNINGS, *interface, "-fsyntax-only", *sources,
+                            *self.installed.flags)
+
+    def test_the_bare_name_of_ioexecvp_is_lams(self):
+        """The specification has four arguments, LAM 7.1 five: each kind of module is bound to its own."""
+        for interface, name in (("1.0.0", "lam_ssi_boot_base_ioexecvp_1_0_0"), ("1.1.0", "lam_ssi_boot_base_ioexecvp")):
+            source = self.folder / "ioexecvp.c"
+            more = ", 1" if interface == "1.1.0" else ""
+            source.write_text(f"""#include <lam-ssi-boot.h>
+                int run_it(char** words);
+                int run_it(char** words) {{ return lam_ssi_boot_base_ioexecvp(words, 0, 0, 0{more}); }}\n""")
+            options = ["-shared", "-fPIC", *(["-DLAM_SSI_BOOT_1_1_0"] if more else [])]
+            for language in LANGUAGES:
+                library = self.compile(language, source, "ioexecvp.so", options)
+                self.assertIn(name, run("nm", "-D", "--undefined-only", library).split())
+
+    def test_a_module_as_lams_are_has_lams_structures(self):
+        """What it asserts about sizes and places is checked by the compiler."""
+        library = self.compile("c", SOURCES / "lam_module.c", "lamlike.so", ["-shared", "-fPIC", "-D_GNU_SOURCE"])
+        needs = set(run("nm", "-D", "--undefined-only", library).split())
+        self.assertEqual(sorted(LAM_RSH_NEEDS - needs), [])
+
+    def test_a_module_in_a_folder_takes_the_place_of_a_built_in_one(self):
+        folder = self.module("rsh", 60)
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_rsh_priority="60")
+        self.assertIn("tool selected rsh, get_nodeid no\n", done.stdout)
+        self.assertIn("rsh init leaf\n", done.stdout)
+        (folder / "lam_ssi_boot_rsh_module.so").write_text("no object\n")
+        done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_rsh_priority="60")
+        self.assertIn("tool selected rsh, get_nodeid yes\n", done.stdout)
+        self.assertIn("boot module rsh (", done.stderr)
+
+    def test_a_module_that_walks_lists_needs_no_symbol_that_lam_lacks(self):
+        """al_top, al_bottom and al_count are macros there."""
+        folder = self.module("walks", 10, interface="1.1.0")
+        needs = run("nm", "-D", "--undefined-only", folder / "lam_ssi_boot_walks_module.so").split()
+        self.assertIn("al_next", needs)
+        self.assertEqual([name for name in needs if name in ("al_top", "al_bottom", "al_count")], [])
+
     def test_the_highest_priority_wins_and_the_others_are_finalised_and_closed(self):
         self.module("low", 10)
         self.module("high", 30)
@@ -125,7 +156,7 @@ class BootModuleTest(unittest.TestCase):
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_low_priority="99")
         self.assertIn("tool selected low", done.stdout)
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_low_priority="much")
-        self.assertIn("lam: LAM_MPI_SSI_boot_low_priority is \"much\"; allowed: an integer\n", done.stderr)
+        self.assertIn("tool: LAM_MPI_SSI_boot_low_priority is \"much\"; allowed: an integer\n", done.stderr)
         self.assertIn("tool selected high", done.stdout)
         # Above 100 counts as 100; among equals the first.
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot_low_priority="5000", LAM_MPI_SSI_boot_high_priority="100")
@@ -139,12 +170,12 @@ class BootModuleTest(unittest.TestCase):
             "low open", "low init leaf", "tool selected low, get_nodeid no", "low finalize", "low close"])
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="lost")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertEqual(done.stderr, "lam: LAM_MPI_SSI_boot is lost, and there is no such module\n")
+        self.assertEqual(done.stderr, "tool: LAM_MPI_SSI_boot is lost, and there is no such module\n")
         done = self.boot(folder, "leaf", LAM_MPI_SSI_boot="low", EXAMPLE_low_init="0")
         self.assertEqual(done.returncode, 3)
         self.assertEqual(done.stdout.splitlines(), ["low open", "low init leaf", "low finalize", "low close"])
         self.assertEqual(done.stderr,
-                         "lam: LAM_MPI_SSI_boot is low, and this module does not want to be used here\n")
+                         "tool: LAM_MPI_SSI_boot is low, and this module does not want to be used here\n")
 
     def test_who_does_not_want_to_is_left_out(self):
         self.module("low", 10)
@@ -189,7 +220,7 @@ class BootModuleTest(unittest.TestCase):
         done = self.boot(folder, hosts="some", LAM_MPI_SSI_boot_base_cleanup="1")
         self.assertIn("alone wipe inky\nalone wipe clyde\ntool status -1 started 0:\n", done.stdout)
         done = self.boot(folder, hosts="some", LAM_MPI_SSI_boot_base_cleanup="maybe")
-        self.assertIn("lam: LAM_MPI_SSI_boot_base_cleanup is \"maybe\"; allowed: 0, 1\n", done.stderr)
+        self.assertIn("tool: LAM_MPI_SSI_boot_base_cleanup is \"maybe\"; allowed: 0, 1\n", done.stderr)
 
     def test_both_names_of_the_window(self):
         folder = self.module("alone", 10)
@@ -207,7 +238,7 @@ class BootModuleTest(unittest.TestCase):
                          2)
         done = self.boot(folder, hosts="many", EXAMPLE_algorithm="windowed", LAM_MPI_SSI_boot_base_window_size="0")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("lam: LAM_MPI_SSI_boot_base_window_size is \"0\"; allowed: 1 to 2147483647\n", done.stderr)
+        self.assertIn("tool: LAM_MPI_SSI_boot_base_window_size is \"0\"; allowed: 1 to 2147483647\n", done.stderr)
 
     def test_the_threaded_algorithm_over_a_module(self):
         folder = self.module("alone", 10)
@@ -215,7 +246,7 @@ class BootModuleTest(unittest.TestCase):
         done = self.boot(folder, hosts="few", EXAMPLE_algorithm="thread", LAM_MPI_SSI_boot_base_thread_count="2")
         self.assertIn("tool status 0 started 4: host0 host1 host2 host3\n", done.stdout)
         done = self.boot(folder, hosts="few", EXAMPLE_algorithm="thread", LAM_MPI_SSI_boot_base_thread_count="513")
-        self.assertIn("lam: LAM_MPI_SSI_boot_base_thread_count is \"513\"; allowed: 1 to 512\n", done.stderr)
+        self.assertIn("tool: LAM_MPI_SSI_boot_base_thread_count is \"513\"; allowed: 1 to 512\n", done.stderr)
 
     def boot_local(self, hosts, **settings):
         (self.folder / "local-hosts").write_text(hosts)
@@ -252,7 +283,7 @@ class BootModuleTest(unittest.TestCase):
     def test_the_local_module_says_which_daemon_cannot_be_started(self):
         done = self.boot_local(f"inky prefix={self.folder}/nowhere\n")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"lam: {self.folder}/nowhere/bin/lamd cannot be started: No such file or directory\n", done.stderr)
+        self.assertIn(f"tool: {self.folder}/nowhere/bin/lamd cannot be started: No such file or directory\n", done.stderr)
         self.assertIn("tool status -1 started 0:\n", done.stdout)
 
     def test_the_local_module_refuses_other_machines_unless_it_was_asked_for(self):
@@ -260,11 +291,11 @@ class BootModuleTest(unittest.TestCase):
         done = self.boot("/no/such/folder", hosts="far")
         self.assertEqual(done.returncode, 1)
         self.assertIn("tool selected local", done.stdout)
-        self.assertIn("lam: node n0 (192.0.2.7) is not this machine", done.stderr)
+        self.assertIn("tool: node n0 (192.0.2.7) is not this machine", done.stderr)
 
     def test_only_the_interface_is_exported(self):
         names = run("nm", "-D", "--defined-only", self.library / "liblamssi.so").split()[2::3]
-        beginnings = ("al_", "ao_", "bhostparse", "hbootparse", "lam_", "lamnet_", "sfh_argv_")
+        beginnings = ("_lam_few", "al_", "ao_", "bhostparse", "hbootparse", "lam_", "lamnet_", "sfh_argv_", "show_help")
         self.assertEqual([name for name in names if not name.startswith(beginnings)], [])
         self.assertIn("lam_ssi_boot_optd", names)
 

@@ -119,7 +119,7 @@ class BootRemoteTest(unittest.TestCase):
                 self.expect_booted(self.boot(self.schema(), LAM_MPI_SSI_boot_base_algorithm=algorithm, **settings))
         done = self.boot(self.schema(), LAM_MPI_SSI_boot_base_algorithm="fastest")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("lam: LAM_MPI_SSI_boot_base_algorithm is \"fastest\"; allowed: linear, linear_windowed, thread, tree",
+        self.assertIn("tool: LAM_MPI_SSI_boot_base_algorithm is \"fastest\"; allowed: linear, linear_windowed, thread, tree",
                       done.stderr)
 
     def test_an_ordinary_user_whose_profile_sets_the_path(self):
@@ -128,10 +128,10 @@ class BootRemoteTest(unittest.TestCase):
         schema = "".join(name + "\n" for name in self.names)
         self.expect_booted(self.boot(schema, user=ACCOUNT))
         done = self.boot(schema, user=ACCOUNT, LAM_MPI_SSI_boot_rsh_no_profile="1")
-        self.assertIn("lam: node n1 (host1): the command was not found there: ", done.stderr)
+        self.assertIn("tool: node n1 (host1): the command was not found there: ", done.stderr)
         # The shell there is taken for the one here, bash, which reads no .profile.
         done = self.boot(schema, user=ACCOUNT, LAM_MPI_SSI_boot_rsh_fast="1")
-        self.assertIn("lam: node n1 (host1): the command was not found there: ", done.stderr)
+        self.assertIn("tool: node n1 (host1): the command was not found there: ", done.stderr)
         done = self.boot(schema, user=ACCOUNT, LAM_MPI_SSI_boot_rsh_fast="1", SHELL="/bin/sh")
         self.assertEqual((done.stderr, done.returncode), ("", 0))
 
@@ -181,7 +181,7 @@ class BootRemoteTest(unittest.TestCase):
         }
         self.assertEqual(len(lines), len(reasons), done.stderr)
         for line, (node, reason) in zip(lines, reasons.items()):
-            self.assertTrue(re.fullmatch(rf"lam: node n{node} {reason}", line), line)
+            self.assertTrue(re.fullmatch(rf"tool: node n{node} {reason}", line), line)
 
     def test_helpers_that_cannot_start_and_hosts_below_helpers_that_fail(self):
         """The chain host1, host2, host5, host3: host1 and host2 have helpers; that on host5 cannot start, its node host3 is
@@ -192,7 +192,23 @@ class BootRemoteTest(unittest.TestCase):
         self.assertIn("tool status -1 started 4: host0 host1 host2 host3\n", done.stdout)
         lines = done.stderr.splitlines()
         self.assertEqual(len(lines), 1, done.stderr)
-        self.assertIn("lam: node n3 (host5): refuses connections: ", lines[0])
+        self.assertIn("tool: node n3 (host5): refuses connections: ", lines[0])
+
+    def test_a_helper_whose_thread_cannot_be_started(self):
+        """Its nodes are reported as failed, with the reason, and the others as started."""
+        for name in ("hboot", "lamd"):
+            write(f"narrow/bin/{name}", f'#!/bin/sh\nexec {self.folder}/prefix/bin/{name} "$@"\n', 0o755)
+        write("narrow/bin/lamtree", "#!/bin/sh\nulimit -s 2000000\nulimit -v 1000000\n"
+              f'exec {self.folder}/prefix/bin/lamtree "$@"\n', 0o755)
+        schema = (self.schema(["host0"]) + self.schema(["host1"], prefix=f"{self.folder}/narrow")
+                  + self.schema(["host2", "host3"]))
+        done = self.boot(schema, LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tool status -1 started 1: host0\n", done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("a helper of the tree algorithm boots none of its nodes, as its thread cannot be started: "
+                      "Resource temporarily unavailable", done.stderr)
+        self.assertIn("(memory of a process: at most 1000000 kB, ulimit -v)", done.stderr)
 
     def test_recon_and_wipe_through_helpers(self):
         for word in ("recon", "wipe"):
@@ -207,7 +223,7 @@ class BootRemoteTest(unittest.TestCase):
         self.addCleanup(profile.unlink)
         schema = self.schema(["host0"]) + self.schema(["host1"], user=ACCOUNT)
         done = self.boot(schema)
-        self.assertIn("lam: node n1 (host1): the command, or a file that the shell there reads, wrote to standard error",
+        self.assertIn("tool: node n1 (host1): the command, or a file that the shell there reads, wrote to standard error",
                       done.stderr)
         self.assertIn(": quota exceeded (ssh ", done.stderr)
         # That daemon runs; its universe never comes.
@@ -219,7 +235,7 @@ class BootRemoteTest(unittest.TestCase):
         schema = self.schema(["host0", "host1"]) + self.schema(["host2"], prefix=f"{self.folder}/slow")
         done = self.boot(schema, LAM_MPI_SSI_boot_rsh_time="3")
         self.assertIn("tool status -1 started 2: host0 host1\n", done.stdout)
-        self.assertIn("lam: node n2 (host2): was given up after 3 s (ssh ", done.stderr)
+        self.assertIn("tool: node n2 (host2): was given up after 3 s (ssh ", done.stderr)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ class PlaceTest(Jobs):
 
     def test_mistakes(self):
         for words, expected in ((["n7"], '"n7": there is no n7; allowed: '),
-                                (["-host", "x"], "-host x: the universe has no"),
+                                (["-host", "x"], "-host 'x': the universe has no"),
                                 (["-n", 9, "-N", 2], "-n 9 with -N 2: the 4 nodes chosen take 8 tasks"),
                                 (["N", "--no-universe"], "are for jobs over a universe: not with --no-universe"),
                                 (["N", "--standalone"], "are for jobs over a universe: not with --standalone")):
@@ -320,6 +320,27 @@ class FaultTest(Jobs):
         other.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(other)[0], 128 + signal.SIGTERM)
 
+    def test_a_daemon_that_hangs_is_named(self):
+        daemon = self.process("n1")
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            job = self.start("n0", "n1", "n2", "true")
+            line = job.stderr.readline()
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+        self.assertEqual(line, "lapirun: no answer after 10 s from n1 (pinky): the daemon there (lamd), or one on the way, "
+                               "hangs or is stopped; waiting for it\n")
+        self.assertEqual(self.finish(job), (0, "", ""))
+
+    def test_a_helper_that_hangs_is_killed_at_its_jobs_end(self):
+        job, processes = self.start_staying("-n", 2, "n1")
+        helper = int(pathlib.Path(f"/proc/{processes[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        self.assertEqual(pathlib.Path(f"/proc/{helper}/comm").read_text(), "lamtasks\n")
+        os.kill(helper, signal.SIGSTOP)
+        job.kill()
+        self.finish(job)
+        self.eventually(lambda: not any(map(self.is_running, [helper, *processes.values()])), "tasks stay")
+
     def test_the_daemon_of_lapirun_is_killed(self):
         job, processes = self.start_staying("-n", 4)
         os.kill(self.process(), signal.SIGKILL)
@@ -358,6 +379,16 @@ class FaultTest(Jobs):
         job.send_signal(signal.SIGTERM)
         self.assertEqual([job.stdout.readline() for _ in range(2)], ["term\n"] * 2)
         self.assertEqual(self.finish(job)[0], 3)
+
+    def test_a_signal_that_no_task_takes(self):
+        blocked = ("import signal, time; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); "
+                   "print('blocked', flush=True); time.sleep(1000)")
+        job = self.start("-n", 2, "N", "/usr/bin/python3", "-c", blocked)
+        self.assertEqual([job.stdout.readline() for _ in range(2)], ["blocked\n"] * 2)
+        job.send_signal(signal.SIGTERM)
+        status, _, errors = self.finish(job)
+        self.assertEqual(status, 128 + signal.SIGTERM)  # as without a universe
+        self.assertRegex(errors, r"lapirun: task [01] on n[0-9] \(\w+\) has not taken signal 15 within 2 s: ending the job\n")
 
     def test_interrupted_once_and_twice(self):
         job, _ = self.start_staying("-n", 4)

@@ -249,6 +249,50 @@ class EndTest(LauncherCase):
             job.send_signal(number)
             self.assertEqual(self.finish(job)[0], 128 + number)
 
+    # All signals blocked, as in PMIx_Init, which waits for ever where libpmix has no memory.
+    BLOCKED = ["/usr/bin/python3", "-c", "import signal, time; signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); "
+               "print('blocked', flush=True); time.sleep(1000)"]
+
+    def test_signals_that_no_task_takes(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            job = self.start("-n", 2, *self.BLOCKED)
+            for _ in range(2):
+                self.assertEqual(job.stdout.readline(), "blocked\n")
+            job.send_signal(number)
+            status, _, errors = self.finish(job)
+            self.assertEqual(status, 128 + number)
+            self.assertIn(f"has not taken signal {number:d} ", errors)
+
+    def test_one_signal_ends_a_job_that_has_too_little_memory(self):
+        """Somewhere there libpmix does not answer."""
+        for kilobytes in range(20_000, 80_000, 4_000):
+            words = ["sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", *self.command("-n", 2, PROBE, "hello")]
+            job = subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            self.addCleanup(job.kill)
+            try:
+                job.wait(1)  # most have ended by then, for one reason or the other
+            except subprocess.TimeoutExpired:
+                job.terminate()
+            job.wait(DEADLINE)
+
+    def test_too_little_memory_is_said(self):
+        """Without the thread that accepts them, its clients would wait for libpmix: nobody sends a signal here. The
+        second is enough but for that thread's stack."""
+        refused = 0
+        cases = [(kilobytes, 8192) for kilobytes in range(20_000, 110_000, 2_500)] + [(600_000, 280_000)]
+        for kilobytes, stack in cases:
+            limits = f'ulimit -s {stack}; ulimit -v {kilobytes}; exec "$@"'
+            words = ["sh", "-c", limits, "sh", *self.command("-n", 2, PROBE, "hello")]
+            done = subprocess.run(words, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=DEADLINE, check=False)
+            if done.returncode != 0:
+                refused += 1
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(f"(memory of a process: at most {kilobytes} kB, ulimit -v)", done.stderr)
+        self.assertLess(1, refused)
+        self.assertLess(refused, len(cases), "the last but one is enough")
+
     def test_tasks_that_die_together_in_a_fence(self):
         # Freed memory is filled, so that its use by libpmix shows.
         self.environment["MALLOC_PERTURB_"] = "48"
@@ -355,6 +399,22 @@ class OutputTest(LauncherCase):
         self.assertNotEqual(job.returncode, 0)
         job.stderr.close()
 
+    def test_output_that_cannot_be_written(self):
+        """A limit of file sizes is a message and a failure, whether its signal would kill or is ignored."""
+        for ignored in ("", "trap '' XFSZ; "):
+            with open(os.path.join(self.folder, "output"), "wb") as file:
+                words = ["sh", "-c", ignored + 'ulimit -f 0; exec "$@"', "sh", *self.command("-n", 2, "echo", "hello")]
+                done = subprocess.run(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=file,
+                                      stderr=subprocess.PIPE, text=True, timeout=DEADLINE, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("lapirun: cannot write the standard output of the tasks: File too large (a file of this "
+                          "process: at most 0 bytes, ulimit -f)", done.stderr)
+
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            _, errors = self.run_job("-n", 2, "echo", "hello", stdout=full, status=1)
+        self.assertIn("lapirun: cannot write the standard output of the tasks: No space left on device", errors)
+
     def test_streams_stay_apart(self):
         output, errors = self.run_job("-n", 2, "sh", "-c", "echo out; echo err >&2")
         self.assertEqual((output, errors), ("out\nout\n", "err\nerr\n"))
@@ -405,6 +465,41 @@ class OptionTest(LauncherCase):
         self.assertEqual(output, os.path.realpath(self.folder) + "\n")
         _, errors = self.run_job("--wd", "/absent", "pwd", status=2)
         self.assertIn("'/absent'", errors)
+
+    def test_options_of_lams_mpirun(self):
+        output, _ = self.run_job("-O", "-ssi", "rpi", "tcp", "-x", "A=1,B=2", "-c", 1, "sh", "-c",
+                                 'echo "$LAM_MPI_SSI_rpi,$A,$B"')
+        self.assertEqual(output, "tcp,1,2\n")
+        os.mkdir(os.path.join(self.folder, "sub"))
+        program = os.path.join(self.folder, "sub", "where")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\npwd\n")
+        os.chmod(program, 0o755)
+        output, _ = self.run_job("-D", program)
+        self.assertEqual(output, os.path.realpath(os.path.dirname(program)) + "\n")
+        output, errors = self.run_job("-s", "h", "true")
+        self.assertEqual(errors, "lapirun: -s h: programs are not copied; each node runs its own file of this name\n")
+
+    def test_lapirun_that_does_not_wait(self):
+        """The task reads from a pipe that is written to when lapirun has ended; its output is the launcher's, kept open."""
+        fifo, said = os.path.join(self.folder, "fifo"), os.path.join(self.folder, "said")
+        os.mkfifo(fifo)
+        done = subprocess.run([LAPIRUN, "-nw", "sh", "-c", f"read -r word < {fifo}; echo $word > {said}.new; "
+                               f"mv {said}.new {said}"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=self.environment, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertFalse(os.path.exists(said))
+        with open(fifo, "w", encoding="utf-8") as file:
+            file.write("later\n")
+        until = time.monotonic() + 60
+        while not os.path.exists(said):
+            self.assertLess(time.monotonic(), until, "the task goes on")
+            time.sleep(0.02)
+        with open(said, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "later\n")
+        done = subprocess.run([LAPIRUN, "-nw", "/no/such/program"], capture_output=True, env=self.environment, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, 127)
 
     def allowed(self):
         return os.sched_getaffinity(0)
@@ -489,6 +584,14 @@ class OrdinaryUserTest(LauncherCase):
 
     def test_killed_task(self):
         self.run_job("-n", 3, self.probe, "one-of-them", "signal", 2, int(signal.SIGKILL), status=137, cwd="/")
+
+    def test_no_more_processes(self):
+        user, rest = self.command("-n", 4, "true")[:6], self.command("-n", 4, "true")[6:]
+        for most in (1, 2, 3):  # none for the watcher, for PMIx's thread, for the first task
+            done = subprocess.run([*user, "prlimit", f"--nproc={most}", *rest], stdin=subprocess.DEVNULL, cwd="/",
+                                  capture_output=True, text=True, env=self.environment, timeout=DEADLINE, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertIn(f"(processes and threads of this user: at most {most}, ulimit -u)", done.stderr)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ class ToolTest(Networks):
             (self.folder / "table").write_text(text)
             self.ntbl("load", "table", status=1, error=error)
         self.ntbl("reserve", "-adapter", "mlx5_0:1", status=1, error="without comma, colon and space")
-        self.ntbl("reserve", "-adapter", "sn0", "n9", status=1, error="n9")
+        self.ntbl("reserve", "-adapter", "sn0", "n9", status=2, error="n9")
         self.load()
         self.ntbl("env", "4711", "3", status=1, error="MP_PARTITION='4711' has no task '3': allowed are 0 to 2")
         self.assertEqual(self.ntbl("read"), ROWS)

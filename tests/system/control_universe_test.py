@@ -145,6 +145,11 @@ class ToolsTest(Universe):
             done = self.tool(name)
             self.assertEqual((done.returncode, done.stdout), (1, ""), name)
             self.assertRegex(done.stderr, rf"^{name}: no lamd is running here for this user \(.*\); lamboot starts one\n$")
+        for name in ("lamnodes", "lamshrink"):  # the mistake in the command line counts first
+            for word in ("x", "n1-", "c3,x"):
+                done = self.tool(name, word)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), name)
+                self.assertIn(f'{name}: "{word}": ', done.stderr)
         self.assertEqual(self.tool("tkill").returncode, 0)
         self.assertEqual(self.tool("tkill", "-N").returncode, 0)
         done = self.tool("lamd")
@@ -154,12 +159,22 @@ class ToolsTest(Universe):
     def test_mistakes(self):
         for name in ("lamboot", "lamnodes", "lamhalt", "recon", "tkill", "wipe"):
             self.assertEqual(self.tool(name, "-frobnicate").returncode, 2, name)
+            done = self.tool(name, "-sessionsuffix", "a/b", "x")
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn(f"{name}: the session suffix is 'a/b'; allowed: ", done.stderr)
             done = self.tool(name, "-h")
             self.assertEqual((done.returncode, done.stdout.splitlines()[0].split()[:2]), (0, ["usage:", name]))
         self.boot(["inky"])
         done = self.tool("lamnodes", "n0", "n4")
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn('"n4": there is no n4; allowed: ', done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn('lamnodes: "n4": there is no n4; allowed: ', done.stderr)
+        for name, word, status in (("lamnodes", "x", 2), ("lamhalt", "x", 2), ("tkill", "x", 2), ("lamhalt", "-frob", 2)):
+            self.assertEqual(self.tool(name, word).returncode, status, name)
+        for name in ("lamboot", "recon", "wipe"):
+            done = self.tool(name, "hosts", "others")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), name)
+            self.assertIn(f"{name}: the command line names 2 boot schemas (hosts, ...); allowed: one", done.stderr)
+        self.assertEqual(self.lines("-c"), ["n0\tinky"])
         self.assertEqual(self.tool("lamboot", "-V").returncode, 0)
 
     def test_a_failed_boot_names_the_hosts_and_leaves_nothing(self):
@@ -179,6 +194,16 @@ class ToolsTest(Universe):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.lamboot(["inky"], LAM_MPI_SSI_boot="lost").returncode, 1)
         self.boot(["inky"])
+
+    def test_a_bad_host_among_many_is_named_in_few_words(self):
+        hosts = [f"host{n}" for n in range(40)]
+        done = self.lamboot([*hosts, "pinky prefix=/nowhere"])
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 2), done.stderr)
+        self.assertTrue(done.stderr.startswith("lamboot: /nowhere/bin/lamd cannot be started: "), done.stderr)
+        self.assertTrue(done.stderr.endswith("ended again. Not booted: n40 (pinky)\n"), done.stderr)
+        done = self.lamboot([f"{host} prefix=/nowhere" for host in hosts], LAM_MPI_SSI_boot_base_algorithm="tree")
+        self.assertTrue(done.stderr.endswith("Not booted: 40 of 40 nodes: n0 (host0), n1 (host1), n2 (host2), n3 (host3), "
+                                             "n4 (host4), ...\n"), done.stderr)
 
     def test_recon_and_wipe(self):
         (self.folder / "hosts").write_text("inky\npinky\n")
@@ -202,7 +227,7 @@ class ToolsTest(Universe):
 
     def test_parameters(self):
         done = self.lamboot(["inky", "pinky"], "-H", "-ssi", "boot", "local", "-ssi", "boot", "lost", LAM_MPI_SSI_boot="")
-        self.assertEqual((done.returncode, done.stderr), (0, "-ssi boot is there twice: the first counts\n"))
+        self.assertEqual((done.returncode, done.stderr), (0, "lamboot: -ssi boot is there twice: the first counts\n"))
         self.halt()
 
     def test_many_daemons_several_times(self):
@@ -256,6 +281,8 @@ class LossTest(Universe):
 
 
 class StrangerTest(Universe):
+    HELLO = b"LAMS\1\4\0\0"  # its beginning, between daemons
+
     def port_of(self, process):
         sockets = {os.readlink(entry)[8:-1] for entry in pathlib.Path(f"/proc/{process}/fd").iterdir()
                    if os.readlink(entry).startswith("socket:")}
@@ -289,13 +316,13 @@ class StrangerTest(Universe):
         process = self.process()
         port, before = self.port_of(process), self.descriptors(process)
         silent, half = self.connect(port), self.connect(port)
-        half.sendall(b"LAMD\1\0\0\0" + bytes(7))
-        for said in (b"GET / HTTP/1.0\r\n\r\n", b"LAMD\2\0\0\0", b"LAMD\1\0\0\0" + bytes(32) + bytes(20),
-                     b"LAMD\1\0\0\0" + bytes(32) + b"\xff\xff\xff\x7f"):
+        half.sendall(self.HELLO + bytes(7))
+        for said in (b"GET / HTTP/1.0\r\n\r\n", b"LAMS\2\4\0\0", b"LAMS\1\3\0\0",
+                     self.HELLO + bytes(32) + bytes(20), self.HELLO + bytes(32) + b"\xff" * 20):
             client = self.connect(port)
             client.sendall(said)
             answer = self.read_to_end(client)
-            self.assertTrue(answer.startswith(b"LAMD\1\0\0\0"), answer)
+            self.assertTrue(answer.startswith(self.HELLO), answer)
             self.assertLessEqual(len(answer), 60, "nothing but its greeting and proof")
         # The daemon is not stalled by who says nothing, drops him in the end, and keeps no descriptor.
         self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky"])
@@ -341,6 +368,18 @@ class OrdinaryUserTest(Universe):
         self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky"])
         self.halt()
         self.assertEqual(list(self.folder.glob("lam-*")), [])
+
+    def test_no_more_processes(self):
+        """Whatever cannot be started then, an agent's thread or a daemon, the limit is named and nothing is left."""
+        (self.folder / "hosts").write_text("inky\npinky\nclyde\n")
+        for algorithm in ("linear", "thread"):
+            self.prefix = [*NOBODY, "prlimit", "--nproc=1"]
+            done = self.tool("lamboot", "-H", "-c", SCHEMA, "hosts", LAM_MPI_SSI_boot_base_algorithm=algorithm)
+            self.prefix = NOBODY
+            self.assertEqual((done.returncode, done.stdout), (1, ""), algorithm)
+            self.assertIn("Resource temporarily unavailable (processes and threads of this user: at most 1, ulimit -u)",
+                          done.stderr)
+            self.assertEqual(list(self.folder.glob("lam-*")), [])
 
 
 if __name__ == "__main__":

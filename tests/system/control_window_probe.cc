@@ -51,7 +51,8 @@ int main(int count, char** words) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   std::string error;
   bool missing = false;
-  const auto standalone = open_standalone_bootstrap([](const char* name) { return std::getenv(name); }, error, missing);
+  const auto variable = [](const char* name) { return std::getenv(name); };
+  const auto standalone = open_standalone_bootstrap(variable, std::nullopt, error, missing);
   if (standalone == nullptr) return fail("environment", error);
   std::vector<std::string> devices;
   WindowFailure failure;

@@ -15,6 +15,7 @@ import unittest
 ORDINARY, NARROW = sys.argv[1:3]
 sys.argv[1:] = [ORDINARY]  # the programs' texts come from the test of the ordinary installation
 from install_test import FORTRAN_PROGRAM, PROGRAM, run  # noqa: E402
+from narrow_programs import narrow_command  # noqa: E402
 
 os.environ.pop("LD_LIBRARY_PATH", None)  # programs find the installed library by themselves
 WRAPPERS = ["lapicc", "lapicxx", "lapifort"]
@@ -56,7 +57,7 @@ class InstallNarrowTest(unittest.TestCase):
 
     def check_runs(self, program, **environment):
         self.assertIn("ELF32", run("readelf", "-h", program))
-        output = run(self.prefix / "bin/lapirun", "--standalone", "-n", "3", program,
+        output = run(self.prefix / "bin/lapirun", "--standalone", "-n", "3", *narrow_command(program),
                      env=dict(os.environ, **environment))
         self.assertEqual(sorted(output.splitlines()), ["0 got 2", "1 got 0", "2 got 1"])
 
@@ -78,8 +79,9 @@ class InstallNarrowTest(unittest.TestCase):
 
     def test_the_tracing_library_writes_what_is_called(self):
         program = self.build("lapicc", "program.c", LAPI_TRACE_LIBRARY="yes")
-        done = subprocess.run([self.prefix / "bin/lapirun", "--standalone", "-n", "2", program], timeout=60,
-                              env=dict(os.environ, MP_LAPI_TRACE_LEVEL="2"), capture_output=True, text=True, check=False)
+        done = subprocess.run([self.prefix / "bin/lapirun", "--standalone", "-n", "2", *narrow_command(program)],
+                              timeout=60, env=dict(os.environ, MP_LAPI_TRACE_LEVEL="2"), capture_output=True,
+                              text=True, check=False)
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stderr, r"(?m)^lapi-trace [01] .* LAPI_Put\(.* = 0 LAPI_SUCCESS$")
 

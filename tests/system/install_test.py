@@ -224,10 +224,11 @@ class InstallTest(unittest.TestCase):
         self.assertRegex(run("readelf", "-d", self.libdir / "libtrace/liblapi.so"), r"\[liblapi\.so\.0\]")
 
     def test_tools_answer_and_have_pages(self):
-        for tool in ["lapirun", "lapi_perf", "lapi_info"]:
+        for tool in ["lapirun", "lamexec", "lapi_perf", "lapi_info"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "--help"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
-        for tool in ["lamboot", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lapi_ntbl", "recon", "tkill", "wipe"]:
+        for tool in ["lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe", "lapi_ntbl", "recon",
+                     "tkill", "wipe"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         self.assertTrue((self.prefix / "bin/lamtasks").exists())

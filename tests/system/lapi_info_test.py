@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """lapi_info as a user runs it.   lapi_info_test.py LAPI_INFO MODULES LAPIRUN"""
+import ctypes
 import json
 import os
 import resource
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 LAPI_INFO, MODULES, LAPIRUN = sys.argv[1:4]  # and the folder of tests/support/modules
@@ -20,6 +23,19 @@ def run_job(tasks, *arguments, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_", "OPENLAPI_"))}
     return subprocess.run([LAPIRUN, "-n", str(tasks), LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60,
                           stdin=subprocess.DEVNULL, env={**clean, **environment})
+
+
+def refuse_32_bit_programs():
+    """For a child before it begins: as on a kernel without them, but that they die instead of not beginning. A filter
+    of system calls ends who makes one by another entry than that of 64-bit programs."""
+    set_no_new_privileges, set_seccomp, filter_mode, x86_64 = 38, 22, 2, 0xC000003E
+    load_entry, jump_if_equal, kill, allow = (0x20, 0, 0, 4), (0x15, 1, 0, x86_64), (6, 0, 0, 1 << 31), (6, 0, 0, 0x7FFF0000)
+    steps = b"".join(struct.pack("HBBI", *step) for step in (load_entry, jump_if_equal, kill, allow))
+    text = ctypes.create_string_buffer(steps)
+    program = struct.pack("HxxxxxxP", 4, ctypes.addressof(text))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(set_no_new_privileges, 1, 0, 0, 0) != 0 or libc.prctl(set_seccomp, filter_mode, program) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
 
 
 class LapiInfo(unittest.TestCase):
@@ -93,6 +109,23 @@ class LapiInfo(unittest.TestCase):
         environment = run("--env", OPENLAPI_THREAD_CPU="far")
         self.assertEqual(environment.returncode, 1)
         self.assertIn("far  <- not allowed", environment.stdout)
+
+    def test_it_says_whether_32_bit_tasks_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "narrow")
+            subprocess.run(["gcc", "-m32", "-x", "c", "-", "-o", program], input="int main(void) { return 0; }", text=True,
+                           check=True)
+            try:
+                runs = subprocess.run([program], check=False).returncode == 0
+            except OSError:
+                runs = False
+        self.assertEqual(json.loads(run("--json").stdout)["runs_32_bit_tasks"], runs)
+        self.assertEqual("\n  32-bit tasks run here\n" in run().stdout, runs)
+
+    def test_it_says_that_the_kernel_runs_no_32_bit_tasks(self):
+        self.assertFalse(json.loads(run("--json", before=refuse_32_bit_programs).stdout)["runs_32_bit_tasks"])
+        self.assertIn("no 32-bit tasks: the kernel refuses 32-bit programs (",
+                      run(before=refuse_32_bit_programs).stdout)
 
     def test_environment(self):
         result = run("--env", MP_ACK_THRESH="7")

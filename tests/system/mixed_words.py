@@ -8,13 +8,16 @@ import sys
 
 import api_jobs
 from api_jobs import clean_environment, expect, expect_equal, free_ports
+from narrow_programs import narrow_command
 
 NARROW = ""  # the folder of the 32-bit programs
 CASES = {"api_mixed": 9, "api_mixed_layouts": 7}  # of each program
 
 
-def program(jobs, bits, name):
-    return os.path.join(NARROW if bits == 32 else jobs.programs, name)
+def command_of(jobs, bits, name):
+    if bits == 32:
+        return narrow_command(os.path.join(NARROW, name))
+    return [os.path.join(jobs.programs, name)]
 
 
 def run_job(jobs, bits, mode, udp, name):
@@ -23,7 +26,7 @@ def run_job(jobs, bits, mode, udp, name):
     variables = {"LAPI_USE_SHM": "no" if udp else "only"}
     if udp:
         variables["API_UDP_LIST"] = ",".join(f"127.0.0.1:{port}" for port in free_ports(len(bits)))
-    processes = [jobs.start([program(jobs, width, name), mode, mixed],
+    processes = [jobs.start([*command_of(jobs, width, name), mode, mixed],
                             jobs.task_environment(len(bits), task, **variables)) for task, width in enumerate(bits)]
     try:
         results = [jobs.finish(process, 120) for process in processes]
@@ -54,20 +57,20 @@ for order in ((64, 32), (32, 32), (64, 32, 32, 64)):
 
 
 def launched(jobs, script, *options, **variables):
-    command = [jobs.lapirun, "--standalone", *options, "sh", "-c", script, "sh",
-               program(jobs, 64, "api_mixed"), program(jobs, 32, "api_mixed")]
+    command = [jobs.lapirun, "--standalone", *options, "sh", "-c", script, *command_of(jobs, 64, "api_mixed"),
+               *command_of(jobs, 32, "api_mixed")]
     return jobs.finish(jobs.start(command, clean_environment(**variables)), 120)
 
 
 def test_lapirun_starts_both(jobs):
-    result = launched(jobs, 'if [ $MP_CHILD = 0 ]; then exec "$1" polling mixed; else exec "$2" polling mixed; fi',
+    result = launched(jobs, 'if [ $MP_CHILD = 0 ]; then exec "$0" polling mixed; else exec "$@" polling mixed; fi',
                       "-n", "2")
     expect_equal(result.status, 0, result)
     expect(f"1..{CASES['api_mixed']}" in result.out, result)
 
 
 def test_without_standalone_a_32_bit_task_says_how_to_start_it(jobs):
-    command = [jobs.lapirun, "-n", "1", program(jobs, 32, "api_mixed"), "polling", "same"]
+    command = [jobs.lapirun, "-n", "1", *command_of(jobs, 32, "api_mixed"), "polling", "same"]
     result = jobs.finish(jobs.start(command, clean_environment()))
     expect(result.status != 0, result)
     expect("lapirun --standalone" in result.err, result)

@@ -2,6 +2,7 @@
 """The sample of standalone UDP, as its script starts it.   sample_standalone.py RUN_UDP UDP"""
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from api_jobs import clean_environment, free_ports
@@ -10,8 +11,9 @@ RUN_UDP, PROGRAM = sys.argv[1:3]
 
 
 def run(way, ports):
-    return subprocess.run([RUN_UDP, PROGRAM, way, *map(str, ports)], env=clean_environment(), capture_output=True,
-                          text=True, timeout=50, check=False)
+    with tempfile.TemporaryDirectory() as home:
+        return subprocess.run([RUN_UDP, PROGRAM, way, *map(str, ports)], env=clean_environment(HOME=home),
+                              capture_output=True, text=True, timeout=50, check=False)
 
 
 class SampleStandalone(unittest.TestCase):

@@ -106,7 +106,8 @@ static int deallocate_nodes(struct lamnode** nodes, int* nnodes) {
   say("deallocate_nodes");
   free(schema);
   schema = NULL;
-  return lam_deallocate_nodes(nodes, nnodes);
+  lam_deallocate_nodes(nodes, nnodes); /* no result in 1.1.0 */
+  return 0;
 }
 
 static int start_rte_proc(struct lamnode* node, lam_ssi_boot_proc_t which) {

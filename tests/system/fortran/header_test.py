@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from narrow_programs import narrow_command  # noqa: E402
+
 HEADERS, GFORTRAN, CC = pathlib.Path(sys.argv[1]), sys.argv[3], sys.argv[4]
 FORTRAN = (HEADERS / "lapif.h").read_text(encoding="utf-8")
 C = (HEADERS / "lapi.h").read_text(encoding="utf-8")
@@ -74,7 +77,8 @@ def fortran_program(count):
 
 def c_program(count):
     """Prints each name with C's number and Fortran's, where they differ; the count of what was compared."""
-    lines = ["#include <lapi.h>", "#include <stdio.h>", "void report_(long long*);", "static const char* names[] = {"]
+    lines = ["#define LAPI_SIZE_LIMITS", "#include <lapi.h>", "#include <stdio.h>", "void report_(long long*);",
+             "static const char* names[] = {"]
     lines += [f'"{name}",' for name, _, _ in names_and_numbers()]
     lines += ["};", "static const long long of_c[] = {"]
     lines += [f"(long long)({value})," for _, _, value in names_and_numbers()]
@@ -106,7 +110,7 @@ class HeaderTest(unittest.TestCase):
         self.assertGreater(len(c_constants()), 200)
         self.assertEqual(c_constants() - set(fortran_constants()), set())
 
-    def check_values(self, word_option, header_text):
+    def check_values(self, word_option, header_text, command_of):
         """Builds both halves for one word size. Nothing of Fortran's libraries is needed."""
         count = len(list(names_and_numbers()))
         self.assertGreater(count, 500)
@@ -118,17 +122,17 @@ class HeaderTest(unittest.TestCase):
             run(GFORTRAN, word_option, "-ffree-line-length-none", f"-I{folder}", "-c", folder / "report.f90", "-o",
                 folder / "report.o")
             run(CC, word_option, f"-I{HEADERS}", folder / "main.c", folder / "report.o", "-o", folder / "main")
-            self.assertEqual(run(folder / "main").splitlines(), [f"{count} compared"])
+            self.assertEqual(run(*command_of(folder / "main")).splitlines(), [f"{count} compared"])
 
     def test_values_sizes_and_fields_are_those_of_c(self):
-        self.check_values("-m64", FORTRAN)
+        self.check_values("-m64", FORTRAN, lambda program: [program])
 
     @unittest.skipUnless(compiles(CC, "-m32", ".c", "#include <stdio.h>\nint main(void) { return 0; }\n"),
                          "no compiler for 32-bit programs")
     def test_values_sizes_and_fields_are_those_of_c_in_32_bits(self):
         narrow = FORTRAN.replace("LAPI_WORD_SIZE = 8", "LAPI_WORD_SIZE = 4")
         self.assertNotEqual(narrow, FORTRAN)
-        self.check_values("-m32", narrow)
+        self.check_values("-m32", narrow, narrow_command)
 
     def test_every_structure_of_c_is_there(self):
         structures = set(re.findall(r"^\} (lapi_\w+);", C, re.MULTILINE)) | {"lapi_dgsp_descr_t"}

@@ -34,11 +34,15 @@ contains
     call expect(error, LAPI_ERR_CNTR_NULL, 'LAPI_SETCNTR_WSTATUS without counter')
     call LAPI_SETCNTR_WSTATUS(handle, arrived, 1, destinations, LAPI_ADDR_NULL, error)
     call expect(error, LAPI_ERR_RET_PTR_NULL, 'LAPI_SETCNTR_WSTATUS without statuses')
-    call LAPI_PURGE_TOTASK(handle, task, error)
-    call expect(error, LAPI_ERR_TGT, 'LAPI_PURGE_TOTASK of oneself')
+    call LAPI_PURGE_TOTASK(handle, tasks, error)
+    call expect(error, LAPI_ERR_TGT, 'LAPI_PURGE_TOTASK of no task')
     call LAPI_RESUME_TOTASK(handle, tasks, error)
     call expect(error, LAPI_ERR_TGT, 'LAPI_RESUME_TOTASK of no task')
-    call passed('calls that are refused')
+    call LAPI_PURGE_TOTASK(handle, task, error)
+    call expect(error, LAPI_SUCCESS, 'LAPI_PURGE_TOTASK of oneself')
+    call LAPI_RESUME_TOTASK(handle, task, error)
+    call expect(error, LAPI_SUCCESS, 'LAPI_RESUME_TOTASK of oneself')
+    call passed('calls that are refused or have no effect')
   end subroutine refused
 
   ! The left task moves the counter twice, a task that does not exist never.

@@ -9,20 +9,22 @@ namespace {
 
 PublishedAddress some_address() {
   PublishedAddress published;
-  published.epoch = 0x01020304;
+  published.epoch = 0x060501020304;
+  published.tags = true;
   std::memcpy(published.address.bytes.data(), "abcdef", 6);
   published.address.length = 6;
   return published;
 }
 
-TEST(PublishedAddress, CarriesTheEpochInFrontOfTheAddress) {
+TEST(PublishedAddress, CarriesEpochAndTagsInFrontOfTheAddress) {
   const std::vector<std::byte> bytes = encode(some_address());
-  ASSERT_EQ(bytes.size(), 10u);
-  EXPECT_EQ(std::memcmp(bytes.data(), "\4\3\2\1abcdef", 10), 0);
+  ASSERT_EQ(bytes.size(), 15u);
+  EXPECT_EQ(std::memcmp(bytes.data(), "\4\3\2\1\5\6\0\0\1abcdef", 15), 0);
   PublishedAddress read;
   std::string reason;
   ASSERT_TRUE(decode(bytes, read, reason));
-  EXPECT_EQ(read.epoch, 0x01020304u);
+  EXPECT_EQ(read.epoch, 0x060501020304u);
+  EXPECT_TRUE(read.tags);
   ASSERT_EQ(read.address.length, 6u);
   EXPECT_EQ(std::memcmp(read.address.bytes.data(), "abcdef", 6), 0);
 }
@@ -30,19 +32,19 @@ TEST(PublishedAddress, CarriesTheEpochInFrontOfTheAddress) {
 TEST(PublishedAddress, RefusesWhatHoldsNoAddressOrTooLongOne) {
   PublishedAddress read;
   std::string reason;
-  for (const std::size_t length : {std::size_t{0}, std::size_t{3}, PeerAddress::kCapacity + 5}) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{3}, PeerAddress::kCapacity + 10}) {
     reason.clear();
     EXPECT_FALSE(decode(std::vector<std::byte>(length), read, reason)) << length;
     EXPECT_NE(reason.find(std::to_string(length) + " bytes"), std::string::npos) << reason;
   }
-  EXPECT_TRUE(decode(std::vector<std::byte>(PeerAddress::kCapacity + 4), read, reason));
+  EXPECT_TRUE(decode(std::vector<std::byte>(PeerAddress::kCapacity + 9), read, reason));
   EXPECT_EQ(read.address.length, PeerAddress::kCapacity);
 }
 
 TEST(PublishedAddress, SaysThatTheTaskHasNone) {
   PublishedAddress read;
   std::string reason;
-  EXPECT_FALSE(decode(encode({.epoch = 7, .address = {}}), read, reason));
+  EXPECT_FALSE(decode(encode({.epoch = 7, .address = {}, .tags = true}), read, reason));
   EXPECT_EQ(reason, "the task has none");
 }
 

@@ -159,7 +159,8 @@ TEST_P(EnvironmentInteger, AllowedTextNamesBothEnds) {
 
 INSTANTIATE_TEST_SUITE_P(
     Variables, EnvironmentInteger,
-    testing::Values(IntegerCase{"MP_ACK_THRESH", &Settings::ack_threshold, 1, 31, LAPI_ERR_SET_VAL},
+    testing::Values(IntegerCase{"OPENLAPI_TERM_WAIT", &Settings::term_wait, 0, 86400, LAPI_ERR_SET_VAL},
+                    IntegerCase{"MP_ACK_THRESH", &Settings::ack_threshold, 1, 31, LAPI_ERR_SET_VAL},
                     IntegerCase{"MP_POLLING_INTERVAL", &Settings::polling_interval, 10001, INT_MAX, LAPI_ERR_SET_VAL},
                     IntegerCase{"MP_RETRANSMIT_INTERVAL", &Settings::retransmit_interval, 1000, INT_MAX,
                                 LAPI_ERR_SET_VAL},
@@ -167,8 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
                     IntegerCase{"MP_REXMIT_BUF_SIZE", &Settings::retransmit_buffer_size, 1, INT_MAX, LAPI_ERR_SET_VAL},
                     IntegerCase{"MP_INFOLEVEL", &Settings::info_level, 0, 6, LAPI_ERR_SET_VAL},
                     IntegerCase{"MP_LAPI_TRACE_LEVEL", &Settings::trace_level, 0, 5, LAPI_ERR_SET_VAL},
-                    IntegerCase{"MP_CHILD", &Settings::task, 0, MAX_TASKS - 1, LAPI_ERR_NO_ENV_VAR},
-                    IntegerCase{"MP_PROCS", &Settings::num_tasks, 1, MAX_TASKS, LAPI_ERR_NO_ENV_VAR}),
+                    IntegerCase{"MP_CHILD", &Settings::task, 0, kMostTasks - 1, LAPI_ERR_NO_ENV_VAR},
+                    IntegerCase{"MP_PROCS", &Settings::num_tasks, 1, kMostTasks, LAPI_ERR_NO_ENV_VAR}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Environment, UdpPacketSizeIsCutToWhatADatagramHolds) {
@@ -299,6 +300,16 @@ TEST(Environment, ModulesAreNamesWithCommas) {
   EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).dpdk_arguments, "-m 64 --no-pci");
 }
 
+TEST(Environment, PacketsAreAuthenticatedAsOneOfThreeWordsSays) {
+  EXPECT_EQ(accepted({}).packet_authentication, PacketAuthentication::kByNetwork);
+  EXPECT_EQ(accepted({{"OPENLAPI_PACKET_AUTH", "auto"}}).packet_authentication, PacketAuthentication::kByNetwork);
+  EXPECT_EQ(accepted({{"OPENLAPI_PACKET_AUTH", "Yes"}}).packet_authentication, PacketAuthentication::kYes);
+  EXPECT_EQ(accepted({{"OPENLAPI_PACKET_AUTH", "no"}}).packet_authentication, PacketAuthentication::kNo);
+  for (const char* wrong : {"1", "tags", "yes,no"}) {
+    EXPECT_EQ(refused({{"OPENLAPI_PACKET_AUTH", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
+  }
+}
+
 TEST(Environment, PolicyOfTheDataplaneThread) {
   EXPECT_EQ(accepted({}).thread_policy, ThreadPolicy::adaptive);
   EXPECT_EQ(accepted({{"OPENLAPI_THREAD_POLICY", "adaptive"}}).thread_policy, ThreadPolicy::adaptive);
@@ -343,6 +354,8 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "MP_PARTITION",
                                        "MP_COMMON_TASKS",
                                        "MP_LAPI_INET_ADDR",
+                                       "OPENLAPI_SECRET",
+                                       "OPENLAPI_SECRET_FILE",
                                        "MP_LAPI_NETWORK",
                                        "LAPI_USE_SHM",
                                        "MP_ACK_THRESH",
@@ -351,6 +364,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "MP_REXMIT_BUF_CNT",
                                        "MP_REXMIT_BUF_SIZE",
                                        "MP_UDP_PACKET_SIZE",
+                                       "OPENLAPI_TERM_WAIT",
                                        "MP_DEBUG_NOTIMEOUT",
                                        "MP_INFOLEVEL",
                                        "MP_LAPI_TRACE_LEVEL",
@@ -361,6 +375,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "OPENLAPI_DPDK_ARGUMENTS",
                                        "OPENLAPI_LIBRARY_FOLDER",
                                        "OPENLAPI_MODULES",
+                                       "OPENLAPI_PACKET_AUTH",
                                        "OPENLAPI_THREAD_CPU",
                                        "OPENLAPI_THREAD_POLICY",
                                        "OPENLAPI_VERBS_PACKETS"};

@@ -1,5 +1,6 @@
 /* lapi.h alone, first in the file, as C11 without any extension: everything is checked while this compiles. What runs
  * is what only a running program shows. */
+#define LAPI_SIZE_LIMITS 1
 #include "api/lapi.h"
 #include "tests/unit/api/lapi_layout.h"
 #include "tests/unit/api/lapi_places.h"
@@ -10,6 +11,9 @@
 #include <stdlib.h>
 
 int cxx_header_compiled(void);
+int own_names_compiled(void);
+int old_c_header_compiled(void);
+int old_cxx_header_compiled(void);
 int system_headers_first_compiled(void);
 
 static void expect(int condition, const char* what) {
@@ -40,6 +44,8 @@ int main(void) {
   expect(copy->bytes == 5 && copy->offset == -7 && iterate->iter_loc == -LAPI_DGSM_COPY_SIZE,
          "instructions follow each other");
 
-  expect(cxx_header_compiled() && system_headers_first_compiled(), "all languages are linked in");
+  expect(old_c_header_compiled() && old_cxx_header_compiled(), "C89 and C++98 are linked in");
+  expect(cxx_header_compiled() && own_names_compiled() && system_headers_first_compiled(),
+         "all languages are linked in");
   return 0;
 }

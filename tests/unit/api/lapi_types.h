@@ -20,6 +20,7 @@
   SAME_TYPE(&PLAPI_##name, int (*)(__VA_ARGS__))
 
 CHECK_FUNCTION(Init, lapi_handle_t*, lapi_info_t*);
+SAME_TYPE(&plapi_init, int (*)(lapi_handle_t*, lapi_info_t*, int*));
 CHECK_FUNCTION(Term, lapi_handle_t);
 CHECK_FUNCTION(Qenv, lapi_handle_t, lapi_query_t, int*);
 CHECK_FUNCTION(Senv, lapi_handle_t, lapi_query_t, int);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <vector>
 
 namespace openlapi::boot {
@@ -75,6 +76,33 @@ TEST(LinkedListWithoutOrder, InsertAppendsAndFindFindsNothing) {
   al_free(list);
 }
 
+// LAM 7.1's: modules that were built there walk our lists with its macros, and ours walk its.
+TEST(ListLayout, IsThatOfLam) {
+  EXPECT_EQ(sizeof(al_head), 2 * sizeof(void*));
+  EXPECT_EQ(offsetof(al_head, al_next), 0U);
+  EXPECT_EQ(offsetof(al_head, al_prev), sizeof(void*));
+  EXPECT_EQ(offsetof(al_desc, al_elemsize), 0U);
+  EXPECT_EQ(offsetof(al_desc, al_nelem), 4U);
+  EXPECT_EQ(offsetof(al_desc, al_ltop), 8U);
+  EXPECT_EQ(offsetof(al_desc, al_lbottom), 8U + sizeof(void*));
+  EXPECT_EQ(offsetof(al_desc, al_ftop), 8U + 2 * sizeof(void*));
+  EXPECT_EQ(offsetof(al_desc, al_comp), 8U + 3 * sizeof(void*));
+  EXPECT_EQ(sizeof(al_desc), 8U + 4 * sizeof(void*));
+}
+
+TEST_F(LinkedList, MacrosSayWhatFunctionsSay) {
+  EXPECT_EQ(al_top(list_), nullptr);
+  EXPECT_EQ(al_bottom(list_), nullptr);
+  for (const int number : {1, 2, 3}) al_append(list_, &number);
+  EXPECT_EQ(al_top(list_), (al_top)(list_));
+  EXPECT_EQ(al_bottom(list_), (al_bottom)(list_));
+  EXPECT_EQ(al_count(list_), (al_count)(list_));
+  // The elements themselves lie behind their links.
+  EXPECT_EQ(static_cast<void*>(list_->al_ltop + 1), al_top(list_));
+  EXPECT_EQ(static_cast<void*>(list_->al_ltop->al_next->al_next + 1), al_bottom(list_));
+  EXPECT_EQ(list_->al_elemsize, static_cast<int4>(sizeof(int)));
+}
+
 int released = 0;
 
 TEST(LinkedListThatOwns, ReleasesEveryElementOnce) {
@@ -89,8 +117,12 @@ TEST(LinkedListThatOwns, ReleasesEveryElementOnce) {
 
 TEST(NoLinkedList, IsNoCrash) {
   EXPECT_EQ(al_init(0, nullptr), nullptr);
-  EXPECT_EQ(al_count(nullptr), 0);
-  EXPECT_EQ(al_top(nullptr), nullptr);
+  LIST* none = nullptr;
+  EXPECT_EQ(al_count(none), 0);
+  EXPECT_EQ(al_top(none), nullptr);
+  EXPECT_EQ(al_bottom(none), nullptr);
+  EXPECT_EQ((al_count)(none), 0);
+  EXPECT_EQ((al_top)(none), nullptr);
   EXPECT_EQ(al_append(nullptr, nullptr), nullptr);
   EXPECT_EQ(al_free(nullptr), LAMERROR);
 }

@@ -2,6 +2,8 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include <string>
 #include <vector>
 
@@ -49,7 +51,9 @@ TEST_F(VerifyNodes, KeepsAnOriginThatThereIs) {
 
 TEST_F(VerifyNodes, RefusesANameWithoutAddress) {
   EXPECT_EQ(verify({"127.0.0.1", "no.such.host.invalid"}), LAMERROR);
-  EXPECT_TRUE(error_.starts_with("lam: node n1 (no.such.host.invalid): its name has no address: ")) << error_;
+  EXPECT_TRUE(error_.starts_with(std::string(program_invocation_short_name) +
+                                 ": node n1 (no.such.host.invalid): its name has no address: "))
+      << error_;
   int bad = -1;
   EXPECT_EQ(lamnet_findhosts(nodes_.data(), 2, &bad), LAMERROR);
   EXPECT_EQ(bad, 1);
@@ -57,13 +61,16 @@ TEST_F(VerifyNodes, RefusesANameWithoutAddress) {
 
 TEST_F(VerifyNodes, RefusesLoopbackAmongSeveralNodes) {
   EXPECT_EQ(verify({"192.0.2.7", "127.0.0.1"}), LAMERROR);
-  EXPECT_TRUE(error_.starts_with("lam: node n1 (127.0.0.1) has the address 127.0.0.1, which other nodes cannot reach"))
+  EXPECT_TRUE(error_.starts_with(std::string(program_invocation_short_name) +
+                                 ": node n1 (127.0.0.1) has the address 127.0.0.1, which other nodes cannot reach"))
       << error_;
 }
 
 TEST_F(VerifyNodes, RefusesAListWithoutThisMachine) {
   EXPECT_EQ(verify({"192.0.2.7", "192.0.2.8"}), LAMERROR);
-  EXPECT_TRUE(error_.starts_with("lam: the node list does not have this machine")) << error_;
+  EXPECT_TRUE(
+      error_.starts_with(std::string(program_invocation_short_name) + ": the node list does not have this machine"))
+      << error_;
   EXPECT_EQ(lamnet_findorig(nodes_.data(), 2), -1);
 }
 

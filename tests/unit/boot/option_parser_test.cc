@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include <string>
 #include <vector>
 
@@ -111,13 +113,14 @@ TEST_F(OptionParser, RefusesWithTheReason) {
   ao_setopt1(options_, "vq", nullptr, 0, 0);
   ao_setopt(options_, "n", nullptr, 1, AOINT);
   EXPECT_EQ(parse({"-z"}), LAMERROR);
-  EXPECT_EQ(error_, "lam: option -z is unknown; allowed: -v, -q, -n\n");
+  EXPECT_EQ(error_, std::string(program_invocation_short_name) + ": option -z is unknown; allowed: -v, -q, -n\n");
   EXPECT_EQ(parse({"-n", "many"}), LAMERROR);
-  EXPECT_EQ(error_, "lam: option -n is many; allowed: an integer\n");
+  EXPECT_EQ(error_, std::string(program_invocation_short_name) + ": option -n is many; allowed: an integer\n");
   EXPECT_EQ(parse({"-n"}), LAMERROR);
-  EXPECT_EQ(error_, "lam: option -n needs 1 value(s), and 0 follow(s)\n");
+  EXPECT_EQ(error_, std::string(program_invocation_short_name) + ": option -n needs 1 value(s), and 0 follow(s)\n");
   EXPECT_EQ(parse({"-vz"}), LAMERROR);
-  EXPECT_EQ(error_, "lam: option -z (in -vz) is unknown; allowed: -v, -q, -n\n");
+  EXPECT_EQ(error_,
+            std::string(program_invocation_short_name) + ": option -z (in -vz) is unknown; allowed: -v, -q, -n\n");
 }
 
 TEST_F(OptionParser, RefusesOptionsThatExcludeEachOther) {
@@ -127,13 +130,13 @@ TEST_F(OptionParser, RefusesOptionsThatExcludeEachOther) {
   ASSERT_EQ(parse({"-np", "2"}), 0);
   EXPECT_STREQ(ao_chosen(options_, "c"), "np");
   EXPECT_EQ(parse({"-c", "2"}), LAMERROR);
-  EXPECT_EQ(error_, "lam: options -np and -c exclude each other\n");
+  EXPECT_EQ(error_, std::string(program_invocation_short_name) + ": options -np and -c exclude each other\n");
 }
 
 TEST_F(OptionParser, RequiresWhatMustBeThere) {
   ao_setopt(options_, "H", nullptr, 1, AOMUST);
   EXPECT_EQ(parse({}), LAMERROR);
-  EXPECT_EQ(error_, "lam: option -H is missing: it must be given\n");
+  EXPECT_EQ(error_, std::string(program_invocation_short_name) + ": option -H is missing: it must be given\n");
   EXPECT_EQ(ao_setopt(options_, "H", nullptr, 1, 0), LAMERROR);
   int parameters = 0;
   EXPECT_EQ(ao_exam_isopt(options_, "H"), 1);

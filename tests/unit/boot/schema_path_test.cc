@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +29,10 @@ class SchemaPath : public testing::Test {
     fs::current_path(folder_ / "here");
     setenv("TROLLIUSHOME", (folder_ / "trollius").c_str(), 1);
     setenv("LAMHOME", (folder_ / "lam").c_str(), 1);
+    for (const char* variable : {"LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX", "PBS_JOBID", "SLURM_JOB_ID",
+                                 "LSB_JOBID", "JOB_ID", "LAM_MPI_SSI_boot_base_promisc"}) {
+      unsetenv(variable);
+    }
     unsetenv("LAMBHOST");
     unsetenv("TROLLIUSBHOST");
     ao_setflags(options_, AOPRESERVE_ARGV);
@@ -95,7 +101,9 @@ TEST_F(SchemaPath, TakesTheNameFromTheEnvironmentOrTheDefault) {
 TEST_F(SchemaPath, SaysWhereItLooked) {
   command_line({"nowhere"});
   EXPECT_EQ(found(), "");
-  EXPECT_NE(error_.find("lam: no boot schema nowhere; looked for it in:\n  nowhere: No such file"), std::string::npos);
+  EXPECT_NE(error_.find(std::string(program_invocation_short_name) +
+                        ": no boot schema nowhere; looked for it in:\n  nowhere: No such file"),
+            std::string::npos);
   EXPECT_NE(error_.find((folder_ / "trollius/etc/nowhere: ").string()), std::string::npos);
   EXPECT_NE(error_.find((folder_ / "lam/etc/nowhere: ").string()), std::string::npos);
   fs::create_directory(folder_ / "here/folder");
@@ -152,9 +160,10 @@ TEST_F(SchemaPath, BootSchemasBecomeNodes) {
   EXPECT_EQ(bhostparse("missing", &nodes, &count), LAMERROR);
   EXPECT_EQ(bhostparse(nullptr, &nodes, &count), LAMERROR);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "lam: bad:2: cpu=\"none\"; allowed: a number from 1 to 2147483647\n"
-            "lam: missing: cannot be read: No such file or directory\n"
-            "lam: bhostparse: NULL argument\n");
+            std::string(program_invocation_short_name) +
+                ": bad:2: cpu=\"none\"; allowed: a number from 1 to 2147483647\n" +
+                std::string(program_invocation_short_name) + ": missing: cannot be read: No such file or directory\n" +
+                std::string(program_invocation_short_name) + ": bhostparse: NULL argument\n");
 }
 
 // Section 2.5.2.
@@ -175,6 +184,24 @@ TEST_F(SchemaPath, ProcessSchemasBecomeProcesses) {
   EXPECT_EQ(al_free(list), 0);
 }
 
+// Other hosts do not have our environment.
+TEST_F(SchemaPath, ASuffixOfTheEnvironmentIsPassedOn) {
+  write("here/conf", "lamd $session_suffix\n");
+  command_line({"-c", "conf"});
+  for (const auto& [variable, value, suffix] :
+       {std::tuple{"LAM_MPI_SESSION_SUFFIX", "mine", "mine"}, {"PBS_JOBID", "7", "pbs-7"}}) {
+    setenv(variable, value, 1);
+    LIST* list = nullptr;
+    ASSERT_EQ(hbootparse(-1, options_, nullptr, nullptr, &list), 0);
+    const auto* process = static_cast<const psc*>(al_top(list));
+    ASSERT_EQ(process->psc_argc, 3);
+    EXPECT_STREQ(process->psc_argv[1], "-sessionsuffix");
+    EXPECT_STREQ(process->psc_argv[2], suffix);
+    EXPECT_EQ(al_free(list), 0);
+    unsetenv(variable);
+  }
+}
+
 // Sections 2.5.9 and 2.5.10.
 TEST_F(SchemaPath, ArgumentsForADaemon) {
   lamnode origin{}, node{};
@@ -192,6 +219,9 @@ TEST_F(SchemaPath, ArgumentsForADaemon) {
     return copy;
   };
   EXPECT_EQ(topology(), "-H 10.0.0.1 -P 4711 -n 3 -o 1");
+  setenv("LAM_MPI_SSI_boot_base_promisc", "1", 1);
+  EXPECT_EQ(topology(), "-H 10.0.0.1 -P 4711 -n 3 -o 1 -ssi boot_base_promisc 1");
+  unsetenv("LAM_MPI_SSI_boot_base_promisc");
   command_line({"-l", "-x", "-v", "-d"});
   EXPECT_EQ(topology(), "-x -H inky -P 4711 -n 3 -o 1");
   lam_ssi_boot_base_server_port = 0;
@@ -223,7 +253,8 @@ TEST(CheckPriority, FollowsTheSpecification) {
   EXPECT_EQ(lam_ssi_boot_base_check_priority("test", 10, 0, &priority), LAMERROR);
   EXPECT_EQ(priority, 10);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "lam: LAM_MPI_SSI_boot_test_priority is \"high\"; allowed: an integer\n");
+            std::string(program_invocation_short_name) +
+                ": LAM_MPI_SSI_boot_test_priority is \"high\"; allowed: an integer\n");
   unsetenv("LAM_MPI_SSI_boot_test_priority");
 }
 

@@ -46,12 +46,21 @@ TEST(StartupExchange, CarriesAPayloadInPiecesOfAnySize) {
   }
 }
 
+TEST(StartupExchange, AClientHearsThatItsMessageWasRefused) {
+  StartupExchange client(key_of(1), StartupKind::kDaemonInfo, StartupBytes{1});
+  StartupExchange server(key_of(1), StartupKind::kDaemonInfo, 5);
+  carry(client, server);
+  server.refuse();
+  carry(client, server);
+  EXPECT_EQ(client.state(), State::kRefused);
+}
+
 TEST(StartupExchange, AClientSendsNoPayloadToAServerWithAnotherKey) {
   StartupExchange client(key_of(1), StartupKind::kDaemonInfo, StartupBytes{1});
   StartupExchange server(key_of(2), StartupKind::kDaemonInfo, 5);
   carry(client, server);
-  EXPECT_EQ(client.state(), State::kRefused);
-  EXPECT_EQ(server.state(), State::kGoesOn);
+  EXPECT_EQ(client.state(), State::kBroken);
+  EXPECT_EQ(server.state(), State::kBroken);
   EXPECT_TRUE(server.payload().empty());
 }
 
@@ -59,38 +68,45 @@ TEST(StartupExchange, RefusesAnotherKindAndTooMuch) {
   StartupExchange client(key_of(1), StartupKind::kDaemonInfo, StartupBytes{1});
   StartupExchange universe_server(key_of(1), StartupKind::kUniverse, 5);
   carry(client, universe_server);
-  EXPECT_EQ(universe_server.state(), State::kRefused);
+  EXPECT_EQ(universe_server.state(), State::kBroken);
   StartupExchange long_client(key_of(1), StartupKind::kDaemonInfo, StartupBytes(6));
   StartupExchange server(key_of(1), StartupKind::kDaemonInfo, 5);
   carry(long_client, server);
-  EXPECT_EQ(server.state(), State::kRefused);
+  EXPECT_EQ(server.state(), State::kBroken);
+}
+
+// However long a message may be: of who has not proved that he has the key no more than 60 bytes are taken.
+TEST(StartupExchange, AStrangerIsRefusedAfterSixtyBytes) {
+  StartupExchange stranger(key_of(2), StartupKind::kUniverse, StartupBytes(1000));
+  StartupExchange server(key_of(1), StartupKind::kUniverse, kLongestUniverse);
+  StartupBytes said = std::exchange(stranger.outgoing(), {});
+  said.resize(sealing::kBytesBeforeProof, 0xff);
+  EXPECT_EQ(server.take(std::span(said).first(said.size() - 1)), State::kGoesOn);
+  EXPECT_EQ(server.take(std::span(said).last(1)), State::kBroken);
 }
 
 // One changed bit anywhere in what the client sends, or in what the server sends.
 TEST(StartupExchange, RefusesEveryChangedByte) {
-  const StartupBytes payload{9, 8, 7};
-  for (std::size_t at = 0; at < 40 + 4 + 3 + 32; ++at) {
-    StartupExchange client(key_of(1), StartupKind::kUniverse, payload);
+  constexpr std::size_t kClientSends = sealing::kBytesBeforeProof + 20 + 3 + 16, kServerSends = 60 + 20 + 1 + 16;
+  for (std::size_t at = 0; at < kClientSends + kServerSends; ++at) {
+    StartupExchange client(key_of(1), StartupKind::kUniverse, {9, 8, 7});
     StartupExchange server(key_of(1), StartupKind::kUniverse, 5);
-    std::size_t sent = 0;
-    while (!client.outgoing().empty()) {
-      StartupBytes bytes = std::exchange(client.outgoing(), {});
-      if (at >= sent && at < sent + bytes.size()) bytes[at - sent] ^= 0x10;
-      sent += bytes.size();
-      server.take(bytes);
-      client.take(std::exchange(server.outgoing(), {}));
+    std::size_t sent[2] = {};
+    bool accepted = false;
+    const auto change = [&](StartupBytes bytes, bool of_client) {
+      std::size_t& begin = sent[of_client];
+      const std::size_t first = of_client ? 0 : kClientSends;
+      if (at >= first + begin && at < first + begin + bytes.size()) bytes[at - first - begin] ^= 0x10;
+      begin += bytes.size();
+      return bytes;
+    };
+    while (!client.outgoing().empty() || !server.outgoing().empty()) {
+      server.take(change(std::exchange(client.outgoing(), {}), true));
+      if (server.state() == State::kPayload && !std::exchange(accepted, true)) server.accept();
+      client.take(change(std::exchange(server.outgoing(), {}), false));
     }
-    EXPECT_NE(server.state(), State::kPayload) << at;
-  }
-  for (std::size_t at = 0; at < 64; ++at) {
-    StartupExchange client(key_of(1), StartupKind::kUniverse, payload);
-    StartupExchange server(key_of(1), StartupKind::kUniverse, 5);
-    server.take(std::exchange(client.outgoing(), {}));
-    StartupBytes bytes = std::exchange(server.outgoing(), {});
-    ASSERT_EQ(bytes.size(), 64u);
-    bytes[at] ^= 1;
-    EXPECT_EQ(client.take(bytes), State::kRefused) << at;
-    EXPECT_TRUE(client.outgoing().empty());
+    EXPECT_NE(client.state(), State::kDone) << at;
+    EXPECT_EQ(server.state() == State::kPayload, at >= kClientSends + 60) << at;
   }
 }
 
@@ -98,14 +114,14 @@ TEST(StartupExchange, RefusesEveryChangedByte) {
 TEST(StartupExchange, RefusesARecording) {
   StartupExchange client(key_of(1), StartupKind::kUniverse, StartupBytes{1});
   StartupExchange server(key_of(1), StartupKind::kUniverse, 5);
-  StartupBytes recording = client.outgoing();
-  server.take(std::exchange(client.outgoing(), {}));
-  client.take(std::exchange(server.outgoing(), {}));
-  recording.insert(recording.end(), client.outgoing().begin(), client.outgoing().end());
-  server.take(client.outgoing());
-  EXPECT_EQ(server.state(), State::kPayload);
+  StartupBytes recording;
+  while (server.state() != State::kPayload) {
+    recording.insert(recording.end(), client.outgoing().begin(), client.outgoing().end());
+    server.take(std::exchange(client.outgoing(), {}));
+    client.take(std::exchange(server.outgoing(), {}));
+  }
   StartupExchange again(key_of(1), StartupKind::kUniverse, 5);
-  EXPECT_EQ(again.take(recording), State::kRefused);
+  EXPECT_EQ(again.take(recording), State::kBroken);
 }
 
 TEST(StartupMessages, DaemonInfoByteByByte) {

@@ -1,18 +1,25 @@
 // The startup protocol between processes, over loopback sockets.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
+#include "control/boot/dropped_connections.h"
 #include "control/boot/startup_messages.h"
 #include "control/boot/startup_socket.h"
 
@@ -72,7 +79,7 @@ int connect_from(const char* source, int port) {
   EXPECT_EQ(bind(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
   address.sin_port = htons(static_cast<std::uint16_t>(port));
-  EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address);
   return client;
 }
 
@@ -117,16 +124,32 @@ TEST_F(StartupProtocol, OthersKeepNobodyWaiting) {
   std::vector<int> clients;
   for (int n = 0; n < 20; ++n) clients.push_back(connect_from("127.0.0.1", port_));
   EXPECT_EQ(send(clients[0], "GET / HTTP/1.0\r\nHost: a\r\nUser-Agent: garbage garbage\r\n\r\n", 56, MSG_NOSIGNAL), 56);
-  EXPECT_EQ(send(clients[1], "LAM1\1\0\0\0half", 12, MSG_NOSIGNAL), 12);
+  EXPECT_EQ(send(clients[1], "LAMS\1\1\0\0half", 12, MSG_NOSIGNAL), 12);
   close(clients[2]);
   clients[2] = connect_from("127.0.0.2", port_);
   testing::internal::CaptureStderr();
   boot_all();
+  EXPECT_EQ(lam_ssi_boot_close(), 0);
   const std::string errors = testing::internal::GetCapturedStderr();
-  EXPECT_NE(errors.find("lam: a connection from 127.0.0.2:"), std::string::npos) << errors;
-  EXPECT_NE(errors.find("it is not in the node list\n"), std::string::npos) << errors;
-  // Once for each address.
-  EXPECT_LE(std::ranges::count(errors, '\n'), 2) << errors;
+  EXPECT_NE(errors.find(std::string(program_invocation_short_name) + ": a connection from 127.0.0."), std::string::npos)
+      << errors;
+  for (const int client : clients) close(client);
+}
+
+// However many they are, from however many addresses: one line, with their number.
+TEST_F(StartupProtocol, StrangersAreToldInOneLine) {
+  std::vector<int> clients;
+  for (int n = 1; n <= 60; ++n) clients.push_back(connect_from(("127.0.1." + std::to_string(n)).c_str(), port_));
+  clients.push_back(connect_from("127.0.1.1", port_));
+  testing::internal::CaptureStderr();
+  boot_all();
+  EXPECT_EQ(lam_ssi_boot_close(), 0);
+  const std::string errors = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(errors, '\n'), 1) << errors;
+  EXPECT_NE(errors.find(": a connection from 127.0.1.1:"), std::string::npos) << errors;
+  EXPECT_NE(errors.find(" to the startup protocol was dropped: it is not in the node list; so were "),
+            std::string::npos) << errors;
+  EXPECT_NE(errors.find(" addresses in all\n"), std::string::npos) << errors;
   for (const int client : clients) close(client);
 }
 
@@ -148,6 +171,118 @@ TEST_F(StartupProtocol, ANodeThatIsNotAwaitedIsRefused) {
   EXPECT_EQ(lam_ssi_boot_base_close_srv_connection(), 0);
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(status_of(bad), 3);
+}
+
+// Strangers at the address of the daemons fill the queue before they come, and come again and again, talk, and are
+// silent.
+TEST_F(StartupProtocol, AFloodFromTheDaemonsAddressKeepsNoDaemonOut) {
+  testing::internal::CaptureStderr();
+  std::atomic<int> connected = 0;
+  std::jthread flood([&](const std::stop_token& stop) {
+    std::vector<FileDescriptor> strangers(400);
+    for (std::size_t n = 0; !stop.stop_requested(); ++n) {
+      FileDescriptor& stranger = strangers[n % strangers.size()];
+      stranger.reset();
+      stranger.reset(connect_from("127.0.0.1", port_));
+      ++connected;
+      if (n % 7 == 0) send(stranger.get(), "LAMS\1\1\0\0, and then no nonce", 24, MSG_NOSIGNAL);
+    }
+  });
+  while (connected < 100) std::this_thread::yield();
+  boot_all();
+  flood.request_stop();
+  EXPECT_EQ(lam_ssi_boot_base_close_srv_connection(), 0);  // who waits for it is refused
+  EXPECT_EQ(lam_ssi_boot_close(), 0);
+  flood.join();
+  const std::string errors = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(errors, '\n'), 1) << errors;
+}
+
+// Ends a server's wait when a condition is true, which is looked at all the time.
+class Until final : public StartupInterruption {
+ public:
+  explicit Until(std::function<bool()> condition) : condition_(std::move(condition)) {
+    EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0);
+    close(ends_[1]);  // so that the other can be read, always
+  }
+  ~Until() override { close(ends_[0]); }
+  void watch(std::vector<pollfd>& watched) override { watched.push_back({ends_[0], POLLIN, 0}); }
+  bool is_over() override { return condition_(); }
+
+ private:
+  std::function<bool()> condition_;
+  int ends_[2]{};
+};
+
+bool is_closed(int socket) {
+  char bytes[64];
+  ssize_t count = 1;
+  while (count > 0) count = recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
+  return count == 0 || errno != EAGAIN;
+}
+
+TEST(StartupSocket, TheOldestOfTheAddressWithTheMostGoes) {
+  testing::internal::CaptureStderr();
+  constexpr std::size_t kMany = 300, kFew = 10, kPlaces = 256;
+  StartupServer server(htonl(INADDR_LOOPBACK), 1024, StartupKey{}, StartupKind::kUniverse, 100);
+  std::vector<FileDescriptor> few, many;
+  for (std::size_t n = 0; n < kFew; ++n) few.emplace_back(connect_from("127.0.0.2", server.port()));
+  for (std::size_t n = 0; n < kMany; ++n) many.emplace_back(connect_from("127.0.0.1", server.port()));
+  constexpr std::size_t kGone = kMany + kFew - kPlaces;
+  Until all_are_accepted([&] { return is_closed(many[kGone - 1].get()); });
+  EXPECT_FALSE(server.receive(
+      std::chrono::steady_clock::now() + std::chrono::seconds(60), [](const auto&) { return true; },
+      [](const auto&, const auto&) { return true; }, &all_are_accepted));
+  for (std::size_t n = 0; n < kMany; ++n) EXPECT_EQ(is_closed(many[n].get()), n < kGone) << n;
+  for (const FileDescriptor& one : few) EXPECT_FALSE(is_closed(one.get()));
+  testing::internal::GetCapturedStderr();
+}
+
+// A lamd that waits for the universe takes no more than a proof of who cannot give one, whatever he announces.
+TEST(StartupSocket, AStrangerIsHeardForSixtyBytes) {
+  report_dropped_connections();  // of tests before
+  testing::internal::CaptureStderr();
+  StartupServer server(htonl(INADDR_LOOPBACK), 5, StartupKey{1}, StartupKind::kUniverse, kLongestUniverse);
+  const FileDescriptor stranger(connect_from("127.0.0.1", server.port()));
+  StartupExchange other_key(StartupKey{2}, StartupKind::kUniverse, StartupBytes(1000));
+  StartupBytes said = other_key.outgoing();
+  said.resize(sealing::kBytesBeforeProof, 0xff);
+  ASSERT_EQ(send(stranger.get(), said.data(), said.size(), MSG_NOSIGNAL), static_cast<ssize_t>(said.size()));
+  Until dropped([&] { return is_closed(stranger.get()); });
+  EXPECT_FALSE(server.receive(
+      std::chrono::steady_clock::now() + std::chrono::seconds(60), [](const auto&) { return true; },
+      [](const auto&, const auto&) { return true; }, &dropped));
+  EXPECT_TRUE(is_closed(stranger.get()));
+  report_dropped_connections();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("has another key"), std::string::npos);
+}
+
+// Byte after byte, for ever: the time until the proof does not grow with them.
+TEST(StartupSocket, WhoTalksSlowlyHasNoMoreTime) {
+  report_dropped_connections();  // of tests before
+  testing::internal::CaptureStderr();
+  StartupServer server(htonl(INADDR_LOOPBACK), 5, StartupKey{1}, StartupKind::kUniverse, 100);
+  const FileDescriptor stranger(connect_from("127.0.0.1", server.port()));
+  const auto begin = std::chrono::steady_clock::now();
+  auto last = begin;
+  const char hello[] = "LAMS\1\2\0";
+  std::size_t said = 0;
+  Until dropped([&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last >= std::chrono::seconds(2) && said < sizeof hello) {
+      last = now;
+      send(stranger.get(), hello + said++, 1, MSG_NOSIGNAL);
+    }
+    return is_closed(stranger.get());
+  });
+  EXPECT_FALSE(server.receive(
+      begin + std::chrono::seconds(60), [](const auto&) { return true; }, [](const auto&, const auto&) { return true; },
+      &dropped));
+  EXPECT_GE(said, 2u);
+  EXPECT_TRUE(is_closed(stranger.get()));
+  report_dropped_connections();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("it did not prove in time that it has the key"),
+            std::string::npos);
 }
 
 TEST(StartupSocket, SaysWhatIsNotThereAndGivesUpInTime) {
@@ -173,13 +308,17 @@ TEST(StartupKeyFile, IsReadOnlyIfItIsPrivate) {
   EXPECT_EQ(lam_ssi_boot_base_read_key(fd), 0);
   testing::internal::CaptureStderr();
   EXPECT_EQ(lam_ssi_boot_base_read_key(fd), LAMERROR);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "lam: the key has 0 bytes; allowed: 32\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            std::string(program_invocation_short_name) +
+                ": the key has 0 bytes; allowed: 32. A remote shell's agent must let it pass: ssh -n "
+                "does not\n");
   lseek(fd, 0, SEEK_SET);
   fchmod(fd, 0640);
   testing::internal::CaptureStderr();
   EXPECT_EQ(lam_ssi_boot_base_read_key(fd), LAMERROR);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "lam: the file with the key is readable by others, or not this user's; allowed: mode 0600, own\n");
+            std::string(program_invocation_short_name) +
+                ": the file with the key is readable by others, or not this user's; allowed: mode 0600, own\n");
   close(fd);
   unlink(path.c_str());
 }

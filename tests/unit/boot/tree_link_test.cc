@@ -6,7 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "control/boot/tree_messages.h"
 #include "tests/support/seeded_random.h"
@@ -14,15 +17,29 @@
 namespace openlapi::boot {
 namespace {
 
+using sealing::SealedFrames;
+
+// Two that have greeted each other.
+std::pair<SealedFrames, SealedFrames> greeted(const StartupKey& key) {
+  std::pair ends(SealedFrames(key, sealing::Role::kAccepts, StartupKind::kTree, 16),
+                 SealedFrames(key, sealing::Role::kConnects, StartupKind::kTree, 16));
+  while (!ends.first.outgoing().empty() || !ends.second.outgoing().empty()) {
+    EXPECT_TRUE(ends.second.take(std::exchange(ends.first.outgoing(), {})));
+    EXPECT_TRUE(ends.first.take(std::exchange(ends.second.outgoing(), {})));
+  }
+  return ends;
+}
+
 class Ends {
  public:
-  explicit Ends(StartupKey below_key = {1}) {
+  Ends() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     raw_above = ends[0];
     raw_below = ends[1];
-    above.emplace(StartupConnection{FileDescriptor(ends[0]), {1}}, false);
-    below.emplace(StartupConnection{FileDescriptor(ends[1]), below_key}, true);
+    auto frames = greeted({1});
+    above.emplace(StartupConnection{FileDescriptor(ends[0]), std::move(frames.first)});
+    below.emplace(StartupConnection{FileDescriptor(ends[1]), std::move(frames.second)});
   }
   std::optional<TreeLink> above{}, below{};
   int raw_above = -1, raw_below = -1;
@@ -36,42 +53,43 @@ TEST(TreeLink, CarriesMessagesBothWays) {
     EXPECT_TRUE(ends.above->send(message));
     EXPECT_EQ(ends.below->receive(), message);
   }
+  testing::internal::CaptureStderr();
   ends.below.reset();
   EXPECT_EQ(ends.above->receive(), std::nullopt);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "an end is no forgery";
   EXPECT_FALSE(ends.above->send({1}));
 }
 
-TEST(TreeLink, RefusesAnotherKeyAMessageAgainAndItsOwn) {
-  Ends strangers({2});
-  EXPECT_TRUE(strangers.below->send({1}));
-  EXPECT_EQ(strangers.above->receive(), std::nullopt);
-
+TEST(TreeLink, RefusesAMessageAgainItsOwnAndAChangedOne) {
+  constexpr std::size_t kLength = 20 + 1 + 16;
+  std::uint8_t bytes[kLength];
+  testing::internal::CaptureStderr();
   // What the parent sent, sent back to it.
   Ends mirrored;
   EXPECT_TRUE(mirrored.above->send({1}));
-  std::uint8_t bytes[37];
-  ASSERT_EQ(read(mirrored.raw_below, bytes, sizeof bytes), 37);
-  ASSERT_EQ(write(mirrored.raw_below, bytes, sizeof bytes), 37);
+  ASSERT_EQ(read(mirrored.raw_below, bytes, kLength), static_cast<ssize_t>(kLength));
+  ASSERT_EQ(write(mirrored.raw_below, bytes, kLength), static_cast<ssize_t>(kLength));
   EXPECT_EQ(mirrored.above->receive(), std::nullopt);
 
   // A message again.
   Ends again;
   EXPECT_TRUE(again.above->send({1}));
-  ASSERT_EQ(recv(again.raw_below, bytes, sizeof bytes, MSG_PEEK), 37);
+  ASSERT_EQ(recv(again.raw_below, bytes, kLength, MSG_PEEK), static_cast<ssize_t>(kLength));
   EXPECT_EQ(again.below->receive(), StartupBytes{1});
-  ASSERT_EQ(write(again.raw_above, bytes, sizeof bytes), 37);
+  ASSERT_EQ(write(again.raw_above, bytes, kLength), static_cast<ssize_t>(kLength));
   EXPECT_EQ(again.below->receive(), std::nullopt);
-}
 
-// The bytes of a link's first message from above.
-StartupBytes first_message(const StartupKey& session, const StartupBytes& message) {
-  int ends[2];
-  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  const FileDescriptor reader(ends[1]);
-  EXPECT_TRUE(TreeLink(StartupConnection{FileDescriptor(ends[0]), session}, false).send(message));
-  StartupBytes bytes(4096);
-  bytes.resize(static_cast<std::size_t>(read(reader.get(), bytes.data(), bytes.size())));
-  return bytes;
+  for (std::size_t at = 0; at < kLength; ++at) {
+    Ends changed;
+    EXPECT_TRUE(changed.above->send({1}));
+    ASSERT_EQ(read(changed.raw_below, bytes, kLength), static_cast<ssize_t>(kLength));
+    bytes[at] ^= 1;
+    ASSERT_EQ(write(changed.raw_above, bytes, kLength), static_cast<ssize_t>(kLength));
+    EXPECT_EQ(changed.below->receive(), std::nullopt) << at;
+  }
+  const std::string errors = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(errors, '\n')), kLength + 2);
+  EXPECT_NE(errors.find("what came over it was changed on the way"), std::string::npos) << errors;
 }
 
 // Answers one helper, and sends the first message together with the end of the exchange.
@@ -89,9 +107,9 @@ void greet_and_send(int listener, const StartupKey& key, const StartupBytes& mes
     exchange.outgoing().clear();
   }
   exchange.accept();
-  StartupBytes together = exchange.outgoing();
-  const StartupBytes first = first_message(exchange.session_key(), message);
-  together.insert(together.end(), first.begin(), first.end());
+  SealedFrames frames = exchange.take_frames();
+  frames.send(message);
+  const StartupBytes together = frames.outgoing();
   ASSERT_EQ(send(socket.get(), together.data(), together.size(), MSG_NOSIGNAL), static_cast<ssize_t>(together.size()));
 }
 
@@ -107,22 +125,14 @@ TEST(TreeLink, AMessageMayComeTogetherWithTheEndOfTheExchange) {
   ASSERT_EQ(listen(listener.get(), 1), 0);
   ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&here), &size), 0);
   const std::jthread parent([&] { greet_and_send(listener.get(), key, message); });
-  TreeLink link(
-      send_startup_message(here, key, StartupKind::kTree, std::chrono::steady_clock::now() + std::chrono::seconds(30),
-                           nullptr, [] { return StartupBytes{9}; }),
-      true);
+  TreeLink link(send_startup_message(here, key, StartupKind::kTree,
+                                     std::chrono::steady_clock::now() + std::chrono::seconds(30), nullptr,
+                                     [] { return StartupBytes{9}; }));
   EXPECT_EQ(link.receive(), message);
 }
 
-TEST(TreeLink, RefusesAMessageThatIsTooLong) {
-  Ends ends;
-  const std::uint8_t head[] = {0xff, 0xff, 0xff, 0xff};
-  ASSERT_EQ(write(ends.raw_below, head, sizeof head), 4);
-  EXPECT_EQ(ends.above->receive(), std::nullopt);
-}
-
 TreeJobWithNodes example_job() {
-  TreeJobWithNodes job{{7, LAM_SSI_BOOT_PROC_WIPE, true, {3, 2}}, NodeArray(2)};
+  TreeJobWithNodes job{{{7, "10.0.0.1"}, LAM_SSI_BOOT_PROC_WIPE, true, {3, 2}}, NodeArray(2)};
   HostEntry host;
   host.name = "inky";
   host.user = "smith";
@@ -140,7 +150,8 @@ TEST(TreeMessages, AJobKeepsItsNodes) {
   const auto got = decode_job(encode_job(job.job, {&job.nodes[0], &job.nodes[1]}));
   ASSERT_TRUE(got);
   auto& nodes = const_cast<NodeArray&>(got->nodes);
-  EXPECT_EQ(got->job.origin, 7);
+  EXPECT_EQ(got->job.origin.node_id, 7);
+  EXPECT_EQ(got->job.origin.host, "10.0.0.1");
   EXPECT_EQ(got->job.which, LAM_SSI_BOOT_PROC_WIPE);
   EXPECT_TRUE(got->job.startup_protocol);
   EXPECT_EQ(got->job.shape.degree, 3);
@@ -153,6 +164,16 @@ TEST(TreeMessages, AJobKeepsItsNodes) {
   EXPECT_STREQ(nodes[0].lnd_uname, "smith");
   EXPECT_STREQ(static_cast<const ELEM*>(al_top(nodes[0].lnd_keyval))->value, "/opt/lam");
   EXPECT_EQ(nodes[1].lnd_uname, nullptr);
+}
+
+TEST(TreeMessages, TheOriginsHostIsOneWordOfACommand) {
+  TreeJobWithNodes job = example_job();
+  for (const char* host : {"inky -d", "inky\t", "inky\n"}) {
+    job.job.origin.host = host;
+    EXPECT_FALSE(decode_job(encode_job(job.job, {&job.nodes[0]}))) << host;
+  }
+  job.job.origin.host = "";
+  EXPECT_TRUE(decode_job(encode_job(job.job, {&job.nodes[0]})));
 }
 
 TEST(TreeMessages, ReportsAndToldComeBack) {

@@ -120,7 +120,8 @@ TEST(Lamgrow, GrowsTheUniverseThatTheToolKnows) {
   EXPECT_EQ(lam_ssi_boot_base_lamgrow("pinky", &nodes, &count, &origin), nullptr);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("there is no universe that could grow"), std::string::npos);
 
-  const std::vector<lamnode> known = universe();
+  std::vector<lamnode> known = universe();
+  known[0].lnd_addr.sin_addr.s_addr = htonl(0x0a000001);
   ASSERT_EQ(lam_ssi_boot_base_set_universe(known.data(), 3, 0), 0);
   OPT* options = ao_init();
   ao_setopt(options, "n", nullptr, 1, AOINT);
@@ -140,6 +141,7 @@ TEST(Lamgrow, GrowsTheUniverseThatTheToolKnows) {
   // Who is the origin, a daemon is told, whichever node reports go to.
   char* topology = lam_ssi_boot_build_inet_topo(&nodes[5], nodes[2], 2);
   EXPECT_NE(std::string(topology).find(" -n 5 -o 0"), std::string::npos) << topology;
+  EXPECT_STREQ(getenv("LAM_MPI_SSI_boot_base_origin"), "10.0.0.1");
   std::free(topology);
   lam_ssi_boot_optd = nullptr;
   ao_free(options);

@@ -92,10 +92,16 @@ TEST(CommandLine, TakesValuesBehindAnEqualSign) {
 }
 
 TEST(CommandLine, RefusesWrongValuesByName) {
-  const std::vector<std::pair<Words, std::string>> wrong{{{"-n", "0", "prog"}, "--np"},
-                                                         {{"-n", "-1", "prog"}, "--np"},
-                                                         {{"-n", "two", "prog"}, "--np"},
-                                                         {{"-n", "65537", "prog"}, "--np"},
+  const std::vector<std::pair<Words, std::string>> wrong{{{"-n", "0", "prog"}, "-n: the value is '0'"},
+                                                         {{"-np", "-1", "prog"}, "-np: the value is '-1'"},
+                                                         {{"-c", "two", "prog"}, "-c: the value is 'two'"},
+                                                         {{"--np", "16385", "prog"}, "allowed: 1 to 16384"},
+                                                         {{"-N", "", "prog"}, "-N: the value is ''"},
+                                                         {{"--timeout", "nan", "prog"}, "'nan'; allowed: 0.001 to"},
+                                                         {{"-wd", "", "prog"}, "-wd: the value is empty"},
+                                                         {{"-ssi", "", "v", "prog"}, "-ssi: the key is ''"},
+                                                         {{"-ssi", "a=b", "v", "prog"}, "-ssi: the key is 'a=b'"},
+                                                         {{"-sessionsuffix", "a/b", "prog"}, "suffix is 'a/b'"},
                                                          {{"--bind", "socket", "prog"}, "socket"},
                                                          {{"--timeout", "0", "prog"}, "--timeout"},
                                                          {{"--nonsense", "prog"}, "--nonsense"},
@@ -106,6 +112,40 @@ TEST(CommandLine, RefusesWrongValuesByName) {
     EXPECT_EQ(end.status, kExitUsage) << words[0];
     EXPECT_NE(end.text.find(name), std::string::npos) << end.text;
   }
+}
+
+TEST(CommandLine, UnderstandsOptionsOfLamsMpirun) {
+  EXPECT_EQ(parse({"-c", "4", "prog"}).tasks, 4U);
+  EXPECT_EQ(parse({"-wd", "/tmp", "prog"}).working_directory, "/tmp");
+  EXPECT_TRUE(parse({"-D", "prog"}).in_program_folder);
+  EXPECT_TRUE(parse({"prog"}).wait);
+  EXPECT_FALSE(parse({"-nw", "-np", "2", "prog"}).wait);
+  const JobOptions options = parse({"-w", "-O", "-ssi", "rpi", "tcp", "-nger", "-s", "n3", "-ssi", "rpi_tcp_short",
+                                    "100", "-nsigs", "-npty", "-nx", "N", "prog", "-ssi", "-s"});
+  EXPECT_EQ(options.variables, (Words{"LAM_MPI_SSI_rpi=tcp", "LAM_MPI_SSI_rpi_tcp_short=100"}));
+  EXPECT_EQ(options.command, (Words{"prog", "-ssi", "-s"}));
+  EXPECT_EQ(options.placement.words, Words{"N"});
+  ASSERT_EQ(options.notices.size(), 1U);
+  EXPECT_EQ(options.notices[0], "-s n3: programs are not copied; each node runs its own file of this name");
+  for (const Words& words : {Words{"-ssi", "rpi"}, Words{"-s"}, Words{"-c"}, Words{"-D", "-wd", "/tmp", "prog"}}) {
+    EXPECT_EQ(refused(words).status, kExitUsage) << words[0];
+    EXPECT_NE(refused(words).text.find(words[0]), std::string::npos);
+  }
+}
+
+TEST(CommandLine, TakesTheFirstOfAParametersValues) {
+  const JobOptions options = parse({"-ssi", "rpi", "tcp", "-ssi", "rpi", "lamd", "prog"});
+  EXPECT_EQ(options.variables, Words{"LAM_MPI_SSI_rpi=tcp"});
+  EXPECT_EQ(options.notices, Words{"-ssi rpi is there twice: the first counts"});
+}
+
+TEST(CommandLine, TakesSeveralVariablesAtOnce) {
+  EXPECT_EQ(parse({"-x", "A=1,B=2", "prog"}).variables, (Words{"A=1", "B=2"}));
+  EXPECT_EQ(parse({"-x", "DISPLAY,A_1=1,B=,PATH=a:b", "prog"}).variables,
+            (Words{"DISPLAY", "A_1=1", "B=", "PATH=a:b"}));
+  EXPECT_EQ(parse({"-x", "LIST=a,b,c", "-x", "A,B", "prog"}).variables, (Words{"LIST=a,b,c", "A", "B"}));
+  EXPECT_EQ(parse({"-x", "LIST=a,2=b,C=d", "prog"}).variables, (Words{"LIST=a,2=b", "C=d"}));
+  EXPECT_EQ(refused({"-x", "A,,B", "prog"}).status, kExitUsage);
 }
 
 TEST(CommandLine, WantsAProgram) {
@@ -122,6 +162,27 @@ TEST(CommandLine, PrintsHelpAndVersion) {
   for (const char* word : {"--report-bindings", "--timeout", "[--] program [arguments]", "Exit status"})
     EXPECT_NE(refused({"--help"}).text.find(word), std::string::npos) << word;
   EXPECT_EQ(refused({"--version"}).text, "lapirun (openlapi) 1.2.3\n");
+}
+
+TEST(CommandLine, OfLamexecIsForAUniverse) {
+  const auto of_lamexec = [](const Words& words) { return parse_command_line(words, "1.2.3", Launcher::kLamexec); };
+  const auto parsed = of_lamexec({"-c", "3", "-wd", "/tmp", "-x", "A=1,B=2", "n0-1", "C", "prog", "-v"});
+  ASSERT_TRUE(std::holds_alternative<JobOptions>(parsed));
+  const auto& options = std::get<JobOptions>(parsed);
+  EXPECT_EQ(options.launcher, Launcher::kLamexec);
+  EXPECT_EQ(options.universe, UseUniverse::kYes);
+  EXPECT_EQ(options.binding, Binding::kNone);
+  EXPECT_EQ(options.placement.tasks, 3U);
+  EXPECT_EQ(options.placement.words, (Words{"n0-1", "C"}));
+  EXPECT_EQ(options.working_directory, "/tmp");
+  EXPECT_EQ(options.variables, (Words{"A=1", "B=2"}));
+  EXPECT_EQ(options.command, (Words{"prog", "-v"}));
+  for (const char* of_jobs : {"--standalone", "--no-universe", "--universe", "--jobs", "--outlive-daemons"}) {
+    const auto refused_one = of_lamexec({of_jobs, "prog"});
+    ASSERT_TRUE(std::holds_alternative<CommandLineEnd>(refused_one)) << of_jobs;
+    EXPECT_EQ(std::get<CommandLineEnd>(refused_one).status, kExitUsage);
+    EXPECT_EQ(std::get<CommandLineEnd>(refused_one).text.find("lamexec: "), 0U);
+  }
 }
 
 }  // namespace

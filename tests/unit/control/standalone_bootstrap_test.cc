@@ -1,10 +1,15 @@
 // The standalone environment of the guide's chapter 16: what is read from it, and what wrong values are told.
+#define LAPI_SIZE_LIMITS 1
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "api/lapi.h"
 #include "control/bootstrap.h"
+#include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi {
 namespace {
@@ -17,13 +22,13 @@ struct Opened {
   bool missing = false;
 };
 
-Opened open(const Environment& environment) {
+Opened open(const Environment& environment, const std::optional<SecretPlace>& secret = std::nullopt) {
   Opened opened;
   const auto read = [&](const char* name) -> const char* {
     const auto found = environment.find(name);
     return found == environment.end() ? nullptr : found->second.c_str();
   };
-  opened.bootstrap = open_standalone_bootstrap(read, opened.error, opened.missing);
+  opened.bootstrap = open_standalone_bootstrap(read, secret, opened.error, opened.missing);
   return opened;
 }
 
@@ -79,7 +84,7 @@ TEST(StandaloneBootstrap, SaysWhatCommonTasksAreAllowed) {
 }
 
 TEST(StandaloneBootstrap, RefusesWrongNumbers) {
-  for (const char* value : {"", "0", "-4", "4x", " 4", "4.0", "1048577", "99999999999999999999"})
+  for (const char* value : {"", "0", "-4", "4x", " 4", "4.0", "16385", "99999999999999999999"})
     expect_refused("MP_PROCS", value);
   for (const char* value : {"", "-1", "4", "1 ", "+1", "0x1"}) expect_refused("MP_CHILD", value);
   expect_refused("MP_PARTITION", "");
@@ -87,7 +92,7 @@ TEST(StandaloneBootstrap, RefusesWrongNumbers) {
 
 TEST(StandaloneBootstrap, NamesTheRange) {
   EXPECT_NE(open(with("MP_CHILD", "4")).error.find("0 to 3"), std::string::npos);
-  EXPECT_NE(open(with("MP_PROCS", "0")).error.find("1 to 1048576"), std::string::npos);
+  EXPECT_NE(open(with("MP_PROCS", "0")).error.find("1 to " + std::to_string(MAX_TASKS)), std::string::npos);
 }
 
 TEST(StandaloneBootstrap, TellsMissingVariablesFromWrongOnes) {
@@ -120,6 +125,39 @@ TEST(StandaloneBootstrap, ChangesAboutHalfOfTheCookieForOneDigit) {
   const int changed = __builtin_popcountll(cookie("1") ^ cookie("2"));
   EXPECT_GT(changed, 16);
   EXPECT_LT(changed, 48);
+}
+
+// Who knows all that the job's environment says, but has another secret, has another cookie.
+TEST(StandaloneBootstrap, MixesTheSecretIntoTheCookie) {
+  const test::TemporaryFolder folder;
+  folder.write("one", "00112233445566778899aabbccddeeff\n");
+  folder.write("other", "00112233445566778899aabbccddeefe\n");
+  const SecretPlace one{folder.path("one")}, other{folder.path("other")};
+  const std::uint64_t cookie = open(task_1_of_4(), one).bootstrap->job_cookie();
+  EXPECT_EQ(open(with("MP_CHILD", "2"), one).bootstrap->job_cookie(), cookie);
+  EXPECT_NE(open(task_1_of_4(), other).bootstrap->job_cookie(), cookie);
+  EXPECT_NE(open(task_1_of_4()).bootstrap->job_cookie(), cookie);
+  EXPECT_NE(open(with("MP_PARTITION", "78"), one).bootstrap->job_cookie(), cookie);
+}
+
+TEST(StandaloneBootstrap, TakesTheSecretOfTheHomeFolderThatTheEnvironmentNames) {
+  const test::TemporaryFolder home;
+  const std::uint64_t cookie = open(with("HOME", home.path()), SecretPlace{}).bootstrap->job_cookie();
+  EXPECT_EQ(open(with("HOME", home.path()), SecretPlace{home.path(".openlapi/secret")}).bootstrap->job_cookie(),
+            cookie);
+  const Opened homeless = open(task_1_of_4(), SecretPlace{});
+  EXPECT_EQ(homeless.bootstrap, nullptr);
+  EXPECT_FALSE(homeless.missing);
+  EXPECT_NE(homeless.error.find("HOME is not set"), std::string::npos) << homeless.error;
+}
+
+// A wrong environment is told first, and leaves no file behind.
+TEST(StandaloneBootstrap, MakesNoSecretForATaskThatDoesNotKnowItsPlace) {
+  const test::TemporaryFolder home;
+  Environment environment = with("MP_CHILD", "4");
+  environment["HOME"] = home.path();
+  EXPECT_NE(open(environment, SecretPlace{}).error.find("MP_CHILD"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(home.path(".openlapi")));
 }
 
 TEST(StandaloneBootstrap, MovesNothing) {

@@ -31,6 +31,7 @@ TEST(NetworkMessage, HasTheseBytes) {
   EXPECT_EQ(encode(AddressesMessage{"no", {}}), (MessageBytes{1, 39, 2, 0, 0, 0, 'n', 'o', 0, 0, 0, 0}));
   EXPECT_EQ(encode(NetworkMessage{1, 2, {3}, {4}}),
             (MessageBytes{1, 40, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 4}));
+  EXPECT_EQ(encode(CleanRequest{}), (MessageBytes{1, 41}));
 }
 
 TEST(NetworkMessage, ActionsHaveTheseBytes) {
@@ -41,6 +42,7 @@ TEST(NetworkMessage, ActionsHaveTheseBytes) {
   EXPECT_EQ(encode_action(NodeTakesBack{9, 2}), (MessageBytes{6, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0}));
   EXPECT_EQ(encode_action(ExchangeOver{9, 2, "", {}}),
             (MessageBytes{7, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode_action(CleanNode{}), (MessageBytes{8}));
 }
 
 TEST(NetworkMessage, ComesBackAsItWas) {
@@ -52,7 +54,8 @@ TEST(NetworkMessage, ComesBackAsItWas) {
                                     WindowsMessage{"", 1ULL << 63, {"", "rxe0"}, {0, 5}},
                                     GiveAddresses{{{0, "key", {1, 2}}, {0, "other", {}}}},
                                     AddressesMessage{"", {{7, "key", {1}}}},
-                                    NetworkMessage{1, 2, {3, 4}, {5, 6}}};
+                                    NetworkMessage{1, 2, {3, 4}, {5, 6}},
+                                    CleanRequest{}};
   for (const DaemonMessage& message : messages) {
     EXPECT_EQ(decode(encode(message)), message);
     const MessageBytes bytes = encode(message);
@@ -64,7 +67,8 @@ TEST(NetworkMessage, ComesBackAsItWas) {
                                    NodeAnswer{"no", {small_state()}},
                                    NodeGives{1ULL << 63, 7, {{0, "key", {1, 2}}}},
                                    NodeTakesBack{5, 6},
-                                   ExchangeOver{5, 6, "no", {{0, "key", {1, 2}}}}};
+                                   ExchangeOver{5, 6, "no", {{0, "key", {1, 2}}}},
+                                   CleanNode{}};
   for (const NetworkAction& action : actions) {
     EXPECT_EQ(decode_action(encode_action(action)), action);
     const MessageBytes bytes = encode_action(action);

@@ -122,6 +122,17 @@ TEST_F(NetworkQuestionsTest, AllThatLiveAreAskedToReadAndUnload) {
   EXPECT_EQ(asked_.size(), 2U);
 }
 
+TEST_F(NetworkQuestionsTest, CleaningAsksAllNodesAndNamesThoseThatCannot) {
+  EXPECT_TRUE(questions_.take(5, CleanRequest{}));
+  ASSERT_EQ(asked_.size(), 1U);
+  EXPECT_EQ(asked_[0], (Asked{{0, 1}, 1, CleanNode{}}));
+  questions_.answered(1, 1, {"", {}});
+  EXPECT_TRUE(answers_.empty());
+  questions_.answered(0, 1, {"job key 7: task 0 is running (process 5)", {}});
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(answers_[0].second, (TablesMessage{"n0 (inky): job key 7: task 0 is running (process 5)", {}}));
+}
+
 TEST_F(NetworkQuestionsTest, AnAnswerIsBounded) {
   questions_.take(5, TablesRequest{""});
   questions_.answered(0, 1, {"", std::vector<WindowState>(100000, state(0))});

@@ -55,6 +55,12 @@ TEST_F(SessionFolderTest, APathThatNoSocketCanHaveIsRefused) {
   EXPECT_THROW(session_path({"/" + std::string(100, 'x'), "", ""}), std::runtime_error);
 }
 
+TEST_F(SessionFolderTest, ASuffixLeadsNowhereElse) {
+  EXPECT_THROW(session_path({"", "a/b"}), std::runtime_error);
+  setenv("LAM_MPI_SESSION_SUFFIX", "../b", 1);
+  EXPECT_THROW(session_path({}), std::runtime_error);
+}
+
 TEST_F(SessionFolderTest, IsThisUsersAloneAndGoesWithItsOwner) {
   const std::string path = session_path({});
   {
@@ -70,6 +76,40 @@ TEST_F(SessionFolderTest, IsThisUsersAloneAndGoesWithItsOwner) {
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_EQ(session_process(path), 0);
+}
+
+TEST_F(SessionFolderTest, OthersOfTheSameUniverseHaveFoldersOfTheirOwn) {
+  const std::string path = session_path({}), second = session_path({"", "", "n2"}),
+                    third = session_path({"", "", "n3"});
+  std::filesystem::create_directory(path);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  std::ofstream(path + "/lam-universe") << "of-a-dead-daemon";
+  SessionFolder first(path, second, "universe");
+  EXPECT_EQ(first.path(), path);
+  SessionFolder other(path, third, "universe");
+  EXPECT_EQ(other.path(), third);
+  EXPECT_EQ(mode_of(third + "/lam-universe"), 0600u);
+  first.remove();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  SessionFolder again(path, second, "universe");
+  EXPECT_EQ(again.path(), path);
+  EXPECT_THROW(SessionFolder(third, "", "universe"), std::runtime_error);
+}
+
+TEST_F(SessionFolderTest, ADaemonThatHasLostItsUniverseHasNoOtherBesideIt) {
+  const std::string path = session_path({}), spare = session_path({"", "", "n2"});
+  SessionFolder first(path, spare, "universe");
+  first.leave_universe();
+  EXPECT_THROW(SessionFolder(path, spare, "universe"), std::runtime_error);
+  EXPECT_FALSE(std::filesystem::exists(spare));
+}
+
+TEST_F(SessionFolderTest, AnotherUniverseIsRefused) {
+  const std::string path = session_path({}), spare = session_path({"", "", "n2"});
+  SessionFolder first(path, spare, "universe");
+  EXPECT_THROW(SessionFolder(path, spare, "another"), std::runtime_error);
+  EXPECT_FALSE(std::filesystem::exists(spare));
+  EXPECT_THROW(SessionFolder{path}, std::runtime_error);
 }
 
 TEST_F(SessionFolderTest, OneDaemonAtATime) {

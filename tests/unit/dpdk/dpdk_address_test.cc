@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "dataplane/tuning.h"
+#include "dataplane/wire/packet_header.h"
+
 namespace openlapi::dpdk {
 namespace {
 
@@ -17,6 +20,10 @@ TEST(DpdkAddress, ByteByByteAndBack) {
   std::string error;
   ASSERT_TRUE(decode(bytes, again, error)) << error;
   EXPECT_EQ(encode(again).bytes, bytes.bytes);
+}
+
+TEST(DpdkAddress, TheSmallestMtuIsEnoughForTheEngine) {
+  EXPECT_GE(packet_of(kSmallestMtu), wire::kPacketHeaderSize + tuning::kSmallestRecord);
 }
 
 TEST(DpdkAddress, WhatIsNoneIsRefusedWithAReason) {

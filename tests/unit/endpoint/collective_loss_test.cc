@@ -11,7 +11,7 @@ class CollectiveLoss : public testing::TestWithParam<std::tuple<std::uint32_t, b
  protected:
   CollectiveLoss() : tasks_(std::get<0>(GetParam())), reliable_(std::get<1>(GetParam())) {
     EndpointConfig config;
-    config.cookie = 0x1234;
+    config.job_key = {0x1234, 0};
     config.timeout = 10 * kSecond;
     config.idle_loops_between_timers = 1;
     job_ = std::make_unique<Job>(tasks_, config);

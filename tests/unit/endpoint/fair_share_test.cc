@@ -85,7 +85,7 @@ TEST_F(SilentPeers, LeaveACopyEvenWhenThereIsOnlyOne) {
 
 TEST_F(SilentPeers, DoNotHoldAllPacketBuffers) {
   EndpointConfig config;
-  config.cookie = 0x1234;
+  config.job_key = {0x1234, 0};
   start(config, 65504, 100'000, false);  // a pool of 64 buffers
   for (PeerIndex i = 0; i <= kAlive; ++i) job_->task(i).epoch_of_peers = 1;
   give_all_to_the_silent([&](PeerIndex silent) {

@@ -1,6 +1,7 @@
 // The first packets to a peer: for the life that the address exchange told of, and no later.
 #include <gtest/gtest.h>
 
+#include "dataplane/wire/association.h"
 #include "dataplane/wire/packet_header.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -14,7 +15,7 @@ class FirstContact : public testing::Test {
   // Two tasks over an unreliable path without losses; `told` is the epoch that task 0 learns with the other's address.
   void start(std::uint32_t told) {
     EndpointConfig config;
-    config.cookie = 0x1234;
+    config.job_key = {0x1234, 0};
     config.epoch = 5;
     job_ = std::make_unique<Job>(2, config);
     for (PeerIndex i = 0; i < 2; ++i) job_->task(i).transport.make_lossy(0, 1);
@@ -62,10 +63,10 @@ TEST_F(FirstContact, IsNotMadeForAShortHeader) {
   start(5);
   wire::PacketHeader header;
   header.flags = wire::kPacketHasData | wire::kPacketShort;
-  header.cookie = 0x1234;
   header.destination = 1;
   header.source_epoch = header.destination_epoch = 5;
-  header.association = wire::association_of(header);
+  header.instance = 1;
+  header.association = wire::association_of({0x1234, 0}, header);
   std::vector<std::byte> packet(header.size());
   wire::encode(header, packet.data());
   job_->task(1).transport.put_back({packet});

@@ -21,7 +21,7 @@ class LossyPath : public testing::TestWithParam<int> {
   static EndpointConfig config() {
     EndpointConfig config;
     config.copy_limit = 4000;
-    config.cookie = 0x1234;
+    config.job_key = {0x1234, 0};
     return config;
   }
 

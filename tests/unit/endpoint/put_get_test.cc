@@ -255,6 +255,23 @@ TEST(Fence, WaitsForPutsGetsAndLongMessages) {
   EXPECT_TRUE(other == source);
 }
 
+TEST(Fence, OfWhomNobodyAsksIsForgotten) {
+  Job job(2);
+  job.start();
+  unsigned char byte = 7, sink = 0;
+  ASSERT_EQ(job[0].put({1, address(&sink), &byte, 1, 0, 0, 0}), Submit::accepted);
+  const FenceTicket forgotten = job[0].begin_fence();
+  const FenceTicket ticket = job[0].begin_fence();
+  ASSERT_EQ(job[0].fence_state(forgotten), FenceState::pending);
+  job[0].forget_fence(forgotten);
+  for (int step = 0; step < 100; ++step) {
+    for (PeerIndex i = 0; i < 2; ++i) job[i].progress();
+  }
+  EXPECT_EQ(job[0].fence_state(ticket), FenceState::done) << "the answers to both have come";
+  EXPECT_EQ(sink, 7);
+  EXPECT_EQ(job[0].deadline(), UINT64_MAX) << "nothing is watched any more";
+}
+
 TEST(Fence, IsDoneAtOnceWhenNothingWasSent) {
   Job job(2);
   job.start();

@@ -3,6 +3,8 @@
 #include "dataplane/layout/vector_cursor.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <random>
 
@@ -224,6 +226,31 @@ TEST(CopyBytes, CopiesEveryLengthAndNoMore) {
       ASSERT_EQ(to[i], i >= 20 && i < 20 + length ? from[i - 15] : std::byte{}) << length << " bytes, at " << i;
     }
   }
+}
+
+// The lists are the user's, and may end where his memory does.
+TEST(ListCursor, ReadsNoEntryBehindTheLast) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto at_an_end = [page] {
+    void* const two = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(two, MAP_FAILED);
+    EXPECT_EQ(mprotect(static_cast<std::byte*>(two) + page, page, PROT_NONE), 0);
+    return reinterpret_cast<std::uintptr_t*>(static_cast<std::byte*>(two) + page);
+  };
+  std::uintptr_t* const addresses = at_an_end();
+  std::uintptr_t* const lengths = at_an_end();
+  std::array<std::byte, 24> memory{};
+  for (int n = 0; n < 3; ++n) {
+    addresses[n - 3] = address(&memory[static_cast<std::size_t>(8 * n)]);
+    lengths[n - 3] = 8;
+  }
+  ListCursor cursor(PieceList::of_arrays(addresses - 3, lengths - 3, sizeof(std::uintptr_t), 3));
+  LayoutPiece piece;
+  for (const std::uint64_t position : {std::uint64_t{24}, std::uint64_t{20}, std::uint64_t{0}, std::uint64_t{24}}) {
+    cursor.seek(position);
+    EXPECT_EQ(cursor.next_pieces({&piece, 1}, 100), position == 24 ? 0u : 1u);
+  }
+  for (std::uintptr_t* end : {addresses, lengths}) munmap(reinterpret_cast<std::byte*>(end) - page, 2 * page);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "dataplane/operation/collective.h"
+#include "dataplane/tuning.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@ namespace openlapi {
 namespace {
 
 struct Round {
+  PeerIndex from;
   PeerIndex to;
   std::uint32_t sequence;
   std::uint32_t round;
@@ -31,19 +33,21 @@ class Job {
       const std::size_t pick = std::uniform_int_distribution<std::size_t>(0, on_the_way_.size() - 1)(random_);
       Round round = std::move(on_the_way_[pick]);
       on_the_way_.erase(on_the_way_.begin() + static_cast<std::ptrdiff_t>(pick));
-      members_[round.to]->collective.arrived(round.sequence, round.round, std::move(round.bytes), *members_[round.to]);
+      members_[round.to]->collective.arrived(round.from, round.sequence, round.round, std::move(round.bytes),
+                                             *members_[round.to]);
     }
   }
 
  private:
   struct Member : Collective::Outbox {
-    Member(Job& job, PeerIndex self, std::uint32_t tasks) : job(job), collective(self, tasks) {}
+    Member(Job& job, PeerIndex self, std::uint32_t tasks) : job(job), self(self), collective(self, tasks) {}
     void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
                     std::span<const std::byte> bytes) override {
       ++job.sent_;
-      job.on_the_way_.push_back({peer, sequence, round, {bytes.begin(), bytes.end()}});
+      job.on_the_way_.push_back({self, peer, sequence, round, {bytes.begin(), bytes.end()}});
     }
     Job& job;
+    PeerIndex self;
     Collective collective;
   };
 
@@ -76,12 +80,34 @@ TEST_P(CollectiveOf, ExchangeGivesEveryValueToAll) {
       for (PeerIndex i = 0; i < tasks; ++i) job[i].begin_exchange(turn << 32 | i, job.outbox(i));
       job.deliver_all();
       for (PeerIndex i = 0; i < tasks; ++i) {
-        ASSERT_FALSE(job[i].active());
+        ASSERT_TRUE(job[i].filled());
         const auto values = job[i].exchanged();
         ASSERT_EQ(values.size(), tasks);
         for (PeerIndex j = 0; j < tasks; ++j) EXPECT_EQ(values[j], turn << 32 | j) << "task " << i;
+        job[i].confirm_exchange(job.outbox(i));
       }
+      job.deliver_all();
+      for (PeerIndex i = 0; i < tasks; ++i) EXPECT_FALSE(job[i].active());
     }
+  }
+}
+
+// Who is ahead could send messages that make another task use values that it does not have yet.
+TEST_P(CollectiveOf, AnExchangeEndsOnlyWhenAllHaveTakenTheValues) {
+  const std::uint32_t tasks = GetParam();
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    Job job(tasks, seed);
+    const PeerIndex slow = seed % tasks;
+    for (PeerIndex i = 0; i < tasks; ++i) job[i].begin_exchange(i, job.outbox(i));
+    job.deliver_all();
+    for (PeerIndex i = 0; i < tasks; ++i) {
+      if (i != slow) job[i].confirm_exchange(job.outbox(i));
+    }
+    job.deliver_all();
+    for (PeerIndex i = 0; i < tasks; ++i) EXPECT_TRUE(job[i].active()) << "task " << i << " left too soon";
+    job[slow].confirm_exchange(job.outbox(slow));
+    job.deliver_all();
+    for (PeerIndex i = 0; i < tasks; ++i) EXPECT_FALSE(job[i].active() || job[i].failed()) << "task " << i;
   }
 }
 
@@ -109,8 +135,30 @@ TEST(Collective, ATaskAheadByOneCollectiveDoesNotDisturb) {
 TEST(Collective, BlocksOfAWrongLengthAreNoAnswer) {
   Job job(2, 1);
   job[0].begin_exchange(1, job.outbox(0));
-  job[0].arrived(1, 0, std::vector<std::byte>(3), job.outbox(0));
+  job[0].arrived(1, 1, 0, std::vector<std::byte>(3), job.outbox(0));
   EXPECT_TRUE(job[0].active());
+}
+
+TEST(Collective, NobodyStandsInTheWayOfWhoseMessageItIs) {
+  Job job(3, 1);
+  job[0].begin_barrier(job.outbox(0));
+  EXPECT_TRUE(job[0].arrived(1, 1, 0, {}, job.outbox(0)));
+  EXPECT_TRUE(job[0].arrived(2, 1, 1, {}, job.outbox(0)));
+  EXPECT_TRUE(job[0].active()) << "task 1 sends what task 2 has to, and the other way round";
+  EXPECT_TRUE(job[0].arrived(2, 1, 0, {}, job.outbox(0)));
+  EXPECT_TRUE(job[0].arrived(1, 1, 1, {}, job.outbox(0)));
+  EXPECT_FALSE(job[0].active());
+}
+
+TEST(Collective, WhatOneTaskSendsEarlyIsBounded) {
+  Job job(3, 1);
+  for (std::uint32_t n = 0; n < tuning::kMostEarlyRounds; ++n) {
+    ASSERT_TRUE(job[0].arrived(1, 2 + n, 0, {}, job.outbox(0)));
+    ASSERT_TRUE(job[0].arrived(1, 2 + n, 0, {}, job.outbox(0))) << "again";
+  }
+  EXPECT_FALSE(job[0].arrived(1, 1'000'000, 0, {}, job.outbox(0)));
+  EXPECT_EQ(job[0].early_rounds_of(1), tuning::kMostEarlyRounds);
+  EXPECT_TRUE(job[0].arrived(2, 2, 0, {}, job.outbox(0))) << "another's";
 }
 
 TEST(Collective, AFailedOneStaysFailed) {
@@ -141,6 +189,10 @@ TEST_P(CollectiveOf, ALossReachesEverybody) {
         job.deliver_all();
         found = false;
         for (PeerIndex i = 0; i < tasks; ++i) {
+          if (i != lost && job[i].filled()) {
+            job[i].confirm_exchange(job.outbox(i));
+            found = true;
+          }
           if (i == lost || !job[i].waits_for(lost)) continue;
           job[i].fail(lost, job.outbox(i));
           found = true;

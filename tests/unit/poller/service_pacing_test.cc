@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
+#include "dataplane/poller/backoff.h"
+#include "dataplane/poller/service_thread.h"
 #include "tests/support/manual_clock.h"
 
 namespace openlapi {
@@ -152,6 +156,41 @@ TEST_F(Adaptive, TimedSleepsGrowUntilSomethingArrives) {
   EXPECT_EQ(before, kLongestBlindSleep);
   worked();
   EXPECT_EQ(pacing.take_blind_sleep(), kFirstBlindSleep);
+}
+
+TEST(ServiceThreadTest, BlocksSignalsButItsOwnFaultsAndLeavesTheCallersMaskAlone) {
+  sigset_t before;
+  sigset_t after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  static sigset_t inside;
+  ServiceThread thread;
+  ASSERT_EQ(thread.start(
+                {}, [](void*) { pthread_sigmask(SIG_SETMASK, nullptr, &inside); }, nullptr),
+            0);
+  thread.join(10 * kSecond);
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&inside, SIGTERM), 1);
+  EXPECT_EQ(sigismember(&inside, SIGSEGV), 0);
+  EXPECT_EQ(sigismember(&inside, SIGBUS), 0);
+  EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
+}
+
+TEST(BackoffTest, PausesThenYieldsThenSleeps) {
+  Backoff backoff({2, 1});
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+  EXPECT_EQ(backoff.next(), BackoffStep::yield);
+  EXPECT_EQ(backoff.next(), BackoffStep::sleep);
+  EXPECT_EQ(backoff.next(), BackoffStep::sleep);
+  backoff.reset();
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+}
+
+TEST(BackoffTest, CoreIsOwnedWhenThereAreEnough) {
+  EXPECT_TRUE(owns_core(2, 2, 2));
+  EXPECT_TRUE(owns_core(1, 2, 2));   // pinned
+  EXPECT_FALSE(owns_core(1, 2, 4));  // pinned, two to a core
+  EXPECT_FALSE(owns_core(2, 2, 4));
 }
 
 }  // namespace

@@ -19,25 +19,27 @@ using PacketBytes = std::vector<std::byte>;
 
 struct EndConfig {
   std::uint32_t self = 0;
-  std::uint32_t epoch = 1;
+  Epoch epoch = 1;
   std::uint32_t max_packet = 512;
   std::uint32_t ack_threshold = 30;
-  std::uint32_t first_sequence = 0;
+  std::optional<Sequence> first_sequence = {};  // the same for both ends
   std::size_t buffers = 2048;
   ChannelEpochs epochs = {};
   bool checksum = false;
+  bool tagged = false;
 };
 
 class ChannelEnd {
  public:
-  static constexpr std::uint64_t kCookie = 0x1122334455667788;
+  static constexpr SipKey kJobKey{0x1122334455667788, 0x99aabbccddeeff00};
 
   explicit ChannelEnd(const EndConfig& config) : pool_(config.max_packet, config.buffers) {
-    context_.cookie = kCookie;
+    context_.job_key = kJobKey;
     context_.self = config.self;
     context_.epoch = config.epoch;
     context_.instance = 1;
-    context_.checksum = config.checksum;
+    context_.checksum = config.checksum && !config.tagged;
+    context_.tagged = config.tagged;
     context_.max_packet = config.max_packet;
     context_.ack_threshold = config.ack_threshold;
     context_.first_sequence = config.first_sequence;
@@ -103,6 +105,10 @@ class ChannelEnd {
   void receive(PacketBytes packet, Nanoseconds now) {
     wire::PacketHeader header;
     if (!admit_packet(context_, packet, header)) return;
+    if (header.is_short() && !channel_->is_from_peer(header, packet)) {
+      ++context_.counters.ghosts;
+      return;
+    }
     const std::span<std::byte> payload = std::span(packet).subspan(header.size());
     const ReceiveOutcome outcome = channel_->receive(header, payload, now);
     note_completed();

@@ -9,13 +9,14 @@ namespace openlapi {
 namespace {
 
 constexpr Nanoseconds kNow = kSecond;
+constexpr Epoch kLastEpoch = (Epoch{1} << 48) - 1;
 
 class ChannelEpochsTest : public testing::Test {
  protected:
-  void start_left(std::uint32_t epoch, std::uint32_t peer_epoch = 0) {
+  void start_left(Epoch epoch, Epoch peer_epoch = 0) {
     left_ = std::make_unique<ChannelEnd>(EndConfig{.self = 0, .epoch = epoch, .epochs = {0, peer_epoch}});
   }
-  void start_right(std::uint32_t epoch) { right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = epoch}); }
+  void start_right(Epoch epoch) { right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = epoch}); }
 
   // Carries packets both ways until none is left.
   void exchange() {
@@ -207,10 +208,10 @@ TEST_F(ChannelEpochsTest, LostIntroductionIsRepeated) {
 
 TEST_F(ChannelEpochsTest, EpochsWrapRound) {
   start_left(1);
-  start_right(UINT32_MAX);
+  start_right(kLastEpoch);
   left_->send(0);
   exchange();
-  EXPECT_EQ(left_->channel().peer_epoch(), UINT32_MAX);
+  EXPECT_EQ(left_->channel().peer_epoch(), kLastEpoch);
   start_right(1);
   left_->send(1);
   exchange();

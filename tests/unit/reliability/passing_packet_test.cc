@@ -31,7 +31,7 @@ void expect_same(const PacketBytes& packet, const PacketBytes& queued) {
   ASSERT_EQ(header.ahead, other.ahead);
   ASSERT_EQ(header.cumulative_ack, other.cumulative_ack);
   ASSERT_EQ(header.ack_delay, other.ack_delay);
-  ASSERT_EQ(header.association, wire::association_of(other));
+  ASSERT_EQ(header.association, other.association);
   ASSERT_EQ(other.selective_ack, 0u);
   ASSERT_EQ(PacketBytes(packet.begin() + wire::kShortHeaderSize, packet.end()),
             PacketBytes(queued.begin() + wire::kPacketHeaderSize, queued.end()));

@@ -41,12 +41,38 @@ class ReceiveWindowTest : public testing::Test {
   ReceiveWindow window_{pool_};
 };
 
-TEST_F(ReceiveWindowTest, FirstPacketSetsTheBeginning) {
+TEST_F(ReceiveWindowTest, BeginsWhereItIsToldTo) {
+  window_.begin(100);
   EXPECT_FALSE(window_.established());
   EXPECT_EQ(offer(107, 7), ArrivalVerdict::held);
   EXPECT_TRUE(window_.established());
   EXPECT_EQ(window_.next(), 100u);
   EXPECT_EQ(offer(100), ArrivalVerdict::in_order);
+}
+
+// The beginning and every later place, near the end of the numbers as well: a packet that claims that more was given up
+// than can have been changes nothing.
+TEST_F(ReceiveWindowTest, NoSkipIsLongerThanWhatASenderCanGiveUp) {
+  for (const Sequence next : {Sequence{0}, Sequence{1000}, UINT32_MAX - 10}) {
+    PacketPool pool(256, 16);
+    ReceiveWindow window(pool);
+    window.begin(next);
+    const auto offer_at = [&](Sequence sequence, std::uint16_t ahead) {
+      return window.offer(sequence, ahead, true, {}, 0);
+    };
+    for (const Sequence far : {tuning::kMostPacketsGivenUp + 1, Sequence{INT32_MAX} - 1023, Sequence{INT32_MAX}}) {
+      EXPECT_EQ(offer_at(next + far, 0), ArrivalVerdict::malformed) << far;
+      EXPECT_EQ(offer_at(next + far + 1023, 1023), ArrivalVerdict::malformed) << far;
+    }
+    EXPECT_FALSE(window.established());
+    EXPECT_EQ(window.next(), next);
+    EXPECT_FALSE(window.must_acknowledge(1)) << "and is not answered";
+    EXPECT_EQ(offer_at(next, 0), ArrivalVerdict::in_order);
+    window.taken(0);
+    EXPECT_EQ(offer_at(next + 1 + tuning::kMostPacketsGivenUp + 1, 0), ArrivalVerdict::malformed);
+    EXPECT_EQ(offer_at(next + 1 + tuning::kMostPacketsGivenUp, 0), ArrivalVerdict::in_order);
+    EXPECT_EQ(window.next(), next + 1 + tuning::kMostPacketsGivenUp);
+  }
 }
 
 TEST_F(ReceiveWindowTest, InOrderPacketsCountOnlyWhenTaken) {
@@ -84,6 +110,7 @@ TEST_F(ReceiveWindowTest, EveryBitOfTheSelectiveAcknowledgement) {
     PacketPool pool(256, 1024);
     ReceiveWindow window(pool);
     const Sequence first = UINT32_MAX - 20;  // the numbers wrap on the way
+    window.begin(first);
     const Sequence early = first + 1 + bit;
     EXPECT_EQ(window.offer(early, static_cast<std::uint16_t>(1 + bit), false, {}, 0), ArrivalVerdict::held);
     EXPECT_EQ(window.next(), first);

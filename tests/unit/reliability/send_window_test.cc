@@ -219,6 +219,19 @@ TEST_F(SendWindowTest, AnswerTooFastForTheRetransmissionProvesNothing) {
   EXPECT_TRUE(transmit(6 * kMillisecond).empty()) << "the first transmission was answered, the rest may follow";
 }
 
+// Karn's rule: which of the two transmissions was answered, nobody knows.
+TEST_F(SendWindowTest, APacketThatWasSentTwiceIsNotMeasured) {
+  shortest_ = kMillisecond;
+  add(1);
+  transmit(0);
+  window_.oldest_timed_out(0);
+  transmit(5 * kMillisecond);
+  EXPECT_EQ(acknowledge(1, 0, 7 * kMillisecond).round_trip, 0u) << "slow enough to be an answer to the second";
+  add(1);
+  transmit(10 * kMillisecond);
+  EXPECT_EQ(acknowledge(2, 0, 12 * kMillisecond).round_trip, 2 * kMillisecond);
+}
+
 TEST_F(SendWindowTest, OldestLostPacketLeavesThroughAClosedWindow) {
   add(8);
   transmit(0);

@@ -109,7 +109,7 @@ TEST_F(ShortHeader, IsAGhostToAnotherLife) {
   introduce();
   const PacketBytes packet = left_.pass(1, kStart);
   ASSERT_TRUE(is_short(packet));
-  for (const std::uint32_t known : {0u, 1u}) {
+  for (const Epoch known : {Epoch{0}, Epoch{1}}) {
     ChannelEnd reborn({.self = 1, .epoch = 2, .epochs = {0, known}});
     reborn.receive(packet, kStart);
     EXPECT_TRUE(reborn.delivered.empty());

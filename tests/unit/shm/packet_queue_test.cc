@@ -142,6 +142,17 @@ TEST_F(PacketQueue, ADeadSendersUnkeptIntentDoesNotTakeALivingOnesSlot) {
   EXPECT_EQ(packet.source, 30u);
 }
 
+// Its claim was too late, and then there was no room: what it said before must not keep the owner from passing over.
+TEST_F(PacketQueue, WhoFindsNoRoomDoesNotAnswerForADeadSendersSlots) {
+  segment_.front->intents[2].claim.store(make_intent(0, 1));
+  claim_and_die(1, 8);
+  EXPECT_FALSE(send(2, 5));
+  EXPECT_EQ(skip(), 8u);
+  EXPECT_EQ(receive(), 0u);  // gives the slots back
+  EXPECT_TRUE(send(2, 5));
+  EXPECT_EQ(receive(), 5u);
+}
+
 TEST_F(PacketQueue, OrphansBehindHeldPacketsAreGivenBackInTheirOrder) {
   EXPECT_TRUE(send(0, 1));
   claim_and_die(1, 3);
@@ -207,6 +218,83 @@ TEST_F(PacketQueue, ASenderThatFaultsWhileItCopiesDoesNotStopTheQueue) {
   EXPECT_EQ(receive(), 0u);
   EXPECT_EQ(queue_.skip_orphans([this](std::uint32_t source) { return !memory_.life_lock_held(source); }), 2u);
   EXPECT_EQ(receive(), 4u);
+}
+
+// A purges and resumes B, as B does with A: the sender begins anew with the era that the owner has published.
+class Eras : public PacketQueue {
+ protected:
+  std::uint64_t era(std::uint32_t source) const { return segment_.front->eras[source].load(); }
+  void begin_anew(std::uint32_t source) { senders_[source] = SendQueue(segment_, layout_, source, era(source)); }
+};
+
+TEST_F(Eras, WhatWasSentBeforeIsNotReceivedAndItsSlotsComeBack) {
+  EXPECT_TRUE(send(0, 1));
+  EXPECT_TRUE(send(1, 2));
+  EXPECT_TRUE(send(0, 3));
+  queue_.close(1);
+  EXPECT_TRUE(is_closed(era(1)));
+  EXPECT_TRUE(send(1, 4)) << "it does not know yet";
+  queue_.open(1);
+  EXPECT_FALSE(is_closed(era(1)));
+  EXPECT_TRUE(send(1, 5)) << "nor now";
+  EXPECT_EQ(receive(), 1u);
+  EXPECT_EQ(receive(), 3u);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(queue_.dropped(), 3u);
+  begin_anew(1);
+  for (std::uint64_t i = 10; i < 100; ++i) {
+    EXPECT_TRUE(send(1, i));
+    EXPECT_TRUE(send(2, 1000 + i));
+    EXPECT_EQ(receive(), i);
+    EXPECT_EQ(receive(), 1000 + i);
+  }
+  for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(send(1, i));
+  EXPECT_FALSE(send(1, 9));
+}
+
+// The control words tell only so many eras apart; a queue that nobody empties in all that time must not.
+TEST_F(Eras, NothingComesBackWhenTheTagsOfErasDo) {
+  constexpr std::uint64_t kErasWithDifferentTags = 1u << (kSenderBits - kSourceBits);
+  for (std::uint64_t ended = 1; ended <= 3 * kErasWithDifferentTags; ++ended) {
+    const bool sent = send(1, ended);
+    queue_.close(1);
+    queue_.open(1);
+    begin_anew(1);
+    EXPECT_EQ(sent, ended <= 8);
+  }
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(queue_.dropped(), 8u);
+  EXPECT_TRUE(send(1, 77));
+  EXPECT_EQ(receive(), 77u);
+}
+
+TEST_F(Eras, AreCountedOnWhereTheirNumbersWrap) {
+  segment_.front->eras[1].store(UINT64_MAX - 5);
+  ReceiveQueue late(segment_, layout_, kTasks);
+  for (unsigned i = 0; i < 6; ++i) {
+    begin_anew(1);
+    ASSERT_TRUE(send(1, i + 1));
+    IncomingPacket packet{};
+    ASSERT_EQ(late.receive({&packet, 1}), 1u);
+    EXPECT_EQ(packet.source, kTasks[1]);
+    late.release(1);
+    ASSERT_TRUE(send(1, 100));
+    late.close(1);
+    ASSERT_EQ(late.receive({&packet, 1}), 0u);
+    late.open(1);
+  }
+}
+
+TEST_F(Eras, AreOfOnePairEach) {
+  queue_.close(1);
+  for (std::uint64_t i = 1; i < 50; ++i) {
+    EXPECT_TRUE(send(0, i));
+    EXPECT_TRUE(send(2, i + 100));
+    EXPECT_EQ(receive(), i);
+    EXPECT_EQ(receive(), i + 100);
+  }
+  EXPECT_EQ(era(0), 0u);
+  EXPECT_EQ(era(2), 0u);
 }
 
 // Packets that need rooms, with their senders and numbers in every byte.

@@ -8,7 +8,7 @@ namespace {
 TEST(SegmentLayout, ControlWordKeepsItsParts) {
   const std::uint64_t control = make_control(0xffffffffull, 127, 17408, 24 | kNearRoom);
   EXPECT_EQ(control_sequence(control), 0u);
-  EXPECT_EQ(control_source(control), 127u);
+  EXPECT_EQ(sender_source(control_sender(control)), 127u);
   EXPECT_EQ(control_length(control), 17408u);
   EXPECT_EQ(control_start(control), 24u);
   EXPECT_TRUE(control_near(control));

@@ -244,6 +244,28 @@ TEST(ShmSetup, TheLeadersLimitsGiveAReasonToAll) {
   }
 }
 
+// Waiting, or over.
+bool rests(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && (text[name_end + 2] == 'S' || text[name_end + 2] == 'Z');
+}
+
+// Nor does one that comes when the leader has failed already wait for it.
+TEST(ShmSetup, WhoComesLaterLearnsTheLeadersFailureToo) {
+  const std::uint64_t cookie = test::fresh_cookie();
+  const std::size_t sockets = abstract_sockets();
+  Children children;
+  children.start([=] { return with_limit(config_of(cookie, 0, 3), RLIMIT_FSIZE, 1 << 20); });
+  ASSERT_TRUE(wait_for([&] { return abstract_sockets() > sockets || rests(children[0]); }));
+  ASSERT_TRUE(wait_for([&] { return rests(children[0]); }));
+  for (PeerIndex self : {1, 2}) children.start([=] { return open_status(config_of(cookie, self, 3)); });
+  const int told = code(ShmFailure::kPeerFailed);
+  EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kCreate), told, told}));
+}
+
 TEST(ShmSetup, NoDescriptorLeftIsAnErrorWithAReason) {
   Children children;
   children.start([] { return with_limit(config_of(test::fresh_cookie(), 0, 2), RLIMIT_NOFILE, 3); });

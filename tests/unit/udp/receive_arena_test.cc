@@ -39,6 +39,15 @@ TEST(ReceiveArena, ReadsWithoutPacketsKeepNoRoom) {
   EXPECT_EQ(arena.room(), first);
 }
 
+TEST(ReceiveArena, ReadsWithoutPacketsKeepNoRoomBehindOneThatIsHeld) {
+  ReceiveArena arena;
+  ASSERT_TRUE(read(arena, 100, 1, 1));
+  std::byte* second = arena.room();
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(read(arena, ReceiveArena::kReadRoom, i, 0));
+  EXPECT_EQ(arena.room(), second);
+  arena.release(1);
+}
+
 TEST(ReceiveArena, EndsWhenItsRoomIsHeld) {
   ReceiveArena arena;
   unsigned reads = 0;

@@ -87,8 +87,8 @@ TEST_F(UdpNetwork, JumboFramesTakeWholePackets) {
 
 TEST_F(UdpNetwork, TheTinyMtuOfAnOldLinkWorks) {
   connect(576);
-  EXPECT_EQ(left_->limits().max_packet, 536u);
-  exchange(536);
+  EXPECT_EQ(left_->limits().max_packet, 632u) << "the engine's smallest, which the kernel sends in fragments";
+  exchange(632);
 }
 
 // The interface would carry 9,000 bytes, the route only 1,400: datagrams are made for the route.

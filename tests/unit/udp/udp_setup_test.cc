@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "dataplane/tuning.h"
+#include "dataplane/wire/packet_header.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
 
@@ -114,6 +116,7 @@ TEST(UdpSetup, NamesTheLimitOfOpenFiles) {
 
 TEST(UdpSetup, PacketSizesAreDatagramsOfAMultipleOfEight) {
   EXPECT_EQ(max_packet_for(0), 8184u);
+  EXPECT_GE(max_packet_for(kSmallestUdpPacketSize), wire::kPacketHeaderSize + tuning::kSmallestRecord);
   EXPECT_EQ(max_packet_for(1024), 1016u);
   EXPECT_EQ(max_packet_for(1500), 1488u);
   EXPECT_EQ(max_packet_for(65507), 65496u);

@@ -43,7 +43,7 @@ TEST(OperationHeader, APutOnTheWireByteForByte) {
 }
 
 TEST(OperationHeader, ARefusedRequestByteForByte) {
-  for (const unsigned char reason : {0, 1}) {
+  for (const unsigned char reason : {0, 1, 2}) {
     const wire::RequestRefusedBody body{0x11223344, wire::RefusalReason{reason}};
     const auto packet = packet_of(RecordBytes(RecordKind::request_refused, body), 0);
     const std::array<unsigned char, 16> expected = {17, 0, 0, 0, 0, 0, 0, 0, 0x44, 0x33, 0x22, 0x11, reason, 0, 0, 0};
@@ -52,6 +52,7 @@ TEST(OperationHeader, ARefusedRequestByteForByte) {
   }
   EXPECT_EQ(wire::RefusalReason::not_own_memory, wire::RefusalReason{0});
   EXPECT_EQ(wire::RefusalReason::out_of_memory, wire::RefusalReason{1});
+  EXPECT_EQ(wire::RefusalReason::given_up, wire::RefusalReason{2});
 }
 
 TEST(OperationHeader, ALongActiveMessageIsFoundAgain) {
@@ -215,6 +216,8 @@ TEST(OperationHeader, FlagsOfLayouts) {
   EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagAtoms)) << "only programs have atoms";
   EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagLong | wire::kFlagLayout)) << "a layout without attach";
   EXPECT_FALSE(accepted(RecordKind::collective, kAttach | wire::kFlagLayout));
+  EXPECT_FALSE(accepted(RecordKind::collective, kAttach)) << "nobody offers its memory for a round";
+  EXPECT_FALSE(accepted(RecordKind::get_layout, kAttach));
 }
 
 constexpr wire::BulkKey kKey = {{std::byte{0xa0}, std::byte{0xa1}, std::byte{0xa2}, std::byte{0xa3}, std::byte{0xa4},

@@ -1,0 +1,12 @@
+// Parameters of the System Services Interface: variables of the environment.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace openlapi::boot {
+
+// The variable's value; nothing: it is not set. Throws BootError: no integer.
+std::optional<int> integer_variable(const std::string& variable);
+
+}  // namespace openlapi::boot

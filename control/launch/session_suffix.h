@@ -1,0 +1,43 @@
+// The suffix that tells several universes of one user on one machine apart.
+#pragma once
+
+#include <cstdlib>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+namespace openlapi {
+
+// The first of these variables that is set and not empty.
+inline std::string environment_value(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return "";
+}
+
+// LAM's inside a batch job, so that two jobs of a user on one machine do not meet.
+inline std::string batch_suffix() {
+  constexpr std::pair<const char*, const char*> kSystems[] = {
+      {"PBS_JOBID", "pbs-"}, {"SLURM_JOB_ID", "slurm-"}, {"LSB_JOBID", "lsf-"}, {"JOB_ID", "sge-"}};
+  for (const auto& [variable, name] : kSystems) {
+    const std::string number = environment_value({variable});
+    if (!number.empty()) return name + number;
+  }
+  return "";
+}
+
+// The end of a folder's name, which cannot lead elsewhere; else why not.
+inline std::string suffix_mistake(const std::string& suffix) {
+  if (suffix.find('/') == std::string::npos) return "";
+  return "the session suffix is '" + suffix + "'; allowed: the end of a folder's name, without /";
+}
+
+// Where no option names one.
+inline std::string suffix_of_environment() {
+  const std::string suffix = environment_value({"LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX"});
+  return suffix.empty() ? batch_suffix() : suffix;
+}
+
+}  // namespace openlapi

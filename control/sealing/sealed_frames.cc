@@ -1,0 +1,107 @@
+#include "control/sealing/sealed_frames.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dataplane/base/random_number.h"
+
+namespace openlapi::sealing {
+namespace {
+
+constexpr std::size_t kFixedBytes = 8;        // of a hello, before its nonce
+constexpr std::size_t kMostKeptIdle = 65536;  // memory that a connection keeps between messages
+
+}  // namespace
+
+SealedFrames::SealedFrames(const Key& key, Role role, Purpose purpose, std::size_t longest)
+    : key_(key), role_(role), purpose_(purpose), longest_(longest) {
+  own_hello_ = {'L', 'A', 'M', 'S', 1, static_cast<std::uint8_t>(purpose), 0, 0};
+  own_hello_.resize(kHelloBytes);
+  fill_randomly(std::span(own_hello_).subspan(kFixedBytes));
+  outgoing_ = own_hello_;
+}
+
+void SealedFrames::await(Stage stage, std::size_t bytes) {
+  stage_ = stage;
+  wanted_ = bytes;
+  piece_.clear();
+  if (piece_.capacity() > kMostKeptIdle) piece_ = {};
+}
+
+void SealedFrames::queue(std::span<const std::uint8_t> message) {
+  const auto length = static_cast<std::uint32_t>(message.size());
+  std::array<std::uint8_t, 4> text{};
+  for (std::size_t n = 0; n < text.size(); ++n) text[n] = static_cast<std::uint8_t>(length >> 8 * n);
+  out_->seal(text, outgoing_);
+  if (!message.empty()) out_->seal(message, outgoing_);
+}
+
+bool SealedFrames::is_hello_possible() const {
+  const std::size_t compared = std::min(piece_.size(), kFixedBytes);
+  return std::equal(own_hello_.begin(), own_hello_.begin() + static_cast<std::ptrdiff_t>(compared), piece_.begin());
+}
+
+void SealedFrames::take_hello() {
+  const bool connects = role_ == Role::kConnects;
+  Bytes salt = connects ? own_hello_ : piece_;
+  const Bytes& second = connects ? piece_ : own_hello_;
+  salt.insert(salt.end(), second.begin(), second.end());
+  in_.emplace(key_, salt, connects ? "openlapi accepts" : "openlapi connects");
+  out_.emplace(key_, salt, connects ? "openlapi connects" : "openlapi accepts");
+  OPENSSL_cleanse(key_.data(), key_.size());
+  queue({});
+  await(Stage::kProof, kSealedLengthBytes);
+}
+
+void SealedFrames::take_length() {
+  Bytes text;
+  if (!in_->open(piece_, text)) return void(broken_ = true);
+  std::size_t length = 0;
+  for (std::size_t n = text.size(); n-- > 0;) length = length << 8 | text[n];
+  const bool proves = stage_ == Stage::kProof;
+  if (length > (proves ? 0 : longest_)) return void(broken_ = true);
+  if (length > 0) return await(Stage::kMessage, length + kSealBytes);
+  await(Stage::kLength, kSealedLengthBytes);
+  if (!proves) return void(messages_.emplace_back());
+  for (const Bytes& message : std::exchange(held_, {})) queue(message);
+}
+
+void SealedFrames::take_message() {
+  Bytes text;
+  if (!in_->open(piece_, text)) return void(broken_ = true);
+  messages_.push_back(std::move(text));
+  await(Stage::kLength, kSealedLengthBytes);
+}
+
+void SealedFrames::take_piece() {
+  if (stage_ == Stage::kHello) return take_hello();
+  if (stage_ == Stage::kMessage) return take_message();
+  take_length();
+}
+
+bool SealedFrames::take(std::span<const std::uint8_t> bytes) {
+  while (!broken_ && !bytes.empty()) {
+    const auto some = bytes.first(std::min(bytes.size(), wanted_ - piece_.size()));
+    piece_.insert(piece_.end(), some.begin(), some.end());
+    bytes = bytes.subspan(some.size());
+    if (stage_ == Stage::kHello) broken_ = !is_hello_possible();
+    if (!broken_ && piece_.size() == wanted_) take_piece();
+  }
+  return !broken_;
+}
+
+void SealedFrames::send(std::span<const std::uint8_t> message) {
+  if (is_proven()) return queue(message);
+  held_.emplace_back(message.begin(), message.end());
+}
+
+std::optional<Bytes> SealedFrames::next() {
+  if (messages_.empty()) return std::nullopt;
+  Bytes message = std::move(messages_.front());
+  messages_.pop_front();
+  return message;
+}
+
+}  // namespace openlapi::sealing

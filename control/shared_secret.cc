@@ -1,0 +1,135 @@
+#include "control/shared_secret.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "control/launch/file_descriptor.h"
+#include "dataplane/base/random_number.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::size_t kDigits = 32;
+constexpr const char* kHowTo =
+    "; make one by: umask 077; openssl rand -hex 16 >FILE, have it on every node of the job, and name it by "
+    "OPENLAPI_SECRET_FILE (or set OPENLAPI_SECRET=partition where no stranger reaches the tasks: man 7 lapi)";
+
+bool refuse(std::string& error, const std::string& what) {
+  error = "the secret that tasks without a launcher share: " + what + kHowTo;
+  return false;
+}
+
+bool refuse_errno(std::string& error, const std::string& what) { return refuse(error, what + ": " + strerror(errno)); }
+
+std::string digits_of(std::uint64_t number) {
+  std::array<char, kDigits / 2 + 1> digits;
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(number));
+  return digits.data();
+}
+
+bool parse(std::string_view text, SipKey& secret) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.size() != kDigits) return false;
+  const char* const middle = text.data() + kDigits / 2;
+  const char* const end = text.data() + kDigits;
+  const auto high = std::from_chars(text.data(), middle, secret.high, 16);
+  const auto low = std::from_chars(middle, end, secret.low, 16);
+  return high.ptr == middle && low.ptr == end && high.ec == std::errc() && low.ec == std::errc();
+}
+
+// Whether only this user can have written it, and can read it.
+bool is_private(const struct stat& status, const std::string& path, std::string& error) {
+  if (status.st_uid != geteuid()) {
+    return refuse(error, path + " belongs to user " + std::to_string(status.st_uid) + ", not to user " +
+                             std::to_string(geteuid()) + " who runs this task");
+  }
+  if ((status.st_mode & 077) == 0) return true;
+  std::array<char, 8> mode;
+  std::snprintf(mode.data(), mode.size(), "%04o", static_cast<unsigned>(status.st_mode & 07777));
+  const char* const right = S_ISDIR(status.st_mode) ? "0700" : "0600";
+  return refuse(error, path + " has mode " + mode.data() + " and must have " + right + " (chmod " + right + ")");
+}
+
+bool read_secret(const FileDescriptor& file, const std::string& path, SipKey& secret, std::string& error) {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) return refuse_errno(error, path);
+  if (!S_ISREG(status.st_mode)) return refuse(error, path + " is no plain file");
+  if (!is_private(status, path, error)) return false;
+  std::array<char, kDigits + 2> text;
+  const ssize_t length = read(file.get(), text.data(), text.size());
+  if (length < 0) return refuse_errno(error, path);
+  return parse({text.data(), static_cast<std::size_t>(length)}, secret) ||
+         refuse(error, path + " has not 32 hexadecimal digits and a newline in it");
+}
+
+// No link is followed at the end of a path, and nobody's pipe is waited for.
+FileDescriptor open_secret(int folder, const char* name) {
+  return FileDescriptor(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+bool cannot_open(const std::string& path, std::string& error) {
+  if (errno == ELOOP) return refuse(error, path + " is a symbolic link, which is not followed");
+  return refuse_errno(error, path);
+}
+
+// Written beside its place and put there in one step, so that nobody sees a part of it; who comes second finds the
+// first one's.
+bool make_secret(int folder, const std::string& path, std::string& error) {
+  const std::string name = std::string(kSecretName) + "." + digits_of(random_number<std::uint64_t>());
+  const std::string text = digits_of(random_number<std::uint64_t>()) + digits_of(random_number<std::uint64_t>()) + "\n";
+  const FileDescriptor file(openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file.get() < 0) return refuse_errno(error, path + " cannot be made");
+  const bool written = write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       fchmod(file.get(), 0600) == 0 && fsync(file.get()) == 0 &&
+                       (linkat(folder, name.c_str(), folder, kSecretName, 0) == 0 || errno == EEXIST);
+  const int reason = errno;
+  unlinkat(folder, name.c_str(), 0);
+  errno = reason;
+  return written || refuse_errno(error, path + " cannot be made");
+}
+
+bool read_home_secret(const char* home, SipKey& secret, std::string& error) {
+  if (home == nullptr || *home == '\0') return refuse(error, "HOME is not set, where a file for it would be");
+  const std::string path = std::string(home) + "/" + kSecretFolder;
+  const FileDescriptor above(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (above.get() < 0) return refuse_errno(error, "HOME=" + std::string(home));
+  const bool made = mkdirat(above.get(), kSecretFolder, 0700) == 0;
+  if (!made && errno != EEXIST) return refuse_errno(error, path + " cannot be made");
+  const FileDescriptor folder(openat(above.get(), kSecretFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.get() < 0) {
+    return errno == ENOTDIR ? refuse(error, path + " is no folder (a symbolic link is not followed)")
+                            : cannot_open(path, error);
+  }
+  struct stat status {};
+  if (fstat(folder.get(), &status) != 0) return refuse_errno(error, path);
+  if (!is_private(status, path, error)) return false;
+  const std::string file_path = path + "/" + kSecretName;
+  FileDescriptor file = open_secret(folder.get(), kSecretName);
+  if (file.get() < 0 && errno == ENOENT) {
+    if (!make_secret(folder.get(), file_path, error)) return false;
+    file = open_secret(folder.get(), kSecretName);
+  }
+  if (file.get() < 0) return cannot_open(file_path, error);
+  return read_secret(file, file_path, secret, error);
+}
+
+}  // namespace
+
+bool read_shared_secret(const std::string& file, const char* home, SipKey& secret, std::string& error) {
+  if (file.empty()) return read_home_secret(home, secret, error);
+  const std::string path = "OPENLAPI_SECRET_FILE=" + file;
+  const FileDescriptor opened = open_secret(AT_FDCWD, file.c_str());
+  if (opened.get() < 0) return cannot_open(path, error);
+  return read_secret(opened, path, secret, error);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,44 @@
+#include "dataplane/endpoint/outgoing_messages.h"
+
+#include <utility>
+
+namespace openlapi {
+
+namespace {
+
+auto& list_of(OutgoingQueue& queue, OutgoingMessage::Stage stage) {
+  return stage == OutgoingMessage::Stage::sending ? queue.sending : queue.departed;
+}
+
+}  // namespace
+
+OutgoingMessage& OutgoingMessages::add(OutgoingQueue& queue, OutgoingMessage message) {
+  const std::uint32_t id = message.id;
+  OutgoingMessage& stored = by_id_.emplace(id, std::move(message)).first->second;
+  list_of(queue, stored.stage).push_back(stored);
+  if (is_unbegun(stored)) queue.unbegun.push_back(stored);
+  queue.kept_bytes += stored.kept_bytes;
+  kept_bytes_ += stored.kept_bytes;
+  return stored;
+}
+
+void OutgoingMessages::set_stage(OutgoingQueue& queue, OutgoingMessage& message, OutgoingMessage::Stage stage) {
+  list_of(queue, message.stage).remove(message);
+  message.stage = stage;
+  list_of(queue, stage).push_back(message);
+}
+
+void OutgoingMessages::begin(OutgoingQueue& queue, OutgoingMessage& message) {
+  if (is_unbegun(message)) queue.unbegun.remove(message);
+  message.first_sent = true;
+}
+
+void OutgoingMessages::remove(OutgoingQueue& queue, OutgoingMessage& message) {
+  if (is_unbegun(message)) queue.unbegun.remove(message);
+  list_of(queue, message.stage).remove(message);
+  queue.kept_bytes -= message.kept_bytes;
+  kept_bytes_ -= message.kept_bytes;
+  by_id_.erase(message.id);
+}
+
+}  // namespace openlapi

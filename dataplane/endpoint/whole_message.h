@@ -1,0 +1,51 @@
+// Active messages on their way to a header handler: in one piece, or kept because the handler dropped them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/endpoint/kept_for_peer.h"
+#include "dataplane/layout/layout_cursor.h"
+#include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/packet.h"
+#include "dataplane/wire/operation_header.h"
+
+namespace openlapi {
+
+// An active message whose header handler said "drop", or one to oneself that has to wait its turn. Of a long one the
+// data lies in Peer::incoming, in a buffer of ours, or still in the source's memory.
+struct WaitingMessage {
+  PeerIndex source;
+  wire::ActiveMessageBody body;
+  std::vector<std::byte> user_header;
+  std::vector<std::byte> data;
+  bool is_long;
+  std::uint32_t message_id;
+  std::uint64_t length;
+  std::uint64_t number;          // of the short one, as in IncomingMessage; of one to oneself as in PendingFence
+  std::uint64_t attach_address;  // of the long one's data in the source, read when it is accepted; 0: it comes itself
+  std::uint32_t attach_layout = 0;  // bytes of the description that lies there instead of the data; 0: the data does
+  bool vector = false;
+  bool in_atoms = false;
+  bool bulk = false;  // the adapter reads at attach_address, with this key
+  MemoryKey key{};
+  KeptShare kept{};  // of a peer's
+};
+
+// An active message in one piece, wherever it lies.
+struct WholeMessage {
+  PeerIndex source;
+  wire::ActiveMessageBody body;
+  void* user_header;
+  std::uint32_t user_header_length;
+  void* data;
+  std::uint64_t length;
+  bool one_packet;                        // the header handler gets to see `data`
+  std::uint64_t number = 0;               // as in IncomingMessage; of one to oneself 0
+  bool vector = false;                    // as in ArrivedMessage
+  bool in_atoms = false;                  // the same
+  LayoutCursor* source_layout = nullptr;  // of one to oneself whose data is not at `data`
+};
+
+}  // namespace openlapi

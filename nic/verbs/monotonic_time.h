@@ -1,0 +1,16 @@
+// The time by which connections are asked for, stopped and given up.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace openlapi::verbs {
+
+inline std::uint64_t milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+}  // namespace openlapi::verbs

@@ -1,0 +1,183 @@
+// A port that the kernel uses as well, and one that it does not, refuse a flow rule. net_tap with `remote` is a driver
+// of that kind without an adapter: what rules name it takes from the kernel's interface `kept`, and all when it is not
+// isolated. Runs in the machine of soft-roce, whose kernel has what the driver needs; the other end of `kept` is in the
+// network namespace `far`.
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+#include <rte_mbuf.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "nic/dpdk/dpdk_environment.h"
+#include "nic/dpdk/dpdk_transport.h"
+
+namespace {
+
+bool rules_are_refused = false;
+
+}  // namespace
+
+// In the place of DPDK's.
+extern "C" int rte_flow_validate(std::uint16_t port, const rte_flow_attr* attributes, const rte_flow_item* pattern,
+                                 const rte_flow_action* actions, rte_flow_error* error) {
+  if (rules_are_refused) {
+    return rte_flow_error_set(error, EPERM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, nullptr, "no rule is allowed");
+  }
+  const auto own = reinterpret_cast<decltype(&rte_flow_validate)>(dlsym(RTLD_NEXT, "rte_flow_validate"));
+  return own(port, attributes, pattern, actions, error);
+}
+
+namespace openlapi {
+namespace {
+
+using dpdk::PortFault;
+
+constexpr std::uint32_t kAddress = 0xa9fe0707;  // the task's, 169.254.7.7
+constexpr std::uint16_t kPort = 50'000;
+constexpr std::uint16_t kPortOfKernel = 5'555;
+constexpr const char* kShared = "net_tap_shared,iface=dtap0,remote=kept";
+constexpr const char* kAlone = "net_tap_alone,iface=dtap1";
+
+void command(const std::string& words) { ASSERT_EQ(std::system(words.c_str()), 0) << words; }
+
+bool wait_for(const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+  }
+  return true;
+}
+
+// A datagram from the other end of the cable.
+void send_from_far(const std::string& address, std::uint16_t port) {
+  command("ip netns exec far bash -c 'echo x >/dev/udp/" + address + "/" + std::to_string(port) + "'");
+}
+
+// The kernel's own stack receives what comes to its interface.
+bool kernel_hears() {
+  const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_port = htons(kPortOfKernel);
+  EXPECT_EQ(bind(descriptor, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+  char byte = 0;
+  const bool heard = wait_for([&] {
+    send_from_far("10.79.0.1", kPortOfKernel);
+    return recv(descriptor, &byte, 1, 0) == 1;
+  });
+  close(descriptor);
+  return heard;
+}
+
+class DpdkShared : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    command("modprobe -a tun veth cls_flower sch_ingress sch_multiq act_mirred act_skbedit");
+    command("ip netns add far && ip link add kept type veth peer name end netns far");
+    command("ip address add 10.79.0.1/24 dev kept && ip link set kept up");
+    command("ip -n far address add 10.79.0.2/24 dev end && ip -n far link set end up");
+    command("ip -n far neighbour add 169.254.7.7 dev end lladdr $(cat /sys/class/net/kept/address)");
+    command("ip -n far route add 169.254.0.0/16 dev end");
+    std::string reason;
+    ASSERT_TRUE(dpdk::start_environment("--no-huge --no-pci -m 256", 0, reason)) << reason;
+  }
+
+  // As adapters are that the kernel uses. The driver (DPDK 22.11) takes all that comes to `kept` as soon as it is made,
+  // and can be told otherwise only when it has queues.
+  static void make_shared_port() {
+    ASSERT_EQ(rte_dev_probe(kShared), 0);
+    std::uint16_t port = 0;
+    ASSERT_EQ(rte_eth_dev_get_port_by_name("net_tap_shared", &port), 0);
+    rte_mempool* pool = rte_mempool_lookup("first");
+    if (pool == nullptr) pool = rte_pktmbuf_pool_create("first", 1024, 0, 0, 4096, SOCKET_ID_ANY);
+    ASSERT_NE(pool, nullptr);
+    const rte_eth_conf plain{};
+    ASSERT_EQ(rte_eth_dev_configure(port, 1, 1, &plain), 0);
+    ASSERT_EQ(rte_eth_rx_queue_setup(port, 0, 256, SOCKET_ID_ANY, nullptr, pool), 0);
+    ASSERT_EQ(rte_eth_tx_queue_setup(port, 0, 256, SOCKET_ID_ANY, nullptr), 0);
+    rte_flow_error error{};
+    ASSERT_EQ(rte_flow_isolate(port, 1, &error), 0) << (error.message == nullptr ? "" : error.message);
+  }
+
+  // What far sends to the task arrives at the port.
+  static bool brings_packets(dpdk::EthernetPort& port) {
+    return wait_for([&] {
+      send_from_far("169.254.7.7", kPort);
+      std::array<rte_mbuf*, 32> buffers{};
+      const std::uint16_t count = port.receive(buffers);
+      bool found = false;
+      for (std::uint16_t i = 0; i < count; ++i) {
+        const auto* const bytes = rte_pktmbuf_mtod(buffers[i], const std::uint8_t*);
+        found |= buffers[i]->data_len > 38 && bytes[36] == kPort >> 8 && bytes[37] == (kPort & 0xff);
+        rte_pktmbuf_free(buffers[i]);
+      }
+      return found;
+    });
+  }
+};
+
+// The second of two equal rules is refused, by the kernel.
+TEST_F(DpdkShared, APortThatTheKernelUsesStaysIsolatedAndIsNotUsed) {
+  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  dpdk::EthernetPort port;
+  std::string reason;
+  ASSERT_EQ(port.open({.device = kShared}, reason), PortFault::none) << reason;
+  EXPECT_TRUE(port.isolated());
+  ASSERT_TRUE(kernel_hears());
+  ASSERT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
+  ASSERT_TRUE(brings_packets(port));
+  EXPECT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::unusable);
+  for (const char* part : {"DPDK port net_tap_shared (driver net_tap", "UDP port 50000 of 169.254.7.7",
+                           "The kernel uses this adapter as well", "MP_EUIDEVICE"}) {
+    EXPECT_NE(reason.find(part), std::string::npos) << reason;
+  }
+  EXPECT_TRUE(port.isolated() && port.started());
+  EXPECT_TRUE(brings_packets(port)) << "it was not restarted: the first rule is there";
+  EXPECT_TRUE(kernel_hears());
+}
+
+TEST_F(DpdkShared, TheTransportSaysSo) {
+  DpdkConfig config;
+  config.devices = {kShared};
+  config.address = kAddress;
+  config.port = kPort;
+  config.link_patience = 0;
+  DpdkSetupError error;
+  ASSERT_NO_FATAL_FAILURE(make_shared_port());
+  rules_are_refused = true;
+  EXPECT_TRUE(open_dpdk_transport(config, error) == nullptr);
+  rules_are_refused = false;
+  EXPECT_EQ(error.kind, DpdkSetupError::Kind::unusable_port);
+  for (const char* part : {"refuses the flow rule for UDP port 50000 of 169.254.7.7, by which it would bring this task",
+                           ": Operation not permitted, no rule is allowed"}) {
+    EXPECT_NE(error.text.find(part), std::string::npos) << error.text;
+  }
+  EXPECT_TRUE(kernel_hears());
+}
+
+TEST_F(DpdkShared, APortOfItsOwnGoesOnWithoutRules) {
+  dpdk::EthernetPort port;
+  std::string reason;
+  ASSERT_EQ(port.open({.device = kAlone}, reason), PortFault::none) << reason;
+  EXPECT_TRUE(port.isolated());
+  ASSERT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
+  EXPECT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
+  EXPECT_FALSE(port.isolated());
+  EXPECT_TRUE(port.started());
+  EXPECT_TRUE(kernel_hears());
+}
+
+}  // namespace
+}  // namespace openlapi

@@ -1,0 +1,164 @@
+// What other tasks say of their contexts, before a context sends them anything: values of the bootstrap, which another
+// task has put there. A way is taken only to an address that was published as such, byte for byte, and whoever is not
+// reached gets a reason.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/context_routes.h"
+#include "dataplane/base/check.h"
+#include "nic/dpdk/dpdk_address.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint32_t kTasks = 4;
+
+// Keeps what each task is said to have published; what is missing is refused, as after the time-out.
+class LyingBootstrap final : public Bootstrap {
+ public:
+  std::string_view name() const override { return "lies"; }
+  std::uint32_t rank() const override { return 0; }
+  std::uint32_t size() const override { return kTasks; }
+  const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
+  std::uint64_t job_cookie() const override { return 1; }
+  bool can_exchange() const override { return true; }
+  bool put(std::string_view, std::span<const std::byte>, std::string&) override { return true; }
+  bool exchange(std::string&) override { return true; }
+  bool get(std::uint32_t rank, std::string_view key, unsigned, std::vector<std::byte>& value,
+           std::string& error) override {
+    const auto found = values.find({rank, std::string(key)});
+    error = "not published";
+    if (found != values.end()) value = found->second;
+    return found != values.end();
+  }
+  bool barrier(std::string&) override { return true; }
+  void abort(int, std::string_view) override {}
+
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> values{};
+
+ private:
+  std::vector<std::uint32_t> local_{0};
+};
+
+// Takes what is an address to a transport that looks at it, or anything.
+class Listener final : public Transport {
+ public:
+  explicit Listener(bool looks) : looks_(looks) {}
+  std::string_view name() const override { return "listener"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override { return {}; }
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
+    OPENLAPI_CHECK(address.length <= PeerAddress::kCapacity);
+    dpdk::Address read;
+    if (looks_ && !dpdk::decode(address, read, error)) return false;
+    taken[peer] = address;
+    return true;
+  }
+  std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket>) override { return 0; }
+  std::size_t receive_burst(std::span<IncomingPacket>) override { return 0; }
+  void release(std::size_t) override {}
+  TransportCounters counters() const override { return {}; }
+
+  std::map<PeerIndex, PeerAddress> taken{};
+
+ private:
+  const bool looks_;
+  TransportLimits limits_{1024, 1, false, false};
+};
+
+class Input {
+ public:
+  explicit Input(std::span<const std::byte> rest) : rest_(rest) {}
+  bool empty() const { return rest_.empty(); }
+  std::uint8_t take() {
+    if (rest_.empty()) return 0;
+    const auto byte = std::to_integer<std::uint8_t>(rest_.front());
+    rest_ = rest_.subspan(1);
+    return byte;
+  }
+  std::vector<std::byte> take_bytes() {
+    const std::size_t length = take();
+    const auto bytes = rest_.first(std::min(length, rest_.size()));
+    rest_ = rest_.subspan(bytes.size());
+    return {bytes.begin(), bytes.end()};
+  }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+class Job {
+ public:
+  Job() {
+    networks_[2].addresses.resize(kTasks - 1);  // a list that has no entry for the last task
+    networks_[2].addresses[1].length = 6;
+    routes_ = std::make_unique<ContextRoutes>(bootstrap_, ContextRoutes::SharedMemory{}, std::span<const int>(),
+                                              std::vector(networks_.begin(), networks_.end()), 0);
+  }
+
+  void command(Input& input) {
+    const std::uint8_t choice = input.take();
+    const std::uint32_t task = choice / 4 % (kTasks + 1);  // the last one is nobody's
+    if (choice % 4 < 2) {
+      bootstrap_->values[{task, networks_[choice % 4].key}] = input.take_bytes();
+    } else if (choice % 4 == 2) {
+      resolve(task);
+    } else {
+      PeerAddress address;
+      const auto bytes = input.take_bytes();
+      address.length = static_cast<std::uint32_t>(std::min(bytes.size(), PeerAddress::kCapacity));
+      std::copy_n(bytes.begin(), address.length, address.bytes.begin());
+      std::string reason;
+      const bool changed = routes_->change_address(task, choice / 64, address, reason);
+      OPENLAPI_CHECK(changed || !reason.empty());
+    }
+  }
+
+ private:
+  void resolve(std::uint32_t task) {
+    for (Listener& listener : listeners_) listener.taken.clear();
+    const Route route = routes_->resolve(task);
+    OPENLAPI_CHECK(route.count <= route.paths.size() && (route.count != 0 || !route.reason.empty()));
+    std::size_t expected = 0;
+    for (std::size_t n = 0; n < 2; ++n) {
+      const auto found = bootstrap_->values.find({task, networks_[n].key});
+      if (!listeners_[n].taken.contains(task)) continue;
+      ++expected;
+      const PeerAddress& taken = listeners_[n].taken[task];
+      OPENLAPI_CHECK(found != bootstrap_->values.end() && taken.length != 0);
+      PublishedAddress again;
+      std::string reason;
+      OPENLAPI_CHECK(decode(found->second, again, reason) && encode(again) == found->second);
+      OPENLAPI_CHECK(std::ranges::equal(taken.view(), again.address.view()));
+    }
+    expected += listeners_[2].taken.contains(task);
+    OPENLAPI_CHECK(route.count == expected);
+    const std::string text = routes_->describe(task, reason_);
+    OPENLAPI_CHECK(text.empty() == (route.count == 0));
+  }
+
+  std::array<Listener, 3> listeners_{Listener(true), Listener(false), Listener(false)};
+  std::array<ContextRoutes::Network, 3> networks_{
+      {{&listeners_[0], "a", {}, ""}, {&listeners_[1], "b", {}, ""}, {&listeners_[2], "", {}, "list"}}};
+  std::shared_ptr<LyingBootstrap> bootstrap_ = std::make_shared<LyingBootstrap>();
+  std::unique_ptr<ContextRoutes> routes_;
+  std::string reason_;
+};
+
+}  // namespace
+}  // namespace openlapi
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  openlapi::Input input({reinterpret_cast<const std::byte*>(data), size});
+  openlapi::Job job;
+  while (!input.empty()) job.command(input);
+  return 0;
+}

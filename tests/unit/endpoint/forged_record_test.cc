@@ -1,0 +1,96 @@
+// Records as only a peer that lies sends them: nothing is written beyond what the operation has named, and what the
+// peer sends in truth afterwards arrives.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "dataplane/endpoint/record_bytes.h"
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+constexpr std::size_t kLength = 64;  // of the message
+
+struct Fragment {
+  std::uint64_t offset;
+  std::size_t length;
+};
+
+// Beyond the end by a little, wholly, and by so much that the end wraps round.
+constexpr std::array<Fragment, 5> kImpossible = {
+    {{kLength - 4, 8}, {kLength, 8}, {kLength + 8, 8}, {0, kLength + 8}, {UINT64_MAX - 7, 16}}};
+
+class ForgedRecord : public testing::Test {
+ protected:
+  ForgedRecord() : job_(2, small_copies()) { job_.start(); }
+
+  // From task 1 to task 0: a record whose payload is `length` bytes of 0xbb.
+  void forge(RecordBytes record, std::size_t length) {
+    const std::vector<unsigned char> payload(length, 0xbb);
+    record.payload_length(length);
+    const ConstBuffer pieces[] = {record.piece(), {payload.data(), length}};
+    const OutgoingPacket packet{pieces, static_cast<std::uint32_t>(record.length() + length)};
+    ASSERT_EQ(job_.task(1).transport.send_burst(0, {&packet, 1}), 1u);
+    job_[0].progress();
+  }
+
+  void expect_untouched(const char* when) {
+    EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xee), static_cast<std::ptrdiff_t>(memory_.size())) << when;
+    EXPECT_EQ(counter_, 0) << when;
+  }
+
+  unsigned char* place() { return memory_.data() + kLength; }
+
+  Job job_;
+  std::vector<unsigned char> memory_ = std::vector<unsigned char>(4 * kLength, 0xee);
+  int counter_ = 0;
+};
+
+TEST_F(ForgedRecord, DataBeyondTheMessageIsDropped) {
+  RecordBytes first(wire::RecordKind::put, wire::PutBody{address(place()), address(&counter_), 0});
+  first.extend({kLength, 0, 7, 0}, wire::kFlagLong);
+  forge(first, 0);
+  for (const Fragment& fragment : kImpossible) {
+    forge(RecordBytes(wire::RecordKind::data, wire::DataBody{7, 0, fragment.offset}), fragment.length);
+    expect_untouched("offset and length lie");
+  }
+  forge(RecordBytes(wire::RecordKind::data, wire::DataBody{7, 0, 0}), kLength);
+  EXPECT_EQ(std::count(place(), place() + kLength, 0xbb), static_cast<std::ptrdiff_t>(kLength));
+  EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xbb), static_cast<std::ptrdiff_t>(kLength));
+  EXPECT_EQ(counter_, 1);
+}
+
+TEST_F(ForgedRecord, AnAnswerBeyondWhatWasAskedForIsDropped) {
+  ASSERT_EQ(job_[0].get({1, address(memory_.data()), place(), kLength, 0, address(&counter_)}), Submit::accepted);
+  const auto asked = job_.task(1).transport.take_waiting();
+  ASSERT_EQ(asked.size(), 1u);
+  wire::GetRequestBody request;
+  std::memcpy(&request, asked[0].data() + sizeof(wire::RecordHeader), sizeof(request));
+  for (const Fragment& fragment : kImpossible) {
+    forge(RecordBytes(wire::RecordKind::get_data, wire::GetDataBody{request.request_id, 0, fragment.offset}),
+          fragment.length);
+    expect_untouched("offset and length lie");
+  }
+  forge(RecordBytes(wire::RecordKind::get_data, wire::GetDataBody{request.request_id, 0, 0}), kLength);
+  EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xbb), static_cast<std::ptrdiff_t>(kLength));
+  EXPECT_EQ(counter_, 1);
+}
+
+TEST_F(ForgedRecord, BlocksBeyondThePutAreDropped) {
+  for (const std::uint32_t id : {7u, 0u}) {
+    for (const Fragment& fragment : kImpossible) {
+      const std::uint64_t total = id != 0 ? kLength : fragment.length;
+      const std::uint64_t offset = id != 0 ? fragment.offset : fragment.offset | 8;
+      const wire::PutStridedBody body{address(&counter_), 0, total, address(place()), 8, 8, offset, id, 0};
+      forge(RecordBytes(wire::RecordKind::put_strided, body), fragment.length);
+      expect_untouched("where the blocks begin, or their length, lies");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace openlapi

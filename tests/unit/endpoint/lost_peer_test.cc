@@ -1,0 +1,193 @@
+// The borders of a peer's life: who counts as lost, what of it still counts, and what nobody may do for it any more.
+#include <gtest/gtest.h>
+
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
+
+EndpointConfig watchful() {
+  EndpointConfig config = small_copies();
+  config.job_key = {0x1234, 0};
+  config.epoch = 10;
+  config.timeout = 10 * kSecond;
+  config.idle_loops_between_timers = 1;
+  return config;
+}
+
+// Task `index` as a new process at its old place.
+void bear_again(Job& job, EndpointConfig config, PeerIndex index) {
+  Task& task = job.task(index);
+  task.endpoint.reset();
+  task.transport.forget_waiting();
+  config.tasks = 2;
+  config.self = index;
+  config.epoch = 20;
+  Transport* transport = &task.transport;
+  task.endpoint = std::make_unique<Endpoint>(config, std::span(&transport, 1), job.clock, task, task.host);
+}
+
+TEST(LostPeer, OneThatTakesALittleNowAndThenIsNotLost) {
+  Job job(2, watchful());
+  job.task(1).transport.set_room(1);
+  job.start();
+  int value = 1, sink = 0;
+  unsigned accepted = 0;
+  for (int round = 0; round < 6; ++round) {
+    while (job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}) == Submit::accepted) ++accepted;
+    for (int step = 0; step < 3; ++step) {
+      job.clock.advance(2 * kSecond);
+      job[0].progress();
+    }
+    job[1].progress();
+    job[0].progress();
+  }
+  EXPECT_GE(accepted, 8u) << "it took one in each round";
+  EXPECT_TRUE(job.task(0).host.faults.empty()) << "36 seconds, but never more than 6 without progress";
+}
+
+TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoWhenArrivalsAreHeld) {
+  Job job(2, watchful());
+  job.start();
+  int value = 1, sink = 0;
+  ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  job[1].begin_barrier();
+  job[0].begin_barrier();
+  job.task(0).transport.set_gone(1);
+  const auto run = [&] {
+    for (int step = 0; step < 10; ++step) {
+      job.clock.advance(kSecond);
+      job[0].progress();
+    }
+  };
+  job[0].hold_arrivals(true);
+  run();
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::pending);
+  job[0].hold_arrivals(false);
+  run();
+  EXPECT_EQ(sink, 1);
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::done);
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+}
+
+// A task that was stopped for longer than its peer's time-out, and goes on: what it is owed will never come, and it
+// learns that within its own time-out, whatever it waits for and however full its queue was.
+class StoppedTask : public testing::TestWithParam<bool> {};  // its queue was full
+
+TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
+  const EndpointConfig config = watchful();
+  Job job(2, config);
+  job.start();
+  const auto run = [&](PeerIndex last) {
+    for (int step = 0; step < 150; ++step) {
+      for (PeerIndex i = 0; i <= last; ++i) job[i].progress();
+      job.clock.advance(100 * kMillisecond);
+    }
+  };
+  int value = 1, sink = 0, counter = 0, completion = 0;
+  ASSERT_EQ(job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  run(1);
+  ASSERT_EQ(job[1].get({0, address(&value), &sink, sizeof(sink), 0, address(&counter)}), Submit::accepted);
+  ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, address(&completion)}), Submit::accepted);
+  job[1].begin_barrier();
+  // Task 1 stops, with its queue full or nearly so.
+  job.task(1).transport.set_room(GetParam() ? 0 : 1);
+  ASSERT_EQ(job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  run(0);
+  ASSERT_FALSE(job.task(0).host.faults.empty());
+  EXPECT_EQ(job.task(0).host.faults[0], std::pair(Fault::timeout, PeerIndex{1}));
+  job.task(1).transport.set_room(1000);
+  run(1);
+  run(1);
+  EXPECT_NE(job[1].collective_state(), CollectiveState::pending);
+  EXPECT_TRUE(counter == 1 || job[1].counter_loss(address(&counter)) == CounterLoss::peer_lost);
+  EXPECT_TRUE(completion == 1 || job[1].counter_loss(address(&completion)) == CounterLoss::peer_lost);
+  // Both go on as with a task of which nothing is known.
+  int again = 0, back = 0;
+  ASSERT_EQ(job[0].get({1, address(&value), &sink, sizeof(sink), 0, address(&again)}), Submit::accepted);
+  ASSERT_EQ(job[1].get({0, address(&value), &sink, sizeof(sink), 0, address(&back)}), Submit::accepted);
+  run(1);
+  EXPECT_EQ(again, 1);
+  EXPECT_EQ(back, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Queues, StoppedTask, testing::Bool(),
+                         [](const auto& info) { return std::string(info.param ? "full" : "with_room"); });
+
+// Both lives give their first long message the same number.
+TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {
+  constexpr std::size_t kLength = 5 * tuning::kDirectReadPiece;
+  const EndpointConfig config = watchful();
+  Job job(2, config);
+  for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_readable();
+  job.task(1).transport.set_room(0);
+  job.start();
+  const std::vector<unsigned char> former(kLength, 1), present(kLength, 2);
+  std::vector<unsigned char> sink(kLength), second_sink(kLength);
+  int value = 1, target = 0;
+  ASSERT_EQ(job[0].put({1, address(&value), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  for (int step = 0; step < 3; ++step) {
+    job.clock.advance(kSecond);
+    job[0].progress();
+  }
+  ASSERT_EQ(job[1].put({0, address(sink.data()), former.data(), kLength, 0, 0, 0}), Submit::accepted);
+  job.clock.advance(config.timeout);
+  job[0].progress();
+  ASSERT_EQ(job.task(0).host.faults.size(), 1u) << "it took nothing for the whole time-out";
+  ASSERT_GT(job.task(0).transport.reads(), 0u);
+  ASSERT_LT(job.task(0).transport.reads(), 5u) << "the read is under way";
+
+  bear_again(job, config, 1);
+  job.task(1).transport.set_room(64);
+  ASSERT_EQ(job[1].put({0, address(second_sink.data()), present.data(), kLength, address(&target), 0, 0}),
+            Submit::accepted);
+  job.settle();
+  EXPECT_EQ(target, 1);
+  EXPECT_TRUE(second_sink == present) << "something was read for the former life";
+}
+
+// A program that starts again has its counters at the same addresses.
+TEST(LostPeer, CompletionCountersBelongToTheLifeThatSentTheMessage) {
+  const EndpointConfig config = watchful();
+  Job job(2, config);
+  for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_lossy(0, 1);
+  job.start();
+  int handler = 0, completion = 0;
+  std::vector<CompletionRun> runs;  // whose handlers have not returned yet
+  job.task(0).host.on_header = [&](const ArrivedMessage&) {
+    return HeaderVerdict{Delivery::bury, CompletionStyle::thread, nullptr, &handler, nullptr};
+  };
+  job.task(0).host.on_completion = [&](const CompletionRun& run, bool) {
+    runs.push_back(run);
+    return false;
+  };
+  const auto send_one = [&] {
+    ASSERT_EQ(job[1].active_message({0, 1, nullptr, 0, nullptr, 0, 0, 0, address(&completion)}), Submit::accepted);
+  };
+  const auto run = [&] {
+    for (int step = 0; step < 50; ++step) {
+      for (PeerIndex i = 0; i < 2; ++i) job[i].progress();
+      job.clock.advance(10 * kMillisecond);
+    }
+  };
+  send_one();
+  run();
+  ASSERT_EQ(runs.size(), 1u);
+  bear_again(job, config, 1);
+  send_one();
+  run();
+  ASSERT_EQ(runs.size(), 2u);
+  job[0].completion_returned(runs[0]);
+  run();
+  EXPECT_EQ(completion, 0) << "the handler of the present life's message has not returned";
+  job[0].completion_returned(runs[1]);
+  run();
+  EXPECT_EQ(completion, 1);
+}
+
+}  // namespace
+}  // namespace openlapi

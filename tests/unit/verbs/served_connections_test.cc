@@ -1,0 +1,241 @@
+#include "nic/verbs/served_connections.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace {
+
+// What these tests need of an adapter, in the place of libibverbs.
+struct FakeAdapter {
+  std::uint32_t next_number = 17;
+  std::set<const ibv_qp*> alive;
+  std::map<const ibv_qp*, ibv_qp_state> states;
+  std::vector<ibv_qp_state> last_states;  // of those that were destroyed, at their end
+  std::deque<ibv_async_event> events;
+  int unacknowledged = 0;
+  bool refuses = false;
+
+  void tell_last(ibv_qp* queue_pair) {
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_QP_LAST_WQE_REACHED;
+    event.element.qp = queue_pair;
+    events.push_back(event);
+  }
+};
+
+FakeAdapter* adapter = nullptr;
+
+}  // namespace
+
+extern "C" {
+
+ibv_qp* ibv_create_qp(ibv_pd*, ibv_qp_init_attr*) {
+  if (adapter->refuses) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  auto* const made = new ibv_qp{};
+  made->qp_num = adapter->next_number++;
+  adapter->alive.insert(made);
+  return made;
+}
+
+int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int) {
+  adapter->states[queue_pair] = attributes->qp_state;
+  return 0;
+}
+
+int ibv_destroy_qp(ibv_qp* queue_pair) {
+  EXPECT_EQ(adapter->unacknowledged, 0);
+  EXPECT_EQ(adapter->alive.erase(queue_pair), 1u);
+  adapter->last_states.push_back(adapter->states[queue_pair]);
+  delete queue_pair;
+  return 0;
+}
+
+int ibv_get_async_event(ibv_context*, ibv_async_event* event) {
+  if (adapter->events.empty()) return errno = EAGAIN, -1;
+  *event = adapter->events.front();
+  adapter->events.pop_front();
+  ++adapter->unacknowledged;
+  return 0;
+}
+
+void ibv_ack_async_event(ibv_async_event*) { --adapter->unacknowledged; }
+
+}  // extern "C"
+
+namespace openlapi::verbs {
+namespace {
+
+using Kind = ConnectionMessage::Kind;
+
+class FakePath final : public ConnectionPath {
+ public:
+  const Address& own_address() const override { return own_; }
+  const Address* address_of(PeerIndex) const override { return &own_; }
+  ibv_ah_attr route_to_address(const Address&) const override { return {}; }
+  void send_message(PeerIndex peer, const ConnectionMessage& message) override { said.push_back({peer, message}); }
+
+  struct Said {
+    PeerIndex peer;
+    ConnectionMessage message;
+  };
+  std::vector<Said> said;
+
+ private:
+  Address own_;
+};
+
+class ServedConnectionsTest : public testing::Test {
+ protected:
+  ServedConnectionsTest() { adapter = &adapter_; }
+  ~ServedConnectionsTest() override { EXPECT_TRUE(adapter_.alive.empty()); }
+
+  void ask(ServedConnections& served, PeerIndex peer, std::uint64_t connection) {
+    served.requested(peer, {.kind = Kind::request, .reads = 1, .connection = connection, .address = {}});
+  }
+
+  // To the last one.
+  void expect_said(PeerIndex peer, Kind kind, std::uint64_t connection, std::size_t before_last = 0) {
+    ASSERT_GT(path_.said.size(), before_last);
+    const FakePath::Said& said = path_.said[path_.said.size() - 1 - before_last];
+    EXPECT_EQ(said.peer, peer);
+    EXPECT_EQ(said.message.kind, kind);
+    EXPECT_EQ(said.message.connection, connection);
+  }
+
+  std::uint32_t last_number() const { return path_.said.back().message.queue_pair; }
+
+  ibv_qp* in_error_state() const {
+    for (const auto& [queue_pair, state] : adapter_.states) {
+      if (state == IBV_QPS_ERR && adapter_.alive.count(queue_pair) != 0) return const_cast<ibv_qp*>(queue_pair);
+    }
+    return nullptr;
+  }
+
+  FakeAdapter adapter_;
+  FakePath path_;
+  ibv_context context_{};
+  ibv_srq shared_{};
+  ReliableSetting packets_{.context = &context_, .shared = &shared_, .purpose = ConnectionMessage::Purpose::packets};
+  ReliableSetting reads_{.context = &context_};
+};
+
+TEST_F(ServedConnectionsTest, TheOneThatIsUsedLeastLeavesAndIsTold) {
+  ServedConnections served(packets_, path_, 3);
+  std::vector<std::uint32_t> numbers;
+  for (PeerIndex peer = 0; peer < 3; ++peer) {
+    ask(served, peer, 100 + peer);
+    expect_said(peer, Kind::accept, 100 + peer);
+    numbers.push_back(last_number());
+  }
+  served.used(numbers[0]);
+  served.used(numbers[2]);
+  ask(served, 3, 103);
+  expect_said(1, Kind::close, 101, 1);
+  expect_said(3, Kind::accept, 103);
+  ask(served, 1, 201);
+  expect_said(0, Kind::close, 100, 1);
+  EXPECT_EQ(served.count(), 3u);
+}
+
+TEST_F(ServedConnectionsTest, OfThoseThatAreReadThroughTheOldestLeavesAtOnce) {
+  ServedConnections served(reads_, path_, 2);
+  for (PeerIndex peer = 0; peer < 3; ++peer) ask(served, peer, 100 + peer);
+  expect_said(0, Kind::close, 100, 1);
+  EXPECT_EQ(adapter_.alive.size(), 2u);
+  EXPECT_EQ(served.retiring(), 0u);
+}
+
+TEST_F(ServedConnectionsTest, OneThatArrivalsMayWaitForGoesWhenTheAdapterIsDoneAndTheyAreTaken) {
+  ServedConnections served(packets_, path_, 1);
+  ask(served, 0, 100);
+  ask(served, 1, 101);
+  EXPECT_EQ(served.retiring(), 1u);
+  ibv_qp* const leaving = in_error_state();
+  ASSERT_NE(leaving, nullptr);
+  for (int i = 0; i < 10; ++i) served.arrivals_were_taken();
+  EXPECT_EQ(served.retiring(), 1u) << "the adapter is not done";
+  adapter_.tell_last(leaving);
+  served.arrivals_were_taken();
+  EXPECT_EQ(served.retiring(), 1u) << "arrivals may have come since they were taken";
+  served.arrivals_were_taken();
+  EXPECT_EQ(served.retiring(), 0u);
+  EXPECT_EQ(adapter_.alive.size(), 1u);
+  EXPECT_EQ(adapter_.last_states, std::vector{IBV_QPS_ERR});
+}
+
+TEST_F(ServedConnectionsTest, APeerThatClosesOrAsksAnewOrGoesLeavesItsOwnBehind) {
+  ServedConnections served(packets_, path_, 8);
+  ask(served, 0, 100);
+  served.closed(0, 99);
+  served.closed(1, 100);
+  EXPECT_EQ(served.count(), 1u) << "not this one";
+  served.closed(0, 100);
+  EXPECT_EQ(served.retiring(), 1u);
+  ask(served, 1, 101);
+  const std::uint32_t number = last_number();
+  ask(served, 1, 101);
+  EXPECT_EQ(last_number(), number) << "its answer was lost";
+  ask(served, 1, 102);
+  EXPECT_NE(last_number(), number);
+  EXPECT_EQ(served.retiring(), 2u);
+  served.forget(1);
+  EXPECT_EQ(served.count(), 0u);
+  EXPECT_EQ(served.retiring(), 3u);
+}
+
+TEST_F(ServedConnectionsTest, WhoAsksWhileTooManyAreLeavingIsRefused) {
+  constexpr PeerIndex kMost = RetiringQueuePairs::kMost;
+  ServedConnections served(packets_, path_, 2);
+  for (PeerIndex peer = 0; peer < 2 + kMost; ++peer) ask(served, peer, 100 + peer);
+  EXPECT_EQ(served.retiring(), kMost);
+  ask(served, 4, 1000);
+  expect_said(4, Kind::refuse, 1000);
+  EXPECT_EQ(served.count(), 2u) << "nobody leaves for it";
+  adapter_.tell_last(in_error_state());
+  served.arrivals_were_taken();
+  served.arrivals_were_taken();
+  ask(served, 4, 1001);
+  expect_said(4, Kind::accept, 1001);
+}
+
+TEST_F(ServedConnectionsTest, AnAdapterWithoutRoomRefuses) {
+  ServedConnections served(packets_, path_, 2);
+  adapter_.refuses = true;
+  ask(served, 0, 100);
+  expect_said(0, Kind::refuse, 100);
+  EXPECT_EQ(served.count(), 0u);
+}
+
+TEST_F(ServedConnectionsTest, OneWhoseAdapterTellsNothingGoesAfterAWhile) {
+  RetiringQueuePairs retiring;
+  retiring.add(ReliableQueuePair::make(packets_), 1000);
+  adapter_.events.push_back({});  // of something else
+  adapter_.events.back().event_type = IBV_EVENT_PORT_ACTIVE;
+  retiring.arrivals_were_taken(context_, 1000 + RetiringQueuePairs::kLongestWait - 1);
+  EXPECT_TRUE(adapter_.events.empty());
+  retiring.arrivals_were_taken(context_, 1000 + RetiringQueuePairs::kLongestWait);
+  EXPECT_EQ(retiring.count(), 1u);
+  retiring.arrivals_were_taken(context_, 1000 + RetiringQueuePairs::kLongestWait);
+  EXPECT_EQ(retiring.count(), 0u);
+}
+
+TEST(LastUses, TellWhichIsIdle) {
+  LastUses uses;
+  uses.note(0x123456);
+  uses.note(7);
+  EXPECT_LT(uses.of(0x123456), uses.of(7));
+  EXPECT_EQ(uses.of(8), 0u);
+  uses.note(0x123456);
+  EXPECT_GT(uses.of(0x123456), uses.of(7));
+}
+
+}  // namespace
+}  // namespace openlapi::verbs
