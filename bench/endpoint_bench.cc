@@ -64,7 +64,7 @@ class Queue final : public Transport {
     std::size_t count = 0;
     for (; next_ != end_ && count < packets.size(); ++count) {
       Slot& slot = slots_[next_++ % kSlots];
-      packets[count] = {slot.bytes, slot.length, kUnknownPeer};
+      packets[count] = {slot.bytes, slot.length, kUnknownPeer, false, 0};
     }
     return count;
   }

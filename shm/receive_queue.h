@@ -48,7 +48,7 @@ class ReceiveQueue {
         continue;
       }
       std::byte* data = length <= kInlineBytes ? line.data : in_room(control);
-      packets[count++] = {data, length, task};
+      packets[count++] = {data, length, task, false, 0};
       ++next_;
     }
     if (count == 0) note_empty();

@@ -232,14 +232,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   }
 
   // endpoint_submit.cc
-  Submit submit_single(Peer& peer, Pieces pieces, std::uint32_t length, std::uint64_t data, std::uint64_t counter);
-  Submit submit_single(Peer& peer, Pieces pieces, std::uint32_t length, std::uint64_t data,
-                       const OriginNotice& notice) {
-    const Submit result = submit_single(peer, pieces, length, data, notice.counter);
-    if (notice.handler.function != nullptr && result == Submit::accepted) [[unlikely]]
-      keep_send_handler(peer.index, notice.handler);
-    return result;
-  }
+  [[gnu::always_inline]] inline Submit submit_single(Peer& peer, Pieces pieces, std::uint32_t length,
+                                                     std::uint64_t data, const OriginNotice& notice);
   [[gnu::noinline]] Submit submit_long(Peer& peer, OutgoingMessage message, BulkHint bulk);
   void sent_for_the_origin(Peer& peer, OutgoingMessage& message);
   void offer_attach(Peer& peer, OutgoingMessage message);

@@ -6,6 +6,7 @@
 
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/endpoint_delivery.h"
 #include "dataplane/endpoint/endpoint_records.h"
 #include "dataplane/endpoint/layout_record.h"
 #include "dataplane/layout/guarded_copy.h"

@@ -6,6 +6,7 @@
 
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/endpoint_delivery.h"
 #include "dataplane/endpoint/record_bytes.h"
 #include "dataplane/operation/read_modify_write.h"
 
@@ -68,18 +69,6 @@ Submit EndpointCore::active_message(const ActiveMessageRequest& request) {
   message.free_counter = request.origin_counter;
   message.free_handler = request.send_handler;
   return owe(*peer, request.completion_counter, submit_long(*peer, std::move(message), request.bulk));
-}
-
-Submit EndpointCore::submit_single(Peer& peer, Pieces pieces, std::uint32_t length, std::uint64_t data,
-                                   std::uint64_t counter) {
-  if (!peer.backlog.empty() || !send_record(peer, pieces, length)) [[unlikely]] {
-    if (copies_exhausted(peer)) return Submit::busy;
-    queue_record(peer, pieces, length, true);
-  }
-  ++peer.messages_sent;
-  move_counter(counter, peer.index);
-  count_sent(peer, data);
-  return Submit::accepted;
 }
 
 Submit EndpointCore::submit_long(Peer& peer, OutgoingMessage message, BulkHint bulk) {

@@ -36,14 +36,14 @@ struct OutgoingPacket {
 };
 
 // One packet that arrived. `data` is 8-byte aligned, belongs to the transport, and stays valid and writable until the
-// packet is given back with release().
+// packet is given back with release(). Without initial values: a step has room for many, and few arrive.
 struct IncomingPacket {
   std::byte* data;
   std::uint32_t length;
   PeerIndex source;  // the sender when the transport itself can prove it (shared memory), else kUnknownPeer
   // It came in the same datagram as the packet before it, or may have: who finds one of them wrong believes none.
-  bool same_datagram = false;
-  std::uint64_t origin = 0;  // the address that it came from, as Transport::origin_of() says it; 0: not known
+  bool same_datagram;
+  std::uint64_t origin;  // the address that it came from, as Transport::origin_of() says it; 0: not known
 };
 
 }  // namespace openlapi

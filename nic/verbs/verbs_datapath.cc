@@ -153,7 +153,7 @@ bool VerbsTransport::take_datagram(const ibv_wc& arrival, IncomingPacket& packet
   }
   receives_.take(slot);
   held_.push(slot);
-  packet = {receives_.packet_of(slot), arrival.byte_len - verbs::ReceiveRing::kRouteHeader, kUnknownPeer};
+  packet = {receives_.packet_of(slot), arrival.byte_len - verbs::ReceiveRing::kRouteHeader, kUnknownPeer, false, 0};
   return true;
 }
 
@@ -169,7 +169,7 @@ bool VerbsTransport::take_connected(const ibv_wc& arrival, IncomingPacket& packe
   ring.take(slot);
   held_.push(arrival.wr_id);
   connections_->count_received(arrival.qp_num);
-  packet = {ring.packet_of(slot), arrival.byte_len, kUnknownPeer};
+  packet = {ring.packet_of(slot), arrival.byte_len, kUnknownPeer, false, 0};
   return true;
 }
 

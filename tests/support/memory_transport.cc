@@ -77,7 +77,7 @@ std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
     Packet& packet = held_.back();
     const bool known = limits_.reliable && eras_.receives(packet.source, packet.era);
     const PeerIndex source = known ? packet.source : kUnknownPeer;
-    packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source};
+    packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source, false, 0};
   }
   return count;
 }

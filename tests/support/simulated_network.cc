@@ -58,7 +58,7 @@ std::size_t SimulatedTransport::receive_burst(std::span<IncomingPacket> packets)
     Packet& packet = held_.back();
     const bool known = eras_.receives(packet.source, packet.era);
     packets[i] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length,
-                  known ? packet.source : kUnknownPeer};
+                  known ? packet.source : kUnknownPeer, false, 0};
   }
   counters_.packets_received += most;
   return most;
