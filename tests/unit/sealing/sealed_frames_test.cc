@@ -170,8 +170,11 @@ TEST(SealedFrames, ARepeatedLeftOutSwappedOrInsertedPieceEndsIt) {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
     rest.insert(rest.end(), next.begin(), next.end());
     EXPECT_FALSE(cut.right.take(rest)) << at;
-    // One time in 256 what follows begins with the very byte that was cut off at the end: the first message is whole then.
-    if (std::equal(whole.begin(), whole.end(), rest.begin())) EXPECT_EQ(cut.right.next(), Bytes(3, 1)) << at;
+    // One time in 256 what follows begins with the very byte that was cut off at the end: then the first one is whole.
+    const bool first_is_whole = std::equal(whole.begin(), whole.end(), rest.begin());
+    if (first_is_whole) {
+      EXPECT_EQ(cut.right.next(), Bytes(3, 1)) << at;
+    }
     EXPECT_EQ(cut.right.next(), std::nullopt) << at;
   }
 }
