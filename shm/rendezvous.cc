@@ -179,6 +179,7 @@ bool Rendezvous::serve(GroupMemory& memory) {
 bool Rendezvous::answer(const ReceivedMessage& received, GroupMemory& memory) {
   const RendezvousMessage& message = received.message;
   const std::string who = "task " + std::to_string(config_.local_tasks[message.index]);
+  if (message.kind == MessageKind::kFailed) here_[message.index] = true;  // it has left, and waits for no word
   if (received.user != getuid()) {
     return fail(ShmFailure::kRefused, who + " runs as user " + std::to_string(received.user) + ", task " +
                                           std::to_string(config_.local_tasks[kLeader]) + " as user " +

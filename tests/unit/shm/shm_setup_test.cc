@@ -25,7 +25,7 @@ ShmConfig config_of(std::uint64_t cookie, PeerIndex self, std::uint32_t tasks) {
   ShmConfig config{.cookie = cookie, .self = self};
   config.local_tasks.resize(tasks);
   std::iota(config.local_tasks.begin(), config.local_tasks.end(), 0u);
-  config.setup_timeout_milliseconds = 60'000;
+  config.setup_timeout_milliseconds = 600'000;  // longer than a test may take: nobody waits for it
   return config;
 }
 
