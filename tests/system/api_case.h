@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +32,7 @@ inline bool polling = false;
 inline std::vector<std::string> words;  // of the command line, behind the mode
 inline int number = 0;
 inline char name[80] = "start";
-inline volatile int line = 0;  // of the last call
+inline std::atomic<int> line = 0;  // of the last call, of whichever thread
 inline unsigned slowness = 1;  // API_SLOWNESS: multiplies the limits, for sanitizers and lossy networks
 
 [[noreturn]] inline void fail(const char* text) {
@@ -73,7 +74,7 @@ inline void alarmed(int) {
   char out[300];
   const int length =
       std::snprintf(out, sizeof out, "not ok %d - %s: task %d went no further than line %d in the time allowed\n",
-                    number, name, task, line);
+                    number, name, task, line.load());
   if (write(STDOUT_FILENO, out, static_cast<std::size_t>(length)) < 0) _exit(3);
   _exit(1);
 }

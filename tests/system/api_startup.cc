@@ -15,6 +15,7 @@ constexpr int kMostTasks = 64, kMessages = 8;
 
 struct Window {
   lapi_cntr_t answered;
+  lapi_cntr_t added;             // this task's answers that are counted where they belong
   std::atomic<int> answers[kMostTasks];  // of each task: the sum of what it has answered
 };
 
@@ -31,9 +32,8 @@ struct Question {
 void answer(lapi_handle_t* which, void* information) {
   auto* const question = static_cast<Question*>(information);
   auto* const there = static_cast<Window*>(windows[question->source]);
-  lapi_cntr_t done{};
   CALL(LAPI_Rmw(*which, FETCH_AND_ADD, static_cast<unsigned>(question->source),
-                reinterpret_cast<int*>(&there->answers[task]), &question->number, nullptr, &done));
+                reinterpret_cast<int*>(&there->answers[task]), &question->number, nullptr, &window.added));
   CALL(LAPI_Amsend(*which, static_cast<unsigned>(question->source), handlers[question->source], nullptr, 0, nullptr, 0,
                    &there->answered, nullptr, nullptr));
   delete question;
@@ -54,7 +54,7 @@ void* take(lapi_handle_t*, void* user_header, uint* header_length, ulong*, compl
 }
 
 void one_life() {
-  window.answered = {};
+  window.answered = window.added = {};
   for (auto& sum : window.answers) sum = 0;
   asked = 0;
   CALL(open_context(&handle, cleared_info()));
@@ -74,6 +74,7 @@ void one_life() {
   CALL(LAPI_Waitcntr(handle, &window.answered, kMessages * tasks, nullptr));
   CALL(LAPI_Gfence(handle));
   while (asked < kMessages * tasks) CALL(LAPI_Probe(handle));
+  CALL(LAPI_Waitcntr(handle, &window.added, kMessages * tasks, nullptr));
   CALL(LAPI_Gfence(handle));
   for (int other = 0; other < tasks; ++other) {
     EXPECT_EQUAL(window.answers[other].load(), kMessages * (kMessages + 1) / 2);
