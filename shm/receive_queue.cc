@@ -12,8 +12,15 @@ void ReceiveQueue::close(std::uint32_t source) {
   const std::uint64_t era = era_of(source);
   senders_[make_sender(source, era)] = kUnknownPeer;
   // Sequentially consistent: comes before whatever this task does with memory that it takes back from the sender's
-  // reach; pairs with ShmRemoteMemory::same_era().
-  front_->eras[source].store(closed_era(era), std::memory_order_seq_cst);
+  // reach, pairs with ShmRemoteMemory::same_era(); and before the look at what the sender has begun, pairs with
+  // begin_era().
+  std::uint64_t next = closed_era(era);
+  front_->eras[source].store(next, std::memory_order_seq_cst);
+  const std::uint64_t begun = front_->begun[source].load(std::memory_order_seq_cst);
+  if (make_sender(source, next) == make_sender(source, begun)) {
+    next = closed_era(next);
+    front_->eras[source].store(next, std::memory_order_seq_cst);
+  }
   void_packets_of(source);
 }
 

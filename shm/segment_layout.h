@@ -2,7 +2,8 @@
 // Every field names its writer. A segment belongs to its receiver; any task of the group may send into it.
 //
 //   group:    GroupHeader | Segment 0 | Segment 1 | ...                       (each part starts on a page)
-//   segment:  SegmentHeader | SendIntent[128] | era[128] | PacketLine[slots] | room[kNearRooms] | room[slots]
+//   segment:  SegmentHeader | SendIntent[128] | era[128] | begun[128] | PacketLine[slots] | room[kNearRooms] |
+//             room[slots]
 //
 // Slot i of a queue is PacketLine i. A packet of up to kInlineBytes lives in its line alone, so that an 8-byte put
 // moves one cache line and a stream of them touches consecutive lines; a longer one lives in a room and the line only
@@ -61,9 +62,10 @@ constexpr std::uint32_t room_start(std::size_t head) { return -head & (kCacheLin
 inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place` of make_control()
 
 // An era of a receiver with one sender: how often its user has purged the sender, times two; odd while the sender is
-// purged. Packets carry the low bits of the era that the receiver was in when the sender began anew with it, and are
-// received in that era only. An era's end voids what waits in the queue (ReceiveQueue::close()), so the few bits tell
-// apart whatever may still come from a sender that begins anew as the contract has it.
+// purged. Packets carry the low bits of the era that the receiver was in when the sender began anew with it, its tag,
+// and are received in that era only. The few bits tell apart whatever may still come: an era's end voids what waits in
+// the queue, and what a sender has still to announce has the tag of the era that it began last, however many it has
+// missed since. That one it has said (begin_era()), and no later era is given its tag (ReceiveQueue::close()).
 constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
 constexpr std::uint64_t closed_era(std::uint64_t era) { return (era + 2) | 1; }
 constexpr std::uint64_t opened_era(std::uint64_t era) { return era & ~std::uint64_t{1}; }
@@ -127,6 +129,8 @@ struct alignas(kPage) SegmentFront {
   SendIntent intents[kMaxShmTasks];  // one per sender
   // The owner's era with each sender. Written by the owner; read by a sender that begins anew, or waits for that.
   std::atomic<std::uint64_t> eras[kMaxShmTasks];
+  // Of those the one that each sender began last. Written by the sender; read by the owner when it ends an era.
+  std::atomic<std::uint64_t> begun[kMaxShmTasks];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
@@ -138,7 +142,7 @@ static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHea
 static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
 static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416);
 static_assert(offsetof(SegmentFront, intents) == 512 && offsetof(SegmentFront, eras) == 8704);
-static_assert(sizeof(SegmentFront) == 3 * kPage);
+static_assert(offsetof(SegmentFront, begun) == 9728 && sizeof(SegmentFront) == 3 * kPage);
 
 // Where the parts are, for one choice of sizes. 64 bits in every task: the largest choices do not fit 32.
 // A 32-bit task checks group_size() before it maps the group (segment.cc).

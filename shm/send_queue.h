@@ -35,11 +35,25 @@ inline void copy_inline(std::byte* target, const std::byte* source, std::size_t 
   for (std::size_t i = 0; i < length; ++i) target[i] = source[i];
 }
 
+// The era that `source` begins anew with, as the segment's owner is told: it sees which one it is when it ends it, or
+// else we see here that it has ended.
+inline std::uint64_t begin_era(const SegmentView& segment, std::uint32_t source) {
+  const std::atomic<std::uint64_t>& present = segment.front->eras[source];
+  std::uint64_t era = 0;
+  do {
+    // Acquire: what the owner did before it opened the era; pairs with ReceiveQueue::open().
+    era = present.load(std::memory_order_acquire);
+    // Sequentially consistent, both: pair with ReceiveQueue::close().
+    segment.front->begun[source].store(era, std::memory_order_seq_cst);
+  } while (present.load(std::memory_order_seq_cst) != era);
+  return era;
+}
+
 class SendQueue {
  public:
   SendQueue() = default;
 
-  // `source` is the sender's local index: at most one SendQueue per source and segment. `era`: the owner's with it.
+  // `source` is the sender's local index: at most one SendQueue per source and segment. `era`: of begin_era().
   SendQueue(const SegmentView& segment, const GroupLayout& layout, std::uint32_t source, std::uint64_t era = 0)
       : tail_(&segment.front->header.tail),
         lines_(segment.lines),

@@ -50,9 +50,8 @@ std::size_t ShmTransport::refused(std::uint32_t index, std::size_t offered, std:
 std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const std::uint32_t index = group_->index_of(peer);
   if (peers_[index].gone) return packets.size();
-  const std::uint64_t era = era_of(index);
-  if (shm::is_closed(era)) return refused(index, packets.size(), 0);
-  begin_era(index, era);
+  if (shm::is_closed(era_of(index))) return refused(index, packets.size(), 0);
+  begin_era(index);
   return send_burst(peer, packets);
 }
 
@@ -98,7 +97,7 @@ bool ShmTransport::peer_began_anew(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   const std::uint64_t era = era_of(index);
   if (peers_[index].shut || shm::is_closed(era) || era == peers_[index].era) return false;
-  begin_era(index, era);
+  begin_era(index);
   return true;
 }
 

@@ -184,7 +184,7 @@ bool ShmTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::str
     error = "task " + std::to_string(peer) + " is not in this task's shared-memory group";
     return false;
   }
-  begin_era(index, era_of(index));
+  begin_era(index);
   return true;
 }
 
@@ -193,8 +193,9 @@ std::uint64_t ShmTransport::era_of(std::uint32_t index) const {
   return group_->segment(index).front->eras[group_->self()].load(std::memory_order_acquire);
 }
 
-void ShmTransport::begin_era(std::uint32_t index, std::uint64_t era) {
+void ShmTransport::begin_era(std::uint32_t index) {
   Peer& peer = peers_[index];
+  const std::uint64_t era = shm::begin_era(group_->segment(index), group_->self());
   peer.queue = shm::SendQueue(group_->segment(index), group_->memory().layout(), group_->self(), era);
   peer.era = era;
   peer.shut = peer.gone || shm::is_closed(era);

@@ -101,7 +101,7 @@ class ShmTransport final : public Transport {
     bool shut = false;  // gone, or it has purged this task and not resumed it
   };
 
-  void begin_era(std::uint32_t index, std::uint64_t era);
+  void begin_era(std::uint32_t index);
   std::uint64_t era_of(std::uint32_t index) const;
   void is_gone(Peer& target) { target.gone = target.shut = true; }
   [[gnu::noinline]] std::size_t send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets);

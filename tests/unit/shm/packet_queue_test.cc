@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "dataplane/base/memory_fault_guard.h"
 #include "shm/receive_queue.h"
 #include "shm/send_queue.h"
+#include "tests/support/sanitizers.h"
 
 namespace openlapi::shm {
 namespace {
@@ -224,7 +227,13 @@ TEST_F(PacketQueue, ASenderThatFaultsWhileItCopiesDoesNotStopTheQueue) {
 class Eras : public PacketQueue {
  protected:
   std::uint64_t era(std::uint32_t source) const { return segment_.front->eras[source].load(); }
-  void begin_anew(std::uint32_t source) { senders_[source] = SendQueue(segment_, layout_, source, era(source)); }
+  void begin_anew(std::uint32_t source) {
+    senders_[source] = SendQueue(segment_, layout_, source, begin_era(segment_, source));
+  }
+  void end_era(std::uint32_t source) {
+    queue_.close(source);
+    queue_.open(source);
+  }
 };
 
 TEST_F(Eras, WhatWasSentBeforeIsNotReceivedAndItsSlotsComeBack) {
@@ -266,6 +275,63 @@ TEST_F(Eras, NothingComesBackWhenTheTagsOfErasDo) {
   EXPECT_EQ(queue_.dropped(), 8u);
   EXPECT_TRUE(send(1, 77));
   EXPECT_EQ(receive(), 77u);
+}
+
+// Nor must a sender that knows nothing of all that.
+TEST_F(Eras, ASenderIsNotBelievedHoweverManyItHasMissed) {
+  for (const unsigned began : {0u, 1u, 31u}) {  // of the first era, and of later ones
+    for (unsigned i = 0; i < began; ++i) end_era(1);
+    begin_anew(1);
+    for (std::uint64_t missed = 1; missed <= 200; ++missed) {
+      end_era(1);
+      ASSERT_TRUE(send(1, missed));
+      ASSERT_EQ(receive(), 0u) << missed;
+    }
+    begin_anew(1);
+    EXPECT_TRUE(send(1, 77));
+    EXPECT_EQ(receive(), 77u);
+  }
+}
+
+// It was stopped between its claim and the announcement, all that time.
+TEST_F(Eras, AHalfWrittenPacketIsOfTheEraThatItWasBegunIn) {
+  EXPECT_TRUE(send(0, 1));
+  EXPECT_EQ(receive(), 1u);  // so that no ticket is 0, as the value of none is
+  for (unsigned missed = 1; missed <= 200; ++missed) {
+    const std::uint64_t ticket = segment_.front->header.tail.load();
+    const std::uint32_t sender = make_sender(1, era(1));
+    begin_anew(1);
+    claim_and_die(1, 1);
+    for (unsigned i = 0; i < missed; ++i) end_era(1);
+    PacketLine& line = segment_.lines[ticket & 7];
+    std::memcpy(line.data, &ticket, sizeof ticket);
+    line.control.store(make_control(ticket, sender, 8));
+    segment_.front->intents[1].claim.store(0);
+    ASSERT_EQ(receive(), 0u) << missed;
+  }
+}
+
+// A sender begins and sends while the owner ends era after era: whatever arrives is of the present one.
+TEST_F(Eras, ASenderThatBeginsWhileOneEndsIsOfOneOfBoth) {
+  std::atomic<bool> over = false;
+  std::thread sender([&] {
+    while (!over) {
+      const std::uint64_t mine = begin_era(segment_, 1);
+      senders_[1] = SendQueue(segment_, layout_, 1, mine);
+      for (int i = 0; i < 3 && !is_closed(mine); ++i) send(1, mine + 1);
+    }
+  });
+  std::uint64_t arrived = 0;
+  for (int round = 0; round < repetitions(200'000) || arrived == 0; ++round) {
+    for (unsigned ended = 0; ended < 32; ++ended) end_era(1);  // as many as there are tags
+    for (int i = 0; i < 2; ++i) {
+      const std::uint64_t value = receive();
+      arrived += value != 0;
+      if (value != 0 && value != era(1) + 1) ADD_FAILURE() << "of era " << value - 1 << " in " << era(1);
+    }
+  }
+  over = true;
+  sender.join();
 }
 
 TEST_F(Eras, AreCountedOnWhereTheirNumbersWrap) {
