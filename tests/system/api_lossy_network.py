@@ -84,7 +84,7 @@ class Network:
     """Two namespaces, a veth pair between them, faults on both ends."""
 
     def __init__(self, faults):
-        tag = str(os.getpid() % 100000)
+        tag = os.getpid()
         self.names = [f"ola{tag}", f"olb{tag}"]
         self.devices = [f"oa{tag}", f"ob{tag}"]
         self.addresses = ["10.91.7.1", "10.91.7.2"]
@@ -171,7 +171,7 @@ def unfit():
     missing = [tool for tool in ("ip", "tc", "nft") if shutil.which(tool) is None]
     if missing:
         return "no " + ", ".join(missing)
-    name = f"olt{os.getpid() % 100000}"
+    name = f"olt{os.getpid()}"
     probe = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         return "no right to make network namespaces"

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "api/etc_misc.h"
+#include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi::boot {
 namespace {
@@ -39,21 +40,18 @@ TEST(HelpFile, ArgumentsTakeTheirPlaces) {
 class ShowHelp : public testing::Test {
  protected:
   ShowHelp() {
-    std::filesystem::create_directories(folder_);
     setenv("LAMHELPDIR", folder_.c_str(), 1);
     setenv("HOME", (folder_ + "/home").c_str(), 1);
   }
-  ~ShowHelp() override {
-    std::filesystem::remove_all(folder_);
-    unsetenv("LAMHELPDIR");
-  }
+  ~ShowHelp() override { unsetenv("LAMHELPDIR"); }
   template <typename... Words>
   static std::string shown(const char* program, const char* topic, Words... words) {
     testing::internal::CaptureStderr();
     show_help(program, topic, words..., static_cast<const char*>(nullptr));
     return testing::internal::GetCapturedStderr();
   }
-  std::string folder_ = testing::TempDir() + "/openlapi-help-" + std::to_string(getpid());
+  const test::TemporaryFolder made_;
+  const std::string folder_ = made_.path();
 };
 
 TEST_F(ShowHelp, PrintsTheMessageOfTheFirstFileThatHasIt) {

@@ -166,7 +166,8 @@ TEST(PeerLinks, WhoIsBetweenSeesNothingOfWhatDaemonsSay) {
   EXPECT_EQ(universe.root->came[2], job_with(bulk));
   EXPECT_EQ(universe.child->came[0], job_with(environment));
   EXPECT_GT(universe.between->seen().size(), bulk.size());
-  for (const char* secret : {"PMIX", "lapirun-", "abcdef01", "first line"}) {
+  // Long enough not to be met by chance: four bytes are, in these megabytes, one time in a thousand.
+  for (const char* secret : {"PMIX_NAMESPACE", "lapirun-0123", "89abcdef01234567", "the first line"}) {
     EXPECT_EQ(universe.between->seen().find(secret), std::string::npos) << secret;
   }
 }

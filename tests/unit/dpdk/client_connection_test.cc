@@ -6,8 +6,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 namespace openlapi::dpdk {
 namespace {
 
@@ -15,20 +13,23 @@ class ClientConnectionTest : public testing::Test {
  protected:
   void SetUp() override {
     address_.sun_family = AF_UNIX;
-    std::snprintf(address_.sun_path + 1, sizeof address_.sun_path - 1, "openlapi-connection-%d", getpid());
     server_ = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    ASSERT_EQ(bind(server_, reinterpret_cast<const sockaddr*>(&address_), sizeof address_), 0);
+    // The kernel gives it a name that nobody has.
+    ASSERT_EQ(bind(server_, reinterpret_cast<const sockaddr*>(&address_), sizeof address_.sun_family), 0);
+    length_ = sizeof address_;
+    ASSERT_EQ(getsockname(server_, reinterpret_cast<sockaddr*>(&address_), &length_), 0);
     ASSERT_EQ(listen(server_, 8), 0);
   }
   void TearDown() override { close(server_); }
 
   int connect_to_server() const {
     const int client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address_), sizeof address_), 0);
+    EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address_), length_), 0);
     return client;
   }
 
   sockaddr_un address_{};
+  socklen_t length_ = 0;
   int server_ = -1;
 };
 

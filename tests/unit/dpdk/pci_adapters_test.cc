@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/control/temporary_folder.h"
+
 namespace openlapi::dpdk {
 namespace {
 
@@ -13,11 +15,10 @@ namespace fs = std::filesystem;
 // A folder like /sys/bus/pci/devices.
 class PciFolder : public testing::Test {
  protected:
-  PciFolder() : root_(fs::path(testing::TempDir()) / ("pci." + std::to_string(getpid()))) {
+  PciFolder() {
     fs::create_directories(root_ / "drivers");
     fs::create_directories(devices());
   }
-  ~PciFolder() override { fs::remove_all(root_); }
 
   fs::path devices() const { return root_ / "devices"; }
 
@@ -36,7 +37,8 @@ class PciFolder : public testing::Test {
   std::vector<PciAdapter> list() const { return list_pci_adapters(devices()); }
 
  private:
-  fs::path root_;
+  const test::TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 TEST_F(PciFolder, EthernetAdaptersInTheOrderOfTheirAddresses) {

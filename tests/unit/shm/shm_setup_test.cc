@@ -9,9 +9,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "shm/shm_transport.h"
 #include "tests/support/transport_tasks.h"
@@ -74,11 +77,31 @@ int open_status(const ShmConfig& config) {
 
 int code(ShmFailure failure) { return static_cast<int>(failure); }
 
-std::size_t abstract_sockets() {
+// The node's sockets with names of ours, by their numbers in the kernel; those of other tests are among them.
+std::set<std::string> named_sockets() {
   std::ifstream file("/proc/net/unix");
-  std::size_t count = 0;
-  for (std::string line; std::getline(file, line);) count += line.find("@openlapi-") != std::string::npos;
-  return count;
+  std::set<std::string> numbers;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t end = line.find(" @openlapi-");
+    if (end == std::string::npos) continue;
+    const std::size_t begin = line.rfind(' ', end - 1) + 1;
+    numbers.insert(line.substr(begin, end - begin));
+  }
+  return numbers;
+}
+
+// Those of them that the process has open.
+std::set<std::string> named_sockets_of(pid_t process) {
+  const std::set<std::string> named = named_sockets();
+  std::set<std::string> numbers;
+  std::error_code ended;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", ended)) {
+    const std::string target = std::filesystem::read_symlink(entry, ended).string();  // socket:[number]
+    if (!target.starts_with("socket:[")) continue;
+    const std::string number = target.substr(8, target.size() - 9);
+    if (named.contains(number)) numbers.insert(number);
+  }
+  return numbers;
 }
 
 std::size_t open_descriptors() {
@@ -235,10 +258,9 @@ TEST(ShmSetup, TheLeadersLimitsGiveAReasonToAll) {
   const Case cases[] = {{RLIMIT_FSIZE, 1 << 20, ShmFailure::kCreate}, {RLIMIT_AS, 1 << 20, ShmFailure::kAttach}};
   for (const Case& limit : cases) {
     const std::uint64_t cookie = test::fresh_cookie();
-    const std::size_t sockets = abstract_sockets();
     Children children;
     children.start([=] { return open_status(config_of(cookie, 1, 2)); });
-    ASSERT_TRUE(wait_for([&] { return abstract_sockets() > sockets; }));
+    ASSERT_TRUE(wait_for([&] { return !named_sockets_of(children[0]).empty(); }));
     children.start([&] { return with_limit(config_of(cookie, 0, 2), limit.resource, limit.limit); });
     EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kPeerFailed), code(limit.failure)}));
   }
@@ -256,10 +278,9 @@ bool rests(pid_t process) {
 // Nor does one that comes when the leader has failed already wait for it.
 TEST(ShmSetup, WhoComesLaterLearnsTheLeadersFailureToo) {
   const std::uint64_t cookie = test::fresh_cookie();
-  const std::size_t sockets = abstract_sockets();
   Children children;
   children.start([=] { return with_limit(config_of(cookie, 0, 3), RLIMIT_FSIZE, 1 << 20); });
-  ASSERT_TRUE(wait_for([&] { return abstract_sockets() > sockets || rests(children[0]); }));
+  ASSERT_TRUE(wait_for([&] { return !named_sockets_of(children[0]).empty() || rests(children[0]); }));
   ASSERT_TRUE(wait_for([&] { return rests(children[0]); }));
   for (PeerIndex self : {1, 2}) children.start([=] { return open_status(config_of(cookie, self, 3)); });
   const int told = code(ShmFailure::kPeerFailed);
@@ -284,7 +305,6 @@ TEST(ShmSetup, AMembersFailureReachesTheLeaderAtOnce) {
 }
 
 TEST(ShmSetup, NothingIsLeftAfterSigkill) {
-  const std::size_t sockets = abstract_sockets();
   const std::uint64_t cookie = test::fresh_cookie();
   Children children;
   int ready[2];
@@ -303,11 +323,13 @@ TEST(ShmSetup, NothingIsLeftAfterSigkill) {
     ASSERT_EQ(read(ready[0], &done, 1), 1);
     ASSERT_EQ(done, 1);
   }
-  EXPECT_GE(abstract_sockets(), 2u);
+  std::set<std::string> theirs = named_sockets_of(children[0]);
+  theirs.merge(named_sockets_of(children[1]));
+  EXPECT_GE(theirs.size(), 2u);
   kill(children[0], SIGKILL);
   kill(children[1], SIGKILL);
   children.finish();
-  EXPECT_LE(abstract_sockets(), sockets);
+  for (const std::string& left : named_sockets()) EXPECT_FALSE(theirs.contains(left)) << left;
   // The names are free again: the same group can meet once more.
   children.start([=] { return open_status(config_of(cookie, 1, 2)); });
   EXPECT_EQ(open_status(config_of(cookie, 0, 2)), 0);

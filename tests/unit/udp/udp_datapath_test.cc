@@ -277,7 +277,7 @@ TEST(UdpDatapath, LongerPacketsThanOwnOnesAreReceived) {
 TEST(UdpDatapath, ARefusedPeerDisturbsNobody) {
   const auto sender = open_on_loopback();
   const auto good = open_on_loopback();
-  auto gone = open_on_loopback();
+  auto gone = open_at({.s_addr = htonl(0x7f4d0103)});  // 127.77.1.3: another test may be given its port elsewhere
   introduce(*sender, 1, *gone);
   introduce(*sender, 9, *good);  // shares the write socket of peer 1
   introduce(*sender, 2, *good);
