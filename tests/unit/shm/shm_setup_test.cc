@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 
+#include "shm/rendezvous.h"
 #include "shm/shm_transport.h"
 #include "tests/support/transport_tasks.h"
 
@@ -302,6 +303,20 @@ TEST(ShmSetup, AMembersFailureReachesTheLeaderAtOnce) {
   EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
   EXPECT_NE(error.reason.find("task 1: cannot map"), std::string::npos) << error.reason;
   EXPECT_EQ(children.finish().front(), code(ShmFailure::kAttach));
+}
+
+// Such a one may have ended before the leader reads of it.
+TEST(ShmSetup, TheLeaderDoesNotWaitForAMemberThatHasFailed) {
+  ShmConfig config = config_of(test::fresh_cookie(), 0, 2);
+  config.setup_timeout_milliseconds = 3'600'000;  // nobody waits for so long
+  ShmSetupError error;
+  const shm::TaskSocket leader = shm::TaskSocket::open(config, 0, error);
+  const shm::JoinGroup join = [&config](shm::GroupMemory&, ShmSetupError& failure) {
+    const shm::TaskSocket member = shm::TaskSocket::open(config, 1, failure);
+    return member.send(0, member.message(shm::MessageKind::kFailed));
+  };
+  EXPECT_FALSE(shm::meet(config, 0, leader, join, error).valid());
+  EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
 }
 
 TEST(ShmSetup, NothingIsLeftAfterSigkill) {
