@@ -66,6 +66,7 @@ inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place
 // and are received in that era only. The few bits tell apart whatever may still come: an era's end voids what waits in
 // the queue, and what a sender has still to announce has the tag of the era that it began last, however many it has
 // missed since. That one it has said (begin_era()), and no later era is given its tag (ReceiveQueue::close()).
+// tests/models/shm_eras.pml tries all orders.
 constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
 constexpr std::uint64_t closed_era(std::uint64_t era) { return (era + 2) | 1; }
 constexpr std::uint64_t opened_era(std::uint64_t era) { return era & ~std::uint64_t{1}; }
