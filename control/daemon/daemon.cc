@@ -110,13 +110,16 @@ void Daemon::wait_once(std::optional<Time> limit) {
   links_.tick(now);
   jobs_.tick();
   if (!jobs_.is_ending()) networks_.jobs_ended();
-  networks_.tick();
+  networks_.tick(now);
   tools_.tick();
 }
 
 void Daemon::run() {
   membership_.start();
-  while (!over_) wait_once(earlier(membership_.deadline(), earlier(links_.deadline(), jobs_.deadline())));
+  while (!over_) {
+    wait_once(
+        earlier(earlier(membership_.deadline(), links_.deadline()), earlier(jobs_.deadline(), networks_.deadline())));
+  }
   if (!cut_off_) jobs_.end_helpers();
   session_.remove();
   const Time farewell = Clock::now() + kFarewellTime;

@@ -10,6 +10,7 @@ namespace openlapi::daemon {
 namespace {
 
 constexpr std::size_t kMostAnswered = 3 << 20;  // bytes of windows: less than a message may have
+constexpr std::size_t kMostNamed = 5;           // of nodes that do not answer: behind one there may be thousands
 
 std::size_t size_of(const WindowState& state) {
   return kLeastStateBytes + state.key.size() + state.window.adapter.size() + state.window.device.size();
@@ -64,10 +65,27 @@ void NetworkQuestions::ask(Question question, const NetworkAction& action) {
   places_.ask(nodes, number, action);
 }
 
-void NetworkQuestions::add_failure(Question& question, std::uint32_t node, const std::string& failure) const {
+std::string NetworkQuestions::name_of(std::uint32_t node) const {
   const std::string& host = universe_.nodes()[node].host;
-  question.answer.failure += (question.answer.failure.empty() ? "n" : "; n") + std::to_string(node) +
-                             (host.empty() ? "" : " (" + host + ")") + ": " + failure;
+  return "n" + std::to_string(node) + (host.empty() ? "" : " (" + host + ")");
+}
+
+void NetworkQuestions::add_failure(Question& question, std::uint32_t node, const std::string& failure) const {
+  question.answer.failure += (question.answer.failure.empty() ? "" : "; ") + name_of(node) + ": " + failure;
+}
+
+void NetworkQuestions::add_silent(Question& question) const {
+  std::string names;
+  std::size_t named = 0;
+  for (const std::uint32_t node : question.awaited) {
+    if (named == kMostNamed) break;
+    names += (named++ == 0 ? "" : ", ") + name_of(node);
+  }
+  const std::size_t more = question.awaited.size() - named;
+  question.answer.failure += (question.answer.failure.empty() ? "" : "; ") + std::string("no answer after ") +
+                             std::to_string(kNodeAnswerTime.count()) + " s from " + names +
+                             (more == 0 ? "" : " and " + std::to_string(more) + " more") +
+                             ": the daemon there (lamd), or one on the way, hangs or is stopped; tkill there ends it";
 }
 
 void NetworkQuestions::answered(std::uint32_t node, std::uint32_t number, const NodeAnswer& answer) {
@@ -110,6 +128,26 @@ void NetworkQuestions::node_lost(std::uint32_t node) {
     if (question.awaited.contains(node)) concerned.push_back(number);
   }
   for (const std::uint32_t number : concerned) answered(node, number, {"its daemon is lost", {}});
+}
+
+void NetworkQuestions::tick(Time now) {
+  std::vector<std::uint32_t> over;
+  for (auto& [number, question] : questions_) {
+    if (!question.until) question.until = now + kNodeAnswerTime;
+    if (*question.until <= now) over.push_back(number);
+  }
+  for (const std::uint32_t number : over) {
+    add_silent(questions_.at(number));
+    finish(number);
+  }
+}
+
+std::optional<NetworkQuestions::Time> NetworkQuestions::deadline() const {
+  std::optional<Time> first;
+  for (const auto& [number, question] : questions_) {
+    if (question.until && (!first || *question.until < *first)) first = question.until;
+  }
+  return first;
 }
 
 void NetworkQuestions::tool_gone(std::uint64_t tool) {

@@ -1,10 +1,12 @@
 // What tools ask about network tables: the daemon here asks the nodes that it concerns, and the tool gets one answer
-// when all have answered. Passive.
+// when all have answered, or after kNodeAnswerTime: a daemon that hangs or is stopped is not lost. Passive.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +16,9 @@
 #include "control/daemon/universe_table.h"
 
 namespace openlapi::daemon {
+
+// Cleaning a node takes 5 s when a helper of a job hangs.
+inline constexpr std::chrono::seconds kNodeAnswerTime{10};
 
 class NetworkQuestions {
  public:
@@ -31,6 +36,11 @@ class NetworkQuestions {
   // What it loaded and was not told of is taken back.
   void tool_gone(std::uint64_t tool);
 
+  using Time = std::chrono::steady_clock::time_point;
+  // The time of a question runs from the first tick after it. Names who has not answered when it is over.
+  void tick(Time now);
+  std::optional<Time> deadline() const;
+
  private:
   struct Question {
     std::uint64_t tool = 0;
@@ -38,11 +48,14 @@ class NetworkQuestions {
     NetworkTable loading{};  // no windows: the question is another
     TablesMessage answer{};
     std::size_t size = 0;  // of the answer's windows
+    std::optional<Time> until{};
   };
   void load(std::uint64_t tool, const LoadRequest& request);
   void ask_all(std::uint64_t tool, const NetworkAction& action);
   void ask(Question question, const NetworkAction& action);
   void add_failure(Question& question, std::uint32_t node, const std::string& failure) const;
+  void add_silent(Question& question) const;
+  std::string name_of(std::uint32_t node) const;
   void finish(std::uint32_t number);
   void take_back(const Question& question);
 

@@ -148,8 +148,9 @@ void NetworkServer::close_ended_tasks() {
   std::erase_if(tasks_, [](const Task& task) { return task.over; });
 }
 
-void NetworkServer::tick() {
+void NetworkServer::tick(Time now) {
   close_ended_tasks();
+  questions_.tick(now);
   router_.go_on();
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <optional>
 
 #include "control/daemon/address_exchange.h"
 #include "control/daemon/connection.h"
@@ -36,7 +37,8 @@ class NetworkServer {
 
   void watch(PollSet& poll_set);
   // Frees what ended tasks held, lets waiting messages go.
-  void tick();
+  void tick(Time now);
+  std::optional<Time> deadline() const { return questions_.deadline(); }
 
  private:
   struct Task {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <stdexcept>
 
@@ -18,6 +19,8 @@ namespace openlapi::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kSilentTime{10};
 
 // False: not ready by then.
 bool wait_ready(int fd, short events, Clock::time_point limit) {
@@ -32,7 +35,7 @@ bool wait_ready(int fd, short events, Clock::time_point limit) {
 
 }  // namespace
 
-ToolClient::ToolClient(const std::string& folder) {
+ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = tool_socket(folder);
@@ -57,6 +60,15 @@ DaemonMessage ToolClient::ask(const DaemonMessage& question, std::chrono::second
                              " s: it, or one on another node, hangs or is stopped; tkill there ends it");
   }
   return std::move(*answer);
+}
+
+void ToolClient::check_alive() {
+  if (ask_within(UniverseRequest{0}, kSilentTime)) return;
+  char host[HOST_NAME_MAX + 1] = "";
+  gethostname(host, sizeof host - 1);
+  throw std::runtime_error("no answer after " + std::to_string(kSilentTime.count()) +
+                           " s from the daemon here (lamd on " + host + ", process " +
+                           std::to_string(session_process(folder_)) + "): it hangs or is stopped; tkill ends it");
 }
 
 std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& question, std::chrono::seconds limit) {

@@ -23,12 +23,15 @@ class ToolClient {
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
   // Nothing: it has not come by then.
   std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
+  // Throws std::runtime_error: the daemon here says nothing, not even what it need not ask others for.
+  void check_alive();
   // For more than one question and answer.
   FileDescriptor take_socket() { return std::move(socket_); }
   // Until the daemon's process is gone. False: not within `limit`.
   bool wait_for_end(std::chrono::seconds limit);
 
  private:
+  const std::string folder_;
   FileDescriptor socket_{};
   FileDescriptor process_{};
 };

@@ -65,6 +65,7 @@ void print_job(const daemon::JobEntry& job, std::uint32_t here) {
 }
 
 daemon::UniverseMessage ask_universe(daemon::ToolClient& daemon, bool wait_until_linked) {
+  daemon.check_alive();
   const auto answer = daemon.ask(daemon::UniverseRequest{static_cast<std::uint8_t>(wait_until_linked)}, kAnswerTime);
   const auto* universe = std::get_if<daemon::UniverseMessage>(&answer);
   if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");

@@ -20,6 +20,7 @@ constexpr std::chrono::seconds kAnswerTime{60};
 int run(BootOptions& options) {
   options.check_words(0, 0, "word");
   ToolClient daemon(session_path(options.session_name()));
+  daemon.check_alive();
   daemon.ask(UniverseRequest{1}, kAnswerTime);  // waits until all daemons are linked
   const DaemonMessage answer = daemon.ask(CleanRequest{}, kAnswerTime);
   const auto* cleaned = std::get_if<TablesMessage>(&answer);

@@ -91,6 +91,7 @@ int run(BootOptions& options) {
   pass_session_on(options);
   prefer_own_programs();
   ToolClient daemon(session_path(options.session_name()));
+  daemon.check_alive();
   ask<UniverseMessage>(daemon, UniverseRequest{1});  // waits until all daemons are linked
   const auto growth = ask<GrowthMessage>(daemon, GrowthRequest{});
   if (!growth.refused.empty()) throw std::runtime_error("the universe cannot grow now: " + growth.refused);

@@ -58,6 +58,7 @@ int run(BootOptions& options) {
   if (words.empty()) words = {"N"};
   check_node_words(words);
   ToolClient daemon(session_path(options.session_name()));
+  daemon.check_alive();
   const DaemonMessage answer = daemon.ask(UniverseRequest{0}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);
   if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");

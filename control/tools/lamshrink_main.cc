@@ -54,6 +54,7 @@ int run(BootOptions& options) {
   const int grace = grace_of(options);
   check_node_words(options.plain_words());
   ToolClient daemon(session_path(options.session_name()));
+  daemon.check_alive();
   const DaemonMessage answer = daemon.ask(UniverseRequest{1}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);
   if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");

@@ -200,6 +200,7 @@ int run(const std::string& command, BootOptions& options) {
     throw UsageError("-key and -adapter are for reserve");
   }
   ToolClient daemon(session_path(options.session_name()));
+  daemon.check_alive();
   if (command == "load") return load(daemon, words);
   if (command == "reserve") return reserve(daemon, options, words);
   if (command == "read") return read(daemon, words);

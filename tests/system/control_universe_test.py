@@ -279,6 +279,23 @@ class LossTest(Universe):
         self.assertEqual((done.returncode, done.stdout.count("has ended")), (0, 2))
         self.assert_gone(processes)
 
+    def test_lamclean_names_a_daemon_that_hangs(self):
+        self.boot(["inky", "pinky"])
+        for member, expected in (("n1", "not all could be cleaned: no answer after 10 s from n1 (pinky): the daemon there "
+                                        "(lamd), or one on the way, hangs or is stopped; tkill there ends it"),
+                                 ("", f"no answer after 10 s from the daemon here (lamd on {socket.gethostname()}, process "
+                                      f"{self.process()}): it hangs or is stopped; tkill ends it")):
+            process = self.process(member)
+            os.kill(process, signal.SIGSTOP)
+            try:
+                done = self.tool("lamclean")
+            finally:
+                os.kill(process, signal.SIGCONT)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", f"lamclean: {expected}\n"))
+        done = self.tool("lamclean", "-v")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.halt()
+
 
 class StrangerTest(Universe):
     HELLO = b"LAMS\1\4\0\0"  # its beginning, between daemons

@@ -133,6 +133,55 @@ TEST_F(NetworkQuestionsTest, CleaningAsksAllNodesAndNamesThoseThatCannot) {
   EXPECT_EQ(answers_[0].second, (TablesMessage{"n0 (inky): job key 7: task 0 is running (process 5)", {}}));
 }
 
+TEST_F(NetworkQuestionsTest, ADaemonThatDoesNotAnswerIsNamed) {
+  const NetworkQuestions::Time start{};
+  questions_.tick(start);
+  EXPECT_EQ(questions_.deadline(), std::nullopt);
+  questions_.take(5, CleanRequest{});
+  questions_.tick(start);
+  EXPECT_EQ(questions_.deadline(), start + kNodeAnswerTime);
+  questions_.answered(0, 1, {"", {}});
+  questions_.tick(start + kNodeAnswerTime - std::chrono::nanoseconds(1));
+  EXPECT_TRUE(answers_.empty());
+  questions_.tick(start + kNodeAnswerTime);
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(
+      answers_[0].second.failure,
+      "no answer after 10 s from n1 (pinky): the daemon there (lamd), or one on the way, hangs or is stopped; tkill "
+      "there ends it");
+  EXPECT_EQ(questions_.deadline(), std::nullopt);
+  questions_.answered(1, 1, {"", {}});  // it goes on
+  EXPECT_EQ(answers_.size(), 1U);
+}
+
+TEST_F(NetworkQuestionsTest, WhatNotAllHaveAnsweredInTimeIsTakenBack) {
+  questions_.take(5, LoadRequest{table()});
+  questions_.tick({});
+  questions_.answered(1, 1, {"", {state(1)}});
+  questions_.tick(NetworkQuestions::Time{} + kNodeAnswerTime);
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(answers_[0].second.windows.empty());
+  ASSERT_EQ(asked_.size(), 2U);
+  EXPECT_EQ(asked_[1], (Asked{{0, 1}, 0, UnloadTable{"7", 99}}));
+}
+
+TEST(SilentNodesTest, AFewAreNamed) {
+  const UniverseTable universe(std::vector<UniverseNode>(200, {NodeState::kMember, 0, 0, 0, 1, "host"}), 0, 0);
+  std::string failure;
+  NetworkQuestions questions(universe,
+                             {.ask = [](const Nodes&, std::uint32_t, const NetworkAction&) {},
+                              .answer = [&](std::uint64_t, const TablesMessage& message) { failure = message.failure; },
+                              .random = [] { return std::uint64_t{99}; }});
+  questions.take(5, CleanRequest{});
+  questions.answered(0, 1, {"", {}});
+  questions.tick({});
+  questions.tick(NetworkQuestions::Time{} + kNodeAnswerTime);
+  EXPECT_TRUE(
+      failure.starts_with("no answer after 10 s from n1 (host), n2 (host), n3 (host), n4 (host), n5 (host) and "
+                          "194 more: "))
+      << failure;
+}
+
 TEST_F(NetworkQuestionsTest, AnAnswerIsBounded) {
   questions_.take(5, TablesRequest{""});
   questions_.answered(0, 1, {"", std::vector<WindowState>(100000, state(0))});
