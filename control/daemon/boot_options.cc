@@ -1,5 +1,6 @@
 #include "control/daemon/boot_options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +50,11 @@ std::vector<std::string> BootOptions::plain_words() const {
 
 void BootOptions::check_words(std::size_t least, std::size_t most, const std::string& what) const {
   const std::vector<std::string> words = plain_words();
-  if (words.size() >= least && words.size() <= most) return;
+  if (words.size() >= least && words.size() <= most) {
+    if (std::ranges::find(words, "") != words.end())
+      throw std::invalid_argument("the name of the " + what + " is empty");
+    return;
+  }
   throw std::invalid_argument("the command line names " + std::to_string(words.size()) + " " + what +
                               (words.size() == 1 ? "" : "s") +
                               (words.empty() ? "" : " (" + words.front() + (words.size() == 1 ? ")" : ", ...)")) +

@@ -31,7 +31,8 @@ class BootOptions {
   std::string value(const char* name) const;
   // What is no option and no parameter of one.
   std::vector<std::string> plain_words() const;
-  // Of these there are so many, and the value of an option is in a range. Throw std::invalid_argument.
+  // Of these there are so many, none of them empty, and the value of an option is in a range. Throw
+  // std::invalid_argument.
   void check_words(std::size_t least, std::size_t most, const std::string& what) const;
   void check_number(const char* name, int least, int most) const;
   SessionName session_name() const { return {value("sessionprefix"), value("sessionsuffix")}; }

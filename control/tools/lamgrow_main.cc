@@ -85,7 +85,6 @@ NodeRecord record_of(const lamnode& node) {
 
 int run(BootOptions& options) {
   options.check_words(1, 1, "host");
-  if (options.plain_words().front().empty()) throw std::invalid_argument("the name of the host is empty");
   options.check_number("n", 0, static_cast<int>(kMostNodes) - 1);
   options.check_number("cpu", 1, kMostProcessors);
   pass_session_on(options);

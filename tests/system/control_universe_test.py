@@ -170,10 +170,12 @@ class ToolsTest(Universe):
         self.assertIn('lamnodes: "n4": there is no n4; allowed: ', done.stderr)
         for name, word, status in (("lamnodes", "x", 2), ("lamhalt", "x", 2), ("tkill", "x", 2), ("lamhalt", "-frob", 2)):
             self.assertEqual(self.tool(name, word).returncode, status, name)
-        for name in ("lamboot", "recon", "wipe"):
-            done = self.tool(name, "hosts", "others")
-            self.assertEqual((done.returncode, done.stdout), (2, ""), name)
-            self.assertIn(f"{name}: the command line names 2 boot schemas (hosts, ...); allowed: one", done.stderr)
+        for name in ("lamboot", "recon", "wipe", "lamwipe"):
+            for words, mistake in ((["hosts", "others"], "the command line names 2 boot schemas (hosts, ...); allowed: one"),
+                                   ([""], "the name of the boot schema is empty")):
+                done = self.tool(name, *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), name)
+                self.assertIn(f"{name}: {mistake}", done.stderr)
         self.assertEqual(self.lines("-c"), ["n0\tinky"])
         self.assertEqual(self.tool("lamboot", "-V").returncode, 0)
 
