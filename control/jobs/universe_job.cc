@@ -99,12 +99,16 @@ void UniverseJob::wait_once(int milliseconds_at_most) {
     limit = limit < 0 ? wait : std::min(limit, wait);
   }
   poll_set.wait(limit);
-  for (std::string why; !(why = output_.lost()).empty();) {
-    note(why + (running_ > 0 ? "; ending the job" : ""));
-    record_failure(kExitOwnFailure);
-    end_tasks();
-  }
+  check_output();
   acknowledge_output();
+}
+
+// A job whose output is lost has failed, whatever its tasks do.
+void UniverseJob::check_output() {
+  const std::string name = program_name(options_.launcher);
+  if (!output_.note_lost(name + ": ", running_ > 0 ? "; ending the job" : "")) return;
+  record_failure(kExitOwnFailure);
+  end_tasks();
 }
 
 void UniverseJob::serve_connection() {

@@ -43,6 +43,7 @@ class UniverseJob {
 
   bool start(const TaskEnvironment& environment, const std::string& directory);
   void wait_once(int milliseconds_at_most);
+  void check_output();
   void serve_connection();
   void check_deadlines();
   void name_late_nodes();

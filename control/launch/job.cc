@@ -66,11 +66,9 @@ void Job::wait_once(int milliseconds_at_most) {
 
 // A job whose output is lost has failed, whatever its tasks do.
 void Job::check_output() {
-  for (std::string why; !(why = output_.lost()).empty();) {
-    output_.note("lapirun: " + why + (running_ > 0 ? "; ending the job" : ""));
-    record_failure(kExitOwnFailure);
-    end_tasks();
-  }
+  if (!output_.note_lost("lapirun: ", running_ > 0 ? "; ending the job" : "")) return;
+  record_failure(kExitOwnFailure);
+  end_tasks();
 }
 
 void Job::take_signals() {

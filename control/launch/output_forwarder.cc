@@ -36,14 +36,16 @@ void OutputForwarder::take(std::uint32_t task, bool errors, std::string_view tex
   if (!stream.reader_gone) stream.merger.add(task, text, stream.waiting);
 }
 
-std::string OutputForwarder::lost() {
+bool OutputForwarder::note_lost(std::string_view before, std::string_view after) {
+  bool lost = false;
   for (Stream* stream : {&output_, &errors_}) {
     const int error = std::exchange(stream->error, 0);
     if (error == 0) continue;
-    return std::string("cannot write the standard ") + (stream == &output_ ? "output" : "error") +
-           " of the tasks: " + std::strerror(error) + (error == EFBIG ? file_limit() : "");
+    lost = true;
+    note(std::string(before) + "cannot write the standard " + (stream == &output_ ? "output" : "error") +
+         " of the tasks: " + std::strerror(error) + (error == EFBIG ? file_limit() : "") + std::string(after));
   }
-  return "";
+  return lost;
 }
 
 void OutputForwarder::watch(PollSet& poll_set) {

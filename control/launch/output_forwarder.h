@@ -3,7 +3,7 @@
 // Nothing is ever lost to a slow reader: when too much waits to be written, the tasks' pipes are not read until it is
 // gone, and the tasks block as they would on the reader itself. When the reader is gone for good, the pipes are closed,
 // and the tasks see what a program sees whose reader left (SIGPIPE). What cannot be written for another reason (a full
-// disk, a limit) is lost: the job has to end, see lost().
+// disk, a limit) is lost: the job has to end, see note_lost().
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,9 @@ class OutputForwarder {
   void take(std::uint32_t task, bool errors, std::string_view text);
   bool reader_gone(bool errors) const { return errors ? errors_.reader_gone : output_.reader_gone; }
 
-  // Once for each of the two streams: why what tasks wrote could not be written, in words for users. Empty: it was.
-  std::string lost();
+  // True, once for each of the two streams: what tasks wrote could not be written. A note says why, with `before` and
+  // `after` around it.
+  bool note_lost(std::string_view before, std::string_view after);
 
   // A message of lapirun's own, on stderr and in order with what the tasks write there; the newline is added.
   void note(std::string_view text);

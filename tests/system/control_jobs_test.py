@@ -298,6 +298,16 @@ class FaultTest(Jobs):
         _, errors = self.run_job("-n", 4, "sh", "-c", f"[ $PMIX_RANK = 2 ] || exec {PROBE} hello", status=1)
         self.assertIn("lapirun: task 2 on n1 (pinky) ended (status 0) before LAPI_Init, in which task ", errors)
 
+    def test_output_that_cannot_be_written(self):
+        """The job ends, though its tasks would go on, and has failed."""
+        for stream, redirection in (("stdout", ""), ("stderr", ">&2")):
+            with open("/dev/full", "wb") as full:
+                _, errors = self.run_job("n1", "n2", "sh", "-c", f"echo hello {redirection}; exec sleep 4321", status=1,
+                                         **{stream: full})
+            if stream == "stdout":
+                self.assertEqual(errors, "lapirun: cannot write the standard output of the tasks: No space left on "
+                                         "device; ending the job\n")
+
     def test_no_such_program_or_directory(self):
         output, errors = self.run_job("n1", "n2", "no.such.program", status=127)
         self.assertRegex(errors, r"^lapirun: n[12] \((pinky|blinky)\): "
