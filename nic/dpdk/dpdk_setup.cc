@@ -146,10 +146,11 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
 // And has the ports bring what is sent to it.
 bool DpdkTransport::choose_address(DpdkSetupError& error) {
   const dpdk::MacAddress& mac = lanes_.front()->port.mac();
-  const auto any_port = static_cast<std::uint16_t>(kFirstFreePort + nonzero_random_number<std::uint16_t>() % 16384u);
+  std::uint16_t port = config_.port != 0 ? config_.port : held_port_.take();
+  if (port == 0) port = static_cast<std::uint16_t>(kFirstFreePort + random_number<std::uint16_t>() % 16384u);
   local_.end = {.mac = mac,
                 .address = config_.address != 0 ? config_.address : link_local(mac),
-                .port = config_.port != 0 ? config_.port : any_port,
+                .port = port,
                 .token = nonzero_random_number<std::uint32_t>()};
   for (const auto& lane : lanes_) {
     lane->own = local_.end;

@@ -23,6 +23,7 @@
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/ethernet_frame.h"
 #include "nic/dpdk/ethernet_port.h"
+#include "nic/dpdk/held_port.h"
 
 namespace openlapi {
 
@@ -30,7 +31,7 @@ struct DpdkConfig {
   std::vector<std::string> devices;  // device_wish.h says how each is named
   std::string eal_arguments;         // further ones, separated by spaces; those of the task's first transport count
   std::uint32_t address = 0;         // IPv4, as a number; 0: a link-local one that follows from the hardware address
-  std::uint16_t port = 0;            // UDP; 0: a random one of those that are free for anybody's use
+  std::uint16_t port = 0;            // UDP; 0: one that nobody has on this machine
   std::uint32_t mtu = 0;             // longest IP packet, bytes, at most what the driver takes; 0: the driver's
   std::uint16_t receive_descriptors = 512;
   std::uint16_t send_descriptors = 512;
@@ -148,6 +149,7 @@ class DpdkTransport final : public Transport {
   DpdkConfig config_;
   TransportLimits limits_{};
   dpdk::Address local_;
+  dpdk::HeldPort held_port_;  // that of local_, as long as a lane is there
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Remote> remotes_;  // by peer
   std::size_t unknown_ways_ = 0;

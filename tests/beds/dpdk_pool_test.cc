@@ -2,10 +2,14 @@
 // frames of strangers, of which a port's queue may be full. Runs in dpdk-ports, whose folder has the sockets of the two
 // memif ports; both ends are in this process.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +92,19 @@ class DpdkPools : public testing::Test {
 
   std::unique_ptr<DpdkTransport> server_, client_;
 };
+
+// An adapter that the kernel uses as well would bring the one's packets to the other.
+TEST_F(DpdkPools, TheirUdpPortsAreNobodyElses) {
+  for (const DpdkTransport* transport : {server_.get(), client_.get()}) {
+    const int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_in wanted{};
+    wanted.sin_family = AF_INET;
+    wanted.sin_port = htons(transport->address().end.port);
+    EXPECT_NE(bind(other, reinterpret_cast<const sockaddr*>(&wanted), sizeof wanted), 0);
+    EXPECT_EQ(errno, EADDRINUSE);
+    close(other);
+  }
+}
 
 TEST_F(DpdkPools, WithoutABufferSendingIsFull) {
   {
