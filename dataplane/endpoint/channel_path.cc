@@ -216,6 +216,11 @@ void ChannelPath::close() {
   closed_ = true;
 }
 
+void ChannelPath::begin_anew() {
+  reset();
+  channel_.begin_anew();
+}
+
 void ChannelPath::reset() {
   drop_open_packet();
   channel_.abandon();

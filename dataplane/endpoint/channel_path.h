@@ -49,8 +49,11 @@ class ChannelPath {
   // Forgets the records that wait for a packet to fill.
   void drop_open_packet();
 
-  // Forgets everything that is on the way or waits (the peer is lost).
+  // Forgets everything that is on the way or waits.
   void reset();
+
+  // The same when the peer is lost: this task begins anew with it.
+  void begin_anew();
 
   // The same for good: nothing is sent or received any more.
   void close();

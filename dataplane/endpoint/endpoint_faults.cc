@@ -92,11 +92,12 @@ void EndpointCore::restarted(Peer& peer) {
 void EndpointCore::lose(Peer& peer, Fault fault) {
   losses_.push_back({peer.index, fault});
   give_up(peer, fault);
-  if (peer.channel != nullptr) peer.channel->reset();
   peer.unaware = fault == Fault::timeout && peer.is_direct();
+  if (peer.channel != nullptr) peer.channel->begin_anew();
 }
 
-// It was only stopped, for longer than the time-out, and would wait for ever for what it was owed.
+// A peer that was only stopped, for longer than the time-out, would wait for ever for what it was owed. Over a channel
+// another epoch tells it.
 void EndpointCore::tell_given_up(Peer& peer) {
   peer.unaware = false;
   post_record(peer, wire::RecordKind::request_refused, wire::RequestRefusedBody{0, wire::RefusalReason::given_up});

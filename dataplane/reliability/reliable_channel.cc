@@ -14,7 +14,8 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
     : context_(context),
       peer_(peer),
       max_packet_(std::min(context.max_packet, max_packet)),
-      own_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
+      first_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
+      own_epoch_(first_epoch_),
       path_(path),
       send_(*context.pool),
       receive_(*context.pool),
@@ -217,25 +218,41 @@ void ReliableChannel::abandon() {
   retransmit_at_ = waiting_since_ = recheck_at_ = UINT64_MAX;
 }
 
+void ReliableChannel::begin_anew() {
+  if (peer_epoch_ == 0 || is_last_beginning(own_epoch_)) return abandon();
+  given_up_ = peer_epoch_;
+  ++own_epoch_;
+  forget_peer();
+  knows_peer(0);
+}
+
 void ReliableChannel::peer_restarted() {
+  forget_peer();
+  ++context_.counters.peer_restarts;
+}
+
+// All that was on the way between the two lives, and learnt of it.
+void ReliableChannel::forget_peer() {
   abandon();
   receive_.forget();
   round_trip_ = RoundTrip();
   congestion_ = Congestion(max_packet_, context_.most_bytes_in_flight);
   bytes_since_request_ = 0;
   answer_ = 0;
-  ++context_.counters.peer_restarts;
 }
 
 // Only packets that are meant for this incarnation teach the peer's: one that is not may be a late packet of a former
 // life of the peer, and what is sent to that life would be lost.
+// A life of the peer that was never given up may know nothing of that: it names our first epoch, or, since it was asked
+// for its own before we knew which one it is, the present one.
 bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome) {
   const bool known = peer_epoch_ != 0;
-  if (known && is_earlier_life(header.source_epoch, peer_epoch_)) {
+  if (is_too_early(header.source_epoch)) {
     ++context_.counters.ghosts;
     return false;
   }
-  if (header.destination_epoch != own_epoch_) {
+  const Epoch own = own_epoch_towards(header.source_epoch);
+  if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {
     if (header.destination_epoch != 0) ++context_.counters.ghosts;
     if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
     return false;
@@ -246,14 +263,16 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
     if (again) ++context_.counters.ghosts;
     return !again;
   }
-  if (known) {
+  const bool meant_for_it = !known && (given_up_ == 0 || is_same_life(header.source_epoch, given_up_));
+  if (meant_for_it) {
+    send_.resend_all();  // what has been sent did not name this incarnation and was turned away
+  } else {
     peer_restarted();
     outcome.peer_restarted = true;
-  } else {
-    send_.resend_all();  // what has been sent did not name this incarnation and was turned away
   }
+  own_epoch_ = own;
   knows_peer(header.source_epoch);
-  return true;
+  return header.destination_epoch == own;
 }
 
 inline bool ReliableChannel::admit_short(const wire::PacketHeader& header) {
@@ -349,6 +368,7 @@ void ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
   wire::PacketHeader header = common_header(now);
   if (answer_ != 0 && answer_ != peer_epoch_) {
     // Not the incarnation that our acknowledgements are about.
+    header.source_epoch = own_epoch_towards(answer_);
     header.destination_epoch = answer_;
     header.association = wire::association_of(context_.job_key, header);
     header.flags &= wire::kPacketHasChecksum;

@@ -114,6 +114,10 @@ class ReliableChannel {
 
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
   void abandon();
+  // The same when the peer has been silent for too long. Where it may have taken something, the two begin anew:
+  // whatever this life of the peer sends next is answered with another epoch of ours, so that it gives up what it waits
+  // for. What is queued later is for that life, too: it leaves when the peer has told if it has begun anew as well.
+  void begin_anew();
 
   // ---- receiving ----
   // Of a packet with a short header: it is from the incarnation that we know, which knew ours when it sent this. A tag
@@ -158,6 +162,14 @@ class ReliableChannel {
  private:
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
   [[gnu::noinline]] void peer_restarted();
+  void forget_peer();
+  bool is_too_early(Epoch of_peer) const {
+    const Epoch earliest = peer_epoch_ != 0 ? peer_epoch_ : given_up_;
+    return earliest != 0 && is_earlier_life(of_peer, earliest);
+  }
+  Epoch own_epoch_towards(Epoch peer) const {
+    return given_up_ == 0 || is_same_life(peer, given_up_) ? own_epoch_ : first_epoch_;
+  }
   bool admit_short(const wire::PacketHeader& header);
   bool knows(const wire::PacketHeader& header) const {
     return peer_epoch_ != 0 && header.association == received_association_;
@@ -188,8 +200,10 @@ class ReliableChannel {
   ChannelContext& context_;
   std::uint32_t peer_;
   const std::uint32_t max_packet_;
-  const Epoch own_epoch_;
+  const Epoch first_epoch_;  // of ours
+  Epoch own_epoch_;          // towards the life that was given up: later; towards any other one: the first
   Epoch peer_epoch_ = 0;
+  Epoch given_up_ = 0;  // of the peer, when it was given up last; 0: never
   std::uint64_t sent_association_ = 0;      // of what we send
   std::uint64_t received_association_ = 0;  // of what the peer sends, when its epoch is known
   SipKey sent_key_;                         // with tags: of what we send,

@@ -33,10 +33,13 @@ MUTANTS = {
         [("    if (first_waiting < fence.next_message) return false;\n", "")]),
     "stale_epoch": (
         "dataplane/reliability/reliable_channel.cc", "packets of a former life of the sender are taken",
-        [("  if (known && is_earlier_life(header.source_epoch, peer_epoch_)) {\n", "  if (false) {\n")]),
+        [("  if (is_too_early(header.source_epoch)) {\n", "  if (false) {\n")]),
+    "given_up_unnoticed": (
+        "dataplane/reliability/reliable_channel.cc", "a task does not learn that it was given up",
+        [("  ++own_epoch_;\n  forget_peer();\n  knows_peer(0);\n", "  abandon();\n")]),
     "wrong_life": (
         "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
-        [("  if (header.destination_epoch != own_epoch_) {\n",
+        [("  if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {\n",
           "  if (header.destination_epoch == 0 || header.destination_epoch > own_epoch_) {\n")]),
     "short_stale_epoch": (
         "dataplane/wire/association.cc", "packets with a short header of a former life are taken",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dataplane/base/epoch.h"
+
 namespace openlapi::simulation {
 
 namespace {
@@ -102,7 +104,7 @@ void Scenario::choose_numbers() {
   SeededRandom random(options.seed, kNumberStream);
   const bool near_their_ends = random.chance(0.5);
   first_number = near_their_ends ? UINT32_MAX - random.below(60) : 1;
-  first_epoch = near_their_ends ? (std::uint64_t{1} << 48) - 1 - random.below(4) : 0;
+  first_epoch = near_their_ends ? (std::uint64_t{1} << 48) - ((1 + random.below(4)) << kBeginningBits) : 0;
 }
 
 // Draws from numbers of its own.

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "dataplane/base/epoch.h"
 #include "tests/simulation/byte_pattern.h"
 
 namespace openlapi::simulation {
@@ -67,7 +68,8 @@ std::vector<std::uint64_t> Simulation::moments(std::uint32_t count, SeededRandom
 // They have 48 bits, and 0 is none.
 std::uint64_t Simulation::next_epoch(PeerIndex task, std::uint32_t context) {
   std::uint64_t& epoch = epochs_[task][context];
-  epoch = epoch + 1 == std::uint64_t{1} << 48 ? 1 : epoch + 1;
+  constexpr std::uint64_t kBeginnings = std::uint64_t{1} << kBeginningBits;
+  epoch = epoch + kBeginnings >= std::uint64_t{1} << 48 ? kBeginnings : epoch + kBeginnings;
   return epoch;
 }
 

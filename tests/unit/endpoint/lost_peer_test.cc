@@ -75,11 +75,24 @@ TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoWhenArrivalsAreHeld) {
 
 // A task that was stopped for longer than its peer's time-out, and goes on: what it is owed will never come, and it
 // learns that within its own time-out, whatever it waits for and however full its queue was.
-class StoppedTask : public testing::TestWithParam<bool> {};  // its queue was full
+enum class Way {
+  full_queue,
+  queue_with_room,
+  packets,       // over an unreliable transport
+  lost_packets,  // what was sent to it while it was stopped is lost
+};
+class StoppedTask : public testing::TestWithParam<Way> {};
+
+std::string name_of(const testing::TestParamInfo<Way>& way) {
+  constexpr const char* kNames[] = {"full_queue", "queue_with_room", "packets", "lost_packets"};
+  return kNames[static_cast<int>(way.param)];
+}
 
 TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
   const EndpointConfig config = watchful();
+  const bool reliable = GetParam() == Way::full_queue || GetParam() == Way::queue_with_room;
   Job job(2, config);
+  for (PeerIndex i = 0; i < 2 && !reliable; ++i) job.task(i).transport.make_lossy(0, 1);
   job.start();
   const auto run = [&](PeerIndex last) {
     for (int step = 0; step < 150; ++step) {
@@ -94,13 +107,15 @@ TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
   ASSERT_EQ(job[1].get({0, address(&value), &sink, sizeof(sink), 0, address(&counter)}), Submit::accepted);
   ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, address(&completion)}), Submit::accepted);
   job[1].begin_barrier();
-  // Task 1 stops, with its queue full or nearly so.
-  job.task(1).transport.set_room(GetParam() ? 0 : 1);
+  if (!reliable) job[1].progress();  // what it asks for is on the way
+  // Task 1 stops.
+  if (reliable) job.task(1).transport.set_room(GetParam() == Way::full_queue ? 0 : 1);
   ASSERT_EQ(job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
   run(0);
   ASSERT_FALSE(job.task(0).host.faults.empty());
   EXPECT_EQ(job.task(0).host.faults[0], std::pair(Fault::timeout, PeerIndex{1}));
   job.task(1).transport.set_room(1000);
+  if (GetParam() == Way::lost_packets) job.task(1).transport.forget_waiting();
   run(1);
   run(1);
   EXPECT_NE(job[1].collective_state(), CollectiveState::pending);
@@ -115,8 +130,9 @@ TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
   EXPECT_EQ(back, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, StoppedTask, testing::Bool(),
-                         [](const auto& info) { return std::string(info.param ? "full" : "with_room"); });
+INSTANTIATE_TEST_SUITE_P(Ways, StoppedTask,
+                         testing::Values(Way::full_queue, Way::queue_with_room, Way::packets, Way::lost_packets),
+                         name_of);
 
 // Both lives give their first long message the same number.
 TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {

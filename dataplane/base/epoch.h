@@ -1,0 +1,18 @@
+// Epochs: numbers of the incarnations of a task, which wrap round: one is before another when it takes less than half
+// of all steps to get from it to the other.
+#pragma once
+
+#include <cstdint>
+
+namespace openlapi {
+
+using Epoch = std::uint64_t;  // 48 bits; never 0
+
+constexpr bool is_earlier_life(Epoch left, Epoch right) { return static_cast<std::int64_t>((right - left) << 16) > 0; }
+
+// The low bits count how often a task has begun anew with a peer that it had given up, in one life.
+inline constexpr unsigned kBeginningBits = 6;
+constexpr bool is_same_life(Epoch left, Epoch right) { return left >> kBeginningBits == right >> kBeginningBits; }
+constexpr bool is_last_beginning(Epoch epoch) { return !is_same_life(epoch, epoch + 1); }
+
+}  // namespace openlapi
