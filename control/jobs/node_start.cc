@@ -106,8 +106,10 @@ bool NodeTasks::start_server(std::string& error) {
   };
   const auto on_connection = [this](std::uint32_t task, bool connected) {
     tell(TaskAttended{task, static_cast<std::uint8_t>(connected)});
+    if (connected) meeting_.take_connected(task);
   };
-  return server_.start(job, topology_.handle(), mailbox_, &exchange_, on_abort, on_connection, error);
+  const auto on_fence = [this] { meeting_.take_met(); };
+  return server_.start(job, topology_.handle(), mailbox_, &exchange_, {on_abort, on_connection, on_fence}, error);
 }
 
 bool NodeTasks::open_input(std::string& error) {

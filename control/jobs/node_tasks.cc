@@ -54,7 +54,7 @@ void NodeTasks::live_on() {
 
 int NodeTasks::milliseconds_to_wait() const {
   std::optional<Clock::time_point> next = kill_at_;
-  for (const auto& limit : {give_up_at_, look_for_deaf_at_}) {
+  for (const auto& limit : {give_up_at_, look_for_deaf_at_, meeting_.look_at()}) {
     if (limit && (!next || *limit < *next)) next = limit;
   }
   if (!next) return -1;
@@ -80,6 +80,7 @@ void NodeTasks::wait_once() {
   output_.watch(poll_set);
   if (!input_waiting_.empty()) poll_set.add(input_.get(), POLLOUT, [this] { write_input(); });
   poll_set.wait(milliseconds_to_wait());
+  if (meeting_.look_at() && Clock::now() >= *meeting_.look_at()) name_missing_tasks();
   if (look_for_deaf_at_ && Clock::now() >= *look_for_deaf_at_) end_deaf_tasks();
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
@@ -123,6 +124,12 @@ void NodeTasks::take_signal(int signal) {
   if (first_signal_ != 0) return;
   first_signal_ = signal;
   look_for_deaf_at_ = Clock::now() + kKillGrace;
+}
+
+void NodeTasks::name_missing_tasks() {
+  const std::string late = meeting_.look(tasks_);
+  if (late.empty() || ending_) return;
+  tell(HelperNote{late + ", on n" + std::to_string(own().node) + " (" + own().host + ")"});
 }
 
 // As Job::end_deaf_tasks: who has not even taken the signal will not end by it. To lapirun it has ended by that signal.

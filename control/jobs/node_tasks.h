@@ -16,6 +16,7 @@
 #include "control/jobs/job_message.h"
 #include "control/jobs/node_exchange.h"
 #include "control/jobs/task_output.h"
+#include "control/launch/first_meeting.h"
 #include "control/launch/machine_topology.h"
 #include "control/launch/mailbox.h"
 #include "control/launch/pmix_server.h"
@@ -58,6 +59,7 @@ class NodeTasks {
   void end_tasks();
   void live_on();
   void send_to_running(int signal);
+  void name_missing_tasks();
   void end_deaf_tasks();
   void reap_all();
   void check_finished();
@@ -79,6 +81,7 @@ class NodeTasks {
   MachineTopology topology_;
   PmixServer server_;
   NodeExchange exchange_;
+  FirstMeeting meeting_;
   TaskOutputReader output_;
   OpenFileLimit open_files_;
   std::vector<std::string> arguments_;

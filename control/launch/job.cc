@@ -54,7 +54,7 @@ void Job::wait_once(int milliseconds_at_most) {
   output_.watch(poll_set);
   if (running_ > 0) input_.watch(poll_set);
   int limit = milliseconds_at_most;
-  for (const auto& deadline : {timeout_at_, kill_at_, look_for_deaf_at_}) {
+  for (const auto& deadline : {timeout_at_, kill_at_, look_for_deaf_at_, meeting_.look_at()}) {
     if (!deadline) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
     const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000 * 1000));
@@ -157,7 +157,9 @@ void Job::take_success(const TaskProcess& task) {
 void Job::take_connection(std::uint32_t rank, bool connected) {
   if (rank >= attendance_.size()) return;
   attendance_[rank] = connected ? Attendance::kConnected : Attendance::kLeft;
-  if (connected) check_attendance();
+  if (!connected) return;
+  meeting_.take_connected(rank);
+  check_attendance();
 }
 
 // Every task has to come to the first LAPI_Init, where those that are connected wait for the others without a limit.
@@ -187,9 +189,15 @@ void Job::check_deadlines() {
   const TimePoint now = Clock::now();
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
-    output_.note("lapirun: the time of --timeout is over; ending the tasks");
+    const std::string late = meeting_.missing(tasks_);
+    output_.note("lapirun: the time of --timeout is over" +
+                 (late.empty() ? "" : ", and tasks wait in LAPI_Init for " + late) + "; ending the tasks");
     record_failure(kExitTimeout);
     end_tasks();
+  }
+  if (meeting_.look_at() && now >= *meeting_.look_at()) {
+    const std::string late = meeting_.look(tasks_);
+    if (!late.empty() && !ending_) output_.note("lapirun: " + late);
   }
   if (look_for_deaf_at_ && now >= *look_for_deaf_at_) {
     look_for_deaf_at_.reset();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/launch/binding_plan.h"
+#include "control/launch/first_meeting.h"
 #include "control/launch/job_options.h"
 #include "control/launch/machine_topology.h"
 #include "control/launch/mailbox.h"
@@ -84,6 +85,7 @@ class Job {
   std::vector<TaskBinding> bindings_;
   std::vector<TaskProcess> tasks_;
   std::vector<Attendance> attendance_;        // by task; empty without a PMIx server
+  FirstMeeting meeting_;
   std::optional<std::uint32_t> absent_task_;  // the first that ended without ever having connected
   OpenFileLimit open_files_;
 

@@ -90,7 +90,8 @@ bool Job::start_server(std::string& error) {
   };
   const auto on_connection = [this](std::uint32_t rank, bool connected) { take_connection(rank, connected); };
   attendance_.resize(options_.tasks);
-  return server_.start(job, topology_.handle(), mailbox_, nullptr, on_abort, on_connection, error);
+  const auto on_fence = [this] { meeting_.take_met(); };
+  return server_.start(job, topology_.handle(), mailbox_, nullptr, {on_abort, on_connection, on_fence}, error);
 }
 
 void Job::plan_binding(const std::vector<Core>& cores) {

@@ -32,8 +32,7 @@ constexpr std::size_t kRoomForTask = std::size_t{64} << 10;
 struct Host {
   Mailbox* mailbox = nullptr;
   PmixPeers* peers = nullptr;
-  PmixServer::OnAbort on_abort;
-  PmixServer::OnConnection on_connection;
+  PmixServer::Listener listener;
 };
 
 Host& host() {
@@ -42,7 +41,7 @@ Host& host() {
 }
 
 void post_connection(const pmix_proc_t* client, bool connected) {
-  host().mailbox->post([rank = client->rank, connected] { host().on_connection(rank, connected); });
+  host().mailbox->post([rank = client->rank, connected] { host().listener.connection(rank, connected); });
 }
 
 pmix_status_t client_connected(const pmix_proc_t* client, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t, void*) {
@@ -81,6 +80,7 @@ pmix_status_t fence(const pmix_proc_t* participants, std::size_t count, const pm
   PmixBytes bytes(data, data + (data == nullptr ? 0 : size));
   std::free(data);
   host().mailbox->post([=, tasks = tasks_of(participants, count), bytes = std::move(bytes)]() mutable {
+    host().listener.fence();
     const auto finish = [done, context](PmixBytes all) { hand_over(PMIX_SUCCESS, std::move(all), done, context); };
     if (host().peers == nullptr) return finish(std::move(bytes));
     host().peers->fence(tasks, std::move(bytes), finish);
@@ -114,7 +114,7 @@ void fetched(pmix_status_t status, char* data, std::size_t size, void* fetch) {
 pmix_status_t abort_job(const pmix_proc_t* caller, void*, int status, const char* message, pmix_proc_t*, std::size_t,
                         pmix_op_cbfunc_t, void*) {
   host().mailbox->post([rank = caller->rank, status, text = std::string(message != nullptr ? message : "")] {
-    host().on_abort(rank, status, text);
+    host().listener.abort(rank, status, text);
   });
   return PMIX_OPERATION_SUCCEEDED;
 }
@@ -160,13 +160,12 @@ std::uint32_t PmixJob::tasks() const {
   return static_cast<std::uint32_t>(count);
 }
 
-bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, PmixPeers* peers, OnAbort on_abort,
-                       OnConnection on_connection, std::string& error) {
+bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, PmixPeers* peers, Listener listener,
+                       std::string& error) {
   job_ = job;
   host().mailbox = &mailbox;
   host().peers = peers;
-  host().on_abort = std::move(on_abort);
-  host().on_connection = std::move(on_connection);
+  host().listener = std::move(listener);
   if (!memory_has_room(kRoomForServer + job_.own().tasks.size() * kRoomForTask)) {
     error = "too little memory for the PMIx server" + memory_limit();
     return false;

@@ -48,12 +48,17 @@ class PmixServer {
   // Runs in the loop's thread: task `rank` has connected, or has said good-bye. Posted before the task's own call
   // returns, so that the letter is there when the task has ended.
   using OnConnection = std::function<void(std::uint32_t rank, bool connected)>;
+  struct Listener {
+    OnAbort abort;
+    OnConnection connection;
+    std::function<void()> fence;  // runs in the loop's thread: all of a fence's tasks that are here have come to it
+  };
 
   // At most one server per process; libpmix is never shut down again: PMIx_server_finalize of 4.2.2 may not return
   // after a client died in a fence, and whatever it would free ends with the process.
   // Without `peers` there is one node.
-  bool start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, PmixPeers* peers, OnAbort on_abort,
-             OnConnection on_connection, std::string& error);
+  bool start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbox, PmixPeers* peers, Listener listener,
+             std::string& error);
 
   // What a task of this node has put, as soon as it has; `done` is called in the loop's thread.
   void fetch_here(std::uint32_t task, std::function<void(int status, PmixBytes)> done) const;

@@ -110,6 +110,14 @@ bool TaskProcess::handles(int signal) const { return is_in_set(signal, {"SigCgt:
 
 bool TaskProcess::has_pending(int signal) const { return is_in_set(signal, {"SigPnd:", "ShdPnd:"}); }
 
+bool TaskProcess::is_stopped() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string word; status >> word;) {
+    if (word == "State:" && status >> word) return word == "T" || word == "t";
+  }
+  return false;
+}
+
 void TaskProcess::send(int signal) const {
   if (pid_ > 0) kill(-pid_, signal);
 }

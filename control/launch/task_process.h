@@ -51,6 +51,9 @@ class TaskProcess {
   // Whether the signal waits: the process has it blocked, and nobody there has taken it.
   bool has_pending(int signal) const;
 
+  // By a signal, or by a debugger.
+  bool is_stopped() const;
+
   // To the process group: also what the task started.
   void send(int signal) const;
 

@@ -342,6 +342,17 @@ class FaultTest(Jobs):
                                "hangs or is stopped; waiting for it\n")
         self.assertEqual(self.finish(job), (0, "", ""))
 
+    def test_a_task_that_all_others_wait_for_is_named(self):
+        script = f"test $PMIX_RANK != 3 || {{ echo $$ >{self.folder}/number; kill -STOP $$; }}; exec {PROBE} exchange"
+        job = self.start("-n", 4, "n0", "n1", "sh", "-c", script)
+        line = job.stderr.readline()
+        number = int((self.folder / "number").read_text())
+        self.assertEqual(line, f"lapirun: after 10 s tasks still wait in LAPI_Init for task 3 (process {number}), which "
+                               "is stopped, on n1 (pinky)\n")
+        os.kill(number, signal.SIGCONT)
+        status, _, errors = self.finish(job)
+        self.assertEqual((status, errors), (0, ""))
+
     def test_a_helper_that_hangs_is_killed_at_its_jobs_end(self):
         job, processes = self.start_staying("-n", 2, "n1")
         helper = int(pathlib.Path(f"/proc/{processes[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])

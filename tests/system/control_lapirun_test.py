@@ -38,6 +38,14 @@ def processes_with(marker):
     return found
 
 
+def is_stopped(number):
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "T"
+    except OSError:
+        return False
+
+
 def eventually(condition):
     end = time.monotonic() + DEADLINE
     while not condition():
@@ -334,6 +342,29 @@ class EndTest(LauncherCase):
 
     def test_what_tasks_leave_running_ends_with_the_job(self):
         self.run_job("-n", 2, "sh", "-c", "sleep 1000 & exit 0")
+
+    def start_with_a_stopped_task(self, *options):
+        job = self.start(*options, "-n", 3, "sh", "-c", 'test $PMIX_RANK != 1 || kill -STOP $$; exec "$0" exchange', PROBE)
+        return job, lambda: [number for number in processes_with(self.marker) if is_stopped(number)]
+
+    def test_a_task_that_all_others_wait_for_is_named(self):
+        job, stopped = self.start_with_a_stopped_task()
+        line = job.stderr.readline()
+        numbers = stopped()
+        self.assertEqual(line, f"lapirun: after 10 s tasks still wait in LAPI_Init for task 1 (process {numbers[0]}), "
+                               "which is stopped\n")
+        os.kill(numbers[0], signal.SIGCONT)
+        _, errors = job.communicate(timeout=DEADLINE)
+        self.assertEqual((job.returncode, errors), (0, ""))
+
+    def test_timeout_tells_what_was_waited_for(self):
+        job, stopped = self.start_with_a_stopped_task("--timeout", 3)
+        self.assertTrue(eventually(stopped))
+        number = stopped()[0]
+        _, errors = job.communicate(timeout=DEADLINE)
+        self.assertEqual((job.returncode, errors),
+                         (124, "lapirun: the time of --timeout is over, and tasks wait in LAPI_Init for task 1 "
+                               f"(process {number}), which is stopped; ending the tasks\n"))
 
     def test_timeout(self):
         _, errors = self.run_job("-n", 2, "--timeout", "0.2", "sleep", 1000, status=124)
