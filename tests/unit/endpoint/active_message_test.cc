@@ -2,6 +2,7 @@
 // and in threads; counters that move only when the handler has returned; messages to oneself.
 #include <gtest/gtest.h>
 
+#include "dataplane/layout/vector_cursor.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -327,6 +328,30 @@ TEST_F(ActiveMessage, ToOneselfFromAnInlineHandlerDoesNotRecurse) {
   while (job_[0].has_work()) job_[0].progress();
   EXPECT_EQ(runs, 1000);
   EXPECT_EQ(deepest, 1);
+}
+
+TEST_F(ActiveMessage, AVectorToOneselfFromAnInlineHandlerComesInTheNextStep) {
+  int marker = 0, runs = 0;
+  char data[] = "again";
+  job_.task(0).host.on_header = [&](const ArrivedMessage&) {
+    HeaderVerdict verdict;
+    verdict.completion_handler = &marker;
+    verdict.style = CompletionStyle::inline_reply;
+    return verdict;
+  };
+  job_.task(0).host.on_completion = [&](const CompletionRun&, bool) {
+    if (++runs > 1) return true;
+    void* from[] = {data};
+    const unsigned long lengths[] = {sizeof(data)};
+    ListCursor source(PieceList::of_arrays(from, lengths, sizeof(long), 1));
+    EXPECT_EQ(job_[0].layout_message({0, 1, nullptr, 0, &source, true, 0, 0, 0}), Submit::accepted);
+    return true;
+  };
+  send(0, data, sizeof(data));
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(job_[0].has_work());
+  job_[0].progress();
+  EXPECT_EQ(runs, 2);
 }
 
 TEST_F(ActiveMessage, ToOneselfDroppedComesAgain) {

@@ -245,6 +245,26 @@ TEST_P(MemoryFaultTest, ADroppedMessageIsDeliveredLater) {
   }
 }
 
+// The layout comes from the header handler: a vector's for a vector, else a program's.
+TEST_P(MemoryFaultTest, TheFaultSaysWhatTheLayoutWas) {
+  for (const bool vector : {true, false}) {
+    for (const std::size_t pieces : {3u, 60u}) {
+      Pieces from(pieces), to(pieces);
+      to.list[0].address = address(nowhere_);
+      job_.task(1).host.on_header = [&](const ArrivedMessage&) {
+        HeaderVerdict verdict;
+        verdict.layout = std::make_unique<ListCursor>(to.cursor());
+        return verdict;
+      };
+      ListCursor source = from.cursor();
+      ASSERT_EQ(job_[0].layout_message({1, 100'000, nullptr, 0, &source, vector, 0, 0, 0}), Submit::accepted);
+      settle();
+      EXPECT_EQ(faults(1), (Faults{{vector ? Fault::target_vector : Fault::program_memory, 0}})) << pieces;
+      job_.task(1).host.faults.clear();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, MemoryFaultTest, testing::Bool(),
                          [](const auto& parameter) { return parameter.param ? "Channel" : "Direct"; });
 

@@ -79,6 +79,20 @@ TEST_F(ToldState, WhatAPeerTakes) {
   EXPECT_EQ(job_[0].load(1).kept_bytes, 0u);
 }
 
+// A packet that carries nothing, and only asks whether the peer takes it, is one all the same.
+TEST_F(ToldState, EmptyPacketsAreCounted) {
+  job_[0].expect_from(1);
+  const auto sent = [&] { return job_[0].statistics(StatisticsPath::shared_memory).packets_sent; };
+  for (std::uint64_t asked = 1; asked <= 3; ++asked) {
+    job_.clock.advance(tuning::kProbeSilentPeer);
+    job_[0].progress();
+    EXPECT_EQ(sent(), asked);
+    job_[1].progress();
+  }
+  EXPECT_EQ(job_[1].statistics(StatisticsPath::shared_memory).packets_received, 3u);
+  job_[0].expect_no_more_from(1);
+}
+
 // Of a fence that waits for the answer of a lost peer, and of one that does not.
 TEST_F(ToldState, WhoseFenceALossHasEnded) {
   ASSERT_EQ(job_[0].put({2, address(&word_), &data_, 8, 0, 0, 0}), Submit::accepted);

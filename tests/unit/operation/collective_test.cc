@@ -216,5 +216,20 @@ TEST_P(CollectiveOf, ALossReachesEverybody) {
 
 INSTANTIATE_TEST_SUITE_P(Tasks, CollectiveOf, testing::Values(1, 2, 3, 4, 5, 7, 8, 16, 31, 33));
 
+// The values are here, and the round that confirms them has not left: its receiver must not wait for it.
+TEST(Collective, AFailureIsToldToThoseWhomNoRoundHasReached) {
+  for (const std::uint32_t tasks : {2u, 5u}) {
+    Job job(tasks, 1);
+    for (PeerIndex i = 0; i < tasks; ++i) job[i].begin_exchange(i, job.outbox(i));
+    job.deliver_all();
+    for (PeerIndex i = 0; i < tasks; ++i) ASSERT_TRUE(job[i].filled());
+    for (PeerIndex i = 1; i < tasks; ++i) job[i].confirm_exchange(job.outbox(i));
+    job[0].fail(kUnknownPeer, job.outbox(0));
+    job.deliver_all();
+    for (PeerIndex i = 0; i < tasks; ++i) EXPECT_FALSE(job[i].active()) << "task " << i << " waits for ever";
+    EXPECT_TRUE(job[1].failed());
+  }
+}
+
 }  // namespace
 }  // namespace openlapi

@@ -62,5 +62,15 @@ TEST_F(NearDevices, WithoutAPlaceAreNearNothing) {
   }
 }
 
+TEST_F(NearDevices, AreNoPaths) {
+  std::filesystem::create_directories(root_ + "/class/infiniband");
+  add("/class/net/eth1/device", "f");
+  add("/class/net/.eth1/device", "f");
+  ASSERT_FALSE(processors_near("eth1", root_).empty());
+  for (const char* path : {"../net/eth1", "./eth1", "eth1/", ".eth1"}) {
+    EXPECT_TRUE(processors_near(path, root_).empty()) << path;
+  }
+}
+
 }  // namespace
 }  // namespace openlapi

@@ -306,5 +306,13 @@ TEST_F(ReliableChannelTest, IdleChannelIsSmall) {
   EXPECT_LE(right_.channel().memory_bytes(), 4096u);
 }
 
+TEST_F(ReliableChannelTest, AnAcknowledgementAloneIsAPacket) {
+  get_acquainted();
+  const std::uint64_t packets = right_.counters().packets_sent, acknowledgements = right_.counters().acks_sent;
+  right_.acknowledgement(kStart);
+  EXPECT_EQ(right_.counters().packets_sent, packets + 1);
+  EXPECT_EQ(right_.counters().acks_sent, acknowledgements + 1);
+}
+
 }  // namespace
 }  // namespace openlapi
