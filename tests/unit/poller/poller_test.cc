@@ -288,6 +288,37 @@ TEST_F(PollerPolicy, SleepArmsAfterEveryPacket) {
   EXPECT_GE(engine.source.rings.load(), 50);
 }
 
+// It sleeps for longer than the test may take, so that nothing but the call wakes it.
+TEST_F(PollerPolicy, ACallThatLeavesWorkWakesTheThread) {
+  start(ThreadPolicy::sleep);
+  while (!engine.source.armed.load()) std::this_thread::yield();
+  engine.lock();
+  const std::uint64_t before = engine.steps.load();
+  engine.work = true;
+  poller->after_call();
+  engine.unlock();
+  while (engine.steps.load() == before) std::this_thread::yield();
+  engine.lock();
+  engine.work = false;
+  engine.unlock();
+}
+
+TEST_F(PollerPolicy, ACallWithAnEarlierTimerWakesTheThreadInTimeAndALaterOneDoesNotPutItOff) {
+  start(ThreadPolicy::sleep);
+  while (!engine.source.armed.load()) std::this_thread::yield();
+  engine.lock();
+  const std::uint64_t before = engine.steps.load();
+  for (const Nanoseconds from_now : {20 * kMillisecond, 1'000 * kSecond}) {
+    engine.next_deadline = engine.now() + from_now;
+    poller->after_call();
+  }
+  engine.unlock();
+  while (engine.steps.load() == before) std::this_thread::yield();
+  engine.lock();
+  engine.next_deadline = UINT64_MAX;
+  engine.unlock();
+}
+
 // Nothing can wake it: it looks round by itself, a few times for each packet and then every 4 ms, never without end.
 TEST_F(PollerPolicy, WithoutAWakeSourceItLooksRoundEverMoreSeldom) {
   start(ThreadPolicy::sleep, true);
