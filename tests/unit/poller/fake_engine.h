@@ -1,0 +1,119 @@
+// An engine that only counts, with a source that rings as the interface says, for tests of the poller.
+#pragma once
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "dataplane/poller/poller.h"
+
+namespace openlapi {
+
+// A source whose packets are a number that other threads raise; rings only while armed, as the interface says.
+class FakeSource final : public WakeSource {
+ public:
+  FakeSource() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  ~FakeSource() { close(descriptor_); }
+  int descriptor() const override { return descriptor_; }
+  bool arm() override {
+    ++arms;
+    armed.store(true);
+    if (waiting.load() == 0) return true;
+    disarm();
+    return false;
+  }
+  void disarm() override {
+    armed.store(false);
+    eventfd_t count;
+    eventfd_read(descriptor_, &count);
+  }
+  void arrive() {
+    waiting.fetch_add(1);
+    if (armed.load()) {
+      ++rings;
+      eventfd_write(descriptor_, 1);
+    }
+  }
+
+  std::atomic<int> waiting{0};
+  std::atomic<bool> armed{false};
+  std::atomic<int> arms{0};
+  std::atomic<int> rings{0};
+
+ private:
+  int descriptor_;
+};
+
+class FakeEngine final : public PolledEngine {
+ public:
+  void lock() override { mutex_.lock(); }
+  void unlock() override {
+    if (std::this_thread::get_id() != creator_) ++unlocks_elsewhere;
+    mutex_.unlock();
+  }
+  void hand_over_lock() override {}
+  ArrivalWord arrival_word() override { return {}; }
+  StepOutcome progress(Step step) override {
+    progress_thread = std::this_thread::get_id();
+    ++steps;
+    if (step == Step::again) ++steps_again;
+    const int arrived = source.waiting.exchange(0);
+    handled.fetch_add(arrived);
+    return {static_cast<unsigned>(arrived), false};
+  }
+  void flush() override { ++flushes; }
+  bool has_work() override { return work; }
+  Nanoseconds deadline() override { return next_deadline; }
+  Nanoseconds now() override {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+  }
+  void thread_begins() override {
+    begun_first = steps == 0;
+    begun_by = std::this_thread::get_id();
+  }
+  void thread_ends() override { ended.store(true); }
+
+  FakeSource source;
+  std::atomic<int> handled{0};
+  std::atomic<std::uint64_t> steps{0};
+  std::uint64_t steps_again = 0;
+  std::atomic<bool> ended{false};
+  std::atomic<int> unlocks_elsewhere{0};
+  std::thread::id progress_thread;
+  std::thread::id begun_by;
+  bool begun_first = false;  // before any progress
+  int flushes = 0;
+  bool work = false;
+  Nanoseconds next_deadline = UINT64_MAX;
+
+ private:
+  const std::thread::id creator_ = std::this_thread::get_id();
+  std::mutex mutex_;
+};
+
+class Condition final : public WaitCondition {
+ public:
+  explicit Condition(std::function<bool()> test) : test_(std::move(test)) {}
+  bool holds() override { return test_(); }
+
+ private:
+  std::function<bool()> test_;
+};
+
+// With the engine's lock held.
+inline void set_mode(Poller& poller, bool interrupt) {
+  if (const auto bell = poller.set_interrupt_mode(interrupt)) bell->ring();
+}
+
+inline constexpr ServiceLimits kBriefly{ThreadPolicy::adaptive, 20 * kMicrosecond};
+
+}  // namespace openlapi
