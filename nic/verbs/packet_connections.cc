@@ -91,11 +91,11 @@ PacketConnections::Connection* PacketConnections::make_connection(PeerIndex peer
   if (connections_.size() >= limits_.connections && !close_idle_one()) return nullptr;
   auto made = std::make_unique<Connection>();
   made->peer = peer;
-  made->name = next_name_++;
+  made->name = unused_name();
   made->number = random_number<std::uint64_t>();
   made->queue_pair = ReliableQueuePair::make(sending_);
   if (!made->queue_pair) return nullptr;
-  const std::uint64_t first = std::uint64_t{made->name} << 32;
+  const std::uint64_t first = (std::uint64_t{made->name} << kCountBits) + limits_.first_count;
   if (made->ring.open(*setting_.domain, kSlots, setting_.max_packet, first) != 0) return nullptr;
   made->ring.set_inline(setting_.pieces == SendRing::kMaxPieces ? made->queue_pair->inline_bytes() : 0);
   connections_.push_back(std::move(made));
@@ -198,9 +198,14 @@ bool PacketConnections::post_alone(Connection& connection, const OutgoingPacket&
   return taken;
 }
 
-PacketConnections::Connection* PacketConnections::find(std::uint64_t request) const {
+std::uint16_t PacketConnections::unused_name() {
+  while (named(next_name_) != nullptr) ++next_name_;
+  return next_name_++;
+}
+
+PacketConnections::Connection* PacketConnections::named(std::uint16_t name) const {
   for (const auto& connection : connections_) {
-    if (connection->name == request >> 32) return connection.get();
+    if (connection->name == name) return connection.get();
   }
   return nullptr;
 }
@@ -212,7 +217,7 @@ std::uint64_t PacketConnections::reap() {
     count = ibv_poll_cq(completions_.get(), kPollBatch, done.data());
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = done[static_cast<std::size_t>(i)];
-      Connection* const connection = find(completion.wr_id);
+      Connection* const connection = named(static_cast<std::uint16_t>(completion.wr_id >> kCountBits));
       if (connection == nullptr) continue;  // given up before
       if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
         broken(*connection);

@@ -32,6 +32,7 @@ struct PacketConnectionLimits {
   static constexpr std::uint32_t kPacketsBeforeAsking = 1024;
   std::uint32_t connections = 64;  // to send through; twice as many to receive through
   std::uint32_t packets_before_asking = kPacketsBeforeAsking;
+  std::uint64_t first_count = 0;  // of a connection's packets; near its end in tests
 };
 
 struct PacketConnectionCounters {
@@ -67,7 +68,7 @@ class PacketConnections {
 
   struct Connection {
     PeerIndex peer = kUnknownPeer;
-    std::uint32_t name = 0;    // upper half of its requests' numbers; never used again
+    std::uint16_t name = 0;    // the upper bits of its requests' numbers; used again when it is gone
     std::uint64_t number = 0;  // by which both ends know it; random
     bool ready = false;
     SendRing ring;
@@ -126,6 +127,7 @@ class PacketConnections {
   static constexpr std::uint32_t kMostDoublings = 10;              // of the packets before a peer is asked again
   static constexpr std::uint64_t kIdleUses = 256;                  // of others, before a connection may be closed
   static constexpr int kPollBatch = 16;
+  static constexpr unsigned kCountBits = 48;  // of a request's number: two years of 4 million packets a second
 
   struct Peer {
     Connection* connection = nullptr;  // asked for, or ready
@@ -146,7 +148,8 @@ class PacketConnections {
   void failed(Connection& connection);
   void broken(Connection& connection);
   void remove(Connection& connection);
-  Connection* find(std::uint64_t request) const;
+  std::uint16_t unused_name();
+  Connection* named(std::uint16_t name) const;
 
   PacketConnectionSetting setting_;
   ConnectionPath& path_;
@@ -157,7 +160,7 @@ class PacketConnections {
   ReliableSetting sending_, receiving_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Peer> peers_;
-  std::uint32_t next_name_ = 1;
+  std::uint16_t next_name_ = 1;  // the latest ones are passed by: an adapter may still tell of what they have sent
   std::uint64_t uses_ = 0;
   std::uint64_t lost_ = 0;  // not told by reap() yet
   ServedConnections served_;

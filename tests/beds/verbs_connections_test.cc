@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -131,22 +132,50 @@ TEST(VerbsConnections, AReceiverWithoutRoomIsWaitedFor) {
   EXPECT_EQ(counters(*pair.left).connections_broken, 0u);
 }
 
-TEST(VerbsConnections, AreBoundedAndTheLeastUsedIsClosed) {
-  VerbsConfig config;
-  config.port.device = "rxe0";
-  config.connections = true;
-  config.connection_limits = {.connections = 2, .packets_before_asking = 1};
-  VerbsSetupError error;
-  const VerbsPointer left = open_verbs_transport(config, error);
-  ASSERT_NE(left, nullptr) << error.text;
-  const ConnectsAfter rule(1);
-  std::vector<VerbsPointer> others;
-  std::string reason;
-  for (PeerIndex i = 1; i <= 3; ++i) {
-    others.push_back(open_well("rxe1"));
-    ASSERT_TRUE(left->add_peer(i, others.back()->local_address(), reason));
-    ASSERT_TRUE(others.back()->add_peer(0, left->local_address(), reason));
+// A task on rxe0 and several others on rxe1, which know it.
+struct VerbsStar {
+  VerbsStar(const verbs::PacketConnectionLimits& limits, PeerIndex count) {
+    VerbsConfig config;
+    config.port.device = "rxe0";
+    config.connections = true;
+    config.connection_limits = limits;
+    VerbsSetupError error;
+    left = open_verbs_transport(config, error);
+    if (left == nullptr) throw std::runtime_error(error.text);
+    std::string reason;
+    for (PeerIndex i = 1; i <= count; ++i) {
+      others.push_back(open_well("rxe1"));
+      EXPECT_TRUE(left->add_peer(i, others.back()->local_address(), reason)) << reason;
+      EXPECT_TRUE(others.back()->add_peer(0, left->local_address(), reason)) << reason;
+    }
   }
+  VerbsPointer left;
+  std::vector<VerbsPointer> others;
+};
+
+// The numbers of a connection's requests grow beyond 32 bits, while another one has the next name.
+TEST(VerbsConnections, MorePacketsThan32BitsCountGoThroughOne) {
+  const ConnectsAfter rule(1);
+  constexpr std::uint64_t kFirst = (std::uint64_t{1} << 32) - 128;
+  const VerbsStar star({.connections = 4, .packets_before_asking = 1, .first_count = kFirst}, 2);
+  const auto& [left, others] = star;
+  for (PeerIndex i = 1; i <= 2; ++i) {
+    ASSERT_TRUE(connects(*left, i, *others[i - 1]));
+    ASSERT_TRUE(wait_for([&] { return empty(*others[i - 1]) == 0; }));
+  }
+  for (std::uint64_t first = 1000; first < 1500; first += 100) {
+    exchange_numbers(*left, 1, *others[0], first, 100);
+    exchange_numbers(*left, 2, *others[1], first, 5);
+  }
+  EXPECT_EQ(counters(*left).connections_made, 2u);
+  EXPECT_EQ(counters(*left).connections_broken, 0u);
+  EXPECT_GE(counters(*left).packets_sent, 525u) << "and no datagrams";
+}
+
+TEST(VerbsConnections, AreBoundedAndTheLeastUsedIsClosed) {
+  const ConnectsAfter rule(1);
+  const VerbsStar star({.connections = 2, .packets_before_asking = 1}, 3);
+  const auto& [left, others] = star;
   ASSERT_TRUE(connects(*left, 1, *others[0]) && connects(*left, 2, *others[1]));
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(gets_through(*left, 3, *others[2], 77)) << "as datagrams";
