@@ -34,9 +34,6 @@ MUTANTS = {
     "stale_epoch": (
         "dataplane/reliability/reliable_channel.cc", "packets of a former life of the sender are taken",
         [("  if (is_too_early(header.source_epoch)) {\n", "  if (false) {\n")]),
-    "given_up_unnoticed": (
-        "dataplane/reliability/reliable_channel.cc", "a task does not learn that it was given up",
-        [("  ++own_epoch_;\n  forget_peer();\n  knows_peer(0);\n", "  abandon();\n")]),
     "wrong_life": (
         "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
         [("  if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {\n",

@@ -195,7 +195,7 @@ TEST_F(StartupProtocol, AFloodFromTheDaemonsAddressKeepsNoDaemonOut) {
   EXPECT_EQ(lam_ssi_boot_close(), 0);
   flood.join();
   const std::string errors = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(std::ranges::count(errors, '\n'), 1) << errors;
+  EXPECT_LE(std::ranges::count(errors, '\n'), 1) << errors;  // none where the daemons came before the places were full
 }
 
 // Ends a server's wait when a condition is true, which is looked at all the time.
