@@ -106,9 +106,9 @@ bool NodeTasks::start_server(std::string& error) {
   };
   const auto on_connection = [this](std::uint32_t task, bool connected) {
     tell(TaskAttended{task, static_cast<std::uint8_t>(connected)});
-    if (connected) meeting_.take_connected(task);
+    connected ? meeting_.take_connected(task) : meeting_.take_over();
   };
-  const auto on_fence = [this] { meeting_.take_met(); };
+  const auto on_fence = [this] { meeting_.take_over(); };
   return server_.start(job, topology_.handle(), mailbox_, &exchange_, {on_abort, on_connection, on_fence}, error);
 }
 

@@ -9,13 +9,13 @@ constexpr std::size_t kMostNamed = 5;
 }  // namespace
 
 void FirstMeeting::take_connected(std::uint32_t rank) {
-  if (met_) return;
+  if (over_) return;
   connected_.insert(rank);
   if (!look_at_) look_at_ = Clock::now() + kPatience;
 }
 
-void FirstMeeting::take_met() {
-  met_ = true;
+void FirstMeeting::take_over() {
+  over_ = true;
   look_at_.reset();
 }
 
@@ -33,7 +33,7 @@ std::string FirstMeeting::missing(const std::vector<TaskProcess>& tasks) const {
   std::string late;
   std::size_t count = 0;
   for (const TaskProcess& task : tasks) {
-    if (met_ || connected_.empty() || task.has_ended()) continue;
+    if (over_ || connected_.empty() || task.has_ended()) continue;
     const bool stopped = task.is_stopped();
     if ((!stopped && connected_.contains(task.rank())) || ++count > kMostNamed) continue;
     late += (late.empty() ? "task " : ", task ") + std::to_string(task.rank()) + " (process " +

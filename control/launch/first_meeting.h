@@ -19,8 +19,8 @@ class FirstMeeting {
 
   // A task of this node has come to the PMIx server: others may wait for all from now on.
   void take_connected(std::uint32_t rank);
-  // All tasks of this node have.
-  void take_met();
+  // All tasks of this node have, or one has left again: it did not wait.
+  void take_over();
 
   // When to look again; none: nobody waits.
   const std::optional<Clock::time_point>& look_at() const { return look_at_; }
@@ -28,12 +28,12 @@ class FirstMeeting {
   // said.
   std::string look(const std::vector<TaskProcess>& tasks);
 
-  // The same at any time; empty also when the tasks have met.
+  // The same at any time; empty also when it is over.
   std::string missing(const std::vector<TaskProcess>& tasks) const;
 
  private:
   std::set<std::uint32_t> connected_;
-  bool met_ = false;
+  bool over_ = false;
   std::optional<Clock::time_point> look_at_;
 };
 

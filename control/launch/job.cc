@@ -157,7 +157,7 @@ void Job::take_success(const TaskProcess& task) {
 void Job::take_connection(std::uint32_t rank, bool connected) {
   if (rank >= attendance_.size()) return;
   attendance_[rank] = connected ? Attendance::kConnected : Attendance::kLeft;
-  if (!connected) return;
+  if (!connected) return meeting_.take_over();
   meeting_.take_connected(rank);
   check_attendance();
 }

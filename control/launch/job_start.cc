@@ -90,7 +90,7 @@ bool Job::start_server(std::string& error) {
   };
   const auto on_connection = [this](std::uint32_t rank, bool connected) { take_connection(rank, connected); };
   attendance_.resize(options_.tasks);
-  const auto on_fence = [this] { meeting_.take_met(); };
+  const auto on_fence = [this] { meeting_.take_over(); };
   return server_.start(job, topology_.handle(), mailbox_, nullptr, {on_abort, on_connection, on_fence}, error);
 }
 

@@ -366,6 +366,11 @@ class EndTest(LauncherCase):
                          (124, "lapirun: the time of --timeout is over, and tasks wait in LAPI_Init for task 1 "
                                f"(process {number}), which is stopped; ending the tasks\n"))
 
+    def test_nobody_is_named_when_nobody_waits(self):
+        script = 'test $PMIX_RANK = 1 || "$0" leave-at-once; exec sleep 1000'
+        _, errors = self.run_job("-n", 2, "--timeout", 2, "sh", "-c", script, PROBE, status=124)
+        self.assertEqual(errors, "lapirun: the time of --timeout is over; ending the tasks\n")
+
     def test_timeout(self):
         _, errors = self.run_job("-n", 2, "--timeout", "0.2", "sleep", 1000, status=124)
         self.assertIn("--timeout", errors)
