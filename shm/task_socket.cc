@@ -56,7 +56,7 @@ std::uint64_t monotonic_nanoseconds() {
 }
 
 std::uint64_t TaskSocket::digest(std::uint64_t domain, std::uint64_t index) const {
-  const std::uint64_t words[] = {std::uint64_t{instance_} << 32 | generation_, index};
+  const std::uint64_t words[] = {std::uint64_t{instance_} << 32 | generation_, std::uint64_t{leader_} << 32 | index};
   return siphash({cookie_, domain}, words);
 }
 
@@ -73,6 +73,7 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
   made.cookie_ = config.cookie;
   made.instance_ = config.instance;
   made.generation_ = config.generation;
+  made.leader_ = config.local_tasks.front();
   made.index_ = index;
   made.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const int descriptor = made.socket_.get();

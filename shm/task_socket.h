@@ -77,6 +77,7 @@ class TaskSocket {
   std::uint64_t cookie_ = 0;
   std::uint32_t instance_ = 0;
   std::uint32_t generation_ = 0;
+  std::uint32_t leader_ = 0;  // names the group: hosts that are containers may share a name space of sockets
   std::uint32_t index_ = 0;
 };
 

@@ -149,6 +149,21 @@ TEST(ShmSetup, AHundredAndTwentyEightTasksMeetAndTalk) {
   for (const int status : children.finish()) EXPECT_EQ(status, 0);
 }
 
+// Hosts that are containers beside each other, or that only their names tell apart.
+TEST(ShmSetup, HostsWithOneNameSpaceOfSocketsDoNotTakeEachOthersTasks) {
+  constexpr std::uint32_t kHosts = 4;
+  constexpr std::uint32_t kTasksOfHost = 2;
+  Children children;
+  for (std::uint32_t task = 0; task < kHosts * kTasksOfHost; ++task) {
+    children.start([task] {
+      ShmConfig config = config_of(0x4057, task, kTasksOfHost);
+      for (PeerIndex& local : config.local_tasks) local += task / kTasksOfHost * kTasksOfHost;
+      return open_status(config);
+    });
+  }
+  EXPECT_EQ(children.finish(), std::vector<int>(kHosts * kTasksOfHost, 0));
+}
+
 TEST(ShmSetup, AHundredAndTwentyNineAreRefusedAtOnce) {
   ShmSetupError error;
   EXPECT_EQ(open_shm_transport(config_of(1, 0, kMaxShmTasks + 1), error), nullptr);
