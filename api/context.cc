@@ -192,7 +192,7 @@ bool Context::probe() {
     if (poller_->anybody_dozes()) poller_->wake_ready();
   } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
     // A program that probes in a loop shares its core with the task it waits for.
-    poller_->give_core_away();
+    poller_->rest();
     return true;
   }
   if (lock_.wanted()) [[unlikely]]

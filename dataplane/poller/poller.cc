@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +14,8 @@ namespace openlapi {
 namespace {
 
 constexpr std::uint32_t kRoundsBetweenPoints = 1024;  // at which a thread that finds work all the time may be cancelled
+constexpr long kRest = 50 * 1000;                       // ns
+constexpr Nanoseconds kLongYield = 3 * kMicrosecond;    // no other thread runs for less
 constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, whose wait somebody feels
 
 // A thread that nothing wakes notices messages later: longer gaps between them count as short.
@@ -123,7 +126,7 @@ void Poller::doze(WaitCondition& condition) {
     const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : config_.longest_sleep) : config_.longest_sleep;
     if (guard && (limit == 0 || engine_.has_work())) {
       disarm();
-      give_core_away();
+      rest();
     } else {
       sleep_dozing(guard, limit);
     }
@@ -218,6 +221,24 @@ void Poller::give_core_away() {
   const Released released(engine_);
   sched_yield();
   pthread_testcancel();
+}
+
+// sched_yield() alone does not make room for everybody: on Linux 6.18 a thread that yields beside one that wakes and
+// sleeps in turns (our dataplane thread, between two calls) kept a processor for minutes, and all else that was to run
+// there waited, threads of the kernel as well. A thread that sleeps leaves it in any case. One whose yields take time
+// shares its core, whatever the number of tasks says.
+void Poller::rest() {
+  if (rests_ < config_.wait.yields) {
+    const Nanoseconds begin = engine_.now();
+    give_core_away();
+    const bool others_ran = engine_.now() - begin > kLongYield;
+    rests_ += others_ran ? std::max(1U, config_.wait.yields / kSharedCoreWait.yields) : 1;
+    return;
+  }
+  rests_ = 0;
+  const Released released(engine_);
+  const timespec duration{0, kRest};
+  nanosleep(&duration, nullptr);  // a cancellation point
 }
 
 void Poller::let_cancel() {

@@ -110,6 +110,8 @@ class Poller {
 
   // Others run, without the lock meanwhile. A cancellation point.
   [[gnu::noinline]] void give_core_away();
+  // The same, for one who polls without an end of its own: after as many times as a wait would yield it sleeps briefly.
+  [[gnu::noinline]] void rest();
 
   const BackoffLimits& usual_wait() const { return config_.wait; }
 
@@ -179,6 +181,7 @@ class Poller {
   bool guarded_by_doze_ = false;  // armed for a dozing user thread
   Service service_ = Service::none;
   bool long_nap_ = false;  // the nap's end is further away than kShortNap
+  std::uint32_t rests_ = 0;  // since the last one that slept
   bool interrupt_ = false;
   bool stop_ = false;
   bool doze_bell_rung_ = false;

@@ -2,6 +2,7 @@
 // lost.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <functional>
@@ -248,6 +249,21 @@ TEST(PollerMode, InterruptModeBeginsAtOnce) {
     engine.unlock();
     poller.join(10 * kSecond);
   }
+}
+
+// sched_yield() does not let everybody run who waits for the processor; sleep does.
+TEST_F(PollerTest, WhoPollsForLongSleepsAtLeastOnceInAsManyTurnsAsAWaitYields) {
+  const auto sleeps = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;  // a yield counts as the other kind
+  };
+  constexpr std::uint32_t kTurns = 10;
+  engine.lock();
+  const long before = sleeps();
+  for (std::uint32_t turn = 0; turn < kTurns * (kConfig.wait.yields + 1); ++turn) poller.rest();
+  EXPECT_GE(sleeps() - before, kTurns);
+  engine.unlock();
 }
 
 TEST_F(PollerTest, CallThatLeavesWorkFlushesWhenTheDataplaneThreadSleeps) {
