@@ -14,8 +14,8 @@ namespace openlapi {
 namespace {
 
 constexpr std::uint32_t kRoundsBetweenPoints = 1024;  // at which a thread that finds work all the time may be cancelled
-constexpr long kRest = 50 * 1000;                       // ns
-constexpr Nanoseconds kLongYield = 3 * kMicrosecond;    // no other thread runs for less
+constexpr long kRest = 50 * 1000;                     // ns
+constexpr Nanoseconds kLongYield = 3 * kMicrosecond;  // another thread has run meanwhile
 constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, whose wait somebody feels
 
 // A thread that nothing wakes notices messages later: longer gaps between them count as short.
@@ -225,17 +225,16 @@ void Poller::give_core_away() {
 
 // sched_yield() alone does not make room for everybody: on Linux 6.18 a thread that yields beside one that wakes and
 // sleeps in turns (our dataplane thread, between two calls) kept a processor for minutes, and all else that was to run
-// there waited, threads of the kernel as well. A thread that sleeps leaves it in any case. One whose yields take time
-// shares its core, whatever the number of tasks says.
+// there waited, threads of the kernel as well. A thread that sleeps leaves it in any case. One that has the core for
+// itself does not: its yields return at once, and to wake up may take it hundreds of microseconds.
 void Poller::rest() {
-  if (rests_ < config_.wait.yields) {
+  if (long_yields_ < kLongYieldsBeforeSleep) {
     const Nanoseconds begin = engine_.now();
     give_core_away();
-    const bool others_ran = engine_.now() - begin > kLongYield;
-    rests_ += others_ran ? std::max(1U, config_.wait.yields / kSharedCoreWait.yields) : 1;
+    if (engine_.now() - begin > kLongYield) ++long_yields_;
     return;
   }
-  rests_ = 0;
+  long_yields_ = 0;
   const Released released(engine_);
   const timespec duration{0, kRest};
   nanosleep(&duration, nullptr);  // a cancellation point

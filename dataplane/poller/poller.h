@@ -79,6 +79,7 @@ class WaitCondition {
 class Poller {
  public:
   static constexpr Nanoseconds kShortNap = 250 * kMicrosecond;
+  static constexpr std::uint32_t kLongYieldsBeforeSleep = 50;
   static constexpr Nanoseconds kAlarmSlack = 100 * kMicrosecond;  // timers may be this late
 
   // The sources and the engine outlive the poller. `blind`: some transport has no wake source; whoever sleeps looks
@@ -110,7 +111,7 @@ class Poller {
 
   // Others run, without the lock meanwhile. A cancellation point.
   [[gnu::noinline]] void give_core_away();
-  // The same, for one who polls without an end of its own: after as many times as a wait would yield it sleeps briefly.
+  // The same, for one who polls without an end of its own: when others have run in as many turns it sleeps briefly.
   [[gnu::noinline]] void rest();
 
   const BackoffLimits& usual_wait() const { return config_.wait; }
@@ -180,8 +181,8 @@ class Poller {
   bool armed_ = false;            // the doorbells
   bool guarded_by_doze_ = false;  // armed for a dozing user thread
   Service service_ = Service::none;
-  bool long_nap_ = false;  // the nap's end is further away than kShortNap
-  std::uint32_t rests_ = 0;  // since the last one that slept
+  bool long_nap_ = false;          // the nap's end is further away than kShortNap
+  std::uint32_t long_yields_ = 0;  // since rest() slept
   bool interrupt_ = false;
   bool stop_ = false;
   bool doze_bell_rung_ = false;

@@ -72,6 +72,7 @@ class FakeEngine final : public PolledEngine {
   bool has_work() override { return work; }
   Nanoseconds deadline() override { return next_deadline; }
   Nanoseconds now() override {
+    if (tick != 0) return ticked_ += tick;
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
@@ -94,8 +95,10 @@ class FakeEngine final : public PolledEngine {
   int flushes = 0;
   bool work = false;
   Nanoseconds next_deadline = UINT64_MAX;
+  Nanoseconds tick = 0;  // between two looks at the clock; 0: real time
 
  private:
+  Nanoseconds ticked_ = 0;
   const std::thread::id creator_ = std::this_thread::get_id();
   std::mutex mutex_;
 };

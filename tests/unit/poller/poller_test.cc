@@ -251,18 +251,30 @@ TEST(PollerMode, InterruptModeBeginsAtOnce) {
   }
 }
 
+// How often the caller gave its processor away for good; a yield counts as the other kind.
+long sleeps_of_this_thread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
 // sched_yield() does not let everybody run who waits for the processor; sleep does.
-TEST_F(PollerTest, WhoPollsForLongSleepsAtLeastOnceInAsManyTurnsAsAWaitYields) {
-  const auto sleeps = [] {
-    rusage usage{};
-    getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nvcsw;  // a yield counts as the other kind
-  };
-  constexpr std::uint32_t kTurns = 10;
+TEST_F(PollerTest, WhoPollsForLongOnASharedCoreSleepsNowAndThen) {
+  constexpr std::uint32_t kSleeps = 10;
+  engine.tick = kMillisecond;  // each yield takes so long
   engine.lock();
-  const long before = sleeps();
-  for (std::uint32_t turn = 0; turn < kTurns * (kConfig.wait.yields + 1); ++turn) poller.rest();
-  EXPECT_GE(sleeps() - before, kTurns);
+  const long before = sleeps_of_this_thread();
+  for (std::uint32_t turn = 0; turn < kSleeps * (Poller::kLongYieldsBeforeSleep + 1); ++turn) poller.rest();
+  EXPECT_GE(sleeps_of_this_thread() - before, kSleeps);
+  engine.unlock();
+}
+
+TEST_F(PollerTest, WhoPollsForLongOnACoreOfItsOwnKeepsIt) {
+  engine.tick = 1;
+  engine.lock();
+  const long before = sleeps_of_this_thread();
+  for (std::uint32_t turn = 0; turn < 10'000; ++turn) poller.rest();
+  EXPECT_EQ(sleeps_of_this_thread(), before);
   engine.unlock();
 }
 
