@@ -75,4 +75,4 @@ for chosen in ("linear", "thread"):
             among.append(boot_and_halt("among strangers", chosen))
     print(f"# {chosen}: booted in {statistics.median(alone):.2f} s, among strangers in {statistics.median(among):.2f} s "
           f"(at most {max(alone):.2f} and {max(among):.2f})", flush=True)
-finish()
+sys.exit(finish())
