@@ -51,6 +51,7 @@ struct StartTasks {
   std::uint8_t bind = 1;
   std::uint8_t report_bindings = 0;
   std::uint8_t outlive_daemons = 0;
+  std::uint8_t is_of_lamexec = 0;
   std::string directory{};
   MessageBytes arguments{};    // the program's name first, each ended by a zero
   MessageBytes environment{};  // NAME=value, each ended by a zero
@@ -62,6 +63,7 @@ struct StartTasks {
     fields.byte(message.bind);
     fields.byte(message.report_bindings);
     fields.byte(message.outlive_daemons);
+    fields.byte(message.is_of_lamexec);
     fields.text(message.directory);
     fields.bytes(message.arguments);
     fields.bytes(message.environment);

@@ -132,7 +132,12 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
   if (!server_.task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) environment.set_entry(variable);
   environment.set("PWD", job_.directory);
-  const TaskLaunch launch{program_, arguments_, job_.directory, signals_, open_files_.given()};
+  const TaskLaunch launch{job_.is_of_lamexec != 0 ? Launcher::kLamexec : Launcher::kLapirun,
+                          program_,
+                          arguments_,
+                          job_.directory,
+                          signals_,
+                          open_files_.given()};
   LaunchedTask task;
   if (!launch_task(launch, rank, environment.entries(), bindings_[place].processors,
                    rank == 0 ? input_for_task_.get() : -1, task, error))

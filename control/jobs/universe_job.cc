@@ -66,6 +66,7 @@ bool UniverseJob::start(const TaskEnvironment& environment, const std::string& d
   job.bind = options_.binding == Binding::kCore && !shares_machine_ ? 1 : 0;
   job.report_bindings = options_.report_bindings ? 1 : 0;
   job.outlive_daemons = options_.outlive_daemons ? 1 : 0;
+  job.is_of_lamexec = options_.launcher == Launcher::kLamexec ? 1 : 0;
   job.directory = directory;
   job.arguments = pack_words(options_.command);
   job.environment = pack_words(environment.entries());

@@ -107,7 +107,8 @@ bool Job::start_task(std::uint32_t rank, std::string& error) {
   std::vector<std::string> variables;
   if (!task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) own.set_entry(variable);
-  const TaskLaunch launch{program_, options_.command, options_.working_directory, signals_, open_files_.given()};
+  const TaskLaunch launch{options_.launcher,          program_, options_.command,
+                          options_.working_directory, signals_, open_files_.given()};
   LaunchedTask task;
   if (!launch_task(launch, rank, own.entries(), bindings_[rank].processors, rank == 0 ? input_.task_end() : -1, task,
                    error))

@@ -49,7 +49,8 @@ bool launch_task(const TaskLaunch& launch, std::uint32_t rank, std::vector<std::
     error = "cannot start task " + std::to_string(rank) + ": " + std::strerror(errno);
     return false;
   }
-  const TaskStart start{launch.program.c_str(),
+  const TaskStart start{program_name(launch.launcher),
+                        launch.program.c_str(),
                         arguments.data(),
                         variables.data(),
                         launch.directory.empty() ? nullptr : launch.directory.c_str(),

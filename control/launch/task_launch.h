@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "control/launch/file_descriptor.h"
+#include "control/launch/job_options.h"
 #include "control/launch/signal_source.h"
 #include "control/launch/task_process.h"
 
@@ -25,6 +26,7 @@ class OpenFileLimit {
 
 // What all tasks of a node have in common.
 struct TaskLaunch {
+  Launcher launcher;
   const std::string& program;                 // what is executed
   const std::vector<std::string>& arguments;  // the first is the name that it is given
   const std::string& directory;               // empty: the launcher's own

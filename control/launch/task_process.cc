@@ -22,8 +22,8 @@ namespace {
 using ProcessorSet = std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)>;
 
 // After fork in a process with threads: only what is safe in a signal handler. strerrordesc_np reads a constant table.
-[[noreturn]] void leave_child(const char* what, const char* name, int error) {
-  const char* parts[] = {"lapirun: cannot ", what, " '", name, "': ", strerrordesc_np(error), "\n"};
+[[noreturn]] void leave_child(const char* launcher, const char* what, const char* name, int error) {
+  const char* parts[] = {launcher, ": cannot ", what, " '", name, "': ", strerrordesc_np(error), "\n"};
   for (const char* part : parts) {
     [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, part, std::strlen(part));
   }
@@ -51,11 +51,13 @@ void execute(const TaskStart& start) {
   dup2(start.output, STDOUT_FILENO);
   dup2(start.errors, STDERR_FILENO);
   setrlimit(RLIMIT_NOFILE, start.open_files);
-  if (processors != nullptr && sched_setaffinity(0, set_size, processors) != 0) leave_child("bind", start.path, errno);
-  if (start.directory != nullptr && chdir(start.directory) != 0) leave_child("change to", start.directory, errno);
+  if (processors != nullptr && sched_setaffinity(0, set_size, processors) != 0)
+    leave_child(start.launcher, "bind", start.path, errno);
+  if (start.directory != nullptr && chdir(start.directory) != 0)
+    leave_child(start.launcher, "change to", start.directory, errno);
   start.signals->restore_in_child();
   execute(start);
-  leave_child("run", start.path, errno);
+  leave_child(start.launcher, "run", start.path, errno);
 }
 
 }  // namespace

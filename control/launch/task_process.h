@@ -17,6 +17,7 @@ namespace openlapi {
 
 // What a task starts with. Nothing here is owned.
 struct TaskStart {
+  const char* launcher = nullptr;  // its name
   const char* path = nullptr;
   char* const* arguments = nullptr;                   // null-terminated
   char* const* environment = nullptr;                 // null-terminated

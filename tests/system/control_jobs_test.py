@@ -18,6 +18,7 @@ import uuid
 from control_universe_test import NOBODY, PATIENCE, Universe
 
 LAPIRUN, PROBE = map(os.path.abspath, sys.argv[3:5])
+LAMEXEC = os.path.join(os.path.dirname(LAPIRUN), "lamexec")
 PROGRAMS = pathlib.Path(sys.argv[5])
 HOSTS = ["inky cpu=2", "pinky cpu=2", "blinky cpu=2", "clyde cpu=2", "sue schedule=no"]
 # What we ignored (nohup and background jobs of scripts ask for that) lapirun would ignore, too.
@@ -67,11 +68,11 @@ class Jobs(Universe):
                 pass
         return found
 
-    def start(self, *words, **settings):
+    def start(self, *words, launcher=LAPIRUN, **settings):
         environment = {**self.environment, **settings.pop("environment", {})}
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
                    "cwd": self.folder, **settings}
-        return subprocess.Popen([*self.prefix, LAPIRUN, *map(str, words)], env=environment, **options)
+        return subprocess.Popen([*self.prefix, launcher, *map(str, words)], env=environment, **options)
 
     def finish(self, job, input_text=None):
         try:
@@ -316,6 +317,20 @@ class FaultTest(Jobs):
         self.assertEqual(errors, "lapirun: n1 (pinky): cannot run '/etc/passwd': Permission denied\n")
         _, errors = self.run_job("n1", "--wd", "/no/such", "true", status=1)
         self.assertEqual(errors, "lapirun: n1 (pinky): cannot change to '/no/such': No such file or directory\n")
+
+    def test_each_launcher_speaks_under_its_own_name(self):
+        """Also in what a node's helper and the processes that it starts say."""
+        broken = self.folder / "broken"
+        broken.write_text("#!/no/such/interpreter\n")
+        broken.chmod(0o755)
+        for launcher, task in ((LAPIRUN, "task"), (LAMEXEC, "program")):
+            name = os.path.basename(launcher)
+            _, errors = self.run_job("n1", broken, status=127, launcher=launcher)
+            said, ended = sorted(errors.splitlines())  # which comes first is chance
+            self.assertEqual(said, f"{name}: cannot run '{broken}': No such file or directory")
+            self.assertRegex(ended, rf"^{name}: {task} 0 on n1 \(pinky\), process \d+, exited with status 127$")
+            _, errors = self.run_job("n1", "no.such.program", status=127, launcher=launcher)
+            self.assertEqual(errors, f"{name}: n1 (pinky): cannot run 'no.such.program': not found in PATH\n")
 
     def test_a_killed_daemon_ends_its_jobs_and_no_others(self):
         job, processes = self.start_staying("-n", 2, "n1", "n2")

@@ -12,6 +12,7 @@ StartTasks small_job() {
           1,
           0,
           1,
+          1,
           "/tmp",
           pack_words({"prog", "a"}),
           pack_words({"A=1"}),
@@ -28,10 +29,10 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(TaskOutput{1, 0, {'x'}}), (MessageBytes{18, 1, 0, 0, 0, 0, 1, 0, 0, 0, 'x'}));
   EXPECT_EQ(encode(TaskEnded{1, 2, 3, 4}), (MessageBytes{20, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}));
   EXPECT_EQ(encode(ModexRequest{1, 2}), (MessageBytes{32, 1, 0, 0, 0, 2, 0, 0, 0}));
-  EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
-            (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0,   0, 0, 0, 0, 0,   0, 2, 0, 0, 0, 0, 0, 0, 0,
-                          1, 0, 1, 1, 0, 0,   0, '/', 2, 0, 0, 0, 'p', 0, 0, 0, 0, 0, 1, 0, 0, 0,
-                          2, 0, 0, 0, 2, 0,   0, 0,   1, 0, 0, 0, 'h', 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, 1, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
+            (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0,   0, 0, 0, 0, 0,   2, 0, 0, 0, 0, 0, 0, 0,
+                          1, 0, 1, 1, 1, 0,   0, 0, '/', 2, 0, 0, 0, 'p', 0, 0, 0, 0, 0, 1, 0, 0,
+                          0, 2, 0, 0, 0, 2,   0, 0, 0,   1, 0, 0, 0, 'h', 1, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(JobMessage, ComesBackAsItWas) {
