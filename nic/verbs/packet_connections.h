@@ -113,8 +113,7 @@ class PacketConnections {
     ++counters_.packets_received;
     served_.used(queue_pair);
   }
-  // To be called now and then, when the queue of arrivals has been found empty since the call before.
-  void arrivals_were_taken() { served_.arrivals_were_taken(); }
+  void retire(bool emptied) { served_.retire(emptied); }  // served_connections.h
   const ServedConnections& served() const { return served_; }
 
   const PacketConnectionCounters& counters() const { return counters_; }

@@ -129,7 +129,8 @@ void BulkReads::refused(Connection& connection) {
   remove_if_stopped(connection);
 }
 
-// Reads of which the adapter has pieces end when it gives these back, the others at once.
+// Reads of which the adapter has pieces end when it gives these back, the others at once. If the queue pair cannot be
+// stopped its pieces end as if nothing had happened, or with it.
 void BulkReads::stop(Connection& connection) {
   if (connection.state == Connection::State::stopping) return;
   ++counters_.connections_broken;

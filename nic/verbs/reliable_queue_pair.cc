@@ -97,10 +97,10 @@ int ReliableQueuePair::read(std::uint64_t number, const ibv_sge& local, std::uin
   return ibv_post_send(queue_pair_.get(), &request, &refused);
 }
 
-void ReliableQueuePair::stop() {
+int ReliableQueuePair::stop() {
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_ERR;
-  ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
+  return ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);
 }
 
 }  // namespace openlapi::verbs

@@ -45,8 +45,9 @@ class ReliableQueuePair {
   // 0, or the error number: then nothing will complete.
   int read(std::uint64_t number, const ibv_sge& local, std::uint64_t remote_address, std::uint32_t remote_key);
 
-  // Nothing reads or writes memory through it any more; what was posted completes with an error.
-  void stop();
+  // Nothing reads or writes memory through it any more; what was posted completes with an error. 0, or the error
+  // number: then it goes on.
+  int stop();
 
   std::uint32_t number() const { return queue_pair_->qp_num; }
   std::uint32_t inline_bytes() const { return inline_bytes_; }  // granted

@@ -1,32 +1,39 @@
 #include "nic/verbs/retiring_queue_pairs.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace openlapi::verbs {
 
-void RetiringQueuePairs::add(std::unique_ptr<ReliableQueuePair> queue_pair, std::uint64_t now) {
-  queue_pair->stop();
-  retiring_.push_back({.queue_pair = std::move(queue_pair), .deadline = now + kLongestWait});
+void RetiringQueuePairs::add(std::unique_ptr<ReliableQueuePair> queue_pair, std::uint64_t now, bool done) {
+  const bool stopped = queue_pair->stop() == 0;
+  retiring_.push_back(
+      {.queue_pair = std::move(queue_pair), .stopped = stopped, .done = done, .deadline = now + kLongestWait});
 }
 
-void RetiringQueuePairs::arrivals_were_taken(ibv_context& context, std::uint64_t now) {
+void RetiringQueuePairs::arrivals_were_taken() {
   std::erase_if(retiring_, [](const Retiring& one) { return one.done; });
-  if (retiring_.empty()) return;
-  read_events(context);
-  for (Retiring& one : retiring_) one.done = one.done || now >= one.deadline;
 }
 
-// All that wait: those of others, of which their completions tell as well, would be in the way. Each is acknowledged at
-// once, as its queue pair cannot be destroyed before.
-void RetiringQueuePairs::read_events(ibv_context& context) {
-  ibv_async_event event{};
-  while (ibv_get_async_event(&context, &event) == 0) {
-    const bool last = event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED;
-    for (Retiring& one : retiring_) {
-      if (last && one.queue_pair->queue_pair() == event.element.qp) one.done = true;
-    }
-    ibv_ack_async_event(&event);
+void RetiringQueuePairs::last_request_done(const ibv_qp& queue_pair) {
+  for (Retiring& one : retiring_) {
+    if (one.queue_pair->queue_pair() == &queue_pair) one.done = true;
   }
+}
+
+void RetiringQueuePairs::keep_time(std::uint64_t now) {
+  for (Retiring& one : retiring_) {
+    if (!one.stopped) {
+      one.stopped = one.queue_pair->stop() == 0;
+      one.deadline = now + kLongestWait;
+    } else if (now >= one.deadline) {
+      one.done = true;
+    }
+  }
+}
+
+bool RetiringQueuePairs::want_looks() const {
+  return std::any_of(retiring_.begin(), retiring_.end(), [](const Retiring& one) { return one.stopped || one.done; });
 }
 
 }  // namespace openlapi::verbs

@@ -6,6 +6,7 @@
 // last one the adapter tells so (IBV_EVENT_QP_LAST_WQE_REACHED): then all that it had lies in the completion queue, and
 // when that has been found empty afterwards nothing is left to be lost. The kernel's ib_drain_qp() goes the same way.
 // An adapter that tells nothing (soft-RoCE) is given time instead, many times more than it takes to fail a request.
+// One that refuses the error state is asked again, and keeps the queue pair until it consents.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +22,26 @@ class RetiringQueuePairs {
   static constexpr std::uint64_t kLongestWait = 2000;  // milliseconds
   static constexpr std::size_t kMost = 128;            // for who adds to them to keep
 
-  // `now` in milliseconds, like that of the other function.
-  void add(std::unique_ptr<ReliableQueuePair> queue_pair, std::uint64_t now);
+  // `now` in milliseconds, like that of keep_time(). `done`: the adapter has told so before.
+  void add(std::unique_ptr<ReliableQueuePair> queue_pair, std::uint64_t now, bool done = false);
 
-  // Since the call before, the completion queue has been found empty. Destroys the queue pairs that are done, and asks
-  // the adapter, whose asynchronous events must not block, which ones that will be next time.
-  void arrivals_were_taken(ibv_context& context, std::uint64_t now);
+  // The completion queue has been found empty since the last calls of the others: destroys those that are done.
+  void arrivals_were_taken();
+  // The adapter is done with the last slot of this one, which may be none of these.
+  void last_request_done(const ibv_qp& queue_pair);
+  void keep_time(std::uint64_t now);
 
   std::size_t count() const { return retiring_.size(); }
+  // Whether some will go, within kLongestWait, if only somebody looks: nothing wakes who sleeps.
+  bool want_looks() const;
 
  private:
   struct Retiring {
     std::unique_ptr<ReliableQueuePair> queue_pair;
-    std::uint64_t deadline;
-    bool done = false;  // with the last slot
+    bool stopped;
+    bool done;               // with the last slot
+    std::uint64_t deadline;  // when it has been stopped
   };
-
-  void read_events(ibv_context& context);
 
   std::vector<Retiring> retiring_;
 };

@@ -66,7 +66,7 @@ void ServedConnections::close_least_used() {
 // What is only read through has nothing that could be lost with it.
 void ServedConnections::leave(std::size_t which) {
   const auto one = served_.begin() + static_cast<std::ptrdiff_t>(which);
-  if (setting_.shared != nullptr) retiring_.add(std::move(one->queue_pair), milliseconds());
+  if (setting_.shared != nullptr) retiring_.add(std::move(one->queue_pair), milliseconds(), one->done);
   served_.erase(one);
 }
 
@@ -82,8 +82,30 @@ void ServedConnections::forget(PeerIndex peer) {
   }
 }
 
-void ServedConnections::arrivals_were_taken() {
-  if (retiring_.count() != 0) retiring_.arrivals_were_taken(*setting_.context, milliseconds());
+// What the adapter tells now is not to be believed before the queue has been found empty once more.
+void ServedConnections::retire(bool emptied) {
+  if (retiring_.count() == 0) return;
+  if (emptied) retiring_.arrivals_were_taken();
+  read_events();
+  retiring_.keep_time(milliseconds());
+}
+
+// All that wait: those of others, of which their completions tell as well, would be in the way. Each is acknowledged at
+// once, as its queue pair cannot be destroyed before.
+void ServedConnections::read_events() {
+  ibv_async_event event{};
+  while (ibv_get_async_event(setting_.context, &event) == 0) {
+    if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED) last_request_done(*event.element.qp);
+    ibv_ack_async_event(&event);
+  }
+}
+
+// One that is still served tells it only once: it is remembered until the connection leaves.
+void ServedConnections::last_request_done(const ibv_qp& queue_pair) {
+  retiring_.last_request_done(queue_pair);
+  for (Served& one : served_) {
+    if (one.queue_pair->queue_pair() == &queue_pair) one.done = true;
+  }
 }
 
 }  // namespace openlapi::verbs

@@ -53,11 +53,14 @@ class ServedConnections {
 
   // A packet has arrived through this queue pair.
   void used(std::uint32_t queue_pair) { last_uses_.note(queue_pair); }
-  // To be called now and then, when the queue of arrivals has been found empty since the call before.
-  void arrivals_were_taken();
+  // To be called now and then, by who sleeps and by who is busy, too. `emptied`: since the call before, the queue of
+  // arrivals has been found empty.
+  void retire(bool emptied);
 
   std::size_t count() const { return served_.size(); }
   std::size_t retiring() const { return retiring_.count(); }
+  // Nobody should sleep: something goes when retire() is called for some time.
+  bool want_looks() const { return retiring_.want_looks(); }
 
  private:
   struct Served {
@@ -65,12 +68,15 @@ class ServedConnections {
     std::uint64_t connection;
     std::uint8_t reads;
     std::unique_ptr<ReliableQueuePair> queue_pair;
+    bool done = false;  // with the last slot of the shared receive queue: it has failed
   };
 
   void answer(const Served& served);
   void refuse(PeerIndex peer, std::uint64_t connection, ConnectionMessage::Kind kind);
   void close_least_used();
   void leave(std::size_t which);
+  void read_events();
+  void last_request_done(const ibv_qp& queue_pair);
 
   const ReliableSetting& setting_;
   ConnectionPath& path_;

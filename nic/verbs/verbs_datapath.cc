@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "dataplane/base/check.h"
 #include "nic/verbs/verbs_transport.h"
@@ -98,6 +99,7 @@ bool VerbsTransport::look() {
   if (count < 0) broken_ = true;
   first_arrival_ = 0;
   arrivals_end_ = std::max(count, 0);
+  if (count >= 0 && count < kPollBatch) emptied_ = true;
   return count > 0;
 }
 
@@ -108,13 +110,16 @@ std::size_t VerbsTransport::receive_burst(std::span<IncomingPacket> packets) {
     if (arrivals_end_ < kPollBatch) break;  // that were all
   }
   counters_.packets_received += count;
-  if (count != 0) return count;
+  if (count != 0) {
+    if (++busy_ % kBusyChecks == 0) retire();
+    return count;
+  }
   if (released_ != 0) give_back();
   if (++quiet_ % kQuietChecks == 0) {
     give_back();  // slots of what was no packet are idle, too
     reap_sends();
     if (connections_) lose(connections_->reap());
-    if (connections_ && !packets.empty()) connections_->arrivals_were_taken();
+    retire();
     if (bulk_) bulk_->look_around();
   }
   // Whatever had arrived before is handed out by now.
@@ -192,6 +197,11 @@ void VerbsTransport::give_back() {
   if (connections_) connections_->post_receives();
 }
 
+// What arrivals of a connection were taken by a look are out of its way, whether they are handed out or not.
+void VerbsTransport::retire() {
+  if (connections_) connections_->retire(std::exchange(emptied_, false));
+}
+
 // Asks for the event before the last look: what comes after that look makes one.
 bool VerbsTransport::arm() {
   if (first_arrival_ < arrivals_end_ || look()) return false;
@@ -199,7 +209,8 @@ bool VerbsTransport::arm() {
   reap_sends();
   if (connections_) {
     lose(connections_->reap());
-    connections_->arrivals_were_taken();
+    retire();
+    if (connections_->served().want_looks()) return false;
   }
   if (broken_ && until_retry_ == 0) return false;  // the next look recovers it
   forget_events();

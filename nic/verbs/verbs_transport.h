@@ -88,6 +88,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   static constexpr int kPollBatch = 32;                  // completions of one look
   static constexpr std::size_t kMostReleased = 8;        // slots that wait for a quiet moment to be posted again
   static constexpr std::uint32_t kQuietChecks = 64;      // looks without a packet between two at the send completions
+  static constexpr std::uint32_t kBusyChecks = 64;       // bursts between two looks at what retires
   static constexpr std::uint32_t kRetryRecovery = 1024;  // calls between two attempts after one that failed
 
   struct Remote {
@@ -130,6 +131,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   bool take_datagram(const ibv_wc& arrival, IncomingPacket& packet);
   bool take_connected(const ibv_wc& arrival, IncomingPacket& packet);
   [[gnu::noinline]] void give_back();
+  void retire();
 
   // verbs_recovery.cc
   int make_ready();
@@ -172,7 +174,9 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   int arrivals_end_ = 0;
   bool broken_ = false;     // the queue pair is in the error state, or may be
   bool port_down_ = false;  // when last asked
+  bool emptied_ = false;    // the queue of arrivals was, since the last look at what retires
   std::uint32_t quiet_ = 0;
+  std::uint32_t busy_ = 0;
   std::uint32_t until_retry_ = 0;
   TransportCounters counters_;
   std::uint64_t lost_packets_ = 0;

@@ -135,6 +135,34 @@ TEST_F(VerbsServed, ItStaysUntilTheAdapterIsDoneWithItsLastSlot) {
   EXPECT_EQ(received().counters().packets_received, kUnseen) << "what had arrived is handed out";
 }
 
+// Each look of the receiver's finds a packet.
+TEST_F(VerbsServed, ItGoesUnderConstantLoadToo) {
+  start(1, 3);
+  ASSERT_TRUE(connect(0) && connect(1));
+  provider_habits.holds_events = true;
+  push_out(0, 2);
+  ASSERT_EQ(received().served().retiring(), 1u);
+  provider_habits.holds_events = false;
+  for (int packet = 0; packet < 1000 && received().served().retiring() != 0; ++packet) {
+    ASSERT_NO_FATAL_FAILURE(send_unseen(2, 1));
+    IncomingPacket arrived;
+    ASSERT_EQ(receiver_->receive_burst({&arrived, 1}), 1u);
+    receiver_->release(1);
+  }
+  EXPECT_EQ(received().served().retiring(), 0u);
+  expect_every_slot();
+}
+
+TEST_F(VerbsServed, WhileItStaysNobodySleeps) {
+  provider_habits.tells_last_request = false;
+  start(1, 3);
+  ASSERT_TRUE(connect(0) && connect(1));
+  push_out(0, 2);
+  EXPECT_TRUE(wait_for([&] { return empty(*receiver_), receiver_->wake_source()->arm(); }));
+  EXPECT_EQ(received().served().retiring(), 0u) << "nothing would end the sleep";
+  expect_every_slot();
+}
+
 TEST_F(VerbsServed, AnAdapterThatTellsNothingIsGivenTime) {
   provider_habits.tells_last_request = false;
   start(1, 3);

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -19,6 +20,7 @@ struct FakeAdapter {
   std::deque<ibv_async_event> events;
   int unacknowledged = 0;
   bool refuses = false;
+  int modify_error = 0;
 
   void tell_last(ibv_qp* queue_pair) {
     ibv_async_event event{};
@@ -46,6 +48,7 @@ ibv_qp* ibv_create_qp(ibv_pd*, ibv_qp_init_attr*) {
 }
 
 int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int) {
+  if (adapter->modify_error != 0) return adapter->modify_error;
   adapter->states[queue_pair] = attributes->qp_state;
   return 0;
 }
@@ -160,12 +163,14 @@ TEST_F(ServedConnectionsTest, OneThatArrivalsMayWaitForGoesWhenTheAdapterIsDoneA
   EXPECT_EQ(served.retiring(), 1u);
   ibv_qp* const leaving = in_error_state();
   ASSERT_NE(leaving, nullptr);
-  for (int i = 0; i < 10; ++i) served.arrivals_were_taken();
+  for (int i = 0; i < 10; ++i) served.retire(true);
   EXPECT_EQ(served.retiring(), 1u) << "the adapter is not done";
   adapter_.tell_last(leaving);
-  served.arrivals_were_taken();
+  served.retire(true);
   EXPECT_EQ(served.retiring(), 1u) << "arrivals may have come since they were taken";
-  served.arrivals_were_taken();
+  for (int i = 0; i < 10; ++i) served.retire(false);
+  EXPECT_EQ(served.retiring(), 1u) << "not all were taken";
+  served.retire(true);
   EXPECT_EQ(served.retiring(), 0u);
   EXPECT_EQ(adapter_.alive.size(), 1u);
   EXPECT_EQ(adapter_.last_states, std::vector{IBV_QPS_ERR});
@@ -200,8 +205,8 @@ TEST_F(ServedConnectionsTest, WhoAsksWhileTooManyAreLeavingIsRefused) {
   expect_said(4, Kind::refuse, 1000);
   EXPECT_EQ(served.count(), 2u) << "nobody leaves for it";
   adapter_.tell_last(in_error_state());
-  served.arrivals_were_taken();
-  served.arrivals_were_taken();
+  served.retire(true);
+  served.retire(true);
   ask(served, 4, 1001);
   expect_said(4, Kind::accept, 1001);
 }
@@ -215,16 +220,92 @@ TEST_F(ServedConnectionsTest, AnAdapterWithoutRoomRefuses) {
 }
 
 TEST_F(ServedConnectionsTest, OneWhoseAdapterTellsNothingGoesAfterAWhile) {
+  constexpr std::uint64_t kEnd = 1000 + RetiringQueuePairs::kLongestWait;
   RetiringQueuePairs retiring;
+  EXPECT_FALSE(retiring.want_looks());
   retiring.add(ReliableQueuePair::make(packets_), 1000);
-  adapter_.events.push_back({});  // of something else
-  adapter_.events.back().event_type = IBV_EVENT_PORT_ACTIVE;
-  retiring.arrivals_were_taken(context_, 1000 + RetiringQueuePairs::kLongestWait - 1);
-  EXPECT_TRUE(adapter_.events.empty());
-  retiring.arrivals_were_taken(context_, 1000 + RetiringQueuePairs::kLongestWait);
-  EXPECT_EQ(retiring.count(), 1u);
-  retiring.arrivals_were_taken(context_, 1000 + RetiringQueuePairs::kLongestWait);
+  EXPECT_TRUE(retiring.want_looks()) << "nothing would wake who sleeps";
+  for (const std::uint64_t now : {kEnd - 1, kEnd}) {
+    retiring.keep_time(now);
+    EXPECT_EQ(retiring.count(), 1u);
+    if (now < kEnd) retiring.arrivals_were_taken();
+    EXPECT_EQ(retiring.count(), 1u);
+  }
+  EXPECT_TRUE(retiring.want_looks());
+  retiring.arrivals_were_taken();
   EXPECT_EQ(retiring.count(), 0u);
+  EXPECT_FALSE(retiring.want_looks());
+}
+
+TEST_F(ServedConnectionsTest, WhileOneRetiresNobodySleeps) {
+  ServedConnections served(packets_, path_, 1);
+  ask(served, 0, 100);
+  EXPECT_FALSE(served.want_looks());
+  ask(served, 1, 101);
+  EXPECT_TRUE(served.want_looks());
+  adapter_.tell_last(in_error_state());
+  served.retire(true);
+  EXPECT_TRUE(served.want_looks());
+  served.retire(true);
+  EXPECT_FALSE(served.want_looks());
+}
+
+TEST_F(ServedConnectionsTest, EventsOfOthersAreTaken) {
+  ServedConnections served(packets_, path_, 1);
+  ask(served, 0, 100);
+  ask(served, 1, 101);
+  adapter_.events.push_back({});
+  adapter_.events.back().event_type = IBV_EVENT_PORT_ACTIVE;
+  adapter_.tell_last(in_error_state());
+  served.retire(true);
+  EXPECT_TRUE(adapter_.events.empty());
+  served.retire(true);
+  EXPECT_EQ(served.retiring(), 0u);
+}
+
+TEST_F(ServedConnectionsTest, WhatWasToldOfOneThatIsStillServedCountsWhenItLeaves) {
+  ServedConnections served(packets_, path_, 2);
+  ask(served, 0, 100);
+  ibv_qp* const failed = const_cast<ibv_qp*>(*adapter_.alive.begin());
+  ask(served, 1, 101);
+  served.closed(1, 101);
+  ibv_qp* const leaving = in_error_state();
+  ASSERT_NE(leaving, failed);
+  adapter_.tell_last(failed);
+  adapter_.tell_last(leaving);
+  served.retire(true);
+  served.retire(true);
+  EXPECT_EQ(served.retiring(), 0u);
+  EXPECT_EQ(served.count(), 1u);
+  served.closed(0, 100);
+  EXPECT_EQ(served.retiring(), 1u) << "arrivals may not have been taken";
+  served.retire(true);
+  EXPECT_EQ(served.retiring(), 0u) << "the adapter does not tell it twice";
+}
+
+TEST_F(ServedConnectionsTest, OneThatTheAdapterDoesNotStopIsNotTakenAsStopped) {
+  constexpr std::uint64_t kLater = 1000 + 2 * RetiringQueuePairs::kLongestWait;
+  RetiringQueuePairs retiring;
+  auto leaving = ReliableQueuePair::make(packets_);
+  adapter_.modify_error = EAGAIN;
+  EXPECT_EQ(leaving->stop(), EAGAIN);
+  retiring.add(std::move(leaving), 1000);
+  EXPECT_FALSE(retiring.want_looks()) << "there is nothing to wait for";
+  for (int i = 0; i < 3; ++i) {
+    retiring.keep_time(kLater);
+    retiring.arrivals_were_taken();
+  }
+  EXPECT_EQ(retiring.count(), 1u);
+  adapter_.modify_error = 0;
+  retiring.keep_time(kLater);
+  EXPECT_NE(in_error_state(), nullptr) << "asked again";
+  retiring.keep_time(kLater + RetiringQueuePairs::kLongestWait - 1);
+  retiring.arrivals_were_taken();
+  EXPECT_EQ(retiring.count(), 1u) << "its time counts from there";
+  retiring.keep_time(kLater + RetiringQueuePairs::kLongestWait);
+  retiring.arrivals_were_taken();
+  EXPECT_EQ(retiring.count(), 0u);
+  EXPECT_EQ(adapter_.last_states, std::vector{IBV_QPS_ERR});
 }
 
 TEST(LastUses, TellWhichIsIdle) {
