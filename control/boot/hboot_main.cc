@@ -23,7 +23,8 @@
 namespace {
 
 using openlapi::boot::add_own_folder;
-using openlapi::boot::set_parameters;
+using openlapi::boot::take_command_line;
+using openlapi::boot::wants_help;
 
 constexpr const char* kUsage =
     "usage: hboot [-d] [-v] [-t] [-s] [-stay] [-c SCHEMA] [-prefix FOLDER] [-sessionprefix P] [-sessionsuffix S]\n"
@@ -34,12 +35,13 @@ constexpr const char* kUsage =
 
 OPT* parse(int argc, char** argv) {
   OPT* args = ao_init();
-  ao_setflags(args, AOPRESERVE_ARGV);
   for (const char* option : {"h", "d", "v", "t", "s", "stay"}) ao_setopt(args, option, nullptr, 0, 0);
-  for (const char* option : {"c", "I", "R", "prefix", "sessionprefix", "sessionsuffix"})
+  for (const char* option : {"c", "R", "prefix", "sessionprefix", "sessionsuffix"}) {
     ao_setopt(args, option, nullptr, 1, 0);
+  }
+  ao_setopt(args, "I", nullptr, 1, AOMUST);
   ao_setopt(args, "ssi", nullptr, 2, 0);
-  return ao_parse(args, &argc, argv) == 0 ? args : nullptr;
+  return take_command_line(args, argc, argv) ? args : nullptr;
 }
 
 // As lamd does, a process goes to the background and its first part ends: with status 0, or with another and why on
@@ -129,10 +131,9 @@ void stay_until_all_have_ended() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (wants_help(argc, argv)) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   OPT* args = parse(argc, argv);
-  if (args != nullptr && ao_taken(args, "h") != 0) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
-  if (args == nullptr || ao_taken(args, "I") == 0) return std::fputs(kUsage, stderr) < 0 ? 1 : 2;
-  set_parameters(args);
+  if (args == nullptr) return std::fputs(kUsage, stderr) < 0 ? 1 : 2;
   add_own_folder(argv[0]);
   if (const char* prefix = ao_param(args, "prefix", 0, 0)) add_own_folder((std::string(prefix) + "/bin/").c_str());
   const bool stays = ao_taken(args, "stay") != 0;

@@ -116,28 +116,22 @@ std::vector<UniverseNode> nodes_of(const lamnode* universe, int count) {
   return nodes;
 }
 
-std::uint32_t number_option(const BootOptions& options, const char* name) {
-  const std::string text = options.value(name);
-  if (text.empty() || text.size() > 7 || text.find_first_not_of("0123456789") != std::string::npos ||
-      std::stoul(text) >= kMostNodes) {
-    throw std::runtime_error(std::string("option -") + name + " is \"" + text + "\"; allowed: the number of a node");
-  }
-  return static_cast<std::uint32_t>(std::stoul(text));
+std::uint32_t node_option(const BootOptions& options, const char* name) {
+  int number = 0;
+  ao_intparam(options.get(), name, 0, 0, &number);
+  return static_cast<std::uint32_t>(number);
 }
 
 }  // namespace
 
 DaemonBoot::DaemonBoot(BootOptions& options) : options_(options) {
-  if (options.value("H").empty()) {
-    throw std::runtime_error("option -H is missing: lamboot starts lamd, nobody else does");
-  }
   if (lam_ssi_boot_base_read_key(STDIN_FILENO) != 0) throw std::runtime_error("no key of a boot on standard input");
   key_ = key_of_boot();
   if (lam_ssi_boot_open(options.get()) != 0 || lam_ssi_boot_select(LAM_SSI_BOOT_LOCATION_LEAF) != 0) {
     throw std::runtime_error("no boot module can be used");
   }
-  node_ = number_option(options, "n");
-  origin_ = number_option(options, "o");
+  node_ = node_option(options, "n");
+  origin_ = node_option(options, "o");
   address_ = address_towards(host_address(options.value("H")));
   // Not the agent: that is a helper's, or lamgrow's, on any node.
   const char* origin = std::getenv("LAM_MPI_SSI_boot_base_origin");

@@ -23,6 +23,28 @@
 namespace openlapi::daemon {
 namespace {
 
+constexpr char kUsage[] =
+    "usage: lamd -H ADDRESS -P PORT -n NODE -o ORIGIN [options]\n"
+    "  the daemon of a node of a universe; lamboot starts it, with the key of the boot on standard input\n"
+    "  -d  keep standard error instead of the log, if it is a terminal or a file    -v, -x  accepted for LAM\n"
+    "  -ssi KEY VALUE           parameter of the boot service\n"
+    "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
+
+constexpr int kHighestPort = 65535;
+constexpr int kHighestNode = static_cast<int>(kMostNodes) - 1;
+
+void check_command_line(const BootOptions& options) {
+  options.check_words(0, 0, "word");
+  for (const char* name : {"H", "P", "n", "o"}) {
+    if (options.value(name).empty()) {
+      throw std::invalid_argument(std::string("option -") + name +
+                                  " is missing: lamboot starts lamd, nobody else does");
+    }
+  }
+  options.check_number("P", 1, kHighestPort);
+  for (const char* name : {"n", "o"}) options.check_number(name, 0, kHighestNode);
+}
+
 bool is_promiscuous() {
   const char* value = std::getenv("LAM_MPI_SSI_boot_base_promisc");
   return value != nullptr && std::strcmp(value, "1") == 0;
@@ -68,6 +90,7 @@ FileDescriptor ending_signals() {
 }
 
 void run(BootOptions& options) {
+  check_command_line(options);
   DaemonBoot boot(options);
   SessionFolder session = boot.take_session();
   DaemonSetup setup;
@@ -92,12 +115,17 @@ int main(int count, char** words) {
   using namespace openlapi::daemon;
   try {
     BootOptions options;
-    options.add_flags("dvx");
-    options.add_values({"H", "P", "n", "o"});
+    options.add_flags("dvxh");
+    options.add_values({"H"});
+    options.add_numbers({"P", "n", "o"});
     options.add_common();
     if (!options.parse(count, words)) return 2;
+    if (options.has("h")) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
     run(options);
     return 0;
+  } catch (const std::invalid_argument& wrong) {
+    std::fprintf(stderr, "lamd: %s\n", wrong.what());
+    return 2;
   } catch (const std::exception& wrong) {
     std::fprintf(stderr, "lamd: %s\n", wrong.what());
     return 1;

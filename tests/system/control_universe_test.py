@@ -152,11 +152,41 @@ class ToolsTest(Universe):
                 self.assertIn(f'{name}: "{word}": ', done.stderr)
         self.assertEqual(self.tool("tkill").returncode, 0)
         self.assertEqual(self.tool("tkill", "-N").returncode, 0)
-        done = self.tool("lamd")
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "lamd: option -H is missing: lamboot starts lamd, nobody else does\n"))
+
+    def test_mistakes_in_what_boot_modules_write(self):
+        """They are told from a key or an agent that is not there."""
+        agent = ["-H", "127.0.0.1", "-P", "1", "-n", "0"]
+        daemon = [*agent, "-o", "0"]
+        slash = ["-sessionsuffix", "a/b"]
+        for name, words, mistake in (
+                ("lamd", [], "option -H is missing: lamboot starts lamd, nobody else does"),
+                ("lamd", agent, "option -o is missing: lamboot starts lamd, nobody else does"),
+                ("lamd", [*daemon, "x"], "the command line names 1 word (x); allowed: options only"),
+                ("lamd", ["-P", "x"], "option -P is x; allowed: an integer"),
+                ("lamd", [*agent, "-o", "65536"], "option -o is 65536; allowed: 0 to 65535"),
+                ("lamd", [*daemon, *slash], "the session suffix is 'a/b'; allowed: "),
+                ("lamtree", [], "option -H is missing: it must be given"),
+                ("lamtree", agent[:4], "option -n is missing: it must be given"),
+                ("lamtree", [*agent, "x"], '"x" belongs to no option; allowed: options only'),
+                ("lamtree", ["-H", "x", "-P", "65536", "-n", "1"], "option -P is 65536; allowed: 1 to 65535"),
+                ("lamtree", [*agent, "-ssi", "a=b", "c"], '-ssi: the key is "a=b"; allowed: a parameter\'s name'),
+                ("lamtree", [*agent, *slash], "the session suffix is 'a/b'; allowed: "),
+                ("hboot", [], "option -I is missing: it must be given"),
+                ("hboot", ["-I", "x", "y"], '"y" belongs to no option; allowed: options only'),
+                ("hboot", ["-I", "x", "-ssi", "", "c"], '-ssi: the key is ""; allowed: a parameter\'s name'),
+                ("hboot", ["-I", "x", *slash], "the session suffix is 'a/b'; allowed: ")):
+            done = self.tool(name if name == "lamd" else f"../boot/{name}", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (name, words))
+            self.assertTrue(done.stderr.startswith(f"{name}: {mistake}"), done.stderr)
+        for name in ("lamd", "../boot/lamtree", "../boot/hboot"):
+            self.assertEqual(self.tool(name, "-frobnicate").returncode, 2, name)
+            done = self.tool(name, "-h")
+            self.assertEqual((done.returncode, done.stdout.split()[:2]), (0, ["usage:", name.split("/")[-1]]))
 
     def test_mistakes(self):
+        for name in ("lamclean", "lamgrow", "lamshrink", "lamwipe", "lapi_ntbl"):
+            self.assertEqual(self.tool(name, "-frobnicate").returncode, 2, name)
+            self.assertEqual(self.tool(name, "n1", "n2").returncode, 2, name)
         for name in ("lamboot", "lamnodes", "lamhalt", "recon", "tkill", "wipe"):
             self.assertEqual(self.tool(name, "-frobnicate").returncode, 2, name)
             done = self.tool(name, "-sessionsuffix", "a/b", "x")
