@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -22,8 +23,9 @@ constexpr const char* kFooter =
     "its hardware threads); with more tasks than cores each gets one hardware thread, going round the cores. With "
     "more\n"
     "tasks than hardware threads none is bound: tasks that share a processor must be free to move.\n\n"
-    "Of LAM's mpirun, -ssi KEY VALUE sets LAM_MPI_SSI_KEY for the tasks; -s NODE copies nothing; -w, -O, -f, -ger,\n"
-    "-nger, -sigs, -nsigs, -pty, -npty and -nx have no effect.\n\n"
+    "Of LAM's mpirun, -ssi KEY VALUE sets LAM_MPI_SSI_KEY for the tasks; -s NODE copies nothing; -t, -ton and -toff\n"
+    "trace nothing; -w, -O, -f, -ger, -nger, -sigs, -nsigs, -pty, -npty, -nx, -sa, -sf, -p, -c2c and -lamd have no "
+    "effect.\n\n"
     "Standard input goes to task 0. LAPI_USE_SHM=yes is set unless it has a value. When a task fails (a status other\n"
     "than 0, or a signal), the others get SIGTERM and 2 seconds later SIGKILL.\n\n"
     "Exit status: that of the first task that failed, 128 + n when signal n killed it; 124 after --timeout; 127 when "
@@ -141,21 +143,31 @@ struct OwnArguments {
   std::map<std::string, std::string> given_as{};  // lapirun's own names of them: how they were written
   std::vector<std::string> parameters{};          // of -ssi: key and value, one after the other
   std::string missing{};                          // an option that lacks its values
-  std::string source{};                           // -s: where the program would be copied from
+  std::string refusal{};                          // of an option that cannot be followed
+  std::vector<std::string> notices{};
   std::vector<std::string> node_words{};
   std::size_t count = 0;
 };
 
 // LAM's options that are none of lapirun's: false, this is none. Moves on behind it and its values.
 bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& own) {
-  const std::string& word = arguments[own.count];
-  const std::size_t values = word == "-ssi" ? 2 : word == "-s" ? 1 : 0;
-  if (values == 0 && !is_without_effect(word)) return false;
-  if (own.count + values >= arguments.size()) own.missing = word;
-  if (own.missing.empty() && word == "-ssi") {
+  std::string word = arguments[own.count];
+  const LamOption* option = find_lam_option(word);
+  if (option == nullptr && word != "-ssi") return false;
+  const std::size_t values = option == nullptr ? 2 : option->values;
+  if (own.count + values >= arguments.size()) {
+    own.missing = word;
+  } else if (option == nullptr) {
     own.parameters.insert(own.parameters.end(), {arguments[own.count + 1], arguments[own.count + 2]});
+  } else if (!option->text.empty()) {
+    for (std::size_t value = 1; value <= values; ++value) word += " " + arguments[own.count + value];
+    word += ": " + std::string(option->text);
+    if (option->refused) {
+      own.refusal = word;
+    } else {
+      own.notices.push_back(word);
+    }
   }
-  if (own.missing.empty() && word == "-s") own.source = arguments[own.count + 1];
   own.count += values + 1;
   return true;
 }
@@ -207,11 +219,17 @@ std::string take_variables(const OwnArguments& own, JobOptions& options) {
   std::vector<std::string> variables;
   if (std::string wrong = take_parameters(own, options, variables); !wrong.empty()) return wrong;
   for (const std::string& given : options.variables) {
-    for (std::string& variable : split_variables(given)) {
+    Variables split =
+        split_variables(given, [](const std::string& name) { return std::getenv(name.c_str()) != nullptr; });
+    for (std::string& variable : split.all) {
       if (variable.empty() || variable[0] == '=') {
         return "-x '" + given + "': a variable has a name: NAME or NAME=VALUE";
       }
       variables.push_back(std::move(variable));
+    }
+    for (const std::string& name : split.exported) {
+      options.notices.push_back("-x '" + given + "': " + name +
+                                " is set here, and so is a variable of its own, no part of a value");
     }
   }
   options.variables = std::move(variables);
@@ -231,10 +249,7 @@ std::string take_places(const Parsed& parsed, const OwnArguments& own, JobOption
   options.placement.words = own.node_words;
   if (options.placement.tasks != 0) options.tasks = options.placement.tasks;
   options.wait = !parsed.no_wait;
-  if (!own.source.empty()) {
-    options.notices.push_back("-s " + own.source +
-                              ": programs are not copied; each node runs its own file of this name");
-  }
+  options.notices.insert(options.notices.end(), own.notices.begin(), own.notices.end());
   return {};
 }
 
@@ -277,6 +292,7 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
   if (!own.missing.empty()) {
     return usage_error(own.missing + (own.missing == "-ssi" ? " needs KEY and VALUE" : " needs a value"));
   }
+  if (!own.refusal.empty()) return usage_error(own.refusal);
   std::vector<std::string> options(own.options.rbegin(), own.options.rend());
   try {
     app.parse(options);

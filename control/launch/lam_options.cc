@@ -1,7 +1,6 @@
 #include "control/launch/lam_options.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string_view>
 #include <utility>
@@ -17,9 +16,37 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"-np", "--n
                                                                     {"-sessionprefix", "--sessionprefix"},
                                                                     {"-sessionsuffix", "--sessionsuffix"}};
 
-// Waiting, output and terminals are as they are; data is never converted; the environment always goes along.
-constexpr std::array<std::string_view, 10> kWithoutEffect = {"-w",     "-O",    "-f",   "-ger",  "-nger",
-                                                             "-nsigs", "-sigs", "-pty", "-npty", "-nx"};
+constexpr std::string_view kNoTraces =
+    "LAM's execution traces are not made; MP_LAPI_TRACE_LEVEL (lapi(7)) is for openlapi's";
+constexpr std::string_view kEnds = "how tasks end is said of those that fail";
+constexpr std::string_view kOfBooting = "of lamboot, recon and lamwipe, which start remote shells; lapirun starts none";
+
+constexpr LamOption kLamOptions[] = {
+    // Waiting, output and terminals are as they are; data is never converted; the environment always goes along.
+    {"-w", 0, false, ""},
+    {"-O", 0, false, ""},
+    {"-f", 0, false, ""},
+    {"-ger", 0, false, ""},
+    {"-nger", 0, false, ""},
+    {"-sigs", 0, false, ""},
+    {"-nsigs", 0, false, ""},
+    {"-pty", 0, false, ""},
+    {"-npty", 0, false, ""},
+    {"-nx", 0, false, ""},
+    {"-sf", 0, false, ""},
+    // Of LAM before it had -ssi rpi.
+    {"-c2c", 0, false, ""},
+    {"-lamd", 0, false, ""},
+    {"-s", 1, false, "programs are not copied; each node runs its own file of this name"},
+    {"-t", 0, false, kNoTraces},
+    {"-ton", 0, false, kNoTraces},
+    {"-toff", 0, false, kNoTraces},
+    {"-sa", 0, false, kEnds},
+    {"-p", 1, false, kEnds},
+    {"-tv", 0, true, "no debugger is started; let tasks start theirs: lapirun -n 2 xterm -e gdb PROGRAM"},
+    {"-b", 0, true, kOfBooting},
+    {"-nn", 0, true, kOfBooting},
+};
 
 // "NAME=...", as shells have names.
 bool begins_with_assignment(std::string_view text) {
@@ -37,23 +64,29 @@ std::string own_name_of(const std::string& word) {
   return found == std::end(kNames) ? word : std::string(found->second);
 }
 
-bool is_without_effect(const std::string& word) {
-  return std::ranges::find(kWithoutEffect, word) != kWithoutEffect.end();
+const LamOption* find_lam_option(std::string_view word) {
+  const auto* found = std::ranges::find(kLamOptions, word, &LamOption::word);
+  return found == std::end(kLamOptions) ? nullptr : found;
 }
 
-std::vector<std::string> split_variables(const std::string& text) {
-  std::vector<std::string> variables;
-  std::string_view left = text;
-  while (true) {
-    const bool has_value = begins_with_assignment(left);
-    std::size_t comma = left.find(',');
-    while (comma != std::string_view::npos && has_value && !begins_with_assignment(left.substr(comma + 1))) {
-      comma = left.find(',', comma + 1);
+Variables split_variables(const std::string& text, const std::function<bool(const std::string&)>& is_set) {
+  Variables variables;
+  for (std::string_view left = text;;) {
+    const std::size_t comma = left.find(',');
+    const std::string piece(left.substr(0, comma));
+    const bool in_value = !variables.all.empty() && begins_with_assignment(variables.all.back());
+    if (!in_value || begins_with_assignment(piece)) {
+      variables.all.push_back(piece);
+    } else if (is_set(piece)) {
+      variables.all.push_back(piece);
+      variables.exported.push_back(piece);
+    } else {
+      variables.all.back() += "," + piece;
     }
-    variables.emplace_back(left.substr(0, comma));
-    if (comma == std::string_view::npos) return variables;
+    if (comma == std::string_view::npos) break;
     left.remove_prefix(comma + 1);
   }
+  return variables;
 }
 
 }  // namespace openlapi

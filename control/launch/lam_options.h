@@ -1,7 +1,9 @@
 // How lapirun understands what users of LAM's mpirun write.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace openlapi {
@@ -10,10 +12,21 @@ namespace openlapi {
 // are.
 std::string own_name_of(const std::string& word);
 
-// An option of mpirun, without a value, that asks for what lapirun does anyway, or for what does not exist here.
-bool is_without_effect(const std::string& word);
+// An option of mpirun that is none of lapirun's.
+struct LamOption {
+  std::string_view word;
+  std::size_t values;     // that follow it
+  bool refused;           // else the job runs without it
+  std::string_view text;  // why, and what to use instead; empty: it asks for what lapirun does anyway
+};
+const LamOption* find_lam_option(std::string_view word);
 
-// What -x names, one variable each: "A,B=1,C=2". A comma in a value belongs to it unless NAME= follows.
-std::vector<std::string> split_variables(const std::string& text);
+// What -x names, one variable each: "A,B=1,C=2". A comma in a value belongs to it unless NAME= follows, or the name of
+// a variable that is set: these are `exported` as well, as they could have been meant otherwise.
+struct Variables {
+  std::vector<std::string> all{};
+  std::vector<std::string> exported{};
+};
+Variables split_variables(const std::string& text, const std::function<bool(const std::string&)>& is_set);
 
 }  // namespace openlapi

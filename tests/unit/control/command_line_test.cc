@@ -133,6 +133,23 @@ TEST(CommandLine, UnderstandsOptionsOfLamsMpirun) {
   }
 }
 
+TEST(CommandLine, SaysWhatItDoesNotDoOfLamsMpirun) {
+  const JobOptions options = parse({"-ton", "-p", "x: ", "-sf", "-c2c", "-lamd", "-n", "2", "prog", "-toff", "-tv"});
+  EXPECT_EQ(options.tasks, 2U);
+  EXPECT_EQ(options.command, (Words{"prog", "-toff", "-tv"}));
+  ASSERT_EQ(options.notices.size(), 2U);
+  EXPECT_EQ(options.notices[0].find("-ton: LAM's execution traces are not made; MP_LAPI_TRACE_LEVEL"), 0U);
+  EXPECT_EQ(options.notices[1].find("-p x: : how tasks end is said of those that fail"), 0U);
+  for (const char* word : {"-t", "-toff", "-sa"}) EXPECT_EQ(parse({word, "prog"}).notices.size(), 1U) << word;
+  for (const auto& [word, answer] : {std::pair{"-tv", "-tv: no debugger is started"}, std::pair{"-b", "-b: of lamboot"},
+                                     std::pair{"-nn", "-nn: of lamboot, recon and lamwipe"}}) {
+    const CommandLineEnd end = refused({word, "2", "prog"});
+    EXPECT_EQ(end.status, kExitUsage) << word;
+    EXPECT_EQ(end.text.find(std::string("lapirun: ") + answer), 0U) << end.text;
+  }
+  EXPECT_NE(refused({"-p"}).text.find("-p needs a value"), std::string::npos);
+}
+
 TEST(CommandLine, TakesTheFirstOfAParametersValues) {
   const JobOptions options = parse({"-ssi", "rpi", "tcp", "-ssi", "rpi", "lamd", "prog"});
   EXPECT_EQ(options.variables, Words{"LAM_MPI_SSI_rpi=tcp"});
@@ -146,6 +163,17 @@ TEST(CommandLine, TakesSeveralVariablesAtOnce) {
   EXPECT_EQ(parse({"-x", "LIST=a,b,c", "-x", "A,B", "prog"}).variables, (Words{"LIST=a,b,c", "A", "B"}));
   EXPECT_EQ(parse({"-x", "LIST=a,2=b,C=d", "prog"}).variables, (Words{"LIST=a,2=b", "C=d"}));
   EXPECT_EQ(refused({"-x", "A,,B", "prog"}).status, kExitUsage);
+}
+
+TEST(CommandLine, ExportsWhatIsSetAndStandsBehindAValue) {
+  setenv("OPENLAPI_TEST_SET", "here", 1);
+  const JobOptions options = parse({"-x", "A=1,OPENLAPI_TEST_SET,B=a,b", "prog"});
+  EXPECT_EQ(options.variables, (Words{"A=1", "OPENLAPI_TEST_SET", "B=a,b"}));
+  EXPECT_EQ(options.notices, Words{"-x 'A=1,OPENLAPI_TEST_SET,B=a,b': OPENLAPI_TEST_SET is set here, and so is a "
+                                   "variable of its own, no part of a value"});
+  EXPECT_TRUE(parse({"-x", "OPENLAPI_TEST_SET,A=1", "prog"}).notices.empty());
+  unsetenv("OPENLAPI_TEST_SET");
+  EXPECT_EQ(parse({"-x", "A=1,OPENLAPI_TEST_SET", "prog"}).variables, Words{"A=1,OPENLAPI_TEST_SET"});
 }
 
 TEST(CommandLine, WantsAProgram) {
