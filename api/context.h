@@ -99,11 +99,11 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // Polls, at least one step, until done(), which must not change anything unless it returns true. False: the context
   // is being closed, done() or not. The context and its resources stay while this runs; afterwards they may be gone.
   template <class Done>
-  bool wait_until(Done done) {
-    return wait_until(std::move(done), poller_->usual_wait());
+  bool wait_until(Done done, Asking asking = Asking::looks) {
+    return wait_until(std::move(done), poller_->usual_wait(), asking);
   }
   template <class Done>
-  bool wait_until(Done done, const BackoffLimits& limits);
+  bool wait_until(Done done, const BackoffLimits& limits, Asking asking = Asking::looks);
 
   // LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
   bool probe();
@@ -319,7 +319,8 @@ class Call {
 template <class Done>
 class ContextCondition final : public WaitCondition {
  public:
-  ContextCondition(Context& context, Done& done) : context_(context), done_(done) {}
+  ContextCondition(Context& context, Done& done, Asking asking)
+      : WaitCondition(asking), context_(context), done_(done) {}
   bool holds() override { return context_.closing_ || done_(); }
 
  private:
@@ -397,8 +398,8 @@ int Context::collective(Steps steps) {
 }
 
 template <class Done>
-bool Context::wait_until(Done done, const BackoffLimits& limits) {
-  ContextCondition<Done> condition(*this, done);
+bool Context::wait_until(Done done, const BackoffLimits& limits, Asking asking) {
+  ContextCondition<Done> condition(*this, done, asking);
   const Inside inside(*this);
   poller_->wait(condition, limits);
   return !closing_;

@@ -36,12 +36,13 @@ template <class Start>
   Endpoint& endpoint = context.endpoint();
   const std::uint32_t life = endpoint.life_of(target);
   Submit result = Submit::busy;
-  const bool open = context.wait_until([&] {
+  const auto taken = [&] {
     if (result != Submit::busy) return true;
     const bool lost = endpoint.life_of(target) != life && !endpoint.purged(target);
     result = lost ? Submit::unreachable : start();
     return result != Submit::busy;
-  });
+  };
+  const bool open = context.wait_until(taken, Asking::acts);
   if (is_refusal(result)) return refusal_code(result);
   return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
 }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataplane/base/cancellation.h"
+
 namespace openlapi {
 
 namespace {
@@ -111,19 +113,35 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
         give_core_away();
         break;
       case BackoffStep::sleep:
-        doze(condition);
+        if (doze(condition)) return;
         backoff.reset();
         break;
     }
   }
 }
 
-void Poller::doze(WaitCondition& condition) {
+// True: the condition is known to hold. Where another thread that asks it does what this one's call is for, this one is
+// not cancelled in its sleep, but between two short ones, when it knows whether that was done: then its call goes on.
+bool Poller::doze(WaitCondition& condition) {
+  if (condition.asking_ == Asking::looks) {
+    doze_at_most(condition, config_.longest_sleep);
+    return false;
+  }
+  {
+    const CancellationOff off;
+    doze_at_most(condition, std::min(config_.longest_sleep, kLongestWholeSleep));
+  }
+  if (condition.holds()) return true;
+  pthread_testcancel();
+  return false;
+}
+
+void Poller::doze_at_most(WaitCondition& condition, Nanoseconds longest) {
   // In polling mode a dataplane thread that still counts as running ends its service as soon as it gets the lock.
   const bool guard = inside_ == 1 && (service_ != Service::running || !interrupt_);
   const Dozing dozing(*this, condition);
   if (!doze_bell_rung_ && !condition.holds() && (!guard || arm())) {
-    const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : config_.longest_sleep) : config_.longest_sleep;
+    const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : longest) : longest;
     if (guard && (limit == 0 || engine_.has_work())) {
       disarm();
       rest();

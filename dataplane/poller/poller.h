@@ -63,9 +63,13 @@ struct PollerConfig {
   Nanoseconds longest_sleep = 400 * kMillisecond;  // MP_POLLING_INTERVAL
 };
 
+// What asking a condition does: it only looks, or it brings about what the thread waits for, whichever thread asks.
+enum class Asking : bool { looks, acts };
+
 // A user thread's wait: whether what it waits for has happened. Lives on that thread's stack.
 class WaitCondition {
  public:
+  explicit WaitCondition(Asking asking = Asking::looks) : asking_(asking) {}
   virtual bool holds() = 0;
 
  protected:
@@ -73,6 +77,7 @@ class WaitCondition {
 
  private:
   friend class Poller;
+  const Asking asking_;
   WaitCondition* next_dozing_ = nullptr;
 };
 
@@ -81,6 +86,7 @@ class Poller {
   static constexpr Nanoseconds kShortNap = 250 * kMicrosecond;
   static constexpr std::uint32_t kLongYieldsBeforeSleep = 50;
   static constexpr Nanoseconds kAlarmSlack = 100 * kMicrosecond;  // timers may be this late
+  static constexpr Nanoseconds kLongestWholeSleep = 10 * kMillisecond;
 
   // The sources and the engine outlive the poller. `blind`: some transport has no wake source; whoever sleeps looks
   // round by itself, the dataplane thread ever more seldom until something arrives (ServicePacing).
@@ -105,7 +111,7 @@ class Poller {
 
   // Between enter() and leave(): polls, at least once, until the condition holds. The lock may be released meanwhile;
   // the condition also has to hold when the caller shall stop for another reason. A thread that is cancelled leaves by
-  // unwinding its stack, with the lock.
+  // unwinding its stack, with the lock; not when the condition has acted.
   void wait(WaitCondition& condition) { wait(condition, config_.wait); }
   void wait(WaitCondition& condition, const BackoffLimits& limits);
 
@@ -164,7 +170,8 @@ class Poller {
   bool sleep_armed(ServicePacing& pacing);
   void hand_over();
   void settle();
-  [[gnu::noinline]] void doze(WaitCondition& condition);
+  [[gnu::noinline]] bool doze(WaitCondition& condition);
+  void doze_at_most(WaitCondition& condition, Nanoseconds longest);
   void sleep_dozing(bool guard, Nanoseconds limit);
   bool arm();
   void disarm();

@@ -208,9 +208,9 @@ void* end_context(void*) {
 void* begin_message(void*) {
   pthread_cancel(pthread_self());
   const auto me = static_cast<unsigned>(task);
-  code_of_call = LAPI_Amsend(handle, me, reinterpret_cast<void*>(kPointed), nullptr, 0, nullptr, 0, nullptr, nullptr,
-                             nullptr) +
-                 LAPI_Put(handle, right(), 0, nullptr, nullptr, nullptr, nullptr, nullptr);
+  code_of_call =
+      LAPI_Amsend(handle, me, reinterpret_cast<void*>(kPointed), nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr) +
+      LAPI_Put(handle, right(), 0, nullptr, nullptr, nullptr, nullptr, nullptr);
   pthread_testcancel();
   return nullptr;
 }
@@ -254,6 +254,43 @@ void handlers() {
   goes_on();
 }
 
+// ---- calls that send, and wait for room ----
+
+constexpr std::size_t kLong = 20'000;  // more than is copied: few of them have room
+std::atomic<long> sent{0};
+
+void* send_for_ever(void*) {
+  static const std::vector<char> data(kLong);
+  for (;;) {
+    CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kPointed), nullptr, 0, const_cast<char*>(data.data()),
+                     data.size(), nullptr, nullptr, nullptr));
+    ++sent;
+  }
+}
+
+// Whichever thread makes progress begins what others wait to send: as many messages arrive as calls have returned.
+void sends() {
+  static long sent_there = 0;
+  const std::vector<long*> there = exchange(&sent_there);
+  pointed = 0;
+  CALL(LAPI_Gfence(handle));
+  for (int turn = 0; turn < 150; ++turn) {
+    pthread_t threads[4];
+    for (pthread_t& thread : threads) EXPECT_EQUAL(pthread_create(&thread, nullptr, send_for_ever, nullptr), 0);
+    for (int probes = 0; probes < 20 * (1 + turn % 7); ++probes) CALL(LAPI_Probe(handle));
+    for (const pthread_t thread : threads) EXPECT_EQUAL(pthread_cancel(thread), 0);
+    for (const pthread_t thread : threads) {
+      probe_until([thread] { return pthread_tryjoin_np(thread, nullptr) == 0; });
+    }
+  }
+  long all = sent;
+  lapi_cntr_t done{};
+  CALL(LAPI_Put(handle, right(), sizeof all, there[right()], &all, nullptr, nullptr, &done));
+  CALL(LAPI_Waitcntr(handle, &done, 1, nullptr));
+  CALL(LAPI_Gfence(handle));
+  EXPECT_EQUAL(pointed.load(), sent_there);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -270,6 +307,7 @@ int main(int count, char** arguments) {
   run("fences are cancelled", 60, fences);
   run("a task takes part in the collective call that its thread is cancelled in", 60, collectives);
   run("calls that do not wait, and LAPI_Term, are carried out as a whole", 60, whole_calls);
+  run("what a thread has not sent when it is cancelled does not arrive", 60, sends);
   run("handlers are carried out as a whole", 60, handlers);
   return finish();
 }

@@ -105,7 +105,8 @@ class FakeEngine final : public PolledEngine {
 
 class Condition final : public WaitCondition {
  public:
-  explicit Condition(std::function<bool()> test) : test_(std::move(test)) {}
+  explicit Condition(std::function<bool()> test, Asking asking = Asking::looks)
+      : WaitCondition(asking), test_(std::move(test)) {}
   bool holds() override { return test_(); }
 
  private:
