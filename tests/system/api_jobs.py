@@ -154,7 +154,7 @@ def run_tests(module, lapirun, programs, chosen):
     broken = 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     for number, (name, test) in enumerate(tests, 1):
-        title = name[len("test_"):].replace("_", " ")
+        title = getattr(test, "title", name[len("test_"):].replace("_", " "))
         try:
             test(jobs)
             print(f"ok {number} - {title}", flush=True)

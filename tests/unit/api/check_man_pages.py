@@ -21,7 +21,8 @@ CALL = re.compile(r"/\*((?:(?!\*/).)*)\*/\nLAPI_PUBLIC int (LAPI_\w+)\(([^;]*)\)
 ERROR_IN_COMMENT = re.compile(r"^ \*   (LAPI_ERR_\w+|E[A-Z]+)\s", re.M)
 ERROR_IN_PAGE = re.compile(r"^\.TP\n\.B (LAPI_ERR_\w+|E[A-Z]+)$", re.M)
 SECTIONS = [
-    "NAME", "SYNOPSIS", "DESCRIPTION", "PARAMETERS", "THREADS AND BLOCKING", "RETURN VALUES", "NOTES", "SEE ALSO",
+    "NAME", "SYNOPSIS", "DESCRIPTION", "PARAMETERS", "THREADS AND BLOCKING", "RETURN VALUES", "NOTES", "EXAMPLES",
+    "SEE ALSO",
 ]
 
 

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""The programs that the man pages print: each compiles as it stands, without a warning, and ends well as a job of two.
+
+    man_programs.py LAPIRUN PROGRAM_DIRECTORY [test...]      (API_LIBRARY: liblapi.so, API_SOURCE: the source tree)
+
+A case is a page. Every page of a call (section 3) has to have a program; those of section 7 may.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import types
+
+from api_jobs import expect, expect_equal, run_tests
+
+LIBRARY = pathlib.Path(os.environ["API_LIBRARY"])
+SOURCE = pathlib.Path(os.environ["API_SOURCE"])
+PAGES = SOURCE / "deploy/man"
+EXAMPLE = re.compile(r"^\.EX\n(.*?)^\.EE$", re.S | re.M)
+MAIN = re.compile(r"^int main\(", re.M)
+# What stands for a character in a page, and what stands for nothing.
+ESCAPES = {r"\e": "\\", r"\-": "-", r"\&": "", r"\(aq": "'", r"\(ga": "`", r"\(ha": "^", r"\(ti": "~"}
+
+
+def plain(text):
+    """What a reader sees of an example and can copy."""
+    def character(escape):
+        expect(escape[0] in ESCAPES, f"unknown escape {escape[0]}")
+        return ESCAPES[escape[0]]
+    expect(not re.search(r"(?<!\\)-", text), "a - that is not \\- is printed as a hyphen, which no compiler takes")
+    return re.sub(r"\\(?:\(..|.)", character, text)
+
+
+def programs_of(page):
+    return [plain(example) for example in EXAMPLE.findall(page.read_text(encoding="utf-8")) if MAIN.search(example)]
+
+
+def compiler_of(text):
+    if "<lapi.hpp>" in text:
+        return ["c++", "-std=c++20", "-x", "c++"]
+    return ["cc", "-x", "c"]
+
+
+def compile_program(text, program):
+    command = [*compiler_of(text), "-", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'api'}", f"-L{LIBRARY.parent}",
+               f"-Wl,-rpath,{LIBRARY.parent}", "-llapi", "-pthread", "-o", program]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=100)
+    expect_equal(done.returncode, 0, f"compiling\n{done.stderr}")
+
+
+def test_of(page):
+    def test(jobs):
+        programs = programs_of(page)
+        expect(programs, "no example has a main()")
+        with tempfile.TemporaryDirectory(prefix="openlapi-man-") as folder:
+            for number, text in enumerate(programs):
+                program = os.path.join(folder, str(number))
+                compile_program(text, program)
+                for shared in ("only", "no"):
+                    result = jobs.launch(2, [program], LAPI_USE_SHM=shared)
+                    expect_equal(result.status, 0, f"program {number} with LAPI_USE_SHM={shared}\n{result}")
+    test.title = page.name
+    return test
+
+
+def main():
+    pages = sorted(PAGES.glob("man3/LAPI_*.3"))
+    pages += [page for page in sorted(PAGES.glob("man7/*.7")) if MAIN.search(page.read_text(encoding="utf-8"))]
+    tests = {f"test_{page.name}": test_of(page) for page in pages}
+    return run_tests(types.SimpleNamespace(**tests), sys.argv[1], sys.argv[2], sys.argv[3:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
