@@ -93,6 +93,9 @@ FaultReport report_of(Fault fault) {
     case Fault::too_much_kept:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
               "it has left more unfinished or unanswered here than a task may, and is cut off"};
+    case Fault::lost_for_good:
+      return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
+              "it has not answered in time too often, and is lost for good"};
     case Fault::target_out_of_memory:
       return {LAPI_ERR_MEMORY_EXHAUSTED, LAPI_INTERNAL_ERROR, "the target of a get has no memory to answer it"};
     case Fault::internal:
@@ -237,7 +240,8 @@ void Context::handler_returned(const CompletionRun& run) {
 }
 
 void Context::report_fault(Fault fault, PeerIndex peer) {
-  if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept) {
+  if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept ||
+      fault == Fault::lost_for_good) {
     statuses_.task_lost(peer);
     ++loss_events_;
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {

@@ -42,6 +42,8 @@ const char* text_of(Fault fault) {
       return "out of memory";
     case Fault::too_much_kept:
       return "too much kept";
+    case Fault::lost_for_good:
+      return "lost for good";
     case Fault::target_out_of_memory:
       return "target out of memory";
     case Fault::internal:

@@ -52,7 +52,8 @@ class ChannelPath {
   // Forgets everything that is on the way or waits.
   void reset();
 
-  // The same when the peer is lost: this task begins anew with it.
+  // The same when the peer is lost: this task begins anew with it, if it may.
+  bool may_begin_anew() const { return channel_.may_begin_anew(); }
   void begin_anew();
 
   // The same for good: nothing is sent or received any more.

@@ -406,11 +406,11 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   bool may_keep(Peer& peer, std::uint64_t bytes) {
     if (peer.kept.has_room(bytes) && !peer.closed) [[likely]]
       return true;
-    overdraw(peer);
+    drop(peer, Fault::too_much_kept);
     return false;
   }
-  [[gnu::noinline]] void overdraw(Peer& peer);
-  [[gnu::noinline]] void drop_overdrawn();
+  [[gnu::noinline]] void drop(Peer& peer, Fault why);
+  [[gnu::noinline]] void part_from_dropped();
   void part_from(PeerIndex index, Fault why);
   [[gnu::noinline]] void report_losses();
 
@@ -464,7 +464,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::vector<SendCompletion> send_completions_;     // whose handlers have to run
   std::vector<SendCompletion> running_completions_;  // scratch of run_send_handlers()
   std::vector<Loss> losses_;                         // to be reported at the end of progress()
-  std::vector<PeerIndex> overdrawn_;                 // to be dropped there
+  std::vector<Loss> dropped_;                        // to be parted from there
   std::vector<std::unique_ptr<Peer>> buried_;        // purged by handlers of this step, which may still refer to them
   bool stepping_ = false;
 

@@ -90,6 +90,7 @@ void EndpointCore::restarted(Peer& peer) {
 }
 
 void EndpointCore::lose(Peer& peer, Fault fault) {
+  if (peer.channel != nullptr && !peer.channel->may_begin_anew()) return drop(peer, Fault::lost_for_good);
   losses_.push_back({peer.index, fault});
   give_up(peer, fault);
   peer.unaware = fault == Fault::timeout && peer.is_direct();
@@ -138,19 +139,19 @@ void EndpointCore::give_up_messages(Peer& peer, Fault fault, CounterLoss why) {
   look_whether_pending(peer);
 }
 
-// The peer makes this task keep more than any may. What is under way with it is still looked at by others of this step.
-void EndpointCore::overdraw(Peer& peer) {
+// At the end of this step: until then others of it still look at what is under way with the peer.
+void EndpointCore::drop(Peer& peer, Fault why) {
   if (std::exchange(peer.closed, true)) return;
-  overdrawn_.push_back(peer.index);
+  dropped_.push_back({peer.index, why});
 }
 
 // Until the user purges and resumes it nothing is taken from the peer, and no operation to it is accepted.
-void EndpointCore::drop_overdrawn() {
-  for (const PeerIndex index : std::exchange(overdrawn_, {})) {
-    if (peers_[index] == nullptr || !peers_[index]->closed) continue;  // purged meanwhile
-    former_.try_emplace(index, FormerPeer{false, false, 0, 0}).first->second.dropped = true;
-    losses_.push_back({index, Fault::too_much_kept});
-    part_from(index, Fault::too_much_kept);
+void EndpointCore::part_from_dropped() {
+  for (const Loss& loss : std::exchange(dropped_, {})) {
+    if (peers_[loss.peer] == nullptr || !peers_[loss.peer]->closed) continue;  // purged meanwhile
+    former_.try_emplace(loss.peer, FormerPeer{false, false, 0, 0}).first->second.dropped = true;
+    losses_.push_back(loss);
+    part_from(loss.peer, loss.fault);
   }
 }
 
@@ -159,7 +160,7 @@ void EndpointCore::give_up_counters(Peer& peer, CounterLoss why) {
   peer.owed.give_up_all([&](std::uint64_t counter) { lost_counters_.add(counter, why); });
   for (const auto& [id, message] : peer.incoming) lost_counters_.add(message.run.target_counter, why);
   peer.given_up_unfinished += peer.incoming.size();
-  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) overdraw(peer);
+  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) drop(peer, Fault::too_much_kept);
 }
 
 void EndpointCore::give_up_fences(Peer& peer, CounterLoss why) {

@@ -130,7 +130,7 @@ void EndpointCore::report_failed_collective(PeerIndex known) {
 void EndpointCore::collective_arrived(Peer& from, std::uint32_t sequence, std::uint32_t round,
                                       std::vector<std::byte> bytes) {
   const bool was_active = collective_.active();
-  if (!collective_.arrived(from.index, sequence, round, std::move(bytes), *this)) overdraw(from);
+  if (!collective_.arrived(from.index, sequence, round, std::move(bytes), *this)) drop(from, Fault::too_much_kept);
   if (was_active) report_failed_collective(kUnknownPeer);
 }
 

@@ -24,8 +24,8 @@ unsigned EndpointCore::progress(Step step) {
   if (timers_due(step)) moved += move_what_time_moves();
   if (!send_completions_.empty()) [[unlikely]]
     run_send_handlers();
-  if (!overdrawn_.empty()) [[unlikely]]
-    drop_overdrawn();
+  if (!dropped_.empty()) [[unlikely]]
+    part_from_dropped();
   stepping_ = false;
   if (!buried_.empty()) [[unlikely]]
     buried_.clear();
@@ -69,7 +69,7 @@ void EndpointCore::flush() {
 // What a step would surely move although nothing arrives.
 bool EndpointCore::has_work() const {
   return !reads_.empty() || (untried_ != 0 && !waiting_.empty()) || !send_completions_.empty() || !losses_.empty() ||
-         !overdrawn_.empty() || (channels_ != nullptr && channels_->has_work());
+         !dropped_.empty() || (channels_ != nullptr && channels_->has_work());
 }
 
 // Something for move_what_waits(), perhaps only when a peer has made room.

@@ -76,6 +76,7 @@ enum class Fault : std::uint8_t {
   program_memory,        // what a data gather/scatter program names, on either side
   out_of_memory,         // what the peer has sent needs more memory than there is here; it is lost
   too_much_kept,         // the peer has made this task keep more than any may (tuning.h), and is dropped
+  lost_for_good,         // the peer was given up for its silence so often that it can be told no more, and is dropped
   target_out_of_memory,  // a get of this task needed more memory than the peer has; it has ended without its data
   internal,              // peers disagree in a way that only a defect explains
 };

@@ -136,7 +136,7 @@ struct PutFragment {
 // What is kept of a peer that was purged or dropped.
 struct FormerPeer {
   bool purged;          // and not resumed yet
-  bool dropped;         // because of what it made this task keep; until it is purged and resumed
+  bool dropped;         // for what it made this task keep, or lost for good; until it is purged and resumed
   std::uint32_t life;   // Peer::life of the next one
   std::uint64_t epoch;  // ours towards it from now on
 };

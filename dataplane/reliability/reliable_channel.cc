@@ -219,7 +219,8 @@ void ReliableChannel::abandon() {
 }
 
 void ReliableChannel::begin_anew() {
-  if (peer_epoch_ == 0 || is_last_beginning(own_epoch_)) return abandon();
+  OPENLAPI_CHECK(may_begin_anew());
+  if (peer_epoch_ == 0) return abandon();
   given_up_ = peer_epoch_;
   ++own_epoch_;
   forget_peer();

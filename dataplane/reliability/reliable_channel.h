@@ -118,6 +118,9 @@ class ReliableChannel {
   // whatever this life of the peer sends next is answered with another epoch of ours, so that it gives up what it waits
   // for. What is queued later is for that life, too: it leaves when the peer has told if it has begun anew as well.
   void begin_anew();
+  // False: with this life of the peer it has happened as often as there are numbers for. Nothing could tell what comes
+  // after from what was before, so the channel must not be used any more.
+  bool may_begin_anew() const { return peer_epoch_ == 0 || !is_last_beginning(own_epoch_); }
 
   // ---- receiving ----
   // Of a packet with a short header: it is from the incarnation that we know, which knew ours when it sent this. A tag

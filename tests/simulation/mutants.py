@@ -175,7 +175,7 @@ BOUNDS = {
         [("  if (early >= tuning::kMostEarlyRounds) return false;\n", "")]),
     "early_rounds_forgiven": (
         "dataplane/endpoint/endpoint_fence.cc", "who sends too many early rounds is not dropped",
-        [("std::move(bytes), *this)) overdraw(from);\n", "std::move(bytes), *this)) ghost();\n")]),
+        [("std::move(bytes), *this)) drop(from, Fault::too_much_kept);\n", "std::move(bytes), *this)) ghost();\n")]),
     "refused_long_unbounded": (
         "dataplane/endpoint/endpoint_deliver.cc", "a refused message may be longer than all that a peer may have",
         [("      if (!may_keep(from, incoming.total)) return;\n", "")]),
@@ -196,7 +196,7 @@ BOUNDS = {
         [("unfinished, {from.kept, 0}});", "unfinished, {}});")]),
     "lives_unbounded": (
         "dataplane/endpoint/endpoint_faults.cc", "who begins anew again and again leaves lost counters without end",
-        [("  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) overdraw(peer);\n", "")]),
+        [("  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) drop(peer, Fault::too_much_kept);\n", "")]),
     "descriptions_unbounded": (
         "dataplane/endpoint/endpoint_layout_receive.cc", "a description may be longer than all that a peer may have",
         [("  if (!from.kept.has_room(record.extension.total_length)) return no_memory_for(from, body.request_id);\n",

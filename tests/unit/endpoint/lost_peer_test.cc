@@ -1,6 +1,7 @@
 // The borders of a peer's life: who counts as lost, what of it still counts, and what nobody may do for it any more.
 #include <gtest/gtest.h>
 
+#include "dataplane/base/epoch.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -133,6 +134,53 @@ TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
 INSTANTIATE_TEST_SUITE_P(Ways, StoppedTask,
                          testing::Values(Way::full_queue, Way::queue_with_room, Way::packets, Way::lost_packets),
                          name_of);
+
+// Each time the two begin anew with each other; the numbers for that have an end, and an old one would bring to life
+// what was given up under it.
+TEST(LostPeer, WhoWasGivenUpAsOftenAsCanBeToldIsLostForGood) {
+  constexpr unsigned kBeginnings = 1u << kBeginningBits;
+  EndpointConfig config = watchful();
+  config.epoch = kBeginnings;
+  Job job(2, config);
+  for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_lossy(0, 1);
+  job.start();
+  int value = 1, sink = 0, counter = 0;
+  const auto put = [&](PeerIndex from) {
+    return job[from].put({1 - from, address(&sink), &value, sizeof(value), address(&counter), 0, 0});
+  };
+  const auto run = [&](PeerIndex last) {
+    for (int step = 0; step < 150; ++step) {
+      for (PeerIndex i = 0; i <= last; ++i) job[i].progress();
+      job.clock.advance(100 * kMillisecond);
+    }
+  };
+  const auto& faults = job.task(0).host.faults;
+  for (unsigned times = 1; times <= kBeginnings; ++times) {
+    ASSERT_EQ(put(0), Submit::accepted);
+    run(1);
+    ASSERT_EQ(put(0), Submit::accepted);
+    run(0);  // task 1 is stopped for longer than the time-out
+    ASSERT_EQ(faults.size(), times);
+    ASSERT_EQ(faults.back(), std::pair(times < kBeginnings ? Fault::timeout : Fault::lost_for_good, PeerIndex{1}));
+    job.task(1).transport.forget_waiting();
+  }
+  counter = 0;
+  EXPECT_EQ(put(0), Submit::unreachable);
+  job.task(1).host.faults.clear();
+  ASSERT_EQ(put(1), Submit::accepted);
+  run(1);
+  EXPECT_EQ(counter, 0);
+  EXPECT_EQ(job.task(1).host.faults, std::vector(1, std::pair(Fault::timeout, PeerIndex{0}))) << "no answer";
+  EXPECT_EQ(faults.size(), kBeginnings) << "told once";
+  for (PeerIndex i = 0; i < 2; ++i) {
+    job[i].purge(1 - i);
+    job[i].resume(1 - i, 2 * kBeginnings);
+  }
+  ASSERT_EQ(put(0), Submit::accepted);
+  ASSERT_EQ(put(1), Submit::accepted);
+  run(1);
+  EXPECT_EQ(counter, 2);
+}
 
 // Both lives give their first long message the same number.
 TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {

@@ -76,8 +76,9 @@ TEST_F(GivenUpPeerTest, LearnsItWhenItIsSentSomething) {
 }
 
 TEST_F(GivenUpPeerTest, MayBeGivenUpAgainAndAgain) {
-  constexpr std::uint64_t kTimes = 2 << kBeginningBits;  // the last ones go on under the last epoch
+  constexpr std::uint64_t kTimes = (1u << kBeginningBits) - 1;
   for (std::uint64_t i = 1; i <= kTimes; ++i) {
+    ASSERT_TRUE(left_.channel().may_begin_anew());
     give_up(left_);
     left_.send(i);
     exchange();
@@ -85,7 +86,12 @@ TEST_F(GivenUpPeerTest, MayBeGivenUpAgainAndAgain) {
     exchange();
   }
   expect_delivered(numbers(10, kTimes + 1), numbers(0, kTimes + 1));
-  EXPECT_EQ(right_->restarts_seen, (1u << kBeginningBits) - 1);
+  EXPECT_EQ(right_->restarts_seen, kTimes);
+  EXPECT_FALSE(left_.channel().may_begin_anew()) << "this was the last number of this life";
+  start_right(kSecondLife);
+  right_->send(0);
+  exchange();
+  EXPECT_TRUE(left_.channel().may_begin_anew()) << "another life of the peer";
 }
 
 TEST_F(GivenUpPeerTest, BothGiveEachOtherUp) {
