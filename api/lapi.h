@@ -875,11 +875,11 @@ typedef union {
  *   or completion counters, of one target, 524,288 of the former in all, 65,536 messages that were copied,
  *   or 32 MiB of our memory for long messages and lists of vectors.
  * - A thread may be cancelled (pthread_cancel) in LAPI_Waitcntr, LAPI_Nopoll_wait, LAPI_Fence, LAPI_Gfence,
- *   LAPI_Address_init, LAPI_Address_init64, LAPI_Probe and LAPI_Msgpoll, and where a call that sends waits for room,
- *   with either type of cancellation. The context is then as if the call had not been made, and the lock is as it was
- *   before it; but in a collective call that has begun, the task takes part: its context does the rest by itself, in
- *   polling mode during later calls, and the table of LAPI_Address_init stays as it was. All other calls, and handlers,
- *   are carried out as a whole.
+ *   LAPI_Address_init, LAPI_Address_init64, LAPI_Probe and LAPI_Msgpoll, in the waits of lapi_thread_func_t, and where
+ *   a call that sends waits for room, with either type of cancellation. The context is then as if the call had not been
+ *   made, and the lock is as it was before it; but in a collective call that has begun, the task takes part: its
+ *   context does the rest by itself, in polling mode during later calls, and the table of LAPI_Address_init stays as it
+ *   was. All other calls, and handlers, are carried out as a whole.
  * - LAPI_ERR_HNDL_INVALID: the handle was not returned by LAPI_Init, or its context has been terminated. This and the
  *   ranges of attributes are always checked, other arguments only while ERROR_CHK is 1 (LAPI_Senv); without it their
  *   effect is undefined. A call that returns an error has done nothing.

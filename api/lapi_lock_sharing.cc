@@ -9,6 +9,7 @@
 #include <new>
 
 #include "api/context.h"
+#include "dataplane/base/cancellation.h"
 
 namespace openlapi {
 
@@ -46,7 +47,25 @@ bool count_in(Condition& condition, lapi_handle_t handle) {
   return true;
 }
 
-void count_out(Condition& condition) { condition.waiting.fetch_sub(1, std::memory_order_relaxed); }
+// A thread that has been counted in, as long as it waits: it returns, or is cancelled, with the lock, but not with that
+// of a context that was terminated meanwhile.
+class Waiting {
+ public:
+  Waiting(Context& context, lapi_handle_t handle, Condition& condition)
+      : context_(context), handle_(handle), condition_(condition) {}
+  ~Waiting() {
+    condition_.waiting.fetch_sub(1, std::memory_order_relaxed);
+    if (!context_.is(handle_)) [[unlikely]]
+      context_.context_lock().unlock();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Context& context_;
+  lapi_handle_t handle_;
+  Condition& condition_;
+};
 
 int lock(lapi_handle_t handle) {
   Context* context = find_context(handle);
@@ -97,13 +116,12 @@ int wait(lapi_handle_t handle, lapi_cond_t* place, const timespec* until) {
   ContextLock& lock = context->context_lock();
   if (!lock.owned_by_caller()) return EPERM;
   if (context->running() != RunningHandler::none) return EDEADLK;
+  const CancellationAtPoints points;
   if (!count_in(*condition, handle)) return EINVAL;
+  const Waiting waiting(*context, handle, *condition);
   const Woken how = context->lock_conditions().wait(lock, place, until);
-  count_out(*condition);
-  if (!context->is(handle)) [[unlikely]] {
-    lock.unlock();
+  if (!context->is(handle)) [[unlikely]]
     return EINVAL;
-  }
   return how == Woken::timed_out ? ETIMEDOUT : 0;
 }
 

@@ -1,40 +1,56 @@
 #include "api/lock_conditions.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cerrno>
 
 namespace openlapi {
 
 namespace {
 
-constexpr auto kNotYet = static_cast<std::uint32_t>(Woken::not_yet);
-
-// Until the word is no longer kNotYet, or the time has come.
-void sleep_on(const std::atomic<std::uint32_t>& word, const timespec* until) {
-  const int operation = FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME;
-  // Acquire: pairs with the release in wake(); what else changed is seen through the lock.
-  while (word.load(std::memory_order_acquire) == kNotYet) {
-    const long result = syscall(SYS_futex, &word, operation, kNotYet, until, nullptr, FUTEX_BITSET_MATCH_ANY);
-    if (result != 0 && errno == ETIMEDOUT) return;
+// Until somebody rings, or the time has come.
+void sleep_until_rung(sem_t& bell, const timespec* until) {
+  while ((until == nullptr ? sem_wait(&bell) : sem_timedwait(&bell, until)) != 0) {
+    if (errno == ETIMEDOUT) return;
   }
 }
 
 }  // namespace
 
+// Without the lock while it lives, on the list as long as nobody has woken the thread.
+class LockConditions::Released {
+ public:
+  Released(LockConditions& conditions, ContextLock& lock, Waiter& self)
+      : conditions_(conditions), lock_(lock), self_(self) {
+    conditions_.append(self_);
+    lock_.unlock();
+  }
+  ~Released() {
+    lock_.lock();
+    if (self_.woken == Woken::not_yet) {
+      conditions_.remove(self_);
+    } else if (self_.woken == Woken::signaled && !awake_) {
+      conditions_.signal(self_.condition);  // the thread was cancelled, but the signal is not lost
+    }
+  }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+  void awake() { awake_ = true; }
+
+ private:
+  LockConditions& conditions_;
+  ContextLock& lock_;
+  Waiter& self_;
+  bool awake_ = false;
+};
+
 Woken LockConditions::wait(ContextLock& lock, const void* condition, const timespec* until) {
-  Waiter self;
-  self.condition = condition;
-  append(self);
-  lock.unlock();
-  sleep_on(self.woken, until);
-  lock.lock();
-  const auto how = static_cast<Woken>(self.woken.load(std::memory_order_relaxed));
-  if (how != Woken::not_yet) return how;
-  remove(self);
-  return Woken::timed_out;
+  Waiter self(condition);
+  {
+    Released released(*this, lock, self);
+    sleep_until_rung(self.bell, until);
+    released.awake();
+  }
+  return self.woken == Woken::not_yet ? Woken::timed_out : self.woken;
 }
 
 void LockConditions::signal(const void* condition) {
@@ -56,8 +72,8 @@ void LockConditions::close() {
 
 // The waiter cannot return, and its stack not go, before the caller releases the lock.
 void LockConditions::wake(Waiter& waiter, Woken how) {
-  waiter.woken.store(static_cast<std::uint32_t>(how), std::memory_order_release);
-  syscall(SYS_futex, &waiter.woken, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  waiter.woken = how;
+  sem_post(&waiter.bell);
 }
 
 void LockConditions::append(Waiter& waiter) {

@@ -2,7 +2,8 @@
 // holds no pointers: so the end of the context can send them home. All with the lock held.
 #pragma once
 
-#include <atomic>
+#include <semaphore.h>
+
 #include <cstdint>
 #include <ctime>
 
@@ -10,12 +11,13 @@
 
 namespace openlapi {
 
-enum class Woken : std::uint32_t { not_yet, signaled, timed_out, closed };
+enum class Woken : std::uint8_t { not_yet, signaled, timed_out, closed };
 
 class LockConditions {
  public:
   // Releases the lock, waits until a signal() of the same condition chooses this thread, and has the lock again. No
-  // other reason wakes it but close() and the time: `until`, of CLOCK_REALTIME; null: it waits for ever.
+  // other reason wakes it but close() and the time: `until`, of CLOCK_REALTIME; null: it waits for ever. A cancellation
+  // point: a thread that is cancelled leaves with the lock, and what had chosen it chooses the next one.
   Woken wait(ContextLock& lock, const void* condition, const timespec* until);
 
   // Wakes the thread that has waited longest on the condition, if any.
@@ -26,10 +28,17 @@ class LockConditions {
 
  private:
   struct Waiter {
-    const void* condition = nullptr;
+    explicit Waiter(const void* of) : condition(of) { sem_init(&bell, 0, 0); }
+    ~Waiter() { sem_destroy(&bell); }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+
+    const void* condition;
     Waiter* next = nullptr;
-    std::atomic<std::uint32_t> woken{static_cast<std::uint32_t>(Woken::not_yet)};
+    Woken woken = Woken::not_yet;
+    sem_t bell;  // rung when that has changed
   };
+  class Released;
 
   void append(Waiter& waiter);
   void remove(const Waiter& waiter);

@@ -1,5 +1,9 @@
 // Condition variables of the shared lock (chapter 12), and several contexts. Usage:
 //   lapirun -n N api_lock_conditions [interrupt|polling]
+#include <unistd.h>
+
+#include <atomic>
+
 #include "tests/system/api_lock_case.h"
 
 using namespace api_case;
@@ -142,6 +146,87 @@ void waits_end_at_their_time() {
   DOES(cond_destroy(handle, &queue.filled), 0);
 }
 
+int waiting_threads() {
+  const Locked locked;
+  return queue.waiting;
+}
+
+struct Wait {
+  int type;    // of the thread's cancellation
+  bool timed;  // it waits with a time, which is late
+  std::atomic<bool> woken{false};
+  pthread_t thread{};
+};
+
+// Its cleanup releases the lock, which it has when it is cancelled.
+void* wait_cancellable(void* argument) {
+  Wait& wait = *static_cast<Wait*>(argument);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
+  const Locked locked;
+  ++queue.waiting;
+  timespec late = from_now(600000);
+  pthread_setcanceltype(wait.type, nullptr);
+  const int code = wait.timed ? lock_sharing.cond_timedwait(handle, &queue.filled, &late)
+                              : lock_sharing.cond_wait(handle, &queue.filled);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, nullptr);
+  EXPECT_EQUAL(code, 0);
+  wait.woken = true;
+  return nullptr;
+}
+
+void begin_wait(Wait& wait) {
+  const int before = waiting_threads();
+  EXPECT_EQUAL(pthread_create(&wait.thread, nullptr, wait_cancellable, &wait), 0);
+  AWAIT(waiting_threads() == before + 1, 20);
+}
+
+bool ends_cancelled(const Wait& wait) {
+  void* result = nullptr;
+  EXPECT_EQUAL(pthread_join(wait.thread, &result), 0);
+  return result == PTHREAD_CANCELED;
+}
+
+// What is left behind is a lock for others, and a condition that nobody waits on.
+void waits_are_cancelled() {
+  for (const int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
+    for (const bool timed : {false, true}) {
+      DOES(cond_init(handle, &queue.filled), 0);
+      Wait wait{.type = type, .timed = timed};
+      begin_wait(wait);
+      DOES(cond_destroy(handle, &queue.filled), EBUSY);
+      if (type == PTHREAD_CANCEL_ASYNCHRONOUS) usleep(2000);  // it has to be inside, see api_cancel
+      EXPECT_EQUAL(pthread_cancel(wait.thread), 0);
+      EXPECT(ends_cancelled(wait));
+      EXPECT(!wait.woken);
+      DOES(mutex_trylock(handle), 0);
+      DOES(cond_signal(handle, &queue.filled), 0);
+      DOES(mutex_unlock(handle), 0);
+      DOES(cond_destroy(handle, &queue.filled), 0);
+    }
+  }
+}
+
+// The first one is cancelled, and chosen before it can leave; neither is the last one disturbed.
+void a_signal_for_a_cancelled_thread_wakes_the_next() {
+  DOES(cond_init(handle, &queue.filled), 0);
+  Wait cancelled{.type = PTHREAD_CANCEL_DEFERRED, .timed = false};
+  Wait next{.type = PTHREAD_CANCEL_DEFERRED, .timed = false};
+  Wait last{.type = PTHREAD_CANCEL_DEFERRED, .timed = true};
+  for (Wait* wait : {&cancelled, &next, &last}) begin_wait(*wait);
+  {
+    const Locked locked;
+    EXPECT_EQUAL(pthread_cancel(cancelled.thread), 0);
+    DOES(cond_signal(handle, &queue.filled), 0);
+  }
+  EXPECT(ends_cancelled(cancelled));
+  EXPECT(!ends_cancelled(next));
+  EXPECT(!last.woken);
+  DOES(cond_destroy(handle, &queue.filled), EBUSY);
+  DOES(cond_signal(handle, &queue.filled), 0);
+  EXPECT(!ends_cancelled(last));
+  DOES(cond_destroy(handle, &queue.filled), 0);
+}
+
 // A second context: its lock is another one, concurrent waits name one handle, and its end sends waiting threads home.
 void contexts_have_their_own_locks() {
   lapi_info_t info = cleared_info();
@@ -191,6 +276,8 @@ int main(int count, char** arguments) {
   run("messages wake threads that wait", 40, messages_wake_threads);
   run("a signal wakes one thread", 40, signals_wake_one_each);
   run("timed waits end", 40, waits_end_at_their_time);
+  run("waits are cancelled", 40, waits_are_cancelled);
+  run("a signal for a cancelled thread wakes the next", 40, a_signal_for_a_cancelled_thread_wakes_the_next);
   run("contexts have their own locks", 40, contexts_have_their_own_locks);
   return finish();
 }
