@@ -6,8 +6,9 @@ usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
        check_man_pages.py --self-test LAPI_H MAN_DIRECTORY [GROFF]
 
 Every call has a page in section 3 that declares it and its twin with all parameters, describes each parameter, and
-lists exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. With
---self-test copies of the pages are damaged, and each damage has to be found.
+lists exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. Every
+page of a command (section 1) has an example. With --self-test copies of the pages are damaged, and each damage has to
+be found.
 """
 
 import pathlib
@@ -52,6 +53,17 @@ def check_page(name, comment, parameters, page):
         yield f"{name}.3 lists {error}, lapi.h does not"
 
 
+def whole_pages(man):
+    """All pages but those that only refer to another."""
+    return [page for page in sorted(man.glob("man*/*")) if not re.search(r"^\.so ", page.read_text(), re.M)]
+
+
+def check_commands(man):
+    for page in whole_pages(man):
+        if page.suffix == ".1" and ".EX\n" not in section(page.read_text(), "EXAMPLES"):
+            yield f"{page.name} has no example"
+
+
 def formatting_complaints(groff, page):
     command = [groff, "-man", "-Tutf8", "-ww", "-z", str(page)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -94,8 +106,9 @@ def check(header_path, man, groff):
         if f".BR {name} (3)" not in overview_text:
             problems.append(f"lapi.7 does not name {name}")
     problems += check_ssi(header_path.parent, man)
+    problems += check_commands(man)
     if groff:
-        for page in sorted(man.glob("man3/LAPI_*.3")) + [overview, man / "man7/lam-ssi-boot.7"]:
+        for page in whole_pages(man):
             problems += formatting_complaints(groff, page)
     return problems
 
@@ -107,6 +120,7 @@ def self_test(header_path, man, groff):
         ("man3/LAPI_Get.3", ".I org_cntr\n", ".I counter\n"),
         ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
+        ("man1/recon.1", ".SH EXAMPLES", ".SH EXAMPLE"),
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
         ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),
         ("man7/lam-ssi-boot.7", ".B int lam_ssi_boot_did", ".B int lam_ssi_boot"),

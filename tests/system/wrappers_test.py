@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""What the compiler wrappers answer by themselves; that they compile is shown by install_test.py.
+
+usage: wrappers_test.py WRAPPER_FOLDER VERSION"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+FOLDER, VERSION = pathlib.Path(sys.argv[1]), sys.argv[2]
+COMPILERS = {"lapicc": "cc", "lapicxx": "c++", "lapifort": "gfortran"}
+
+
+def answer(wrapper, *words, **environment):
+    done = subprocess.run(["sh", FOLDER / wrapper, *words], capture_output=True, text=True, timeout=60, check=False,
+                          env=dict(os.environ, **environment))
+    assert (done.returncode, done.stderr) == (0, ""), f"{wrapper} {words}: {done}"
+    return done.stdout
+
+
+class WrappersTest(unittest.TestCase):
+    def test_help_says_which_options_are_the_wrappers(self):
+        for wrapper in COMPILERS:
+            text = answer(wrapper, "--help")
+            self.assertTrue(text.startswith(f"usage: {wrapper} "), text)
+            for word in ("--show", "--showme", "--version", "-m32", "LAPI_TRACE_LIBRARY"):
+                self.assertIn(word, text)
+            self.assertNotIn("@", text)
+
+    def test_version_is_the_compilers_and_then_ours(self):
+        for wrapper, compiler in COMPILERS.items():
+            if not shutil.which(compiler):
+                continue
+            lines = answer(wrapper, "--version").splitlines(keepends=True)
+            self.assertEqual(lines[-1], f"{wrapper} (openlapi) {VERSION}\n")
+            self.assertEqual("".join(lines[:-1]), subprocess.check_output([compiler, "--version"], text=True))
+
+    def test_showme_is_show(self):
+        for wrapper, compiler in COMPILERS.items():
+            shown = answer(wrapper, "--showme", "-O2", "program.o")
+            self.assertEqual(shown, answer(wrapper, "--show", "-O2", "program.o"))
+            self.assertTrue(shown.startswith(compiler + " "), shown)
+            self.assertIn(" -llapi", shown)
+
+    def test_a_variable_names_the_compiler(self):
+        self.assertTrue(answer("lapicc", "--showme", "program.c", LAPI_CC="clang -O1").startswith("clang -O1 "))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
