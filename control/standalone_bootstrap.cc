@@ -8,13 +8,12 @@
 #include <optional>
 
 #include "control/bootstrap.h"
+#include "control/most_tasks.h"
 #include "control/shared_secret.h"
 #include "dataplane/base/siphash.h"
 
 namespace openlapi {
 namespace {
-
-constexpr std::uint32_t kMaxTasks = 16384;  // MAX_TASKS of lapi.h
 
 struct Variable {
   const char* name;
@@ -102,8 +101,8 @@ bool read_number(const ReadEnvironment& read, const Variable& variable, std::uin
 bool StandaloneBootstrap::open(const ReadEnvironment& read, const std::optional<SecretPlace>& secret,
                                std::string& error, bool& missing) {
   missing = false;
-  const Variable procs{"MP_PROCS", "the number of tasks in the job, 1 to " + std::to_string(kMaxTasks)};
-  if (!read_number(read, procs, 1, kMaxTasks, size_, error, missing)) return false;
+  const Variable procs{"MP_PROCS", "the number of tasks in the job, 1 to " + std::to_string(kMostTasks)};
+  if (!read_number(read, procs, 1, kMostTasks, size_, error, missing)) return false;
   const Variable child{"MP_CHILD", "this task's number, 0 to " + std::to_string(size_ - 1) + " (MP_PROCS is " +
                                        std::to_string(size_) + ")"};
   if (!read_number(read, child, 0, size_ - 1, rank_, error, missing)) return false;

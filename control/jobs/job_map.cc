@@ -6,14 +6,13 @@
 
 #include "api/lamnet.h"
 #include "control/daemon/node_words.h"
+#include "control/most_tasks.h"
 
 namespace openlapi::jobs {
 namespace {
 
 using daemon::NodeState;
 using daemon::UniverseNode;
-
-constexpr std::uint32_t kMostTasks = 65536;
 
 // A place for one task; several for the same node follow each other.
 using Slots = std::vector<std::uint32_t>;

@@ -9,11 +9,11 @@
 
 #include "control/launch/lam_options.h"
 #include "control/launch/session_suffix.h"
+#include "control/most_tasks.h"
 
 namespace openlapi {
 namespace {
 
-constexpr std::uint32_t kMaxTasks = 16384;  // MAX_TASKS of lapi.h; also bounds what a slip of the finger can start
 constexpr double kMaxTimeoutSeconds = 1e9;
 
 constexpr const char* kFooter =
@@ -64,7 +64,7 @@ CLI::Validator within(Number least, Number most, const std::string& allowed) {
           ""};
 }
 
-CLI::Validator number_of_tasks() { return within(1U, kMaxTasks, "1 to " + std::to_string(kMaxTasks)); }
+CLI::Validator number_of_tasks() { return within(1U, kMostTasks, "1 to " + std::to_string(kMostTasks)); }
 
 CLI::Validator either_of(const std::string& one, const std::string& other) {
   return {[=](std::string& text) -> std::string {

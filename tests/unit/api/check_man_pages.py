@@ -53,6 +53,14 @@ def check_page(name, comment, parameters, page):
         yield f"{name}.3 lists {error}, lapi.h does not"
 
 
+def check_most_tasks(header, man):
+    """Wherever the number of tasks of a job is explained, its range is that of lapi.h."""
+    most = re.search(r"^#define MAX_TASKS (\d+)$", header, re.M).group(1)
+    for file, place in (("man1/lapirun.1", "Number of tasks, "), ("man7/lapi.7", ".B MP_PROCS\nNumber of tasks, ")):
+        if f"{place}1 to {most}" not in (man / file).read_text():
+            yield f"{file} does not say that a job has 1 to {most} tasks"
+
+
 def whole_pages(man):
     """All pages but those that only refer to another."""
     return [page for page in sorted(man.glob("man*/*")) if not re.search(r"^\.so ", page.read_text(), re.M)]
@@ -107,6 +115,7 @@ def check(header_path, man, groff):
             problems.append(f"lapi.7 does not name {name}")
     problems += check_ssi(header_path.parent, man)
     problems += check_commands(man)
+    problems += check_most_tasks(header, man)
     if groff:
         for page in whole_pages(man):
             problems += formatting_complaints(groff, page)
@@ -120,6 +129,7 @@ def self_test(header_path, man, groff):
         ("man3/LAPI_Get.3", ".I org_cntr\n", ".I counter\n"),
         ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
+        ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
         ("man1/recon.1", ".SH EXAMPLES", ".SH EXAMPLE"),
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
         ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),

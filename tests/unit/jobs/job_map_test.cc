@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include "api/lamnet.h"
+#define LAPI_SIZE_LIMITS
+#include "api/lapi.h"
 
 namespace openlapi::jobs {
 namespace {
@@ -77,7 +79,12 @@ TEST(JobMap, SoManyOnEachNode) {
   EXPECT_EQ(map_of({.per_node = 1, .words = {"C"}}), "03");
   EXPECT_EQ(map_of({.per_node = 3, .hosts = {"d"}}), "333");
   EXPECT_EQ(refused({.tasks = 5, .per_node = 2}), "-n 5 with -N 2: the 2 nodes chosen take 4 tasks");
-  EXPECT_NE(refused({.per_node = 65536}), "");
+}
+
+TEST(JobMap, AJobHasAtMostSoManyTasksAsLapiAllows) {
+  EXPECT_EQ(map_of({.tasks = MAX_TASKS}).size(), MAX_TASKS);
+  EXPECT_EQ(refused({.per_node = MAX_TASKS}), "more than 16384 tasks");
+  EXPECT_EQ(refused({.tasks = MAX_TASKS + 1}), "more than 16384 tasks");
 }
 
 TEST(JobMap, LostNodesAreRefusedByName) {
