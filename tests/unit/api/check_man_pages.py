@@ -7,8 +7,8 @@ usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
 
 Every call has a page in section 3 that declares it and its twin with all parameters, describes each parameter, and
 lists exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. Every
-page of a command (section 1) has an example. With --self-test copies of the pages are damaged, and each damage has to
-be found.
+page of a command (section 1) has an example, and lapi.hpp.7 names all of lapi.hpp. With --self-test copies of the pages
+are damaged, and each damage has to be found.
 """
 
 import pathlib
@@ -51,6 +51,19 @@ def check_page(name, comment, parameters, page):
         yield f"{name}.3 does not list {error}"
     for error in sorted(in_page - in_header):
         yield f"{name}.3 lists {error}, lapi.h does not"
+
+
+def check_hpp(header_path, man):
+    """lapi.hpp(7) names every type of the header and every member function of Context."""
+    header = header_path.with_suffix(".hpp").read_text()
+    context = header[header.index("class Context {"):]
+    context = context[:context.index("\n private:")]
+    names = re.findall(r"^(?:struct|class) (\w+)", header, re.M)
+    names += re.findall(r"^  (?! )[\w:<>&* ]+? ([a-z_]+)\(", context, re.M)
+    page = (man / "man7/lapi.hpp.7").read_text()
+    for name in sorted(set(names)):
+        if not re.search(rf"\b{name}\b", page):
+            yield f"lapi.hpp.7 does not name {name}"
 
 
 def check_most_tasks(header, man):
@@ -115,6 +128,7 @@ def check(header_path, man, groff):
             problems.append(f"lapi.7 does not name {name}")
     problems += check_ssi(header_path.parent, man)
     problems += check_commands(man)
+    problems += check_hpp(header_path, man)
     problems += check_most_tasks(header, man)
     if groff:
         for page in whole_pages(man):
@@ -131,6 +145,7 @@ def self_test(header_path, man, groff):
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
         ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
         ("man1/recon.1", ".SH EXAMPLES", ".SH EXAMPLE"),
+        ("man7/lapi.hpp.7", "compare_and_swap", "swap"),
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
         ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),
         ("man7/lam-ssi-boot.7", ".B int lam_ssi_boot_did", ".B int lam_ssi_boot"),
