@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The programs that the man pages print: each compiles as it stands, without a warning, and ends well as a job of two.
+"""The programs that the man pages and README.md print: each compiles as it stands, without a warning, and ends well as a job of two.
 
     man_programs.py LAPIRUN PROGRAM_DIRECTORY [test...]      (API_LIBRARY: liblapi.so, API_SOURCE: the source tree)
 
-A case is a page. Every page of a call (section 3) has to have a program; those of section 7 may.
+A case is a page, or README.md. Every page of a call (section 3) has to have a program; those of section 7 may.
 """
 import os
 import pathlib
@@ -19,7 +19,8 @@ LIBRARY = pathlib.Path(os.environ["API_LIBRARY"])
 SOURCE = pathlib.Path(os.environ["API_SOURCE"])
 PAGES = SOURCE / "deploy/man"
 EXAMPLE = re.compile(r"^\.EX\n(.*?)^\.EE$", re.S | re.M)
-MAIN = re.compile(r"^int main\(", re.M)
+MAIN = re.compile(r"^ *int main\(", re.M)
+INDENTED = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.M)  # README.md
 # What stands for a character in a page, and what stands for nothing.
 ESCAPES = {r"\e": "\\", r"\-": "-", r"\&": "", r"\(aq": "'", r"\(ga": "`", r"\(ha": "^", r"\(ti": "~"}
 
@@ -34,7 +35,10 @@ def plain(text):
 
 
 def programs_of(page):
-    return [plain(example) for example in EXAMPLE.findall(page.read_text(encoding="utf-8")) if MAIN.search(example)]
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".md":
+        return [example for example in INDENTED.findall(text) if MAIN.search(example)]
+    return [plain(example) for example in EXAMPLE.findall(text) if MAIN.search(example)]
 
 
 def compiler_of(text):
@@ -68,6 +72,7 @@ def test_of(page):
 def main():
     pages = sorted(PAGES.glob("man3/LAPI_*.3"))
     pages += [page for page in sorted(PAGES.glob("man7/*.7")) if MAIN.search(page.read_text(encoding="utf-8"))]
+    pages.append(SOURCE / "README.md")
     tests = {f"test_{page.name}": test_of(page) for page in pages}
     return run_tests(types.SimpleNamespace(**tests), sys.argv[1], sys.argv[2], sys.argv[3:])
 
