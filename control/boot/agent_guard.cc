@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ void send_signal(int process, int number) { syscall(SYS_pidfd_send_signal, proce
 [[noreturn]] void watch(int alive, int process) {
   // Signals by a terminal or by name are for the booting agent.
   setsid();
+  prctl(PR_SET_NAME, "agent_guard");
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_IGN);
   // Above both, so that neither is overwritten.
   const int high_alive = fcntl(alive, F_DUPFD, 10), high_process = fcntl(process, F_DUPFD, 10);

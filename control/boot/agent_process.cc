@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/agent_guard.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/bound_process.h"
 #include "control/boot/remaining_time.h"
 #include "control/boot/schema_words.h"
 #include "control/launch/fork_failure.h"
@@ -39,36 +38,19 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
+int status_for_shells(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
 int await(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-struct Arguments {
-  explicit Arguments(const std::vector<std::string>& words) {
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-  }
-  std::vector<char*> argv{};
-};
-
-// What a new process does until it is the program; it has no other thread, and must not allocate. It gets SIGTERM when
-// the thread that waits for it ends: when this process is killed nobody is left who would end it in time.
-[[noreturn]] void become(char* const* argv, const int (&outlets)[3], int failure, pid_t parent) {
-  for (int fd = 0; fd < 3; ++fd) dup2(outlets[fd], fd);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);
-  execvp(argv[0], argv);
-  const int error = errno;
-  [[maybe_unused]] const ssize_t ignored = write(failure, &error, sizeof error);
-  _exit(127);
+  return status_for_shells(status);
 }
 
 pid_t spawn_in_session(const std::vector<std::string>& words, int input, int output, int errors) {
-  Arguments arguments(words);
-  std::vector<char*>& argv = arguments.argv;
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -105,10 +87,10 @@ FileDescriptor nameless_file() {
 FileDescriptor handle_of(pid_t child) { return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, child, 0))); }
 
 // Until the process has ended; then what is in the pipes.
-void read_outputs(int process, const FileDescriptor& output, const FileDescriptor& errors, pid_t child,
+void read_outputs(BoundProcess& process, const FileDescriptor& output, const FileDescriptor& errors,
                   std::chrono::seconds limit, AgentResult& result) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  pollfd watched[] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}, {process, POLLIN, 0}};
+  pollfd watched[] = {{output.get(), POLLIN, 0}, {errors.get(), POLLIN, 0}, {process.handle(), POLLIN, 0}};
   std::string* const kept[] = {&result.output, &result.errors};
   bool running = true;
   while (true) {
@@ -127,7 +109,7 @@ void read_outputs(int process, const FileDescriptor& output, const FileDescripto
     }
     if (running && !result.too_slow && std::chrono::steady_clock::now() >= deadline) {
       result.too_slow = true;
-      kill(child, SIGKILL);
+      process.kill_now();
     }
   }
 }
@@ -161,28 +143,14 @@ FileDescriptor input_for(const std::string& program, AgentInput input) {
   return std::move(in.reader);
 }
 
-pid_t spawn_bound(const std::vector<std::string>& words, int input, int output, int errors) {
-  Arguments arguments(words);
-  Pipe failure = make_pipe();
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) become(arguments.argv.data(), {input, output, errors}, failure.writer.get(), parent);
-  int error = child < 0 ? errno : 0;
-  failure.writer.reset();
-  if (child > 0 && read(failure.reader.get(), &error, sizeof error) == sizeof error) await(child);
-  if (error != 0) throw BootError(words[0] + " cannot be started: " + fork_failure(error));
-  return child;
-}
-
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit) {
   const FileDescriptor in = input_for(words[0], input);
   Pipe out = make_pipe(), err = make_pipe();
-  const pid_t child = spawn_bound(words, in.get(), out.writer.get(), err.writer.get());
+  BoundProcess process(words, in.get(), out.writer.get(), err.writer.get());
   for (FileDescriptor* ours : {&out.writer, &err.writer}) ours->reset();
   AgentResult result;
-  const FileDescriptor process = handle_of(child);
-  read_outputs(process.get(), out.reader, err.reader, child, limit, result);
-  result.status = await(child);
+  read_outputs(process, out.reader, err.reader, limit, result);
+  result.status = status_for_shells(process.await());
   return result;
 }
 

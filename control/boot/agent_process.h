@@ -1,8 +1,6 @@
 // Runs an agent (ssh, srun), or a program here, to its end, and keeps what it says.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -24,11 +22,8 @@ enum class AgentInput { kNothing, kKey };  // standard input: empty, or the key 
 
 // What a program reads then; closed on exec. Throws BootError.
 FileDescriptor input_for(const std::string& program, AgentInput input);
-// Starts one that this thread waits for, with these for standard streams; it is ended when this thread or process ends.
-// Throws BootError.
-pid_t spawn_bound(const std::vector<std::string>& words, int input, int output, int errors);
 
-// Ends it when `limit` is over, or when this process or thread ends before it. What it leaves behind is not waited for,
+// Ends it when `limit` is over, or when this process ends before it. What it leaves behind is not waited for,
 // also when it holds the outputs. Thread safe. Throws BootError: it cannot be started.
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit);
 

@@ -2,7 +2,6 @@
 // daemons through them, so the key of the boot is on the standard input of what they run.
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "api/sfh.h"
 #include "control/boot/agent_process.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/bound_process.h"
 
 namespace openlapi::boot {
 namespace {
@@ -72,13 +72,7 @@ struct Outlets {
   }
 };
 
-// An outlet that is not open is shared with us.
-pid_t spawn(char** command, const Outlets& output, const Outlets& errors) {
-  const FileDescriptor input = input_for(command[0], AgentInput::kKey);
-  const std::vector<std::string> words(command, command + sfh_argv_count(command));
-  return spawn_bound(words, input.get(), output.writer.is_open() ? output.writer.get() : STDOUT_FILENO,
-                     errors.writer.is_open() ? errors.writer.get() : STDERR_FILENO);
-}
+std::vector<std::string> words_of(char** command) { return {command, command + sfh_argv_count(command)}; }
 
 // Reads what is there; false: the pipe has ended.
 template <typename Sink>
@@ -107,13 +101,6 @@ void forward_outputs(int process, int output, int errors, OutputSink& sink, Erro
   }
 }
 
-int await(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 void check_status(const char* name, int status) {
   if (WIFSIGNALED(status))
     throw BootError(std::string(name) + " was ended by signal " + std::to_string(WTERMSIG(status)));
@@ -132,17 +119,15 @@ int execute(char** command, OutputSink& sink, ErrorSink* error_sink) {
   Outlets output, errors;
   output.open();
   if (error_sink != nullptr) errors.open();
-  const pid_t child = spawn(command, output, errors);
+  const FileDescriptor input = input_for(command[0], AgentInput::kKey);
+  BoundProcess process(words_of(command), input.get(), output.writer.get(),
+                       error_sink == nullptr ? STDERR_FILENO : errors.writer.get());
   output.writer.reset();
   errors.writer.reset();
-  // glibc 2.36 declares pidfd_open as a C++ function.
-  const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   ErrorSink unused;
-  if (process.is_open()) {
-    forward_outputs(process.get(), output.reader.get(), errors.reader.get(), sink,
-                    error_sink == nullptr ? unused : *error_sink);
-  }
-  return await(child);
+  forward_outputs(process.handle(), output.reader.get(), errors.reader.get(), sink,
+                  error_sink == nullptr ? unused : *error_sink);
+  return process.await();
 }
 
 // LAM's modules look at errno: EFAULT for what was said on standard error, else the command's status.
@@ -188,7 +173,8 @@ int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outb
 int _lam_few(char** argv) {
   return guarded(LAMERROR, [&] {
     check_command(argv, "_lam_few");
-    const int status = await(spawn(argv, {}, {}));
+    const openlapi::FileDescriptor input = input_for(argv[0], AgentInput::kKey);
+    const int status = BoundProcess(words_of(argv), input.get(), STDOUT_FILENO, STDERR_FILENO).await();
     return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
   });
 }

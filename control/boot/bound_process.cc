@@ -1,0 +1,97 @@
+#include "control/boot/bound_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "control/boot/boot_error.h"
+#include "control/launch/fork_failure.h"
+
+namespace openlapi::boot {
+namespace {
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
+    reader.reset(ends[0]);
+    writer.reset(ends[1]);
+  }
+  FileDescriptor reader{}, writer{};
+};
+
+// What a new process does until it is the program; it has no other thread, and must not allocate. Until it is guarded
+// it has started nothing, and SIGKILL is right for it. From then on it gets SIGTERM when the thread that waits for it
+// ends: the guard's SIGTERM a moment earlier, also where the guard was killed with this process.
+[[noreturn]] void become(char* const* argv, const int (&streams)[3], int guarded, int failure, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char byte = 0;
+  if (getppid() != parent || read(guarded, &byte, 1) != 1) _exit(1);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  for (int fd = 0; fd < 3; ++fd) dup2(streams[fd], fd);
+  execvp(argv[0], argv);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t ignored = write(failure, &error, sizeof error);
+  _exit(127);
+}
+
+}  // namespace
+
+BoundProcess::BoundProcess(const std::vector<std::string>& words, int input, int output, int errors) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  Pipe guarded, failure;
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ == 0) {
+    become(argv.data(), {input, output, errors}, guarded.reader.get(), failure.writer.get(), parent);
+  }
+  if (process_ < 0) throw BootError(words[0] + " cannot be started: " + fork_failure(errno));
+  failure.writer.reset();
+  guard();
+  const char byte = 0;
+  [[maybe_unused]] const ssize_t ignored = write(guarded.writer.get(), &byte, 1);
+  int error = 0;
+  if (read(failure.reader.get(), &error, sizeof error) != sizeof error) return;
+  await();
+  throw BootError(words[0] + " cannot be started: " + fork_failure(error));
+}
+
+void BoundProcess::guard() {
+  try {
+    // glibc 2.36 declares pidfd_open as a C++ function.
+    handle_.reset(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
+    if (!handle_.is_open()) throw BootError(std::string("pidfd_open: ") + std::strerror(errno));
+    guard_.emplace(handle_.get());
+  } catch (...) {
+    kill_now();
+    await();
+    throw;
+  }
+}
+
+BoundProcess::~BoundProcess() {
+  guard_.reset();
+  if (process_ > 0) await();
+}
+
+void BoundProcess::kill_now() {
+  if (process_ > 0) kill(process_, SIGKILL);
+}
+
+int BoundProcess::await() {
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+  return status;
+}
+
+}  // namespace openlapi::boot
