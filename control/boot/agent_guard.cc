@@ -1,9 +1,7 @@
 #include "control/boot/agent_guard.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,13 +12,10 @@
 
 #include "control/boot/boot_error.h"
 #include "control/launch/fork_failure.h"
+#include "control/launch/process_handle.h"
 
 namespace openlapi::boot {
 namespace {
-
-constexpr int kTimeToEnd = 5000;  // ms
-
-void send_signal(int process, int number) { syscall(SYS_pidfd_send_signal, process, number, nullptr, 0); }
 
 // The watcher's whole life; other threads were running when it was forked, so it must not allocate. It keeps nothing
 // open but its two files, so that other watchers see their writers' ends, and nobody waits for its outputs.
@@ -38,17 +33,11 @@ void send_signal(int process, int number) { syscall(SYS_pidfd_send_signal, proce
   ssize_t count = 0;
   while ((count = read(0, &byte, 1)) < 0 && errno == EINTR) {
   }
-  if (count != 1) end_agent(1);
+  if (count != 1) end_process(1);
   _exit(0);
 }
 
 }  // namespace
-
-void end_agent(int process) {
-  send_signal(process, SIGTERM);
-  pollfd watched{process, POLLIN, 0};
-  if (poll(&watched, 1, kTimeToEnd) <= 0) send_signal(process, SIGKILL);
-}
 
 AgentGuard::AgentGuard(int process) {
   int ends[2];

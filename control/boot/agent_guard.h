@@ -12,7 +12,7 @@ class AgentGuard {
  public:
   // `process` is a handle of the agent (pidfd). A process of its own watches from now on. Throws BootError.
   explicit AgentGuard(int process);
-  // The agent is ended, with SIGTERM and five seconds later with SIGKILL, unless it was let go or has ended.
+  // The agent is ended (end_process) unless it was let go or has ended.
   ~AgentGuard();
   AgentGuard(const AgentGuard&) = delete;
   AgentGuard& operator=(const AgentGuard&) = delete;
@@ -23,8 +23,5 @@ class AgentGuard {
   FileDescriptor alive_{};  // closed without a byte: this process has ended
   pid_t watcher_ = -1;
 };
-
-// SIGTERM, which gives it the time to end what it has started elsewhere, then SIGKILL. Async-signal-safe.
-void end_agent(int process);
 
 }  // namespace openlapi::boot

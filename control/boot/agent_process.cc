@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "control/boot/remaining_time.h"
 #include "control/boot/schema_words.h"
 #include "control/launch/fork_failure.h"
+#include "control/launch/process_handle.h"
 
 namespace openlapi::boot {
 namespace {
@@ -82,9 +82,6 @@ FileDescriptor nameless_file() {
   unlink(name);
   return file;
 }
-
-// glibc 2.36 declares pidfd_open as a C++ function.
-FileDescriptor handle_of(pid_t child) { return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, child, 0))); }
 
 // Until the process has ended; then what is in the pipes.
 void read_outputs(BoundProcess& process, const FileDescriptor& output, const FileDescriptor& errors,
@@ -163,12 +160,12 @@ AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput in
   const pid_t child = spawn_in_session(words, in.get(), out.writer.get(), errors.get());
   out.writer.reset();
   AgentResult result;
-  const FileDescriptor process = handle_of(child);
+  const FileDescriptor process = process_handle(child);
   AgentGuard guard(process.get());
   result.goes_on = gives_sign(process.get(), out.reader, sign, limit, result);
   if (result.goes_on || !result.too_slow) guard.let_go();
   if (result.goes_on) return result;
-  if (result.too_slow) end_agent(process.get());
+  if (result.too_slow) end_process(process.get());
   result.status = await(child);
   result.errors.resize(kMostKept);
   const ssize_t length = pread(errors.get(), result.errors.data(), kMostKept, 0);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "control/boot/boot_error.h"
 #include "control/launch/fork_failure.h"
+#include "control/launch/process_handle.h"
 
 namespace openlapi::boot {
 namespace {
@@ -66,8 +66,7 @@ BoundProcess::BoundProcess(const std::vector<std::string>& words, int input, int
 
 void BoundProcess::guard() {
   try {
-    // glibc 2.36 declares pidfd_open as a C++ function.
-    handle_.reset(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
+    handle_ = process_handle(process_);
     if (!handle_.is_open()) throw BootError(std::string("pidfd_open: ") + std::strerror(errno));
     guard_.emplace(handle_.get());
   } catch (...) {

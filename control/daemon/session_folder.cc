@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "control/daemon/system_failure.h"
+#include "control/launch/process_handle.h"
 #include "control/launch/session_suffix.h"
 
 namespace openlapi::daemon {
@@ -202,6 +203,14 @@ pid_t session_process(const std::string& folder) {
   const FileDescriptor file(open((folder + kKillFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!file.is_open() || !is_locked(file.get())) return 0;
   return read_process_number(file.get());
+}
+
+SessionProcess open_session_process(const std::string& folder) {
+  SessionProcess found{session_process(folder)};
+  if (found.number > 0) found.handle = process_handle(found.number);
+  // Its number may have gone to another process before the handle was there, but not while the daemon has the folder.
+  if (session_process(folder) != found.number) return {};
+  return found;
 }
 
 void remove_session(const std::string& folder) {

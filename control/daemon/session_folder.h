@@ -63,6 +63,12 @@ std::string tool_socket(const std::string& folder);
 bool is_own_session(const std::string& folder);
 // The process that lives in the folder; 0: none.
 pid_t session_process(const std::string& folder);
+// The same, by a handle too, which is of no other process.
+struct SessionProcess {
+  pid_t number = 0;
+  FileDescriptor handle{};  // not open: none lives there
+};
+SessionProcess open_session_process(const std::string& folder);
 // Removes what a dead daemon left; nothing there is no mistake. Throws std::runtime_error.
 void remove_session(const std::string& folder);
 

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 
 #include "control/daemon/connection.h"
 #include "control/daemon/session_folder.h"
+#include "control/launch/process_handle.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -48,7 +48,7 @@ ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
-    process_.reset(static_cast<int>(syscall(SYS_pidfd_open, session_process(folder), 0)));
+    process_ = open_session_process(folder).handle;
   }
   if (peer.uid != geteuid() && geteuid() != 0) throw std::runtime_error(path + " is another user's");
 }
@@ -86,6 +86,10 @@ std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& questio
     if (!wait_ready(connection.fd(), connection.events(), until)) return std::nullopt;
     goes_on = connection.serve();
   }
+}
+
+void ToolClient::wake() {
+  if (process_.is_open()) send_signal(process_.get(), SIGCONT);
 }
 
 bool ToolClient::wait_for_end(std::chrono::seconds limit) {

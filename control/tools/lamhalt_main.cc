@@ -24,6 +24,7 @@ int run(BootOptions& options) {
   const std::string folder = session_path(options.session_name());
   ToolClient daemon(folder);
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
+  daemon.wake();
   daemon.check_alive();
   const DaemonMessage before = daemon.ask(UniverseRequest{0}, kAnswerTime);
   const DaemonMessage after = daemon.ask(HaltMessage{}, kAnswerTime);

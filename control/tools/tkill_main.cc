@@ -1,16 +1,14 @@
 // tkill: ends this user's daemon on this machine, also one that does not answer, and removes what it leaves. Boot
 // modules run it on each host for wipe, and with -N, which ends nothing, for recon.
 #include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
 #include <vector>
 
-#include "control/launch/file_descriptor.h"
+#include "control/daemon/session_folder.h"
+#include "control/launch/process_handle.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {
@@ -21,8 +19,6 @@ constexpr char kUsage[] =
     "  ends the daemon of this user on this machine, and tasks that outlive one, and removes its session's folder\n"
     "  -N  end nothing: only tell that this could be run    -v, -d  say what was ended\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
-
-constexpr int kGraceMilliseconds = 5000;  // between SIGTERM and SIGKILL
 
 // The folder itself, those of other daemons of this universe on the machine, the same with -nNUMBER behind, and those
 // of tasks that went on when a daemon was lost, the same as its folder with -tPROCESS behind.
@@ -42,25 +38,22 @@ std::vector<std::string> session_folders(const std::string& folder) {
   return folders;
 }
 
-void end_process(pid_t process) {
-  const FileDescriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  if (!handle.is_open()) return;
-  kill(process, SIGTERM);
-  pollfd wait{handle.get(), POLLIN, 0};
-  if (poll(&wait, 1, kGraceMilliseconds) > 0) return;
-  kill(process, SIGKILL);
-  poll(&wait, 1, kGraceMilliseconds);
+// Until it has ended, so that its folder is free.
+void end_and_await(int process) {
+  end_process(process);
+  pollfd wait{process, POLLIN, 0};
+  poll(&wait, 1, kMillisecondsToEnd);
 }
 
 int run(BootOptions& options) {
   options.check_words(0, 0, "word");
   if (options.has("N")) return 0;
   for (const std::string& folder : session_folders(session_path(options.session_name()))) {
-    const pid_t process = session_process(folder);
-    if (process > 0) end_process(process);
+    const SessionProcess process = open_session_process(folder);
+    if (process.handle.is_open()) end_and_await(process.handle.get());
     remove_session(folder);
-    if (process > 0 && (options.has("v") || options.has("d"))) {
-      std::printf("tkill: process %d of %s has ended\n", static_cast<int>(process), folder.c_str());
+    if (process.handle.is_open() && (options.has("v") || options.has("d"))) {
+      std::printf("tkill: process %d of %s has ended\n", static_cast<int>(process.number), folder.c_str());
     }
   }
   return 0;

@@ -3,6 +3,8 @@
 machine. What users see of lamboot, lamnodes, lamhalt and tkill; daemons and their origin killed; strangers at their ports.
 
 usage: control_universe_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA [CASES]"""
+import contextlib
+import ctypes
 import os
 import pathlib
 import re
@@ -20,6 +22,17 @@ TOOLS = pathlib.Path(sys.argv[1])
 SCHEMA = pathlib.Path(sys.argv[2])
 PATIENCE = 60  # seconds: only a broken universe needs them
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+@contextlib.contextmanager
+def adopted_processes():
+    """What goes to the background meanwhile becomes a child of this process, which is told how it ended."""
+    libc, set_child_subreaper = ctypes.CDLL(None), 36
+    libc.prctl(set_child_subreaper, 1)
+    try:
+        yield
+    finally:
+        libc.prctl(set_child_subreaper, 0)
 
 
 class Universe(unittest.TestCase):
@@ -310,6 +323,18 @@ class LossTest(Universe):
         done = self.tool("tkill", "-v")
         self.assertEqual((done.returncode, done.stdout.count("has ended")), (0, 2))
         self.assert_gone(processes)
+
+    def test_a_stopped_daemon_ends_in_order(self):
+        """It is told to end and goes on, so that it does what it does at its end, and only one that hangs is killed."""
+        for tool in (["tkill"], ["lamwipe", "hosts"], ["lamhalt", "-H"]):
+            with adopted_processes():
+                self.boot(["inky", "pinky"])
+            processes = [self.process(), self.process("n1")]
+            os.kill(processes[0], signal.SIGSTOP)
+            done = self.tool(*tool)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), tool)
+            self.assertEqual([os.waitpid(process, 0)[1] for process in processes], [0, 0], tool)
+            self.assertEqual(list(self.folder.glob("lam-*")), [], tool)
 
     def test_lamclean_names_a_daemon_that_hangs(self):
         self.boot(["inky", "pinky"])
