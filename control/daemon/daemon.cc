@@ -74,7 +74,9 @@ void Daemon::node_changed(std::uint32_t node) {
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
 void Daemon::ended(std::uint32_t daemons) {
-  if (daemons == 0) std::fprintf(stderr, "lamd: the other daemons take this one for lost, or do not come: it ends\n");
+  if (daemons == 0)
+    std::fprintf(stderr,
+                 "lamd: the other daemons take this one for lost, or do not come, or lamboot has ended: it ends\n");
   cut_off_ = daemons == 0;
   over_ = true;
   session_.remove();
@@ -86,9 +88,9 @@ void Daemon::take_signals() {
   if (read(signals_.get(), &info, sizeof info) == sizeof info) over_ = true;
 }
 
-// Nothing comes from it but its end. Who has joined needs it no more.
+// Nothing comes from it but its end. Who is linked needs it no more.
 void Daemon::watch_agent(PollSet& poll_set) {
-  if (!membership_.is_joining()) agent_.reset();
+  if (!membership_.needs_agent()) agent_.reset();
   if (!agent_.is_open()) return;
   poll_set.add(agent_.get(), POLLIN, [this] {
     agent_.reset();

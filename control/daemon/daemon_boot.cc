@@ -163,7 +163,7 @@ UniverseTable DaemonBoot::join(std::uint32_t port) {
   std::vector<UniverseNode> nodes = nodes_of(universe, count);
   nodes.resize(std::max<std::size_t>(nodes.size(), origin_ + 1));
   if (node_ < static_cast<std::size_t>(count)) joins_ = (universe[node_].lnd_type & NT_JOINS) != 0;
-  if (joins_) agent_ = std::move(agent);
+  if (joins_ || node_ == origin_) agent_ = std::move(agent);
   nodes[origin_].type |= NT_ORIGIN;
   lam_deallocate_nodes(&universe, &count);
   return UniverseTable(std::move(nodes), origin_, node_);

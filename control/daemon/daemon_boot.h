@@ -30,7 +30,7 @@ class DaemonBoot {
 
   // After join: lamgrow has started this daemon.
   bool joins() const { return joins_; }
-  // After join, of a daemon that joins: the connection to the agent, which ends with that.
+  // After join, of the origin, or a daemon that joins: the connection to the agent, which ends with that.
   FileDescriptor take_agent() { return std::move(agent_); }
 
   // Tells the agent where this daemon listens, and waits for the universe. Throws std::runtime_error.

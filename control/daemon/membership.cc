@@ -63,8 +63,10 @@ void Membership::give_up() {
   links_.ended(0);
 }
 
+bool Membership::needs_agent() const { return is_joining() || (table_.here() == table_.origin() && !linked_); }
+
 void Membership::agent_gone() {
-  if (is_joining() && !over_) give_up();
+  if (needs_agent() && !over_) give_up();
 }
 
 void Membership::change(std::uint32_t node, std::uint8_t state) {

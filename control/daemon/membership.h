@@ -9,7 +9,7 @@
 //     is lost connect to its next living ancestor. Who hears that it is taken for lost itself ends: it cannot come
 //     back.
 //     Before all are linked a daemon that loses the origin ends instead: the boot is over for it, and perhaps the one
-//     link that fails is its own.
+//     link that fails is its own. The origin ends when its booting agent does so before, and all others with it.
 //   - A node joins through its sponsor, which tells all and connects to its daemon; that waits for this, as long as the
 //     agent that has booted it is there, learns with the link what it has to know, and says Ready. A sponsor that does
 //     not reach it, or loses it before that, removes the node again.
@@ -75,7 +75,9 @@ class Membership {
   // It is out at once, whether its daemon hears of it or not.
   void remove(std::uint32_t node);
 
-  // The agent that has booted this daemon has ended: nobody will connect any more.
+  // Without the agent that has booted this daemon it would be for nobody: it joins and nobody will connect any more, or
+  // it is the origin and nobody will take back a universe that is not whole.
+  bool needs_agent() const;
   void agent_gone();
 
   // Until when tick() has nothing to do; nothing: for ever.

@@ -109,6 +109,29 @@ TEST(Membership, ADaemonThatCannotReachTheOriginInABootEndsAlone) {
 
 // Any number of daemons die at any time, also while the universe is being linked and while others are being told. When
 // the origin does before all are linked, all may end.
+TEST(Membership, AUniverseWhoseAgentEndsBeforeItIsLinkedEnds) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    Network network(30, seed);
+    network.kill(29);  // its parent would wait for it, and then count it as lost
+    network.start();
+    for (std::uint32_t steps = random() % 300; steps > 0 && !network.is_linked(0); --steps) network.step();
+    if (network.is_linked(0)) continue;
+    network.agent_gone(0);
+    network.run();
+    EXPECT_EQ(network.living(), 0u) << "seed " << seed;
+  }
+}
+
+TEST(Membership, AUniverseThatIsLinkedNeedsItsAgentNoMore) {
+  Network network(5, 1);
+  network.start();
+  network.run();
+  for (std::uint32_t node = 0; node < network.size(); ++node) network.agent_gone(node);
+  network.run();
+  EXPECT_EQ(network.living(), 5u);
+}
+
 TEST(Membership, WhoeverDiesTheOthersAgree) {
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     std::mt19937 random(seed);
