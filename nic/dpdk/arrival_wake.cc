@@ -11,6 +11,7 @@
 #include <array>
 #include <utility>
 
+#include "dataplane/base/cancellation.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/network_interface.h"
 
@@ -67,6 +68,7 @@ void ArrivalWake::forget_wake_ups() {
 }
 
 bool ArrivalWake::arm() {
+  const CancellationOff off;
   forget_wake_ups();
   for (const EthernetPort* port : interrupting_) rte_eth_dev_rx_intr_enable(port->id(), 0);
   if (look_.packets_wait()) {
@@ -81,6 +83,7 @@ bool ArrivalWake::arm() {
 }
 
 void ArrivalWake::disarm() {
+  const CancellationOff off;
   for (const EthernetPort* port : interrupting_) rte_eth_dev_rx_intr_disable(port->id(), 0);
 }
 

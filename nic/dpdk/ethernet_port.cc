@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
 #include "dataplane/base/memory_fault_guard.h"
 #include "nic/dpdk/device_wish.h"
@@ -350,6 +351,7 @@ void EthernetPort::close() {
 }
 
 std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
+  const CancellationOff off;
   const auto most = static_cast<std::uint16_t>(buffers.size());
   if (!unmaps_) return rte_eth_rx_burst(id_, 0, buffers.data(), most);
   std::uint16_t count = 0;
@@ -362,6 +364,7 @@ std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
 }
 
 std::uint16_t EthernetPort::send(std::span<rte_mbuf*> buffers) {
+  const CancellationOff off;
   const auto count = static_cast<std::uint16_t>(buffers.size());
   if (!unmaps_) return rte_eth_tx_burst(id_, 0, buffers.data(), count);
   std::uint16_t sent = 0;
@@ -378,6 +381,7 @@ void EthernetPort::burst_broke() {
 
 void EthernetPort::link_check(std::uint64_t now) {
   if (now < next_check_) return;
+  const CancellationOff off;
   next_check_ = now + (in_memory_ ? kOftenChecked : kSeldomChecked);
   rte_eth_link link{};
   const bool up = started_ && rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/check.h"
 
 namespace openlapi::verbs {
@@ -45,6 +46,7 @@ std::shared_ptr<MemoryMonitor> choose_monitor(std::string& text) {
 
 Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::uint64_t end, bool writable,
                                                     Region& region) {
+  const CancellationOff off;
   const int rights = IBV_ACCESS_REMOTE_READ | (writable ? IBV_ACCESS_LOCAL_WRITE : 0);
   ibv_mr* const made = ibv_reg_mr(&domain, reinterpret_cast<void*>(static_cast<std::uintptr_t>(begin)),
                                   static_cast<std::size_t>(end - begin), rights);
@@ -53,7 +55,10 @@ Registrar::Outcome BulkReads::AdapterRegistrar::add(std::uint64_t begin, std::ui
   return Outcome::done;
 }
 
-void BulkReads::AdapterRegistrar::remove(const Region& region) { ibv_dereg_mr(static_cast<ibv_mr*>(region.handle)); }
+void BulkReads::AdapterRegistrar::remove(const Region& region) {
+  const CancellationOff off;
+  ibv_dereg_mr(static_cast<ibv_mr*>(region.handle));
+}
 
 std::unique_ptr<BulkReads> BulkReads::make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
                                            std::uint32_t port, ConnectionPath& path, const BulkLimits& limits) {

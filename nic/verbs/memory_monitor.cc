@@ -17,6 +17,7 @@
 #include <system_error>
 #include <thread>
 
+#include "dataplane/base/cancellation.h"
 #include "nic/verbs/memory_kind.h"
 
 namespace openlapi::verbs {
@@ -105,6 +106,7 @@ bool UserfaultMonitor::register_pages(std::uint64_t begin, std::uint64_t end) {
 // Memory that is shared, or comes from a file, can also lose its pages by a change of the file, of which there is no
 // event. The kind is asked for afterwards: a mapping that came in between would have made an event.
 bool UserfaultMonitor::watch(std::uint64_t begin, std::uint64_t end) {
+  const CancellationOff off;
   return getpid() == owner_ && register_pages(begin, end) && is_private_anonymous(begin, end);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/random_number.h"
 
 namespace openlapi::verbs {
@@ -50,6 +51,7 @@ bool PacketConnections::open() {
 // Made for the first peer that asks: it takes as much locked memory as the transport's own queue.
 bool PacketConnections::open_receives() {
   if (shared_) return true;
+  const CancellationOff off;
   ibv_srq_init_attr wanted{};
   wanted.attr = {.max_wr = setting_.receive_slots, .max_sge = 1, .srq_limit = 0};
   SharedReceiveQueue made(ibv_create_srq(setting_.domain, &wanted));

@@ -1,5 +1,7 @@
 #include "nic/verbs/receive_ring.h"
 
+#include "dataplane/base/cancellation.h"
+
 namespace openlapi::verbs {
 
 int ReceiveRing::open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header,
@@ -25,6 +27,7 @@ void ReceiveRing::post_idle() {
     requests_[idle_[i]].next = i + 1 < idle_.size() ? &requests_[idle_[i + 1]] : nullptr;
   }
   ibv_recv_wr* refused = nullptr;
+  const CancellationOff off;
   if (shared_ != nullptr) {
     ibv_post_srq_recv(shared_, &requests_[idle_[0]], &refused);
   } else {

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "dataplane/base/cancellation.h"
+
 namespace openlapi::verbs {
 
 RegisteredMemory::~RegisteredMemory() {
@@ -13,6 +15,7 @@ RegisteredMemory::~RegisteredMemory() {
 }
 
 int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes) {
+  const CancellationOff off;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return errno;
   data_ = static_cast<std::byte*>(memory);

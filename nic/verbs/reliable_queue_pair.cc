@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "dataplane/base/cancellation.h"
+
 namespace openlapi::verbs {
 namespace {
 
@@ -43,6 +45,7 @@ bool ReliableQueuePair::create(const ReliableSetting& setting) {
 }
 
 std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(const ReliableSetting& setting) {
+  const CancellationOff off;
   auto made = std::make_unique<ReliableQueuePair>();
   if (!made->create(setting)) return nullptr;
   if (getrandom(&made->first_packet_, sizeof made->first_packet_, 0) < 0) return nullptr;
@@ -61,6 +64,7 @@ std::unique_ptr<ReliableQueuePair> ReliableQueuePair::make(const ReliableSetting
 }
 
 int ReliableQueuePair::connect(const ReliablePeer& peer) {
+  const CancellationOff off;
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_RTR;
   state.path_mtu = mtu_of(peer.mtu);
@@ -94,10 +98,12 @@ int ReliableQueuePair::read(std::uint64_t number, const ibv_sge& local, std::uin
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma = {.remote_addr = remote_address, .rkey = remote_key};
   ibv_send_wr* refused = nullptr;
+  const CancellationOff off;
   return ibv_post_send(queue_pair_.get(), &request, &refused);
 }
 
 int ReliableQueuePair::stop() {
+  const CancellationOff off;
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_ERR;
   return ibv_modify_qp(queue_pair_.get(), &state, IBV_QP_STATE);

@@ -2,6 +2,7 @@
 
 #include <endian.h>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/check.h"
 
 namespace openlapi::verbs {
@@ -56,6 +57,7 @@ bool SendRing::post_alone(ibv_qp& queue_pair, const OutgoingPacket& packet, cons
   request.send_flags = IBV_SEND_INLINE | ((next_ + 1) % kSignalEvery == 0 ? IBV_SEND_SIGNALED : 0);
   request.wr.ud = {.ah = destination.handle, .remote_qpn = destination.queue_pair, .remote_qkey = destination.qkey};
   ibv_send_wr* refused = nullptr;
+  const CancellationOff off;
   if (ibv_post_send(&queue_pair, &request, &refused) != 0) [[unlikely]]
     return false;
   ++inline_sends_;
@@ -73,6 +75,7 @@ std::uint32_t SendRing::post(ibv_qp& queue_pair) {
   if (chained_ == 0) return 0;
   ibv_send_wr* refused = nullptr;
   std::uint32_t lost = 0;
+  const CancellationOff off;
   if (ibv_post_send(&queue_pair, &requests_[0], &refused) != 0 && refused != nullptr) [[unlikely]] {
     lost = chained_ - static_cast<std::uint32_t>(refused - &requests_[0]);
     next_ -= lost;

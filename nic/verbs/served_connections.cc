@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataplane/base/cancellation.h"
 #include "nic/verbs/monotonic_time.h"
 
 namespace openlapi::verbs {
@@ -93,6 +94,7 @@ void ServedConnections::retire(bool emptied) {
 // All that wait: those of others, of which their completions tell as well, would be in the way. Each is acknowledged at
 // once, as its queue pair cannot be destroyed before.
 void ServedConnections::read_events() {
+  const CancellationOff off;
   ibv_async_event event{};
   while (ibv_get_async_event(setting_.context, &event) == 0) {
     if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED) last_request_done(*event.element.qp);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/check.h"
 #include "nic/verbs/verbs_transport.h"
 
@@ -205,6 +206,7 @@ void VerbsTransport::retire() {
 // Asks for the event before the last look: what comes after that look makes one.
 bool VerbsTransport::arm() {
   if (first_arrival_ < arrivals_end_ || look()) return false;
+  const CancellationOff off;
   give_back();
   reap_sends();
   if (connections_) {

@@ -5,11 +5,16 @@
 
 #include <memory>
 
+#include "dataplane/base/cancellation.h"
+
 namespace openlapi::verbs {
 
 template <auto Destroy>
 struct Destroyer {
-  void operator()(auto* object) const { Destroy(object); }
+  void operator()(auto* object) const {
+    const CancellationOff off;
+    Destroy(object);
+  }
 };
 
 using DeviceContext = std::unique_ptr<ibv_context, Destroyer<ibv_close_device>>;

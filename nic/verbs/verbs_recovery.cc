@@ -1,5 +1,6 @@
 // A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
 // decision. It is reset and made ready again under its number. What was on its way is lost.
+#include "dataplane/base/cancellation.h"
 #include "nic/verbs/verbs_transport.h"
 
 namespace openlapi {
@@ -48,6 +49,7 @@ void VerbsTransport::drop(const ibv_wc& arrival) {
 
 void VerbsTransport::recover() {
   if (until_retry_ != 0 && --until_retry_ != 0) return;
+  const CancellationOff off;
   if (!reset_queues() || make_ready() != 0) {
     ++failed_recoveries_;
     until_retry_ = kRetryRecovery;
@@ -60,6 +62,7 @@ void VerbsTransport::recover() {
 
 // Only asked when something is wrong.
 bool VerbsTransport::can_send() {
+  const CancellationOff off;
   if (broken_) recover();
   if (broken_) return false;
   if (port_down_) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/random_number.h"
 #include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
@@ -195,6 +196,7 @@ ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {
 bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
   verbs::Address address;
   if (!verbs::decode(bytes, address, error) || !verbs::compatible(local_, address, error)) return false;
+  const CancellationOff off;
   ibv_ah_attr route = route_to_address(address);
   verbs::AddressHandle handle(ibv_create_ah(domain_.get(), &route));
   if (!handle) {

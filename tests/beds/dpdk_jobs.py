@@ -36,8 +36,8 @@ ON_BRIDGE = KIND != "memif"
 
 # Program, and what keeps it short.
 JOBS = {
-    "api_attributes": [], "api_contexts": ["6", "3"], "api_cpp": [], "api_crossing": ["40"],
-    "api_crossing_sends": ["40"], "api_errors": [],
+    "api_attributes": [], "api_cancel": ["alone"] if ON_BRIDGE else [], "api_contexts": ["6", "3"], "api_cpp": [],
+    "api_crossing": ["40"], "api_crossing_sends": ["40"], "api_errors": [],
     "api_fairness": ["20"],
     "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
     "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [], "api_memory_faults": [],

@@ -35,7 +35,7 @@ CSS_LOAD_FAILED = 404
 
 # Program and what keeps it short where two polling sides take turns by the scheduler's clock.
 JOBS = {
-    "api_attributes": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"],
+    "api_attributes": [], "api_cancel": [], "api_contexts": ["4"], "api_cpp": [], "api_crossing": ["40"],
     "api_crossing_sends": ["40"], "api_errors": [],
     "api_fairness": ["20"], "api_gather_scatter": [], "api_handler_calls": [], "api_handlers": [], "api_interrupt": [],
     "api_lock_conditions": [], "api_lock_sharing": [], "api_memory": [],
