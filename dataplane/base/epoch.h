@@ -13,6 +13,10 @@ constexpr bool is_earlier_life(Epoch left, Epoch right) { return static_cast<std
 // The low bits count how often a task has begun anew with a peer that it had given up, in one life.
 inline constexpr unsigned kBeginningBits = 6;
 constexpr bool is_same_life(Epoch left, Epoch right) { return left >> kBeginningBits == right >> kBeginningBits; }
+constexpr Epoch life_after(Epoch epoch) {
+  const Epoch next = ((epoch >> kBeginningBits) + 1) << kBeginningBits & ((Epoch{1} << 48) - 1);
+  return next != 0 ? next : Epoch{1} << kBeginningBits;
+}
 constexpr bool is_last_beginning(Epoch epoch) { return !is_same_life(epoch, epoch + 1); }
 
 }  // namespace openlapi

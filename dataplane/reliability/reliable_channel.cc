@@ -232,6 +232,14 @@ void ReliableChannel::peer_restarted() {
   ++context_.counters.peer_restarts;
 }
 
+// Nobody has taken anything from this life yet: what it has sent was turned away. One that was heard before is not the
+// newest any more, and leaves its place to the one that is.
+void ReliableChannel::become_later_than(Epoch life) {
+  first_epoch_ = own_epoch_ = life_after(life);
+  send_.resend_all();
+  knows_peer(peer_epoch_);
+}
+
 // All that was on the way between the two lives, and learnt of it.
 void ReliableChannel::forget_peer() {
   abandon();
@@ -250,11 +258,13 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   const bool known = peer_epoch_ != 0;
   if (is_too_early(header.source_epoch)) {
     ++context_.counters.ghosts;
+    if ((header.flags & wire::kPacketHasData) != 0) answer_ = latest_of_peer();
     return false;
   }
   const Epoch own = own_epoch_towards(header.source_epoch);
   if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {
     if (header.destination_epoch != 0) ++context_.counters.ghosts;
+    if (last_heard_ == 0 && is_for_later_life(header)) become_later_than(header.destination_epoch);
     if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
     return false;
   }

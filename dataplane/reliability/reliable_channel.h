@@ -41,6 +41,9 @@
 // with its address. Where nobody tells it, the first packet cannot name it: it is answered with the epoch and then sent
 // again, one round trip later, and whichever life of the peer answers first gets what was sent.
 //
+// A task that is born again where the clock is behind has an earlier epoch than its former life. Whoever knows that one
+// takes nothing from it, and answers as if to the former life; so the new one learns what it must be later than.
+//
 // Acknowledgements ride on every data packet. When none leaves in time:
 //   if (channel.ack_due(now)) { channel.encode_ack(bytes, now); if (sent) channel.ack_sent(); }   // kPacketHeaderSize
 // Ask after each burst of arrivals and when the deadline has passed.
@@ -146,7 +149,7 @@ class ReliableChannel {
   Nanoseconds next_deadline() const;  // UINT64_MAX: none; 0: something is due at once
   void run_timers(Nanoseconds now);
   Nanoseconds waiting_since() const { return waiting_since_; }  // UINT64_MAX: nothing is unacknowledged
-  Nanoseconds last_heard() const { return last_heard_; }        // newest packet of the peer's living incarnation
+  Nanoseconds last_heard() const { return last_heard_; }  // newest packet of the peer's living incarnation; 0: none
 
   // Gives the memory of rings back while nothing is in them; for peers that have been silent for long.
   void trim() { send_.trim(); }
@@ -166,10 +169,13 @@ class ReliableChannel {
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
   [[gnu::noinline]] void peer_restarted();
   void forget_peer();
-  bool is_too_early(Epoch of_peer) const {
-    const Epoch earliest = peer_epoch_ != 0 ? peer_epoch_ : given_up_;
-    return earliest != 0 && is_earlier_life(of_peer, earliest);
+  Epoch latest_of_peer() const { return peer_epoch_ != 0 ? peer_epoch_ : given_up_; }
+  bool is_too_early(Epoch of_peer) const { return latest_of_peer() != 0 && is_earlier_life(of_peer, latest_of_peer()); }
+  bool is_for_later_life(const wire::PacketHeader& header) const {
+    const Epoch meant = header.destination_epoch;
+    return meant != 0 && is_earlier_life(own_epoch_, meant) && !is_same_life(own_epoch_, meant);
   }
+  void become_later_than(Epoch life);
   Epoch own_epoch_towards(Epoch peer) const {
     return given_up_ == 0 || is_same_life(peer, given_up_) ? own_epoch_ : first_epoch_;
   }
@@ -203,8 +209,8 @@ class ReliableChannel {
   ChannelContext& context_;
   std::uint32_t peer_;
   const std::uint32_t max_packet_;
-  const Epoch first_epoch_;  // of ours
-  Epoch own_epoch_;          // towards the life that was given up: later; towards any other one: the first
+  Epoch first_epoch_;  // of ours
+  Epoch own_epoch_;    // towards the life that was given up: later; towards any other one: the first
   Epoch peer_epoch_ = 0;
   Epoch given_up_ = 0;  // of the peer, when it was given up last; 0: never
   std::uint64_t sent_association_ = 0;      // of what we send

@@ -206,6 +206,78 @@ TEST_F(ChannelEpochsTest, LostIntroductionIsRepeated) {
   EXPECT_EQ(right_->delivered, numbers(0, 1));
 }
 
+// Who was known under a later epoch. `told`: it has the left one's epoch with the address.
+class EarlierClockTest : public ChannelEpochsTest, public testing::WithParamInterface<std::tuple<bool, bool>> {
+ protected:
+  void restart_right(Epoch life) {
+    const auto [told, left_sends] = GetParam();
+    const ChannelEpochs epochs{0, told ? life_number(3) : 0};
+    right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = life_number(life), .epochs = epochs});
+  }
+  static Epoch life_number(Epoch number) { return number << kBeginningBits; }
+};
+
+TEST_P(EarlierClockTest, TheNewLifeLearnsThatItNeedsALaterEpoch) {
+  const bool left_sends = std::get<1>(GetParam());
+  start_left(life_number(3));
+  restart_right(20);
+  left_->send(0);
+  right_->send(10);
+  exchange();
+  right_->send(11);
+  const auto late = right_->transmit(kNow);
+  restart_right(10);
+  if (left_sends) left_->send(1);
+  right_->send(12);
+  exchange();
+  right_->channel().run_timers(kNow + kSecond);
+  exchange();
+  EXPECT_EQ(left_->restarts_seen, 1u);
+  EXPECT_EQ(right_->restarts_seen, 0u);
+  left_->receive_all(late, kNow);
+  left_->send(2);
+  right_->send(13);
+  exchange();
+  EXPECT_EQ(left_->delivered, (std::vector<std::uint64_t>{10, 12, 13}));
+  EXPECT_EQ(right_->delivered, numbers(2, 1));
+  EXPECT_EQ(left_->abandoned, numbers(1, left_sends ? 1 : 0)) << "it was for the former life";
+  EXPECT_TRUE(right_->abandoned.empty());
+}
+
+TEST_P(EarlierClockTest, AlsoWhenTheFormerLifeWasGivenUp) {
+  start_left(life_number(3));
+  restart_right(20);
+  left_->send(0);
+  right_->send(10);
+  exchange();
+  left_->channel().begin_anew();
+  restart_right(10);
+  if (std::get<1>(GetParam())) left_->send(1);
+  right_->send(12);
+  exchange();
+  right_->channel().run_timers(kNow + kSecond);
+  exchange();
+  left_->send(2);
+  exchange();
+  EXPECT_EQ(left_->delivered, (std::vector<std::uint64_t>{10, 12}));
+  EXPECT_EQ(right_->delivered, numbers(2, 1));
+  EXPECT_TRUE(right_->abandoned.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, EarlierClockTest, testing::Combine(testing::Bool(), testing::Bool()));
+
+TEST_F(ChannelEpochsTest, TheEpochAfterTheLastOneIsNeverNone) {
+  start_left(Epoch{3} << kBeginningBits);
+  start_right(kLastEpoch);
+  left_->send(0);
+  exchange();
+  start_right(kLastEpoch - (Epoch{5} << kBeginningBits));
+  right_->send(10);
+  exchange();
+  EXPECT_EQ(left_->delivered, numbers(10, 1));
+  EXPECT_EQ(left_->channel().peer_epoch(), Epoch{1} << kBeginningBits);
+}
+
 TEST_F(ChannelEpochsTest, EpochsWrapRound) {
   start_left(1);
   start_right(kLastEpoch);

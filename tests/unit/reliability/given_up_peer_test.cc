@@ -148,6 +148,10 @@ TEST_F(GivenUpPeerTest, WhatItStillSendsFindsNobodyOnceItsPlaceIsTaken) {
   former->send(13);
   left_.receive_all(late, kNow);
   left_.receive_all(former->transmit(kNow), kNow);
+  // It sees that it has a later life, and does not make itself a still later one.
+  former->receive_all(left_.transmit(kNow), kNow);
+  former->channel().run_timers(kNow + kSecond);
+  left_.receive_all(former->transmit(kNow), kNow);
   give_up(left_);
   left_.receive_all(late, kNow);
   expect_delivered({10, 12}, {});
