@@ -70,6 +70,7 @@ class Rendezvous {
   GroupMemory fail_group(GroupMemory memory);
   GroupMemory fail_member();
   GroupMemory obtain_memory();
+  GroupMemory take_over(ReceivedMessage& received);
   bool wait_until_open(GroupMemory& memory);
   bool fail(ShmFailure failure, std::string reason) {
     error_ = {failure, std::move(reason)};
@@ -227,11 +228,18 @@ GroupMemory Rendezvous::obtain_memory() {
       return {};
     }
     if (message.kind == MessageKind::kAnnounce) socket_.send(kLeader, hello);
-    if (message.kind == MessageKind::kDescriptor && received.file.valid()) {
-      processes_[kLeader] = received.process;
-      return GroupMemory::attach(layout_, message.nonce, std::move(received.file), error_);
-    }
+    if (message.kind == MessageKind::kDescriptor) return take_over(received);
   }
+}
+
+// A descriptor that this process has no room for is lost on its way.
+GroupMemory Rendezvous::take_over(ReceivedMessage& received) {
+  if (!received.file.valid()) {
+    fail(ShmFailure::kGet, "no more file descriptors (ulimit -n), the node's shared memory needs one");
+    return {};
+  }
+  processes_[kLeader] = received.process;
+  return GroupMemory::attach(layout_, received.message.nonce, std::move(received.file), error_);
 }
 
 bool Rendezvous::wait_until_open(GroupMemory& memory) {

@@ -320,6 +320,22 @@ TEST(ShmSetup, AMembersFailureReachesTheLeaderAtOnce) {
   EXPECT_EQ(children.finish().front(), code(ShmFailure::kAttach));
 }
 
+// It has a descriptor for its socket, and no other.
+TEST(ShmSetup, AMemberThatHasNoDescriptorForTheMemoryTellsTheLeader) {
+  const std::uint64_t cookie = test::fresh_cookie();
+  Children children;
+  children.start([=] {
+    const int lowest = dup(STDIN_FILENO);
+    close(lowest);
+    return with_limit(config_of(cookie, 1, 2), RLIMIT_NOFILE, static_cast<rlim_t>(lowest) + 1);
+  });
+  ShmSetupError error;
+  EXPECT_EQ(open_shm_transport(config_of(cookie, 0, 2), error), nullptr);
+  EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
+  EXPECT_NE(error.reason.find("task 1: no more file descriptors"), std::string::npos) << error.reason;
+  EXPECT_EQ(children.finish().front(), code(ShmFailure::kGet));
+}
+
 // Such a one may have ended before the leader reads of it.
 TEST(ShmSetup, TheLeaderDoesNotWaitForAMemberThatHasFailed) {
   ShmConfig config = config_of(test::fresh_cookie(), 0, 2);
