@@ -16,7 +16,8 @@ constexpr char kUsage[] =
     "usage: lamboot [options] [boot schema]\n"
     "  boots a universe: a daemon on each host of the boot schema (default: lam-bhost.def)\n"
     "  -v  say what was booted          -d  say everything, let daemons keep the terminal\n"
-    "  -x  fault tolerant, as in LAM    -l  pass names to daemons instead of addresses\n"
+    "  -x  fault tolerant, as in LAM    -l  pass names to daemons instead of addresses    -s  accepted for LAM\n"
+    "  -b  the shell there is the one here     -nn  no -n for the remote shell     -np  never read .profile there\n"
     "  -H  no headline                  -V  print the version and end\n"
     "  -c CONF                  process schema (default: lam-conf.lamd)\n"
     "  -prefix FOLDER           where openlapi is installed on hosts whose line does not say it\n"
@@ -73,6 +74,7 @@ int run(BootOptions& options) {
   options.check_words(0, 1, "boot schema");
   unsetenv("LAM_MPI_SSI_boot_base_origin");  // of a universe that was booted before
   pass_session_on(options);
+  pass_remote_shell_on(options);
   prefer_own_programs();
   const std::string folder = session_path(options.session_name());
   if (const pid_t process = session_process(folder)) {
@@ -101,7 +103,8 @@ int run(BootOptions& options) {
 
 int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
-  options.add_flags("vdxlHVh");
+  options.add_flags("vdxlHVhbs");
+  options.add_words({"nn", "np"});
   options.add_values({"c", "prefix"});
   options.add_common();
   return openlapi::daemon::tool_main("lamboot", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);

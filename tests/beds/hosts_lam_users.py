@@ -33,6 +33,38 @@ def boot(user):
     check(f"a universe of {user or 'root'}", done.status == 0, done)
 
 
+def test_remote_shell_options():
+    """Each program that starts remote shells takes LAM's options for them."""
+    agent, log = FOLDER / "agent", FOLDER / "agent.log"
+    with open(agent, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\necho "$*" >> {log}\nexec ssh "$@"\n')
+    os.chmod(agent, 0o755)
+    schema = write_schema(HOSTS)
+
+    def asked(*words):
+        """What the agent was called with."""
+        open(log, "w", encoding="utf-8").close()
+        done = run(None, *words, schema, LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_agent=str(agent))
+        with open(log, encoding="utf-8") as file:
+            return done, file.read().splitlines()
+
+    def without_input(line):
+        return line.split()[1] == "-n"
+
+    for words in (["lamboot", "-c", SCHEMA, "-s"], ["recon", "-a"], ["lamwipe"]):
+        done, lines = asked(*words)
+        check(f"{words[0]} asks each host for its shell", done.status == 0 and any("SHELL" in line for line in lines)
+              and any(without_input(line) for line in lines), (done, lines))
+        if words[0] == "lamboot":
+            check("lamhalt", Done(["lamhalt"]).status == 0)
+        done, lines = asked(*words, "-nn", "-np")
+        check(f"{words[0]} -nn", done.status == 0 and lines and not any(without_input(line) for line in lines), (done, lines))
+        if words[0] == "lamboot":
+            check("lamhalt", Done(["lamhalt"]).status == 0)
+        done, lines = asked(*words, "-b")
+        check(f"{words[0]} -b", done.status == 0 and lines and not any("SHELL" in line for line in lines), (done, lines))
+
+
 def left(hosts, pattern):
     return {host: said for host in hosts if (said := Done(["ssh", host, f"pgrep -fx '{pattern}'"]).out)}
 
@@ -161,6 +193,7 @@ def test_lamwipe(user):
 
 def main():
     install(BUILD)
+    test_remote_shell_options()
     for user in USERS:
         test_bad_input(user)
         boot(user)
