@@ -172,26 +172,43 @@ bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& ow
   return true;
 }
 
+// Options match whole words: CLI11 would read -hostname as -h. Left to it is "-n4". Moves on behind it and its value.
+void take_own_option(const CLI::App& app, const std::vector<std::string>& arguments, OwnArguments& own) {
+  const std::string& given = arguments[own.count++];
+  const std::size_t equals = given.find('=');
+  const std::string name = own_name_of(given.substr(0, equals));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr) {
+    const bool has_number = given.starts_with("-n") && given.find_first_not_of("0123456789", 2) == std::string::npos;
+    if (has_number) return own.options.push_back(given);
+    if (own.refusal.empty()) own.refusal = "there is no option " + given.substr(0, equals);
+    return;
+  }
+  const bool takes_value = option->get_type_size() > 0 && option->get_expected_max() > 0;
+  own.given_as[option->get_name()] = given.substr(0, equals);
+  own.options.push_back(name);
+  if (equals != std::string::npos && !takes_value) own.refusal = given + ": this option takes no value";
+  if (!takes_value) return;
+  if (equals != std::string::npos) return own.options.push_back(given.substr(equals + 1));
+  if (own.count == arguments.size()) {
+    own.missing = given;
+  } else {
+    own.options.push_back(arguments[own.count++]);
+  }
+}
+
 OwnArguments split_off_own(const CLI::App& app, const std::vector<std::string>& arguments) {
   OwnArguments own;
   std::size_t& at = own.count;
   while (at < arguments.size()) {
-    std::string word = arguments[at];
+    const std::string& word = arguments[at];
     if (is_node_word(word)) {
       own.node_words.push_back(word);
       ++at;
       continue;
     }
     if (word.size() < 2 || word[0] != '-' || word == "--") break;
-    if (take_lam_option(arguments, own)) continue;
-    word = own_name_of(word);
-    const CLI::Option* option = app.get_option_no_throw(word);
-    const bool takes_value = option != nullptr && option->get_type_size() > 0 && option->get_expected_max() > 0;
-    if (option != nullptr) own.given_as[option->get_name()] = arguments[at];
-    if (takes_value && at + 1 == arguments.size()) own.missing = arguments[at];
-    own.options.push_back(word);
-    if (takes_value && at + 1 < arguments.size()) own.options.push_back(arguments[at + 1]);
-    at += takes_value ? 2 : 1;
+    if (!take_lam_option(arguments, own)) take_own_option(app, arguments, own);
   }
   at = std::min(at, arguments.size());
   return own;

@@ -14,12 +14,27 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"-np", "--n
                                                                     {"-host", "--host"},
                                                                     {"-nw", "--no-wait"},
                                                                     {"-sessionprefix", "--sessionprefix"},
-                                                                    {"-sessionsuffix", "--sessionsuffix"}};
+                                                                    {"-sessionsuffix", "--sessionsuffix"},
+                                                                    // Of other implementations' mpirun.
+                                                                    {"-H", "--host"},
+                                                                    {"-hosts", "--host"},
+                                                                    {"-help", "--help"},
+                                                                    {"-wdir", "--wd"},
+                                                                    {"--wdir", "--wd"},
+                                                                    {"-npernode", "-N"},
+                                                                    {"--npernode", "-N"},
+                                                                    {"-ppn", "-N"},
+                                                                    {"--bind-to", "--bind"},
+                                                                    {"-bind-to", "--bind"}};
 
 constexpr std::string_view kNoTraces =
     "LAM's execution traces are not made; MP_LAPI_TRACE_LEVEL (lapi(7)) is for openlapi's";
 constexpr std::string_view kEnds = "how tasks end is said of those that fail";
 constexpr std::string_view kOfBooting = "of lamboot, recon and lamwipe, which start remote shells; lapirun starts none";
+
+constexpr std::string_view kHostFile = "lamboot takes the file of hosts: lamboot FILE, then lapirun";
+constexpr std::string_view kPlaces = "name places instead: C goes round processors, N round nodes, -N 2 puts 2 on each";
+constexpr std::string_view kOpenMpi = "parameters of Open MPI have no effect here";
 
 constexpr LamOption kLamOptions[] = {
     // Waiting, output and terminals are as they are; data is never converted; the environment always goes along.
@@ -46,6 +61,19 @@ constexpr LamOption kLamOptions[] = {
     {"-tv", 0, true, "no debugger is started; let tasks start theirs: lapirun -n 2 xterm -e gdb PROGRAM"},
     {"-b", 0, true, kOfBooting},
     {"-nn", 0, true, kOfBooting},
+    // Of other implementations' mpirun.
+    {"-q", 0, false, ""},
+    {"--quiet", 0, false, ""},
+    {"--oversubscribe", 0, false, ""},
+    {"--allow-run-as-root", 0, false, ""},
+    {"--mca", 2, false, kOpenMpi},
+    {"-mca", 2, false, kOpenMpi},
+    {"--hostfile", 0, true, kHostFile},
+    {"-hostfile", 0, true, kHostFile},
+    {"--machinefile", 0, true, kHostFile},
+    {"-machinefile", 0, true, kHostFile},
+    {"--map-by", 0, true, kPlaces},
+    {"-map-by", 0, true, kPlaces},
 };
 
 // "NAME=...", as shells have names.

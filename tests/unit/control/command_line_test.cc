@@ -150,6 +150,34 @@ TEST(CommandLine, SaysWhatItDoesNotDoOfLamsMpirun) {
   EXPECT_NE(refused({"-p"}).text.find("-p needs a value"), std::string::npos);
 }
 
+TEST(CommandLine, MatchesWholeWords) {
+  for (const char* word : {"-hostname", "-vn", "-nonsense", "-helpme", "-Nx", "--jobsx"}) {
+    const CommandLineEnd end = refused({word, "2", "prog"});
+    EXPECT_EQ(end.status, kExitUsage) << word;
+    EXPECT_EQ(end.text.find(std::string("lapirun: there is no option ") + word + "\n"), 0U) << end.text;
+  }
+  EXPECT_EQ(parse({"-np=2", "prog"}).tasks, 2U);
+  EXPECT_EQ(parse({"-host=localhost", "prog"}).placement.hosts, Words{"localhost"});
+  EXPECT_EQ(refused({"-help"}).status, 0);
+  EXPECT_NE(refused({"--verbose=1", "prog"}).text.find("--verbose=1: this option takes no value"), std::string::npos);
+}
+
+TEST(CommandLine, UnderstandsHabitsOfOtherLaunchers) {
+  const JobOptions options = parse({"--oversubscribe", "-q", "--mca", "btl", "tcp,self", "--bind-to", "none", "-H",
+                                    "a,b", "-npernode", "2", "--wdir", "/tmp", "prog", "--mca"});
+  EXPECT_EQ(options.binding, Binding::kNone);
+  EXPECT_EQ(options.placement.hosts, (Words{"a", "b"}));
+  EXPECT_EQ(options.placement.per_node, 2U);
+  EXPECT_EQ(options.working_directory, "/tmp");
+  EXPECT_EQ(options.command, (Words{"prog", "--mca"}));
+  EXPECT_EQ(options.notices, Words{"--mca btl tcp,self: parameters of Open MPI have no effect here"});
+  for (const char* word : {"-hostfile", "--hostfile", "-machinefile", "--map-by"}) {
+    const CommandLineEnd end = refused({word, "x", "-n", "2", "prog"});
+    EXPECT_EQ(end.status, kExitUsage) << word;
+    EXPECT_EQ(end.text.find(std::string("lapirun: ") + word + ": "), 0U) << end.text;
+  }
+}
+
 TEST(CommandLine, TakesTheFirstOfAParametersValues) {
   const JobOptions options = parse({"-ssi", "rpi", "tcp", "-ssi", "rpi", "lamd", "prog"});
   EXPECT_EQ(options.variables, Words{"LAM_MPI_SSI_rpi=tcp"});
