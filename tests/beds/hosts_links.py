@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from hosts_programs import FOLDER, LIMIT, Done, daemons, environment, install, wait_until, write_schema  # noqa: E402
+from hosts_filter import CONNECTS, Filter  # noqa: E402
+from hosts_programs import FOLDER, Done, daemons, environment, install, wait_until, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
@@ -19,7 +20,6 @@ HOSTS = os.environ["HOSTS_NAMES"].split()
 REMOTE = {"LAM_MPI_SSI_boot": "rsh", "LAM_MPI_SSI_boot_rsh_fast": "1",
           "LAM_MPI_SSI_boot_rsh_agent": "ssh -o ConnectTimeout=2"}
 ORIGIN = "10.213.77.1"
-CONNECTS = "tcp flags & (syn|ack) == syn"
 # Connections of the startup protocol, in both directions, come first; then those between daemons.
 DAEMONS_ALONE = f"""
     set told {{ type ipv4_addr; flags dynamic; size 8; }}
@@ -51,23 +51,6 @@ SPONSOR_ALONE = f"""
         tcp dport != 22 tcp dport != @first {CONNECTS} drop
     }}
 """
-
-
-class Filter:
-    """On a host, as long as the block lasts. It is taken away through a host that still reaches this one."""
-
-    def __init__(self, host, rules):
-        self.host, self.rules = host, rules
-
-    def nft(self, text):
-        words = ["ssh", HOSTS[1], "ssh", self.host, "/usr/sbin/nft", "-f", "-"]
-        subprocess.run(words, env=environment(), input=text, text=True, timeout=LIMIT, check=True)
-
-    def __enter__(self):
-        self.nft(f"table ip links {{ {self.rules} }}")
-
-    def __exit__(self, *_):
-        self.nft("delete table ip links")
 
 
 def lamboot():
