@@ -83,6 +83,7 @@ void Context::open(ContextResourcesPointer resources) {
   lock_.set_guests(this);
   closing_ = resources_released_ = attention_ = memory_short_ = false;
   collective_busy_ = collective_abandoned_ = false;
+  owed_collectives_.clear();
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
@@ -241,12 +242,17 @@ bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t
 int Context::fence() {
   const FenceTicket ticket = endpoint_->begin_fence();
   FenceWait waiting(*this, ticket);
+  const int code = await_fence(ticket);
+  waiting.end();
+  return code;
+}
+
+int Context::await_fence(const FenceTicket& ticket) {
   FenceState state = endpoint_->fence_state(ticket);
   const bool open = wait_until([&] {
     if (state == FenceState::pending) state = endpoint_->fence_state(ticket);
     return state != FenceState::pending;
   });
-  waiting.end();
   if (state == FenceState::done) return LAPI_SUCCESS;
   if (state == FenceState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
@@ -263,9 +269,30 @@ void Context::abandon_collective() {
   tend_collective();
 }
 
+void Context::owe_collective(const OwedCollective& owed) {
+  owed_collectives_.push_back(owed);
+  attention_ = true;
+  tend_collective();
+}
+
+// False: none is owed, or it cannot begin yet.
+bool Context::begin_owed_collective() {
+  if (collective_busy_ || owed_collectives_.empty()) return false;
+  const OwedCollective owed = owed_collectives_.front();
+  if (owed.fence && endpoint_->fence_state(*owed.fence) == FenceState::pending) return false;
+  owed_collectives_.erase(owed_collectives_.begin());
+  collective_busy_ = collective_abandoned_ = true;
+  owed.value ? endpoint_->begin_exchange(*owed.value) : endpoint_->begin_barrier();
+  return true;
+}
+
 void Context::tend_collective() {
-  if (endpoint_->collective_state() == CollectiveState::filled) endpoint_->confirm_exchange();
-  if (endpoint_->collective_state() != CollectiveState::pending) end_collective();
+  do {
+    if (!collective_abandoned_) continue;
+    if (endpoint_->collective_state() == CollectiveState::filled) endpoint_->confirm_exchange();
+    if (endpoint_->collective_state() == CollectiveState::pending) return;
+    end_collective();
+  } while (begin_owed_collective());
 }
 
 CollectiveState Context::await_collective() {

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -114,9 +115,10 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   int fence();
 
   // A collective call, one at a time per context, others wait for their turn: steps(), which begins one of the
-  // engine's, awaits it, and says how it ended. A return code.
+  // engine's, awaits it, and says how it ended. `value`: of an exchange; none: a barrier, behind a fence. A return
+  // code.
   template <class Steps>
-  int collective(Steps steps);
+  int collective(std::optional<std::uint64_t> value, Steps steps);
   CollectiveState await_collective();  // as soon as it is not pending any more, or the context is being closed
 
   // Recovery: context_recovery.cc.
@@ -193,9 +195,20 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   class Inside;
   class CollectiveTurn;
 
+  // A collective call whose thread was cancelled before it had its turn.
+  struct OwedCollective {
+    std::optional<std::uint64_t> value;  // of an exchange; none: a barrier
+    std::optional<FenceTicket> fence;    // what has to be in place first
+  };
+
+  int await_fence(const FenceTicket& ticket);
   void abandon_collective();
+  void owe_collective(const OwedCollective& owed);
+  bool begin_owed_collective();
   void end_collective();
   void tend_collective();
+  bool tends_collectives() const { return collective_abandoned_ || !owed_collectives_.empty(); }
+  bool turn_is_free() const { return !collective_busy_ && owed_collectives_.empty(); }
   void let_others_in();
   void look_for_arrival();
   [[gnu::noinline]] void watch_memory();
@@ -236,6 +249,8 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint64_t receives_reported_ = 0;
   ContextResourcesPointer resources_;
   std::vector<PendingFault> faults_;
+  std::vector<OwedCollective> owed_collectives_;
+  unsigned collective_calls_ = 0;  // threads inside them
   GuestCalls guests_;
   std::uint32_t guests_seen_ = 0;
   std::atomic<std::uint32_t> lookers_{0};
@@ -358,32 +373,52 @@ class Context::Inside {
   Context& context_;
 };
 
-// The turn of a collective call. Of a thread that is cancelled in it the context does the rest (tend_collective()).
+// A collective call. Of a thread that is cancelled in it the context does the rest (tend_collective()).
 class Context::CollectiveTurn {
  public:
-  explicit CollectiveTurn(Context& context) : context_(context) {
-    context_.collective_busy_ = true;
+  CollectiveTurn(Context& context, const OwedCollective& call) : context_(context), call_(call) {
+    // No memory is needed when the thread is cancelled.
+    context_.owed_collectives_.reserve(context_.owed_collectives_.size() + context_.collective_calls_ + 1);
+    ++context_.collective_calls_;
     context_.pin();
   }
   ~CollectiveTurn() {
-    ended_ ? context_.end_collective() : context_.abandon_collective();
+    if (begun_) {
+      ended_ ? context_.end_collective() : context_.abandon_collective();
+    } else if (!ended_) {
+      context_.owe_collective(call_);
+    }
+    --context_.collective_calls_;
     context_.unpin();
   }
-  void end() { ended_ = true; }
+  void begin() { begun_ = context_.collective_busy_ = true; }
+  void end() { ended_ = true; }  // or it is not to begin
   CollectiveTurn(const CollectiveTurn&) = delete;
   CollectiveTurn& operator=(const CollectiveTurn&) = delete;
 
  private:
   Context& context_;
+  const OwedCollective call_;
+  bool begun_ = false;
   bool ended_ = false;
 };
 
 template <class Steps>
-int Context::collective(Steps steps) {
+int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
   const lapi_handle_t mine = name_;
-  if (collective_busy_) wait_until([this] { return !collective_busy_; });
-  if (!is(mine)) return LAPI_ERR_HNDL_INVALID;
-  CollectiveTurn turn(*this);
+  OwedCollective call{value, {}};
+  if (!value) call.fence = endpoint_->begin_fence();
+  CollectiveTurn turn(*this, call);
+  if (const int error = call.fence ? await_fence(*call.fence) : LAPI_SUCCESS) {
+    turn.end();
+    return error;
+  }
+  if (!turn_is_free()) wait_until([this] { return turn_is_free(); });
+  if (!is(mine)) {
+    turn.end();
+    return LAPI_ERR_HNDL_INVALID;
+  }
+  turn.begin();
   const CollectiveState state = steps();
   const bool open = !closing_;
   // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.

@@ -265,8 +265,8 @@ void Context::attend() {
     faults_.erase(faults_.begin());
     deliver_fault(pending);
   }
-  if (collective_abandoned_) tend_collective();
-  attention_ = collective_abandoned_;
+  if (tends_collectives()) tend_collective();
+  attention_ = tends_collectives() || !faults_.empty();
   if (poller_->anybody_dozes()) poller_->wake_ready();  // their waits may have become hopeless
   unpin();
 }

@@ -1,4 +1,6 @@
 // LAPI_Address, LAPI_Address_init, LAPI_Address_init64, LAPI_Gfence.
+#include <optional>
+
 #include "api/context.h"
 #include "api/guarded.h"
 #include "api/lapi.h"
@@ -20,7 +22,7 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
-    return context->collective([&] {
+    return context->collective(own, [&] {
       Endpoint& endpoint = context->endpoint();
       endpoint.begin_exchange(own);
       const CollectiveState state = context->await_collective();
@@ -64,8 +66,7 @@ int PLAPI_Gfence(lapi_handle_t hndl) {
   return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (const int error = context->fence()) return error;
-    return context->collective([&] {
+    return context->collective(std::nullopt, [&] {
       context->endpoint().begin_barrier();
       return context->await_collective();
     });

@@ -175,12 +175,14 @@ void collective(int (*call)()) {
       goes_on();
       if (task == 0) {
         cancel_after(delay, call, type);
+        cancel_after(delay, call, type);  // it waits for its turn: the one before has not ended
         for (int other = 1; other < tasks; ++other) {
           const auto to = static_cast<unsigned>(other);
           CALL(LAPI_Put(handle, to, 0, nullptr, nullptr, there[to], nullptr, nullptr));
         }
       } else {
         CALL(LAPI_Waitcntr(handle, &go, 1, nullptr));
+        CALL(call());
         CALL(call());
       }
     }
@@ -192,6 +194,23 @@ void collectives() {
   unfilled.resize(static_cast<std::size_t>(tasks));
   collective(global_fence);
   collective(exchange_addresses);
+}
+
+// LAPI_Gfence waits for the task's own messages first.
+void behind_a_fence() {
+  static lapi_cntr_t ended{};
+  const std::vector<lapi_cntr_t*> ended_there = exchange(&ended);
+  held_back = true;
+  CALL(LAPI_Gfence(handle));
+  lapi_cntr_t done{};
+  CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kHeld), nullptr, 0, nullptr, 0, nullptr, nullptr, &done));
+  if (task == 0) cancel_after(60'000, global_fence, PTHREAD_CANCEL_DEFERRED);
+  CALL(LAPI_Put(handle, right(), 0, nullptr, nullptr, ended_there[right()], nullptr, nullptr));
+  CALL(LAPI_Waitcntr(handle, &ended, 1, nullptr));
+  held_back = false;
+  if (task != 0) CALL(LAPI_Gfence(handle));
+  CALL(LAPI_Waitcntr(handle, &done, 1, nullptr));
+  goes_on();
 }
 
 // ---- a cancellation that waits ----
@@ -311,6 +330,7 @@ int main(int count, char** arguments) {
   run("LAPI_Probe and LAPI_Msgpoll in a loop are cancelled", 60, polls);
   run("fences are cancelled", 60, fences);
   run("a task takes part in the collective call that its thread is cancelled in", 60, collectives);
+  run("a task takes part in a LAPI_Gfence that still waited for its own messages", 60, behind_a_fence);
   run("calls that do not wait are carried out as a whole", 60, whole_calls);
   const bool alone = !words.empty() && words[0] == "alone";
   if (!alone) run("LAPI_Term is carried out as a whole", 60, whole_end);
