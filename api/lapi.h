@@ -1100,11 +1100,11 @@ LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* 
 /* LAPI_Put for data that is not contiguous on either side (chapters 6, 18). Not blocking; not from header handlers.
  *   tgt        the target, 0 to NUM_TASKS - 1
  *   tgt_vec    where to: LAPI_GEN_IOVECTOR or LAPI_GEN_STRIDED_XFER; described here, with addresses of the target
- *   org_vec    where from: the same type, number and lengths; only strides may differ. Pieces may be empty. Vectors and
- *              data are not to be changed before org_cntr moves, unless all the data is at most BUF_CP_SIZE bytes: then
- *              they may be changed at once.
+ *   org_vec    where from: the same type, number and lengths; only strides may differ. Pieces may be empty. The vectors
+ *              and their lists may be changed at once, the data when org_cntr has moved; data of at most BUF_CP_SIZE
+ *              bytes at once, too.
  *   tgt_cntr   counter in the target, plus 1 when the data is in place
- *   org_cntr   counter here, plus 1 when data and vectors may be changed
+ *   org_cntr   counter here, plus 1 when the data may be changed
  *   cmpl_cntr  counter here, plus 1 after tgt_cntr
  * Where pieces of the target overlap, what lies there afterwards is undefined.
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
@@ -1142,8 +1142,8 @@ LAPI_PUBLIC int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
  *   tgt       the target, which has the data, 0 to NUM_TASKS - 1
  *   tgt_vec   where from: LAPI_GEN_IOVECTOR or LAPI_GEN_STRIDED_XFER; described here, with addresses of the target
  *   org_vec   where to: the same type, number and lengths; only strides may differ. Pieces may be empty. The vectors
- *             are not to be changed before org_cntr moves; then the data is here. Where pieces of org_vec overlap, what
- *             lies there afterwards is undefined.
+ *             and their lists may be changed at once. Where pieces of org_vec overlap, what lies there afterwards is
+ *             undefined.
  *   tgt_cntr  counter in the target, plus 1 when its data may be changed
  *   org_cntr  counter here, plus 1 when the data is here
  *   LAPI_ERR_HNDL_INVALID      the handle is not valid
@@ -1178,13 +1178,16 @@ LAPI_PUBLIC int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
                            lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr);
 
 /* LAPI_Amsend for data that is not contiguous on either side (chapters 6, 18): the header handler answers with a
- * vector. Not blocking; not from header handlers. tgt        the target, 0 to NUM_TASKS - 1 hdr_hdl    header handler
- * (vhdr_hndlr_t): its address in the target, or its index there (LAPI_Addr_set); not NULL uhdr       user header,
- * handed to the header handler; NULL only when uhdr_len is 0 uhdr_len   bytes, a multiple of 4, 0 to MAX_UHDR_SZ
- *   org_vec    where from, of any type; pieces may be empty. When uhdr_len and all the data together are at most
- *              BUF_CP_SIZE, header, vector and data may be changed at once, else when org_cntr has moved.
+ * vector. Not blocking; not from header handlers.
+ *   tgt        the target, 0 to NUM_TASKS - 1
+ *   hdr_hdl    header handler (vhdr_hndlr_t): its address in the target, or its index there (LAPI_Addr_set); not NULL
+ *   uhdr       user header, handed to the header handler; NULL only when uhdr_len is 0
+ *   uhdr_len   bytes, a multiple of 4, 0 to MAX_UHDR_SZ
+ *   org_vec    where from, of any type; pieces may be empty. Vector, lists and user header may be changed at once, the
+ *              data when org_cntr has moved; when uhdr_len and all the data together are at most BUF_CP_SIZE, the data
+ *              at once, too.
  *   tgt_cntr   counter in the target, plus 1 when the completion handler has returned; without one, the data is there
- *   org_cntr   counter here, plus 1 when header, vector and data may be changed
+ *   org_cntr   counter here, plus 1 when the data may be changed
  *   cmpl_cntr  counter here, plus 1 after tgt_cntr
  * The vector that the header handler returns has the type of org_vec and does not change before tgt_cntr has moved.
  * With LAPI_GEN_GENERIC the two may differ: as much is delivered as the shorter one has. NULL: the data is thrown away.
