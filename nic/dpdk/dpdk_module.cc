@@ -3,8 +3,6 @@
 namespace openlapi::dpdk {
 namespace {
 
-constexpr const char* kPciDevices = "/sys/bus/pci/devices";
-
 ModuleDevice describe(const PciAdapter& adapter) {
   ModuleDevice device;
   device.name = adapter.address;

@@ -19,6 +19,7 @@
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/network_interface.h"
+#include "nic/dpdk/pci_adapters.h"
 
 namespace openlapi::dpdk {
 namespace {
@@ -213,7 +214,11 @@ std::string EthernetPort::made_with() const {
 }
 
 PortFacts EthernetPort::facts() const {
-  return {.device = made_with(), .driver = driver_, .kernel_interface = kernel_interface_, .isolated = isolated_};
+  return {.device = made_with(),
+          .driver = driver_,
+          .kernel_interface = kernel_interface_,
+          .isolated = isolated_,
+          .given = is_given(name_, list_pci_adapters(kPciDevices))};
 }
 
 // All but what flow rules will name. False: the kernel uses the port, and would have nothing.

@@ -54,6 +54,12 @@ std::vector<PciAdapter> list_pci_adapters(const std::string& folder) {
   return adapters;
 }
 
+bool is_given(const std::string& address, const std::vector<PciAdapter>& adapters) {
+  const std::string whole = pci_address(address);
+  return std::any_of(adapters.begin(), adapters.end(),
+                     [&](const PciAdapter& adapter) { return adapter.address == whole && adapter.given(); });
+}
+
 std::string pci_address(const std::string& text) {
   unsigned domain = 0, bus = 0, device = 0, function = 0;
   int length = -1;

@@ -15,8 +15,13 @@ struct PciAdapter {
   bool shared() const;  // bifurcated: DPDK drives it beside the kernel
 };
 
-// By address. `folder` is /sys/bus/pci/devices but in tests.
+inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
+
+// By address. `folder` is kPciDevices but in tests.
 std::vector<PciAdapter> list_pci_adapters(const std::string& folder);
+
+// Whether the adapter is one of these, and given to programs. No address of an adapter: it is not.
+bool is_given(const std::string& address, const std::vector<PciAdapter>& adapters);
 
 // "3b:00.0" and "0000:3b:00.0" as "0000:3b:00.0"; empty: no such address.
 std::string pci_address(const std::string& text);

@@ -1,21 +1,38 @@
 #include "nic/dpdk/port_sharing.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 #include "nic/dpdk/device_wish.h"
 
 namespace openlapi::dpdk {
 
+namespace {
+
+bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
+bool is_bifurcated(const std::string& driver) {
+  const auto is = [&](const char* part) { return driver.find(part) != std::string::npos; };
+  return is("mlx4") || is("mlx5") || is("mana");
+}
+
+}  // namespace
+
 bool is_shared(const PortFacts& facts) {
   if (!is_virtual(facts.device)) {
-    const auto driver_is = [&](const char* part) { return facts.driver.find(part) != std::string::npos; };
-    return !facts.kernel_interface.empty() || driver_is("mlx4") || driver_is("mlx5") || driver_is("mana");
+    return !facts.given || !facts.kernel_interface.empty() || is_bifurcated(facts.driver);
   }
-  const std::string_view name = name_of(facts.device);
   // Those that stand for others: one that can be isolated is made of such as can be.
-  if (name.starts_with("net_failsafe") || name.starts_with("net_bond")) return facts.isolated;
-  // The others take what an interface brings only because the user named it to them; tap takes it by flow rules.
-  return name.starts_with("net_tap") && has_argument(facts.device, "remote");
+  if (begins_with_any(facts.driver, {"net_failsafe", "net_bond"})) return facts.isolated;
+  // It has an interface of its own, and takes by flow rules what another one brings.
+  if (begins_with_any(facts.driver, {"net_tap"})) return has_argument(facts.device, "remote");
+  // These have no adapter, or one that the user named to be taken, or give the kernel a copy.
+  return !begins_with_any(facts.driver, {"net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap", "net_ring",
+                                         "net_vhost", "net_virtio_user"});
 }
 
 std::string described(const PortFacts& facts) {

@@ -2,7 +2,8 @@
 //
 // Some drivers work beside the kernel's own on the same adapter (bifurcated ones, as mlx5's): isolated, the adapter
 // brings this process only what flow rules name, and the kernel all the rest. Without isolation it brings the kernel
-// nothing any more, whose interface may be the node's only one: so such a port is used isolated or not at all.
+// nothing any more, whose interface may be the node's only one: so such a port is used isolated or not at all. One of
+// which nothing is known may be such a port.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,10 @@ struct PortFacts {
   std::string driver;            // DPDK's
   std::string kernel_interface;  // the kernel's on it; empty: none in this network namespace
   bool isolated = false;
+  bool given = false;  // the kernel's driver on the adapter only passes it on to programs
 };
 
-// The kernel uses the adapter as well, or may do so.
+// The kernel uses the adapter as well, or may do so: it is not known to be this process's alone.
 bool is_shared(const PortFacts& facts);
 
 // For people: "DPDK port 0000:3b:00.0 (driver mlx5_pci, the kernel's interface ens1)".

@@ -59,6 +59,17 @@ TEST_F(PciFolder, EthernetAdaptersInTheOrderOfTheirAddresses) {
   EXPECT_TRUE(found[3].given() && !found[3].shared());
 }
 
+TEST_F(PciFolder, WhichAreGivenToPrograms) {
+  add("0000:af:00.1", "0x020000", "vfio-pci");
+  add("0000:3b:00.0", "0x020000", "mlx5_core", "net/ens1");
+  add("0000:00:04.0", "0x020000", "");
+  EXPECT_TRUE(is_given("0000:af:00.1", list()));
+  EXPECT_TRUE(is_given("af:00.1", list()));
+  for (const char* other : {"0000:3b:00.0", "0000:00:04.0", "0000:00:05.0", "net_memif0", ""}) {
+    EXPECT_FALSE(is_given(other, list())) << other;
+  }
+}
+
 TEST_F(PciFolder, MayBeMissing) { EXPECT_TRUE(list_pci_adapters(devices() / "nowhere").empty()); }
 
 TEST(PciAddress, WithAndWithoutItsDomain) {
