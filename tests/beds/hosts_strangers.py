@@ -4,8 +4,9 @@
     tests/beds/hosts 3 --sshd -- hosts_strangers.py BUILD PROCESS-SCHEMA [TIMES]
 
 10,000 connections that say nothing and 1,000 that say a byte now and then come to whatever daemons and booting agents
-listen to, most of them on the origin, each from its host's own address; who is sent away comes again after a second. Prints TAP, and how long boots took with
-and without them, in turn."""
+listen to, most of them on the origin, each from its host's own address; who is sent away comes again after a second.
+Whichever algorithm has booted the universe, its tools work on every host. Prints TAP, and how long boots took with and
+without strangers."""
 import os
 import pathlib
 import statistics
@@ -24,11 +25,17 @@ LIMIT = 100  # seconds; only what hangs needs them
 IDLE = dict.fromkeys(HOSTS, 2_000) | {HOSTS[0]: 10_000 - 2_000 * (len(HOSTS) - 1)}
 TALKING = {host: idle // 10 for host, idle in IDLE.items()}
 NOBODY = 65534
+# A degree of 1 takes a helper, which strangers come to as well.
+ALGORITHMS = {"linear": {}, "linear_windowed": {}, "tree": {"LAM_MPI_SSI_boot_base_tree_degree": "1"}, "thread": {}}
 
 
 def run(*words, **variables):
     return subprocess.run([*map(str, words)], env=environment(**variables), stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=LIMIT, check=False)
+
+
+def on(host, *words):
+    return run("ssh", host, f"PATH={FOLDER}/bin:$PATH", *words)
 
 
 class Strangers:
@@ -46,33 +53,39 @@ class Strangers:
         return self
 
     def __exit__(self, *_):
+        self.begun = []
         for process in self.processes:
             process.stdin.close()
+            self.begun.append(int(process.stdout.read()))
             process.wait(LIMIT)
 
 
-def boot_and_halt(what, algorithm):
-    """Seconds that the boot took."""
+def boot_and_halt(what, algorithm, last):
+    """Ended by a tool on host `last`. Returns the seconds that the boot took."""
     start = time.monotonic()
     booted = run("lamboot", "-c", SCHEMA, write_schema(HOSTS), LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
-                 LAM_MPI_SSI_boot_base_algorithm=algorithm)
+                 LAM_MPI_SSI_boot_base_algorithm=algorithm, **ALGORITHMS[algorithm])
     seconds = time.monotonic() - start
-    nodes = run("lamnodes", "-c", "-n")
-    job = run("lapirun", "N", "hostname")
-    halted = run("lamhalt")
-    check(f"three hosts, {algorithm}, {what}", booted.returncode == 0 and nodes.stdout.split() == HOSTS
-          and sorted(job.stdout.split()) == HOSTS and halted.returncode == 0, (booted, nodes, job, halted))
+    check(f"three hosts, {algorithm}, {what}", booted.returncode == 0, booted)
+    for host in HOSTS:
+        nodes, job = on(host, "lamnodes", "-c", "-n"), on(host, "lapirun", "N", "hostname")
+        check(f"three hosts, {algorithm}, {what}: tools on {host}", nodes.stdout.split() == HOSTS
+              and sorted(job.stdout.split()) == HOSTS, (nodes, job))
+    halted = on(last, "lamhalt", "-v", "-H")
+    check(f"three hosts, {algorithm}, {what}: lamhalt on {last}", halted.stdout == "3 of 3 daemons have ended\n", halted)
     return seconds
 
 
 install(BUILD)
 (FOLDER / "bin/strangers").symlink_to(BUILD / "tests/beds/strangers")
-for chosen in ("linear", "thread"):
-    alone, among = [], []
+for number, chosen in enumerate(ALGORITHMS):
+    alone, among, end = [], [], HOSTS[number % len(HOSTS)]
     for _ in range(TIMES):
-        alone.append(boot_and_halt("nobody else", chosen))
-        with Strangers():
-            among.append(boot_and_halt("among strangers", chosen))
+        alone.append(boot_and_halt("nobody else", chosen, end))
+        with Strangers() as strangers:
+            among.append(boot_and_halt("among strangers", chosen, end))
+        check(f"{chosen}: strangers came on every host", all(strangers.begun), strangers.begun)
     print(f"# {chosen}: booted in {statistics.median(alone):.2f} s, among strangers in {statistics.median(among):.2f} s "
-          f"(at most {max(alone):.2f} and {max(among):.2f})", flush=True)
+          f"(at most {max(alone):.2f} and {max(among):.2f}); connections begun on each host in all: {strangers.begun}",
+          flush=True)
 sys.exit(finish())
