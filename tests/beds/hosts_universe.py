@@ -215,10 +215,12 @@ def test_slurm():
     check("from a machine that is not of the allocation: it is added, without tasks", done.status == 0
           and "n0\thost1:1:\nn1\thost2:1:\nn2\thost0:1:origin,this_node,no_schedule\n" in done.out
           and "n1 (host2): can be booted" in done.out and "n1 (host2): wiped" in done.out, done)
-    check("nothing is left on any host", "lamd" not in (left := everywhere("pgrep -x lamd && echo lamd; ls /tmp")), left)
-    done = salloc([f"-N{len(HOSTS)}"], BOOT + "true")
-    check("an allocation that ends", done.status == 0, done)
+    left = everywhere("pgrep -x lamd && echo lamd; ls /tmp")
+    check("nothing is left on any host", "lamd" not in left and "lam-" not in left, left)
+    done = salloc([f"-N{len(HOSTS)}"], BOOT + "ls -d /tmp/lam-*")
+    check("an allocation that ends", done.status == 0 and "/tmp/lam-" in done.out, done)
     check("takes its daemons with it", wait_until(lambda: "lamd" not in everywhere("pgrep -x lamd >/dev/null && echo lamd")))
+    check("and their folders", wait_until(lambda: "lam-" not in everywhere("ls /tmp")), everywhere("ls /tmp"))
     done = salloc(["-w", "host0,host1"], f"lamboot {SCHEMA}")
     check("a boot schema is refused", done.status != 0 and f'the command line names the boot schema "{SCHEMA}"' in done.err,
           done)
@@ -236,6 +238,7 @@ def test_slurm():
                       f"kill -{number} $boot; wait $boot\n" + until('[ -z "$(hboots)" ]'))
         check(f"signal {number} to lamboot: its agents end", done.out.count("so\n") == 2, done)
     check("nothing is left of Slurm's steps", "hboot" not in Done(["squeue", "-h", "-s", "-o", "%j"]).out)
+    check("nor a session's folder on any host", "lam-" not in (left := everywhere("ls /tmp")), left)
 
 
 def main():
