@@ -172,6 +172,7 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
   }
   choose_task_security();
   const pmix_status_t status = initialise(job, hwloc_topology);
+  started_ = status == PMIX_SUCCESS;
   const std::string no_thread = thread_start_failure();
   if (status != PMIX_SUCCESS || !no_thread.empty()) {
     error = "PMIx_server_init: " + (no_thread.empty() ? PMIx_Error_string(status) + memory_limit() : no_thread);
@@ -195,8 +196,9 @@ void PmixServer::fetch_here(std::uint32_t task, std::function<void(int status, P
   }
 }
 
+// A libpmix that was not started would call keep_thread() on the calling thread.
 void PmixServer::freeze() {
-  if (job_.nodes.empty() || std::exchange(frozen_, true)) return;  // never started, or done
+  if (!started_ || std::exchange(frozen_, true)) return;
   static sem_t reached;
   sem_init(&reached, 0, 0);
   // An operation on a job that does not exist does nothing but call back, on the right thread.

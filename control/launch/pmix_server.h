@@ -72,6 +72,7 @@ class PmixServer {
 
  private:
   PmixJob job_{};
+  bool started_ = false;
   bool frozen_ = false;
 };
 

@@ -114,6 +114,15 @@ class Universe(unittest.TestCase):
 
 
 class ToolsTest(Universe):
+    def test_nothing_of_a_job_stays_that_had_too_little_memory(self):
+        self.prefix = ["sh", "-c", 'ulimit -v 30000; exec "$@"', "limited"]
+        self.boot(["localhost"])
+        self.prefix = []
+        done = self.tool("../lapirun", "-n", 1, "true")
+        self.assertIn("too little memory for the PMIx server", done.stderr)
+        found = subprocess.run(["pgrep", "-f", f"^lamtasks {self.session()}"], capture_output=True, text=True, check=False)
+        self.assert_gone([int(process) for process in found.stdout.split()])
+
     def test_boot_nodes_halt(self):
         self.assertRegex(self.boot(["inky", "pinky cpu=2", "blinky schedule=no"], "-v"),
                          r"^openlapi [\d.]+\nn0 \(inky\) is booted\nn1 \(pinky\) is booted\nn2 \(blinky\) is booted\n$")
