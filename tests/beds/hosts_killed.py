@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Boots whose lamboot is killed, at each step and with every algorithm. Runs inside the bed:
 
-    tests/beds/hosts 4 --sshd -- hosts_killed.py BUILD PROCESS-SCHEMA
+    tests/beds/hosts 4 --sshd -- hosts_killed.py BUILD PROCESS-SCHEMA [links]
 
 The last host takes no further part at the chosen step, so that all lamboots, side by side in sessions of their own, wait
-there until they are killed. Nothing is left on any host, and the next lamboot works. Prints TAP."""
+there until they are killed. Nothing is left on any host, and the next lamboot works. "links": lamboot is not killed, and
+finds out that the last host's daemon cannot link with others. Prints TAP."""
 import os
 import signal
 import subprocess
@@ -51,10 +52,10 @@ def left():
     return {host: said for host in HOSTS if (said := Done(["ssh", host, look]).out)}
 
 
-def start(session, settings, agent):
+def start(session, settings, agent, errors=subprocess.DEVNULL):
     return subprocess.Popen(["lamboot", "-sessionsuffix", session, "-c", SCHEMA, write_schema(HOSTS)],
                             env=environment(**REMOTE, **settings, LAM_MPI_SSI_boot_rsh_agent=agent),
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, text=True)
 
 
 def kill_all(lamboots):
@@ -119,8 +120,22 @@ read -r nothing <{FOLDER}/never
     check_left(what, "linear")
 
 
+def test_failing_links():
+    what = "links of a daemon fail"
+    with Filter(LAST, LINKS) as losses:
+        lamboots = [start(session, settings, "ssh -x", subprocess.PIPE) for session, _, settings in boots()]
+        let_link(losses, len(lamboots))
+        said = [(lamboot.communicate()[1], lamboot.returncode) for lamboot in lamboots]
+        check(f"{what}: it is named, whatever the algorithm", all(status == 1 and f"n3 ({LAST}): its daemon has ended" in text
+                                                                  for text, status in said), said)
+    check_left(what, "tree")
+
+
 def main():
     install(BUILD)
+    if sys.argv[3:] == ["links"]:
+        test_failing_links()
+        return finish()
     test_agents()
     for what, rules, algorithm in (("while a daemon reports", REPORTS, "thread"),
                                    ("while the universe is told", UNIVERSE, "tree"),
