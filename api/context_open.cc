@@ -102,6 +102,7 @@ class Opening {
   bool plan_threads();
   bool make_engine(Context& context);
   bool start_threads(Context& context);
+  void say_what_is_used() const;
   bool wants_tags() const;
   bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
@@ -328,6 +329,19 @@ bool Opening::start_threads(Context& context) {
   return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
 }
 
+// One line of a job: a slow way that nobody asked for shall not pass unseen.
+void Opening::say_what_is_used() const {
+  if (bootstrap().rank() != 0 || bootstrap().size() == 1 || settings().info_level < kLevelWarning) return;
+  const std::size_t all = bootstrap().size() - 1;
+  const std::size_t near = shared_memory_.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
+  std::string network = "nothing";
+  if (!networks_.empty()) network = networks_.front().transport->name();
+  const std::string text = near == all ? "all through shared memory"
+                           : near == 0 ? "all over " + network
+                                       : std::to_string(near) + " through shared memory, the rest over " + network;
+  std::fprintf(stderr, "openlapi: task 0 talks to %zu other%s: %s\n", all, all == 1 ? "" : "s", text.c_str());
+}
+
 bool Opening::run(Context& context, lapi_handle_t& handle) {
   SettingError wrong;
   if (!read_settings(read_environment, resources_->settings, wrong)) return fail(error_, wrong.code, wrong.message());
@@ -343,10 +357,15 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
                  settings().trace_level);
   }
   if (!find_bootstrap(settings(), resources_->bootstrap, error_)) return false;
+  if (settings().shared_memory == SharedMemoryUse::kByLauncher) {
+    resources_->settings.shared_memory = process().launcher != nullptr ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
+  }
   start_tracing(settings().trace_level, bootstrap().rank());
   life_ = process().lives[info_.instance_no]++;
   epoch_ = next_epoch();
-  if (!open_ways() || !plan_threads() || !make_engine(context)) return false;
+  if (!open_ways() || !plan_threads()) return false;
+  say_what_is_used();
+  if (!make_engine(context)) return false;
   info_.protocol = protocol_;
   if (!start_threads(context)) return false;
   handle = context.name();

@@ -278,7 +278,8 @@ std::vector<SettingRow> communication_rows() {
        LAPI_ERR_SET_VAL, store_instances},
       word_row<&Settings::shared_memory, kSharedMemoryUses, Case::kEither>(
           "LAPI_USE_SHM", LAPI_ERR_SHM_SETUP,
-          "whether tasks of one node talk through shared memory; only: through nothing else"),
+          "whether tasks of one node talk through shared memory; only: through nothing else",
+          "yes under a launcher; no for a standalone task"),
       word_row<&Settings::packet_authentication, kPacketAuthentications, Case::kEither>(
           "OPENLAPI_PACKET_AUTH", LAPI_ERR_SET_VAL,
           "whether every packet over UDP and DPDK carries a keyed tag, against who can see packets; auto: over UDP, in "

@@ -32,7 +32,7 @@ inline constexpr int kMostTasks = 16384;  // of a job: MAX_TASKS
 
 enum class MessageApi { kUnset, kLapi, kLapiAndMpi, kSharedWithMpi };
 enum class CommunicationLibrary { kIp, kUserSpace };
-enum class SharedMemoryUse { kNo, kYes, kOnly };
+enum class SharedMemoryUse { kByLauncher, kNo, kYes, kOnly };  // kByLauncher: yes where there is one
 enum class SecretSource { kFile, kPartition };
 enum class PacketAuthentication { kByNetwork, kNo, kYes };
 enum class ThreadPlace { kNear, kNone, kListed };
@@ -63,7 +63,7 @@ struct Settings {
   VerbsPackets verbs_packets = VerbsPackets::kByRule;
   std::string dpdk_arguments;  // further ones for DPDK's EAL
   int instances = 0;           // 0: not asked for
-  SharedMemoryUse shared_memory = SharedMemoryUse::kNo;
+  SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;
 
   // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.

@@ -64,8 +64,8 @@ int run(JobOptions options) {
   for (const std::string& variable : options.variables)
     if (!environment.apply(variable))
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");
-  environment.set_default("LAPI_USE_SHM", "yes");
   if (options.standalone) {
+    environment.set_default("LAPI_USE_SHM", "yes");
     environment.set_default("MP_MSG_API", "lapi");
     // MP_PARTITION will have 128 random bits: a secret, as only this user can read the tasks' environment.
     if (environment.get("OPENLAPI_SECRET_FILE").empty()) environment.set_default("OPENLAPI_SECRET", "partition");

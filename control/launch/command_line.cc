@@ -26,8 +26,9 @@ constexpr const char* kFooter =
     "Of LAM's mpirun, -ssi KEY VALUE sets LAM_MPI_SSI_KEY for the tasks; -s NODE copies nothing; -t, -ton and -toff\n"
     "trace nothing; -w, -O, -f, -ger, -nger, -sigs, -nsigs, -pty, -npty, -nx, -sa, -sf, -p, -c2c and -lamd have no "
     "effect.\n\n"
-    "Standard input goes to task 0. LAPI_USE_SHM=yes is set unless it has a value. When a task fails (a status other\n"
-    "than 0, or a signal), the others get SIGTERM and 2 seconds later SIGKILL.\n\n"
+    "Standard input goes to task 0. When a task fails (a status other than 0, or a signal), the others get SIGTERM "
+    "and\n"
+    "2 seconds later SIGKILL.\n\n"
     "Exit status: that of the first task that failed, 128 + n when signal n killed it; 124 after --timeout; 127 when "
     "the\n"
     "program is not found or none is given, 126 when it cannot be run; 2 for a wrong option; 1 when lapirun fails.";

@@ -72,7 +72,7 @@ void defaults() {
 
 void shared_memory() {
   const char* use = std::getenv("LAPI_USE_SHM");
-  const bool shared = use != nullptr && std::strcmp(use, "no") != 0;
+  const bool shared = use == nullptr || std::strcmp(use, "no") != 0;
   std::vector<int> numbers(static_cast<std::size_t>(tasks) + 1, -9);
   CALL(LAPI_Qenv(handle, QUERY_SHM_TASKS, numbers.data()));
   EXPECT_EQUAL(numbers.back(), -9);

@@ -47,7 +47,7 @@ lapi_handle_t open_context(bool everybody_here) {
   CALL(LAPI_Init(&handle, &info));
   CALL(LAPI_Qenv(handle, TASK_ID, &task));
   const char* shared = std::getenv("LAPI_USE_SHM");
-  const bool network = !everybody_here || shared == nullptr || std::strcmp(shared, "no") == 0;
+  const bool network = !everybody_here || (shared != nullptr && std::strcmp(shared, "no") == 0);
   // Tasks of one node wait for each other once, with the first context.
   const unsigned waiting = everybody_here && fences_before == 0 ? 1 : 0;
   EXPECT(fences - fences_before == (network ? 1 : 0) + waiting);

@@ -487,7 +487,9 @@ class OptionTest(LauncherCase):
     def test_environment(self):
         print_all = 'echo "$LAPI_USE_SHM,$GIVEN,$MP_CHILD,$MP_PROCS"'
         output, _ = self.run_job("-n", 1, "-x", "GIVEN=a b", "sh", "-c", print_all)
-        self.assertEqual(output, "yes,a b,,\n")
+        self.assertEqual(output, ",a b,,\n")
+        output, _ = self.run_job("-n", 1, "--standalone", "sh", "-c", "echo $LAPI_USE_SHM")
+        self.assertEqual(output, "yes\n")
         self.environment.update({"LAPI_USE_SHM": "no", "GIVEN": "own"})
         output, _ = self.run_job("-n", 1, "-x", "GIVEN", "sh", "-c", print_all)
         self.assertEqual(output, "no,own,,\n")

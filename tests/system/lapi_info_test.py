@@ -19,9 +19,12 @@ def run(*arguments, before=None, **environment):
                           env={**clean, **environment})
 
 
-def run_job(tasks, *arguments, **environment):
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
+
+
+def run_job(tasks, *arguments, launcher=(LAPIRUN,), **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_", "OPENLAPI_"))}
-    return subprocess.run([LAPIRUN, "-n", str(tasks), LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60,
+    return subprocess.run([*launcher, "-n", str(tasks), LAPI_INFO, *arguments], capture_output=True, text=True, timeout=60,
                           stdin=subprocess.DEVNULL, env={**clean, **environment})
 
 
@@ -157,6 +160,16 @@ class LapiInfo(unittest.TestCase):
                 self.assertEqual(ways, {"local copy": str(row["task"]), way: others[row["task"]]})
             text = run_job(3, "--job", LAPI_USE_SHM=shared_memory).stdout
             self.assertIn(f"task 1 on {os.uname().nodename}\n  local copy: 1\n  {way}", text)
+
+    def test_memory_is_shared_under_every_launcher(self):
+        for launcher in ([LAPIRUN], MPIRUN):
+            result = run_job(2, "--job", "--json", launcher=launcher, MP_INFOLEVEL="1")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            ways = [entry["way"] for row in json.loads(result.stdout)["job"] for entry in row["ways"]]
+            self.assertEqual(sorted(ways), ["local copy", "local copy", "shm", "shm"], launcher)
+            self.assertIn("openlapi: task 0 talks to 1 other: all through shared memory\n", result.stderr)
+            result = run_job(2, "--job", launcher=launcher, LAPI_USE_SHM="no", MP_INFOLEVEL="1")
+            self.assertIn("openlapi: task 0 talks to 1 other: all over udp\n", result.stderr)
 
     def test_ways_over_modules_and_none(self):
         chosen = {"MP_EUILIB": "us", "LAPI_USE_SHM": "no", "OPENLAPI_LIBRARY_FOLDER": MODULES}

@@ -50,7 +50,7 @@ TEST(Environment, EmptyGivesTheDefaultsOfTheGuide) {
   EXPECT_EQ(settings.library, CommunicationLibrary::kIp);
   EXPECT_EQ(settings.device, "");
   EXPECT_EQ(settings.instances, 0);
-  EXPECT_EQ(settings.shared_memory, SharedMemoryUse::kNo);
+  EXPECT_EQ(settings.shared_memory, SharedMemoryUse::kByLauncher);
   EXPECT_EQ(settings.task, Settings::kUnset);
   EXPECT_EQ(settings.num_tasks, Settings::kUnset);
   EXPECT_EQ(settings.partition, "");
@@ -90,6 +90,7 @@ TEST(Environment, CommunicationLibraryIsCaseSensitive) {
 }
 
 TEST(Environment, SharedMemoryUseIgnoresCase) {
+  EXPECT_EQ(accepted({}).shared_memory, SharedMemoryUse::kByLauncher);
   EXPECT_EQ(accepted({{"LAPI_USE_SHM", "no"}}).shared_memory, SharedMemoryUse::kNo);
   EXPECT_EQ(accepted({{"LAPI_USE_SHM", "YES"}}).shared_memory, SharedMemoryUse::kYes);
   EXPECT_EQ(accepted({{"LAPI_USE_SHM", "Only"}}).shared_memory, SharedMemoryUse::kOnly);
@@ -393,7 +394,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
 TEST(EnvironmentReport, ShowsDefaultPresentValueAndWhetherItIsValid) {
   EXPECT_EQ(report_of("MP_ACK_THRESH").default_value, "30");
   EXPECT_EQ(report_of("MP_EUILIB").default_value, "ip");
-  EXPECT_EQ(report_of("LAPI_USE_SHM").default_value, "no");
+  EXPECT_EQ(report_of("LAPI_USE_SHM").default_value, "yes under a launcher; no for a standalone task");
   EXPECT_EQ(report_of("MP_BULK_MIN_MSG_SIZE").default_value, "153600");
   const SettingReport good = report_of("MP_ACK_THRESH", {{"MP_ACK_THRESH", "5"}});
   EXPECT_EQ(good.present, "5");
