@@ -1,5 +1,7 @@
 #include "api/context_open.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "api/context_epoch.h"
 #include "api/context_resources.h"
@@ -17,6 +20,7 @@
 #include "api/context_windows.h"
 #include "api/memory_reserve.h"
 #include "api/messages.h"
+#include "api/unknown_variables.h"
 #include "api/version.h"
 #include "shm/known_process.h"
 #include "shm/shm_transport.h"
@@ -31,6 +35,7 @@ const char* read_environment(const char* name) { return std::getenv(name); }
 struct ProcessState {
   std::shared_ptr<Bootstrap> launcher;
   bool cookie_known = false;
+  bool variables_looked_at = false;
   bool exit_handler_set = false;
   std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
   shm::Acquaintances acquaintances;
@@ -84,6 +89,11 @@ int attention_of(ShmFailure failure) {
     default:
       return LAPI_ATTENTION_SHM_INIT_FAILED;
   }
+}
+
+void name_unknown_variables() {
+  if (std::exchange(process().variables_looked_at, true) || environ == nullptr) return;
+  for (const std::string& line : unknown_variables(environ)) std::fprintf(stderr, "openlapi: %s\n", line.c_str());
 }
 
 // One LAPI_Init at work.
@@ -329,6 +339,11 @@ bool Opening::start_threads(Context& context) {
   return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
 }
 
+void say_unused(const char* variable, const std::string& value) {
+  std::fprintf(stderr, "openlapi: %s=%s is used by no task: all share memory (LAPI_USE_SHM=no: they do not)\n",
+               variable, value.c_str());
+}
+
 // One line of a job: a slow way that nobody asked for shall not pass unseen.
 void Opening::say_what_is_used() const {
   if (bootstrap().rank() != 0 || bootstrap().size() == 1 || settings().info_level < kLevelWarning) return;
@@ -340,6 +355,9 @@ void Opening::say_what_is_used() const {
                            : near == 0 ? "all over " + network
                                        : std::to_string(near) + " through shared memory, the rest over " + network;
   std::fprintf(stderr, "openlapi: task 0 talks to %zu other%s: %s\n", all, all == 1 ? "" : "s", text.c_str());
+  if (near < all) return;
+  if (settings().library == CommunicationLibrary::kUserSpace) say_unused("MP_EUILIB", "us");
+  if (!settings().device.empty()) say_unused("MP_EUIDEVICE", settings().device);
 }
 
 bool Opening::run(Context& context, lapi_handle_t& handle) {
@@ -356,7 +374,9 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
     std::fprintf(stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, libtrace does\n",
                  settings().trace_level);
   }
-  if (!find_bootstrap(settings(), resources_->bootstrap, error_)) return false;
+  const bool found = find_bootstrap(settings(), resources_->bootstrap, error_);
+  if (!found || bootstrap().rank() == 0) name_unknown_variables();
+  if (!found) return false;
   if (settings().shared_memory == SharedMemoryUse::kByLauncher) {
     resources_->settings.shared_memory = process().launcher != nullptr ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
   }

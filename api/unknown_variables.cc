@@ -1,0 +1,43 @@
+#include "api/unknown_variables.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "api/environment.h"
+#include "dataplane/base/nearest_word.h"
+
+namespace openlapi {
+namespace {
+
+constexpr unsigned kMostChanges = 4;
+constexpr unsigned kMostChangesOfPoe = 2;  // MP_EUIDEVELOP and the like are names of POE's own
+
+std::optional<std::string> complaint(std::string_view name, const std::vector<std::string_view>& known) {
+  const bool ours = name.starts_with("LAPI_") || name.starts_with("OPENLAPI_");
+  if ((!ours && !name.starts_with("MP_")) || std::ranges::find(known, name) != known.end()) return std::nullopt;
+  const std::string_view nearest = nearest_word(name, known, ours ? kMostChanges : kMostChangesOfPoe);
+  if (!ours && nearest.empty()) return std::nullopt;
+  const std::string advice =
+      nearest.empty() ? "`lapi_info --env` lists those that are" : "did you mean " + std::string(nearest) + "?";
+  return std::string(name) + " is set, and is no variable of openlapi's: " + advice;
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_variables(const char* const* environment) {
+  const std::vector<SettingReport> report = report_settings([](const char*) { return nullptr; });
+  const std::vector<std::string_view> known = [&report] {
+    std::vector<std::string_view> names;
+    for (const SettingReport& row : report) names.push_back(row.name);
+    return names;
+  }();
+  std::vector<std::string> lines;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    if (auto line = complaint(entry.substr(0, entry.find('=')), known)) lines.push_back(std::move(*line));
+  }
+  return lines;
+}
+
+}  // namespace openlapi

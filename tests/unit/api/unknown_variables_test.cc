@@ -1,0 +1,35 @@
+#include "api/unknown_variables.h"
+
+#include <gtest/gtest.h>
+
+namespace openlapi {
+namespace {
+
+std::vector<std::string> lines_of(std::vector<const char*> environment) {
+  environment.push_back(nullptr);
+  return unknown_variables(environment.data());
+}
+
+TEST(UnknownVariables, AreNamedWithTheNearestKnownOne) {
+  EXPECT_EQ(lines_of({"LAPI_USE_SHMEM=yes", "HOME=/", "OPENLAPI_THREAD_POLICI=spin", "MP_EUIDEVISE=eth0"}),
+            (std::vector<std::string>{
+                "LAPI_USE_SHMEM is set, and is no variable of openlapi's: did you mean LAPI_USE_SHM?",
+                "OPENLAPI_THREAD_POLICI is set, and is no variable of openlapi's: did you mean OPENLAPI_THREAD_POLICY?",
+                "MP_EUIDEVISE is set, and is no variable of openlapi's: did you mean MP_EUIDEVICE?"}));
+}
+
+TEST(UnknownVariables, WithoutANearOneNameThePlaceThatListsThem) {
+  EXPECT_EQ(lines_of({"OPENLAPI_COLOUR_OF_THE_SHED=red"}),
+            std::vector<std::string>{
+                "OPENLAPI_COLOUR_OF_THE_SHED is set, and is no variable of openlapi's: `lapi_info --env` lists those "
+                "that are"});
+}
+
+TEST(UnknownVariables, AreNotThoseOfPoeNorOursNorAnybodyElses) {
+  EXPECT_TRUE(lines_of({"MP_EUIDEVELOP=yes", "MP_RESD=no", "MP_TIMEOUT=3", "LAPI_USE_SHM=", "MP_PROCS=2",
+                        "MP=", "OPENLAPI=1", "LAM_MPI_SESSION_SUFFIX=a", "ODD_ENTRY"})
+                  .empty());
+}
+
+}  // namespace
+}  // namespace openlapi
