@@ -16,7 +16,7 @@ namespace openlapi {
 
 namespace {
 
-constexpr Nanoseconds kJoinAtMost = 5 * kSecond;   // a thread that runs a handler which does not return is let go
+constexpr Nanoseconds kJoinAtMost = 5 * kSecond;  // a thread that runs a handler which does not return is let go
 constexpr std::uint32_t kIdlePollsBeforeYield = 100;
 constexpr int kAbandonTries = 1000;
 
@@ -87,7 +87,7 @@ void Context::open(ContextResourcesPointer resources) {
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
-  check_arguments_.store(false, std::memory_order_relaxed);
+  set_check_arguments(resources_->settings.check_arguments);
   polling_mode_.store(false, std::memory_order_relaxed);
   generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;
   name_ = generation_ * kMaxContexts + index_;

@@ -362,6 +362,10 @@ std::vector<SettingRow> diagnostic_rows() {
   return {
       word_row<&Settings::verify_dgsp, kYesNo, Case::kEither>(
           "LAPI_VERIFY_DGSP", LAPI_ERR_SET_VAL, "whether data gather/scatter programs are checked when registered"),
+      word_row<&Settings::check_arguments, kYesNo, Case::kEither>(
+          "OPENLAPI_ERROR_CHK", LAPI_ERR_SET_VAL,
+          "whether the arguments of calls are checked, as when the program sets ERROR_CHK with LAPI_Senv, which counts "
+          "more"),
       integer_row<&Settings::term_wait, 0, 86400>(
           "OPENLAPI_TERM_WAIT", LAPI_ERR_SET_VAL,
           "longest time in seconds that LAPI_Term waits for other tasks to take the last messages, and for handlers"),

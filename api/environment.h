@@ -88,6 +88,7 @@ struct Settings {
   bool use_bulk = false;
   int bulk_minimum = 153600;  // bytes
   bool verify_dgsp = false;
+  bool check_arguments = false;
   int term_wait = 2;  // seconds
   bool never_time_out = false;
   int info_level = 0;

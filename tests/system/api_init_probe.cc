@@ -38,6 +38,7 @@ void print_queries() {
              {"tasks", NUM_TASKS},
              {"max_uhdr", MAX_UHDR_SZ},
              {"max_packet", MAX_PKT_SZ},
+             {"error_check", ERROR_CHK},
              {"timeout", TIMEOUT},
              {"rexmit_count", NUM_REX_BUFS},
              {"rexmit_size", REX_BUF_SZ},

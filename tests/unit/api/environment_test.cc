@@ -106,6 +106,9 @@ TEST(Environment, SwitchesTakeYesAndNoInEitherCase) {
   EXPECT_FALSE(accepted({{"LAPI_VERIFY_DGSP", "NO"}}).verify_dgsp);
   EXPECT_EQ(refused({{"MP_USE_BULK_XFER", "1"}}).code, LAPI_ERR_SET_VAL);
   EXPECT_EQ(refused({{"LAPI_VERIFY_DGSP", "y"}}).code, LAPI_ERR_SET_VAL);
+  EXPECT_FALSE(accepted({}).check_arguments);
+  EXPECT_TRUE(accepted({{"OPENLAPI_ERROR_CHK", "Yes"}}).check_arguments);
+  EXPECT_EQ(refused({{"OPENLAPI_ERROR_CHK", "1"}}).code, LAPI_ERR_SET_VAL);
 }
 
 TEST(Environment, NoTimeoutIsAnyTextButNo) {
@@ -372,6 +375,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "MP_USE_BULK_XFER",
                                        "MP_BULK_MIN_MSG_SIZE",
                                        "LAPI_VERIFY_DGSP",
+                                       "OPENLAPI_ERROR_CHK",
                                        "MP_INSTANCES",
                                        "OPENLAPI_DPDK_ARGUMENTS",
                                        "OPENLAPI_LIBRARY_FOLDER",
