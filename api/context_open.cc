@@ -200,7 +200,13 @@ bool Opening::open_shared_memory() {
   ShmSetupError reason;
   std::unique_ptr<ShmTransport> transport = open_shm_transport(config, reason);
   if (transport == nullptr) {
-    print_attention(attention_of(reason.failure), settings().info_level, "%s", reason.reason.c_str());
+    const bool every_task_knows = reason.failure == ShmFailure::kTooManyTasks;
+    if (!every_task_knows) {
+      print_attention(attention_of(reason.failure), settings().info_level, "%s", reason.reason.c_str());
+    } else if (local.front() == bootstrap().rank() && !only) {
+      std::fprintf(stderr, "openlapi: task %u: %s; they talk over the network\n", bootstrap().rank(),
+                   reason.reason.c_str());
+    }
     // The network does not bring it back either.
     if (reason.failure == ShmFailure::kPeerEnded && (only || config.tasks_stay_processes)) {
       return fail(error_, LAPI_ERR_NO_CONNECTIVITY, reason.reason);

@@ -76,7 +76,7 @@ typedef ulong lapi_msglen_t;            /* a message length in bytes */
 #ifdef LAPI_SIZE_LIMITS
 #define MAX_NODES 2048
 #define MAX_TASKS 16384
-#define MAX_SHM_TASKS 128      /* tasks of a node that can share memory */
+#define MAX_SHM_TASKS 128      /* the guide's number; here 1,024 tasks of a node share memory */
 #define MAX_SLOTS_PER_TASK 128 /* shared memory slots */
 #endif
 

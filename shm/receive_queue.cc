@@ -15,24 +15,24 @@ void ReceiveQueue::close(std::uint32_t source) {
   // reach, pairs with ShmRemoteMemory::same_era(); and before the look at what the sender has begun, pairs with
   // begin_era().
   std::uint64_t next = closed_era(era);
-  front_->eras[source].store(next, std::memory_order_seq_cst);
-  const std::uint64_t begun = front_->begun[source].load(std::memory_order_seq_cst);
+  eras_[source].store(next, std::memory_order_seq_cst);
+  const std::uint64_t begun = sender_lines_[source].begun.load(std::memory_order_seq_cst);
   if (make_sender(source, next) == make_sender(source, begun)) {
     next = closed_era(next);
-    front_->eras[source].store(next, std::memory_order_seq_cst);
+    eras_[source].store(next, std::memory_order_seq_cst);
   }
   void_packets_of(source);
 }
 
 void ReceiveQueue::open(std::uint32_t source) {
   // Release: the sender may send as soon as it sees it; the table is ours alone.
-  front_->eras[source].store(opened_era(era_of(source)), std::memory_order_release);
+  eras_[source].store(opened_era(era_of(source)), std::memory_order_release);
   admit(source);
 }
 
 // An announced slot is its receiver's until it is given back.
 void ReceiveQueue::void_packets_of(std::uint32_t source) {
-  const std::uint64_t end = front_->header.tail.load(std::memory_order_acquire);
+  const std::uint64_t end = header_->tail.load(std::memory_order_acquire);
   for (std::uint64_t ticket = next_; ticket != end; ++ticket) {
     std::atomic<std::uint64_t>& word = lines_[ticket & mask_].control;
     const std::uint64_t control = word.load(std::memory_order_acquire);
@@ -74,7 +74,7 @@ bool ReceiveQueue::orphaned(const std::function<bool(std::uint32_t)>& gone) cons
   bool owner_dead = false;
   for (std::uint32_t source = 0; source < tasks_.size(); ++source) {
     // Acquire: pairs with the releases in SendQueue; a cleared intent shows us the publication.
-    const std::uint64_t intent = front_->intents[source].claim.load(std::memory_order_acquire);
+    const std::uint64_t intent = sender_lines_[source].claim.load(std::memory_order_acquire);
     if (!intent_covers(intent, next_)) continue;
     if (!gone(source)) return false;
     owner_dead = true;

@@ -23,7 +23,9 @@ class ReceiveQueue {
         rooms_(segment.rooms),
         room_stride_(layout.room_stride()),
         tasks_(tasks),
-        front_(segment.front),
+        header_(segment.header),
+        sender_lines_(segment.senders),
+        eras_(segment.eras),
         holes_(layout.slots),
         senders_(std::size_t{1} << kSenderBits, kUnknownPeer) {
     for (std::uint32_t source = 0; source < tasks.size(); ++source) admit(source);
@@ -76,7 +78,7 @@ class ReceiveQueue {
 
   // Whether senders have claimed slots that we have not received. Reads the line that senders write. Sequentially
   // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
-  bool claimed() const { return front_->header.tail.load(std::memory_order_seq_cst) != next_; }
+  bool claimed() const { return header_->tail.load(std::memory_order_seq_cst) != next_; }
 
   // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
   // local task is known to be dead. Returns how many.
@@ -105,7 +107,7 @@ class ReceiveQueue {
 
   // Release: our reads of the slots before their reuse; pairs with the acquire in SendQueue::claim().
   void publish_head() {
-    front_->header.head.store(released_, std::memory_order_release);
+    header_->head.store(released_, std::memory_order_release);
     published_ = released_;
   }
 
@@ -118,7 +120,7 @@ class ReceiveQueue {
     return data;
   }
 
-  std::uint64_t era_of(std::uint32_t source) const { return front_->eras[source].load(std::memory_order_relaxed); }
+  std::uint64_t era_of(std::uint32_t source) const { return eras_[source].load(std::memory_order_relaxed); }
   void admit(std::uint32_t source) { senders_[make_sender(source, era_of(source))] = tasks_[source]; }
   void void_packets_of(std::uint32_t source);
   void pass_over();
@@ -137,7 +139,9 @@ class ReceiveQueue {
   std::byte* rooms_;
   std::size_t room_stride_;
   std::span<const PeerIndex> tasks_;
-  SegmentFront* front_;
+  SegmentHeader* header_;
+  const SenderLine* sender_lines_;
+  Era* eras_;
   std::size_t hole_count_ = 0;  // slots passed over and not yet given back, marked in holes_
   std::vector<bool> holes_;
   std::vector<PeerIndex> senders_;  // by what make_sender() gives; kUnknownPeer: no task's present era

@@ -124,8 +124,12 @@ GroupMemory GroupMemory::attach(const GroupLayout& layout, std::uint64_t nonce, 
 
 SegmentView GroupMemory::segment(std::uint32_t index) const {
   std::byte* start = base_ + layout_.segment_offset(index);
-  return {reinterpret_cast<SegmentFront*>(start), reinterpret_cast<PacketLine*>(start + sizeof(SegmentFront)),
-          start + layout_.near_rooms_offset(), start + layout_.rooms_offset()};
+  return {reinterpret_cast<SegmentHeader*>(start),
+          reinterpret_cast<SenderLine*>(start + layout_.senders_offset()),
+          reinterpret_cast<Era*>(start + layout_.eras_offset()),
+          reinterpret_cast<PacketLine*>(start + layout_.lines_offset()),
+          start + layout_.near_rooms_offset(),
+          start + layout_.rooms_offset()};
 }
 
 // POSIX record locks, not flock or open-file-description locks: they belong to the process, so a child of fork() does

@@ -28,7 +28,9 @@ class FileDescriptor {
 
 // The queue of one task as senders and the owner see it. Pointers are valid as long as the mapping.
 struct SegmentView {
-  SegmentFront* front = nullptr;
+  SegmentHeader* header = nullptr;
+  SenderLine* senders = nullptr;  // by local index, as eras
+  Era* eras = nullptr;
   PacketLine* lines = nullptr;
   std::byte* near_rooms = nullptr;
   std::byte* rooms = nullptr;

@@ -2,8 +2,7 @@
 // Every field names its writer. A segment belongs to its receiver; any task of the group may send into it.
 //
 //   group:    GroupHeader | Segment 0 | Segment 1 | ...                       (each part starts on a page)
-//   segment:  SegmentHeader | SendIntent[128] | era[128] | begun[128] | PacketLine[slots] | room[kNearRooms] |
-//             room[slots]
+//   segment:  SegmentHeader | SenderLine[tasks] | era[tasks] | PacketLine[slots] | room[kNearRooms] | room[slots]
 //
 // Slot i of a queue is PacketLine i. A packet of up to kInlineBytes lives in its line alone, so that an 8-byte put
 // moves one cache line and a stream of them touches consecutive lines; a longer one lives in a room and the line only
@@ -25,7 +24,7 @@ inline constexpr std::size_t kLinePair = 128;  // adjacent-line prefetchers fetc
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kInlineBytes = 56;
 inline constexpr std::uint32_t kNearRooms = 16;
-inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d32;  // "lapishm2"
+inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d33;  // "lapishm3"
 
 enum class GroupState : std::uint32_t { kForming = 0, kOpen = 1, kFailed = 2 };
 enum class TaskState : std::uint32_t { kAbsent = 0, kReady = 1, kClosed = 2 };
@@ -71,7 +70,7 @@ constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
 constexpr std::uint64_t closed_era(std::uint64_t era) { return (era + 2) | 1; }
 constexpr std::uint64_t opened_era(std::uint64_t era) { return era & ~std::uint64_t{1}; }
 
-inline constexpr unsigned kSourceBits = 7;
+inline constexpr unsigned kSourceBits = 10;
 inline constexpr unsigned kSenderBits = 12;
 
 constexpr std::uint32_t make_sender(std::uint32_t source, std::uint64_t era = 0) {
@@ -91,13 +90,19 @@ constexpr std::uint32_t control_start(std::uint64_t control) { return (control >
 constexpr bool control_near(std::uint64_t control) { return (control >> 47 & 1) != 0; }
 constexpr std::uint32_t control_length(std::uint64_t control) { return static_cast<std::uint32_t>(control >> 48); }
 
-// The tickets that one sender is about to claim or has claimed and not yet published; zero: none. Written by that
-// sender alone, before its claim becomes visible, and cleared after its last publication. The receiver reads it only
-// when its queue stands still, to find tickets whose owner died (receive_queue.cc).
-//   bits 0..15  number of tickets;  16..63  first ticket
-struct alignas(kCacheLine) SendIntent {
+// What one sender says; written by that sender alone.
+struct alignas(kCacheLine) SenderLine {
+  // The tickets that it is about to claim or has claimed and not yet published; zero: none. Written before its claim
+  // becomes visible, and cleared after its last publication. The receiver reads it only when its queue stands still, to
+  // find tickets whose owner died (receive_queue.cc).
+  //   bits 0..15  number of tickets;  16..63  first ticket
   std::atomic<std::uint64_t> claim;
+  // Of the owner's eras with it the one that it began last. The owner reads it when it ends an era.
+  std::atomic<std::uint64_t> begun;
 };
+
+// The owner's era with one sender. Written by the owner; read by that sender when it begins anew, or waits for that.
+using Era = std::atomic<std::uint64_t>;
 
 inline constexpr std::uint64_t kTicketMask = (std::uint64_t{1} << 48) - 1;
 
@@ -125,25 +130,14 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> state;  // TaskState
 };
 
-struct alignas(kPage) SegmentFront {
-  SegmentHeader header;
-  SendIntent intents[kMaxShmTasks];  // one per sender
-  // The owner's era with each sender. Written by the owner; read by a sender that begins anew, or waits for that.
-  std::atomic<std::uint64_t> eras[kMaxShmTasks];
-  // Of those the one that each sender began last. Written by the sender; read by the owner when it ends an era.
-  std::atomic<std::uint64_t> begun[kMaxShmTasks];
-};
-
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(GroupHeader) == kPage && offsetof(GroupHeader, state) == 32);
 static_assert(sizeof(PacketLine) == kCacheLine && offsetof(PacketLine, data) == 8);
-static_assert(sizeof(SendIntent) == kCacheLine && kMaxShmTasks <= 1u << kSourceBits);
+static_assert(sizeof(SenderLine) == kCacheLine && kMaxShmTasks <= 1u << kSourceBits && sizeof(Era) == 8);
 static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, armed) == 256);
 static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHeader) == 512);
 static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
 static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416);
-static_assert(offsetof(SegmentFront, intents) == 512 && offsetof(SegmentFront, eras) == 8704);
-static_assert(offsetof(SegmentFront, begun) == 9728 && sizeof(SegmentFront) == 3 * kPage);
 
 // Where the parts are, for one choice of sizes. 64 bits in every task: the largest choices do not fit 32.
 // A 32-bit task checks group_size() before it maps the group (segment.cc).
@@ -157,8 +151,13 @@ struct GroupLayout {
   constexpr std::uint64_t room_stride() const {
     return ((packet_bytes + 2 * kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
   }
+  constexpr std::uint64_t senders_offset() const { return sizeof(SegmentHeader); }
+  constexpr std::uint64_t eras_offset() const { return senders_offset() + std::uint64_t{tasks} * sizeof(SenderLine); }
+  constexpr std::uint64_t lines_offset() const {
+    return (eras_offset() + std::uint64_t{tasks} * sizeof(Era) + kPage - 1) / kPage * kPage;
+  }
   constexpr std::uint64_t near_rooms_offset() const {
-    return sizeof(SegmentFront) + std::uint64_t{slots} * sizeof(PacketLine);
+    return lines_offset() + std::uint64_t{slots} * sizeof(PacketLine);
   }
   constexpr std::uint64_t rooms_offset() const { return near_rooms_offset() + kNearRooms * room_stride(); }
   constexpr std::uint64_t segment_size() const {

@@ -38,13 +38,13 @@ inline void copy_inline(std::byte* target, const std::byte* source, std::size_t 
 // The era that `source` begins anew with, as the segment's owner is told: it sees which one it is when it ends it, or
 // else we see here that it has ended.
 inline std::uint64_t begin_era(const SegmentView& segment, std::uint32_t source) {
-  const std::atomic<std::uint64_t>& present = segment.front->eras[source];
+  const std::atomic<std::uint64_t>& present = segment.eras[source];
   std::uint64_t era = 0;
   do {
     // Acquire: what the owner did before it opened the era; pairs with ReceiveQueue::open().
     era = present.load(std::memory_order_acquire);
     // Sequentially consistent, both: pair with ReceiveQueue::close().
-    segment.front->begun[source].store(era, std::memory_order_seq_cst);
+    segment.senders[source].begun.store(era, std::memory_order_seq_cst);
   } while (present.load(std::memory_order_seq_cst) != era);
   return era;
 }
@@ -55,15 +55,15 @@ class SendQueue {
 
   // `source` is the sender's local index: at most one SendQueue per source and segment. `era`: of begin_era().
   SendQueue(const SegmentView& segment, const GroupLayout& layout, std::uint32_t source, std::uint64_t era = 0)
-      : tail_(&segment.front->header.tail),
+      : tail_(&segment.header->tail),
         lines_(segment.lines),
-        intent_(&segment.front->intents[source].claim),
+        intent_(&segment.senders[source].claim),
         near_rooms_(segment.near_rooms),
         rooms_(segment.rooms),
         room_stride_(layout.room_stride()),
         slots_(layout.slots),
         sender_(make_sender(source, era)),
-        front_(segment.front) {}
+        header_(segment.header) {}
 
   // Takes as many packets, in order, as there is room for, and publishes them. Never waits.
   std::size_t send(std::span<const OutgoingPacket> packets) {
@@ -101,7 +101,7 @@ class SendQueue {
     intent_->store(0, std::memory_order_release);
   }
 
-  SegmentHeader& header() const { return front_->header; }
+  SegmentHeader& header() const { return *header_; }
 
  private:
   // Reserves up to `wanted` tickets; the first one in `ticket`.
@@ -111,7 +111,7 @@ class SendQueue {
       std::size_t count = wanted;
       if (ticket + wanted - cached_head_ > slots_) {
         // Acquire: the owner is done with the slots below head; pairs with ReceiveQueue::publish_head().
-        cached_head_ = front_->header.head.load(std::memory_order_acquire);
+        cached_head_ = header_->head.load(std::memory_order_acquire);
         const std::uint64_t used = ticket - cached_head_;
         if (used >= slots_) [[unlikely]] {
           // A claim that failed before may have left one, for tickets that another sender owns: should that one die,
@@ -151,7 +151,7 @@ class SendQueue {
     if (static_cast<std::int64_t>(ticket - next_look_) < 0) return false;
     next_look_ = ticket + kNearRooms / 2;
     // Acquire: as in claim().
-    cached_head_ = front_->header.head.load(std::memory_order_acquire);
+    cached_head_ = header_->head.load(std::memory_order_acquire);
     return ticket - cached_head_ < kNearRooms;
   }
 
@@ -183,7 +183,7 @@ class SendQueue {
   std::size_t room_stride_ = 0;
   std::uint32_t slots_ = 0;
   std::uint32_t sender_ = 0;
-  SegmentFront* front_ = nullptr;
+  SegmentHeader* header_ = nullptr;
 };
 
 }  // namespace openlapi::shm

@@ -13,18 +13,19 @@ namespace shm {
 class Acquaintances;
 }
 
-inline constexpr std::uint32_t kMaxShmTasks = 128;       // MAX_SHM_TASKS of the guide
-inline constexpr std::uint32_t kDefaultShmSlots = 128;   // packets that one task's queue holds
+// The guide's MAX_SHM_TASKS is 128: nodes have become larger.
+inline constexpr std::uint32_t kMaxShmTasks = 1024;
+inline constexpr std::uint32_t kDefaultShmSlots = 128;  // packets that one task's queue holds
 // Bytes of one packet: a whole MP_REXMIT_BUF_SIZE message (16384) and its headers.
 inline constexpr std::uint32_t kDefaultShmPacket = 16384 + 1024;
 
 // The same in all tasks of the group but for `self`.
 struct ShmConfig {
-  std::uint64_t cookie = 0;              // the job's secret; never shown in a name that others can read
-  std::uint32_t instance = 0;            // context of the task; each context has its own group
-  std::uint32_t generation = 0;          // counts re-initialisations of that context
+  std::uint64_t cookie = 0;      // the job's secret; never shown in a name that others can read
+  std::uint32_t instance = 0;    // context of the task; each context has its own group
+  std::uint32_t generation = 0;  // counts re-initialisations of that context
   PeerIndex self = 0;
-  std::vector<PeerIndex> local_tasks{};  // ascending, with `self`; the first one leads the set-up
+  std::vector<PeerIndex> local_tasks{};               // ascending, with `self`; the first one leads the set-up
   std::uint32_t slots = kDefaultShmSlots;             // a power of two, 8 .. 4096
   std::uint32_t packet_bytes = kDefaultShmPacket;     // a multiple of 8, 64 .. 65528
   std::uint32_t setup_timeout_milliseconds = 10'000;  // for the whole set-up, all tasks included
@@ -35,16 +36,16 @@ struct ShmConfig {
 
 enum class ShmFailure : std::uint8_t {
   kNone,
-  kBadConfig,      // arguments that cannot be served
-  kTooManyTasks,   // more than kMaxShmTasks on the node
-  kCreate,         // the shared memory or its socket could not be made (attention message 505)
-  kGet,            // the leader's memory could not be taken over (506)
-  kAttach,         // the memory could not be mapped or locked (507)
-  kRefused,        // a task of the group runs as another user
-  kPeerFailed,     // another task of the group failed; its own reason is in the text
-  kTimeout,        // another task did not come in time (506)
-  kPeerEnded,      // another task has ended and cannot come
-  kFormed,         // the group has formed without this task, which takes the place of one that has ended
+  kBadConfig,     // arguments that cannot be served
+  kTooManyTasks,  // more than kMaxShmTasks on the node
+  kCreate,        // the shared memory or its socket could not be made (attention message 505)
+  kGet,           // the leader's memory could not be taken over (506)
+  kAttach,        // the memory could not be mapped or locked (507)
+  kRefused,       // a task of the group runs as another user
+  kPeerFailed,    // another task of the group failed; its own reason is in the text
+  kTimeout,       // another task did not come in time (506)
+  kPeerEnded,     // another task has ended and cannot come
+  kFormed,        // the group has formed without this task, which takes the place of one that has ended
 };
 
 struct ShmSetupError {

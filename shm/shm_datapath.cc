@@ -15,7 +15,8 @@ std::size_t ShmTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   const std::uint32_t index = group_->index_of(peer);
   assert(index != shm::kNoIndex);
   Peer& target = peers_[index];
-  if (target.shut) [[unlikely]] return send_to_shut(peer, packets);
+  if (target.shut) [[unlikely]]
+    return send_to_shut(peer, packets);
   const std::size_t offered = packets.size();
   const auto burst = offered <= limits_.max_burst ? packets : packets.first(limits_.max_burst);
   const std::size_t taken = target.queue.send(burst);
@@ -58,7 +59,8 @@ std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingP
 std::size_t ShmTransport::receive_burst(std::span<IncomingPacket> packets) {
   const std::size_t count = queue_.receive(packets);
   counters_.packets_received += count;
-  if (count == 0 && queue_.look_due()) [[unlikely]] look_for_orphans();
+  if (count == 0 && queue_.look_due()) [[unlikely]]
+    look_for_orphans();
   return count;
 }
 
@@ -78,7 +80,7 @@ Transport::Intake ShmTransport::intake(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   const std::uint64_t era = era_of(index);
   if (shm::is_closed(era) || era != peers_[index].era) return {UINT64_MAX, true};
-  const shm::SegmentHeader& header = group_->segment(index).front->header;
+  const shm::SegmentHeader& header = *group_->segment(index).header;
   const std::uint64_t head = header.head.load(std::memory_order_relaxed);
   return {head, header.tail.load(std::memory_order_relaxed) != head};
 }

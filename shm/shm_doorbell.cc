@@ -15,7 +15,7 @@ namespace openlapi {
 ShmDoorbell::ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue) : group_(group), queue_(queue) {}
 
 bool ShmDoorbell::arm() {
-  std::atomic<std::uint32_t>& armed = group_.segment(group_.self()).front->header.armed;
+  std::atomic<std::uint32_t>& armed = group_.segment(group_.self()).header->armed;
   group_.socket().drain();  // of rings for the sleep before; not when that ended, with a message to be taken
   epoch_ = (epoch_ + 1) | 1;
   armed.store(epoch_, std::memory_order_seq_cst);
@@ -32,12 +32,12 @@ bool ShmDoorbell::arm() {
 
 void ShmDoorbell::disarm() {
   epoch_ = (epoch_ + 1) & ~1u;
-  group_.segment(group_.self()).front->header.armed.store(epoch_, std::memory_order_relaxed);
+  group_.segment(group_.self()).header->armed.store(epoch_, std::memory_order_relaxed);
 }
 
 void ShmDoorbell::ring(std::uint32_t index, std::uint32_t armed) {
   if (!group_.socket().ring(index)) return;  // no memory for a byte: the next sender tries again
-  group_.segment(index).front->header.armed.compare_exchange_strong(armed, armed + 1, std::memory_order_relaxed);
+  group_.segment(index).header->armed.compare_exchange_strong(armed, armed + 1, std::memory_order_relaxed);
 }
 
 }  // namespace openlapi

@@ -60,11 +60,11 @@ ShmRemoteMemory::ShmRemoteMemory(shm::ShmGroup& group)
 // Whether the bytes that were read were still the owner's to show: its user may change them once it has purged us.
 bool ShmRemoteMemory::same_era(std::uint32_t index) const {
   std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
-  return group_.segment(index).front->eras[group_.self()].load(std::memory_order_relaxed) == eras_[index];
+  return group_.segment(index).eras[group_.self()].load(std::memory_order_relaxed) == eras_[index];
 }
 
 bool ShmRemoteMemory::prove(std::uint32_t index) {
-  const shm::SegmentHeader& header = group_.segment(index).front->header;
+  const shm::SegmentHeader& header = *group_.segment(index).header;
   std::uint64_t found = 0;
   // In another process namespace the number may mean a stranger, who does not have the proof at that address.
   const bool proved = read_process(static_cast<pid_t>(header.process_id), header.proof_address, &found, sizeof found) &&
@@ -82,7 +82,7 @@ bool ShmRemoteMemory::reachable(PeerIndex peer) {
 bool ShmRemoteMemory::read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) {
   if (!reachable(peer)) return false;
   const std::uint32_t index = group_.index_of(peer);
-  const shm::SegmentHeader& header = group_.segment(index).front->header;
+  const shm::SegmentHeader& header = *group_.segment(index).header;
   if (read_process(static_cast<pid_t>(header.process_id), remote_address, local, length)) return same_era(index);
   if (refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
   return false;
@@ -95,7 +95,7 @@ bool ShmRemoteMemory::read_ranges(PeerIndex peer, std::span<const MemoryRange> r
   const auto nameable = [](const MemoryRange& range) { return can_name(range.address, range.length); };
   if (!std::all_of(remote.begin(), remote.end(), nameable)) return false;
   const std::uint32_t index = group_.index_of(peer);
-  const shm::SegmentHeader& header = group_.segment(index).front->header;
+  const shm::SegmentHeader& header = *group_.segment(index).header;
   std::array<iovec, kMostRanges> here, there;
   ssize_t wanted = 0;
   for (const MemoryRange& range : local) wanted += static_cast<ssize_t>(range.length);

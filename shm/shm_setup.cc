@@ -59,9 +59,12 @@ static_assert(sizeof(ShmAddress) == 16 && sizeof(ShmAddress) <= PeerAddress::kCa
 namespace shm {
 
 ShmGroup::ShmGroup(const ShmConfig& config)
-    : tasks_(config.local_tasks), index_of_(tasks_.back() - tasks_.front() + 1, kNoIndex),
+    : tasks_(config.local_tasks),
+      index_of_(tasks_.back() - tasks_.front() + 1, kNoIndex),
       proof_(random_number<std::uint64_t>()),
-      token_(process_token()), process_(getpid()), gone_(tasks_.size()) {
+      token_(process_token()),
+      process_(getpid()),
+      gone_(tasks_.size()) {
   for (std::uint32_t i = 0; i < tasks_.size(); ++i) index_of_[tasks_[i] - tasks_.front()] = i;
   self_ = index_of(config.self);
 }
@@ -76,7 +79,7 @@ bool ShmGroup::fill_segment(GroupMemory& memory, ShmSetupError& error) {
   }
   // Where the yama module restricts ptrace to ancestors, tasks of the same user may still read us. Elsewhere refused.
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  SegmentHeader& header = memory.segment(self_).front->header;
+  SegmentHeader& header = *memory.segment(self_).header;
   header.process_token = token_;
   header.proof_address = reinterpret_cast<std::uintptr_t>(&proof_);
   header.proof = proof_;
@@ -89,7 +92,7 @@ bool ShmGroup::fill_segment(GroupMemory& memory, ShmSetupError& error) {
 
 bool ShmGroup::check_members(ShmSetupError& error) {
   for (std::uint32_t i = 0; i < size(); ++i) {
-    const SegmentHeader& header = segment(i).front->header;
+    const SegmentHeader& header = *segment(i).header;
     // Acquire: pairs with fill_segment(). A task that was quick may have closed already.
     const std::uint32_t state = header.state.load(std::memory_order_acquire);
     if (state == static_cast<std::uint32_t>(TaskState::kAbsent) || header.task != tasks_[i]) {
@@ -125,12 +128,12 @@ std::unique_ptr<ShmGroup> ShmGroup::join(const ShmConfig& config, ShmSetupError&
 ShmGroup::~ShmGroup() {
   if (!joined_ || process_ != getpid()) return;
   // Release: our last packets before the farewell; pairs with gone().
-  segment(self_).front->header.state.store(static_cast<std::uint32_t>(TaskState::kClosed), std::memory_order_release);
+  segment(self_).header->state.store(static_cast<std::uint32_t>(TaskState::kClosed), std::memory_order_release);
 }
 
 // Acquire: what the task published before it left is visible once we know that it has.
 bool ShmGroup::closed(std::uint32_t index) const {
-  const SegmentHeader& header = segment(index).front->header;
+  const SegmentHeader& header = *segment(index).header;
   return header.state.load(std::memory_order_acquire) == static_cast<std::uint32_t>(TaskState::kClosed);
 }
 
@@ -138,7 +141,7 @@ bool ShmGroup::gone(std::uint32_t index) {
   if (gone_[index]) return true;
   if (closed(index)) {
     gone_[index] = true;
-  } else if (segment(index).front->header.process_token != token_) {
+  } else if (segment(index).header->process_token != token_) {
     gone_[index] = !memory_.life_lock_held(index);
   }
   return gone_[index];
@@ -154,10 +157,14 @@ std::unique_ptr<ShmTransport> open_shm_transport(const ShmConfig& config, ShmSet
 
 ShmTransport::ShmTransport(std::unique_ptr<shm::ShmGroup> group)
     : group_(std::move(group)),
-      queue_(group_->segment(group_->self()), group_->memory().layout(), group_->tasks()), peers_(group_->size()),
-      doorbell_(*group_, queue_), remote_memory_(*group_) {
+      queue_(group_->segment(group_->self()), group_->memory().layout(), group_->tasks()),
+      peers_(group_->size()),
+      doorbell_(*group_, queue_),
+      remote_memory_(*group_) {
   const shm::GroupLayout& layout = group_->memory().layout();
-  limits_ = {.max_packet = layout.packet_bytes, .max_burst = std::min(layout.slots / 2, 64u), .reliable = true,
+  limits_ = {.max_packet = layout.packet_bytes,
+             .max_burst = std::min(layout.slots / 2, 64u),
+             .reliable = true,
              .checked = true};
 }
 
@@ -190,7 +197,7 @@ bool ShmTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::str
 
 // Acquire: what the owner did before it opened the era; pairs with ReceiveQueue::open().
 std::uint64_t ShmTransport::era_of(std::uint32_t index) const {
-  return group_->segment(index).front->eras[group_->self()].load(std::memory_order_acquire);
+  return group_->segment(index).eras[group_->self()].load(std::memory_order_acquire);
 }
 
 void ShmTransport::begin_era(std::uint32_t index) {

@@ -12,7 +12,7 @@
  * it full until the owner has received or passed over what is in it.
  */
 
-#define TAGS 3
+#define TAGS 4 /* kSenderBits - kSourceBits: two bits */
 #define ERAS 9 /* that the owner ends */
 
 #define TAG(era) ((era) % TAGS)

@@ -27,7 +27,7 @@
 #define SLOTS 2 /* of the queue */
 #define BURST 2 /* packets of one call at most */
 
-/* SegmentFront and what lies behind it. A packet is a word: its sender and its number. */
+/* SegmentHeader and what lies behind it. A packet is a word: its sender and its number. */
 byte tail, head;
 bit armed;                 /* odd; each odd number is another one: same[] */
 byte intent_first[SENDERS], intent_count[SENDERS];

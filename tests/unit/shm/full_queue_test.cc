@@ -46,10 +46,10 @@ int fill_and_die(std::uint64_t cookie, std::atomic<bool>& filled) {
   ShmSetupError error;
   const auto group = shm::ShmGroup::join(config_of(cookie, kDead), error);
   if (group == nullptr) return 20;
-  shm::SegmentFront& front = *group->segment(kOwner).front;
-  while ((front.header.armed.load() & 1) == 0) sched_yield();
-  front.intents[group->self()].claim.store(shm::make_intent(0, 8));
-  front.header.tail.store(8);
+  const shm::SegmentView segment = group->segment(kOwner);
+  while ((segment.header->armed.load() & 1) == 0) sched_yield();
+  segment.senders[group->self()].claim.store(shm::make_intent(0, 8));
+  segment.header->tail.store(8);
   filled.store(true);
   _exit(0);
 }

@@ -44,10 +44,9 @@ class PacketQueue : public testing::Test {
 
   // Does what SendQueue::claim() does, and then no more.
   void claim_and_die(std::uint32_t source, std::uint64_t count, bool claimed = true) {
-    SegmentFront& front = *segment_.front;
-    const std::uint64_t ticket = front.header.tail.load();
-    front.intents[source].claim.store(make_intent(ticket, count));
-    if (claimed) front.header.tail.store(ticket + count);
+    const std::uint64_t ticket = segment_.header->tail.load();
+    segment_.senders[source].claim.store(make_intent(ticket, count));
+    if (claimed) segment_.header->tail.store(ticket + count);
     dead_.insert(source);
   }
 
@@ -75,7 +74,7 @@ TEST_F(PacketQueue, HoldsExactlyItsSlots) {
   for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(send(1, i));
   EXPECT_FALSE(send(1, 9));
   EXPECT_FALSE(send(2, 9));
-  EXPECT_EQ(segment_.front->intents[2].claim.load(), 0u) << "who claimed nothing announces nothing";
+  EXPECT_EQ(segment_.senders[2].claim.load(), 0u) << "who claimed nothing announces nothing";
   for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_EQ(receive(), i);
   EXPECT_EQ(receive(), 0u);
   EXPECT_TRUE(send(2, 9));
@@ -106,7 +105,7 @@ TEST_F(PacketQueue, AnAbandonedPacketArrivesEmpty) {
     const OutgoingPacket packet{pieces, 48};
     ASSERT_FALSE(survives([&] { senders_[1].send({&packet, 1}); }));
     senders_[1].abandon();
-    EXPECT_EQ(segment_.front->intents[1].claim.load(), 0u);
+    EXPECT_EQ(segment_.senders[1].claim.load(), 0u);
     ASSERT_TRUE(send(1, i + 1000));
     EXPECT_EQ(receive(), i);
     IncomingPacket empty{};
@@ -138,7 +137,7 @@ TEST_F(PacketQueue, ADeadSendersUnkeptIntentDoesNotTakeALivingOnesSlot) {
   EXPECT_EQ(skip(), 0u);
   // The living one publishes.
   segment_.lines[0].control.store(make_control(0, 2, 8));
-  segment_.front->intents[2].claim.store(0);
+  segment_.senders[2].claim.store(0);
   EXPECT_EQ(skip(), 0u);
   IncomingPacket packet;
   ASSERT_EQ(queue_.receive({&packet, 1}), 1u);
@@ -147,7 +146,7 @@ TEST_F(PacketQueue, ADeadSendersUnkeptIntentDoesNotTakeALivingOnesSlot) {
 
 // Its claim was too late, and then there was no room: what it said before must not keep the owner from passing over.
 TEST_F(PacketQueue, WhoFindsNoRoomDoesNotAnswerForADeadSendersSlots) {
-  segment_.front->intents[2].claim.store(make_intent(0, 1));
+  segment_.senders[2].claim.store(make_intent(0, 1));
   claim_and_die(1, 8);
   EXPECT_FALSE(send(2, 5));
   EXPECT_EQ(skip(), 8u);
@@ -175,7 +174,7 @@ TEST_F(PacketQueue, OrphansBehindHeldPacketsAreGivenBackInTheirOrder) {
 }
 
 TEST_F(PacketQueue, LiesInTheControlWordAreCountedAndPassedOver) {
-  segment_.front->header.tail.store(2);
+  segment_.header->tail.store(2);
   segment_.lines[0].control.store(make_control(0, 99, 8));     // no such source
   segment_.lines[1].control.store(make_control(1, 1, 65000));  // longer than a slot
   EXPECT_TRUE(send(1, 3));
@@ -226,7 +225,7 @@ TEST_F(PacketQueue, ASenderThatFaultsWhileItCopiesDoesNotStopTheQueue) {
 // A purges and resumes B, as B does with A: the sender begins anew with the era that the owner has published.
 class Eras : public PacketQueue {
  protected:
-  std::uint64_t era(std::uint32_t source) const { return segment_.front->eras[source].load(); }
+  std::uint64_t era(std::uint32_t source) const { return segment_.eras[source].load(); }
   void begin_anew(std::uint32_t source) {
     senders_[source] = SendQueue(segment_, layout_, source, begin_era(segment_, source));
   }
@@ -298,7 +297,7 @@ TEST_F(Eras, AHalfWrittenPacketIsOfTheEraThatItWasBegunIn) {
   EXPECT_TRUE(send(0, 1));
   EXPECT_EQ(receive(), 1u);  // so that no ticket is 0, as the value of none is
   for (unsigned missed = 1; missed <= 200; ++missed) {
-    const std::uint64_t ticket = segment_.front->header.tail.load();
+    const std::uint64_t ticket = segment_.header->tail.load();
     const std::uint32_t sender = make_sender(1, era(1));
     begin_anew(1);
     claim_and_die(1, 1);
@@ -306,7 +305,7 @@ TEST_F(Eras, AHalfWrittenPacketIsOfTheEraThatItWasBegunIn) {
     PacketLine& line = segment_.lines[ticket & 7];
     std::memcpy(line.data, &ticket, sizeof ticket);
     line.control.store(make_control(ticket, sender, 8));
-    segment_.front->intents[1].claim.store(0);
+    segment_.senders[1].claim.store(0);
     ASSERT_EQ(receive(), 0u) << missed;
   }
 }
@@ -335,7 +334,7 @@ TEST_F(Eras, ASenderThatBeginsWhileOneEndsIsOfOneOfBoth) {
 }
 
 TEST_F(Eras, AreCountedOnWhereTheirNumbersWrap) {
-  segment_.front->eras[1].store(UINT64_MAX - 5);
+  segment_.eras[1].store(UINT64_MAX - 5);
   ReceiveQueue late(segment_, layout_, kTasks);
   for (unsigned i = 0; i < 6; ++i) {
     begin_anew(1);

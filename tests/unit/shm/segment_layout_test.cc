@@ -6,15 +6,15 @@ namespace openlapi::shm {
 namespace {
 
 TEST(SegmentLayout, ControlWordKeepsItsParts) {
-  const std::uint64_t control = make_control(0xffffffffull, 127, 17408, 24 | kNearRoom);
+  const std::uint64_t control = make_control(0xffffffffull, 1023, 17408, 24 | kNearRoom);
   EXPECT_EQ(control_sequence(control), 0u);
-  EXPECT_EQ(sender_source(control_sender(control)), 127u);
+  EXPECT_EQ(sender_source(control_sender(control)), 1023u);
   EXPECT_EQ(control_length(control), 17408u);
   EXPECT_EQ(control_start(control), 24u);
   EXPECT_TRUE(control_near(control));
   EXPECT_EQ(control_length(make_control(5, 0, 65528)), 65528u);
-  EXPECT_FALSE(control_near(make_control(5, 127, 65528, 56)));
-  EXPECT_EQ(control_start(make_control(5, 127, 65528, 56)), 56u);
+  EXPECT_FALSE(control_near(make_control(5, 1023, 65528, 56)));
+  EXPECT_EQ(control_start(make_control(5, 1023, 65528, 56)), 56u);
 }
 
 TEST(SegmentLayout, WhatFollowsTheHeaderBeginsALine) {
