@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "api/context_epoch.h"
+#include "api/context_libraries.h"
 #include "api/context_resources.h"
 #include "api/context_threads.h"
 #include "api/context_trace.h"
@@ -35,6 +36,7 @@ const char* read_environment(const char* name) { return std::getenv(name); }
 struct ProcessState {
   std::shared_ptr<Bootstrap> launcher;
   bool cookie_known = false;
+  bool libraries_compared = false;
   bool variables_looked_at = false;
   bool exit_handler_set = false;
   std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
@@ -106,6 +108,7 @@ class Opening {
  private:
   bool open_ways();
   bool meet_others();
+  bool exchange(const char* failure);
   bool open_shared_memory();
   bool open_network();
   void open_spare_network();
@@ -167,10 +170,22 @@ void Opening::open_spare_network() {
 bool Opening::meet_others() {
   ProcessState& state = process();
   if (state.launcher == nullptr || state.cookie_known) return true;
+  state.cookie_known = exchange("the tasks could not agree on the job's cookie: ");
+  return state.cookie_known;
+}
+
+// The first one of a process also brings what the others' libraries are.
+bool Opening::exchange(const char* failure) {
+  ProcessState& state = process();
+  const bool compare = state.launcher != nullptr && !state.libraries_compared;
   std::string reason;
-  state.cookie_known = state.launcher->exchange(reason);
-  return state.cookie_known ||
-         fail(error_, LAPI_ERR_UNKNOWN, "the tasks could not agree on the job's cookie: " + reason);
+  if (compare && !publish_library(bootstrap(), reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
+  if (!bootstrap().exchange(reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
+  if (compare && !compare_libraries(bootstrap(), settings().info_level, reason)) {
+    return fail(error_, LAPI_ERR_UNKNOWN, reason);
+  }
+  state.libraries_compared = state.libraries_compared || compare;
+  return true;
 }
 
 // LAPI_USE_SHM=yes: failure is a warning and the network serves everybody; only: it is the end.
@@ -238,10 +253,9 @@ bool Opening::open_network() {
   for (std::unique_ptr<Transport>& transport : opened.transports) {
     resources_->transports.push_back(std::move(transport));
   }
-  std::string reason;
-  if (opened.published && !bootstrap().exchange(reason)) {
+  if (opened.published && !exchange("the tasks' addresses could not be exchanged: ")) {
     forget_windows();
-    return fail(error_, LAPI_ERR_UNKNOWN, "the tasks' addresses could not be exchanged: " + reason);
+    return false;
   }
   process().cookie_known |= opened.published;
   return true;

@@ -1,8 +1,11 @@
 #include "dataplane/endpoint/endpoint.h"
 
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/wire/packet_header.h"
 
 namespace openlapi {
+
+unsigned Endpoint::wire_version() { return wire::kPacketVersion; }
 
 Endpoint::Endpoint(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
                    RouteResolver& resolver, HandlerHost& host)

@@ -213,6 +213,9 @@ class EndpointCore;  // all state; dataplane/endpoint/endpoint_core.h
 
 class Endpoint {
  public:
+  // What endpoints have to share to understand each other: wire::kPacketVersion.
+  static unsigned wire_version();
+
   // The transports, clock, resolver and host outlive the endpoint.
   Endpoint(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock, RouteResolver& resolver,
            HandlerHost& host);

@@ -1,0 +1,64 @@
+#include "api/context_libraries.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <vector>
+
+#include "api/messages.h"
+#include "api/version.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::string_view kKey = "openlapi.library";
+constexpr unsigned kSeconds = 10;  // it was published before the exchange
+
+std::string_view wire_version_of(std::string_view library) { return library.substr(0, library.find(' ')); }
+
+std::string describe(std::uint32_t task, std::string_view library) {
+  const std::string_view text = library.substr(std::min(library.size(), wire_version_of(library).size() + 1));
+  return "task " + std::to_string(task) + " runs openlapi " + std::string(text) + ", wire version " +
+         std::string(wire_version_of(library));
+}
+
+std::uint32_t whom_to_ask(const Bootstrap& bootstrap) {
+  const std::uint32_t first_of_node = bootstrap.local_tasks().front();
+  return bootstrap.rank() == first_of_node ? 0 : first_of_node;
+}
+
+}  // namespace
+
+std::string own_library() {
+  return std::to_string(wire_version()) + " " + version_number() + ", built " + build_stamp();
+}
+
+LibraryMatch match_libraries(std::string_view own, std::string_view other) {
+  if (wire_version_of(own) != wire_version_of(other)) return LibraryMatch::other_wire_version;
+  return own == other ? LibraryMatch::same : LibraryMatch::other_build;
+}
+
+bool publish_library(Bootstrap& bootstrap, std::string& reason) {
+  const std::string own = own_library();
+  return bootstrap.put(kKey, std::as_bytes(std::span(own)), reason);
+}
+
+bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason) {
+  const std::uint32_t asked = whom_to_ask(bootstrap);
+  if (asked == bootstrap.rank()) return true;
+  std::vector<std::byte> value;
+  if (!bootstrap.get(asked, kKey, kSeconds, value, reason)) return false;
+  const std::string own = own_library();
+  const std::string other(reinterpret_cast<const char*>(value.data()), value.size());
+  const LibraryMatch match = match_libraries(own, other);
+  if (match == LibraryMatch::same) return true;
+  const std::string both = describe(asked, other) + "; " + describe(bootstrap.rank(), own);
+  if (match == LibraryMatch::other_wire_version) {
+    reason = both + ": the tasks of a job have to run libraries of one wire version";
+    return false;
+  }
+  if (info_level >= kLevelWarning) std::fprintf(stderr, "openlapi: %s\n", both.c_str());
+  return true;
+}
+
+}  // namespace openlapi

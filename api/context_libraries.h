@@ -1,0 +1,32 @@
+// Whether the tasks of a job run libraries that understand each other. Each publishes what it is with its first
+// exchange; a task compares that with what the first task of its node is, and that one with task 0: one question per
+// node crosses the network.
+//
+// Libraries of one wire version understand each other: whatever changes packets, records, published addresses or the
+// layout of shared memory raises it (CONTRIBUTING.md). Two builds of one wire version may be mixed, which at
+// MP_INFOLEVEL=1 is said.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "control/bootstrap.h"
+
+namespace openlapi {
+
+unsigned wire_version();
+
+// "2 0.1.0, built ...": the wire version, and the rest for people.
+std::string own_library();
+
+// What two tasks' libraries have to say to each other.
+enum class LibraryMatch { same, other_build, other_wire_version };
+LibraryMatch match_libraries(std::string_view own, std::string_view other);
+
+// Before the exchange. False: `reason`.
+bool publish_library(Bootstrap& bootstrap, std::string& reason);
+
+// After it. False: they do not understand each other, or the other task's cannot be found out; `reason`.
+bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason);
+
+}  // namespace openlapi

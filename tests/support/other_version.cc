@@ -1,0 +1,14 @@
+// The version of a library that is like this one and calls itself another: of another build, or of another wire
+// version.
+#include "api/context_libraries.h"
+#include "api/version.h"
+#include "dataplane/wire/packet_header.h"
+
+namespace openlapi {
+
+unsigned wire_version() { return wire::kPacketVersion + OTHER_WIRE_VERSION; }
+const char* version_number() { return "9.9.9"; }
+const char* version_text() { return "openlapi 9.9.9"; }
+const char* build_stamp() { return "another day"; }
+
+}  // namespace openlapi
