@@ -59,11 +59,17 @@ void share_region(LapiJob& job, SharedRegion& region) {
   job.fence_all();
 }
 
-double flag_now(Workbench& bench) {
-  Samples samples;
-  bench.memory.flag(20'000, 2, nullptr);
-  bench.memory.flag(20'000, 2, &samples);
-  return median(std::move(samples));
+// Over some hundred milliseconds: a state that lasts for a moment shall not count as the usual one. Task 0's figure.
+FlagBounds usual_flag(Workbench& bench) {
+  constexpr int kLooks = 60;
+  constexpr std::uint64_t kIterations = 1000;
+  Samples looks;
+  for (int look = 0; look < kLooks; ++look) {
+    Samples samples;
+    bench.memory.flag(kIterations, 2, &samples);
+    if (look != 0) looks.push_back(median(std::move(samples)));  // the first one warms up
+  }
+  return {median(std::move(looks))};
 }
 
 void check_tasks(LapiJob& job) {
@@ -91,14 +97,14 @@ void measure_wire(Wire wire, const Options& options, RunDescription& run, std::v
   std::string error;
   if (!bench.open(error)) give_up(error);
   const bool speaks = job.task() == 0;
-  const double flag = flag_now(bench);
+  const FlagBounds flag = usual_flag(bench);
   if (speaks && rows.empty()) {
     run.cores = {core, other};
     run.flag = flag;
     print_header(stdout, run);
   }
   if (speaks) print_table_head(stdout, wire, options.mode);
-  Runner runner(bench, options);
+  Runner runner(bench, options, flag);
   const std::vector<Case> cases = make_cases(bench, options);
   Progress progress(stderr, isatty(STDERR_FILENO) == 1, cases.size());
   for (const Case& row : cases) {
@@ -112,6 +118,11 @@ void measure_wire(Wire wire, const Options& options, RunDescription& run, std::v
 }
 
 int run_table(const Options& options) {
+  std::string unwritable;
+  if (speaks_for_job() &&
+      !(can_write("--json", options.json_file, unwritable) && can_write("--plot", options.plot_file, unwritable))) {
+    give_up(unwritable);
+  }
   RunDescription run = describe_machine();
   run.mode = options.mode;
   std::vector<Row> rows;
@@ -119,7 +130,7 @@ int run_table(const Options& options) {
   for (const Wire wire : options.wires) measure_wire(wire, options, run, rows);
   task = run.cores.empty() ? 1 : 0;
   if (task != 0) return 0;
-  print_notes(stdout, rows);
+  print_notes(stdout, run, rows);
   std::string error;
   bool written = options.json_file.empty() || write_json(options.json_file, run, rows, error);
   if (!written) std::fprintf(stderr, "lapi_perf: %s\n", error.c_str());

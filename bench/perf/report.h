@@ -16,7 +16,7 @@ struct RunDescription {
   std::string kernel;
   std::vector<int> cores;  // of the two tasks; -1: not bound to one
   Mode mode = Mode::polling;
-  double flag = 0;  // F before the first row, nanoseconds
+  FlagBounds flag;  // F before the first row
 };
 
 RunDescription describe_machine();
@@ -25,7 +25,10 @@ void print_header(std::FILE* out, const RunDescription& run);
 void print_table_head(std::FILE* out, Wire wire, Mode mode);
 void print_row(std::FILE* out, const Row& row);
 // What the marks of the rows mean, if there are any.
-void print_notes(std::FILE* out, const std::vector<Row>& rows);
+void print_notes(std::FILE* out, const RunDescription& run, const std::vector<Row>& rows);
+
+// Whether a file of that name can be written, before anything is measured. False: `error`.
+bool can_write(const char* option, const std::string& file, std::string& error);
 
 // False: `error` names the file and what is wrong.
 bool write_json(const std::string& file, const RunDescription& run, const std::vector<Row>& rows, std::string& error);

@@ -11,6 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Raised when a name or its meaning changes; further names do not.
+constexpr const char* kSchema = "lapi_perf/1";
+
 // Times in microseconds, bandwidths in bytes a second; what was not measured is null.
 Json measured(double value, double unit = 1) { return value != 0 ? Json(value / unit) : Json(nullptr); }
 
@@ -39,8 +42,15 @@ Json row_json(const Row& row) {
 
 }  // namespace
 
+bool can_write(const char* option, const std::string& file, std::string& error) {
+  if (file.empty() || std::ofstream(file, std::ios::app)) return true;
+  error = std::string(option) + " " + file + ": cannot be written: " + std::strerror(errno);
+  return false;
+}
+
 bool write_json(const std::string& file, const RunDescription& run, const std::vector<Row>& rows, std::string& error) {
   Json json;
+  json["schema"] = kSchema;
   json["program"] = "lapi_perf";
   json["version"] = OPENLAPI_VERSION;
   json["processor"] = run.processor;
@@ -48,8 +58,13 @@ bool write_json(const std::string& file, const RunDescription& run, const std::v
   json["cores"] = run.cores;
   json["clock"] = clock_name();
   json["mode"] = name_of(run.mode);
-  json["flag_us"] = measured(run.flag, 1000);
-  json["flag_bounds_us"] = {kFlagLow / 1000, kFlagHigh / 1000};
+  json["units"] = {{"size", "bytes"},
+                   {"*_us", "microseconds"},
+                   {"*bandwidth", "bytes per second"},
+                   {"rate", "operations per second"},
+                   {"ratio", "library / floor"}};
+  json["flag_us"] = measured(run.flag.usual, 1000);
+  json["flag_bounds_us"] = {run.flag.low() / 1000, run.flag.high() / 1000};
   json["rows"] = Json::array();
   for (const Row& row : rows) json["rows"].push_back(row_json(row));
   std::ofstream out(file, std::ios::trunc);

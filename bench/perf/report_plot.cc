@@ -1,5 +1,5 @@
-// The plot: latency over size on the left, bandwidth over size on the right, each with its floor (dashed). gnuplot gets
-// the figures with its commands, so no other file is left behind.
+// The plot, over size: latency with its 99th percentile (dotted), bandwidth, and the ratio to the floor; floors are
+// dashed. gnuplot gets the figures with its commands, so no other file is left behind.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
 
+#include "api/lapi.h"
 #include "bench/perf/report.h"
 
 namespace openlapi::bench {
@@ -18,33 +21,44 @@ struct Curve {
   std::string title;
   std::string block;  // name of its data in gnuplot
   bool floor = false;
-  int colour = 1;
-  std::string points;  // lines "size latency bandwidth"
+  std::size_t style = 0;
+  std::string points;  // lines "size latency bandwidth p99 ratio"
 };
 
-void add_point(Curve& curve, std::size_t size, double nanoseconds, double bytes) {
+// Told apart by people who do not see all colours, and in print: no two operations share a colour of the same
+// lightness, each has a mark of its own, and that of a transport is filled or open.
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73"};
+constexpr int kMarks[] = {7, 5, 9};      // filled circle, square, triangle; one less: open
+constexpr const char* kMissing = "nan";  // gnuplot draws nothing there
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return value > 0 ? text : kMissing;
+}
+
+void add_point(Curve& curve, const Row& row, double nanoseconds) {
   if (nanoseconds <= 0) return;
-  char line[96];
-  std::snprintf(line, sizeof line, "%zu %.6g %.6g\n", size, nanoseconds / 1000, bytes / nanoseconds);
-  curve.points += line;
+  curve.points += std::to_string(row.size) + " " + number(nanoseconds / 1000) + " " + number(row.bytes / nanoseconds);
+  curve.points += " " + number(row.figures.p99 / 1000) + " " + number(row.figures.ratio) + "\n";
 }
 
 std::vector<Curve> make_curves(const std::vector<Row>& rows) {
   std::vector<Curve> curves;
-  int colour = 0;
+  std::size_t style = 0;
   for (const Wire wire : {Wire::shm, Wire::udp, Wire::verbs, Wire::dpdk}) {
     for (const char* operation : {"put", "get", "am"}) {
-      ++colour;
       Curve library{.title = std::string(name_of(wire)) + " " + operation,
                     .block = "",
                     .floor = false,
-                    .colour = colour,
+                    .style = style,
                     .points = ""};
-      Curve floor{.title = library.title + ": floor", .block = "", .floor = true, .colour = colour, .points = ""};
+      Curve floor{.title = library.title + ": floor", .block = "", .floor = true, .style = style, .points = ""};
+      ++style;
       for (const Row& row : rows) {
         if (row.wire != wire || row.operation != operation) continue;
-        add_point(library, row.size, row.figures.median, row.bytes);
-        add_point(floor, row.size, row.figures.floor, row.bytes);
+        add_point(library, row, row.figures.median);
+        add_point(floor, row, row.figures.floor);
       }
       for (Curve* curve : {&library, &floor}) {
         if (curve->points.empty()) continue;
@@ -56,15 +70,31 @@ std::vector<Curve> make_curves(const std::vector<Row>& rows) {
   return curves;
 }
 
-std::string panel(const std::vector<Curve>& curves, const char* title, const char* unit, int column) {
-  std::string text = "set title '" + std::string(title) + "'\nset ylabel '" + unit + "'\nplot ";
+// gnuplot's columns of a curve's points.
+constexpr int kLatency = 2, kBandwidth = 3, kHighLatency = 4, kRatio = 5;
+
+std::string line_of(const Curve& curve, int column) {
+  constexpr std::size_t kOperations = std::size(kColours);
+  const std::size_t operation = curve.style % kOperations;
+  const bool open = curve.style / kOperations % 2 != 0;
+  const bool high = column == kHighLatency;
+  const std::string dashes = high ? "3" : curve.floor ? "2" : "1";
+  return curve.block + " using 1:" + std::to_string(column) + " with " + (high ? "lines" : "linespoints ps 0.5 pt ") +
+         (high ? std::string() : std::to_string(kMarks[operation] - (open ? 1 : 0))) + " lw 1.5 dt " + dashes +
+         " lc rgb '" + kColours[operation] + "' " + (high ? "notitle" : "title '" + curve.title + "'");
+}
+
+// `columns`: each curve's, one after the other; what a floor has none of is left out.
+std::string panel(const std::vector<Curve>& curves, const char* title, const char* unit,
+                  std::initializer_list<int> columns) {
+  std::string lines;
   for (const Curve& curve : curves) {
-    if (&curve != &curves.front()) text += ", \\\n  ";
-    text += curve.block + " using 1:" + std::to_string(column) + " with linespoints lw 1.5 ps 0.5 pt " +
-            (curve.floor ? "6 dt 2" : "7 dt 1") + " lc " + std::to_string(curve.colour) + " title '" + curve.title +
-            "'";
+    for (const int column : columns) {
+      if (curve.floor && (column == kHighLatency || column == kRatio)) continue;
+      lines += (lines.empty() ? "" : ", \\\n  ") + line_of(curve, column);
+    }
   }
-  return text + "\n";
+  return "set title '" + std::string(title) + "'\nset ylabel '" + unit + "'\nplot " + lines + "\n";
 }
 
 std::string quoted(const std::string& text) {
@@ -75,14 +105,18 @@ std::string quoted(const std::string& text) {
 
 std::string make_script(const std::string& file, const RunDescription& run, const std::vector<Curve>& curves) {
   std::string script =
-      "set terminal svg size 1200,560 font 'sans,12' background '#ffffff'\nset output " + quoted(file) + "\n";
+      "set terminal svg size 1700,600 font 'sans,12' background '#ffffff'\nset output " + quoted(file) + "\n";
   for (const Curve& curve : curves) script += curve.block + " << END\n" + curve.points + "END\n";
-  script += "set multiplot layout 1,2 title " +
-            quoted(std::string("openlapi between two tasks, ") + name_of(run.mode) + " mode; floors dashed") + "\n";
+  script += "set multiplot layout 1,3 title " +
+            quoted("openlapi " OPENLAPI_VERSION " between two tasks, " + std::string(name_of(run.mode)) +
+                   " mode; floors dashed, 99th percentiles dotted; " + run.processor + ", " + run.kernel) +
+            " noenhanced\n";
   script +=
       "set logscale xy\nset logscale x 2\nset format x '%.0b%B'\nset xlabel 'bytes'\nset grid\nset key left top\n";
-  script += panel(curves, "Latency", "microseconds", 2);
-  script += panel(curves, "Bandwidth", "GB/s", 3);
+  script += panel(curves, "Latency", "microseconds", {kLatency, kHighLatency});
+  script += panel(curves, "Bandwidth", "GB/s", {kBandwidth});
+  script += "set nologscale y\nset yrange [0:*]\n";
+  script += panel(curves, "Ratio to the floor", "library / floor", {kRatio});
   return script + "unset multiplot\n";
 }
 

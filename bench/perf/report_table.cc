@@ -56,13 +56,10 @@ void print_header(std::FILE* out, const RunDescription& run) {
     core < 0 ? std::fprintf(out, " (any)") : std::fprintf(out, " %d", core);
   }
   std::fprintf(out, "; clock: %s\n", clock_name());
-  std::fprintf(out, "F, half round trip of a flag in one cache line, is %.3f us now", run.flag / 1000);
-  if (run.flag < kFlagLow || run.flag > kFlagHigh) {
-    std::fprintf(out, ": not between %.2f and %.2f us, so not the machine's usual state; rows are repeated",
-                 kFlagLow / 1000, kFlagHigh / 1000);
-  }
   std::fprintf(out,
-               "\nEach row: floor and library in turn, medians; ratio and difference are medians over the turns.\n");
+               "F, half round trip of a flag in one cache line, is %.3f us\nEach row: floor and library in turn, "
+               "medians; ratio and difference are medians over the turns.\n",
+               run.flag.usual / 1000);
 }
 
 void print_table_head(std::FILE* out, Wire wire, Mode mode) {
@@ -86,12 +83,13 @@ void print_row(std::FILE* out, const Row& row) {
   std::fflush(out);
 }
 
-void print_notes(std::FILE* out, const std::vector<Row>& rows) {
+void print_notes(std::FILE* out, const RunDescription& run, const std::vector<Row>& rows) {
   const auto unusual = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.unusual; });
   const auto repeated = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.repeats != 0; });
   if (repeated != 0) {
-    std::fprintf(out, "\n%td rows were repeated because F was not between %.2f and %.2f us.\n", repeated,
-                 kFlagLow / 1000, kFlagHigh / 1000);
+    std::fprintf(out,
+                 "\n%td rows were repeated: F was not between %.3f and %.3f us, as near to what it was at first.\n",
+                 repeated, run.flag.low() / 1000, run.flag.high() / 1000);
   }
   if (unusual != 0) {
     std::fprintf(out,

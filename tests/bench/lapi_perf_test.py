@@ -57,6 +57,11 @@ class LapiPerf(unittest.TestCase):
         self.assertEqual(document["mode"], "polling")
         self.assertEqual(len(document["cores"]), 2)
         self.assertGreater(document["flag_us"], 0)
+        self.assertEqual(document["schema"], "lapi_perf/1")
+        self.assertEqual(document["units"]["size"], "bytes")
+        low, high = document["flag_bounds_us"]
+        self.assertLess(low, document["flag_us"])
+        self.assertGreater(high, document["flag_us"])
         for row in document["rows"]:
             self.assertGreater(row["median_us"], 0)
             self.assertGreaterEqual(row["p99_us"], row["median_us"])
@@ -72,7 +77,7 @@ class LapiPerf(unittest.TestCase):
         self.check(run(*FAST, "--ops", "put,get,am", "--sizes", "8,1K,64K", "--plot", self.file("a.svg")))
         text = pathlib.Path(self.file("a.svg")).read_text()
         xml.etree.ElementTree.fromstring(text)
-        for word in ("Latency", "Bandwidth", "shm put", "udp put", "floor"):
+        for word in ("Latency", "Bandwidth", "Ratio to the floor", "shm put", "udp put", "floor", os.uname().release):
             self.assertIn(word, text)
 
     def test_plot_without_gnuplot(self):
@@ -110,9 +115,11 @@ class LapiPerf(unittest.TestCase):
         self.assertNotIn("UDP", result.stdout)
 
     def test_unwritable_json(self):
-        result = run(*FAST, "--ops", "put", "--sizes", "8", "--json", self.file("no/such/folder.json"))
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("cannot be written", result.stderr)
+        for option, name in (("--json", "no/such/folder.json"), ("--plot", "no/such/folder.svg")):
+            result = run(*FAST, "--ops", "put", "--sizes", "8", option, self.file(name))
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("cannot be written", result.stderr)
+            self.assertEqual(result.stdout, "", "nothing was measured in vain")
 
     def test_help_and_version_need_no_job(self):
         for option in ("--help", "--version"):
