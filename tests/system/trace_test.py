@@ -56,7 +56,9 @@ class TraceTest(unittest.TestCase):
     def test_level_5_shows_the_first_bytes(self):
         seen = [event for event in events(5) if " packet to " in event]
         self.assertTrue(seen)
-        self.assertTrue(all(re.fullmatch(r"shm packet to [01], \d+ bytes ([0-9a-f]{2}){1,64}", e) for e in seen))
+        # A task that lets its peer wait, as on a busy machine, is sent a packet without bytes, which asks if it lives.
+        whole = re.compile(r"shm packet to [01], (0 bytes |[1-9]\d* bytes ([0-9a-f]{2}){1,64})")
+        self.assertTrue(all(whole.fullmatch(event) for event in seen), seen)
 
     def test_the_ordinary_library_says_that_it_ignores_the_level(self):
         lines = run(3, tracing=False, MP_INFOLEVEL="1")
