@@ -32,7 +32,8 @@ class SlotFinder {
   }
   void add_host(const std::string& name) {
     for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-      if (nodes_[node].state == NodeState::kInvalid || nodes_[node].host != name) continue;
+      const bool named = nodes_[node].host == name || (name == "localhost" && node == here_);
+      if (nodes_[node].state == NodeState::kInvalid || !named) continue;
       if (nodes_[node].state == NodeState::kLost) refuse_lost("-host " + name, node);
       slots_.push_back(node);
       return;

@@ -1,6 +1,9 @@
 #include "control/jobs/universe_start.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +75,16 @@ daemon::UniverseMessage ask_universe(daemon::ToolClient& daemon, bool wait_until
   return *universe;
 }
 
+// Whether this host alone is named, so that no universe is needed.
+bool names_only_this_host(const JobOptions& options) {
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  const JobPlacement& placement = options.placement;
+  return options.universe != UseUniverse::kYes && placement.words.empty() && placement.per_node == 0 &&
+         std::ranges::all_of(placement.hosts,
+                             [&own](const std::string& host) { return host == "localhost" || host == own.data(); });
+}
+
 }  // namespace
 
 int list_jobs(const JobOptions& options) {
@@ -88,7 +101,7 @@ bool is_for_universe(const JobOptions& options) {
   const bool asked =
       options.universe == UseUniverse::kYes || options.placement.names_places() || options.placement.per_node != 0;
   if (options.universe == UseUniverse::kNo || options.standalone) {
-    if (!asked) return false;
+    if (!asked || (names_only_this_host(options) && !options.standalone)) return false;
     throw std::invalid_argument("-N, -host, words for nodes and --universe are for jobs over a universe: not with " +
                                 std::string(options.standalone ? "--standalone" : "--no-universe"));
   }
@@ -96,7 +109,7 @@ bool is_for_universe(const JobOptions& options) {
   if (options.launcher == Launcher::kLamexec && !booted) {
     throw std::runtime_error("no universe is booted here; lamboot boots one");
   }
-  if (asked && !booted) {
+  if (asked && !booted && !names_only_this_host(options)) {
     throw std::runtime_error("no universe is booted here (lamboot boots one), but " +
                              (options.placement.words.empty()
                                   ? std::string("-N, -host and --universe are for one")

@@ -144,7 +144,9 @@ class NoUniverseTest(Jobs):
 
     def test_lapirun_is_what_it_was(self):
         self.assertEqual(self.run_job("-n", 2, "echo", "a"), ("a\na\n", ""))
-        for words in (["N"], ["-N", 1], ["-host", "inky"], ["--universe"]):
+        for words in (["-host", "localhost"], [f"--host={socket.gethostname()},localhost"]):
+            self.assertEqual(self.run_job(*words, "-n", 2, "echo", "a"), ("a\na\n", ""))
+        for words in (["N"], ["-N", 1], ["-host", "inky"], ["-host", "localhost,inky"], ["-host", "localhost", "-N", 2], ["--universe"]):
             output, errors = self.run_job(*words, "true", status=1)
             self.assertEqual(output, "")
             self.assertIn("no universe is booted here (lamboot boots one), but ", errors)

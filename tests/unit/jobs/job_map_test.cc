@@ -70,6 +70,7 @@ TEST(JobMap, NodesThatAreNotToBeScheduledOnHaveToBeNamed) {
 TEST(JobMap, HostsAreNodesByName) {
   EXPECT_EQ(map_of({.hosts = {"d", "a"}}), "30");
   EXPECT_EQ(map_of({.tasks = 3, .hosts = {"d", "a"}}), "303");
+  EXPECT_EQ(map_of({.hosts = {"localhost"}}), "3");
   EXPECT_EQ(refused({.hosts = {"x"}}), "-host 'x': the universe has no such host; lamnodes lists them");
 }
 
