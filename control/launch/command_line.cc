@@ -10,6 +10,7 @@
 #include "control/launch/lam_options.h"
 #include "control/launch/session_suffix.h"
 #include "control/most_tasks.h"
+#include "dataplane/base/nearest_word.h"
 
 namespace openlapi {
 namespace {
@@ -173,6 +174,22 @@ bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& ow
   return true;
 }
 
+// One that does not exist, with the nearest that does: too short words are near to everything.
+std::string no_such_option(const CLI::App& app, const std::string& word) {
+  constexpr std::size_t kShortest = 4;
+  std::string text = "there is no option " + word;
+  if (word.size() < kShortest) return text;
+  std::vector<std::string> own;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) own.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) own.push_back("-" + name);
+  }
+  std::vector<std::string_view> known(own.begin(), own.end());
+  for (const std::string_view foreign : foreign_options()) known.push_back(foreign);
+  const std::string_view nearest = nearest_word(word, known, static_cast<unsigned>(word.size() / 2));
+  return nearest.empty() ? text : text + "; did you mean " + std::string(nearest) + "?";
+}
+
 // Options match whole words: CLI11 would read -hostname as -h. Left to it is "-n4". Moves on behind it and its value.
 void take_own_option(const CLI::App& app, const std::vector<std::string>& arguments, OwnArguments& own) {
   const std::string& given = arguments[own.count++];
@@ -182,7 +199,7 @@ void take_own_option(const CLI::App& app, const std::vector<std::string>& argume
   if (option == nullptr) {
     const bool has_number = given.starts_with("-n") && given.find_first_not_of("0123456789", 2) == std::string::npos;
     if (has_number) return own.options.push_back(given);
-    if (own.refusal.empty()) own.refusal = "there is no option " + given.substr(0, equals);
+    if (own.refusal.empty()) own.refusal = no_such_option(app, given.substr(0, equals));
     return;
   }
   const bool takes_value = option->get_type_size() > 0 && option->get_expected_max() > 0;
@@ -327,6 +344,11 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));
   const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
   parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
+  if (program == own.count && std::ranges::find(parsed.options.command, ":") != parsed.options.command.end()) {
+    return usage_error(
+        "':': a job has one program; let a shell choose: sh -c 'if [ $PMIX_RANK = 0 ]; then exec ./a; else exec ./b; "
+        "fi'. Where ':' is a word of the program's, -- goes before the program");
+  }
   if (parsed.options.command.empty() && !parsed.options.list_jobs)
     return refusal(name, kExitNotFound, "no program given");
   return parsed.options;

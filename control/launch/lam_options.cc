@@ -92,6 +92,15 @@ std::string own_name_of(const std::string& word) {
   return found == std::end(kNames) ? word : std::string(found->second);
 }
 
+std::vector<std::string_view> foreign_options() {
+  std::vector<std::string_view> all{"-ssi"};
+  for (const auto& [word, own] : kNames) all.push_back(word);
+  for (const LamOption& option : kLamOptions) {
+    if (!option.refused) all.push_back(option.word);
+  }
+  return all;
+}
+
 const LamOption* find_lam_option(std::string_view word) {
   const auto* found = std::ranges::find(kLamOptions, word, &LamOption::word);
   return found == std::end(kLamOptions) ? nullptr : found;

@@ -151,15 +151,27 @@ TEST(CommandLine, SaysWhatItDoesNotDoOfLamsMpirun) {
 }
 
 TEST(CommandLine, MatchesWholeWords) {
-  for (const char* word : {"-hostname", "-vn", "-nonsense", "-helpme", "-Nx", "--jobsx"}) {
+  using Advice = std::pair<std::string, std::string>;
+  for (const auto& [word, advice] :
+       {Advice{"-hostname", "; did you mean -host?"}, Advice{"-vn", ""}, Advice{"-nonsense=3", ""},
+        Advice{"-helpme", "; did you mean -help?"}, Advice{"-Nx", ""}, Advice{"--jobsx", "; did you mean --jobs?"},
+        Advice{"--timout", "; did you mean --timeout?"}, Advice{"-pernode", "; did you mean -npernode?"}}) {
     const CommandLineEnd end = refused({word, "2", "prog"});
     EXPECT_EQ(end.status, kExitUsage) << word;
-    EXPECT_EQ(end.text.find(std::string("lapirun: there is no option ") + word + "\n"), 0U) << end.text;
+    const std::string text = "lapirun: there is no option " + word.substr(0, word.find('=')) + advice + "\n";
+    EXPECT_EQ(end.text.find(text), 0U) << end.text;
   }
   EXPECT_EQ(parse({"-np=2", "prog"}).tasks, 2U);
   EXPECT_EQ(parse({"-host=localhost", "prog"}).placement.hosts, Words{"localhost"});
   EXPECT_EQ(refused({"-help"}).status, 0);
   EXPECT_NE(refused({"--verbose=1", "prog"}).text.find("--verbose=1: this option takes no value"), std::string::npos);
+}
+
+TEST(CommandLine, RefusesSeveralProgramsUnlessTheColonIsTheProgramsOwn) {
+  const CommandLineEnd end = refused({"-n", "1", "a", ":", "-n", "2", "b"});
+  EXPECT_EQ(end.status, kExitUsage);
+  EXPECT_EQ(end.text.find("lapirun: ':': a job has one program"), 0U) << end.text;
+  EXPECT_EQ(parse({"--", "prog", ":", "b"}).command, (Words{"prog", ":", "b"}));
 }
 
 TEST(CommandLine, UnderstandsHabitsOfOtherLaunchers) {
