@@ -93,7 +93,7 @@ inline void ChannelSet::handle_packet(ChannelPath& path, const wire::PacketHeade
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
   const ReceiveOutcome outcome = channel.receive(header, payload, now);
   report_completed(path);
-  if (outcome.peer_restarted) listener_.channel_restarted(path.peer_);
+  if (outcome.peer_restarted) listener_.channel_restarted(path.peer_, outcome.nothing_taken);
   if (outcome.deliver) {
     // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
     channel.taken(now);

@@ -27,7 +27,8 @@ class ChannelListener {
   virtual ChannelPath* channel_path(PeerIndex source, bool may_be_new) = 0;
   virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
   virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
-  virtual void channel_restarted(PeerIndex peer) = 0;  // a new incarnation; nothing sent to the former one will arrive
+  // A new incarnation; nothing sent to the former one will arrive. `lost`: that one has surely taken nothing of it.
+  virtual void channel_restarted(PeerIndex peer, bool lost) = 0;
   virtual void channel_timed_out(PeerIndex peer) = 0;  // no acknowledgement for the whole time-out
 
  protected:

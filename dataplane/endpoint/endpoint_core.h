@@ -401,7 +401,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void give_up_fences(Peer& peer, CounterLoss why);
   void lose(Peer& peer, Fault fault);
   [[gnu::noinline]] void tell_given_up(Peer& peer);
-  void restarted(Peer& peer);
+  void restarted(Peer& peer, bool lost = false);
   // False: the peer may not make this task keep one more thing of so many bytes, and is dropped.
   bool may_keep(Peer& peer, std::uint64_t bytes) {
     if (peer.kept.has_room(bytes) && !peer.closed) [[likely]]
@@ -418,7 +418,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   ChannelPath* channel_path(PeerIndex source, bool may_be_new) override;
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex peer, std::uint64_t tag) override;
-  void channel_restarted(PeerIndex peer) override;
+  void channel_restarted(PeerIndex peer, bool lost) override;
   void channel_timed_out(PeerIndex peer) override;
 
   EndpointConfig config_;

@@ -79,13 +79,15 @@ void EndpointCore::ask_direct_peer(Peer& peer, Nanoseconds now) {
 void EndpointCore::channel_timed_out(PeerIndex index) { lose(*peers_[index], Fault::timeout); }
 
 // The peer is a new process: what was outstanding to the former one will never be answered.
-void EndpointCore::channel_restarted(PeerIndex index) {
+void EndpointCore::channel_restarted(PeerIndex index, bool lost) {
   peers_[index]->channel->drop_open_packet();
-  restarted(*peers_[index]);
+  restarted(*peers_[index], lost);
 }
 
-void EndpointCore::restarted(Peer& peer) {
-  if (something_outstanding(peer) || collective_.active()) losses_.push_back({peer.index, Fault::no_connectivity});
+// `lost`: something that nobody waits for, too.
+void EndpointCore::restarted(Peer& peer, bool lost) {
+  const bool noticed = lost || something_outstanding(peer) || collective_.active();
+  if (noticed) losses_.push_back({peer.index, Fault::no_connectivity});
   give_up(peer, Fault::no_connectivity);
 }
 

@@ -278,6 +278,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   if (meant_for_it) {
     send_.resend_all();  // what has been sent did not name this incarnation and was turned away
   } else {
+    outcome.nothing_taken = last_heard_ == 0 && !all_acknowledged();
     peer_restarted();
     outcome.peer_restarted = true;
   }

@@ -70,6 +70,9 @@ namespace openlapi {
 struct ReceiveOutcome {
   bool deliver = false;         // the payload is the next one: offer it, then call taken() or refused()
   bool peer_restarted = false;  // what was queued before is reported as not acknowledged by take_completed()
+  // Of a peer that has restarted and was not heard before: something was on the way to it, of which it took nothing.
+  // (Of one that was heard the last acknowledgement alone may be missing.)
+  bool nothing_taken = false;
 };
 
 struct ChannelEpochs {

@@ -182,6 +182,45 @@ TEST(LostPeer, WhoWasGivenUpAsOftenAsCanBeToldIsLostForGood) {
   EXPECT_EQ(counter, 2);
 }
 
+// Task 0 has given task 1 up before it was heard. What task 1 sends first arrives, or its user hears that it is lost.
+class NeverHeard : public testing::TestWithParam<bool> {};
+
+TEST_P(NeverHeard, LosesNothingInSilence) {
+  EndpointConfig config = watchful();
+  config.epoch = 1u << kBeginningBits;
+  Job job(2, config);
+  for (PeerIndex i = 0; i < 2; ++i) {
+    job.task(i).transport.make_lossy(0, 1);
+    job.task(i).epoch_of_peers = GetParam() ? config.epoch : 0;
+  }
+  job.start();
+  int value = 1, sink = 0, given_up = 0, later = 0, first = 0;
+  const auto run = [&](PeerIndex last) {
+    for (int step = 0; step < 150; ++step) {
+      for (PeerIndex i = 0; i <= last; ++i) job[i].progress();
+      job.clock.advance(100 * kMillisecond);
+    }
+  };
+  const auto put = [&](PeerIndex from, int* counter) {
+    return job[from].put({1 - from, address(&sink), &value, sizeof(value), address(counter), 0, 0});
+  };
+  ASSERT_EQ(put(0, &given_up), Submit::accepted);
+  run(0);
+  EXPECT_EQ(job.task(0).host.faults, std::vector(1, std::pair(Fault::timeout, PeerIndex{1})));
+  const auto late = job.task(1).transport.take_waiting();
+  ASSERT_EQ(put(1, &first), Submit::accepted);
+  ASSERT_EQ(put(0, &later), Submit::accepted);
+  run(1);
+  job.task(1).transport.put_back(late);
+  run(1);
+  EXPECT_EQ(later, 1);
+  EXPECT_LE(given_up, 1);
+  EXPECT_TRUE(first == 1 || !job.task(1).host.faults.empty()) << "task 1's first message is lost, and nobody was told";
+  EXPECT_EQ(job.task(0).host.faults.size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(EpochTold, NeverHeard, testing::Bool());
+
 // Both lives give their first long message the same number.
 TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {
   constexpr std::size_t kLength = 5 * tuning::kDirectReadPiece;
