@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <initializer_list>
 
 namespace openlapi::dpdk {
 namespace {
@@ -14,11 +13,6 @@ constexpr std::uint32_t kLongestOfXdp = 3498;  // IP packet
 constexpr std::uint32_t kIdsBetweenContexts = 1 << 16;  // of memif
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMemoryToSpare = 64 * kMiB;  // pages that are never touched cost nothing
-
-bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view beginning) { return text.substr(0, beginning.size()) == beginning; });
-}
 
 bool any_of(const std::vector<std::string>& words, std::initializer_list<std::string_view> beginnings) {
   return std::any_of(words.begin(), words.end(),
@@ -56,6 +50,11 @@ void add_memory(const std::vector<std::string>& users, const EnvironmentFacts& f
 }  // namespace
 
 std::string_view name_of(std::string_view device) { return device.substr(0, device.find(',')); }
+
+bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return text.substr(0, beginning.size()) == beginning; });
+}
 
 bool is_virtual(std::string_view device) { return begins_with_any(device, {"net_", "eth_"}); }
 

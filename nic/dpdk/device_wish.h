@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace openlapi::dpdk {
 
 std::string_view name_of(std::string_view device);  // all before the first comma
+bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings);
 bool is_virtual(std::string_view device);           // by its name: net_..., eth_...
 bool is_memif_client(std::string_view arguments);   // of a memif device: client unless it says server
 bool has_argument(std::string_view device, std::string_view key);

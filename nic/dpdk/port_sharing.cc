@@ -1,19 +1,12 @@
 #include "nic/dpdk/port_sharing.h"
 
-#include <algorithm>
-#include <initializer_list>
-#include <string_view>
+#include <string>
 
 #include "nic/dpdk/device_wish.h"
 
 namespace openlapi::dpdk {
 
 namespace {
-
-bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view beginning) { return text.starts_with(beginning); });
-}
 
 bool is_bifurcated(const std::string& driver) {
   const auto is = [&](const char* part) { return driver.find(part) != std::string::npos; };
