@@ -5,17 +5,17 @@ import subprocess
 from hosts_programs import LIMIT, environment
 
 CONNECTS = "tcp flags & (syn|ack) == syn"
-WAY = os.environ["HOSTS_NAMES"].split()[1]  # a host that still reaches the one with the filter
+WAY = os.environ["HOSTS_NAMES"].split()[1]  # a host that still reaches the one with the filter, unless another is given
 
 
 class Filter:
     """nftables' rules on a host, as long as the block lasts."""
 
-    def __init__(self, host, rules):
-        self.host, self.rules = host, rules
+    def __init__(self, host, rules, way=WAY):
+        self.host, self.rules, self.way = host, rules, way
 
     def nft(self, *words, text=None):
-        words = ["ssh", WAY, "ssh", self.host, "/usr/sbin/nft", *words]
+        words = ["ssh", self.way, "ssh", self.host, "/usr/sbin/nft", *words]
         return subprocess.run(words, env=environment(), input=text or "", text=True, timeout=LIMIT, check=True,
                               stdout=subprocess.PIPE).stdout
 
