@@ -49,7 +49,7 @@ TEST(SegmentLayout, RoomsAreDisjointAndAnOddNumberOfLinesApart) {
 
 TEST(SegmentLayout, FullGroupStaysBelowFourMebibytesPerTask) {
   const GroupLayout layout{kMaxShmTasks, kDefaultShmSlots, kDefaultShmPacket};
-  EXPECT_LE(layout.group_size(), std::size_t{kMaxShmTasks} * (4u << 20));
+  EXPECT_LE(layout.group_size(), std::uint64_t{kMaxShmTasks} * (4u << 20));
 }
 
 }  // namespace
