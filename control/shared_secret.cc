@@ -97,6 +97,15 @@ bool make_secret(int folder, const std::string& path, std::string& error) {
   return written || refuse_errno(error, path + " cannot be made");
 }
 
+// A umask may have kept the folder's own user out of it, when this task or another one made it.
+void open_to_its_owner(int above) {
+  struct stat status {};
+  const bool found = fstatat(above, kSecretFolder, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+  if (!found || status.st_uid != geteuid() || (status.st_mode & S_IRWXU) == S_IRWXU) return;
+  // If that fails, opening it says why.
+  static_cast<void>(fchmodat(above, kSecretFolder, (status.st_mode & 07777) | S_IRWXU, AT_SYMLINK_NOFOLLOW));
+}
+
 bool read_home_secret(const char* home, SipKey& secret, std::string& error) {
   if (home == nullptr || *home == '\0') return refuse(error, "HOME is not set, where a file for it would be");
   const std::string path = std::string(home) + "/" + kSecretFolder;
@@ -104,6 +113,7 @@ bool read_home_secret(const char* home, SipKey& secret, std::string& error) {
   if (above.get() < 0) return refuse_errno(error, "HOME=" + std::string(home));
   const bool made = mkdirat(above.get(), kSecretFolder, 0700) == 0;
   if (!made && errno != EEXIST) return refuse_errno(error, path + " cannot be made");
+  open_to_its_owner(above.get());
   const FileDescriptor folder(openat(above.get(), kSecretFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0) {
     return errno == ENOTDIR ? refuse(error, path + " is no folder (a symbolic link is not followed)")

@@ -222,6 +222,21 @@ TEST_F(AnotherUser, HasMadeTheFolderOrTheFile) {
   expect_refused(home.path(".openlapi/secret"), "belongs to user 65534, not to user 0");
 }
 
+// Which root does not feel.
+TEST_F(AnotherUser, MakesOneUnderAnyUmask) {
+  for (const mode_t mask : {0177u, 0277u, 0377u, 0777u}) {
+    const TemporaryFolder home;
+    ASSERT_EQ(chown(home.path().c_str(), 65534, 65534), 0);
+    as_stranger([&] {
+      umask(mask);
+      const SipKey first = made_in(home.path());
+      EXPECT_EQ(mode_of(home.path(".openlapi")), 0700u) << mask;
+      umask(022);
+      EXPECT_EQ(made_in(home.path()).high, first.high) << mask;
+    });
+  }
+}
+
 TEST_F(AnotherUser, HasASecretOfItsOwn) {
   const TemporaryFolder home;
   ASSERT_EQ(chown(home.path().c_str(), 65534, 65534), 0);
