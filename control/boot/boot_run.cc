@@ -144,7 +144,11 @@ void BootRun::fail(int index) {
 }
 
 void BootRun::take(int index, const lamnode& report) {
-  if (report.lnd_bootport == kDaemonEnded) return fail(index);
+  if (report.lnd_bootport == kDaemonEnded) {
+    // Nothing of this boot is left to be ended there, but the universe may be for whose sake the daemon was refused.
+    was_launched_[static_cast<std::size_t>(index)] = false;
+    return fail(index);
+  }
   take_report(node(index), report);
   set_started(index);
 }

@@ -16,7 +16,7 @@
 namespace openlapi::boot {
 namespace {
 
-enum class Fate { kStarts, kLaunchFails, kNeverReports, kRefusesUniverse };
+enum class Fate { kStarts, kLaunchFails, kNeverReports, kRefusesUniverse, kDaemonEnds };
 
 // Hosts with a fate each. Daemons report in random order, as soon as somebody listens; "no report within the time"
 // comes at once when no daemon that runs will report.
@@ -54,7 +54,8 @@ class SimulatedLauncher final : public NodeOperations {
     calling_.erase(calling_.begin() + static_cast<std::ptrdiff_t>(pick));
     --outstanding_;
     for (int n = 0; n < count; ++n) {
-      if (nodes[n].lnd_nodeid == id) nodes[n].lnd_bootport = 1000 + id;
+      const bool ended = fates_[static_cast<std::size_t>(id)] == Fate::kDaemonEnds;
+      if (nodes[n].lnd_nodeid == id) nodes[n].lnd_bootport = ended ? kDaemonEnded : 1000 + id;
     }
     return true;
   }
@@ -184,6 +185,14 @@ TEST_P(Algorithms, CleanUpWhenAsked) {
   EXPECT_EQ(report.started, 1);
   EXPECT_EQ(booted(), (std::set<int>{4}));
   EXPECT_EQ(launcher.wiped, (std::vector<int>{0, 2, 3, 4, 5}));
+}
+
+// Where a daemon was refused another universe may be running, which is none of this boot's business.
+TEST_P(Algorithms, DoNotCleanUpWhereTheDaemonHasEndedByItself) {
+  make_nodes(4);
+  SimulatedLauncher launcher({Fate::kStarts, Fate::kDaemonEnds, Fate::kStarts, Fate::kDaemonEnds}, 4);
+  EXPECT_FALSE(boot(launcher, true, true).complete);
+  EXPECT_EQ(launcher.wiped, (std::vector<int>{0, 2}));
 }
 
 TEST_P(Algorithms, DoNotCleanUpWhatSucceeded) {
