@@ -17,6 +17,7 @@
 #include "control/boot/agent_guard.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/bound_process.h"
+#include "control/boot/pipe.h"
 #include "control/boot/remaining_time.h"
 #include "control/boot/schema_words.h"
 #include "control/launch/fork_failure.h"
@@ -27,16 +28,6 @@ namespace {
 
 constexpr std::size_t kMostKept = 64 << 10;
 constexpr int kLongestTime = 86400;
-
-struct Pipe {
-  FileDescriptor reader{}, writer{};
-};
-
-Pipe make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
-  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-}
 
 int status_for_shells(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 

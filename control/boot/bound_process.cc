@@ -1,6 +1,5 @@
 #include "control/boot/bound_process.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,21 +9,12 @@
 #include <cstring>
 
 #include "control/boot/boot_error.h"
+#include "control/boot/pipe.h"
 #include "control/launch/fork_failure.h"
 #include "control/launch/process_handle.h"
 
 namespace openlapi::boot {
 namespace {
-
-struct Pipe {
-  Pipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
-    reader.reset(ends[0]);
-    writer.reset(ends[1]);
-  }
-  FileDescriptor reader{}, writer{};
-};
 
 // What a new process does until it is the program; it has no other thread, and must not allocate. Until it is guarded
 // it has started nothing, and SIGKILL is right for it. From then on it gets SIGTERM when the thread that waits for it
@@ -47,7 +37,7 @@ BoundProcess::BoundProcess(const std::vector<std::string>& words, int input, int
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  Pipe guarded, failure;
+  Pipe guarded = make_pipe(), failure = make_pipe();
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ == 0) {

@@ -144,13 +144,18 @@ void polls() {
   goes_on();
 }
 
+// The right neighbour does not take it as long as held_back is true there.
+void send_what_is_held(lapi_cntr_t& done) {
+  held_back = true;
+  CALL(LAPI_Gfence(handle));
+  CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kHeld), nullptr, 0, nullptr, 0, nullptr, nullptr, &done));
+}
+
 void fences() {
   static lapi_cntr_t ended{};
   const std::vector<lapi_cntr_t*> ended_there = exchange(&ended);
-  held_back = true;
-  CALL(LAPI_Gfence(handle));
   lapi_cntr_t done{};
-  CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kHeld), nullptr, 0, nullptr, 0, nullptr, nullptr, &done));
+  send_what_is_held(done);
   cancel_in(fence);
   CALL(LAPI_Put(handle, right(), 0, nullptr, nullptr, ended_there[right()], nullptr, nullptr));
   CALL(LAPI_Waitcntr(handle, &ended, 1, nullptr));  // the left neighbour needs its message no longer
@@ -200,10 +205,8 @@ void collectives() {
 void behind_a_fence() {
   static lapi_cntr_t ended{};
   const std::vector<lapi_cntr_t*> ended_there = exchange(&ended);
-  held_back = true;
-  CALL(LAPI_Gfence(handle));
   lapi_cntr_t done{};
-  CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kHeld), nullptr, 0, nullptr, 0, nullptr, nullptr, &done));
+  send_what_is_held(done);
   if (task == 0) cancel_after(60'000, global_fence, PTHREAD_CANCEL_DEFERRED);
   CALL(LAPI_Put(handle, right(), 0, nullptr, nullptr, ended_there[right()], nullptr, nullptr));
   CALL(LAPI_Waitcntr(handle, &ended, 1, nullptr));
