@@ -69,8 +69,9 @@ class WakeSource {
   // Whether a packet ends the sleep at once; otherwise the source ends it after a while, for a look.
   virtual bool immediate() const { return true; }
 
-  // Asks to be woken from now on, and empties the descriptor of wake-ups from before. False: packets wait already, do
-  // not sleep. Called before each sleep.
+  // Asks to be woken from now on, and empties the descriptor of wake-ups from before. False: packets wait already, or
+  // the source has a time to keep of which nothing would wake its owner (seconds at most): do not sleep, look again.
+  // Called before each sleep.
   virtual bool arm() = 0;
 
   // Ends what arm() asked for. Called after each sleep, with a packet to be taken: what can wait is left to arm().

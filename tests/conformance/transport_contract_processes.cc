@@ -121,16 +121,19 @@ bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
   return true;
 }
 
-// What has been taken wakes nobody any more: a source that has nothing may wake its owner again, but not for ever.
-bool sleeps_undisturbed(WakeSource& wake) {
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    if (!wake.arm()) continue;
+// What has been taken wakes nobody any more: a source that has nothing may wake its owner again or want looks for a
+// while (a verbs connection that retires, two seconds), but not for ever.
+bool sleeps_undisturbed(Transport& transport) {
+  WakeSource& wake = *transport.wake_source();
+  return wait_for([&] {
+    IncomingPacket packet;
+    EXPECT_EQ(transport.receive_burst({&packet, 1}), 0u);
+    if (!wake.arm()) return false;
     pollfd waiting{wake.descriptor(), POLLIN, 0};
     const bool woken = poll(&waiting, 1, 1) != 0;
     wake.disarm();
-    if (!woken) return true;
-  }
-  return false;
+    return !woken;
+  });
 }
 
 // The receiver sets a moment at which it arms; the sender sends within nanoseconds of it. A lost wake-up ends in
@@ -160,7 +163,7 @@ TEST_P(TransportContract, NoWakeUpIsLost) {
     }
     task.meet();
     if (task.self == 1) {
-      EXPECT_TRUE(sleeps_undisturbed(*task.transport.wake_source()));
+      EXPECT_TRUE(sleeps_undisturbed(task.transport));
     }
     task.meet();
   });
