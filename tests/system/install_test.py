@@ -79,6 +79,9 @@ FORTRAN_PROGRAM = r"""
       end
 """
 GFORTRAN = shutil.which("gfortran")
+SANITIZED = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", BUILD], capture_output=True, text=True,
+                                      check=True).stdout)
+SANITIZED = next(option["value"] for option in SANITIZED if option["name"] == "b_sanitize") != "none"
 
 
 def run(*words, **options):
@@ -169,6 +172,27 @@ class InstallTest(unittest.TestCase):
             self.assertTrue((copy / "standalone/us" / name).exists(), name)
         self.assertEqual(len(programs), len(sources), output)  # udp runs in two ways, us in none
         self.assertEqual(len(re.findall(r"^task [01] of 2: .*: right$", output, re.M)), 2 * len(programs), output)
+
+    def sanitized(self, sanitizer, variable, suppressions):
+        """How a job of a program built with a sanitizer ends, and what it says."""
+        program = self.source.with_suffix(f".{sanitizer}")
+        run(self.prefix / "bin/lapicc", "-g", f"-fsanitize={sanitizer}", self.source, "-o", program)
+        options = f"suppressions={self.prefix / 'share/openlapi' / suppressions}" if suppressions else ""
+        done = subprocess.run([self.prefix / "bin/lapirun", "-n", "3", program], capture_output=True, text=True,
+                              timeout=60, env={**os.environ, variable: options})
+        return done.returncode, done.stdout + done.stderr
+
+    @unittest.skipIf(SANITIZED, "the library has a sanitizer's run-time library in it")
+    def test_a_program_with_the_address_sanitizer_ends_well(self):
+        status, output = self.sanitized("address", "LSAN_OPTIONS", None)
+        self.assertNotEqual(status, 0, "libpmix frees all it has: nothing needs to be suppressed")
+        self.assertIn("libpmix.so", output)
+        self.assertEqual(self.sanitized("address", "LSAN_OPTIONS", "lsan.supp")[0], 0)
+
+    @unittest.skipIf(SANITIZED, "the library has a sanitizer's run-time library in it")
+    def test_a_program_with_the_thread_sanitizer_ends_well(self):
+        status, output = self.sanitized("thread", "TSAN_OPTIONS", "tsan.supp")
+        self.assertEqual(status, 0, output)
 
     def test_the_library_is_versioned_and_shows_only_its_calls(self):
         self.assertIn("SONAME", run("readelf", "-d", self.libdir / "liblapi.so"))
