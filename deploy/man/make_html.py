@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""The man pages as HTML, by mandoc: a file for each page, references made links, and an index by sections to search in.
+
+usage: make_html.py MAN_FOLDER HTML_FOLDER"""
+import html
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+SECTIONS = {"1": "Commands", "3": "Calls", "7": "Overviews and guides"}
+REFERENCE = re.compile(r"<([bi])>([\w.-]+)</\1>\((\d)\)")
+EXAMPLE = re.compile(r"^\.EX\n.*?^\.EE$", re.S | re.M)
+LINE_BEGINS = "\ue000"  # in no page; mandoc writes it as &#xE000;
+EMPTY_OR_INDENTED = re.compile(r"^(?= |$)", re.M)
+SAME_PAGE = re.compile(r"^\.so (man\d/\S+)$", re.M)
+STYLE = """
+body { font-family: sans-serif; line-height: 1.4; max-width: 56em; margin: 1em auto; padding: 0 1em; }
+pre, code { font-family: monospace; background: #f4f4f4; }
+pre { padding: 0.6em; overflow-x: auto; }
+a { text-decoration: none; }
+.permalink { color: inherit; }
+table.head, table.foot { width: 100%; color: #555; }
+.head-vol { text-align: center; }
+.head-rtitle, .foot-os { text-align: right; }
+dd { margin-bottom: 0.5em; }
+"""
+# Leaves those entries whose text has all the words.
+SEARCH = """
+const field = document.getElementById('words');
+field.addEventListener('input', () => {
+  const words = field.value.toLowerCase().split(/\\s+/);
+  for (const entry of document.querySelectorAll('li'))
+    entry.hidden = !words.every(word => entry.textContent.toLowerCase().includes(word));
+});
+"""
+
+
+def file_of(page):
+    return page.name + ".html"
+
+
+def linked(text, pages):
+    """What is printed as name(section) becomes a link where there is such a page."""
+    def link(found):
+        _, name, number = found.groups()
+        file = pages.get(f"{name}.{number}")
+        return f'<a href="{file}">{found.group()}</a>' if file else found.group()
+    return REFERENCE.sub(link, text)
+
+
+def title_of(page):
+    """What stands behind the dash in NAME."""
+    name = re.search(r"^\.SH NAME\n(.*?)^\.SH", page.read_text(encoding="utf-8"), re.M | re.S).group(1)
+    return name.split(r" \- ", 1)[1].replace(r"\-", "-").strip()
+
+
+def entry(name, file, title):
+    return f'<li><a href="{file}">{html.escape(name)}</a> - {html.escape(title)}</li>'
+
+
+def index_of(entries):
+    lists = "".join(f"<h2>{number}: {SECTIONS[number]}</h2>\n<ul>\n" + "\n".join(entries[number]) + "\n</ul>\n"
+                    for number in sorted(entries))
+    return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>openlapi: manual pages</title>'
+            '<link rel="stylesheet" href="style.css"></head>\n<body><h1>openlapi: manual pages</h1>\n'
+            '<p><input id="words" type="search" placeholder="words of a name or title" autofocus></p>\n'
+            f"{lists}<script>{SEARCH}</script></body></html>\n")
+
+
+def converted(page):
+    # mandoc drops the empty lines of examples, and puts one before a line that begins with a blank.
+    text = page.read_text(encoding="utf-8")
+    text = EXAMPLE.sub(lambda example: EMPTY_OR_INDENTED.sub(LINE_BEGINS, example.group()), text)
+    command = ["mandoc", "-W", "error,stop", "-T", "html", "-O", "style=style.css"]
+    text = subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout.replace("&#xE000;", "")
+    return text.replace("<body>", '<body>\n<p><a href="index.html">All pages</a></p>', 1)
+
+
+def make(man, target):
+    pages, sources, entries = {}, [], {}
+    for page in sorted(man.glob("man*/*.[0-9]")):
+        same = SAME_PAGE.search(page.read_text(encoding="utf-8"))
+        source = man / same.group(1) if same else page
+        pages[page.name] = file_of(source)
+        if not same:
+            sources.append(page)
+        entries.setdefault(page.suffix[1:], []).append(entry(page.stem, file_of(source), title_of(source)))
+    target.mkdir(parents=True, exist_ok=True)
+    for page in sources:
+        (target / file_of(page)).write_text(linked(converted(page), pages), encoding="utf-8")
+    (target / "style.css").write_text(STYLE, encoding="utf-8")
+    (target / "index.html").write_text(index_of(entries), encoding="utf-8")
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        sys.exit(__doc__)
+    if not shutil.which("mandoc"):
+        sys.exit("mandoc is not here: deploy/install_packages docs")
+    make(pathlib.Path(arguments[0]), pathlib.Path(arguments[1]))
+    print(f"{arguments[1]}/index.html")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
