@@ -38,10 +38,10 @@ extern "C" {
 /* ---- 1 Version ---------------------------------------------------------------------------------------------------*/
 
 #define OPENLAPI_VERSION_MAJOR 0
-#define OPENLAPI_VERSION_MINOR 1
+#define OPENLAPI_VERSION_MINOR 2
 #define OPENLAPI_VERSION_PATCH 0
-#define OPENLAPI_VERSION "0.1.0"
-/* For comparisons: #if OPENLAPI_VERSION_NUMBER >= 100 (0.1.0) */
+#define OPENLAPI_VERSION "0.2.0"
+/* For comparisons: #if OPENLAPI_VERSION_NUMBER >= 200 (0.2.0) */
 #define OPENLAPI_VERSION_NUMBER (OPENLAPI_VERSION_MAJOR * 10000 + OPENLAPI_VERSION_MINOR * 100 + OPENLAPI_VERSION_PATCH)
 
 /* ---- 2 Basic types and limits (appendices E and F) ---------------------------------------------------------------*/

@@ -459,7 +459,7 @@ def test_attention_messages_obey_the_level(jobs):
         expect_equal(result.value("code"), SUCCESS, result)
         expect_equal("0031-501" in result.err, level >= 2, f"version at level {level}\n{result.err}")
         expect_equal("0031-504" in result.err, level >= 2, f"one task at level {level}\n{result.err}")
-        expect_equal("0.1.0" in result.err, level >= 2, result.err)
+        expect_equal("openlapi 0.2.0, built" in result.err, level >= 2, result.err)
     result = over_udp(jobs, 1, "silent", MP_INFOLEVEL="2")[0]
     expect("0031-509" in result.err, f"initial port\n{result.err}")
     result = jobs.alone(MP_LAPI_TRACE_LEVEL="3", MP_INFOLEVEL="1")

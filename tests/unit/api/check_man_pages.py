@@ -79,6 +79,13 @@ def whole_pages(man):
     return [page for page in sorted(man.glob("man*/*")) if not re.search(r"^\.so ", page.read_text(), re.M)]
 
 
+def check_versions(header, man):
+    version = re.search(r'^#define OPENLAPI_VERSION "(\S+)"$', header, re.M).group(1)
+    for page in whole_pages(man):
+        if f'"openlapi {version}"' not in page.read_text():
+            yield f"{page.name} is not of version {version}"
+
+
 def check_commands(man):
     for page in whole_pages(man):
         if page.suffix == ".1" and ".EX\n" not in section(page.read_text(), "EXAMPLES"):
@@ -130,6 +137,7 @@ def check(header_path, man, groff):
     problems += check_commands(man)
     problems += check_hpp(header_path, man)
     problems += check_most_tasks(header, man)
+    problems += check_versions(header, man)
     if groff:
         for page in whole_pages(man):
             problems += formatting_complaints(groff, page)
@@ -144,6 +152,7 @@ def self_test(header_path, man, groff):
         ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
         ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
+        ("man7/lapif.7", '"openlapi 0.', '"openlapi 9.'),
         ("man1/recon.1", ".SH EXAMPLES", ".SH EXAMPLE"),
         ("man7/lapi.hpp.7", "compare_and_swap", "swap"),
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
