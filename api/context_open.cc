@@ -15,6 +15,7 @@
 
 #include "api/context_epoch.h"
 #include "api/context_libraries.h"
+#include "api/context_mpi.h"
 #include "api/context_resources.h"
 #include "api/context_threads.h"
 #include "api/context_trace.h"
@@ -397,6 +398,10 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   const bool found = find_bootstrap(settings(), resources_->bootstrap, error_);
   if (!found || bootstrap().rank() == 0) name_unknown_variables();
   if (!found) return false;
+  std::string reason;
+  if (!mpi_is_in_the_job(mpi_library(), bootstrap(), read_environment, reason)) {
+    return fail(error_, LAPI_ERR_MSG_API, reason);
+  }
   if (settings().shared_memory == SharedMemoryUse::kByLauncher) {
     resources_->settings.shared_memory = process().launcher != nullptr ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
   }

@@ -89,6 +89,9 @@ void connect(Session& state) {
   if (std::getenv("PMIX_NAMESPACE") == nullptr || std::getenv("PMIX_RANK") == nullptr) {
     state.error =
         "no PMIx launcher: PMIX_NAMESPACE and PMIX_RANK are not set (start with lapirun, mpirun or srun --mpi=pmix)";
+    if (std::getenv("PMI_RANK") != nullptr) {
+      state.error += ", but a launcher that offers PMI only, as MPICH's mpiexec: see MPI in lapi(7)";
+    }
     return;
   }
   pmix_proc_t self{};

@@ -28,6 +28,11 @@ constexpr time_t kFreezeLimitSeconds = 1;
 constexpr std::size_t kRoomForServer = std::size_t{24} << 20;
 constexpr std::size_t kRoomForTask = std::size_t{64} << 10;
 
+// Open MPI 4 asks PMIx only where it knows the launcher, and else takes the task for a job of its own, unless what
+// would find that is left out. Tasks are pinned already.
+constexpr const char* kForOpenMpi[] = {"OMPI_MCA_schizo=ompi", "OMPI_MCA_orte_externally_bound=1",
+                                       "OMPI_MCA_hwloc_base_binding_policy=none"};
+
 // libpmix calls these on its own thread and must not be called back before they return: each posts to the loop.
 struct Host {
   Mailbox* mailbox = nullptr;
@@ -226,6 +231,7 @@ bool PmixServer::task_variables(std::uint32_t rank, std::vector<std::string>& va
     std::free(*entry);
   }
   std::free(environment);
+  for (const char* variable : kForOpenMpi) variables.emplace_back(variable);
   return true;
 }
 

@@ -1,0 +1,65 @@
+#include "api/context_mpi.h"
+
+#include <dlfcn.h>
+
+#include <charconv>
+#include <vector>
+
+namespace openlapi {
+namespace {
+
+// MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI.
+constexpr std::size_t kLongestVersion = 16384;
+
+// 0: not there, or no number.
+std::uint32_t number_in(const char* text) {
+  std::uint32_t number = 0;
+  if (text != nullptr) std::from_chars(text, text + std::string_view(text).size(), number);
+  return number;
+}
+
+// MPICH tells how it was configured, and asks PMI unless it was told to ask PMIx.
+bool asks_pmi(std::string_view library) {
+  return library.starts_with("MPICH") && library.find("pmix") == std::string_view::npos;
+}
+
+std::uint32_t tasks_of_mpi(std::string_view library, const Bootstrap& bootstrap, const ReadEnvironment& read) {
+  if (!asks_pmi(library)) return bootstrap.name() == "pmix" ? bootstrap.size() : 1;
+  const std::uint32_t tasks = number_in(read("PMI_SIZE"));
+  return tasks == 0 ? 1 : tasks;
+}
+
+// Where Open MPI finds no launcher it becomes one: PMIx then tells of that one task, but the environment of the job's.
+std::uint32_t tasks_of_job(const Bootstrap& bootstrap, const ReadEnvironment& read) {
+  const std::uint32_t by_hand = read("MP_CHILD") != nullptr ? number_in(read("MP_PROCS")) : 0;
+  return bootstrap.size() == 1 && by_hand != 0 ? by_hand : bootstrap.size();
+}
+
+}  // namespace
+
+std::string mpi_library() {
+  using GetLibraryVersion = int (*)(char*, int*);
+  // May be called before MPI_Init.
+  const auto get = reinterpret_cast<GetLibraryVersion>(dlsym(RTLD_DEFAULT, "MPI_Get_library_version"));
+  if (get == nullptr) return {};
+  std::vector<char> text(kLongestVersion);
+  int length = 0;
+  if (get(text.data(), &length) != 0) return {};
+  return text.data();
+}
+
+bool mpi_is_in_the_job(std::string_view library, const Bootstrap& bootstrap, const ReadEnvironment& read,
+                       std::string& reason) {
+  if (library.empty()) return true;
+  const std::uint32_t job = tasks_of_job(bootstrap, read);
+  const std::uint32_t mpi = tasks_of_mpi(library, bootstrap, read);
+  if (job == mpi) return true;
+  reason = "the program also has an MPI library, " + std::string(library.substr(0, library.find_first_of(",\n"))) +
+           ", which does not join this job: MPI_COMM_WORLD would have " + std::to_string(mpi) +
+           (mpi == 1 ? " task" : " tasks") + ", the job has " + std::to_string(job) + "; " +
+           (asks_pmi(library) ? "use Open MPI, or start the tasks with MPICH's mpiexec as in lapi(7)"
+                              : "start the tasks with lapirun without --standalone, mpirun or srun --mpi=pmix");
+  return false;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""MPI and LAPI in one program, in both orders of initialisation: the same tasks in both, or a refusal.
+
+    mpi_beside_test.py LAPIRUN openmpi|mpich PROGRAM
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+LAPIRUN, MPI, PROGRAM = sys.argv[1:4]
+TASKS = 3
+# Open MPI refuses root and more tasks than cores unless told. Leaks are MPI's.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "ASAN_OPTIONS": "detect_leaks=0"}
+# As in lapi(7).
+BY_HAND = """export MP_CHILD=$PMI_RANK MP_PROCS=$PMI_SIZE MP_PARTITION=1 MP_MSG_API=lapi,mpi LAPI_USE_SHM=only
+export MP_COMMON_TASKS=$((PMI_SIZE - 1)):$(seq 0 $((PMI_SIZE - 1)) | grep -vx $PMI_RANK | paste -sd:)
+exec "$0" "$@"
+"""
+NO_PART = "which does not join this job: MPI_COMM_WORLD would have 1 task, the job has 3"
+
+
+def run(launcher, first):
+    return subprocess.run([*launcher, PROGRAM, first], capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL, env=ENVIRONMENT)
+
+
+class BothOrders(unittest.TestCase):
+    def check_same_tasks(self, *launcher):
+        for first in ("mpi", "lapi"):
+            result = run(launcher, first)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(sorted(result.stdout.splitlines()),
+                             [f"lapi {task} of {TASKS}, mpi {task} of {TASKS}" for task in range(TASKS)])
+
+    def check_refusal(self, text, *launcher):
+        for first in ("mpi", "lapi"):
+            result = run(launcher, first)
+            self.assertNotEqual(result.returncode, 0, result.stdout)
+            self.assertNotIn("lapi ", result.stdout)
+            self.assertIn(text, result.stderr)
+
+
+class OpenMpi(BothOrders):
+    def test_lapirun(self):
+        self.check_same_tasks(LAPIRUN, "-n", str(TASKS))
+
+    def test_mpirun(self):
+        self.check_same_tasks("mpirun.openmpi", "--oversubscribe", "-n", str(TASKS))
+
+    def test_mpirun_in_a_task(self):
+        self.check_same_tasks(LAPIRUN, "-n", "1", "mpirun.openmpi", "--oversubscribe", "-n", str(TASKS))
+
+    def test_standalone_tasks_are_refused(self):
+        self.check_refusal(NO_PART, LAPIRUN, "--standalone", "-n", str(TASKS))
+
+
+class Mpich(BothOrders):
+    def test_lapirun_is_refused(self):
+        self.check_refusal(NO_PART, LAPIRUN, "-n", str(TASKS))
+
+    def test_mpiexec_with_the_variables_of_a_job_by_hand(self):
+        self.check_same_tasks("mpiexec.hydra", "-n", str(TASKS), "sh", "-c", BY_HAND)
+
+    def test_mpiexec_alone_is_refused(self):
+        self.check_refusal("a launcher that offers PMI only, as MPICH's mpiexec", "mpiexec.hydra", "-n", str(TASKS))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], {"openmpi": "OpenMpi", "mpich": "Mpich"}[MPI]], verbosity=2)
