@@ -16,6 +16,7 @@ import unittest
 from api_jobs import free_ports
 
 BUILD = sys.argv[1]
+README = pathlib.Path(__file__).parents[2] / "README.md"
 PROGRAM = r"""
 #include <lapi.h>
 #include <stdio.h>
@@ -152,6 +153,19 @@ class InstallTest(unittest.TestCase):
         flags = run("pkg-config", "--cflags", "--libs", "lapi", env=environment).split()
         run("cc", self.source, "-o", program, *flags)
         self.check_runs(program, LD_LIBRARY_PATH=str(self.libdir))
+
+    def test_the_readmes_compile_line_builds_programs_that_run(self):
+        [line] = re.findall(r"^    (cc .*pkg-config.*)$", README.read_text(), re.M)
+        # As `meson setup --prefix` would have written it for this folder.
+        descriptions = pathlib.Path(self.folder.name) / "pkgconfig"
+        descriptions.mkdir()
+        installed = (self.libdir / "pkgconfig/lapi.pc").read_text()
+        (descriptions / "lapi.pc").write_text(re.sub("^prefix=.*", f"prefix={self.prefix}", installed, flags=re.M))
+        work = pathlib.Path(self.folder.name) / "readme"
+        work.mkdir()
+        (work / "program.c").write_text(PROGRAM)
+        run("sh", "-c", line, cwd=work, env=dict(os.environ, PKG_CONFIG_LIBDIR=str(descriptions)))
+        self.check_runs(work / "program")
 
     def test_the_guides_library_name_links(self):
         program = self.source.with_suffix(".lapi_r")
