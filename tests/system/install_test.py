@@ -258,6 +258,10 @@ class InstallTest(unittest.TestCase):
                                       text=True, check=False, timeout=60, env={**os.environ, "XDG_RUNTIME_DIR": folder})
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_the_documents_are_there(self):
+        for name in ("LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"):
+            self.assertTrue((self.prefix / "share/doc/openlapi" / name).is_file(), name)
+
     def test_the_tracing_library_has_the_same_name(self):
         self.assertRegex(run("readelf", "-d", self.libdir / "libtrace/liblapi.so"), r"\[liblapi\.so\.0\]")
 
