@@ -43,6 +43,13 @@ int main(void) {
 }
 """
 
+CMAKE_PROJECT = """cmake_minimum_required(VERSION 3.18)
+project(program C)
+find_package(openlapi VERSION_WANTED REQUIRED)
+add_executable(program program.c)
+target_link_libraries(program openlapi::lapi)
+"""
+
 # Passes a procedure of its own to another task, and counters of two kinds to one call.
 FORTRAN_PROGRAM = r"""
       program main
@@ -166,6 +173,27 @@ class InstallTest(unittest.TestCase):
         (work / "program.c").write_text(PROGRAM)
         run("sh", "-c", line, cwd=work, env=dict(os.environ, PKG_CONFIG_LIBDIR=str(descriptions)))
         self.check_runs(work / "program")
+
+    def configured_with_cmake(self, name, version):
+        """Whether CMake finds a library of this version, and the folder of the build."""
+        work = pathlib.Path(self.folder.name) / name
+        work.mkdir()
+        (work / "program.c").write_text(PROGRAM)
+        (work / "CMakeLists.txt").write_text(CMAKE_PROJECT.replace("VERSION_WANTED", version))
+        done = subprocess.run(["cmake", "-S", work, "-B", work / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode == 0, work / "build"
+
+    @unittest.skipUnless(shutil.which("cmake"), "no CMake")
+    def test_cmake_builds_programs_that_run(self):
+        found, folder = self.configured_with_cmake("cmake", "0.1")
+        self.assertTrue(found)
+        run("cmake", "--build", folder)
+        self.check_runs(folder / "program")
+
+    @unittest.skipUnless(shutil.which("cmake"), "no CMake")
+    def test_cmake_refuses_a_library_that_is_too_old(self):
+        self.assertFalse(self.configured_with_cmake("cmake-newer", "99.0")[0])
 
     def test_the_guides_library_name_links(self):
         program = self.source.with_suffix(".lapi_r")
