@@ -11,6 +11,7 @@
 #include "api/context_resources.h"
 #include "api/memory_reserve.h"
 #include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/endpoint/served_packet.h"
 
 namespace openlapi {
 
@@ -87,6 +88,7 @@ void Context::open(ContextResourcesPointer resources) {
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
+  if (resources_->settings.explain_faults) explain_memory_faults();
   set_check_arguments(resources_->settings.check_arguments);
   polling_mode_.store(false, std::memory_order_relaxed);
   generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;

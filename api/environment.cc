@@ -366,6 +366,9 @@ std::vector<SettingRow> diagnostic_rows() {
           "OPENLAPI_ERROR_CHK", LAPI_ERR_SET_VAL,
           "whether the arguments of calls are checked, as when the program sets ERROR_CHK with LAPI_Senv, which counts "
           "more"),
+      word_row<&Settings::explain_faults, kYesNo, Case::kEither>(
+          "OPENLAPI_EXPLAIN_FAULTS", LAPI_ERR_SET_VAL,
+          "whether a task that dies of a wrong address says whose operation named it"),
       integer_row<&Settings::term_wait, 0, 86400>(
           "OPENLAPI_TERM_WAIT", LAPI_ERR_SET_VAL,
           "longest time in seconds that LAPI_Term waits for other tasks to take the last messages, and for handlers"),

@@ -89,6 +89,7 @@ struct Settings {
   int bulk_minimum = 153600;  // bytes
   bool verify_dgsp = false;
   bool check_arguments = false;
+  bool explain_faults = true;
   int term_wait = 2;  // seconds
   bool never_time_out = false;
   int info_level = 0;

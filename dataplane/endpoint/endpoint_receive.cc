@@ -8,6 +8,7 @@
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_delivery.h"
+#include "dataplane/endpoint/served_packet.h"
 #include "dataplane/operation/read_modify_write.h"
 #include "dataplane/tuning.h"
 
@@ -35,10 +36,10 @@ unsigned EndpointCore::receive_direct(Transport& transport) {
 void EndpointCore::handle_packet(Peer& from, std::span<std::byte> packet) {
   if (from.unaware) [[unlikely]]
     tell_given_up(from);
-  wire::Record record;
+  ServedPacket served(config_.self, from.index);
   while (!packet.empty() && !from.closed) {
-    if (!wire::next_record(packet, record)) return ghost();
-    handle_record(from, record);
+    if (!wire::next_record(packet, served.record)) return ghost();
+    handle_record(from, served.record);
   }
 }
 

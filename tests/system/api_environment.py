@@ -119,6 +119,7 @@ def test_words_and_texts(jobs):
     for value, checked in (("yes", 1), ("No", 0), ("", 0)):
         expect_equal(accepted(jobs, {"OPENLAPI_ERROR_CHK": value}).value("error_check"), checked, value)
     refused(jobs, "OPENLAPI_ERROR_CHK", "1", SET_VAL, "yes", "no")
+    refused(jobs, "OPENLAPI_EXPLAIN_FAULTS", "1", SET_VAL, "yes", "no")
     for value in ("yes", "no", "anything"):
         accepted(jobs, {"MP_DEBUG_NOTIMEOUT": value})
     for value in ("1", "max", "MAX", "100"):

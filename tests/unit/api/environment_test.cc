@@ -109,6 +109,8 @@ TEST(Environment, SwitchesTakeYesAndNoInEitherCase) {
   EXPECT_FALSE(accepted({}).check_arguments);
   EXPECT_TRUE(accepted({{"OPENLAPI_ERROR_CHK", "Yes"}}).check_arguments);
   EXPECT_EQ(refused({{"OPENLAPI_ERROR_CHK", "1"}}).code, LAPI_ERR_SET_VAL);
+  EXPECT_TRUE(accepted({}).explain_faults);
+  EXPECT_FALSE(accepted({{"OPENLAPI_EXPLAIN_FAULTS", "no"}}).explain_faults);
 }
 
 TEST(Environment, NoTimeoutIsAnyTextButNo) {
@@ -376,6 +378,7 @@ TEST(EnvironmentReport, ListsEveryVariableOnce) {
                                        "MP_BULK_MIN_MSG_SIZE",
                                        "LAPI_VERIFY_DGSP",
                                        "OPENLAPI_ERROR_CHK",
+                                       "OPENLAPI_EXPLAIN_FAULTS",
                                        "MP_INSTANCES",
                                        "OPENLAPI_DPDK_ARGUMENTS",
                                        "OPENLAPI_LIBRARY_FOLDER",
