@@ -14,6 +14,7 @@
 #include "control/boot/agent_process.h"
 #include "control/boot/boot_error.h"
 #include "control/boot/node_array.h"
+#include "control/boot/remote_programs.h"
 #include "control/boot/started_processes.h"
 #include "control/launch/fork_failure.h"
 
@@ -62,9 +63,7 @@ int start_daemons(lamnode* node, const OriginNode& origin) {
 
 int run_tkill(const lamnode& node, bool only_tell) {
   return guarded(LAMERROR, [&] {
-    std::vector<std::string> words{program_path(node, "tkill")};
-    if (only_tell) words.push_back("-N");
-    add_common_options(words);
+    std::vector<std::string> words = tkill_words(node, only_tell);
     std::vector<char*> command;
     for (std::string& word : words) command.push_back(word.data());
     command.push_back(nullptr);

@@ -8,7 +8,8 @@ namespace openlapi::boot {
 // hboot, which starts the daemons of its node: the same process schema, session and SSI parameters as here.
 std::vector<std::string> hboot_words(lamnode& node, const OriginNode& origin);
 
-// tkill, which ends what runs on its node, or with -N only tells that it could be run.
+// tkill, which ends what runs on its node, or with -N only tells that it could be run. Who boots ends only what is of
+// this boot: another universe may be running there, for whose sake it was refused.
 std::vector<std::string> tkill_words(const lamnode& node, bool only_tell);
 
 // "-ssi NAME VALUE" for each SSI parameter that is set here, and for the module that was selected.

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <openssl/hmac.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,11 +18,10 @@
 #include "api/lam-ssi-boot.h"
 #include "control/daemon/system_failure.h"
 #include "control/launch/file_descriptor.h"
+#include "control/sealing/universe_word.h"
 
 namespace openlapi::daemon {
 namespace {
-
-constexpr std::size_t kUniverseWordBytes = 16;
 
 // liblamssi has the key once it was read, and gives it only to a descriptor.
 BootKey key_of_boot() {
@@ -36,23 +34,6 @@ BootKey key_of_boot() {
     throw std::runtime_error("the key of the boot cannot be read");
   }
   return key;
-}
-
-// Tells the daemons of one universe from others, and shows nothing of its key.
-std::string universe_word(const BootKey& key) {
-  constexpr std::string_view kPurpose = "name of the universe";
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-           reinterpret_cast<const unsigned char*>(kPurpose.data()), kPurpose.size(), digest.data(),
-           nullptr) == nullptr) {
-    throw std::runtime_error("libcrypto has no HMAC-SHA256");
-  }
-  std::string word;
-  for (std::size_t n = 0; n < kUniverseWordBytes; ++n) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    word += {kDigits[digest[n] >> 4], kDigits[digest[n] & 15]};
-  }
-  return word;
 }
 
 sockaddr_in host_address(const std::string& host) {
@@ -144,9 +125,10 @@ SessionFolder DaemonBoot::take_session() const {
   SessionName name = options_.session_name();
   const std::string first = session_path(name);
   name.member = "n" + std::to_string(node_);
-  if (node_ == origin_) return {first, "", universe_word(key_)};
-  if (on_origins_machine_) return {session_path(name), "", universe_word(key_)};
-  return {first, session_path(name), universe_word(key_)};
+  const SessionOwner owner{sealing::universe_word(key_), std::to_string(node_)};
+  if (node_ == origin_) return {first, "", owner};
+  if (on_origins_machine_) return {session_path(name), "", owner};
+  return {first, session_path(name), owner};
 }
 
 UniverseTable DaemonBoot::join(std::uint32_t port) {

@@ -90,10 +90,14 @@ pid_t read_process_number(int file) {
   return count > 0 ? static_cast<pid_t>(std::strtol(text, nullptr, 10)) : 0;
 }
 
-std::string universe_of(const std::string& path) {
-  std::string universe;
-  std::ifstream(path + kUniverse) >> universe;
-  return universe;
+SessionOwner owner_of(const std::string& path) {
+  SessionOwner owner;
+  std::ifstream(path + kUniverse) >> owner.universe >> owner.node;
+  return owner;
+}
+
+std::string described(pid_t process, const std::string& folder) {
+  return (process > 0 ? "process " + std::to_string(process) + " in " : "its daemon has just taken ") + folder;
 }
 
 void remove_files(const std::string& path) {
@@ -117,22 +121,21 @@ std::string session_path(const SessionName& name) {
   return path;
 }
 
-SessionFolder::SessionFolder(std::string path, std::string spare, const std::string& universe)
-    : path_(std::move(path)) {
+SessionFolder::SessionFolder(std::string path, std::string spare, const SessionOwner& owner) : path_(std::move(path)) {
   const auto until = std::chrono::steady_clock::now() + kNamingTime;
   while (!take()) {
-    if (!spare.empty() && universe_of(path_) == universe) {
+    if (!spare.empty() && owner_of(path_).universe == owner.universe) {
       path_ = std::exchange(spare, "");
     } else if (spare.empty() || std::chrono::steady_clock::now() >= until) {
       const pid_t process = read_process_number(kill_file_.get());
       const std::string folder = std::exchange(path_, "");
-      throw std::runtime_error("a universe is running here already (process " + std::to_string(process) + " in " +
-                               folder + "); end it with lamhalt, or with tkill when that does not help");
+      throw SessionTaken("a universe is running here already (" + described(process, folder) +
+                         "); end it with lamhalt, or with tkill when that does not help");
     } else {
       std::this_thread::sleep_for(kNamingPause);
     }
   }
-  if (!universe.empty()) write_universe(universe);
+  if (!owner.universe.empty()) write_owner(owner);
 }
 
 // False: a daemon lives there.
@@ -147,10 +150,11 @@ bool SessionFolder::take() {
   throw std::runtime_error("the session folder " + std::exchange(path_, "") + " is made and removed all the time");
 }
 
-void SessionFolder::write_universe(const std::string& universe) {
+void SessionFolder::write_owner(const SessionOwner& owner) {
   const std::string path = path_ + kUniverse;
+  const std::string text = owner.universe + " " + owner.node + "\n";
   const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.is_open() || write(file.get(), universe.data(), universe.size()) != static_cast<ssize_t>(universe.size())) {
+  if (!file.is_open() || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     fail(path);
   }
 }
@@ -211,6 +215,18 @@ SessionProcess open_session_process(const std::string& folder) {
   // Its number may have gone to another process before the handle was there, but not while the daemon has the folder.
   if (session_process(folder) != found.number) return {};
   return found;
+}
+
+SessionOwner session_owner(const std::string& folder) {
+  const FileDescriptor file(open((folder + kKillFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  const auto until = std::chrono::steady_clock::now() + kNamingTime;
+  SessionOwner owner = owner_of(folder);
+  while (owner.universe.empty() && file.is_open() && is_locked(file.get()) &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kNamingPause);
+    owner = owner_of(folder);
+  }
+  return owner;
 }
 
 void remove_session(const std::string& folder) {

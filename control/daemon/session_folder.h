@@ -1,6 +1,7 @@
 // The folder that belongs to a universe on one machine, by LAM's names: PREFIX/lam-USER@HOST[-SUFFIX], mode 0700, with
 // lam-killfile (the daemon's process number; locked as long as it lives), lam-kernel-socket (tools ask there),
-// lam-universe (which universe's daemon it is) and lam-log (what the daemon has to say once it has no terminal).
+// lam-universe (which universe's daemon it is, and of which node) and lam-log (what the daemon has to say once it has
+// no terminal).
 //
 // The first daemon on a machine has this folder, others of the same universe one with -nNUMBER behind: so tools find a
 // daemon on each machine, and a second universe is refused on each.
@@ -9,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -25,14 +27,25 @@ struct SessionName {
 // Throws std::runtime_error: the user has no name here, or the path is too long for a socket.
 std::string session_path(const SessionName& name);
 
+// Whose daemon has a folder.
+struct SessionOwner {
+  std::string universe{};  // a word that only its daemons know, and who boots it
+  std::string node{};      // its number
+};
+
+// A daemon lives in the folder that was to be taken.
+class SessionTaken : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class SessionFolder {
  public:
-  // Makes the folder or takes over what a dead daemon left. Throws std::runtime_error: a daemon lives in it, or it is
-  // not this user's alone.
-  explicit SessionFolder(std::string path) : SessionFolder(std::move(path), "", "") {}
-  // Of a daemon of this universe, which is a word that only its daemons know. Where another daemon of the same one
-  // lives in the folder, this is `spare`.
-  SessionFolder(std::string path, std::string spare, const std::string& universe);
+  // Makes the folder or takes over what a dead daemon left. Throws SessionTaken, or std::runtime_error: it is not this
+  // user's alone.
+  explicit SessionFolder(std::string path) : SessionFolder(std::move(path), "", {}) {}
+  // Of this daemon. Where another one of the same universe lives in the folder, this is `spare`.
+  SessionFolder(std::string path, std::string spare, const SessionOwner& owner);
   ~SessionFolder() { remove(); }
   SessionFolder(const SessionFolder&) = delete;
   SessionFolder& operator=(const SessionFolder&) = delete;
@@ -51,7 +64,7 @@ class SessionFolder {
 
  private:
   bool take();
-  void write_universe(const std::string& universe);
+  void write_owner(const SessionOwner& owner);
 
   std::string path_;
   FileDescriptor kill_file_{};
@@ -69,6 +82,8 @@ struct SessionProcess {
   FileDescriptor handle{};  // not open: none lives there
 };
 SessionProcess open_session_process(const std::string& folder);
+// Whose the folder is, or was. A daemon that has just taken it is given a moment to say so; empty: none has.
+SessionOwner session_owner(const std::string& folder);
 // Removes what a dead daemon left; nothing there is no mistake. Throws std::runtime_error.
 void remove_session(const std::string& folder);
 

@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "control/daemon/membership.h"
+#include "control/daemon/session_folder.h"
 #include "control/daemon/tool_client.h"
 #include "control/tools/boot_sequence.h"
+#include "control/tools/boot_turn.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {
@@ -77,6 +79,7 @@ int run(BootOptions& options) {
   pass_remote_shell_on(options);
   prefer_own_programs();
   const std::string folder = session_path(options.session_name());
+  const FileDescriptor turn = take_turn_to_boot(folder);
   if (const pid_t process = session_process(folder)) {
     throw std::runtime_error("a universe is running here already (process " + std::to_string(process) + " in " +
                              folder + "); end it with lamhalt, or with tkill when that does not help");

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <regex>
+#include <stdexcept>
 #include <vector>
 
 #include "control/daemon/session_folder.h"
@@ -18,6 +19,7 @@ constexpr char kUsage[] =
     "usage: tkill [options]\n"
     "  ends the daemon of this user on this machine, and tasks that outlive one, and removes its session's folder\n"
     "  -N  end nothing: only tell that this could be run    -v, -d  say what was ended\n"
+    "  -universe WORD, -n NODE: only the daemon of this node of this universe, for a boot that has failed\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
 // The folder itself, those of other daemons of this universe on the machine, the same with -nNUMBER behind, and those
@@ -45,10 +47,21 @@ void end_and_await(int process) {
   poll(&wait, 1, kMillisecondsToEnd);
 }
 
+// Without -universe: all that are this user's.
+bool is_meant(const std::string& folder, const BootOptions& options) {
+  if (!options.has("universe")) return true;
+  const SessionOwner owner = session_owner(folder);
+  return owner.universe == options.value("universe") && owner.node == options.value("n");
+}
+
 int run(BootOptions& options) {
   options.check_words(0, 0, "word");
+  if (options.has("universe") != options.has("n")) {
+    throw std::invalid_argument("options -universe and -n go together: which node of which universe");
+  }
   if (options.has("N")) return 0;
   for (const std::string& folder : session_folders(session_path(options.session_name()))) {
+    if (!is_meant(folder, options)) continue;
     const SessionProcess process = open_session_process(folder);
     if (process.handle.is_open()) end_and_await(process.handle.get());
     remove_session(folder);
@@ -65,6 +78,8 @@ int run(BootOptions& options) {
 int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
   options.add_flags("Nvdh");
+  options.add_values({"universe"});
+  options.add_numbers({"n"});
   options.add_common();
   return openlapi::daemon::tool_main("tkill", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
 }

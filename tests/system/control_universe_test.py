@@ -162,6 +162,41 @@ class ToolsTest(Universe):
         self.assertEqual(self.lines("-c"), ["n0\tinky"])
         self.halt()
 
+    def test_a_refused_boot_ends_nothing_of_the_universe_for_whose_sake(self):
+        self.boot(["inky", "pinky", "blinky"])
+        origin = self.session()
+        aside = origin.rename(self.folder / "aside")  # the second boot gets its n0, and no other
+        done = self.lamboot(["inky", "pinky"], "-H")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"a universe is running here already \(process \d+ in \S+-n1\)")
+        self.assertFalse(origin.exists(), "its own n0 is ended")
+        aside.rename(origin)
+        self.assertEqual(self.lines(), ["n0\tinky:1:origin,this_node", "n1\tpinky:1:", "n2\tblinky:1:"])
+        self.halt()
+
+    def test_of_two_lamboots_at_once_one_boots(self):
+        for hosts in ("first", "second"):
+            (self.folder / hosts).write_text(f"{hosts}0\n{hosts}1\n{hosts}2\n")
+        for pause in (0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06):
+            boots = []
+            for hosts in ("first", "second"):
+                boots.append(subprocess.Popen([TOOLS / "lamboot", "-H", "-c", SCHEMA, hosts], cwd=self.folder, text=True,
+                                              env=self.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE))
+                time.sleep(pause)  # for another moment each time
+            said = [boot.communicate(timeout=PATIENCE)[1] for boot in boots]
+            self.assertEqual(sorted(boot.returncode for boot in boots), [0, 1], said)
+            winner = 0 if boots[0].returncode == 0 else 1
+            self.assertRegex(said[1 - winner], r"^lamboot: (another lamboot \(process \d+\) is booting this session|"
+                             r"a universe is running here already \(process \d+ in)")
+            name = ("first", "second")[winner]
+            self.assertEqual(self.lines("-c"), [f"n{n}\t{name}{n}" for n in range(3)], said)
+            self.halt()
+
+    def test_tkill_of_a_failed_boot_needs_both_names(self):
+        done = self.tool("tkill", "-universe", "0123")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("-universe and -n go together", done.stderr)
+
     def test_without_a_universe(self):
         for name in ("lamnodes", "lamhalt"):
             done = self.tool(name)

@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 namespace openlapi::daemon {
 namespace {
@@ -84,30 +86,49 @@ TEST_F(SessionFolderTest, OthersOfTheSameUniverseHaveFoldersOfTheirOwn) {
   std::filesystem::create_directory(path);
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   std::ofstream(path + "/lam-universe") << "of-a-dead-daemon";
-  SessionFolder first(path, second, "universe");
+  SessionFolder first(path, second, {"universe", "2"});
   EXPECT_EQ(first.path(), path);
-  SessionFolder other(path, third, "universe");
+  SessionFolder other(path, third, {"universe", "2"});
   EXPECT_EQ(other.path(), third);
   EXPECT_EQ(mode_of(third + "/lam-universe"), 0600u);
   first.remove();
   EXPECT_FALSE(std::filesystem::exists(path));
-  SessionFolder again(path, second, "universe");
+  SessionFolder again(path, second, {"universe", "2"});
   EXPECT_EQ(again.path(), path);
-  EXPECT_THROW(SessionFolder(third, "", "universe"), std::runtime_error);
+  EXPECT_THROW(SessionFolder(third, "", {"universe", "2"}), std::runtime_error);
 }
 
 TEST_F(SessionFolderTest, ADaemonThatHasLostItsUniverseHasNoOtherBesideIt) {
   const std::string path = session_path({}), spare = session_path({"", "", "n2"});
-  SessionFolder first(path, spare, "universe");
+  SessionFolder first(path, spare, {"universe", "2"});
   first.leave_universe();
-  EXPECT_THROW(SessionFolder(path, spare, "universe"), std::runtime_error);
+  EXPECT_THROW(SessionFolder(path, spare, {"universe", "2"}), std::runtime_error);
   EXPECT_FALSE(std::filesystem::exists(spare));
+}
+
+TEST_F(SessionFolderTest, SaysWhoseItIs) {
+  const std::string path = session_path({});
+  EXPECT_EQ(session_owner(path).universe, "") << "there is none";
+  const SessionFolder session(path, "", {"universe", "7"});
+  EXPECT_EQ(session_owner(path).universe, "universe");
+  EXPECT_EQ(session_owner(path).node, "7");
+}
+
+TEST_F(SessionFolderTest, ADaemonThatHasJustTakenTheFolderIsGivenAMomentToSayWhoseItIs) {
+  const std::string path = session_path({});
+  SessionFolder session(path);
+  std::thread naming([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::ofstream(path + "/lam-universe") << "universe 7\n";
+  });
+  EXPECT_EQ(session_owner(path).universe, "universe");
+  naming.join();
 }
 
 TEST_F(SessionFolderTest, AnotherUniverseIsRefused) {
   const std::string path = session_path({}), spare = session_path({"", "", "n2"});
-  SessionFolder first(path, spare, "universe");
-  EXPECT_THROW(SessionFolder(path, spare, "another"), std::runtime_error);
+  SessionFolder first(path, spare, {"universe", "2"});
+  EXPECT_THROW(SessionFolder(path, spare, {"another", "2"}), std::runtime_error);
   EXPECT_FALSE(std::filesystem::exists(spare));
   EXPECT_THROW(SessionFolder{path}, std::runtime_error);
 }
