@@ -61,8 +61,9 @@ int run(BootOptions& options) {
   }
   if (options.has("N")) return 0;
   for (const std::string& folder : session_folders(session_path(options.session_name()))) {
-    if (!is_meant(folder, options)) continue;
     const SessionProcess process = open_session_process(folder);
+    // Asked after it was opened: what is said there is said by this process, or by one that has ended.
+    if (!is_meant(folder, options)) continue;
     if (process.handle.is_open()) end_and_await(process.handle.get());
     remove_session(folder);
     if (process.handle.is_open() && (options.has("v") || options.has("d"))) {

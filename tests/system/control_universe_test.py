@@ -163,16 +163,17 @@ class ToolsTest(Universe):
         self.halt()
 
     def test_a_refused_boot_ends_nothing_of_the_universe_for_whose_sake(self):
-        self.boot(["inky", "pinky", "blinky"])
-        origin = self.session()
-        aside = origin.rename(self.folder / "aside")  # the second boot gets its n0, and no other
-        done = self.lamboot(["inky", "pinky"], "-H")
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"a universe is running here already \(process \d+ in \S+-n1\)")
-        self.assertFalse(origin.exists(), "its own n0 is ended")
-        aside.rename(origin)
-        self.assertEqual(self.lines(), ["n0\tinky:1:origin,this_node", "n1\tpinky:1:", "n2\tblinky:1:"])
-        self.halt()
+        for algorithm in ("linear", "linear_windowed", "thread", "tree"):
+            self.boot(["inky", "pinky", "blinky"])
+            origin = self.session()
+            aside = origin.rename(self.folder / "aside")  # the second boot gets its n0, and no other
+            done = self.lamboot(["inky", "pinky"], "-H", LAM_MPI_SSI_boot_base_algorithm=algorithm)
+            self.assertEqual(done.returncode, 1, algorithm)
+            self.assertRegex(done.stderr, r"a universe is running here already \(process \d+ in \S+-n1\)", algorithm)
+            self.assertFalse(origin.exists(), f"{algorithm}: its own n0 is ended")
+            aside.rename(origin)
+            self.assertEqual(self.lines(), ["n0\tinky:1:origin,this_node", "n1\tpinky:1:", "n2\tblinky:1:"], algorithm)
+            self.halt()
 
     def test_of_two_lamboots_at_once_one_boots(self):
         for hosts in ("first", "second"):
