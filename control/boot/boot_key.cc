@@ -53,8 +53,6 @@ const StartupKey& boot_key() {
   return *key;
 }
 
-bool has_boot_key() { return key.has_value(); }
-
 const StartupKey& key_of_boot() {
   if (!key)
     throw BootError("the startup protocol has no key: the booting agent passes it on standard input or in a file");

@@ -8,9 +8,6 @@ namespace openlapi::boot {
 // Made if nobody has given or made one. Thread safe. Throws BootError.
 const StartupKey& boot_key();
 
-// Whether one was given or made: this process boots something.
-bool has_boot_key();
-
 // The one that was given or made. Throws BootError: there is none.
 const StartupKey& key_of_boot();
 

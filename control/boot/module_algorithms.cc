@@ -7,9 +7,12 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/algorithms.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/boot_key.h"
 #include "control/boot/module_algorithms.h"
 #include "control/boot/module_operations.h"
+#include "control/boot/remote_programs.h"
 #include "control/boot/schema_words.h"
+#include "control/sealing/universe_word.h"
 
 namespace openlapi::boot {
 namespace {
@@ -90,6 +93,8 @@ int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc
     }
     *num_started = 0;
     const bool startup_protocol = want_startup_protocol != 0;
+    // What this process ends from now on is what it has booted, and nothing beside it.
+    if (which == LAM_SSI_BOOT_PROC_LAMD) setenv(kUniverseVariable, sealing::universe_word(boot_key()).c_str(), 1);
     const BootRequest request{nodes, nnodes, startup_protocol, which, clean_up_asked()};
     ModuleOperations operations(usable_actions(startup_protocol), request, origin_of(request));
     const BootReport report = algorithm(request, operations);

@@ -6,8 +6,6 @@
 #include <string_view>
 
 #include "control/boot/boot_error.h"
-#include "control/boot/boot_key.h"
-#include "control/sealing/universe_word.h"
 
 namespace openlapi::boot {
 
@@ -43,8 +41,8 @@ std::vector<std::string> tkill_words(const lamnode& node, bool only_tell) {
   std::vector<std::string> words{program_path(node, "tkill")};
   if (only_tell) {
     words.push_back("-N");
-  } else if (has_boot_key()) {
-    words.insert(words.end(), {"-universe", sealing::universe_word(boot_key()), "-n", std::to_string(node.lnd_nodeid)});
+  } else if (const char* universe = std::getenv(kUniverseVariable)) {
+    words.insert(words.end(), {"-universe", universe, "-n", std::to_string(node.lnd_nodeid)});
   }
   add_common_options(words);
   return words;

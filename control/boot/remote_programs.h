@@ -5,6 +5,10 @@
 
 namespace openlapi::boot {
 
+// Which universe this process, or the one above it, boots; helpers are given it as the SSI parameters are. Not set: it
+// boots none.
+inline constexpr char kUniverseVariable[] = "LAM_MPI_SSI_boot_base_universe";
+
 // hboot, which starts the daemons of its node: the same process schema, session and SSI parameters as here.
 std::vector<std::string> hboot_words(lamnode& node, const OriginNode& origin);
 

@@ -74,7 +74,9 @@ int run(BootOptions& options) {
     return 0;
   }
   options.check_words(0, 1, "boot schema");
-  unsetenv("LAM_MPI_SSI_boot_base_origin");  // of a universe that was booted before
+  // Of a universe that was booted before.
+  unsetenv("LAM_MPI_SSI_boot_base_origin");
+  unsetenv("LAM_MPI_SSI_boot_base_universe");
   pass_session_on(options);
   pass_remote_shell_on(options);
   prefer_own_programs();

@@ -24,6 +24,7 @@ constexpr char kUsage[] =
 int run(BootOptions& options) {
   options.check_words(0, 1, "boot schema");
   options.check_number("n", 1, static_cast<int>(kMostNodes));
+  unsetenv("LAM_MPI_SSI_boot_base_universe");  // all that runs ends, not only what one boot has started
   pass_session_on(options);
   pass_remote_shell_on(options);
   prefer_own_programs();
