@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -29,6 +30,7 @@ constexpr char kKillFile[] = "/lam-killfile";
 constexpr char kToolSocket[] = "/lam-kernel-socket";
 constexpr char kLog[] = "/lam-log";
 constexpr char kUniverse[] = "/lam-universe";
+constexpr std::string_view kLeft = "-left";  // behind the word: the daemon goes on without its universe
 constexpr int kToolBacklog = 64;
 constexpr int kMostTries = 100;  // a daemon that is ending may remove the folder between two steps
 // Who has just taken a folder may not have said yet whose it is.
@@ -159,8 +161,12 @@ void SessionFolder::write_owner(const SessionOwner& owner) {
   }
 }
 
+// Who boots it can still end it (session_owner()).
 void SessionFolder::leave_universe() {
-  if (!path_.empty()) unlink((path_ + kUniverse).c_str());
+  if (path_.empty()) return;
+  SessionOwner owner = owner_of(path_);
+  owner.universe += kLeft;
+  write_owner(owner);
 }
 
 void SessionFolder::write_process_number(pid_t process) {
@@ -226,6 +232,7 @@ SessionOwner session_owner(const std::string& folder) {
     std::this_thread::sleep_for(kNamingPause);
     owner = owner_of(folder);
   }
+  if (owner.universe.ends_with(kLeft)) owner.universe.resize(owner.universe.size() - kLeft.size());
   return owner;
 }
 

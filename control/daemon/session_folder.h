@@ -82,7 +82,8 @@ struct SessionProcess {
   FileDescriptor handle{};  // not open: none lives there
 };
 SessionProcess open_session_process(const std::string& folder);
-// Whose the folder is, or was. A daemon that has just taken it is given a moment to say so; empty: none has.
+// Whose the folder is, or was, also of a daemon that has left its universe. A daemon that has just taken it is given a
+// moment to say so; empty: none has.
 SessionOwner session_owner(const std::string& folder);
 // Removes what a dead daemon left; nothing there is no mistake. Throws std::runtime_error.
 void remove_session(const std::string& folder);

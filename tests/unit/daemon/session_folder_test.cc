@@ -104,6 +104,7 @@ TEST_F(SessionFolderTest, ADaemonThatHasLostItsUniverseHasNoOtherBesideIt) {
   first.leave_universe();
   EXPECT_THROW(SessionFolder(path, spare, {"universe", "2"}), std::runtime_error);
   EXPECT_FALSE(std::filesystem::exists(spare));
+  EXPECT_EQ(session_owner(path).universe, "universe") << "who has booted it cannot end it";
 }
 
 TEST_F(SessionFolderTest, SaysWhoseItIs) {
