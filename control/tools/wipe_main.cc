@@ -1,5 +1,6 @@
 // wipe, and lamwipe, as LAM calls it now: ends the daemons on the hosts of a boot schema, also when lamhalt cannot.
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "control/daemon/universe_table.h"

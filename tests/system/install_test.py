@@ -87,9 +87,9 @@ FORTRAN_PROGRAM = r"""
       end
 """
 GFORTRAN = shutil.which("gfortran")
-SANITIZED = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", BUILD], capture_output=True, text=True,
-                                      check=True).stdout)
-SANITIZED = next(option["value"] for option in SANITIZED if option["name"] == "b_sanitize") != "none"
+OPTIONS = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", BUILD], capture_output=True, text=True,
+                                    check=True).stdout)
+SANITIZED = next(option["value"] for option in OPTIONS if option["name"] == "b_sanitize") != "none"
 
 
 def run(*words, **options):
