@@ -302,7 +302,7 @@ std::vector<SettingRow> standalone_rows() {
           "OPENLAPI_SECRET", LAPI_ERR_SET_VAL,
           "what keeps strangers' packets out of a job without a launcher: a file that this user alone can read, or "
           "nothing but MP_PARTITION, for which nobody else must know it"),
-      {"OPENLAPI_SECRET_FILE", "text", "a file of this user with mode 0600 and 32 hexadecimal digits",
+      {"OPENLAPI_SECRET_FILE", "text", "a file of this user with mode 0600 or 0400 and 32 hexadecimal digits",
        ".openlapi/secret in the folder HOME, made by the first task", "where that file is; the same on all nodes",
        LAPI_ERR_SET_VAL, store_text<&Settings::secret_file>},
       {"MP_COMMON_TASKS", "list", "count:task[:task...], the other tasks of this node; 0 when there is none",
