@@ -270,8 +270,8 @@ std::vector<SettingRow> communication_rows() {
        "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", LAPI_ERR_SET_VAL,
        store_text<&Settings::dpdk_arguments>},
       {"MP_INSTANCES", "integer",
-       "an integer greater than 0, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
-           " means " + std::to_string(Settings::kMaxInstances),
+       "an integer from 1 to " + std::to_string(INT_MAX) + ", or max (in either case); more than " +
+           std::to_string(Settings::kMaxInstances) + " means " + std::to_string(Settings::kMaxInstances),
        "one for each adapter that MP_EUIDEVICE names",
        "instances of a context in user space mode; in IP mode there is one for each address of MP_LAPI_INET_ADDR, or "
        "one",
