@@ -148,7 +148,10 @@ def wait_for(condition, text, limit=LIMIT):
 
 
 def run_tests(module, lapirun, programs, chosen):
-    jobs = Jobs(lapirun, programs)
+    return run_cases(module, Jobs(lapirun, programs), chosen)
+
+
+def run_cases(module, jobs, chosen):
     tests = [(name, test) for name, test in vars(module).items()
              if name.startswith("test_") and (not chosen or name in chosen)]
     broken = 0

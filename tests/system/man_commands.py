@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""The commands that the man pages and README.md print: each ends with status 0, typed as it stands where openlapi is
+installed.
+
+    man_commands.py BUILD_FOLDER [test...]      (API_LIBRARY and API_SOURCE as for man_programs.py)
+
+A case is a page. Its commands run one after the other in a folder that has what they name. Those that begin with the
+name of one of our programs, or with cc, run; but for those below.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+from api_jobs import Skip, clean_environment, expect_equal, run_cases
+from man_programs import EXAMPLE, INDENTED, MAIN, PAGES, SOURCE, TUTORIAL, plain, programs_of
+
+README = SOURCE / "README.md"
+COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(?:lapirun|lapicc|lapicxx|lapifort|lapi_info|lapi_perf|cc)\b.*")
+# Beginnings of commands; a program without which a command is left out.
+NOT_HERE = {
+    "lapirun -n 8 -N 2 n0-3 ": "a universe",
+    "lapirun C ": "a universe",
+    "lapicc -m32 ": "the 32-bit library",
+    "lapirun --standalone ": "the 32-bit library",
+    "lapirun -n 2 lapi_perf\n": "a minute",
+}
+# Words of commands, and the program that has to be here for them.
+NEEDED = {"lapifort": "gfortran"} | {name: name for name in ("valgrind", "gdb", "clang", "clang++", "gfortran-12")}
+STATUS = {"lapirun -n 2 --tag-output gdb -batch": 1}  # lapi-debugging(7) says why
+
+
+def commands_of(page):
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".md":
+        examples = [re.sub("^    ", "", example, flags=re.M) for example in INDENTED.findall(text)]
+    else:
+        examples = [plain(re.sub(r"\\f[A-Z]", "", example)) for example in EXAMPLE.findall(text)
+                    if not MAIN.search(example) and "program neighbours" not in example]
+    lines = [line for example in examples for line in example.splitlines()]
+    return [line for line in lines if COMMAND.fullmatch(line)]
+
+
+def fortran_program():
+    page = (PAGES / "man7/lapif.7").read_text(encoding="utf-8")
+    return next(plain(example) for example in EXAMPLE.findall(page) if "end program" in example)
+
+
+class Installed:
+    """A copy of what is installed, and a folder with the programs that pages name."""
+
+    def __init__(self, build):
+        self.folder = tempfile.TemporaryDirectory(prefix="openlapi-commands-")
+        root = pathlib.Path(self.folder.name)
+        subprocess.run(["meson", "install", "--no-rebuild", "--quiet", "-C", build, "--destdir", root], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.prefix = next(path.parent.parent for path in root.rglob("lapi.h"))
+        library = next(path.parent for path in root.rglob("liblapi.so") if "libtrace" not in path.parts)
+        description = library / "pkgconfig/lapi.pc"
+        # As if `meson setup --prefix` had named this folder, and the loader and the compiler knew it.
+        description.write_text(re.sub("^prefix=.*", f"prefix={self.prefix}", description.read_text(), flags=re.M))
+        self.environment = clean_environment(
+            PATH=f"{self.prefix}/bin:{os.environ['PATH']}", PREFIX=str(self.prefix), HOME=str(root),
+            PKG_CONFIG_PATH=str(description.parent), CPATH=f"{self.prefix}/include", LIBRARY_PATH=str(library),
+            LD_LIBRARY_PATH=str(library))
+        self.work = root / "work"
+        self.work.mkdir()
+        hello, program, *_ = programs_of(TUTORIAL)
+        for name, text in (("hello.c", hello), ("program.c", program), ("program.f90", fortran_program()),
+                           ("program.cc", programs_of(README)[0])):
+            (self.work / name).write_text(text)
+        self.run("lapicc program.c -o program && for name in ping solver threaded_solver; do cp program $name; done")
+
+    def run(self, command):
+        status = next((status for start, status in STATUS.items() if command.startswith(start)), 0)
+        done = subprocess.run(["bash", "-c", command], cwd=self.work, env=self.environment, input="run\n", text=True,
+                              capture_output=True, check=False, timeout=100)
+        expect_equal(done.returncode, status, f"{command}\n{done.stdout}{done.stderr}")
+
+
+def missing(command):
+    reasons = [reason for start, reason in NOT_HERE.items() if f"{command}\n".startswith(start)]
+    return reasons + [word for word, program in NEEDED.items()
+                      if word in re.split(r"[ =]", command) and shutil.which(program) is None]
+
+
+def test_of(page, commands):
+    def test(installed):
+        here = [command for command in commands if not missing(command)]
+        if not here:
+            raise Skip("; ".join(reason for command in commands for reason in missing(command)))
+        for command in here:
+            installed.run(command)
+    test.title = page.name
+    return test
+
+
+def main():
+    pages = [README, *sorted(PAGES.glob("man1/*.1")), *sorted(PAGES.glob("man7/*.7"))]
+    commands = {page: commands_of(page) for page in pages}
+    installed = Installed(sys.argv[1])
+    tests = {f"test_{page.name}": test_of(page, found) for page, found in commands.items() if found}
+    return run_cases(types.SimpleNamespace(**tests), installed, sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
