@@ -409,10 +409,8 @@ int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
   OwedCollective call{value, {}};
   if (!value) call.fence = endpoint_->begin_fence();
   CollectiveTurn turn(*this, call);
-  if (const int error = call.fence ? await_fence(*call.fence) : LAPI_SUCCESS) {
-    turn.end();
-    return error;
-  }
+  // The others count on this task's part, whatever has become of its messages.
+  const int fenced = call.fence ? await_fence(*call.fence) : LAPI_SUCCESS;
   if (!turn_is_free()) wait_until([this] { return turn_is_free(); });
   if (!is(mine)) {
     turn.end();
@@ -427,6 +425,7 @@ int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
     wait_until([&] { return endpoint_->drained() || now() >= until; });
   }
   turn.end();
+  if (fenced != LAPI_SUCCESS) return fenced;
   if (state == CollectiveState::done) return LAPI_SUCCESS;
   if (state == CollectiveState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;

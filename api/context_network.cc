@@ -55,6 +55,25 @@ const LocalAdapter* default_adapter(const std::vector<LocalAdapter>& adapters, b
   return loopback != nullptr || adapters.empty() ? loopback : &adapters.front();
 }
 
+// The addresses that the user names, each with its adapter.
+bool take_named_addresses(const std::vector<NetworkInstance>& named, const std::vector<LocalAdapter>& adapters,
+                          std::vector<in_addr>& addresses, OpenError& error) {
+  for (const NetworkInstance& instance : named) {
+    in_addr address{};
+    if (!parse_address(instance.address, address)) {
+      return fail(error, LAPI_ERR_NO_NETSTR_SET,
+                  "MP_LAPI_INET_ADDR: '" + instance.address + "' is not an address in dotted decimal");
+    }
+    if (find_adapter(adapters, instance.adapter) == nullptr) {
+      return fail(error, LAPI_ERR_NO_NETSTR_SET,
+                  "MP_LAPI_INET_ADDR: '" + instance.address + "," + instance.adapter + "': '" + instance.adapter +
+                      "' is no adapter of this machine; present: " + names_of(adapters));
+    }
+    addresses.push_back(address);
+  }
+  return true;
+}
+
 // The local addresses to open, one for each instance of the network.
 bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addresses, OpenError& error) {
   const std::vector<LocalAdapter> adapters = list_adapters();
@@ -69,15 +88,9 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
     addresses.push_back(adapter->address);
     return true;
   }
-  for (const NetworkInstance& instance : settings.inet_addresses) {
-    in_addr address{};
-    if (!parse_address(instance.address, address)) {
-      return fail(error, LAPI_ERR_NO_NETSTR_SET,
-                  "MP_LAPI_INET_ADDR: '" + instance.address + "' is not an address in dotted decimal");
-    }
-    addresses.push_back(address);
+  if (!settings.inet_addresses.empty()) {
+    return take_named_addresses(settings.inet_addresses, adapters, addresses, error);
   }
-  if (!addresses.empty()) return true;
   const bool any_device = settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
   const LocalAdapter* adapter = any_device ? nullptr : find_adapter(adapters, settings.device);
   if (adapter == nullptr && !any_device) {

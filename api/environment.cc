@@ -270,8 +270,8 @@ std::vector<SettingRow> communication_rows() {
        "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", LAPI_ERR_SET_VAL,
        store_text<&Settings::dpdk_arguments>},
       {"MP_INSTANCES", "integer",
-       "an integer greater than 0, or max (in either case); more than " + std::to_string(Settings::kMaxInstances) +
-           " means " + std::to_string(Settings::kMaxInstances),
+       "an integer from 1 to " + std::to_string(INT_MAX) + ", or max (in either case); more than " +
+           std::to_string(Settings::kMaxInstances) + " means " + std::to_string(Settings::kMaxInstances),
        "one for each adapter that MP_EUIDEVICE names",
        "instances of a context in user space mode; in IP mode there is one for each address of MP_LAPI_INET_ADDR, or "
        "one",
@@ -302,13 +302,14 @@ std::vector<SettingRow> standalone_rows() {
           "OPENLAPI_SECRET", LAPI_ERR_SET_VAL,
           "what keeps strangers' packets out of a job without a launcher: a file that this user alone can read, or "
           "nothing but MP_PARTITION, for which nobody else must know it"),
-      {"OPENLAPI_SECRET_FILE", "text", "a file of this user with mode 0600 and 32 hexadecimal digits",
+      {"OPENLAPI_SECRET_FILE", "text", "a file of this user with mode 0600 or 0400 and 32 hexadecimal digits",
        ".openlapi/secret in the folder HOME, made by the first task", "where that file is; the same on all nodes",
        LAPI_ERR_SET_VAL, store_text<&Settings::secret_file>},
       {"MP_COMMON_TASKS", "list", "count:task[:task...], the other tasks of this node; 0 when there is none",
        "the launcher's; a standalone task that shares memory must set it", "the other tasks of this node",
        LAPI_ERR_SHM_SETUP, store_text<&Settings::common_tasks>},
-      {"MP_LAPI_INET_ADDR", "list", "@count:address,adapter" + pairs + ", addresses in dotted decimal",
+      {"MP_LAPI_INET_ADDR", "list",
+       "@count:address,adapter" + pairs + ", addresses in dotted decimal, adapters of this machine",
        "MP_EUIDEVICE's adapters; a standalone task that uses UDP must set it",
        "the local addresses and adapters for UDP", LAPI_ERR_NO_NETSTR_SET,
        store_network_statement<&Settings::inet_addresses, is_dotted_decimal>},

@@ -14,6 +14,10 @@
 // library. For tasks of one word size; mixed jobs use LAPI_Address_init64 and LAPI_Xfer.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "lapi.hpp needs C++20 (-std=c++20); lapi.h is for all of C++"
+#endif
+
 #include "lapi.h"
 
 #include <cstddef>
@@ -152,7 +156,6 @@ class Context {
   Context() : Context(defaults()) {}
   explicit Context(lapi_info_t info) {
     detail::check(LAPI_Init(&handle_, &info), "LAPI_Init");
-    open_ = true;
     try {
       task_ = static_cast<unsigned>(query(TASK_ID));
       tasks_ = static_cast<unsigned>(query(NUM_TASKS));
@@ -162,23 +165,22 @@ class Context {
     }
   }
   ~Context() {
-    if (open_) LAPI_Term(handle_);
+    if (handle_ != kNone) LAPI_Term(handle_);
   }
+  // Who was moved from has no handle: every call on it throws LAPI_ERR_HNDL_INVALID.
   Context(Context&& other) noexcept
-      : handle_(other.handle_), task_(other.task_), tasks_(other.tasks_), open_(std::exchange(other.open_, false)) {}
+      : handle_(std::exchange(other.handle_, kNone)), task_(other.task_), tasks_(other.tasks_) {}
+  // What was here before ends, as in the destructor.
   Context& operator=(Context&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    std::swap(task_, other.task_);
-    std::swap(tasks_, other.tasks_);
-    std::swap(open_, other.open_);
+    Context moved(std::move(other));
+    std::swap(handle_, moved.handle_);
+    std::swap(task_, moved.task_);
+    std::swap(tasks_, moved.tasks_);
     return *this;
   }
 
-  // LAPI_Term; unlike the destructor it says what went wrong.
-  void close() {
-    open_ = false;
-    detail::check(LAPI_Term(handle_), "LAPI_Term");
-  }
+  // LAPI_Term; unlike the destructor it says what went wrong. Afterwards there is no handle.
+  void close() { detail::check(LAPI_Term(std::exchange(handle_, kNone)), "LAPI_Term"); }
 
   lapi_handle_t handle() const noexcept { return handle_; }
   unsigned task() const noexcept { return task_; }    // noted by the constructor
@@ -315,10 +317,11 @@ class Context {
     }
   }
 
-  lapi_handle_t handle_ = 0;
+  static constexpr auto kNone = static_cast<lapi_handle_t>(-1);
+
+  lapi_handle_t handle_ = kNone;
   unsigned task_ = 0;
   unsigned tasks_ = 0;
-  bool open_ = false;
 };
 
 }  // namespace lapi

@@ -13,8 +13,8 @@ inline constexpr const char* kSecretFolder = ".openlapi";
 inline constexpr const char* kSecretName = "secret";
 
 // From `file`, which has to be there; empty: from the user's own file below `home` (null or empty: there is none),
-// which whoever comes first makes. It is taken only if it is a plain file of this user's with mode 0600 or less. False:
-// `error` says what is wrong and how to mend it.
+// which whoever comes first makes, unless the home is another user's. It is taken only if it is a plain file of this
+// user's that nobody else may read. False: `error` says what is wrong and how to mend it.
 bool read_shared_secret(const std::string& file, const char* home, SipKey& secret, std::string& error);
 
 }  // namespace openlapi

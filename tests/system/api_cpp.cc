@@ -99,15 +99,21 @@ void variables(lapi::Context& context) {
   EXPECT_EQUAL(previous, right() == 0 ? winner : 0);
 }
 
-void failures(lapi::Context& context) {
-  int code = LAPI_SUCCESS;
+void expect_error(int code, const char* call, const auto& action) {
+  int found = LAPI_SUCCESS;
   try {
-    context.put(lapi::Remote<int>{static_cast<unsigned>(tasks), nullptr}, 1);
+    action();
   } catch (const lapi::Error& error) {
-    code = error.code();
-    EXPECT(std::string(error.what()).starts_with("LAPI_Put returned "));
+    found = error.code();
+    EXPECT(std::string(error.what()).starts_with(std::string(call) + " returned "));
   }
-  EXPECT_EQUAL(code, LAPI_ERR_TGT);
+  EXPECT_EQUAL(found, code);
+}
+
+void failures(lapi::Context& context) {
+  expect_error(LAPI_ERR_TGT, "LAPI_Put", [&] {
+    context.put(lapi::Remote<int>{static_cast<unsigned>(tasks), nullptr}, 1);
+  });
 }
 
 void life(lapi::Context& context) {
@@ -120,7 +126,10 @@ void life(lapi::Context& context) {
   EXPECT_EQUAL(context.exchange(static_cast<lapi_long_t>(task))[right()], right());
   lapi::Context moved = std::move(context);
   EXPECT_EQUAL(moved.query(TASK_ID), task);
+  expect_error(LAPI_ERR_HNDL_INVALID, "LAPI_Fence", [&] { context.fence(); });
+  expect_error(LAPI_ERR_HNDL_INVALID, "LAPI_Term", [&] { context.close(); });
   context = std::move(moved);
+  expect_error(LAPI_ERR_HNDL_INVALID, "LAPI_Put", [&] { moved.put(lapi::Remote<int>{0, nullptr}, 1); });
 }
 
 }  // namespace

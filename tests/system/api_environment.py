@@ -255,9 +255,14 @@ def test_inet_address_chooses_the_adapter(jobs):
     for value in ("127.0.0.1,lo", "@1:127.0.0.1", "@2:127.0.0.1,lo", "@0:", "@1:localhost,lo", "@1:127.0.0.256,lo",
                   "@x:1,2"):
         refused(jobs, "MP_LAPI_INET_ADDR", value, NO_NETSTR_SET, "@count")
-    result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR="@1:192.0.2.77,eth9")[0]
+    result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR="@1:192.0.2.77,lo")[0]
     expect_equal(result.value("code"), UDP_SOCKET, result)
     expect("192.0.2.77" in result.err, result.err)
+    for value in ("@1:127.0.0.1,eth99", "@2:127.0.0.1,lo:127.0.0.2,eth99"):
+        result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR=value)[0]
+        expect_equal(result.value("code"), NO_NETSTR_SET, result)
+        for text in ("MP_LAPI_INET_ADDR", "'eth99' is no adapter of this machine", "present: ", "lo (127.0.0.1)"):
+            expect(text in result.err, f"'{text}' is missing\n{result}")
 
 
 def test_a_standalone_task_over_udp_names_its_network(jobs):

@@ -135,7 +135,7 @@ def start(network, directory, tasks, words, task, output):
     addresses = ",".join(f"{network.addresses[other % 2]}:{FIRST_PORT + other}" for other in range(tasks))
     environment = dict(os.environ, MP_MSG_API="lapi", MP_EUILIB="ip", MP_PROCS=str(tasks), MP_CHILD=str(task),
                        MP_PARTITION=str(os.getpid()), OPENLAPI_SECRET="partition",
-                       MP_LAPI_INET_ADDR=f"@1:{network.addresses[end]},veth", LAPI_USE_SHM="no",
+                       MP_LAPI_INET_ADDR=f"@1:{network.addresses[end]},{network.devices[end]}", LAPI_USE_SHM="no",
                        API_UDP_LIST=addresses, API_SLOWNESS="2")
     words = [word.format(addresses=addresses) for word in words]
     command = [*inside(network.names[end]), os.path.join(directory, words[0]), *words[1:]]

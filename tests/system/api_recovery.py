@@ -79,8 +79,9 @@ class Task:
         return result
 
     def begins_to_wait(self, command):
-        """A thread of the task is in LAPI_Nopoll_wait (idle) or LAPI_Fence (fencing), of which it has said that it would
-        call it next: it sleeps, or has been busy for long; while others talk a thread that polls hardly sleeps."""
+        """A thread of the task is in LAPI_Nopoll_wait (idle), LAPI_Fence (fencing) or LAPI_Gfence (gfencing), of which
+        it has said that it would call it next: it sleeps, or has been busy for long; while others talk a thread that
+        polls hardly sleeps."""
         thread = f"/proc/{self.process.pid}/task/{self.does(command)[0]}"
 
         def busy():
@@ -307,6 +308,25 @@ def test_living_tasks_begin_anew_with_each_other(jobs):
             expect_equal(job[one].does(f"heard {other}")[0], 20, f"task {one} of {other}")
         for task in job.tasks:
             expect("fault" not in task.end(), "nobody was lost")
+
+
+def test_a_global_fence_behind_messages_to_a_purged_task(jobs):
+    """Its task takes part in the barrier all the same: nobody else waits for ever, and the next ones still match."""
+    with Job(jobs, "interrupt") as job:
+        all_greet(job.tasks, 5)
+        for task in job.tasks:
+            task.succeeds("patience 600")  # who is silent is not lost
+        job[1].succeeds("fence")  # nothing of its own holds it
+        job[2].process.send_signal(signal.SIGSTOP)
+        job[0].succeeds("send 2 3")
+        for task in (job[1], job[0]):
+            task.begins_to_wait("gfencing")
+        job[0].succeeds("purge 2")
+        expect_equal(job[0].hear("gfenced"), [TGT_PURGED], "the task that has purged another")
+        expect_equal(job[1].hear("gfenced"), [NO_CONNECTIVITY], "a task that has purged nobody")
+        job[1].begins_to_wait("gfencing")
+        expect_equal(job[0].does("gfence"), [TGT_PURGED], "once more")
+        expect_equal(job[1].hear("gfenced"), [NO_CONNECTIVITY], "once more, a task that has purged nobody")
 
 
 def test_nothing_older_arrives_through_shared_memory(jobs):

@@ -13,6 +13,8 @@
 //   quiet         it ends; messages sent, errors, messages received from T, of these not in order
 //   heard T       messages received from T, and the number of the last one
 //   fencing       a thread, whose number is the answer, calls LAPI_Fence and says "fenced CODE"
+//   gfencing      the same with LAPI_Gfence; it says "gfenced CODE"
+//   patience N    LAPI_Senv of TIMEOUT
 //   every T       makes every call that needs T, the collective ones last; their codes
 //   purge T, resume T, fence, gfence
 //   port T PORT   LAPI_ADD_UDP_DEST_PORT, on the loopback
@@ -146,6 +148,11 @@ void fence() {
   say("fenced " + numbers({LAPI_Fence(handle)}));
 }
 
+void global_fence() {
+  say("gfencing " + numbers({gettid()}));
+  say("gfenced " + numbers({LAPI_Gfence(handle)}));
+}
+
 // In the order of NAMES in api_recovery.py.
 std::string every_call(unsigned target) {
   CallWindow window;
@@ -238,6 +245,7 @@ std::string obey(const std::string& word, std::istringstream& arguments) {
   if (word == "landed") return landed();
   if (word == "idle") return threads.emplace_back(idle), "";
   if (word == "fencing") return threads.emplace_back(fence), "";
+  if (word == "gfencing") return threads.emplace_back(global_fence), "";
   if (word == "wait") {
     arguments >> number;
     return code(LAPI_Waitcntr(handle, &completion, number, nullptr));
@@ -249,6 +257,7 @@ std::string obey(const std::string& word, std::istringstream& arguments) {
     return "";
   }
   arguments >> target >> number;
+  if (word == "patience") return code(LAPI_Senv(handle, TIMEOUT, static_cast<int>(target)));
   if (word == "send") return code(send_many(target, number));
   if (word == "every") return every_call(target);
   if (word == "purge") return code(LAPI_Purge_totask(handle, target));

@@ -71,7 +71,7 @@ def test_a_file_is_named(jobs):
         write(path, DIGITS)
         all_talked(over_udp(jobs, 2, OPENLAPI_SECRET_FILE=path, HOME=""))
         write(path, DIGITS, 0o644)
-        refused(jobs, "has mode 0644 and must have 0600", OPENLAPI_SECRET_FILE=path)
+        refused(jobs, "has mode 0644 and must have 0600 or 0400", OPENLAPI_SECRET_FILE=path)
         write(path, "")
         refused(jobs, "has not 32 hexadecimal digits", OPENLAPI_SECRET_FILE=path)
         os.symlink(path, os.path.join(folder, "link"))

@@ -207,8 +207,11 @@ TEST(Environment, Instances) {
   EXPECT_EQ(accepted({{"MP_INSTANCES", "16"}}).instances, 16);
   EXPECT_EQ(accepted({{"MP_INSTANCES", "100"}}).instances, 16);
   EXPECT_EQ(accepted({{"MP_INSTANCES", "Max"}}).instances, 16);
-  for (const char* wrong : {"0", "-1", "maximum", "2x"}) {
-    EXPECT_EQ(refused({{"MP_INSTANCES", wrong}}).code, LAPI_ERR_SET_VAL) << wrong;
+  EXPECT_EQ(accepted({{"MP_INSTANCES", "2147483647"}}).instances, 16);
+  for (const char* wrong : {"0", "-1", "maximum", "2x", "2147483648", "99999999999999999999"}) {
+    const SettingError error = refused({{"MP_INSTANCES", wrong}});
+    EXPECT_EQ(error.code, LAPI_ERR_SET_VAL) << wrong;
+    EXPECT_NE(error.message().find("an integer from 1 to 2147483647, or max"), std::string::npos) << error.message();
   }
 }
 

@@ -127,6 +127,35 @@ TEST_F(LapiHpp, ContextIsInitAndTerm) {
   EXPECT_EQ(made(), Calls{"LAPI_Term 7"});
 }
 
+constexpr auto kNoHandle = static_cast<lapi_handle_t>(-1);
+
+TEST_F(LapiHpp, MovedFromContextHasNoHandle) {
+  lapi::Context moved = std::move(context_);
+  context_.fence();
+  EXPECT_EQ(made(), Calls{call("LAPI_Fence", kNoHandle)});
+  context_.close();
+  moved.fence();
+  EXPECT_EQ(made(), (Calls{call("LAPI_Term", kNoHandle), "LAPI_Fence 7"}));
+  context_ = std::move(moved);
+  moved.fence();
+  context_.fence();
+  EXPECT_EQ(made(), (Calls{call("LAPI_Fence", kNoHandle), "LAPI_Fence 7"}));
+  context_.close();
+  context_.fence();
+  EXPECT_EQ(made(), (Calls{"LAPI_Term 7", call("LAPI_Fence", kNoHandle)}));
+}
+
+TEST_F(LapiHpp, AssignmentEndsTheContextThatWasThere) {
+  lapi::Context other;
+  made();
+  other = std::move(context_);
+  EXPECT_EQ(made(), Calls{"LAPI_Term 7"});
+  other = std::move(static_cast<lapi::Context&>(other));
+  EXPECT_EQ(made(), Calls{});
+  other.fence();
+  EXPECT_EQ(made(), Calls{"LAPI_Fence 7"});
+}
+
 TEST_F(LapiHpp, CollectGivesTypedAddresses) {
   struct Window {
     int first;

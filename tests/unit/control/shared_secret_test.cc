@@ -133,11 +133,37 @@ TEST(SharedSecret, IsTheSameForAllWhoComeAtTheSameMoment) {
   }
 }
 
+// A task that dies while it makes the secret leaves a file beside it, or a second name of the secret itself.
+TEST(SharedSecret, IsRidOfWhatADeadTaskLeft) {
+  const TemporaryFolder home;
+  std::filesystem::create_directory(home.path(".openlapi"));
+  chmod(home.path(".openlapi").c_str(), 0700);
+  for (const char* name : {"secret.0123456789abcdef", "secret.0123456789abcdeg", "secret.old"}) {
+    home.write(std::string(".openlapi/") + name, kDigits);
+  }
+  const SipKey made = made_in(home.path());
+  EXPECT_NE(made.low, 0x0011223344556677u);
+  EXPECT_FALSE(std::filesystem::exists(home.path(".openlapi/secret.0123456789abcdef")));
+  EXPECT_TRUE(std::filesystem::exists(home.path(".openlapi/secret.0123456789abcdeg")));
+  EXPECT_TRUE(std::filesystem::exists(home.path(".openlapi/secret.old")));
+  std::filesystem::create_hard_link(home.path(".openlapi/secret"), home.path(".openlapi/secret.fedcba9876543210"));
+  EXPECT_EQ(made_in(home.path()).low, made.low);
+  EXPECT_FALSE(std::filesystem::exists(home.path(".openlapi/secret.fedcba9876543210")));
+}
+
+TEST(SharedSecret, MayBeReadOnly) {
+  const TemporaryFolder folder;
+  folder.write("secret", kDigits, 0400);
+  SipKey secret;
+  std::string error;
+  EXPECT_TRUE(read_shared_secret(folder.path("secret"), nullptr, secret, error)) << error;
+}
+
 TEST(SharedSecret, RefusesWhatOthersMayReadOrWrite) {
   const TemporaryFolder folder;
   for (const mode_t mode : {0640u, 0604u, 0660u, 0602u, 0610u}) {
     folder.write("secret", kDigits, mode);
-    expect_refused(folder.path("secret"), "must have 0600");
+    expect_refused(folder.path("secret"), "must have 0600 or 0400 (chmod 0600)");
   }
   const TemporaryFolder home;
   made_in(home.path());
@@ -220,6 +246,17 @@ TEST_F(AnotherUser, HasMadeTheFolderOrTheFile) {
   as_stranger([&] { made_in(home.path()); });
   EXPECT_NE(refusal("", home.path().c_str()).find("belongs to user 65534, not to user 0"), std::string::npos);
   expect_refused(home.path(".openlapi/secret"), "belongs to user 65534, not to user 0");
+}
+
+// As root has after sudo without -H: what root makes there would shut the user out.
+TEST_F(AnotherUser, HasThisHome) {
+  const TemporaryFolder home;
+  ASSERT_EQ(chown(home.path().c_str(), 65534, 65534), 0);
+  const std::string error = refusal("", home.path().c_str());
+  EXPECT_NE(error.find("HOME=" + home.path() + " belongs to user 65534, not to user 0"), std::string::npos) << error;
+  EXPECT_NE(error.find("sudo -H"), std::string::npos) << error;
+  EXPECT_FALSE(std::filesystem::exists(home.path(".openlapi")));
+  as_stranger([&] { made_in(home.path()); });
 }
 
 // Which root does not feel.
