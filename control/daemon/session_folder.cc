@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -65,20 +65,25 @@ bool is_private(const struct stat& status) {
   return S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 077) == 0;
 }
 
-void check_owner(const std::string& path) {
+// Of the folder itself, whatever takes its name meanwhile. Not open: there is none, or strangers can use it.
+FileDescriptor open_own_folder(const std::string& path) {
+  FileDescriptor folder(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) fail("the session folder " + path);
-  if (!is_private(status)) {
-    throw std::runtime_error("the session folder " + path +
-                             " is not a folder of this user alone (mode 0700); remove it" +
-                             " or choose another with -sessionsuffix");
-  }
+  if (folder.is_open() && (fstat(folder.get(), &status) != 0 || !is_private(status))) folder.reset();
+  return folder;
+}
+
+// What strangers put there is not even opened: it may stop who reads it, or lie.
+FileDescriptor open_own_file(const std::string& path, const char* name, int flags) {
+  const FileDescriptor folder = open_own_folder(path);
+  if (!folder.is_open()) return {};
+  return FileDescriptor(openat(folder.get(), (std::string(".") + name).c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
 }
 
 // Nothing: the folder was removed meanwhile.
 FileDescriptor open_kill_file(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("the session folder " + path + " cannot be made");
-  check_owner(path);
+  check_own_session(path);
   FileDescriptor file(open((path + kKillFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.is_open() && errno != ENOENT) fail(path + kKillFile);
   return file;
@@ -93,8 +98,12 @@ pid_t read_process_number(int file) {
 }
 
 SessionOwner owner_of(const std::string& path) {
+  const FileDescriptor file = open_own_file(path, kUniverse, O_RDONLY);
+  char text[256] = "";
   SessionOwner owner;
-  std::ifstream(path + kUniverse) >> owner.universe >> owner.node;
+  if (file.is_open() && pread(file.get(), text, sizeof text - 1, 0) > 0) {
+    std::istringstream(text) >> owner.universe >> owner.node;
+  }
   return owner;
 }
 
@@ -204,13 +213,20 @@ void SessionFolder::remove() {
 
 std::string tool_socket(const std::string& folder) { return folder + kToolSocket; }
 
-bool is_own_session(const std::string& folder) {
+bool is_own_session(const std::string& folder) { return open_own_folder(folder).is_open(); }
+
+void check_own_session(const std::string& folder) {
   struct stat status {};
-  return lstat(folder.c_str(), &status) == 0 && is_private(status);
+  if (lstat(folder.c_str(), &status) != 0 && errno == ENOENT) return;
+  if (!is_private(status)) {
+    throw std::runtime_error("the session folder " + folder +
+                             " is not a folder of this user alone (mode 0700); remove it" +
+                             " or choose another with -sessionsuffix");
+  }
 }
 
 pid_t session_process(const std::string& folder) {
-  const FileDescriptor file(open((folder + kKillFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor file = open_own_file(folder, kKillFile, O_RDWR);
   if (!file.is_open() || !is_locked(file.get())) return 0;
   return read_process_number(file.get());
 }
@@ -224,7 +240,7 @@ SessionProcess open_session_process(const std::string& folder) {
 }
 
 SessionOwner session_owner(const std::string& folder) {
-  const FileDescriptor file(open((folder + kKillFile).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  const FileDescriptor file = open_own_file(folder, kKillFile, O_RDWR);
   const auto until = std::chrono::steady_clock::now() + kNamingTime;
   SessionOwner owner = owner_of(folder);
   while (owner.universe.empty() && file.is_open() && is_locked(file.get()) &&

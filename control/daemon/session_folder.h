@@ -74,7 +74,9 @@ std::string tool_socket(const std::string& folder);
 
 // It belongs to this user alone: what lives in it may be trusted.
 bool is_own_session(const std::string& folder);
-// The process that lives in the folder; 0: none.
+// Throws std::runtime_error: it is there, and does not.
+void check_own_session(const std::string& folder);
+// The process that lives in the folder; 0: none, or it is not this user's alone.
 pid_t session_process(const std::string& folder);
 // The same, by a handle too, which is of no other process.
 struct SessionProcess {

@@ -81,6 +81,7 @@ int run(BootOptions& options) {
   pass_remote_shell_on(options);
   prefer_own_programs();
   const std::string folder = session_path(options.session_name());
+  check_own_session(folder);
   const FileDescriptor turn = take_turn_to_boot(folder);
   if (const pid_t process = session_process(folder)) {
     throw std::runtime_error("a universe is running here already (process " + std::to_string(process) + " in " +

@@ -35,7 +35,8 @@ std::vector<std::string> session_folders(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name != path.filename() && belongs_to(name, path.filename().string())) folders.push_back(entry.path().string());
+    if (name == path.filename() || !belongs_to(name, path.filename().string())) continue;
+    if (is_own_session(entry.path())) folders.push_back(entry.path().string());
   }
   return folders;
 }

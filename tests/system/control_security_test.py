@@ -5,8 +5,10 @@
 
 Needs root, to be two ordinary users and to have a /run of its own, where it starts a munged.
 """
+import fcntl
 import os
 import pathlib
+import pwd
 import shutil
 import socket
 import stat
@@ -164,6 +166,44 @@ class SecurityTest(unittest.TestCase):
         self.addCleanup(run, "lamhalt", "-H")
         done = run(self.lapirun, "C", "sh", "-c", f"echo $PMIX_SECURITY_MODE; exec {self.intruder}")
         self.assertEqual(sorted(done.stdout.split()), ["joined", "joined", "munge", "munge"], done)
+
+    def test_a_stranger_cannot_name_what_tkill_ends(self):
+        """In folders with the names of the owner's sessions, which anybody can make where all have their sessions."""
+        common, host = self.folder / "common", socket.gethostname()
+        common.mkdir()
+        common.chmod(0o1777)
+        chosen = subprocess.Popen(as_user(OWNER, ["cat"]), stdin=subprocess.PIPE)
+        self.addCleanup(chosen.communicate)
+
+        def run(*words, user=OWNER):
+            return subprocess.run(as_user(user, [TOOLS + "/" + words[0], *words[1:]]), env={"TMPDIR": str(common)},
+                                  cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+        def plant(folder):
+            """Its files can be written and their locks be taken by anybody."""
+            folder.mkdir()
+            os.chown(folder, STRANGER, STRANGER)
+            folder.chmod(0o777)
+            os.mkfifo(folder / "lam-universe")
+            file = self.enterContext(open(folder / "lam-killfile", "w", encoding="ascii"))
+            for name in ("lam-universe", "lam-killfile"):
+                (folder / name).chmod(0o666)
+            file.write(f"{chosen.pid}\n")
+            file.flush()
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+        owner = pwd.getpwuid(OWNER).pw_name
+        plant(common / f"lam-{owner}@{host}-n7")
+        for words in (["-v"], ["-universe", "word", "-n", "7"]):
+            done = run("tkill", *words)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        plant(common / f"lam-{owner}@{host}")
+        for name in ("tkill", "lamboot", "lamnodes", "lamhalt"):
+            done = run(name)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), name)
+            self.assertIn(f"{common}/lam-{owner}@{host} is not a folder of this user alone (mode 0700); remove it or "
+                          "choose another with -sessionsuffix", done.stderr)
+        self.assertIsNone(chosen.poll())
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "control/daemon/tool_client.h"
+
 namespace openlapi::daemon {
 namespace {
 
@@ -163,6 +165,19 @@ TEST_F(SessionFolderTest, WhatADeadDaemonLeftIsTakenOverAndRemoved) {
   EXPECT_FALSE(std::filesystem::exists(path));
   remove_session(path);
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(SessionFolderTest, NothingIsBelievedOfAFolderThatOthersCanUse) {
+  const std::string path = session_path({});
+  SessionFolder session(path, "", {"universe", "7"});
+  session.write_process_number(getpid());
+  const FileDescriptor socket = session.listen_to_tools();
+  EXPECT_EQ(open_session_process(path).number, getpid());
+  EXPECT_NO_THROW(ToolClient{path});
+  chmod(path.c_str(), 0755);
+  EXPECT_EQ(open_session_process(path).number, 0) << "tkill would end any process that a stranger names";
+  EXPECT_EQ(session_owner(path).universe, "");
+  EXPECT_THROW(ToolClient{path}, std::runtime_error) << "a stranger could be the daemon";
 }
 
 TEST_F(SessionFolderTest, AFolderThatOthersCanUseIsRefused) {
