@@ -1,12 +1,14 @@
 // lamboot: boots a universe of the hosts of a boot schema.
 #include <cstdio>
 #include <cstdlib>
+#include <regex>
 #include <stdexcept>
 #include <string_view>
 
 #include "control/daemon/membership.h"
 #include "control/daemon/session_folder.h"
 #include "control/daemon/tool_client.h"
+#include "control/launch/session_suffix.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/boot_turn.h"
 #include "control/tools/tool_main.h"
@@ -68,6 +70,14 @@ bool await_links(const std::string& folder, bool verbose) {
                            named(boot.failed_hosts(), boot.count()));
 }
 
+// Else tkill of another session would take it for a part of that one.
+void check_suffix(const std::string& suffix) {
+  static const std::regex of_daemons_and_tasks("(.*-)?[nt][0-9]+");
+  if (!std::regex_match(suffix, of_daemons_and_tasks)) return;
+  throw std::invalid_argument("the session suffix is '" + suffix + "'; allowed: one without an end like n1 or t1" +
+                              ", which the folders of a universe's further daemons and tasks have");
+}
+
 int run(BootOptions& options) {
   if (options.has("V")) {
     std::puts("openlapi " OPENLAPI_VERSION);
@@ -77,6 +87,7 @@ int run(BootOptions& options) {
   // Of a universe that was booted before.
   unsetenv("LAM_MPI_SSI_boot_base_origin");
   unsetenv("LAM_MPI_SSI_boot_base_universe");
+  check_suffix(options.has("sessionsuffix") ? options.value("sessionsuffix") : suffix_of_environment());
   pass_session_on(options);
   pass_remote_shell_on(options);
   prefer_own_programs();

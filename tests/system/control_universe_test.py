@@ -162,6 +162,14 @@ class ToolsTest(Universe):
         self.assertEqual(self.lines("-c"), ["n0\tinky"])
         self.halt()
 
+    def test_no_session_has_the_name_of_a_part_of_another(self):
+        """tkill of that one would end it."""
+        for suffix in ("n5", "mine-n5", "t7"):
+            for words, variables in ((["-sessionsuffix", suffix], {}), ([], {"LAM_MPI_SESSION_SUFFIX": suffix})):
+                done = self.lamboot(["inky"], *words, **variables)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(f"lamboot: the session suffix is '{suffix}'; allowed: one without an end like ", done.stderr)
+
     def test_a_refused_boot_ends_nothing_of_the_universe_for_whose_sake(self):
         for algorithm in ("linear", "linear_windowed", "thread", "tree"):
             self.boot(["inky", "pinky", "blinky"])
