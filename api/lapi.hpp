@@ -11,135 +11,26 @@
 //   context.wait(arrived);
 //
 // A call that fails throws lapi::Error, so handlers that call it have to catch: nothing may be thrown through the
-// library. For tasks of one word size; mixed jobs use LAPI_Address_init64 and LAPI_Xfer.
+// library. For tasks of one word size; mixed jobs use exchange() and transfer().
 #pragma once
 
-#if __cplusplus < 202002L
-#error "lapi.hpp needs C++20 (-std=c++20); lapi.h is for all of C++"
-#endif
+#include "lapi_basics.hpp"
+#include "lapi_handlers.hpp"
+#include "lapi_locks.hpp"
+#include "lapi_programs.hpp"
+#include "lapi_vectors.hpp"
 
-#include "lapi.h"
-
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <span>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace lapi {
 
-// A call's return code, with the library's text for it.
-class Error : public std::runtime_error {
- public:
-  Error(const char* call, int code) : std::runtime_error(text(call, code)), code_(code) {}
-  int code() const noexcept { return code_; }
-
- private:
-  static std::string text(const char* call, int code) {
-    char message[LAPI_MAX_ERR_STRING] = {};
-    LAPI_Msg_string(code, message);
-    return std::string(call) + " returned " + std::to_string(code) + ": " + message;
-  }
-
-  int code_;
-};
-
-namespace detail {
-
-[[noreturn, gnu::cold]] inline void raise(const char* call, int code) { throw Error(call, code); }
-
-inline void check(int code, const char* call) {
-  if (code != LAPI_SUCCESS) [[unlikely]]
-    raise(call, code);
-}
-
+// What another task has entered in its table (Context::register_address): registered<hdr_hndlr_t>(task, index).
 template <class T>
-inline void* plain(const T* address) noexcept {
-  return const_cast<void*>(static_cast<const void*>(address));
-}
-
-}  // namespace detail
-
-// Something of another task: its address there. Only calls may follow it.
-template <class T>
-struct Remote {
-  unsigned task = 0;
-  T* address = nullptr;
-
-  Remote operator+(std::ptrdiff_t elements) const noexcept { return {task, address + elements}; }
-
-  // A member of the object there.
-  template <class Member, class Class>
-  Remote<Member> member(Member Class::*which) const noexcept {
-    return {task, &(address->*which)};
-  }
-};
-
-// A counter of this task. It starts at 0, and stays where it is: other tasks may know its address.
-class Counter {
- public:
-  Counter() noexcept = default;
-  Counter(const Counter&) = delete;
-  Counter& operator=(const Counter&) = delete;
-
-  lapi_cntr_t* get() noexcept { return &counter_; }
-
- private:
-  lapi_cntr_t counter_{};
-};
-static_assert(std::is_standard_layout_v<Counter> && sizeof(Counter) == sizeof(lapi_cntr_t));
-
-// The counters that an operation moves; each may be left out.
-struct Signals {
-  Remote<Counter> target{};       // in the target's task: the data is in place, or may be changed (get)
-  Counter* origin = nullptr;      // here: the buffers may be changed, or the answer is here (get)
-  Counter* completion = nullptr;  // here: after the target counter
-};
-
-// What a header handler is told of a message (lapi_return_info_t).
-struct Arrival {
-  lapi_handle_t handle;
-  unsigned source;
-  std::span<const std::byte> header;
-  std::size_t length;     // bytes of data
-  const std::byte* data;  // all of them, when they came in one packet and only until the handler returns; else nullptr
-};
-
-// What a header handler answers.
-struct Delivery {
-  void* buffer = nullptr;               // where the data goes; nullptr: nowhere
-  compl_hndlr_t* completion = nullptr;  // runs when it is there
-  void* argument = nullptr;             // of the completion handler
-  lapi_ret_flags_t run = LAPI_NORMAL;   // how the completion handler runs
-  lapi_ctl_flags_t fate = LAPI_DELIVER_MSG;
-
-  // The handler has read the data itself, or does not want it.
-  static constexpr Delivery done() { return {.run = LAPI_LOCAL_STATE, .fate = LAPI_BURY_MSG}; }
-  // The message comes again later.
-  static constexpr Delivery again() { return {.fate = LAPI_DROP_PKT}; }
-};
-
-// A header handler for LAPI_Amsend made of a function or a lambda without captures that takes an Arrival and returns a
-// Delivery; it ends the program if it throws: context.collect(lapi::header_handler<take>).
-template <auto Function>
-inline void* header_handler(lapi_handle_t* handle, void* header, uint* header_length, ulong* message_length,
-                            compl_hndlr_t** completion, void** argument) {
-  auto* info = reinterpret_cast<lapi_return_info_t*>(message_length);
-  const Arrival arrival{*handle,
-                        static_cast<unsigned>(info->src),
-                        {static_cast<const std::byte*>(header), *header_length},
-                        info->msg_len,
-                        static_cast<const std::byte*>(info->udata_one_pkt_ptr)};
-  const Delivery delivery = [&]() noexcept { return Function(arrival); }();  // nothing is thrown through the library
-  info->ret_flags = delivery.run;
-  info->ctl_flags = delivery.fate;
-  *completion = delivery.completion;
-  *argument = delivery.argument;
-  return delivery.buffer;
+inline Remote<T> registered(unsigned task, int index) noexcept {
+  return {task, reinterpret_cast<T*>(static_cast<std::intptr_t>(index))};
 }
 
 // A LAPI handle: LAPI_Init when it is made, LAPI_Term when it goes. Like the handle it may be used by several threads.
@@ -186,10 +77,24 @@ class Context {
   unsigned task() const noexcept { return task_; }    // noted by the constructor
   unsigned tasks() const noexcept { return tasks_; }  // likewise
 
+  // An attribute that is one number.
   int query(lapi_query_t what) const {
     int value = 0;
-    detail::check(LAPI_Qenv(handle_, what, &value), "LAPI_Qenv");
+    detail::check(is_number(what) ? LAPI_Qenv(handle_, what, &value) : LAPI_ERR_QUERY_TYPE, "LAPI_Qenv");
     return value;
+  }
+  // QUERY_STATISTICS, QUERY_SHM_STATISTICS or QUERY_LOCAL_SEND_STATISTICS.
+  lapi_statistics_t statistics(lapi_query_t which = QUERY_STATISTICS) const {
+    lapi_statistics_t all{};
+    const bool known = !is_number(which) && which != QUERY_SHM_TASKS;
+    detail::check(known ? LAPI_Qenv(handle_, which, reinterpret_cast<int*>(&all)) : LAPI_ERR_QUERY_TYPE, "LAPI_Qenv");
+    return all;
+  }
+  // QUERY_SHM_TASKS: each task's shared memory number, or -1. Allocates the answer.
+  std::vector<int> shared_memory_tasks() const {
+    std::vector<int> all(tasks_);
+    detail::check(LAPI_Qenv(handle_, QUERY_SHM_TASKS, all.data()), "LAPI_Qenv");
+    return all;
   }
   void set(lapi_query_t what, int value) { detail::check(LAPI_Senv(handle_, what, value), "LAPI_Senv"); }
 
@@ -209,6 +114,17 @@ class Context {
       all[i] = {i, reinterpret_cast<T*>(static_cast<std::uintptr_t>(addresses[i]))};
     }
     return all;
+  }
+
+  // Enters an address, as of a handler, in this task's table; others name it by its index: lapi::registered.
+  template <class T>
+  void register_address(int index, T* address) {
+    detail::check(LAPI_Addr_set(handle_, reinterpret_cast<void*>(address), index), "LAPI_Addr_set");
+  }
+  void* registered_address(int index) const {
+    void* address = nullptr;
+    detail::check(LAPI_Addr_get(handle_, &address, index), "LAPI_Addr_get");
+    return address;
   }
 
   template <class T>
@@ -232,6 +148,21 @@ class Context {
                   "LAPI_Get");
   }
 
+  // Data in pieces; both sides have the same number of them, of the same lengths.
+  template <class T, class Here>
+  requires std::is_same_v<std::remove_const_t<Here>, T>
+  void put(const RemoteVector<T>& to, const Vector<Here>& from, const Signals& signals = {}) {
+    detail::check(LAPI_Putv(handle_, to.task(), to.get(), from.get(), target(signals), raw(signals.origin),
+                            raw(signals.completion)),
+                  "LAPI_Putv");
+  }
+  template <class T, class There>
+  requires std::is_same_v<std::remove_const_t<There>, T>
+  void get(const Vector<T>& to, const RemoteVector<There>& from, const Signals& signals = {}) {
+    detail::check(LAPI_Getv(handle_, from.task(), from.get(), to.get(), target(signals), raw(signals.origin)),
+                  "LAPI_Getv");
+  }
+
   // An active message.
   void send(Remote<hdr_hndlr_t> handler, std::span<const std::byte> header, std::span<const std::byte> data = {},
             const Signals& signals = {}) {
@@ -240,6 +171,62 @@ class Context {
                     static_cast<uint>(header.size()), detail::plain(data.data()), data.size(), target(signals),
                     raw(signals.origin), raw(signals.completion)),
         "LAPI_Amsend");
+  }
+
+  template <class T>
+  void send(Remote<vhdr_hndlr_t> handler, std::span<const std::byte> header, const Vector<T>& data,
+            const Signals& signals = {}) {
+    detail::check(LAPI_Amsendv(handle_, handler.task, reinterpret_cast<void*>(handler.address),
+                               detail::plain(header.data()), static_cast<uint>(header.size()), data.get(),
+                               target(signals), raw(signals.origin), raw(signals.completion)),
+                  "LAPI_Amsendv");
+  }
+
+  // LAPI_Xfer of what a structure of lapi.h describes; its Xfer_type need not be set, but for a lightweight message.
+  void transfer(const lapi_put_t& put) { detail::transfer(handle_, &lapi_xfer_t::Put, LAPI_PUT_XFER, put); }
+  void transfer(const lapi_get_t& get) { detail::transfer(handle_, &lapi_xfer_t::Get, LAPI_GET_XFER, get); }
+  void transfer(const lapi_putv_t& put) { detail::transfer(handle_, &lapi_xfer_t::Putv, LAPI_PUTV_XFER, put); }
+  void transfer(const lapi_getv_t& get) { detail::transfer(handle_, &lapi_xfer_t::Getv, LAPI_GETV_XFER, get); }
+  void transfer(const lapi_amv_t& message) { detail::transfer(handle_, &lapi_xfer_t::Amv, LAPI_AMV_XFER, message); }
+  void transfer(const lapi_rmw_t& change) { detail::transfer(handle_, &lapi_xfer_t::Rmw, LAPI_RMW_XFER, change); }
+  void transfer(const lapi_amdgsp_t& message) {
+    detail::transfer(handle_, &lapi_xfer_t::Dgsp, LAPI_DGSP_XFER, message);
+  }
+  void transfer(const lapi_am_t& message) {
+    const bool lightweight = message.Xfer_type == LAPI_AM_LW_XFER;
+    detail::transfer(handle_, &lapi_xfer_t::Am, lightweight ? LAPI_AM_LW_XFER : LAPI_AM_XFER, message);
+  }
+
+  // Gathers the first `bytes` bytes of a program that is laid over `data`, into `packed` from `position` on. Returns
+  // the position behind them; so does unpack.
+  std::size_t pack(const Program& program, const void* data, std::size_t bytes, std::span<std::byte> packed,
+                   std::size_t position = 0) {
+    lapi_pack_dgsp_t command{};
+    command.dgsp_handle = program.handle();
+    command.in_buf = detail::plain(data);
+    command.bytes = bytes;
+    command.out_buf = packed.data();
+    command.out_size = packed.size();
+    command.position = position;
+    return detail::utility(handle_, &lapi_util_t::PackDgsp, LAPI_DGSP_PACK, command).position;
+  }
+  // Scatters the `bytes` bytes of `packed` from `position` on.
+  std::size_t unpack(const Program& program, void* data, std::size_t bytes, std::span<const std::byte> packed,
+                     std::size_t position = 0) {
+    lapi_unpack_dgsp_t command{};
+    command.dgsp_handle = program.handle();
+    command.buf = detail::plain(packed.data());
+    command.in_size = packed.size();
+    command.out_buf = data;
+    command.bytes = command.out_size = bytes;
+    command.position = position;
+    return detail::utility(handle_, &lapi_util_t::UnpackDgsp, LAPI_DGSP_UNPACK, command).position;
+  }
+  // The function for CONTROL of programs; nullptr: none.
+  void distribute_with(ddm_func_t* function) {
+    lapi_reg_ddm_t command{};
+    command.ddm_func = function;
+    detail::utility(handle_, &lapi_util_t::DdmFunc, LAPI_REG_DDM_FUNC, command);
   }
 
   // Read-modify-writes of a 32- or 64-bit integer. `previous` (may be nullptr) is there when `done` has moved.
@@ -277,12 +264,43 @@ class Context {
     detail::check(LAPI_Waitcntr(handle_, counter.get(), value, &rest), "LAPI_Waitcntr");
     return rest;
   }
+  // The same without spinning; a purge ends it.
+  int wait_without_polling(Counter& counter, int value = 1) {
+    int rest = 0;
+    detail::check(LAPI_Nopoll_wait(handle_, counter.get(), value, &rest), "LAPI_Nopoll_wait");
+    return rest;
+  }
   int value(Counter& counter) const {
     int now = 0;
     detail::check(LAPI_Getcntr(handle_, counter.get(), &now), "LAPI_Getcntr");
     return now;
   }
   void set(Counter& counter, int value) { detail::check(LAPI_Setcntr(handle_, counter.get(), value), "LAPI_Setcntr"); }
+
+  // Sets a counter to 0 and names the tasks that are to move it; their statuses, LAPI_MSG_x, are kept from now on, and
+  // so long all three stay where they are.
+  void expect(Counter& counter, std::span<const unsigned> tasks, std::span<int> statuses) {
+    const bool room = statuses.size() >= tasks.size();
+    detail::check(room ? LAPI_Setcntr_wstatus(handle_, counter.get(), static_cast<int>(tasks.size()),
+                                              const_cast<unsigned*>(tasks.data()), statuses.data())
+                       : EINVAL,
+                  "LAPI_Setcntr_wstatus");
+  }
+
+  // Recovery: gives up what is under way to and from a task, and begins anew.
+  void purge(unsigned task) { detail::check(LAPI_Purge_totask(handle_, task), "LAPI_Purge_totask"); }
+  void resume(unsigned task) { detail::check(LAPI_Resume_totask(handle_, task), "LAPI_Resume_totask"); }
+  // Between the two: where the task is now, over UDP and without a launcher.
+  void set_udp_address(unsigned task, lapi_udp_t address, unsigned adapter = 0) {
+    lapi_add_udp_port_t command{};
+    command.tgt = task;
+    command.udp_port = &address;
+    command.instance_no = adapter;
+    detail::utility(handle_, &lapi_util_t::Udp, LAPI_ADD_UDP_DEST_PORT, command);
+  }
+
+  // The context's lock.
+  Mutex mutex() const { return Mutex(handle_); }
 
   void probe() { detail::check(LAPI_Probe(handle_), "LAPI_Probe"); }
   // Bits of lapi_msg_state_t.
@@ -295,6 +313,11 @@ class Context {
   void fence_all() { detail::check(LAPI_Gfence(handle_), "LAPI_Gfence"); }
 
  private:
+  // LAPI_Qenv writes one number, or leaves it alone.
+  static constexpr bool is_number(lapi_query_t what) noexcept {
+    return what != QUERY_SHM_TASKS && what != QUERY_STATISTICS && what != QUERY_SHM_STATISTICS &&
+           what != QUERY_LOCAL_SEND_STATISTICS;
+  }
   static lapi_cntr_t* raw(Counter* counter) noexcept { return counter == nullptr ? nullptr : counter->get(); }
   // An address in another task: converted, never followed.
   static lapi_cntr_t* target(const Signals& signals) noexcept {

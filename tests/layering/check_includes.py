@@ -15,6 +15,10 @@ SSI_HEADERS = ["api/" + name for name in (
     "all_list.h", "all_opt.h", "args.h", "boot.h", "etc_misc.h", "lam-ssi-boot.h", "lam-ssi.h", "lam_config.h",
     "lamdebug.h", "laminternal.h", "lamnet.h", "net.h", "sfh.h", "typical.h")]
 
+# The users' headers for C++: lapi.hpp, which includes the others.
+CXX_HEADERS = ["api/" + name for name in (
+    "lapi.hpp", "lapi_basics.hpp", "lapi_handlers.hpp", "lapi_locks.hpp", "lapi_programs.hpp", "lapi_vectors.hpp")]
+
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
 # api/context* is a part of its own because only the wiring of a context may name concrete transports.
 MAY_INCLUDE = {
@@ -55,7 +59,7 @@ MAY_INCLUDE = {
                       "dataplane/poller", "dataplane/transport", "dataplane/base"],
     # The users' header stands alone.
     "api/lapi.h": [],
-    "api/lapi.hpp": ["api/lapi.h"],
+    **{header: ["api/lapi.h", *CXX_HEADERS] for header in CXX_HEADERS},
     "libtrace": ["api/lapi.h", "api", "api/context", "dataplane/base", "dataplane/transport", "dataplane/endpoint"],
     # Users' programs: lapi.h, their frame, and nothing else of ours.
     "samples": ["api/lapi.h"],
@@ -94,7 +98,7 @@ NEVER_IN = [
 EXCEPTIONS = {("api/lapi.h", "netinet/in.h"), ("api/lamnet.h", "netinet/in.h")}
 # Programs that use openlapi from outside, as tests and benchmarks do, name the users' headers as users do; so do these
 # headers themselves, which are installed side by side.
-USERS_NAMES = {"lapi.h", "lapi.hpp", "lapif.h", *(header.removeprefix("api/") for header in SSI_HEADERS)}
+USERS_NAMES = {"lapi.h", "lapif.h", *(header.removeprefix("api/") for header in CXX_HEADERS + SSI_HEADERS)}
 # Calls that need no header of their own. (pattern, why, places)
 CALLS_ONLY_IN = [(r"\bprocess_vm_(readv|writev)\s*\(", "cross-memory attach", ["shm/", "bench/", "tests/"])]
 

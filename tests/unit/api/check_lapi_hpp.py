@@ -1,14 +1,28 @@
 #!/usr/bin/env python3
-"""What a compiler says of lapi.hpp when it is not told C++20.
+"""lapi.hpp has all of lapi.h, and says what it needs when a compiler is not told C++20.
 
     check_lapi_hpp.py API_FOLDER CXX_COMPILER...
 """
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
 
 API, COMPILER = pathlib.Path(sys.argv[1]), sys.argv[2:]
+
+C = (API / "lapi.h").read_text(encoding="utf-8")
+CXX = re.sub(r"//.*", "", "".join(file.read_text(encoding="utf-8") for file in sorted(API.glob("lapi*.hpp"))))
+# What lapi.hpp leaves out, and why.
+LEFT_OUT = {
+    "LAPI_Address": "C++ takes addresses itself",
+    "LAPI_Address_init": "LAPI_Address_init64 does the same for tasks of every word size",
+    "plapi_init": "Fortran's",
+}
+
+
+def missing(names, left_out=()):
+    return {name for name in names if not re.search(rf"\b{name}\b", CXX)} - set(left_out)
 
 
 def complaints(standard):
@@ -16,6 +30,28 @@ def complaints(standard):
     command = [*COMPILER, f"-std={standard}", "-fsyntax-only", f"-I{API}", "-x", "c++", "-"]
     done = subprocess.run(command, input="#include <lapi.hpp>\n", capture_output=True, text=True, timeout=60, check=False)
     return [line for line in done.stderr.splitlines() if "error:" in line]
+
+
+class CoverageTest(unittest.TestCase):
+    functions = set(re.findall(r"^LAPI_PUBLIC [^;(]*?(\w+)\(", C, re.MULTILINE))
+
+    def test_every_function_is_used(self):
+        self.assertGreater(len(self.functions), 60)
+        twins = {name for name in self.functions if "P" + name in self.functions}
+        self.assertEqual({name for name in self.functions if name.startswith("PLAPI_")}, {"P" + name for name in twins})
+        self.assertEqual(missing(twins, LEFT_OUT), set())
+        self.assertEqual(self.functions - twins - {"P" + name for name in twins} - set(LEFT_OUT), set())
+
+    def test_what_is_left_out_exists_and_is_not_used(self):
+        self.assertEqual(set(LEFT_OUT) - self.functions, set())
+        self.assertEqual(missing(LEFT_OUT), set(LEFT_OUT))
+
+    def test_every_transfer_and_every_command_of_lapi_util_is_used(self):
+        for type_name in ("lapi_xfer_type_t", "lapi_util_type_t"):
+            body = re.search(r"typedef enum \{([^}]*)\} " + type_name, C)[1]
+            names = re.findall(r"(\w+) = ", body)
+            self.assertGreater(len(names), 7)
+            self.assertEqual(missing(names), set())
 
 
 class LanguageTest(unittest.TestCase):

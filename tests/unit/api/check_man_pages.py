@@ -54,13 +54,15 @@ def check_page(name, comment, parameters, page):
 
 
 def check_hpp(header_path, man):
-    """lapi.hpp(7) names every type of the header and every member function of Context."""
-    header = header_path.with_suffix(".hpp").read_text()
+    """lapi.hpp(7) names every type and function of the headers for C++ and every member function of Context."""
+    header = "".join(file.read_text() for file in sorted(header_path.parent.glob("lapi*.hpp")))
+    header = re.sub(r"^namespace detail \{.*?^\}  // namespace detail", "", header, flags=re.M | re.S)
     context = header[header.index("class Context {"):]
     context = context[:context.index("\n private:")]
-    names = re.findall(r"^(?:struct|class) (\w+)", header, re.M)
+    names = re.findall(r"^(?:struct|class|using) (\w+)", header, re.M)
+    names += re.findall(r"^inline [\w:<>&* ]+? (\w+)\(", header, re.M)
     names += re.findall(r"^  (?! )[\w:<>&* ]+? ([a-z_]+)\(", context, re.M)
-    page = (man / "man7/lapi.hpp.7").read_text()
+    page = re.sub(r"\\f[BIPR]", "", (man / "man7/lapi.hpp.7").read_text())
     for name in sorted(set(names)):
         if not re.search(rf"\b{name}\b", page):
             yield f"lapi.hpp.7 does not name {name}"
@@ -155,6 +157,8 @@ def self_test(header_path, man, groff):
         ("man7/lapif.7", '"openlapi 0.', '"openlapi 9.'),
         ("man1/recon.1", ".SH EXAMPLES", ".SH EXAMPLE"),
         ("man7/lapi.hpp.7", "compare_and_swap", "swap"),
+        ("man7/lapi.hpp.7", "RemoteVector", "Vector"),
+        ("man7/lapi.hpp.7", "completion_handler", "completion"),
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
         ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),
         ("man7/lam-ssi-boot.7", ".B int lam_ssi_boot_did", ".B int lam_ssi_boot"),

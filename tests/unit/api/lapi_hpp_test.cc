@@ -1,35 +1,12 @@
 // The C++ face makes exactly one call of lapi.h for each of its own, with the same arguments. The calls are defined
 // here, as a profiling library would, and note what they were given; no library stands behind them.
-#include "api/lapi.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
-#include <sstream>
 
-namespace {
+#include "tests/unit/api/lapi_hpp_calls.h"
 
-std::vector<std::string> calls;
-int answer = LAPI_SUCCESS;
-
-template <class... Arguments>
-int note(const char* name, Arguments... arguments) {
-  std::ostringstream text;
-  text << name;
-  ((text << ' ' << arguments), ...);
-  calls.push_back(text.str());
-  return answer;
-}
-
-template <class... Arguments>
-std::string call(const char* name, Arguments... arguments) {
-  std::ostringstream text;
-  text << name;
-  ((text << ' ' << arguments), ...);
-  return text.str();
-}
-
-}  // namespace
+using namespace lapi_hpp;
 
 extern "C" {
 int LAPI_Init(lapi_handle_t* handle, lapi_info_t* info) {
@@ -100,13 +77,9 @@ namespace {
 
 class LapiHpp : public testing::Test {
  protected:
-  LapiHpp() { calls.clear(); }
   ~LapiHpp() override { answer = LAPI_SUCCESS; }
 
-  // What was called since the last time.
-  static std::vector<std::string> made() { return std::exchange(calls, {}); }
-  using Calls = std::vector<std::string>;
-
+  const Calls before_ = made();  // the last test's context has ended
   lapi::Context context_;
   const Calls at_start_ = made();
 };
