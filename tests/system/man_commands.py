@@ -41,8 +41,13 @@ def commands_of(page):
     else:
         examples = [plain(re.sub(r"\\f[A-Z]", "", example)) for example in EXAMPLE.findall(text)
                     if not MAIN.search(example) and "program neighbours" not in example]
-    lines = [line for example in examples for line in example.splitlines()]
-    return [line for line in lines if COMMAND.fullmatch(line)]
+    commands = []
+    for example in examples:
+        if example.startswith("export "):  # which is for all that follows
+            commands.append(example)
+        else:
+            commands += [line for line in example.splitlines() if COMMAND.fullmatch(line)]
+    return commands
 
 
 def fortran_program():
@@ -77,7 +82,8 @@ class Installed:
 
     def run(self, command):
         status = next((status for start, status in STATUS.items() if command.startswith(start)), 0)
-        done = subprocess.run(["bash", "-c", command], cwd=self.work, env=self.environment, input="run\n", text=True,
+        typed = command.replace("MP_PARTITION=77", f"MP_PARTITION={os.getpid()}")  # no other job's
+        done = subprocess.run(["bash", "-c", typed], cwd=self.work, env=self.environment, input="run\n", text=True,
                               capture_output=True, check=False, timeout=100)
         expect_equal(done.returncode, status, f"{command}\n{done.stdout}{done.stderr}")
 
