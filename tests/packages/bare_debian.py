@@ -1,0 +1,64 @@
+"""A Debian that has nothing but apt, in a folder; what is run in it has mounts and processes of its own."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+ACCOUNT = "user"
+# What runs before a command: it mounts what programs expect of a machine. All ends with the command's process 1.
+ENTER = """
+for folder in /sys /dev; do mount --rbind $folder "$ROOT$folder"; done
+mount -t proc proc "$ROOT/proc"
+mount -t tmpfs -o mode=1777 tmpfs "$ROOT/dev/shm"
+exec chroot "$ROOT" setpriv --reuid "$ACCOUNT" --regid "$ACCOUNT" --init-groups sh -euc "cd ~; $SCRIPT"
+"""
+# What dpkg, apt and the C library write for themselves.
+STATE = re.compile("/(dev|proc|sys|var/(cache|lib/(apt|dpkg)|log))(/|$)|/etc/ld.so.cache$")
+
+
+class BareDebian:
+    """In `folder`, which must not be there; usable after finish()."""
+
+    def __init__(self, folder, packages):
+        self.folder = pathlib.Path(folder)
+        # The lists of packages are kept: nothing needs to be fetched again to install some.
+        self.making = subprocess.Popen(
+            ["mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt,cleanup/reproducible",
+             f"--include={','.join(packages)}", self.release(), self.folder],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    @staticmethod
+    def release():
+        """That of this machine: what was built here is to be installed there."""
+        return re.search(r"^VERSION_CODENAME=(\w+)$", pathlib.Path("/etc/os-release").read_text(), re.M)[1]
+
+    @staticmethod
+    def obstacle():
+        """Why there can be none here; None: nothing is in the way."""
+        if os.geteuid() != 0:
+            return "only root can make one"
+        return None if shutil.which("mmdebstrap") else "there is no mmdebstrap"
+
+    def finish(self):
+        output, _ = self.making.communicate(timeout=300)
+        assert self.making.returncode == 0, f"mmdebstrap: {output}"
+        shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
+        (self.folder / "etc/hosts").write_text("127.0.0.1 localhost\n")
+        self.run(f"useradd --create-home --shell /bin/sh {ACCOUNT}")
+
+    def run(self, script, account="root", seconds=300):
+        """What a script of the shell prints; it starts in the account's home and has to end with 0."""
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive",
+                       "HOME": "/root" if account == "root" else f"/home/{account}", "LOGNAME": account, "USER": account,
+                       "ROOT": str(self.folder), "ACCOUNT": account, "SCRIPT": script}
+        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", ENTER],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False,
+                              env={**environment, **{name: value for name, value in os.environ.items() if "proxy" in name}})
+        assert done.returncode == 0, f"{script} ended with {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def files(self):
+        """All files and folders but what dpkg, apt and the C library write for themselves."""
+        paths = ["/" + str(path.relative_to(self.folder)) for path in self.folder.rglob("*")]
+        return {path for path in paths if not STATE.match(path)}

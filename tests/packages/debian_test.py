@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""The Debian packages: built by Debian's tools from a copy of the tree, installed into a bare Debian, used there as a new
+user would, and purged.
+
+usage: debian_test.py"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from bare_debian import ACCOUNT, BareDebian
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = r"""
+#include <lapi.h>
+#include <stdio.h>
+int main(void) {
+  lapi_handle_t handle;
+  lapi_info_t info = {.lib_vers = LAST_LIB};
+  lapi_cntr_t done = {0};
+  void *words[64];
+  int tasks, task, word = -1;
+  if (LAPI_Init(&handle, &info) != LAPI_SUCCESS) return 2;
+  LAPI_Qenv(handle, NUM_TASKS, &tasks);
+  LAPI_Qenv(handle, TASK_ID, &task);
+  LAPI_Address_init(handle, &word, words);
+  LAPI_Put(handle, (task + 1) % tasks, sizeof task, words[(task + 1) % tasks], &task, NULL, NULL, &done);
+  LAPI_Waitcntr(handle, &done, 1, NULL);
+  LAPI_Gfence(handle);
+  printf("%d got %d\n", task, word);
+  return LAPI_Term(handle);
+}
+"""
+INSTALL = "apt-get install --yes --no-install-recommends"
+
+
+def run(*words, cwd=None, **environment):
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=900, check=False,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
+    assert done.returncode == 0, f"{words} ended with {done.returncode}: {done.stdout[-8000:]}{done.stderr[-8000:]}"
+    return done.stdout
+
+
+def copy_of_the_tree(folder):
+    """What git knows, or would take; without git, all but what builds leave."""
+    if (SOURCE / ".git").exists():
+        names = run("git", "-C", SOURCE, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+        for name in names:
+            if name and (SOURCE / name).exists():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(SOURCE / name, folder / name)
+    else:
+        shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("build*"))
+
+
+class DebianTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="openlapi-debian-")
+        cls.folder = pathlib.Path(cls.scratch.name)
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.bare = BareDebian(cls.folder / "root", ["gcc-multilib"])
+        copy_of_the_tree(cls.folder / "openlapi")
+        run("dpkg-buildpackage", "-b", "-us", "-uc", "-Ppkg.openlapi.quick", cwd=cls.folder / "openlapi",
+            DEB_BUILD_OPTIONS="noautodbgsym")
+        cls.packages = {path.name.split("_")[0]: path for path in cls.folder.glob("*.deb")}
+        cls.bare.finish()
+
+    def test_all_packages_are_built(self):
+        control = (SOURCE / "debian/control").read_text()
+        self.assertEqual(set(self.packages), set(re.findall(r"^Package: (\S+)", control, re.M)))
+
+    def test_lintian_finds_no_errors(self):
+        run("lintian", "--fail-on", "error", "--allow-root", *self.folder.glob("*.changes"))
+
+    def test_the_version_is_that_of_the_sources(self):
+        package = run("dpkg-parsechangelog", "--show-field", "Version", cwd=SOURCE).strip()
+        sources = re.search(r"^  version: '(.*)'", (SOURCE / "meson.build").read_text(), re.M)[1]
+        self.assertEqual(package.rpartition("-")[0], sources)
+
+    def test_they_are_installed_used_and_purged(self):
+        (self.bare.folder / "packages").mkdir()
+        for path in self.packages.values():
+            shutil.copy(path, self.bare.folder / "packages")
+        wanted = self.bare.run(f"{INSTALL} --simulate /packages/*.deb")
+        needed = set(re.findall(r"^Inst (\S+)", wanted, re.M)) - set(self.packages)
+        self.bare.run(f"{INSTALL} {' '.join(needed)}")
+        before = self.bare.files()
+        self.bare.run(f"{INSTALL} /packages/*.deb")
+        home = self.bare.folder / "home" / ACCOUNT
+        (home / "program.c").write_text(PROGRAM)
+        with self.subTest("programs"):
+            self.use_library()
+        with self.subTest("universe"):
+            self.use_universe()
+        with self.subTest("purged"):
+            self.bare.run(f"apt-get purge --yes {' '.join(self.packages)}")
+            left = {path for path in self.bare.files() - before if not path.startswith(f"/home/{ACCOUNT}/program")}
+            self.assertEqual(left, set())
+
+    def use_library(self):
+        for line in ("lapicc program.c -o program", "cc program.c -llapi -o program"):
+            output = self.bare.run(f"{line} && lapirun -n 2 ./program", ACCOUNT)
+            self.assertEqual(sorted(output.splitlines()), ["0 got 1", "1 got 0"])
+        self.bare.run("lapicc -m32 program.c -o program32", ACCOUNT)
+        modules = json.loads(self.bare.run("lapi_info --json", ACCOUNT))["transports"]
+        self.assertEqual({module["name"] for module in modules if module["built"]} & {"verbs", "dpdk"}, {"verbs", "dpdk"})
+
+    def use_universe(self):
+        output = self.bare.run("lamboot -H; lamnodes; lapirun -n 2 ./program; lamhalt -H; ! grep -sx lamd /proc/[0-9]*/comm",
+                               ACCOUNT)
+        self.assertRegex(output, r"(?s)n0\b.*got.*got")
+
+
+if __name__ == "__main__":
+    if BareDebian.obstacle():
+        print(f"no bare Debian here: {BareDebian.obstacle()}")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
