@@ -106,7 +106,7 @@ class InstallTest(unittest.TestCase):
         os.chmod(root, 0o755)
         run("meson", "install", "--no-rebuild", "--quiet", "-C", BUILD, "--destdir", root)
         cls.prefix = next(path.parent.parent for path in root.rglob("lapi.h"))
-        cls.libdir = next(path.parent for path in root.rglob("liblapi.so") if "libtrace" not in path.parts)
+        cls.libdir = next(path.parent for path in root.rglob("liblapi.so") if path.parent.name != "openlapi")
         cls.source = root / "program.c"
         cls.source.write_text(PROGRAM)
         (root / "program.cc").write_text(PROGRAM)
@@ -250,7 +250,7 @@ class InstallTest(unittest.TestCase):
     def test_user_space_mode_finds_its_module(self):
         self.assertTrue((self.libdir / "openlapi/libopenlapi-verbs.so").is_file())
         self.assertNotIn("ibverbs", run("readelf", "-d", self.libdir / "liblapi.so"))
-        for library in (self.libdir, self.libdir / "libtrace"):
+        for library in (self.libdir, self.libdir / "openlapi"):
             program = self.source.with_suffix(f".{library.name}")
             run("cc", f"-I{self.prefix}/include", self.source, f"-L{library}", f"-Wl,-rpath,{library}", "-llapi", "-o",
                 program)
@@ -291,7 +291,7 @@ class InstallTest(unittest.TestCase):
             self.assertTrue((self.prefix / "share/doc/openlapi" / name).is_file(), name)
 
     def test_the_tracing_library_has_the_same_name(self):
-        self.assertRegex(run("readelf", "-d", self.libdir / "libtrace/liblapi.so"), r"\[liblapi\.so\.0\]")
+        self.assertRegex(run("readelf", "-d", self.libdir / "openlapi/liblapi.so"), r"\[liblapi\.so\.0\]")
 
     def test_tools_answer_and_have_pages(self):
         for tool in ["lapirun", "lamexec", "lapi_perf", "lapi_info"]:

@@ -20,7 +20,7 @@ std::string built_modules() {
 
 TEST(ModuleFolders, AreBesideTheLibraryAndBesideItsFolder) {
   EXPECT_EQ(module_folders("/nowhere/lib/liblapi.so.0", ""), Strings({"/nowhere/lib/openlapi", "/nowhere/openlapi"}));
-  EXPECT_EQ(module_folders("/nowhere/lib/libtrace/liblapi.so", "").back(), "/nowhere/lib/openlapi");
+  EXPECT_EQ(module_folders("/nowhere/lib/openlapi/liblapi.so", "").back(), "/nowhere/lib/openlapi");
 }
 
 TEST(ModuleFolders, FollowLinksOfTheLibrary) {
