@@ -19,19 +19,24 @@
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
 #include "control/boot/helper_environment.h"
+#include "control/launch/installed_programs.h"
 
 namespace {
 
-using openlapi::boot::add_own_folder;
+using openlapi::prefer_own_programs;
+using openlapi::prefer_programs_of;
+using openlapi::without_hboot;
 using openlapi::boot::take_command_line;
 using openlapi::boot::wants_help;
 
 constexpr const char* kUsage =
     "usage: hboot [-d] [-v] [-t] [-s] [-stay] [-c SCHEMA] [-prefix FOLDER] [-sessionprefix P] [-sessionsuffix S]\n"
     "             [-ssi NAME VALUE]... -I TOPOLOGY [-R TOPOLOGY]\n"
+    "       hboot PROGRAM [WORD]...\n"
     "Starts the processes of a process schema on this node; the key of the boot comes on standard input.\n"
     "  -t     runs tkill first: a daemon that is here is ended\n"
-    "  -stay  says \"started\" then, and ends when they have ended\n";
+    "  -stay  says \"started\" then, and ends when they have ended\n"
+    "With a PROGRAM, lamd or lamtree, becomes that one, which is installed where no PATH leads.\n";
 
 OPT* parse(int argc, char** argv) {
   OPT* args = ao_init();
@@ -128,14 +133,22 @@ void stay_until_all_have_ended() {
   }
 }
 
+// Boot modules find no more on a host than what is in bin there.
+int run_in_place(char** words) {
+  execvp(words[0], words);
+  std::fprintf(stderr, "hboot: %s cannot be run: %s\n", words[0], std::strerror(errno));
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  prefer_own_programs();
+  if (argc > 1 && argv[1][0] != '-') return run_in_place(argv + 1);
   if (wants_help(argc, argv)) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   OPT* args = parse(argc, argv);
   if (args == nullptr) return std::fputs(kUsage, stderr) < 0 ? 1 : 2;
-  add_own_folder(argv[0]);
-  if (const char* prefix = ao_param(args, "prefix", 0, 0)) add_own_folder((std::string(prefix) + "/bin/").c_str());
+  if (const char* prefix = ao_param(args, "prefix", 0, 0)) prefer_programs_of(std::string(prefix) + "/bin");
   const bool stays = ao_taken(args, "stay") != 0;
   if (stays) become_reaper();
   LIST* processes = nullptr;
@@ -145,7 +158,7 @@ int main(int argc, char** argv) {
   }
   for (void* at = al_top(processes); at != nullptr; at = al_next(processes, at)) {
     const auto* process = static_cast<const psc*>(at);
-    if (!start(process->psc_argv)) return 1;
+    if (!start(without_hboot(process->psc_argv))) return 1;
     poll(nullptr, 0, process->psc_delay * 1000);
   }
   al_free(processes);

@@ -50,12 +50,4 @@ inline bool take_command_line(OPT* args, int argc, char** argv) {
   return mistake.empty() || refuse_command_line(mistake);
 }
 
-// What lies beside the program is found first: a host's installation may be in nobody's PATH.
-inline void add_own_folder(const char* program) {
-  const char* slash = std::strrchr(program, '/');
-  if (slash == nullptr) return;
-  const char* path = std::getenv("PATH");
-  setenv("PATH", (std::string(program, slash) + ":" + (path == nullptr ? "/usr/bin:/bin" : path)).c_str(), 1);
-}
-
 }  // namespace openlapi::boot

@@ -8,10 +8,10 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/helper_environment.h"
+#include "control/launch/installed_programs.h"
 
 namespace {
 
-using openlapi::boot::add_own_folder;
 using openlapi::boot::refuse_command_line;
 using openlapi::boot::take_command_line;
 using openlapi::boot::wants_help;
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   if (wants_help(argc, argv)) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   OPT* args = parse(argc, argv);
   if (args == nullptr) return std::fputs(kUsage, stderr) < 0 ? 1 : 2;
-  add_own_folder(argv[0]);
+  openlapi::prefer_own_programs();
   if (lam_ssi_boot_base_read_key(STDIN_FILENO) != 0) return 1;
   return detach() && lam_ssi_boot_base_run_helper(args) != 0 ? 1 : 0;
 }

@@ -17,9 +17,16 @@
 #include "control/boot/remote_programs.h"
 #include "control/boot/started_processes.h"
 #include "control/launch/fork_failure.h"
+#include "control/launch/installed_programs.h"
 
 namespace openlapi::boot {
 namespace {
+
+// On this host, where the folders of the installation can be looked into.
+std::string local_path(const lamnode& node, const std::string& name) {
+  const char* prefix = value_of(node.lnd_keyval, "prefix");
+  return prefix == nullptr || name.find('/') != std::string::npos ? name : program_below(prefix, name);
+}
 
 pid_t spawn_daemon(const std::string& program, char** argv) {
   const FileDescriptor input = input_for(program, AgentInput::kKey);
@@ -37,9 +44,10 @@ pid_t spawn_daemon(const std::string& program, char** argv) {
   return child;
 }
 
-int start_daemon(char** argv, const lamnode& node) {
+int start_daemon(char** words, const lamnode& node) {
   return guarded(LAMERROR, [&] {
-    const std::string program = program_path(node, argv[0]);
+    char** argv = without_hboot(words);
+    const std::string program = local_path(node, argv[0]);
     started_processes().add(node.lnd_nodeid, program, spawn_daemon(program, argv));
     return 0;
   });
@@ -78,7 +86,8 @@ int start_application_here(char*** argv, int* argc, int num_procs, lamnode* node
   guarded(LAMERROR, [&] {
     for (; started < num_procs; ++started) {
       if (argc[started] < 1) throw BootError("a command without words for node " + name_of(*node));
-      spawn_daemon(program_path(*node, argv[started][0]), argv[started]);
+      char** words = without_hboot(argv[started]);
+      spawn_daemon(local_path(*node, words[0]), words);
     }
     return 0;
   });

@@ -71,7 +71,7 @@ const lamnode* ModuleOperations::here() const {
 std::vector<std::string> ModuleOperations::helper_words(const lamnode& node, int port) const {
   char address[INET_ADDRSTRLEN] = "";
   inet_ntop(AF_INET, &here()->lnd_addr.sin_addr, address, sizeof address);
-  std::vector<std::string> words{"lamtree"};
+  std::vector<std::string> words{"hboot", "lamtree"};
   add_common_options(words);
   for (const char* option : {"l", "x"}) {
     if (ao_taken(lam_ssi_boot_optd, option) != 0) words.push_back(std::string("-") + option);

@@ -12,6 +12,9 @@ namespace {
 constexpr const char* kDefaultAgent = "ssh -x -o BatchMode=yes -o ConnectTimeout=10";
 constexpr int kAgentFailed = 255;  // of ssh
 constexpr int kNotExecutable = 126, kNotFound = 127;
+constexpr char kWhereToFind[] =
+    "; the host's line of the boot schema needs prefix=FOLDER, where FOLDER/bin has hboot and tkill, or the PATH that "
+    "its shells have without a login needs that bin";
 
 const char* setting(const char* name) { return std::getenv((std::string("LAM_MPI_SSI_boot_rsh_") + name).c_str()); }
 
@@ -106,7 +109,7 @@ std::string agent_failure(const AgentResult& result, const RshSettings& settings
   const std::string behind = said.empty() ? "" : ": " + said;
   if (result.too_slow) return "was given up after " + std::to_string(settings.time.count()) + " s" + behind;
   if (result.status == kAgentFailed) return why_no_connection(result.errors) + behind;
-  if (result.status == kNotFound) return "the command was not found there" + behind;
+  if (result.status == kNotFound) return "the command was not found there" + behind + kWhereToFind;
   if (result.status == kNotExecutable) return "the command cannot be executed there" + behind;
   if (result.status != 0) return "the command ended with status " + std::to_string(result.status) + behind;
   if (!result.errors.empty() && !settings.ignore_stderr) {

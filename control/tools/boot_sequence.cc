@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 
 #include "api/lamnet.h"
@@ -69,14 +68,6 @@ std::vector<std::string> BootSequence::hosts_with(int type, int without) const {
     hosts.push_back("n" + std::to_string(node.lnd_nodeid) + " (" + (node.lnd_hname ? node.lnd_hname : "") + ")");
   }
   return hosts;
-}
-
-void prefer_own_programs() {
-  std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const char* path = std::getenv("PATH");
-  if (ignored || program.empty()) return;
-  setenv("PATH", (program.parent_path().string() + (path == nullptr ? "" : ":" + std::string(path))).c_str(), 1);
 }
 
 void pass_remote_shell_on(const BootOptions& options) {

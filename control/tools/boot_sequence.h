@@ -42,8 +42,6 @@ class BootSequence {
   int count_ = 0, kept_ = 0;
 };
 
-// Puts the directory of this program first into PATH, so that its own lamd and tkill are found.
-void prefer_own_programs();
 // Of LAM's options -b, -nn and -np: the parameters of boot module rsh that they mean.
 void pass_remote_shell_on(const BootOptions& options);
 // The session's options into the environment, for what is started here.

@@ -8,6 +8,7 @@
 #include "control/daemon/membership.h"
 #include "control/daemon/session_folder.h"
 #include "control/daemon/tool_client.h"
+#include "control/launch/installed_programs.h"
 #include "control/launch/session_suffix.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/boot_turn.h"

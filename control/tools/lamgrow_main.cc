@@ -12,6 +12,7 @@
 #include "control/daemon/membership.h"
 #include "control/daemon/tool_client.h"
 #include "control/launch/file_descriptor.h"
+#include "control/launch/installed_programs.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
 

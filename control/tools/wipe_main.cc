@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "control/daemon/universe_table.h"
+#include "control/launch/installed_programs.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
 

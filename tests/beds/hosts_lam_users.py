@@ -15,6 +15,7 @@ from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
 HOSTS = os.environ["HOSTS_NAMES"].split()
+WIPE = f"{FOLDER}/libexec/openlapi/wipe"  # LAM's older name, which no PATH has
 REMOTE = {"LAM_MPI_SSI_boot": "rsh", "LAM_MPI_SSI_boot_rsh_fast": "1"}
 USERS = [None, "booter"]
 
@@ -155,11 +156,12 @@ def test_stopped_helper():
 
 
 def test_bad_input(user):
-    for name in ("lamclean", "lamwipe", "wipe"):
+    for program in ("lamclean", "lamwipe", WIPE):
+        name = os.path.basename(program)
         for word in ("-h", "--help"):
-            done = run(user, name, word)
+            done = run(user, program, word)
             check(f"{name} {word}", done.status == 0 and done.out.startswith(f"usage: {name} "), done)
-        done = run(user, name, "-no-such")
+        done = run(user, program, "-no-such")
         check(f"{name}: an option that it does not have", done.status == 2 and done.err.startswith(f"{name}: "), done)
     done = run(user, "lamclean", "word")
     check("lamclean takes no words", done.status == 2, done)
@@ -185,7 +187,7 @@ def test_lamwipe(user):
     done = run(user, "lamwipe", "-v", "-n", "2", schema, **REMOTE)
     check("lamwipe -n: the first two alone", done.out.count("wiped") == 2 and sorted(daemons(HOSTS)) == HOSTS[2:],
           (done, daemons(HOSTS)))
-    done = run(user, "wipe", schema, **REMOTE)
+    done = run(user, WIPE, schema, **REMOTE)
     check("wipe is the same", done.status == 0 and not daemons(HOSTS), (done, daemons(HOSTS)))
     done = run(user, "lamwipe", "-ssi", "boot", "rsh", write_schema(["nowhere"]))
     check("a host that does not exist is named", done.status == 1 and "nowhere" in done.err, done)

@@ -118,8 +118,8 @@ def test_growth_and_ends():
           (done, grown, nodes()))
     tried = Done(["recon", "-v", write_schema(HOSTS)], **MODULE)
     check("recon", tried.status == 0, tried)
-    wiped = Done(["wipe", "-v", write_schema(HOSTS)], **MODULE)
-    check("wipe", wiped.status == 0 and not daemons(HOSTS), (wiped, daemons(HOSTS)))
+    wiped = Done(["lamwipe", "-v", write_schema(HOSTS)], **MODULE)
+    check("lamwipe", wiped.status == 0 and not daemons(HOSTS), (wiped, daemons(HOSTS)))
 
 
 def test_missing_key():
@@ -142,8 +142,8 @@ def check_lam_module(name, what, **variables):
     grown = Done(["lamgrow", "-prefix", str(FOLDER), "-cpu", "2", HOSTS[2]], **given)
     check(f"{what}: lamgrow", [booted.status, again.status, grown.status] == [0, 0, 0] and nodes()[1:]
           == ["host1:2:", "host2:2:"], (booted, again, grown, nodes()))
-    tried, wiped = Done(["recon", write_schema(HOSTS)], **given), Done(["wipe", "-v", write_schema(HOSTS)], **given)
-    check(f"{what}: recon and wipe", (tried.status, wiped.status) == (0, 0) and not daemons(HOSTS), (tried, wiped))
+    tried, wiped = Done(["recon", write_schema(HOSTS)], **given), Done(["lamwipe", "-v", write_schema(HOSTS)], **given)
+    check(f"{what}: recon and lamwipe", (tried.status, wiped.status) == (0, 0) and not daemons(HOSTS), (tried, wiped))
     lost = Done(["lamboot", write_schema(HOSTS[1:])], **given)
     check(f"{what}: a message of the help file", lost.status != 0 and "none of the hosts in the boot schema "
           f"{FOLDER}/schema is this machine" in lost.err, lost)
@@ -161,7 +161,7 @@ def test_written_as_lams_are():
                 LAM_MPI_SSI_boot_lamlike_agent="ssh -n", **IN_LAM)
     check("an agent that keeps the key back is named by the help file", done.status != 0 and "Not booted: n1"
           in done.err and "LAM_MPI_SSI_boot_rsh_no_n=1" in done.err, done)
-    wiped = Done(["wipe", write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
+    wiped = Done(["lamwipe", write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
     check("nothing is left", wiped.status == 0 and not daemons(HOSTS), daemons(HOSTS))
 
 

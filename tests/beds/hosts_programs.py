@@ -1,6 +1,7 @@
 """The programs of universes in the bed of hosts: every host finds them as if they were installed under HOSTS_FOLDER."""
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -9,17 +10,21 @@ LIMIT = 60  # seconds; only what hangs needs them
 PROGRAMS = {
     "api": ["lapi_info"],
     "control": ["lamexec", "lapirun"],
-    "control/boot": ["hboot", "lamtree"],
-    "control/tools": ["lamboot", "lamclean", "lamd", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamtasks", "lamwipe",
-                      "lapi_ntbl", "recon", "tkill", "wipe"],
+    "control/tools": ["lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe", "lapi_ntbl", "recon",
+                      "tkill"],
 }
+HELPERS = {"control/boot": ["lamtree"], "control/tools": ["lamd", "lamtasks", "wipe"]}
 
 
 def install(build):
-    (FOLDER / "bin").mkdir()
-    for folder, names in PROGRAMS.items():
-        for name in names:
-            (FOLDER / "bin" / name).symlink_to(pathlib.Path(build, folder, name))
+    """As `meson install` would, but for links to what is in the build folder."""
+    for place, programs in (("bin", PROGRAMS), ("libexec/openlapi", HELPERS)):
+        (FOLDER / place).mkdir(parents=True)
+        for folder, names in programs.items():
+            for name in names:
+                (FOLDER / place / name).symlink_to(pathlib.Path(build, folder, name))
+    # It finds the others from where it is itself.
+    shutil.copy(pathlib.Path(build, "control/boot/hboot"), FOLDER / "bin")
 
 
 def environment(**variables):

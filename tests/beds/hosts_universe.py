@@ -96,9 +96,9 @@ def test_lost_hosts():
     check("a host far from it knows, too", "\thost2:2:lost\n" in there.out, there)
     again = lamboot([hosts[0], hosts[2]], LAM_MPI_SSI_boot_rsh_fast="1")
     check("a second universe is refused", again.status != 0 and "a universe is running here already" in again.err, again)
-    wiped = Done(["wipe", "-v", write_schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
+    wiped = Done(["lamwipe", "-v", write_schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1",
                  LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
-    check("wipe cleans those that are there, and names the one that is not", wiped.status != 0 and "(host2)" in wiped.err
+    check("lamwipe cleans those that are there, and names the one that is not", wiped.status != 0 and "(host2)" in wiped.err
           and not daemons(living), (wiped, daemons(living)))
     done = lamboot(hosts[:4], LAM_MPI_SSI_boot_rsh_fast="1", LAM_MPI_SSI_boot_rsh_agent="ssh -o ConnectTimeout=2")
     living = [hosts[0], hosts[1], hosts[3]]
@@ -211,7 +211,7 @@ def test_slurm():
         check(f"salloc, lamboot, a job beside the daemons, lamhalt, as {user or 'root'}", done.status != 0
               and wanted in done.out and done.out.count("hboothost") == len(HOSTS)
               and f"\n{2 * len(HOSTS)}\n" in done.out and "no lamd is running here" in done.err, done)
-    done = salloc(["-w", "host1,host2"], BOOT + "recon -v && wipe -v")
+    done = salloc(["-w", "host1,host2"], BOOT + "recon -v && lamwipe -v")
     check("from a machine that is not of the allocation: it is added, without tasks", done.status == 0
           and "n0\thost1:1:\nn1\thost2:1:\nn2\thost0:1:origin,this_node,no_schedule\n" in done.out
           and "n1 (host2): can be booted" in done.out and "n1 (host2): wiped" in done.out, done)

@@ -126,8 +126,11 @@ TEST_F(RshCommand, SaysWhyAHostFailed) {
   EXPECT_EQ(failure(255, "me@inky: Permission denied (publickey).\n").find("does not let this user log in: "), 0u);
   EXPECT_EQ(failure(255, "Host key verification failed.\n").find("its host key is not the known one: "), 0u);
   EXPECT_EQ(failure(255, ""), "the agent failed");
-  EXPECT_EQ(failure(127, "bash: line 1: hboot: command not found\n"),
-            "the command was not found there: bash: line 1: hboot: command not found");
+  EXPECT_EQ(
+      failure(127, "bash: line 1: hboot: command not found\n"),
+      "the command was not found there: bash: line 1: hboot: command not found; the host's line of the boot schema "
+      "needs prefix=FOLDER, where FOLDER/bin has hboot and tkill, or the PATH that its shells have without a login "
+      "needs that bin");
   EXPECT_EQ(failure(126, "bash: hboot: Permission denied\n").find("the command cannot be executed there: "), 0u);
   EXPECT_EQ(failure(3, "one\ntwo\n"), "the command ended with status 3: one; two");
   EXPECT_EQ(agent_failure({137, true, "", ""}, settings), "was given up after 60 s");

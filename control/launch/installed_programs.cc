@@ -1,0 +1,66 @@
+#include "control/launch/installed_programs.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace openlapi {
+
+const char kBinToHelpers[] = OPENLAPI_BIN_TO_HELPERS;
+
+namespace {
+
+constexpr char kHelpersToBin[] = OPENLAPI_HELPERS_TO_BIN;
+
+// Empty: there is none.
+std::string real_folder(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), std::free);
+  return real == nullptr ? "" : real.get();
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
+std::vector<std::string> folders_of_installation(const std::string& folder) {
+  const std::string helpers = real_folder(folder + "/" + kBinToHelpers);
+  if (!helpers.empty()) return {helpers, folder};
+  const std::string bin = real_folder(folder + "/" + kHelpersToBin);
+  const bool is_helpers = !bin.empty() && real_folder(bin + "/" + kBinToHelpers) == real_folder(folder);
+  return is_helpers ? std::vector{folder, bin} : std::vector{folder};
+}
+
+void prefer_programs_of(const std::string& folder) {
+  std::string search_path;
+  for (const std::string& each : folders_of_installation(folder)) search_path += each + ":";
+  const char* path = std::getenv("PATH");
+  setenv("PATH", (search_path + (path == nullptr ? "/usr/bin:/bin" : path)).c_str(), 1);
+}
+
+void prefer_own_programs() {
+  char file[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", file, sizeof file);
+  if (length > 0) prefer_programs_of(folder_of(std::string(file, static_cast<std::size_t>(length))));
+  const std::string name = program_invocation_name;
+  if (name.find('/') != std::string::npos) prefer_programs_of(folder_of(name));
+}
+
+std::string program_below(const std::string& prefix, const std::string& name) {
+  const std::string bin = prefix + "/bin";
+  for (const std::string& folder : folders_of_installation(bin)) {
+    const std::string path = folder + "/" + name;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return bin + "/" + name;
+}
+
+char** without_hboot(char** words) {
+  const bool runs_a_program = std::strcmp(words[0], "hboot") == 0 && words[1] != nullptr && words[1][0] != '-';
+  return runs_a_program ? words + 1 : words;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,28 @@
+// Where the programs of one installation are. In bin are those that users start, and the two that boot modules start on
+// hosts, hboot and tkill; in a folder of libexec those that only other programs start (lamd, lamtasks, lamtree). Who
+// has them all in one folder, as a build folder has, may.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace openlapi {
+
+extern const char kBinToHelpers[];  // the way from bin to the folder of libexec
+
+// `folder`, and the other one of its installation, if there is one: that of libexec first.
+std::vector<std::string> folders_of_installation(const std::string& folder);
+
+// Puts the programs of the installation that `folder` belongs to first into PATH.
+void prefer_programs_of(const std::string& folder);
+
+// The same for this program: for the folder of its name, then for the one that this may be a link to.
+void prefer_own_programs();
+
+// The path of a program that is installed below `prefix`; of one that is not: its path in bin.
+std::string program_below(const std::string& prefix, const std::string& name);
+
+// "hboot NAME ..." runs a program of the installation of hboot. Who finds these programs does not need it for that.
+char** without_hboot(char** words);
+
+}  // namespace openlapi
