@@ -39,6 +39,14 @@ class FenceWait {
   bool ended_ = false;
 };
 
+// Of the context whose lock the calling thread holds.
+EndpointCore* endpoint_inside() {
+  for (Context& context : context_table.contexts) {
+    if (context.context_lock().owned_by_caller()) return context.endpoint_core();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool holds_some_lock() {
@@ -88,7 +96,7 @@ void Context::open(ContextResourcesPointer resources) {
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
-  if (resources_->settings.explain_faults) explain_memory_faults();
+  if (resources_->settings.explain_faults) explain_memory_faults(endpoint_inside);
   set_check_arguments(resources_->settings.check_arguments);
   polling_mode_.store(false, std::memory_order_relaxed);
   generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;

@@ -327,6 +327,8 @@ class Endpoint {
   std::size_t contacted_peers() const;
   PeerLoad load(PeerIndex peer) const;
 
+  EndpointCore& core() { return *core_; }  // for explain_memory_faults()
+
  private:
   std::unique_ptr<EndpointCore> core_;
 };

@@ -107,6 +107,12 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::size_t contacted_peers() const { return contacted_.size(); }
   PeerLoad load(PeerIndex peer) const;
 
+  // For the words of a task that dies (fault_names.h); null: there is none.
+  PeerIndex self() const { return config_.self; }
+  const IncomingMessage* incoming_message(PeerIndex from, std::uint32_t id) const;
+  const PendingRequest* pending_request(std::uint32_t id) { return requests_.find(id); }
+  const OutgoingMessage* sent_from(const void* address) const { return outgoing_.sent_from(address); }
+
  private:
   struct Loss {
     PeerIndex peer;

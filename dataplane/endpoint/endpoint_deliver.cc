@@ -6,6 +6,7 @@
 #include "dataplane/base/copy_bytes.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_delivery.h"
+#include "dataplane/endpoint/served_packet.h"
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/reliability/fair_share.h"
@@ -244,6 +245,7 @@ unsigned EndpointCore::retry_waiting() {
   for (; turns != 0 && !waiting_.empty(); --turns) {  // handlers may purge peers, whose messages are gone then
     WaitingMessage waiting = std::move(waiting_.front());
     waiting_.pop_front();
+    const MovedMessage moved(waiting);
     if (waiting.is_long ? retry_long(waiting) : retry(waiting)) {
       ++delivered;
       if (waiting.source == config_.self) --own_waiting_;

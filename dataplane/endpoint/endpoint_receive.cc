@@ -36,7 +36,7 @@ unsigned EndpointCore::receive_direct(Transport& transport) {
 void EndpointCore::handle_packet(Peer& from, std::span<std::byte> packet) {
   if (from.unaware) [[unlikely]]
     tell_given_up(from);
-  ServedPacket served(config_.self, from.index);
+  ServedPacket served(*this, from.index);
   while (!packet.empty() && !from.closed) {
     if (!wire::next_record(packet, served.record)) return ghost();
     handle_record(from, served.record);
@@ -194,6 +194,11 @@ IncomingMessage* EndpointCore::add_incoming(Peer& from, std::uint32_t id, Incomi
   if (!may_keep(from, 0)) return nullptr;
   if (!message.kept.counts()) message.kept = {from.kept, 0};
   return &from.incoming.emplace(id, std::move(message)).first->second;
+}
+
+const IncomingMessage* EndpointCore::incoming_message(PeerIndex from, std::uint32_t id) const {
+  const auto found = peers_[from]->incoming.find(id);
+  return found != peers_[from]->incoming.end() ? &found->second : nullptr;
 }
 
 void EndpointCore::on_data(Peer& from, const wire::Record& record) {

@@ -5,6 +5,7 @@
 
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_records.h"
+#include "dataplane/endpoint/served_packet.h"
 #include "dataplane/reliability/fair_share.h"
 #include "dataplane/tuning.h"
 
@@ -176,6 +177,7 @@ bool EndpointCore::pump(Peer& peer, OutgoingMessage& message) {
 }
 
 bool EndpointCore::send_fragments(Peer& peer, OutgoingMessage& message) {
+  const MovedMessage moved(message);
   bool done = message.offset == message.total && (message.first_sent || message.total != 0);
   const bool layout = message.source != nullptr;
   for (unsigned n = 0; !done && n < tuning::kFragmentsPerTurn; ++n) {

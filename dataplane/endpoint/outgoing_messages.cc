@@ -1,5 +1,6 @@
 #include "dataplane/endpoint/outgoing_messages.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace openlapi {
@@ -39,6 +40,15 @@ void OutgoingMessages::remove(OutgoingQueue& queue, OutgoingMessage& message) {
   queue.kept_bytes -= message.kept_bytes;
   kept_bytes_ -= message.kept_bytes;
   by_id_.erase(message.id);
+}
+
+const OutgoingMessage* OutgoingMessages::sent_from(const void* address) const {
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  const auto found = std::find_if(by_id_.begin(), by_id_.end(), [place](const auto& entry) {
+    const OutgoingMessage& message = entry.second;
+    return message.referenced && place - reinterpret_cast<std::uintptr_t>(message.data) < message.total;
+  });
+  return found != by_id_.end() ? &found->second : nullptr;
 }
 
 }  // namespace openlapi

@@ -35,6 +35,8 @@ class OutgoingMessages {
     const auto found = by_id_.find(id);
     return found != by_id_.end() ? &found->second : nullptr;
   }
+  // One whose packets point to `address`; null: there is none.
+  const OutgoingMessage* sent_from(const void* address) const;
   bool empty() const { return by_id_.empty(); }
   std::size_t size() const { return by_id_.size(); }
   std::uint64_t kept_bytes() const { return kept_bytes_; }  // of all queues

@@ -1,4 +1,4 @@
-// What a thread does for another task: when a wrong address kills this task, a line says whose operation named it.
+// What a thread moves for a message: when a wrong address kills this task, a line says whose call named it.
 #pragma once
 
 #include "dataplane/transport/packet.h"
@@ -6,32 +6,54 @@
 
 namespace openlapi {
 
-// A packet whose records a thread carries out; lives as long as it does.
+class EndpointCore;
+struct OutgoingMessage;
+struct WaitingMessage;
+
+// A packet whose records a thread carries out; lives as long as it does. Every packet has one: it costs a few stores.
 class ServedPacket {
  public:
-  ServedPacket(PeerIndex self, PeerIndex source);
+  ServedPacket(EndpointCore& core, PeerIndex source);
   ~ServedPacket();
   ServedPacket(const ServedPacket&) = delete;
   ServedPacket& operator=(const ServedPacket&) = delete;
 
   wire::Record record;  // the one that is carried out; at first only its kind is set, to none
-  const PeerIndex self, source;
+  EndpointCore& core;
+  const PeerIndex source;
 
  private:
   ServedPacket* const outer_;
 };
 
+// The same of a message that no packet at hand tells of: its parts leave, or its header handler is asked again.
+class MovedMessage {
+ public:
+  explicit MovedMessage(const OutgoingMessage& leaving);
+  explicit MovedMessage(const WaitingMessage& waiting);
+  ~MovedMessage();
+  MovedMessage(const MovedMessage&) = delete;
+  MovedMessage& operator=(const MovedMessage&) = delete;
+
+  const OutgoingMessage* const leaving;
+  const WaitingMessage* const waiting;
+
+ private:
+  const MovedMessage* const outer_;
+};
+
 extern constinit thread_local ServedPacket* served_packet [[gnu::tls_model("initial-exec")]];
 
-inline ServedPacket::ServedPacket(PeerIndex self, PeerIndex source)
-    : self(self), source(source), outer_(served_packet) {
+inline ServedPacket::ServedPacket(EndpointCore& core, PeerIndex source)
+    : core(core), source(source), outer_(served_packet) {
   record.header.kind = 0;
   served_packet = this;
 }
 inline ServedPacket::~ServedPacket() { served_packet = outer_; }
 
 // Handlers of SIGSEGV and SIGBUS that write the line and let the signal do what it does by default. Where the program
-// has a handler it stays. At most once per process; any thread.
-void explain_memory_faults();
+// has a handler it stays. `endpoint_inside`: that whose functions the calling thread is in, null: none. At most once
+// per process; any thread.
+void explain_memory_faults(EndpointCore* (*endpoint_inside)());
 
 }  // namespace openlapi
