@@ -26,6 +26,7 @@
 !   gets the completion handler's address from LAPI_ADDRESS.
 ! - Each call has a twin PLAPI_x (chapter 9). There are no interface
 !   blocks: an argument may have any type that has the right bytes.
+!   The module lapi (lapi.f90) has them: use lapi.
 
 ! ---- Kinds (appendix E) ----
 ! Bytes of an address: 8, and 4 in the copy for 32-bit tasks, which

@@ -14,7 +14,7 @@ import unittest
 
 ORDINARY, NARROW = sys.argv[1:3]
 sys.argv[1:] = [ORDINARY]  # the programs' texts come from the test of the ordinary installation
-from install_test import FORTRAN_PROGRAM, PROGRAM, run  # noqa: E402
+from install_test import FORTRAN_PROGRAM, MODULE_PROGRAM, PROGRAM, run  # noqa: E402
 from narrow_programs import narrow_command  # noqa: E402
 
 os.environ.pop("LD_LIBRARY_PATH", None)  # programs find the installed library by themselves
@@ -48,7 +48,8 @@ class InstallNarrowTest(unittest.TestCase):
         install_some(ORDINARY, [*WRAPPERS, "lapirun"], cls.root)
         cls.prefix = next(path.parent.parent for path in cls.root.rglob("lapi.h"))
         cls.libdir = cls.prefix / "lib32"
-        for name, text in {"program.c": PROGRAM, "program.cc": PROGRAM, "program.f": FORTRAN_PROGRAM}.items():
+        for name, text in {"program.c": PROGRAM, "program.cc": PROGRAM, "program.f": FORTRAN_PROGRAM,
+                           "module.f": MODULE_PROGRAM}.items():
             (cls.root / name).write_text(text)
 
     @classmethod
@@ -76,6 +77,7 @@ class InstallNarrowTest(unittest.TestCase):
     @unittest.skipUnless(fortran_links(), "no Fortran compiler for 32-bit programs")
     def test_lapifort_builds_programs_that_run(self):
         self.check_runs(self.build("lapifort", "program.f"))
+        self.check_runs(self.build("lapifort", "module.f"))
 
     def test_the_tracing_library_writes_what_is_called(self):
         program = self.build("lapicc", "program.c", LAPI_TRACE_LIBRARY="yes")

@@ -55,13 +55,14 @@ FORTRAN_PROGRAM = r"""
       program main
       implicit none
       include 'lapif.h'
-      integer handle, info(25), error, task, tasks, word
+      integer handle, error, task, tasks, word
+      type (LAPI_INFO_T) info
       type (LAPI_CNTR_T) done
       integer(kind=LAPI_ADDR_TYPE) accept
       external accept
       common /shared/ word
       word = -1
-      info = 0
+      info = LAPI_INFO_T(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
       call LAPI_INIT(handle, info, error)
       if (error .ne. LAPI_SUCCESS) stop 2
       call LAPI_QENV(handle, NUM_TASKS, tasks, error)
@@ -86,6 +87,8 @@ FORTRAN_PROGRAM = r"""
       call LAPI_ADDRESS(word, accept, error)
       end
 """
+MODULE_PROGRAM = FORTRAN_PROGRAM.replace("      implicit none\n      include 'lapif.h'\n",
+                                         "      use lapi\n      implicit none\n")
 GFORTRAN = shutil.which("gfortran")
 OPTIONS = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", BUILD], capture_output=True, text=True,
                                     check=True).stdout)
@@ -112,6 +115,7 @@ class InstallTest(unittest.TestCase):
         cls.source.write_text(PROGRAM)
         (root / "program.cc").write_text(PROGRAM)
         (root / "program.f").write_text(FORTRAN_PROGRAM)
+        (root / "module.f").write_text(MODULE_PROGRAM)
 
     @classmethod
     def tearDownClass(cls):
@@ -139,13 +143,27 @@ class InstallTest(unittest.TestCase):
         self.check_runs(program)
 
     @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
+    def test_lapifort_finds_the_module(self):
+        for options in ([], ["-pedantic-errors"]):
+            program = self.source.with_suffix(".module")
+            run(self.prefix / "bin/lapifort", *options, self.source.with_name("module.f"), "-o", program)
+            self.check_runs(program)
+        forgotten = self.source.with_name("forgotten.f")
+        forgotten.write_text(MODULE_PROGRAM.replace("LAPI_ADDR_NULL, done,", "done,"))
+        done = subprocess.run([self.prefix / "bin/lapifort", "-c", forgotten], cwd=self.folder.name,
+                              capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("lapi_amsend", done.stderr)
+
+    @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
     def test_pkg_config_builds_fortran_programs_that_run(self):
         program = self.source.with_suffix(".lapif")
         environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(self.libdir / "pkgconfig"),
                            PKG_CONFIG_SYSROOT_DIR=self.folder.name)
         flags = run("pkg-config", "--cflags", "--libs", "lapif", env=environment).split()
-        run("gfortran", "-no-pie", self.source.with_suffix(".f"), "-o", program, *flags)
-        self.check_runs(program, LD_LIBRARY_PATH=str(self.libdir))
+        for source in ("program.f", "module.f"):
+            run("gfortran", "-no-pie", self.source.with_name(source), "-o", program, *flags)
+            self.check_runs(program, LD_LIBRARY_PATH=str(self.libdir))
 
     @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
     def test_lapifort_makes_libraries_and_objects(self):

@@ -144,12 +144,6 @@ class HeaderTest(unittest.TestCase):
         calls = {name.upper() for name in re.findall(r"LAPI_PUBLIC int (LAPI_\w+)\(", C)}
         self.assertEqual(set(re.findall(r"^(LAPI_\w+)\(.*ierror\)$", PAGE, re.MULTILINE)), calls)
 
-    def test_the_program_of_the_page_compiles(self):
-        program = re.search(r"^\.EX\n(.*?)^\.EE", PAGE, re.MULTILINE | re.DOTALL)[1].replace("\\-", "-")
-        command = [GFORTRAN, "-fsyntax-only", "-fallow-argument-mismatch", "-std=f2008", f"-I{HEADERS}", "-x", "f95", "-"]
-        done = subprocess.run(command, input=program, capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
     def test_it_compiles_in_both_forms_without_warnings(self):
         strict = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-parameter", "-std=f2008"]
         program = "      program header\n      implicit none\n      include 'lapif.h'\n      end program\n"
