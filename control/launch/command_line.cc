@@ -154,7 +154,8 @@ struct OwnArguments {
 // LAM's options that are none of lapirun's: false, this is none. Moves on behind it and its values.
 bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& own) {
   std::string word = arguments[own.count];
-  const LamOption* option = find_lam_option(word);
+  const LamOption* option = find_lam_option(word.substr(0, word.find('=')));
+  if (option != nullptr && !option->refused) option = find_lam_option(word);  // their values are words of their own
   if (option == nullptr && word != "-ssi") return false;
   const std::size_t values = option == nullptr ? 2 : option->values;
   if (own.count + values >= arguments.size()) {
@@ -186,7 +187,8 @@ std::string no_such_option(const CLI::App& app, const std::string& word) {
   }
   std::vector<std::string_view> known(own.begin(), own.end());
   for (const std::string_view foreign : foreign_options()) known.push_back(foreign);
-  const std::string_view nearest = nearest_word(word, known, static_cast<unsigned>(word.size() / 2));
+  const std::size_t letters = word.size() - std::min(word.size(), word.find_first_not_of('-'));
+  const std::string_view nearest = nearest_word(word, known, static_cast<unsigned>(letters / 2));
   return nearest.empty() ? text : text + "; did you mean " + std::string(nearest) + "?";
 }
 

@@ -25,7 +25,15 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"-np", "--n
                                                                     {"--npernode", "-N"},
                                                                     {"-ppn", "-N"},
                                                                     {"--bind-to", "--bind"},
-                                                                    {"-bind-to", "--bind"}};
+                                                                    {"-bind-to", "--bind"},
+                                                                    {"-report-bindings", "--report-bindings"},
+                                                                    {"-tag-output", "--tag-output"},
+                                                                    {"-prepend-rank", "--tag-output"},
+                                                                    {"-l", "--tag-output"},
+                                                                    {"-timeout", "--timeout"},
+                                                                    {"-V", "--version"},
+                                                                    // Of poe.
+                                                                    {"-procs", "--np"}};
 
 constexpr std::string_view kNoTraces =
     "LAM's execution traces are not made; MP_LAPI_TRACE_LEVEL (lapi(7)) is for openlapi's";
@@ -34,6 +42,8 @@ constexpr std::string_view kOfBooting = "of lamboot, recon and lamwipe, which st
 
 constexpr std::string_view kHostFile = "lamboot takes the file of hosts: lamboot FILE, then lapirun";
 constexpr std::string_view kPlaces = "name places instead: C goes round processors, N round nodes, -N 2 puts 2 on each";
+constexpr std::string_view kVariable = "-x NAME=VALUE sets a variable; all that are set here go along anyway";
+constexpr std::string_view kTags = "--tag-output puts [task] in front of each line of output";
 constexpr std::string_view kOpenMpi = "parameters of Open MPI have no effect here";
 
 constexpr LamOption kLamOptions[] = {
@@ -64,6 +74,7 @@ constexpr LamOption kLamOptions[] = {
     // Of other implementations' mpirun.
     {"-q", 0, false, ""},
     {"--quiet", 0, false, ""},
+    {"-quiet", 0, false, ""},
     {"--oversubscribe", 0, false, ""},
     {"--allow-run-as-root", 0, false, ""},
     {"--mca", 2, false, kOpenMpi},
@@ -74,6 +85,17 @@ constexpr LamOption kLamOptions[] = {
     {"-machinefile", 0, true, kHostFile},
     {"--map-by", 0, true, kPlaces},
     {"-map-by", 0, true, kPlaces},
+    {"--rank-by", 0, true, kPlaces},
+    {"-rank-by", 0, true, kPlaces},
+    {"--display-map", 0, true, "--report-bindings says where each task is bound"},
+    {"--output", 0, true, kTags},
+    {"-env", 0, true, kVariable},
+    {"-genv", 0, true, kVariable},
+    // Of poe, whose options and variables are two names of one thing.
+    {"-labelio", 0, true, kTags},
+    {"-infolevel", 0, true, "set the variable MP_INFOLEVEL"},
+    {"-euilib", 0, true, "set the variable MP_EUILIB"},
+    {"-euidevice", 0, true, "set the variable MP_EUIDEVICE"},
 };
 
 // "NAME=...", as shells have names.

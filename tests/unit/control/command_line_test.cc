@@ -153,7 +153,7 @@ TEST(CommandLine, SaysWhatItDoesNotDoOfLamsMpirun) {
 TEST(CommandLine, MatchesWholeWords) {
   using Advice = std::pair<std::string, std::string>;
   for (const auto& [word, advice] :
-       {Advice{"-hostname", "; did you mean -host?"}, Advice{"-vn", ""}, Advice{"-nonsense=3", ""},
+       {Advice{"-hostname", "; did you mean -host?"}, Advice{"-vn", ""}, Advice{"--app", ""}, Advice{"-nonsense=3", ""},
         Advice{"-helpme", "; did you mean -help?"}, Advice{"-Nx", ""}, Advice{"--jobsx", "; did you mean --jobs?"},
         Advice{"--timout", "; did you mean --timeout?"}, Advice{"-pernode", "; did you mean -npernode?"}}) {
     const CommandLineEnd end = refused({word, "2", "prog"});
@@ -183,11 +183,22 @@ TEST(CommandLine, UnderstandsHabitsOfOtherLaunchers) {
   EXPECT_EQ(options.working_directory, "/tmp");
   EXPECT_EQ(options.command, (Words{"prog", "--mca"}));
   EXPECT_EQ(options.notices, Words{"--mca btl tcp,self: parameters of Open MPI have no effect here"});
-  for (const char* word : {"-hostfile", "--hostfile", "-machinefile", "--map-by"}) {
+  for (const char* word : {"-hostfile", "--hostfile", "-machinefile", "--map-by", "--map-by=core", "--rank-by",
+                           "--output=tag", "--display-map", "-genv", "-env"}) {
     const CommandLineEnd end = refused({word, "x", "-n", "2", "prog"});
     EXPECT_EQ(end.status, kExitUsage) << word;
     EXPECT_EQ(end.text.find(std::string("lapirun: ") + word + ": "), 0U) << end.text;
   }
+  EXPECT_TRUE(parse({"-l", "-report-bindings", "-timeout", "5", "-quiet", "prog"}).tag_output);
+  EXPECT_EQ(refused({"-V"}).status, 0);
+}
+
+TEST(CommandLine, KnowsTheOptionsOfPoe) {
+  EXPECT_EQ(parse({"-procs", "4", "prog"}).tasks, 4U);
+  EXPECT_NE(refused({"-labelio", "yes", "prog"}).text.find("--tag-output"), std::string::npos);
+  EXPECT_NE(refused({"-infolevel", "2", "prog"}).text.find("MP_INFOLEVEL"), std::string::npos);
+  EXPECT_NE(refused({"-euilib", "us", "prog"}).text.find("MP_EUILIB"), std::string::npos);
+  EXPECT_NE(refused({"-euidevice", "eth0", "prog"}).text.find("MP_EUIDEVICE"), std::string::npos);
 }
 
 TEST(CommandLine, TakesTheFirstOfAParametersValues) {
