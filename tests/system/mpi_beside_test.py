@@ -60,6 +60,11 @@ class Mpich(BothOrders):
     def test_lapirun_is_refused(self):
         self.check_refusal(NO_PART, LAPIRUN, "-n", str(TASKS))
 
+    def test_lapirun_in_a_process_of_mpiexec_is_refused(self):
+        """Each of its tasks would be a process of the outer job, several the same one."""
+        self.check_refusal(NO_PART, "mpiexec.hydra", "-n", "2", LAPIRUN, "-n", str(TASKS))
+        self.check_refusal(NO_PART, "mpiexec.hydra", "-n", str(TASKS), LAPIRUN, "-n", str(TASKS))
+
     def test_mpiexec_with_the_variables_of_a_job_by_hand(self):
         self.check_same_tasks("mpiexec.hydra", "-n", str(TASKS), "sh", "-c", BY_HAND)
 

@@ -5,8 +5,8 @@
 namespace openlapi {
 namespace {
 
-const char* const kInherited[] = {"PATH=/bin",         "A=1",    "B=x=y", "PMIX_RANK=3", "PMIX_NAMESPACE=other",
-                                  "PMIX_MCA_gds=hash", "broken", nullptr};
+const char* const kInherited[] = {"PATH=/bin",         "A=1",        "B=x=y",  "PMIX_RANK=3", "PMIX_NAMESPACE=other",
+                                  "PMIX_MCA_gds=hash", "PMI_SIZE=2", "broken", nullptr};
 
 TEST(TaskEnvironment, PassesEverythingOnButAnotherJobsIdentity) {
   const TaskEnvironment environment(kInherited);
