@@ -43,6 +43,21 @@ int main(void) {
 }
 """
 
+CXX20_PROGRAM = r"""
+#include <lapi.hpp>
+#include <cstdio>
+int main() {
+  lapi::Context context;
+  int word = -1, task = static_cast<int>(context.task());
+  lapi::Counter done;
+  auto words = context.collect(&word);
+  context.put(words[(context.task() + 1) % context.tasks()], task, {.completion = &done});
+  context.wait(done);
+  context.fence_all();
+  std::printf("%d got %d\n", task, word);
+}
+"""
+
 CMAKE_PROJECT = """cmake_minimum_required(VERSION 3.18)
 project(program C)
 find_package(openlapi VERSION_WANTED REQUIRED)
@@ -134,6 +149,9 @@ class InstallTest(unittest.TestCase):
     def test_lapicxx_builds_programs_that_run(self):
         program = self.source.with_suffix(".lapicxx")
         run(self.prefix / "bin/lapicxx", "-std=c++17", "-Wall", self.source.with_suffix(".cc"), "-o", program)
+        self.check_runs(program)
+        self.source.with_name("program20.cc").write_text(CXX20_PROGRAM)
+        run(self.prefix / "bin/lapicxx", "-std=c++20", "-Wall", self.source.with_name("program20.cc"), "-o", program)
         self.check_runs(program)
 
     @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
