@@ -16,7 +16,7 @@ import sys
 import tempfile
 import types
 
-from api_jobs import Skip, clean_environment, expect_equal, run_cases
+from api_jobs import Skip, clean_environment, expect, expect_equal, run_cases
 from man_programs import EXAMPLE, INDENTED, MAIN, PAGES, SOURCE, TUTORIAL, plain, programs_of
 
 README = SOURCE / "README.md"
@@ -32,6 +32,14 @@ NOT_HERE = {
 # Words of commands, and the program that has to be here for them.
 NEEDED = {"lapifort": "gfortran"} | {name: name for name in ("valgrind", "gdb", "clang", "clang++", "gfortran-12")}
 STATUS = {"lapirun -n 2 --tag-output gdb -batch": 1}  # lapi-debugging(7) says why
+# What is printed, among other things.
+PRINTED = {
+    "lapirun -n 2 -x MP_LAPI_TRACE_LEVEL=2 ": "LAPI_Put(",
+    "lapirun -n 4 --tag-output ": "[3] task 3 ",
+    "lapicc --show ": " -llapi ",
+    "lapirun -n 8 --report-bindings ": "lapirun: task 7: ",
+    "lapirun -n 4 lapi_info --job": "shm: 1-3",
+}
 
 
 def commands_of(page):
@@ -64,14 +72,14 @@ class Installed:
         subprocess.run(["meson", "install", "--no-rebuild", "--quiet", "-C", build, "--destdir", root], check=True,
                        stdout=subprocess.DEVNULL)
         self.prefix = next(path.parent.parent for path in root.rglob("lapi.h"))
-        library = next(path.parent for path in root.rglob("liblapi.so") if "libtrace" not in path.parts)
-        description = library / "pkgconfig/lapi.pc"
+        description = next(root.rglob("lapi.pc"))
+        library = description.parent.parent
         # As if `meson setup --prefix` had named this folder, and the loader and the compiler knew it.
         description.write_text(re.sub("^prefix=.*", f"prefix={self.prefix}", description.read_text(), flags=re.M))
         self.environment = clean_environment(
             PATH=f"{self.prefix}/bin:{os.environ['PATH']}", PREFIX=str(self.prefix), HOME=str(root),
             PKG_CONFIG_PATH=str(description.parent), CPATH=f"{self.prefix}/include", LIBRARY_PATH=str(library),
-            LD_LIBRARY_PATH=str(library))
+            LD_RUN_PATH=str(library))
         self.work = root / "work"
         self.work.mkdir()
         hello, program, *_ = programs_of(TUTORIAL)
@@ -85,7 +93,10 @@ class Installed:
         typed = command.replace("MP_PARTITION=77", f"MP_PARTITION={os.getpid()}")  # no other job's
         done = subprocess.run(["bash", "-c", typed], cwd=self.work, env=self.environment, input="run\n", text=True,
                               capture_output=True, check=False, timeout=100)
-        expect_equal(done.returncode, status, f"{command}\n{done.stdout}{done.stderr}")
+        printed = done.stdout + done.stderr
+        expect_equal(done.returncode, status, f"{command}\n{printed}")
+        for text in (text for start, text in PRINTED.items() if command.startswith(start)):
+            expect(text in printed, f"{command}: no {text!r} in\n{printed}")
 
 
 def missing(command):
