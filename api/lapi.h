@@ -879,7 +879,9 @@ typedef union {
  *   a call that sends waits for room, with either type of cancellation. The context is then as if the call had not been
  *   made, and the lock is as it was before it; but in a collective call that has begun, the task takes part: its
  *   context does the rest by itself, in polling mode during later calls, and the table of LAPI_Address_init stays as it
- *   was. All other calls, and handlers, are carried out as a whole.
+ *   was. All other calls, and handlers, are carried out as a whole. Asynchronous cancellation is for threads that are
+ *   known to wait inside one of these calls: on its way into or out of a call, and in calls that do not wait, a thread
+ *   may be cut short at any place, as in most functions, and the process may end.
  * - LAPI_ERR_HNDL_INVALID: the handle was not returned by LAPI_Init, or its context has been terminated. This and the
  *   ranges of attributes are always checked, other arguments only while ERROR_CHK is 1 (LAPI_Senv); without it their
  *   effect is undefined. A call that returns an error has done nothing.

@@ -76,6 +76,15 @@ def check_most_tasks(header, man):
             yield f"{file} does not say that a job has 1 to {most} tasks"
 
 
+def check_asynchronous_cancellation(header, man):
+    """lapi.h warns of it in the words of lapi(7)."""
+    warning = r"Asynchronous cancellation is .*?\."
+    in_page = re.search(warning, (man / "man7/lapi.7").read_text(), re.S)
+    in_header = re.search(warning, re.sub(r"^ \*", "", header, flags=re.M), re.S)
+    if not in_page or not in_header or in_page.group().split() != in_header.group().split():
+        yield "lapi.h and lapi.7 do not say the same of asynchronous cancellation"
+
+
 def whole_pages(man):
     """All pages but those that only refer to another."""
     return [page for page in sorted(man.glob("man*/*")) if not re.search(r"^\.so ", page.read_text(), re.M)]
@@ -139,6 +148,7 @@ def check(header_path, man, groff):
     problems += check_commands(man)
     problems += check_hpp(header_path, man)
     problems += check_most_tasks(header, man)
+    problems += check_asynchronous_cancellation(header, man)
     problems += check_versions(header, man)
     if groff:
         for page in whole_pages(man):
@@ -154,6 +164,7 @@ def self_test(header_path, man, groff):
         ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
         ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
+        ("man7/lapi.7", "known to wait inside", "known to be inside"),
         ("man7/lapif.7", '"openlapi 0.', '"openlapi 9.'),
         ("man1/recon.1", ".SH EXAMPLES", ".SH EXAMPLE"),
         ("man7/lapi.hpp.7", "compare_and_swap", "swap"),
