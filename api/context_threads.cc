@@ -55,6 +55,13 @@ Placement place(const ThreadRequest& request, const std::vector<int>& allowed) {
   return place_near(near.empty() ? std::vector<std::vector<int>>{} : allowed_cores(), near, request.number);
 }
 
+// Most tasks are bound by what starts them and their users do not know it.
+std::string why_not_allowed(int processor) {
+  if (processor >= sysconf(_SC_NPROCESSORS_CONF)) return "this machine has no processor " + std::to_string(processor);
+  return "this task is bound to others than processor " + std::to_string(processor) +
+         " (lapirun binds each task to a core; --bind none leaves it free)";
+}
+
 }  // namespace
 
 bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenError& error) {
@@ -63,9 +70,9 @@ bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenError& erro
   plan.placement = place(request, allowed);
   const int processor = plan.placement.processor;
   if (processor < 0 || std::find(allowed.begin(), allowed.end(), processor) != allowed.end()) return true;
-  error = {LAPI_ERR_SET_VAL, "OPENLAPI_THREAD_CPU=" + to_ranges(request.settings.thread_processors) +
-                                 ": this task may not use processor " + std::to_string(processor) +
-                                 "; allowed is near, none, or those of " + to_ranges(allowed)};
+  error = {LAPI_ERR_SET_VAL, "OPENLAPI_THREAD_CPU=" + to_ranges(request.settings.thread_processors) + ": " +
+                                 why_not_allowed(processor) + "; allowed is near, none, or those of " +
+                                 to_ranges(allowed)};
   return false;
 }
 

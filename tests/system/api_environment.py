@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 
-from api_jobs import expect, expect_equal, free_ports, main
+from api_jobs import Skip, expect, expect_equal, free_ports, main
 
 SUCCESS, UNKNOWN, ALL_HNDL_IN_USE, BOTH_NETSTR_SET, CSS_LOAD_FAILED = 0, 400, 401, 402, 404
 MSG_API, NO_NETSTR_SET, NO_UDP_HNDLR, TIMEOUT, UDP_PKT_SZ, USER_UDP_HNDLR_FAIL = 406, 407, 408, 413, 415, 416
@@ -162,6 +162,17 @@ def test_dataplane_threads(jobs):
         refused(jobs, "OPENLAPI_THREAD_CPU", value, SET_VAL, "near", "none")
     absent = next(number for number in range(1023, -1, -1) if number not in processors)
     refused(jobs, "OPENLAPI_THREAD_CPU", str(absent), SET_VAL, "near, none, or those of ")
+
+
+def test_dataplane_threads_of_tasks_that_are_bound(jobs):
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        raise Skip("one processor")
+    backwards = ",".join(map(str, processors[::-1]))
+    bound = jobs.launch(1, ["api_init_probe", "silent"], OPENLAPI_THREAD_CPU=backwards)
+    expect("lapirun binds each task to a core; --bind none leaves it free" in bound.err, bound)
+    free = jobs.launch(1, ["api_init_probe", "silent"], ["--bind", "none"], OPENLAPI_THREAD_CPU=backwards)
+    expect_equal(free.value("code"), SUCCESS, free)
 
 
 def test_empty_variables_count_as_unset(jobs):

@@ -2,6 +2,7 @@
 #include "api/context_threads.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <vector>
 
@@ -54,6 +55,32 @@ TEST(ThreadPlan, ListedProcessorsMustBeAllowed) {
        {std::string("OPENLAPI_THREAD_CPU"), std::string("1023"), std::string("near, none"), to_ranges(allowed)}) {
     EXPECT_NE(error.text.find(part), std::string::npos) << error.text;
   }
+}
+
+// As lapirun does it without being asked.
+TEST(ThreadPlan, SaysWhoBindsATaskToOtherProcessors) {
+  const std::vector<int> allowed = allowed_processors();
+  if (allowed.size() < 2) GTEST_SKIP() << "one processor";
+  cpu_set_t before, bound;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&bound);
+  CPU_SET(allowed.front(), &bound);
+  ASSERT_EQ(sched_setaffinity(0, sizeof bound, &bound), 0);
+  Settings listed;
+  listed.thread_place = ThreadPlace::kListed;
+  ThreadPlan plan;
+  OpenError elsewhere, nowhere;
+  listed.thread_processors = {allowed.back()};
+  EXPECT_FALSE(plan_thread({listed, {}, false, {}}, plan, elsewhere));
+  listed.thread_processors = {1023};
+  EXPECT_FALSE(plan_thread({listed, {}, false, {}}, plan, nowhere));
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_NE(elsewhere.text.find("this task is bound to others than processor " + std::to_string(allowed.back())),
+            std::string::npos)
+      << elsewhere.text;
+  EXPECT_NE(elsewhere.text.find("--bind none"), std::string::npos) << elsewhere.text;
+  EXPECT_NE(nowhere.text.find("this machine has no processor 1023"), std::string::npos) << nowhere.text;
+  EXPECT_EQ(nowhere.text.find("--bind"), std::string::npos) << nowhere.text;
 }
 
 TEST(ThreadPlan, IsDescribedInOneLine) {
