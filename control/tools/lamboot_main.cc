@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "api/all_list.h"
+#include "api/boot.h"
 #include "control/daemon/membership.h"
 #include "control/daemon/session_folder.h"
 #include "control/daemon/tool_client.h"
@@ -40,6 +42,14 @@ std::string named(const std::vector<std::string>& hosts, int of) {
   for (std::size_t n = 0; n < hosts.size() && n < kMostNamed; ++n) text += (n == 0 ? "" : ", ") + hosts[n];
   if (hosts.size() <= kMostNamed) return text;
   return std::to_string(hosts.size()) + " of " + std::to_string(of) + " nodes: " + text + ", ...";
+}
+
+// Each host reads it, and so does this one: a mistake in it is told once, and nothing is started.
+void check_process_schema(const BootOptions& options) {
+  if (!options.has("c")) return;  // a module may do without the default one
+  LIST* processes = nullptr;
+  if (hbootparse(-1, options.get(), nullptr, nullptr, &processes) != 0) throw std::runtime_error("nothing was started");
+  al_free(processes);
 }
 
 // The daemons have the universe now; that they are linked is a matter of moments. False: not all.
@@ -99,6 +109,7 @@ int run(BootOptions& options) {
     throw std::runtime_error("a universe is running here already (process " + std::to_string(process) + " in " +
                              folder + "); end it with lamhalt, or with tkill when that does not help");
   }
+  check_process_schema(options);
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
   std::fflush(stdout);
   setenv(kCleanUp, "1", 0);

@@ -303,6 +303,19 @@ class ToolsTest(Universe):
         self.assertTrue(done.stderr.endswith("Not booted: 40 of 40 nodes: n0 (host0), n1 (host1), n2 (host2), n3 (host3), "
                                              "n4 (host4), ...\n"), done.stderr)
 
+    def test_a_mistake_in_the_process_schema_is_told_once(self):
+        hosts = [f"host{n}" for n in range(200)]
+        done = self.lamboot(hosts, schema="nofile")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertTrue(done.stderr.startswith("lamboot: no process schema nofile; looked for it in:\n  nofile: "),
+                        done.stderr)
+        self.assertTrue(done.stderr.endswith("\nlamboot: nothing was started\n"), done.stderr)
+        self.assertEqual(done.stderr.count("nofile"), 3, done.stderr)
+        (self.folder / "conf").write_text("lamd $nothing\n")
+        done = self.lamboot(hosts, schema="conf")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 2), done.stderr)
+        self.assertIn("$nothing", done.stderr)
+
     def test_recon_and_wipe(self):
         (self.folder / "hosts").write_text("inky\npinky\n")
         done = self.tool("recon", "-v", "hosts")
