@@ -96,7 +96,7 @@ void Context::open(ContextResourcesPointer resources) {
   running_ = RunningHandler::none;
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
-  if (resources_->settings.explain_faults) explain_memory_faults(endpoint_inside);
+  if (resources_->settings.explain_faults) explain_memory_faults(endpoint_inside, own_task_);
   set_check_arguments(resources_->settings.check_arguments);
   polling_mode_.store(false, std::memory_order_relaxed);
   generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;

@@ -15,9 +15,16 @@ namespace {
 constinit thread_local const MovedMessage* moved_message [[gnu::tls_model("initial-exec")]] = nullptr;
 
 EndpointCore* (*endpoint_inside)() = nullptr;
+unsigned own_task = 0;
 
 std::uintptr_t place_of(const void* variable) {
   return variable != nullptr ? reinterpret_cast<std::uintptr_t>(variable) : UINTPTR_MAX;
+}
+
+bool name_own(const FaultingCall& call, FaultLine& line) {
+  if (call.where != FaultIn::library || call.name == nullptr) return false;
+  line << "in its own " << call.name;
+  return true;
 }
 
 // What the thread was doing last lies lowest on its stack. False: it is not known.
@@ -29,20 +36,19 @@ bool name_work(const EndpointCore& core, const FaultingCall& call, const void* a
   if (moved < called) return name_moved(*moved_message, in_handler, line);
   if (call.where != FaultIn::library) return false;
   if (const OutgoingMessage* const sent = core.sent_from(address); sent != nullptr) return name_leaving(*sent, line);
-  if (call.name == nullptr) return false;
-  line << "in its own " << call.name;
-  return true;
+  return name_own(call, line);
 }
 
 void explain(const siginfo_t& info, const void* context) {
-  const EndpointCore* const core = endpoint_inside();
-  if (core == nullptr) return;
   FaultLine line;
-  line << "openlapi: task " << std::uint64_t{core->self()} << ": memory fault at ";
+  line << "openlapi: task " << std::uint64_t{own_task} << ": memory fault at ";
   // The processor does not tell an address that it cannot form.
   const void* const address = info.si_code == SI_KERNEL ? nullptr : info.si_addr;
   (address != nullptr || info.si_code != SI_KERNEL ? line.address(address) : line << "an impossible address") << " ";
-  if (name_work(*core, find_faulting_call(context), address, line)) (line << "\n").write_out();
+  const FaultingCall call = find_faulting_call(context);
+  const EndpointCore* const core = endpoint_inside();  // null in a call that has not got there, or needs none
+  const bool known = core != nullptr ? name_work(*core, call, address, line) : name_own(call, line);
+  if (known) (line << "\n").write_out();
 }
 
 // The instruction faults again when this returns.
@@ -79,9 +85,10 @@ MovedMessage::MovedMessage(const WaitingMessage& waiting) : leaving(nullptr), wa
 }
 MovedMessage::~MovedMessage() { moved_message = outer_; }
 
-void explain_memory_faults(EndpointCore* (*inside)()) {
-  [[maybe_unused]] static const bool installed = [inside] {
+void explain_memory_faults(EndpointCore* (*inside)(), unsigned self) {
+  [[maybe_unused]] static const bool installed = [inside, self] {
     endpoint_inside = inside;
+    own_task = self;
     const bool segmentation = install_where_none_is(SIGSEGV);
     return install_where_none_is(SIGBUS) && segmentation;
   }();

@@ -52,8 +52,8 @@ inline ServedPacket::ServedPacket(EndpointCore& core, PeerIndex source)
 inline ServedPacket::~ServedPacket() { served_packet = outer_; }
 
 // Handlers of SIGSEGV and SIGBUS that write the line and let the signal do what it does by default. Where the program
-// has a handler it stays. `endpoint_inside`: that whose functions the calling thread is in, null: none. At most once
-// per process; any thread.
-void explain_memory_faults(EndpointCore* (*endpoint_inside)());
+// has a handler it stays. `endpoint_inside`: that whose functions the calling thread is in, null: none. `self`: this
+// task. At most once per process; any thread.
+void explain_memory_faults(EndpointCore* (*endpoint_inside)(), unsigned self);
 
 }  // namespace openlapi

@@ -88,10 +88,15 @@ struct Call {
   int no_handler() const {
     return LAPI_Amsend(handle, target, there, nullptr, 0, here, kShort, nullptr, nullptr, nullptr);
   }
+  int wait() const { return LAPI_Waitcntr(handle, counter(), 1, nullptr); }
+  int set() const { return LAPI_Setcntr(handle, counter(), 1); }
+  int transfer() const { return LAPI_Xfer(handle, reinterpret_cast<lapi_xfer_t*>(here)); }
+  int text() const { return LAPI_Msg_string(LAPI_SUCCESS, here); }
   int crash() const { return *static_cast<volatile char*>(here); }
   int header() const {
     return LAPI_Amsend(handle, target, code(kAccepts), here, kShort, nullptr, 0, nullptr, nullptr, nullptr);
   }
+  lapi_cntr_t* counter() const { return reinterpret_cast<lapi_cntr_t*>(here); }
   static void* code(int handler) { return reinterpret_cast<void*>(static_cast<long>(handler)); }
 };
 
@@ -165,6 +170,10 @@ const std::map<std::string_view, int (*)(const Call&)> kOperations = {
     {"handler", [](const Call& call) { return call.message(kFails, kShort); }},
     {"no-handler", [](const Call& call) { return call.no_handler(); }},
     {"reply", [](const Call& call) { return call.message(kReplies, kShort); }},
+    {"wait", [](const Call& call) { return call.wait(); }},
+    {"set", [](const Call& call) { return call.set(); }},
+    {"transfer", [](const Call& call) { return call.transfer(); }},
+    {"text", [](const Call& call) { return call.text(); }},
     {"crash", [](const Call& call) { return call.crash(); }},
     {"dropped", [](const Call& call) { return call.message(kDrops, kShort); }},
     {"long-dropped", [](const Call& call) { return call.message(kDrops, kLong); }},

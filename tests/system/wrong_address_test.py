@@ -50,6 +50,8 @@ WITH_ITSELF = {
     "put": "LAPI_Put", "long-put": "LAPI_Put", "get": "LAPI_Get", "rmw": "LAPI_Rmw", "message": "LAPI_Amsend",
     "vector-put": "LAPI_Putv", "strided-get": "LAPI_Getv", "vector-message": "LAPI_Amsendv", "xfer-put": "LAPI_Xfer",
 }
+# Before the call is in its context, or without one.
+WITHOUT_DATA = {"wait": "LAPI_Waitcntr", "set": "LAPI_Setcntr", "transfer": "LAPI_Xfer", "text": "LAPI_Msg_string"}
 
 
 def run(operation, **variables):
@@ -83,6 +85,10 @@ class WrongAddress(unittest.TestCase):
     def test_with_itself(self):
         for operation, call in WITH_ITSELF.items():
             self.check("self-" + operation, "task 0: memory fault at {}.. in its own " + call)
+
+    def test_of_what_is_no_data(self):
+        for operation, call in WITHOUT_DATA.items():
+            self.check("own-" + operation, "task 0: memory fault at {} in its own " + call)
 
     def test_in_handlers(self):
         for variables in {"LAPI_USE_SHM": "only"}, {"LAPI_USE_SHM": "no"}:
