@@ -13,9 +13,13 @@ FOLDER, VERSION = pathlib.Path(sys.argv[1]), sys.argv[2]
 COMPILERS = {"lapicc": "cc", "lapicxx": "c++", "lapifort": "gfortran"}
 
 
-def answer(wrapper, *words, **environment):
-    done = subprocess.run(["sh", FOLDER / wrapper, *words], capture_output=True, text=True, timeout=60, check=False,
+def run(wrapper, *words, **environment):
+    return subprocess.run(["sh", FOLDER / wrapper, *words], capture_output=True, text=True, timeout=60, check=False,
                           env=dict(os.environ, **environment))
+
+
+def answer(wrapper, *words, **environment):
+    done = run(wrapper, *words, **environment)
     assert (done.returncode, done.stderr) == (0, ""), f"{wrapper} {words}: {done}"
     return done.stdout
 
@@ -43,6 +47,16 @@ class WrappersTest(unittest.TestCase):
             self.assertEqual(shown, answer(wrapper, "--show", "-O2", "program.o"))
             self.assertTrue(shown.startswith(compiler + " "), shown)
             self.assertIn(" -llapi", shown)
+
+    def test_what_is_not_there_is_named(self):
+        for wrapper, variable in (("lapicc", "LAPI_CC"), ("lapicxx", "LAPI_CXX"), ("lapifort", "LAPI_FC")):
+            done = run(wrapper, "x.c", **{variable: "no-such-compiler -O1"})
+            self.assertEqual(done.returncode, 127)
+            self.assertEqual(done.stderr, f"{wrapper}: there is no compiler no-such-compiler here; {variable} names another\n")
+
+    def test_a_wrong_value_is_refused(self):
+        done = run("lapicc", "x.c", LAPI_TRACE_LIBRARY="1")
+        self.assertEqual((done.returncode, done.stderr), (1, "lapicc: LAPI_TRACE_LIBRARY=1: allowed is yes or no\n"))
 
     def test_a_variable_names_the_compiler(self):
         self.assertTrue(answer("lapicc", "--showme", "program.c", LAPI_CC="clang -O1").startswith("clang -O1 "))
