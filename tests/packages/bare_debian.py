@@ -13,8 +13,27 @@ mount -t proc proc "$ROOT/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$ROOT/dev/shm"
 exec chroot "$ROOT" setpriv --reuid "$ACCOUNT" --regid "$ACCOUNT" --init-groups sh -euc "cd ~; $SCRIPT"
 """
+# Starts the account's service manager, as a login does, in control groups of its own; CONTROL_GROUP is their name.
+SERVICES = f"""
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/system /run/user
+install -d -o {ACCOUNT} -m 0700 /run/user/{ACCOUNT}
+for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+    [ -e $hierarchy/cgroup.procs ] || continue
+    mkdir $hierarchy/CONTROL_GROUP
+    chown -R {ACCOUNT} $hierarchy/CONTROL_GROUP
+    echo $$ >$hierarchy/CONTROL_GROUP/cgroup.procs
+done
+export HOME=/home/{ACCOUNT} LOGNAME={ACCOUNT} USER={ACCOUNT} XDG_RUNTIME_DIR=/run/user/{ACCOUNT}
+cd
+exec setpriv --reuid {ACCOUNT} --regid {ACCOUNT} --init-groups sh -eu services
+"""
+MANAGER = """
+/usr/lib/systemd/systemd --user >systemd.log 2>&1 &
+until systemctl --user is-active --quiet default.target 2>/dev/null; do kill -0 $! || exit; sleep 0.1; done
+"""
 # What dpkg, apt and the C library write for themselves.
-STATE = re.compile("/(dev|proc|sys|var/(cache|lib/(apt|dpkg)|log))(/|$)|/etc/ld.so.cache$")
+STATE = re.compile("/(dev|proc|run|sys|var/(cache|lib/(apt|dpkg)|log))(/|$)|/etc/ld.so.cache$")
 
 
 class BareDebian:
@@ -44,7 +63,7 @@ class BareDebian:
         output, _ = self.making.communicate(timeout=300)
         assert self.making.returncode == 0, f"mmdebstrap: {output}"
         shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
-        (self.folder / "etc/hosts").write_text("127.0.0.1 localhost\n")
+        (self.folder / "etc/hosts").write_text(f"127.0.0.1 localhost {os.uname().nodename}\n")
         self.run(f"useradd --create-home --shell /bin/sh {ACCOUNT}")
 
     def run(self, script, account="root", seconds=300):
@@ -57,6 +76,17 @@ class BareDebian:
                               env={**environment, **{name: value for name, value in os.environ.items() if "proxy" in name}})
         assert done.returncode == 0, f"{script} ended with {done.returncode}: {done.stdout}{done.stderr}"
         return done.stdout
+
+    def run_with_services(self, script):
+        """The same in the account with a service manager of its own, which systemctl --user asks."""
+        (self.folder / "home" / ACCOUNT / "services").write_text(MANAGER + script)
+        group = f"openlapi-packages-{os.getpid()}"
+        try:
+            return self.run(SERVICES.replace("CONTROL_GROUP", group))
+        finally:
+            for top in pathlib.Path("/sys/fs/cgroup").glob(f"**/{group}"):
+                for folder, _, _ in os.walk(top, topdown=False):
+                    os.rmdir(folder)
 
     def files(self):
         """All files and folders but what dpkg, apt and the C library write for themselves."""

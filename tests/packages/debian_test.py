@@ -23,7 +23,7 @@ class DebianTest(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory(prefix="openlapi-debian-")
         cls.folder = pathlib.Path(cls.scratch.name)
         cls.addClassCleanup(cls.scratch.cleanup)
-        cls.bare = BareDebian(cls.folder / "root", ["gcc-multilib"])
+        cls.bare = BareDebian(cls.folder / "root", ["gcc-multilib", "systemd"])
         copy_of_the_tree(cls.folder / "openlapi")
         run("dpkg-buildpackage", "-b", "-us", "-uc", "-Ppkg.openlapi.quick", cwd=cls.folder / "openlapi",
             DEB_BUILD_OPTIONS="noautodbgsym")
@@ -56,6 +56,8 @@ class DebianTest(unittest.TestCase):
             self.use_library()
         with self.subTest("universe"):
             self.use_universe()
+        with self.subTest("unit"):
+            self.use_unit()
         with self.subTest("purged"):
             self.bare.run(f"apt-get purge --yes {' '.join(self.packages)}")
             left = self.bare.files() - before
@@ -73,6 +75,20 @@ class DebianTest(unittest.TestCase):
         output = self.bare.run("lamboot -H; lamnodes; lapirun -n 2 ./program; lamhalt -H; ! grep -sx lamd /proc/[0-9]*/comm",
                                ACCOUNT)
         self.assertRegex(output, r"(?s)n0\b.*got.*got")
+
+    def use_unit(self):
+        output = self.bare.run_with_services("""
+            mkdir -p ~/.config/openlapi
+            hostname >~/.config/openlapi/hosts
+            systemctl --user enable --now lamd
+            export LAM_MPI_SESSION_PREFIX=$XDG_RUNTIME_DIR
+            lamnodes
+            lapirun -n 2 ./program
+            systemctl --user stop lamd
+            ! systemctl --user is-failed lamd
+            ! grep -sx lamd /proc/[0-9]*/comm
+            """)
+        self.assertRegex(output, r"(?s)n0\b.*got.*got.*inactive")
 
 
 if __name__ == "__main__":
