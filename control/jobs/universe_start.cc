@@ -56,12 +56,19 @@ std::string command_of(std::uint32_t process) {
   return text;
 }
 
+// lapirun, or lamexec, which the daemon takes for the same. A process that has ended is one of lapirun's.
+std::string launcher_of(std::uint32_t process) {
+  std::string name;
+  std::ifstream("/proc/" + std::to_string(process) + "/comm") >> name;
+  return program_name(name == program_name(Launcher::kLamexec) ? Launcher::kLamexec : Launcher::kLapirun);
+}
+
 void print_job(const daemon::JobEntry& job, std::uint32_t here) {
   std::string nodes;
   for (const std::uint32_t node : job.nodes) nodes += (nodes.empty() ? "n" : ",n") + std::to_string(node);
   if (job.lapirun == 0) nodes = "n" + std::to_string(here);
   std::string line = std::to_string(job.home) + "." + std::to_string(job.number) + "\t" + nodes;
-  if (job.lapirun != 0) line += "\tlapirun " + std::to_string(job.lapirun);
+  if (job.lapirun != 0) line += "\t" + launcher_of(job.lapirun) + " " + std::to_string(job.lapirun);
   if (job.helper != 0) line += "\tlamtasks " + std::to_string(job.helper);
   if (job.lapirun != 0) line += "\t" + command_of(job.lapirun);
   std::puts(line.c_str());

@@ -230,7 +230,9 @@ class TableTest(Jobs):
         self.assertEqual([row[:2] for row in self.jobs("-sessionsuffix", "n1")], [["0.1", "n1"]])
         self.assertEqual([row[:2] for row in self.jobs("-sessionsuffix", "n2")], [["0.1", "n2"], ["2.1", "n0,n2"]])
         self.assertEqual(self.jobs("-sessionsuffix", "n3"), [])
-        for job in (first, second):
+        programs = self.start("n1", "sleep", PATIENCE, launcher=LAMEXEC)
+        self.eventually(lambda: [f"lamexec {programs.pid}"] in [row[2:3] for row in self.jobs()], "lamexec is not listed")
+        for job in (first, second, programs):
             job.send_signal(signal.SIGTERM)
             self.assertEqual(self.finish(job)[0], 128 + signal.SIGTERM)
         for view in ([], ["-sessionsuffix", "n2"]):

@@ -201,6 +201,16 @@ TEST(CommandLine, KnowsTheOptionsOfPoe) {
   EXPECT_NE(refused({"-euidevice", "eth0", "prog"}).text.find("MP_EUIDEVICE"), std::string::npos);
 }
 
+TEST(CommandLine, SaysThatAnOptionIsThereTooOften) {
+  for (const auto& [words, option] :
+       {std::pair{Words{"-n", "2", "-n", "3", "prog"}, "-n"}, std::pair{Words{"-n", "2", "-np", "3", "prog"}, "-np"},
+        std::pair{Words{"--timeout", "2", "--timeout=3", "prog"}, "--timeout"}}) {
+    const CommandLineEnd end = refused(words);
+    EXPECT_EQ(end.status, kExitUsage);
+    EXPECT_EQ(end.text.find(std::string("lapirun: ") + option + " is there 2 times; allowed: once\n"), 0U) << end.text;
+  }
+}
+
 TEST(CommandLine, TakesTheFirstOfAParametersValues) {
   const JobOptions options = parse({"-ssi", "rpi", "tcp", "-ssi", "rpi", "lamd", "prog"});
   EXPECT_EQ(options.variables, Words{"LAM_MPI_SSI_rpi=tcp"});
