@@ -369,6 +369,8 @@ class InstallTest(unittest.TestCase):
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         for tool in ["lamd", "lamtree"]:
+            self.assertIn(f"usage: {tool} ", run(self.prefix / "bin/hboot", tool, "-h"))
+            self.assertIn(f"usage: {tool} ", run("hboot", tool, "-h", env={"PATH": f"{self.prefix}/bin:/usr/bin:/bin"}))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         self.assertTrue(list(self.prefix.rglob("LAPI_Put.3")))
         self.assertTrue(list(self.prefix.rglob("lapi.7")))
