@@ -22,10 +22,11 @@ bool all_valid(const std::vector<SettingReport>& settings) {
 int run(int argc, char** argv) {
   CLI::App app("Shows what openlapi can use on this machine, and why not the rest.", "lapi_info");
   bool environment = false, job = false, json = false, version = false;
-  app.add_flag(
+  CLI::Option* const env = app.add_flag(
       "-e,--env", environment,
       "every environment variable: meaning, allowed values, default, present value; status 1 when one is wrong");
-  app.add_flag("--job", job, "as a task of a job: how its tasks reach each other; status 1 when some cannot");
+  app.add_flag("--job", job, "as a task of a job: how its tasks reach each other; status 1 when some cannot")
+      ->excludes(env);
   app.add_flag("-j,--json", json, "the same as JSON");
   app.add_flag("--version", version, "print the version and end");
   try {

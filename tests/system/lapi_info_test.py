@@ -187,6 +187,7 @@ class LapiInfo(unittest.TestCase):
         wrong = run("--nonsense")
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("--nonsense", wrong.stderr)
+        self.assertEqual(run("--env", "--job").returncode, 2)
 
 
 if __name__ == "__main__":
