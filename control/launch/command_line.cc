@@ -273,6 +273,16 @@ std::string take_variables(const OwnArguments& own, JobOptions& options) {
   return {};
 }
 
+// Users of poe say there how many tasks a job has. Here that is for tasks that are started by hand.
+void look_at_procs(JobOptions& options) {
+  const char* const procs = std::getenv("MP_PROCS");
+  if (procs == nullptr || options.launcher == Launcher::kLamexec || options.list_jobs) return;
+  const JobPlacement& placement = options.placement;
+  if (placement.tasks != 0 || placement.per_node != 0 || placement.names_places()) return;
+  options.notices.push_back("MP_PROCS=" + std::string(procs) +
+                            " counts for tasks that are started by hand; here -n does");
+}
+
 // Where to run, as far as options contradict each other; else why not.
 std::string take_places(const Parsed& parsed, const OwnArguments& own, JobOptions& options) {
   if (parsed.universe && parsed.no_universe) return "--universe and --no-universe: only one of them";
@@ -284,6 +294,7 @@ std::string take_places(const Parsed& parsed, const OwnArguments& own, JobOption
   if (options.in_program_folder && !options.working_directory.empty()) return "-D and --wd: only one of them";
   if (parsed.binding == "none") options.binding = Binding::kNone;
   options.placement.words = own.node_words;
+  look_at_procs(options);
   if (options.placement.tasks != 0) options.tasks = options.placement.tasks;
   options.wait = !parsed.no_wait;
   options.notices.insert(options.notices.end(), own.notices.begin(), own.notices.end());

@@ -211,6 +211,16 @@ TEST(CommandLine, SaysThatAnOptionIsThereTooOften) {
   }
 }
 
+TEST(CommandLine, SaysThatMpProcsDoesNotCount) {
+  setenv("MP_PROCS", "4", 1);
+  const Words notices = parse({"prog"}).notices;
+  const Words none = parse({"-n", "4", "prog"}).notices;
+  unsetenv("MP_PROCS");
+  EXPECT_EQ(notices, Words{"MP_PROCS=4 counts for tasks that are started by hand; here -n does"});
+  EXPECT_EQ(none, Words{});
+  EXPECT_EQ(parse({"prog"}).notices, Words{});
+}
+
 TEST(CommandLine, TakesTheFirstOfAParametersValues) {
   const JobOptions options = parse({"-ssi", "rpi", "tcp", "-ssi", "rpi", "lamd", "prog"});
   EXPECT_EQ(options.variables, Words{"LAM_MPI_SSI_rpi=tcp"});
