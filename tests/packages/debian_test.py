@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Debian packages: built by Debian's tools from a copy of the tree, installed into a bare Debian, used there as a new
-user would, and purged.
+"""The Debian packages: built by Debian's tools from a copy of the tree, installed into a bare Debian as deploy/Containerfile
+does it, used there as a new user would, and purged.
 
 usage: debian_test.py"""
 import json
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 from bare_debian import ACCOUNT, BareDebian
-from package_sources import PROGRAM, SOURCE, VERSION, copy_of_the_tree, run
+from package_sources import PROGRAM, SOURCE, VERSION, container_stages, copy_of_the_tree, run
 
 INSTALL = "apt-get install --yes --no-install-recommends"
 
@@ -49,7 +49,8 @@ class DebianTest(unittest.TestCase):
         needed = set(re.findall(r"^Inst (\S+)", wanted, re.M)) - set(self.packages)
         self.bare.run(f"{INSTALL} {' '.join(needed)}")
         before = self.bare.files()
-        self.bare.run(f"{INSTALL} /packages/*.deb")
+        for line in container_stages()[-1]:
+            self.bare.run(line)
         home = self.bare.folder / "home" / ACCOUNT
         (home / "program.c").write_text(PROGRAM)
         with self.subTest("programs"):

@@ -36,6 +36,12 @@ def run(*words, cwd=None, **environment):
     return done.stdout
 
 
+def container_stages():
+    """What each stage of deploy/Containerfile runs, line for line."""
+    text = (SOURCE / "deploy/Containerfile").read_text().replace("\\\n", "")
+    return [re.findall(r"^RUN (.*)$", stage, re.M) for stage in re.split("^FROM ", text, flags=re.M)[1:]]
+
+
 def copy_of_the_tree(folder):
     """What git knows, or would take; without git, all but what builds leave."""
     if not (SOURCE / ".git").exists():
