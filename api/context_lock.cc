@@ -76,8 +76,7 @@ void ContextLock::guests_admitted() {
 void ContextLock::admit_guests_if_free() {
   while (guest_waits_.load(std::memory_order_relaxed) && try_lock()) {
     guests_.load(std::memory_order_relaxed)->admit_guests();
-    owner_.store(kNobody, std::memory_order_relaxed);
-    word_.store(kFree, std::memory_order_release);
+    set_free();
     light_fence();
   }
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "dataplane/base/asymmetric_fence.h"
+#include "dataplane/base/sanitizer_order.h"
 
 namespace openlapi {
 
@@ -64,8 +65,7 @@ class ContextLock {
   }
 
   [[gnu::always_inline]] void unlock() {
-    owner_.store(kNobody, std::memory_order_relaxed);
-    word_.store(kFree, std::memory_order_release);
+    set_free();
     // Pairs with the heavy fence of who is about to sleep: either we see it, or it sees that the lock is free.
     light_fence();
     if (sleepers_.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -96,7 +96,16 @@ class ContextLock {
   bool take() {
     std::uint32_t expected = kFree;
     // Acquire: what the last owner did; pairs with the release in unlock().
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+    if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed)) {
+      return false;
+    }
+    tell_acquire(this);
+    return true;
+  }
+  [[gnu::always_inline]] void set_free() {
+    tell_release(this);
+    owner_.store(kNobody, std::memory_order_relaxed);
+    word_.store(kFree, std::memory_order_release);
   }
   void lock_contended();
   void sleep_until_taken();

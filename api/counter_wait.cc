@@ -5,6 +5,7 @@
 
 #include "api/guarded.h"
 #include "api/submit.h"
+#include "dataplane/base/sanitizer_order.h"
 
 namespace openlapi {
 
@@ -112,6 +113,7 @@ bool subtract_if_reached(lapi_cntr_t* counter, int value, int* rest) {
   do {
     if (now < value) return false;
   } while (value != 0 && !count.compare_exchange_weak(now, now - value, std::memory_order_acq_rel));
+  tell_acquire(counter);
   if (rest != nullptr) *rest = now - value;
   return true;
 }

@@ -7,6 +7,7 @@
 #include "api/guarded.h"
 #include "api/lapi.h"
 #include "api/profiling.h"
+#include "dataplane/base/sanitizer_order.h"
 
 using namespace openlapi;
 
@@ -29,6 +30,7 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
     if (val == nullptr) return LAPI_ERR_RET_PTR_NULL;
   }
   *val = value_of(cntr).load(std::memory_order_acquire);
+  tell_acquire(cntr);
   return LAPI_SUCCESS;
 }
 

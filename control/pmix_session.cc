@@ -9,7 +9,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -59,7 +58,6 @@ class CallerState {
   bool affinity_known_ = false;
 };
 
-// Shared with the helper thread, which may outlive the wait.
 struct Farewell {
   std::mutex lock;
   std::condition_variable done;
@@ -70,8 +68,8 @@ void finalize_at_exit() {
   if (session().owner != getpid()) return;
   CallerState restore_caller;
   try {
-    auto farewell = std::make_shared<Farewell>();
-    std::thread([farewell] {
+    static Farewell* const farewell = new Farewell;  // never destroyed: the thread may outlive the wait
+    std::thread([] {
       PMIx_Finalize(nullptr, 0);
       std::lock_guard guard(farewell->lock);
       farewell->finished = true;
