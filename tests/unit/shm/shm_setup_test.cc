@@ -2,109 +2,29 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <string>
 
-#include "shm/rendezvous.h"
 #include "shm/shm_transport.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/transport_tasks.h"
+#include "tests/unit/shm/setup_processes.h"
 
 namespace openlapi {
 namespace {
 
+using test::Children;
+using test::code;
+using test::config_of;
+using test::named_sockets;
+using test::named_sockets_of;
+using test::open_status;
 using test::wait_for;
-
-ShmConfig config_of(std::uint64_t cookie, PeerIndex self, std::uint32_t tasks) {
-  ShmConfig config{.cookie = cookie, .self = self};
-  config.local_tasks.resize(tasks);
-  std::iota(config.local_tasks.begin(), config.local_tasks.end(), 0u);
-  config.setup_timeout_milliseconds = 600'000;  // longer than a test may take: nobody waits for it
-  return config;
-}
-
-// Processes whose exit status is `body`'s result; 0 is what the tests want.
-class Children {
- public:
-  void start(const std::function<int()>& body) {
-    std::fflush(nullptr);
-    const pid_t process = fork();
-    if (process == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int status = body();
-      std::fflush(nullptr);
-      _exit(testing::Test::HasFailure() ? 99 : status);
-    }
-    processes_.push_back(process);
-  }
-  pid_t operator[](std::size_t i) const { return processes_[i]; }
-
-  std::vector<int> finish() {
-    std::vector<int> results;
-    for (const pid_t process : processes_) {
-      int status = 0;
-      waitpid(process, &status, 0);
-      results.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
-    }
-    processes_.clear();
-    return results;
-  }
-  ~Children() {
-    for (const pid_t process : processes_) kill(process, SIGKILL);
-    finish();
-  }
-
- private:
-  std::vector<pid_t> processes_;
-};
-
-// Opens and says how it went: 0, or the kind of failure; a reason must come with it.
-int open_status(const ShmConfig& config) {
-  ShmSetupError error;
-  const auto transport = open_shm_transport(config, error);
-  EXPECT_EQ(transport == nullptr, !error.reason.empty());
-  return static_cast<int>(error.failure);
-}
-
-int code(ShmFailure failure) { return static_cast<int>(failure); }
-
-// The node's sockets with names of ours, by their numbers in the kernel; those of other tests are among them.
-std::set<std::string> named_sockets() {
-  std::ifstream file("/proc/net/unix");
-  std::set<std::string> numbers;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t end = line.find(" @openlapi-");
-    if (end == std::string::npos) continue;
-    const std::size_t begin = line.rfind(' ', end - 1) + 1;
-    numbers.insert(line.substr(begin, end - begin));
-  }
-  return numbers;
-}
-
-// Those of them that the process has open.
-std::set<std::string> named_sockets_of(pid_t process) {
-  const std::set<std::string> named = named_sockets();
-  std::set<std::string> numbers;
-  std::error_code ended;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", ended)) {
-    const std::string target = std::filesystem::read_symlink(entry, ended).string();  // socket:[number]
-    if (!target.starts_with("socket:[")) continue;
-    const std::string number = target.substr(8, target.size() - 9);
-    if (named.contains(number)) numbers.insert(number);
-  }
-  return numbers;
-}
 
 std::size_t open_descriptors() {
   std::size_t count = 0;
@@ -265,97 +185,6 @@ TEST(ShmSetup, TheSameTaskTwiceIsAnError) {
   ShmConfig next = config_of(cookie, 0, 1);
   next.generation = 1;
   EXPECT_EQ(open_status(next), 0);
-}
-
-int with_limit(const ShmConfig& config, __rlimit_resource resource, rlim_t limit) {
-  const rlimit limits{limit, limit};
-  return setrlimit(resource, &limits) != 0 ? 97 : open_status(config);
-}
-
-// A member that waits already learns the leader's failure at once.
-TEST(ShmSetup, TheLeadersLimitsGiveAReasonToAll) {
-  struct Case {
-    __rlimit_resource resource;
-    rlim_t limit;
-    ShmFailure failure;
-  };
-  const Case cases[] = {{RLIMIT_FSIZE, 1 << 20, ShmFailure::kCreate}, {RLIMIT_AS, 1 << 20, ShmFailure::kAttach}};
-  for (const Case& limit : cases) {
-    const std::uint64_t cookie = test::fresh_cookie();
-    Children children;
-    children.start([=] { return open_status(config_of(cookie, 1, 2)); });
-    ASSERT_TRUE(wait_for([&] { return !named_sockets_of(children[0]).empty(); }));
-    children.start([&] { return with_limit(config_of(cookie, 0, 2), limit.resource, limit.limit); });
-    EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kPeerFailed), code(limit.failure)}));
-  }
-}
-
-// Waiting, or over.
-bool rests(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && (text[name_end + 2] == 'S' || text[name_end + 2] == 'Z');
-}
-
-// Nor does one that comes when the leader has failed already wait for it.
-TEST(ShmSetup, WhoComesLaterLearnsTheLeadersFailureToo) {
-  const std::uint64_t cookie = test::fresh_cookie();
-  Children children;
-  children.start([=] { return with_limit(config_of(cookie, 0, 3), RLIMIT_FSIZE, 1 << 20); });
-  ASSERT_TRUE(wait_for([&] { return !named_sockets_of(children[0]).empty() || rests(children[0]); }));
-  ASSERT_TRUE(wait_for([&] { return rests(children[0]); }));
-  for (PeerIndex self : {1, 2}) children.start([=] { return open_status(config_of(cookie, self, 3)); });
-  const int told = code(ShmFailure::kPeerFailed);
-  EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kCreate), told, told}));
-}
-
-TEST(ShmSetup, NoDescriptorLeftIsAnErrorWithAReason) {
-  Children children;
-  children.start([] { return with_limit(config_of(test::fresh_cookie(), 0, 2), RLIMIT_NOFILE, 3); });
-  EXPECT_EQ(children.finish().front(), code(ShmFailure::kCreate));
-}
-
-TEST(ShmSetup, AMembersFailureReachesTheLeaderAtOnce) {
-  const std::uint64_t cookie = test::fresh_cookie();
-  Children children;
-  children.start([=] { return with_limit(config_of(cookie, 1, 2), RLIMIT_AS, 1 << 20); });
-  ShmSetupError error;
-  EXPECT_EQ(open_shm_transport(config_of(cookie, 0, 2), error), nullptr);
-  EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
-  EXPECT_NE(error.reason.find("task 1: cannot map"), std::string::npos) << error.reason;
-  EXPECT_EQ(children.finish().front(), code(ShmFailure::kAttach));
-}
-
-// It has a descriptor for its socket, and no other.
-TEST(ShmSetup, AMemberThatHasNoDescriptorForTheMemoryTellsTheLeader) {
-  const std::uint64_t cookie = test::fresh_cookie();
-  Children children;
-  children.start([=] {
-    const int lowest = dup(STDIN_FILENO);
-    close(lowest);
-    return with_limit(config_of(cookie, 1, 2), RLIMIT_NOFILE, static_cast<rlim_t>(lowest) + 1);
-  });
-  ShmSetupError error;
-  EXPECT_EQ(open_shm_transport(config_of(cookie, 0, 2), error), nullptr);
-  EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
-  EXPECT_NE(error.reason.find("task 1: no more file descriptors"), std::string::npos) << error.reason;
-  EXPECT_EQ(children.finish().front(), code(ShmFailure::kGet));
-}
-
-// Such a one may have ended before the leader reads of it.
-TEST(ShmSetup, TheLeaderDoesNotWaitForAMemberThatHasFailed) {
-  ShmConfig config = config_of(test::fresh_cookie(), 0, 2);
-  config.setup_timeout_milliseconds = 3'600'000;  // nobody waits for so long
-  ShmSetupError error;
-  const shm::TaskSocket leader = shm::TaskSocket::open(config, 0, error);
-  const shm::JoinGroup join = [&config](shm::GroupMemory&, ShmSetupError& failure) {
-    const shm::TaskSocket member = shm::TaskSocket::open(config, 1, failure);
-    return member.send(0, member.message(shm::MessageKind::kFailed));
-  };
-  EXPECT_FALSE(shm::meet(config, 0, leader, join, error).valid());
-  EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
 }
 
 TEST(ShmSetup, NothingIsLeftAfterSigkill) {
