@@ -18,6 +18,7 @@ namespace openlapi::shm {
 namespace {
 
 constexpr std::uint32_t kLeader = 0;
+constexpr auto kForming = static_cast<std::uint32_t>(GroupState::kForming);
 constexpr std::uint64_t kLookForEnded = 50'000'000;  // nanoseconds between two looks
 
 void copy_reason(const std::string& reason, char (&target)[256]) {
@@ -244,7 +245,6 @@ GroupMemory Rendezvous::take_over(ReceivedMessage& received) {
 
 bool Rendezvous::wait_until_open(GroupMemory& memory) {
   GroupHeader& header = memory.header();
-  constexpr auto kForming = static_cast<std::uint32_t>(GroupState::kForming);
   std::uint32_t state;
   // Acquire: pairs with publish_state().
   while ((state = header.state.load(std::memory_order_acquire)) == kForming) {
@@ -273,7 +273,9 @@ GroupMemory Rendezvous::follow() {
   if (!memory.valid()) return error_.failure == ShmFailure::kPeerFailed ? GroupMemory{} : fail_member();
   if (!join_(memory, error_)) return fail_member();
   remember(memory);  // as long as the leader waits for us
-  if (!socket_.send(kLeader, socket_.message(MessageKind::kMapped))) {
+  const bool told = socket_.send(kLeader, socket_.message(MessageKind::kMapped));
+  // A leader that has failed has said so before it left. Acquire: pairs with publish_state().
+  if (!told && memory.header().state.load(std::memory_order_acquire) == kForming) {
     fail(ShmFailure::kGet, "task " + std::to_string(config_.local_tasks[kLeader]) + " ended during the set-up");
     return {};
   }

@@ -114,5 +114,23 @@ TEST(ShmSetupFailure, TheLeaderDoesNotWaitForAMemberThatHasFailed) {
   EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
 }
 
+// The leader fails, and has left, while a member is about to say that it has mapped the memory.
+TEST(ShmSetupFailure, AMemberLearnsWhyTheLeaderHasLeft) {
+  const ShmConfig config = config_of(test::fresh_cookie(), 1, 3);
+  Children children;
+  children.start([=] { return open_status(config_of(config.cookie, 0, 3)); });
+  ShmSetupError error;
+  const shm::TaskSocket member = shm::TaskSocket::open(config, 1, error);
+  const shm::JoinGroup join = [&](shm::GroupMemory&, ShmSetupError& failure) {
+    const shm::TaskSocket other = shm::TaskSocket::open(config, 2, failure);
+    EXPECT_TRUE(other.send(0, other.message(shm::MessageKind::kFailed)));
+    EXPECT_EQ(children.finish(), std::vector<int>{code(ShmFailure::kPeerFailed)});
+    return true;
+  };
+  EXPECT_FALSE(shm::meet(config, 1, member, join, error).valid());
+  EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
+  EXPECT_EQ(error.reason.find("task 2: "), 0u) << error.reason;
+}
+
 }  // namespace
 }  // namespace openlapi
