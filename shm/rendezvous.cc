@@ -13,6 +13,7 @@
 
 #include "dataplane/base/random_number.h"
 #include "shm/known_process.h"
+#include "shm/without_descriptors.h"
 
 namespace openlapi::shm {
 namespace {
@@ -61,6 +62,9 @@ class Rendezvous {
 
   GroupMemory lead();
   GroupMemory follow();
+  // Of a task that has failed before, as `error` says.
+  void lead_to_failure() { fail_group({}); }
+  void follow_to_failure();
 
  private:
   bool receive(ReceivedMessage& received, const std::function<std::string()>& what_is_missing);
@@ -70,6 +74,7 @@ class Rendezvous {
   bool answer(const ReceivedMessage& received, GroupMemory& memory);
   GroupMemory fail_group(GroupMemory memory);
   GroupMemory fail_member();
+  RendezvousMessage failed_message() const;
   GroupMemory obtain_memory();
   GroupMemory take_over(ReceivedMessage& received);
   bool wait_until_open(GroupMemory& memory);
@@ -103,9 +108,7 @@ void publish_state(GroupHeader& header, GroupState state) {
 // Tells everybody who has a socket or sleeps on the header, and who comes later, who would wait until his deadline.
 GroupMemory Rendezvous::fail_group(GroupMemory memory) {
   const ShmSetupError why = error_;
-  RendezvousMessage failed = socket_.message(MessageKind::kFailed);
-  failed.failure = static_cast<std::uint32_t>(why.failure);
-  copy_reason(why.reason, failed.reason);
+  const RendezvousMessage failed = failed_message();
   for (std::uint32_t i = 1; i < tasks_; ++i) here_[i] = socket_.send(i, failed) || here_[i];
   if (memory.valid()) {
     memory.header().failure = failed.failure;
@@ -200,12 +203,25 @@ bool Rendezvous::answer(const ReceivedMessage& received, GroupMemory& memory) {
   return true;
 }
 
-GroupMemory Rendezvous::fail_member() {
+RendezvousMessage Rendezvous::failed_message() const {
   RendezvousMessage failed = socket_.message(MessageKind::kFailed);
   failed.failure = static_cast<std::uint32_t>(error_.failure);
   copy_reason(error_.reason, failed.reason);
-  socket_.send(kLeader, failed);
+  return failed;
+}
+
+GroupMemory Rendezvous::fail_member() {
+  socket_.send(kLeader, failed_message());
   return {};
+}
+
+// A leader that comes later announces itself.
+void Rendezvous::follow_to_failure() {
+  const RendezvousMessage failed = failed_message();
+  ReceivedMessage received;
+  while (!socket_.send(kLeader, failed)) {
+    if (!receive(received, [] { return std::string(); }) || received.message.kind == MessageKind::kFailed) return;
+  }
 }
 
 // Says hello until the leader has sent its descriptor; invalid: `error_` says why.
@@ -288,6 +304,18 @@ GroupMemory meet(const ShmConfig& config, std::uint32_t index, const TaskSocket&
                  ShmSetupError& error) {
   Rendezvous rendezvous(config, index, socket, join, error);
   return index == kLeader ? rendezvous.lead() : rendezvous.follow();
+}
+
+void fail_without_socket(const ShmConfig& config, std::uint32_t index, const ShmSetupError& why) {
+  run_without_descriptors([&] {
+    ShmSetupError error;
+    const TaskSocket socket = TaskSocket::open(config, index, error);
+    if (!socket.valid()) return;  // the task is there, in another process
+    error = why;
+    const JoinGroup none;
+    Rendezvous rendezvous(config, index, socket, none, error);
+    index == kLeader ? rendezvous.lead_to_failure() : rendezvous.follow_to_failure();
+  });
 }
 
 }  // namespace openlapi::shm

@@ -109,7 +109,10 @@ std::unique_ptr<ShmGroup> ShmGroup::join(const ShmConfig& config, ShmSetupError&
   if (!check_config(config, error)) return nullptr;
   std::unique_ptr<ShmGroup> group(new ShmGroup(config));
   group->socket_ = TaskSocket::open(config, group->self_, error);
-  if (!group->socket_.valid()) return nullptr;
+  if (!group->socket_.valid()) {
+    fail_without_socket(config, group->self_, error);
+    return nullptr;
+  }
   if (!config.tasks_stay_processes && group->socket_.has_formed(group->size())) {
     error = {ShmFailure::kFormed, "the tasks of this node share memory already, with another process as task " +
                                       std::to_string(config.self) + ": this one comes later"};

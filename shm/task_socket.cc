@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "dataplane/base/siphash.h"
 #include "dataplane/base/cancellation.h"
+#include "dataplane/base/siphash.h"
 
 namespace openlapi::shm {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::uint64_t kNameDomain = 1;
 constexpr std::uint64_t kProofDomain = 2;
 constexpr std::uint64_t kFormedDomain = 3;
 constexpr std::uint64_t kProofIndex = UINT32_MAX;  // one proof for the whole group
-constexpr int kMaxDrained = 1024;  // a stranger who floods the bell must not keep its owner here
+constexpr int kMaxDrained = 1024;                  // a stranger who floods the bell must not keep its owner here
 
 bool set_option(int descriptor, int option, const void* value, socklen_t size) {
   return setsockopt(descriptor, SOL_SOCKET, option, value, size) == 0;
@@ -76,6 +76,7 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
   made.leader_ = config.local_tasks.front();
   made.index_ = index;
   made.socket_ = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!config.tasks_stay_processes) made.formed_ = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const int descriptor = made.socket_.get();
   const int on = 1;
   const int send_buffer = 1 << 20;  // bells that nobody has heard yet count against it; cut by the system's limit
@@ -83,7 +84,8 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
                          static_cast<suseconds_t>(config.setup_timeout_milliseconds % 1000 * 1000)};
   sockaddr_un name;
   const std::uint32_t length = made.make_name(kNameDomain, index, name);
-  if (!made.valid() || !set_option(descriptor, SO_PASSCRED, &on, sizeof on) ||
+  if (!made.valid() || !(config.tasks_stay_processes || made.formed_.valid()) ||
+      !set_option(descriptor, SO_PASSCRED, &on, sizeof on) ||
       !set_option(descriptor, SO_SNDBUF, &send_buffer, sizeof send_buffer) ||
       !set_option(descriptor, SO_SNDTIMEO, &patience, sizeof patience) ||
       bind(descriptor, reinterpret_cast<const sockaddr*>(&name), length) != 0) {
@@ -166,17 +168,15 @@ bool TaskSocket::receive(std::uint64_t deadline, ReceivedMessage& received) cons
 void TaskSocket::say_formed() {
   sockaddr_un name;
   const std::uint32_t length = make_name(kFormedDomain, index_, name);
-  formed_ = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   // Without it a task that comes later waits in vain until its time is over.
   static_cast<void>(bind(formed_.get(), reinterpret_cast<const sockaddr*>(&name), length));
 }
 
 bool TaskSocket::has_formed(std::uint32_t tasks) const {
-  const FileDescriptor caller(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (std::uint32_t index = 0; index < tasks; ++index) {
     sockaddr_un name;
     const std::uint32_t length = make_name(kFormedDomain, index, name);
-    if (connect(caller.get(), reinterpret_cast<const sockaddr*>(&name), length) == 0) return true;
+    if (connect(formed_.get(), reinterpret_cast<const sockaddr*>(&name), length) == 0) return true;
   }
   return false;
 }

@@ -55,10 +55,10 @@ class TaskSocket {
   // nanoseconds). False: time is over.
   bool receive(std::uint64_t deadline, ReceivedMessage& received) const;
 
-  // The group has formed: from now on, as long as one of those lives who have said so, a task that comes later (it
-  // takes the place of one that has ended) finds out.
+  // Where tasks do not stay processes. The group has formed: from now on, as long as one of those lives who have said
+  // so, a task that comes later (it takes the place of one that has ended) finds out.
   void say_formed();
-  // Whether somebody of `tasks` has said so.
+  // Whether somebody of `tasks` has said so; before say_formed().
   bool has_formed(std::uint32_t tasks) const;
 
   // Wakes local task `index`. Never blocks. True unless the bell could not be rung for want of memory.
@@ -73,7 +73,7 @@ class TaskSocket {
   bool take_one(ReceivedMessage& received) const;
 
   FileDescriptor socket_;
-  FileDescriptor formed_;  // bound to a name, and that is all
+  FileDescriptor formed_;  // bound to a name in the end, and that is all
   std::uint64_t cookie_ = 0;
   std::uint32_t instance_ = 0;
   std::uint32_t generation_ = 0;

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -67,10 +69,53 @@ TEST(ShmSetupFailure, WhoComesLaterLearnsTheLeadersFailureToo) {
   EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kCreate), told, told}));
 }
 
-TEST(ShmSetupFailure, NoDescriptorLeftIsAnErrorWithAReason) {
-  Children children;
-  children.start([] { return with_limit(config_of(test::fresh_cookie(), 0, 2), RLIMIT_NOFILE, 3); });
-  EXPECT_EQ(children.finish().front(), code(ShmFailure::kCreate));
+// Opens with this many descriptors beside those that are open already.
+int with_descriptors(const ShmConfig& config, rlim_t room) {
+  const int lowest = dup(STDIN_FILENO);
+  close(lowest);
+  return with_limit(config, RLIMIT_NOFILE, static_cast<rlim_t>(lowest) + room);
+}
+
+// Those of three tasks that have descriptors: they are told who has none.
+void start_others(Children& children, std::uint64_t cookie, PeerIndex poor) {
+  for (const PeerIndex self : {1 - poor, 2u}) {
+    children.start([=] {
+      ShmSetupError error;
+      EXPECT_EQ(open_shm_transport(config_of(cookie, self, 3), error), nullptr);
+      EXPECT_NE(error.reason.find("task " + std::to_string(poor) + ": cannot open the task's local socket"),
+                std::string::npos)
+          << error.reason;
+      EXPECT_NE(error.reason.find(std::strerror(EMFILE)), std::string::npos) << error.reason;
+      return code(error.failure);
+    });
+  }
+}
+
+// The leader or a member.
+TEST(ShmSetupFailure, ATaskWithoutADescriptorForItsSocketTellsThoseWhoWait) {
+  for (const PeerIndex poor : {0u, 1u}) {
+    const std::uint64_t cookie = test::fresh_cookie();
+    Children children;
+    start_others(children, cookie, poor);
+    for (std::size_t i = 0; i < 2; ++i) {
+      ASSERT_TRUE(wait_for([&] { return !named_sockets_of(children[i]).empty(); }));
+    }
+    children.start([=] { return with_descriptors(config_of(cookie, poor, 3), 0); });
+    const int told = code(ShmFailure::kPeerFailed);
+    EXPECT_EQ(children.finish(), (std::vector<int>{told, told, code(ShmFailure::kCreate)}));
+  }
+}
+
+TEST(ShmSetupFailure, ATaskWithoutADescriptorForItsSocketTellsThoseWhoComeLater) {
+  for (const PeerIndex poor : {0u, 1u}) {
+    const std::uint64_t cookie = test::fresh_cookie();
+    Children children;
+    children.start([=] { return with_descriptors(config_of(cookie, poor, 3), 0); });
+    ASSERT_TRUE(wait_for([&] { return rests(children[0]); }));
+    start_others(children, cookie, poor);
+    const int told = code(ShmFailure::kPeerFailed);
+    EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kCreate), told, told}));
+  }
 }
 
 TEST(ShmSetupFailure, AMembersFailureReachesTheLeaderAtOnce) {
@@ -84,15 +129,11 @@ TEST(ShmSetupFailure, AMembersFailureReachesTheLeaderAtOnce) {
   EXPECT_EQ(children.finish().front(), code(ShmFailure::kAttach));
 }
 
-// It has a descriptor for its socket, and no other.
+// It has the descriptors of its sockets, and no other.
 TEST(ShmSetupFailure, AMemberThatHasNoDescriptorForTheMemoryTellsTheLeader) {
   const std::uint64_t cookie = test::fresh_cookie();
   Children children;
-  children.start([=] {
-    const int lowest = dup(STDIN_FILENO);
-    close(lowest);
-    return with_limit(config_of(cookie, 1, 2), RLIMIT_NOFILE, static_cast<rlim_t>(lowest) + 1);
-  });
+  children.start([=] { return with_descriptors(config_of(cookie, 1, 2), 2); });
   ShmSetupError error;
   EXPECT_EQ(open_shm_transport(config_of(cookie, 0, 2), error), nullptr);
   EXPECT_EQ(error.failure, ShmFailure::kPeerFailed);
