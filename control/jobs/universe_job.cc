@@ -217,7 +217,10 @@ void UniverseJob::check_deadlines() {
   const Clock::time_point now = Clock::now();
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
-    note("the time of --timeout is over; ending the tasks");
+    const std::string missing = missing_tasks();
+    note("the time of --timeout is over" +
+         (missing.empty() ? "" : ", and tasks wait in LAPI_Init for " + missing + ", not there yet") +
+         "; ending the tasks");
     record_failure(kExitTimeout);
     end_tasks();
   }

@@ -59,6 +59,8 @@ class UniverseJob {
   void take_ended(const TaskEnded& ended);
   void take_attendance(const TaskAttended& attended);
   void check_attendance();
+  // Whom the others wait for in the first LAPI_Init; empty: nobody, or it is over.
+  std::string missing_tasks() const;
   void take_abort(const TaskAborted& aborted);
   void take_signals();
   void take_ending_signal(int signal);

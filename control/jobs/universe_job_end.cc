@@ -59,6 +59,21 @@ void UniverseJob::check_attendance() {
   end_tasks();
 }
 
+std::string UniverseJob::missing_tasks() const {
+  constexpr std::size_t kMostNamed = 5;
+  const auto is = [this](Attendance attendance) {
+    return std::ranges::find(tasks_, attendance, &Task::attendance) != tasks_.end();
+  };
+  if (!belong_together() || !is(Attendance::kConnected) || is(Attendance::kLeft)) return {};
+  std::string missing;
+  std::size_t count = 0;
+  for (std::size_t task = 0; task < tasks_.size(); ++task) {
+    if (tasks_[task].ended || tasks_[task].attendance != Attendance::kNeverCame || ++count > kMostNamed) continue;
+    missing += (missing.empty() ? "" : ", ") + task_text(static_cast<std::uint32_t>(task));
+  }
+  return count > kMostNamed ? missing + " and " + std::to_string(count - kMostNamed) + " more" : missing;
+}
+
 void UniverseJob::take_abort(const TaskAborted& aborted) {
   if (aborted.task >= tasks_.size()) return;
   const int status = static_cast<int>(aborted.status);

@@ -456,7 +456,13 @@ class FaultTest(Jobs):
 
     def test_timeout_and_tasks_deaf_to_the_end(self):
         _, errors = self.run_job("-n", 2, "N", "--timeout", 0.5, PROBE, "stay", int(signal.SIGTERM), status=124)
-        self.assertEqual(errors, "lapirun: the time of --timeout is over; ending the tasks\n")
+        self.assertRegex(errors, "^lapirun: the time of --timeout is over.*; ending the tasks\n$")
+
+    def test_timeout_tells_what_was_waited_for(self):
+        script = 'if [ $PMIX_RANK = 1 ]; then exec sleep 1000; fi; exec "$0" stay'
+        _, errors = self.run_job("-n", 2, "n0", "n1", "--timeout", 3, "sh", "-c", script, PROBE, status=124)
+        self.assertEqual(errors, "lapirun: the time of --timeout is over, and tasks wait in LAPI_Init for task 1 on n1 "
+                                 "(pinky), not there yet; ending the tasks\n")
 
 
 class OutliveTest(Jobs):
