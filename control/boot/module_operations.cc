@@ -16,6 +16,7 @@ namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kHelperTime{60};  // from its start to its call
+constexpr std::chrono::seconds kSilence{30};     // of a helper that boots; also when it is stopped
 constexpr int kBacklog = 128;                    // who finds it full of strangers tries again soon
 
 class HelperSubtree final : public Subtree {
@@ -31,7 +32,7 @@ class HelperSubtree final : public Subtree {
  private:
   template <typename Result>
   std::optional<Result> take(std::optional<Result> (*decode)(std::span<const std::uint8_t>, ErrorLines&)) {
-    const auto message = link_.receive();
+    const auto message = link_.receive(kSilence);
     ErrorLines lines;
     auto result = message ? decode(*message, lines) : std::nullopt;
     for (const std::string& line : lines) print_error(line);

@@ -25,6 +25,7 @@ namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kCallTime{60};
+constexpr int kSignMilliseconds = 5000;  // often enough for HelperSubtree
 
 // A process at the limit of its user's threads, or without room for a stack.
 template <typename Work>
@@ -38,11 +39,12 @@ std::jthread start_thread(Work work) {
 }
 
 // While a helper boots it hears nothing from its parent: it ends with it all the same, at once, and with it the
-// connections of its daemons and helpers, which end in turn.
+// connections of its daemons and helpers, which end in turn. And it has nothing to tell yet: its parent, who does not
+// wait for a helper that is stopped, gets signs of life.
 class EndWithParent {
  public:
-  explicit EndWithParent(int parent)
-      : stop_(eventfd(0, EFD_CLOEXEC)), watcher_(start_thread([this, parent] { watch(parent); })) {}
+  explicit EndWithParent(TreeLink& parent)
+      : stop_(eventfd(0, EFD_CLOEXEC)), watcher_(start_thread([this, &parent] { watch(parent); })) {}
   ~EndWithParent() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
@@ -51,9 +53,11 @@ class EndWithParent {
   EndWithParent& operator=(const EndWithParent&) = delete;
 
  private:
-  void watch(int parent) const {
-    pollfd waits[] = {{parent, POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}};
-    while (poll(waits, 2, -1) < 0) {
+  void watch(TreeLink& parent) const {
+    pollfd waits[] = {{parent.socket(), POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}};
+    int ready = 0;
+    while ((ready = poll(waits, 2, kSignMilliseconds)) <= 0) {
+      if (ready == 0 && !parent.send_sign_of_life()) _exit(1);
     }
     if (waits[1].revents == 0) _exit(1);
   }
@@ -103,7 +107,10 @@ void tell(TreeLink& link, TreeBoot& boot, TreeJobWithNodes& job) {
       if (report.node_id == node.lnd_nodeid) node.lnd_bootport = report.boot_port;
     }
   }
-  if (universe->count() > 0) boot.tell_universe(&(*universe)[0], universe->count());
+  if (universe->count() > 0) {
+    const EndWithParent end_with_parent(link);
+    boot.tell_universe(&(*universe)[0], universe->count());
+  }
   report_dropped_connections();
   std::vector<int> told;
   for (const NodeReport& report : reports_of_job(job)) {
@@ -123,7 +130,7 @@ int run_helper(OPT* args) {
   std::optional<ModuleOperations> operations;
   // Whatever fails here, the lines about it reach the booting agent with the reports.
   const int status = guarded(LAMERROR, [&] {
-    end_with_parent.emplace(link.socket());
+    end_with_parent.emplace(link);
     const auto& actions = prepare_module(args, *job);
     const BootRequest request{&job->nodes[0], job->nodes.count(), job->job.startup_protocol, job->job.which, false};
     operations.emplace(actions, request, job->job.origin);

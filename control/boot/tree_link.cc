@@ -34,11 +34,14 @@ bool TreeLink::send(const StartupBytes& message) {
   return true;
 }
 
-std::optional<StartupBytes> TreeLink::receive() {
+std::optional<StartupBytes> TreeLink::receive(std::chrono::milliseconds silence) {
   while (true) {
-    if (auto message = connection_.frames->next()) return message;
+    auto message = connection_.frames->next();
+    if (message && !message->empty()) return message;
+    if (message) continue;
     pollfd wait{connection_.socket.get(), POLLIN, 0};
-    if (poll(&wait, 1, -1) < 0 && errno != EINTR) return std::nullopt;
+    const int ready = poll(&wait, 1, static_cast<int>(silence.count()));
+    if (ready == 0 || (ready < 0 && errno != EINTR)) return std::nullopt;
     std::uint8_t bytes[16384];
     const ssize_t count = recv(connection_.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;

@@ -5,6 +5,8 @@
 //   helper   reports          for each node what became of it; lines for the user
 //   agent    universe         as daemons are told it
 //   helper   told             ids of nodes whose daemon took it; lines for the user
+//
+// Meanwhile the helper gives signs of life.
 #pragma once
 
 #include <optional>
