@@ -16,7 +16,7 @@ constexpr std::size_t kMostKeptIdle = 65536;  // memory that a connection keeps 
 }  // namespace
 
 SealedFrames::SealedFrames(const Key& key, Role role, Purpose purpose, std::size_t longest)
-    : key_(key), role_(role), purpose_(purpose), longest_(longest) {
+    : key_(key), role_(role), longest_(longest) {
   own_hello_ = {'L', 'A', 'M', 'S', 1, static_cast<std::uint8_t>(purpose), 0, 0};
   own_hello_.resize(kHelloBytes);
   fill_randomly(std::span(own_hello_).subspan(kFixedBytes));

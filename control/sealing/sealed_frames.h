@@ -67,7 +67,6 @@ class SealedFrames {
 
   Key key_;
   Role role_;
-  Purpose purpose_;
   std::size_t longest_;
   Bytes own_hello_{};
   std::optional<SealedDirection> in_{}, out_{};

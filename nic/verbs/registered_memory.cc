@@ -22,7 +22,8 @@ int RegisteredMemory::open(ibv_pd& domain, std::size_t bytes) {
   bytes_ = bytes;
   // Otherwise a fork would let this process write to a copy of a page while the adapter goes on with the page itself.
   madvise(memory, bytes, MADV_DONTFORK);
-  region_.reset(ibv_reg_mr(&domain, memory, bytes, IBV_ACCESS_LOCAL_WRITE));
+  const int rights = IBV_ACCESS_LOCAL_WRITE;
+  region_.reset(ibv_reg_mr(&domain, memory, bytes, rights));
   if (region_) return 0;
   const int error = errno;
   munmap(std::exchange(data_, nullptr), bytes_);

@@ -161,7 +161,7 @@ TEST(VerbsConnections, MorePacketsThan32BitsCountGoThroughOne) {
   const auto& [left, others] = star;
   for (PeerIndex i = 1; i <= 2; ++i) {
     ASSERT_TRUE(connects(*left, i, *others[i - 1]));
-    ASSERT_TRUE(wait_for([&] { return empty(*others[i - 1]) == 0; }));
+    ASSERT_TRUE(wait_for([&, &others = others] { return empty(*others[i - 1]) == 0; }));
   }
   for (std::uint64_t first = 1000; first < 1500; first += 100) {
     exchange_numbers(*left, 1, *others[0], first, 100);
@@ -182,7 +182,7 @@ TEST(VerbsConnections, AreBoundedAndTheLeastUsedIsClosed) {
   }
   EXPECT_EQ(left->connections()->queue_pair_to(3), nullptr) << "both are in use";
   for (std::uint64_t i = 0; i < 300; ++i) {
-    ASSERT_TRUE(wait_for([&] { return send_number(*left, 2, i) == 1; }));
+    ASSERT_TRUE(wait_for([&, &left = left] { return send_number(*left, 2, i) == 1; }));
     empty(*others[1]);
   }
   ASSERT_TRUE(connects(*left, 3, *others[2]));

@@ -214,7 +214,7 @@ TEST(ProgramRegistry, a_program_with_control_is_never_contiguous) {
   std::memcpy(code, &control, sizeof control);
   std::memcpy(code + LAPI_DGSM_CONTROL_SIZE, &copy, sizeof copy);
   std::memcpy(code + LAPI_DGSM_CONTROL_SIZE + LAPI_DGSM_COPY_SIZE, &iterate, sizeof iterate);
-  lapi_dgsp_descr_t description{code, std::size(code), 1, LAPI_DGSM_UNIT, 8, 8, 0, 8, 8};
+  lapi_dgsp_descr_t description{code, std::size(code), 1, LAPI_DGSM_UNIT, 8, 8, {0}, {8}, 8};
   ProgramRegistry registry;
   lapi_dg_handle_t handle = nullptr;
   ContiguousProgram found;
