@@ -33,6 +33,7 @@ void Collective::confirm_exchange(Outbox& outbox) {
 
 void Collective::begin_failed(Outbox& outbox) {
   ++sequence_;
+  told_late_.clear();
   round_ = 0;
   active_ = true;
   exchange_ = confirmed_ = round_sent_ = false;
@@ -41,6 +42,7 @@ void Collective::begin_failed(Outbox& outbox) {
 
 void Collective::begin(bool exchange, Outbox& outbox) {
   ++sequence_;
+  told_late_.clear();
   round_ = 0;
   active_ = true;
   exchange_ = exchange;
@@ -83,7 +85,9 @@ bool Collective::take_failure(Outbox& outbox) {
 
 bool Collective::arrived(PeerIndex from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes,
                          Outbox& outbox) {
-  const bool of_the_past = !is_before(sequence_, sequence) && !(active_ && sequence == sequence_ && round >= round_);
+  const bool present = active_ && sequence == sequence_;
+  const bool of_the_past = !is_before(sequence_, sequence) && !(present && round >= round_);
+  if (of_the_past && !present && round != kBrokenRound) tell_late(from, sequence, outbox);
   if (of_the_past || early_.contains({key_of(sequence, round), from})) return true;
   std::size_t& early = early_of_[from];
   if (early >= tuning::kMostEarlyRounds) return false;
@@ -91,6 +95,13 @@ bool Collective::arrived(PeerIndex from, std::uint32_t sequence, std::uint32_t r
   early_.emplace(EarlyKey{key_of(sequence, round), from}, std::move(bytes));
   if (!active_ || !take_failure(outbox)) advance(outbox);
   return true;
+}
+
+// What is over here without that task's message has failed here.
+void Collective::tell_late(PeerIndex late, std::uint32_t sequence, Outbox& outbox) {
+  if (++told_late_[late] > tuning::kMostEarlyRounds) return;
+  const PeerIndex lost = sequence == sequence_ ? lost_peer_ : kUnknownPeer;
+  outbox.send_round(late, sequence, kBrokenRound, std::as_bytes(std::span(&lost, 1)));
 }
 
 std::size_t Collective::early_rounds_of(PeerIndex peer) const {

@@ -9,7 +9,8 @@
 //
 // Losses. A task that cannot finish (a peer was lost) tells the peers of the rounds that it will not send, in a message
 // of round kBrokenRound, and so do they: everybody who would wait for ever waits for one who was lost or for one who
-// tells. The endpoint watches awaited().
+// tells. The endpoint watches awaited(). Who comes late to a collective that has failed here is told by answers to its
+// rounds: those who gave it up, while it was stopped, tell it nothing else.
 #pragma once
 
 #include <bit>
@@ -77,6 +78,7 @@ class Collective {
   void advance(Outbox& outbox);
   bool take_blocks(std::span<const std::byte> bytes);
   bool take_failure(Outbox& outbox);
+  void tell_late(PeerIndex late, std::uint32_t sequence, Outbox& outbox);
   void order_values();
   // ceil(log2 N): rounds of an exchange that carry values, or of a barrier.
   std::uint32_t value_rounds() const { return static_cast<std::uint32_t>(std::bit_width(tasks_ - 1)); }
@@ -110,7 +112,8 @@ class Collective {
   void forget_early(Predicate predicate);
   void forget_early_round(EarlyRounds::iterator entry);
   EarlyRounds early_;
-  std::map<PeerIndex, std::size_t> early_of_;  // how many of early_, by sender
+  std::map<PeerIndex, std::size_t> early_of_;   // how many of early_, by sender
+  std::map<PeerIndex, std::size_t> told_late_;  // how often each has been told since the last one was begun
 };
 
 }  // namespace openlapi

@@ -53,6 +53,31 @@ TEST_P(CollectiveLoss, IsNoticedByAll) {
   }
 }
 
+// Others have given it up, while it was stopped, before it had said anything; it comes to the collective later.
+TEST_P(CollectiveLoss, IsNoticedByWhoWasGivenUpAndComesLater) {
+  if (reliable_) GTEST_SKIP() << "who takes nothing is told when it takes again";
+  const PeerIndex late = tasks_ / 2;
+  const auto run = [&](PeerIndex stopped) {
+    for (int step = 0; step < 1300; ++step) {
+      for (PeerIndex i = 0; i < tasks_; ++i) {
+        if (i != stopped) (*job_)[i].progress();
+      }
+      job_->clock.advance(10 * kMillisecond);
+    }
+  };
+  for (PeerIndex i = 0; i < tasks_; ++i) {
+    if (i != late) (*job_)[i].begin_barrier();
+  }
+  run(late);
+  for (PeerIndex i = 0; i < tasks_; ++i) {
+    if (i == late) continue;
+    EXPECT_EQ((*job_)[i].collective_state(), CollectiveState::peer_lost) << "task " << i;
+  }
+  (*job_)[late].begin_barrier();
+  run(tasks_);
+  EXPECT_EQ((*job_)[late].collective_state(), CollectiveState::peer_lost);
+}
+
 INSTANTIATE_TEST_SUITE_P(Jobs, CollectiveLoss, testing::Combine(testing::Values(2, 3, 5, 8, 13), testing::Bool()));
 
 }  // namespace

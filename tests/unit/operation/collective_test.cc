@@ -28,6 +28,8 @@ class Job {
   Collective::Outbox& outbox(PeerIndex i) { return *members_[i]; }
   std::size_t sent() const { return sent_; }
 
+  void lose_all() { on_the_way_.clear(); }
+
   void deliver_all() {
     while (!on_the_way_.empty()) {
       const std::size_t pick = std::uniform_int_distribution<std::size_t>(0, on_the_way_.size() - 1)(random_);
@@ -229,6 +231,21 @@ TEST(Collective, AFailureIsToldToThoseWhomNoRoundHasReached) {
     for (PeerIndex i = 0; i < tasks; ++i) EXPECT_FALSE(job[i].active()) << "task " << i << " waits for ever";
     EXPECT_TRUE(job[1].failed());
   }
+}
+
+// Nothing else of it has arrived. A liar is not answered for ever.
+TEST(Collective, WhoComesToOneThatHasFailedIsToldSo) {
+  Job job(2, 1);
+  job[0].begin_barrier(job.outbox(0));
+  job[0].fail(1, job.outbox(0));
+  job.lose_all();
+  job[1].begin_barrier(job.outbox(1));
+  job.deliver_all();
+  EXPECT_FALSE(job[1].active());
+  EXPECT_TRUE(job[1].failed());
+  const std::size_t before = job.sent();
+  for (std::uint32_t n = 0; n < 2 * tuning::kMostEarlyRounds; ++n) job[0].arrived(1, 1, 0, {}, job.outbox(0));
+  EXPECT_LE(job.sent() - before, tuning::kMostEarlyRounds);
 }
 
 }  // namespace
