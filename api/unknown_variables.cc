@@ -1,6 +1,7 @@
 #include "api/unknown_variables.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +13,9 @@ namespace {
 
 constexpr unsigned kMostChanges = 4;
 constexpr unsigned kMostChangesOfPoe = 2;  // MP_EUIDEVELOP and the like are names of POE's own
+
+// What lapicc and its like read: a user may have them set for good.
+constexpr std::string_view kOfTheWrappers[] = {"LAPI_CC", "LAPI_CXX", "LAPI_FC", "LAPI_TRACE_LIBRARY"};
 
 std::optional<std::string> complaint(std::string_view name, const std::vector<std::string_view>& known) {
   const bool ours = name.starts_with("LAPI_") || name.starts_with("OPENLAPI_");
@@ -30,6 +34,7 @@ std::vector<std::string> unknown_variables(const char* const* environment) {
   const std::vector<std::string_view> known = [&report] {
     std::vector<std::string_view> names;
     for (const SettingReport& row : report) names.push_back(row.name);
+    names.insert(names.end(), std::begin(kOfTheWrappers), std::end(kOfTheWrappers));
     return names;
   }();
   std::vector<std::string> lines;

@@ -59,12 +59,14 @@ int main(void) {
   int same_task = -1;
 
   bzero(&info, sizeof info);
+  info.lib_vers = LAST_LIB;
   info.err_hndlr = error_handler;
   start_with(&info);
   printf("task %d of %d: the first context has handle %u\n", task, tasks, handle);
   provoke_an_error();
 
   bzero(&info, sizeof info);
+  info.lib_vers = LAST_LIB;
   CALL(LAPI_Init(&second, &info));
   CHECK(second != handle);
   CALL(LAPI_Qenv(second, TASK_ID, &same_task));
@@ -77,6 +79,7 @@ int main(void) {
   CHECK(LAPI_Probe(second) == LAPI_ERR_HNDL_INVALID);
   CHECK(swap_numbers(handle, 300 + task) == 300 + (int)buddy);
   bzero(&info, sizeof info);
+  info.lib_vers = LAST_LIB;
   CALL(LAPI_Init(&third, &info));
   CHECK(swap_numbers(third, 400 + task) == 400 + (int)buddy);
   CALL(LAPI_Term(third));

@@ -91,6 +91,7 @@ int main(void) {
   lapi_info_t info;
   int i;
   bzero(&info, sizeof info);
+  info.lib_vers = LAST_LIB;
   CALL(LAPI_Init(&handle, &info)); /* nothing is set: the defaults are shown */
   task = value_of(TASK_ID);
   tasks = value_of(NUM_TASKS);

@@ -50,6 +50,7 @@ int main(int count, char** words) {
   }
   file_name = words[2];
   bzero(&info, sizeof info);
+  info.lib_vers = LAST_LIB;
   bzero(&where, sizeof where);
   if (strcmp(words[1], "handler") == 0) {
     where.udp_hndlr = udp_handler;

@@ -8,11 +8,16 @@ import stat
 import sys
 import tempfile
 
-from api_jobs import clean_environment, expect, expect_equal, free_ports, main, wait_for
+from api_jobs import Skip, clean_environment, expect, expect_equal, free_ports, main, wait_for
 
 SUCCESS, SET_VAL, NO_ENV_VAR = 0, 464, 510
 ORDINARY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 DIGITS = "00112233445566778899aabbccddeeff\n"
+
+
+def needs_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root to become another user")
 
 
 def over_udp(jobs, tasks, wrap=(), **variables):
@@ -55,8 +60,7 @@ def test_the_first_task_makes_it(jobs):
 
 
 def test_an_ordinary_user_has_one_of_its_own(jobs):
-    if os.geteuid() != 0:
-        return
+    needs_root()
     with tempfile.TemporaryDirectory() as home:
         os.chown(home, 65534, 65534)
         all_talked(over_udp(jobs, 2, wrap=ORDINARY, HOME=home))
@@ -105,8 +109,7 @@ def processor_seconds(process):
 
 def test_a_stranger_cannot_be_a_task(jobs):
     """It says what everybody may know: the partition, the ports and the number of a task that has not begun yet."""
-    if os.geteuid() != 0:
-        return
+    needs_root()
     addresses = ",".join(f"127.0.0.1:{port}" for port in free_ports(2))
     words = [jobs.program("api_init_probe"), f"list={addresses}"]
     with tempfile.TemporaryDirectory() as home:

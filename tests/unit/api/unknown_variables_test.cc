@@ -31,5 +31,9 @@ TEST(UnknownVariables, AreNotThoseOfPoeNorOursNorAnybodyElses) {
                   .empty());
 }
 
+TEST(UnknownVariables, AreNotThoseOfTheCompilerWrappers) {
+  EXPECT_TRUE(lines_of({"LAPI_CC=gcc", "LAPI_CXX=g++", "LAPI_FC=gfortran", "LAPI_TRACE_LIBRARY=yes"}).empty());
+}
+
 }  // namespace
 }  // namespace openlapi
