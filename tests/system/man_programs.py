@@ -58,12 +58,19 @@ def compile_program(text, program, *more):
     expect_equal(done.returncode, 0, f"compiling\n{done.stderr}")
 
 
+def expect_the_habits_of_new_programs(text):
+    """All functions, which lapi.hpp asks for itself, and wrong arguments reported: who copies an example is to have both."""
+    expect("ERROR_CHK" in text, f"ERROR_CHK is missing in\n{text}")
+    expect("<lapi.hpp>" in text or "LAST_LIB" in text, f"LAST_LIB is missing in\n{text}")
+
+
 def test_of(page):
     def test(jobs):
         programs = programs_of(page)
         expect(programs, "no example has a main()")
         with tempfile.TemporaryDirectory(prefix="openlapi-man-") as folder:
             for number, text in enumerate(programs):
+                expect_the_habits_of_new_programs(text)
                 program = os.path.join(folder, str(number))
                 compile_program(text, program)
                 for shared in ("only", "no"):
