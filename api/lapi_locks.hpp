@@ -15,7 +15,8 @@ class Mutex {
       : handle_(handle), calls_(detail::utility(handle, &lapi_util_t::ThreadFunc, LAPI_GET_THREAD_FUNC, {})) {}
 
   void lock() { detail::check(calls_.mutex_lock(handle_), "mutex_lock"); }
-  void unlock() { detail::check(calls_.mutex_unlock(handle_), "mutex_unlock"); }
+  // Throws nothing: std::unique_lock unlocks while an error goes up, as that of a wait whose context has ended.
+  void unlock() noexcept { calls_.mutex_unlock(handle_); }
   bool try_lock() {
     const int code = calls_.mutex_trylock(handle_);
     detail::check(code == EBUSY ? LAPI_SUCCESS : code, "mutex_trylock");

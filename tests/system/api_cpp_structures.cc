@@ -2,6 +2,7 @@
 #include <array>
 #include <mutex>
 #include <numeric>
+#include <thread>
 
 #include "lapi.hpp"
 #include "tests/system/api_case.h"
@@ -163,9 +164,32 @@ void locks(lapi::Context& context) {
     condition.wait([] { return true; });
     condition.notify_one();
   }
-  EXPECT_EQUAL(error_of([&] { mutex.unlock(); }), EPERM);
+  mutex.unlock();  // says nothing of a lock that nobody holds
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (lock.owns_lock()) EXPECT(!mutex.try_lock());
+}
+
+// The end of the context wakes who waits, without the lock.
+void end_while_a_thread_waits(lapi::Context& context) {
+  lapi::Mutex mutex = context.mutex();
+  lapi::Condition condition(mutex);
+  bool waits = false;
+  int found = LAPI_SUCCESS;
+  std::thread waiter([&] {
+    found = error_of([&] {
+      const std::unique_lock lock(mutex);
+      waits = true;
+      for (;;) condition.wait();
+    });
+  });
+  const auto waiting = [&] {
+    const std::scoped_lock lock(mutex);
+    return waits;
+  };
+  while (!waiting()) std::this_thread::yield();
+  context.close();
+  waiter.join();
+  EXPECT_EQUAL(found, EINVAL);
 }
 
 void recovery(lapi::Context& context) {
@@ -206,7 +230,8 @@ int main(int count, char** arguments) {
     run("gather/scatter programs", 20, [&] { programs(context); });
     run("the lock", 20, [&] { locks(context); });
     run("recovery and statistics", 20, [&] { recovery(context); });
-    context.close();
+    limit(20);
+    end_while_a_thread_waits(context);
   } catch (const lapi::Error& error) {
     fail(error.what());
   }

@@ -267,6 +267,17 @@ TEST_F(LapiHppStructures, ConditionsWaitForMomentsAndPredicates) {
   EXPECT_EQ(made(), Calls{"lock 7 9"});
 }
 
+TEST_F(LapiHppStructures, AWaitThatFailsUnlocksInSilence) {
+  lapi::Mutex mutex = context_.mutex();
+  lapi::Condition condition(mutex);
+  EXPECT_EQ(error_of([&] {
+              const std::unique_lock lock(mutex);
+              lock_answer = EINVAL;  // the context has ended
+              condition.wait();
+            }),
+            EINVAL);
+}
+
 TEST_F(LapiHppStructures, RecoveryNamesTasksAndCounters) {
   lapi::Counter counter;
   const std::array<unsigned, 2> tasks{1, 2};
