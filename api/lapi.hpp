@@ -248,11 +248,12 @@ class Context {
                         std::type_identity_t<T>* swapped, Counter* done) {
     modify(COMPARE_AND_SWAP, variable, {expected, desired}, swapped, done);
   }
-  // Blocking: what the variable was.
+  // Blocking: what the variable was. In a handler that may not wait nothing is under way when this throws.
   template <class T>
   T fetch_add(Remote<T> variable, std::type_identity_t<T> value) {
     T previous{};
     Counter done;
+    wait(done, 0);
     fetch_add(variable, value, &previous, &done);
     wait(done);
     return previous;

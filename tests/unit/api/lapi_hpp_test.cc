@@ -188,7 +188,14 @@ TEST_F(LapiHpp, ReadModifyWritesGoByWidth) {
                            call("LAPI_Rmw64", 7, int{SWAP}, 2, wide, 7, 0, false),
                            call("LAPI_Rmw64", 7, int{COMPARE_AND_SWAP}, 2, wide, 8, 9, false)}));
   EXPECT_EQ(context_.fetch_add(lapi::Remote<std::int64_t>{2, wide}, 1), 41);
-  EXPECT_EQ(made(), (Calls{call("LAPI_Rmw64", 7, int{FETCH_AND_ADD}, 2, wide, 1, 0, true), "LAPI_Waitcntr 7 0 1"}));
+  EXPECT_EQ(made(), (Calls{"LAPI_Waitcntr 7 0 0", call("LAPI_Rmw64", 7, int{FETCH_AND_ADD}, 2, wide, 1, 0, true),
+                           "LAPI_Waitcntr 7 0 1"}));
+}
+
+TEST_F(LapiHpp, NothingIsUnderWayWhereNothingMayWait) {
+  answer = EDEADLK;
+  EXPECT_THROW(context_.fetch_add(lapi::Remote<int>{2, nullptr}, 1), lapi::Error);
+  EXPECT_EQ(made(), Calls{"LAPI_Waitcntr 7 0 0"});
 }
 
 TEST_F(LapiHpp, CountersFencesAndProgress) {
