@@ -280,10 +280,10 @@ class Context {
 
   // Sets a counter to 0 and names the tasks that are to move it; their statuses, LAPI_MSG_x, are kept from now on, and
   // so long all three stay where they are.
-  void expect(Counter& counter, std::span<const unsigned> tasks, std::span<int> statuses) {
+  void expect(Counter& counter, std::span<unsigned> tasks, std::span<int> statuses) {
     const bool room = statuses.size() >= tasks.size();
-    detail::check(room ? LAPI_Setcntr_wstatus(handle_, counter.get(), static_cast<int>(tasks.size()),
-                                              const_cast<unsigned*>(tasks.data()), statuses.data())
+    detail::check(room ? LAPI_Setcntr_wstatus(handle_, counter.get(), static_cast<int>(tasks.size()), tasks.data(),
+                                              statuses.data())
                        : EINVAL,
                   "LAPI_Setcntr_wstatus");
   }

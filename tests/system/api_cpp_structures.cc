@@ -194,7 +194,7 @@ void end_while_a_thread_waits(lapi::Context& context) {
 
 void recovery(lapi::Context& context) {
   const auto counters = context.collect(&window.arrived);
-  const std::array<unsigned, 1> from{static_cast<unsigned>(left())};
+  std::array<unsigned, 1> from{static_cast<unsigned>(left())};
   std::array<int, 1> status{};
   context.expect(window.arrived, from, status);
   EXPECT_EQUAL(status[0], LAPI_MSG_INITIAL);

@@ -278,9 +278,19 @@ TEST_F(LapiHppStructures, AWaitThatFailsUnlocksInSilence) {
             EINVAL);
 }
 
+template <class Tasks>
+constexpr bool kExpects = requires(lapi::Context& context, lapi::Counter& counter, std::span<int> statuses) {
+  context.expect(counter, std::declval<Tasks>(), statuses);
+};
+
+TEST_F(LapiHppStructures, WhatTheLibraryKeepsIsNoTemporary) {
+  EXPECT_TRUE(kExpects<std::vector<unsigned>&>);
+  EXPECT_FALSE(kExpects<std::vector<unsigned>>);
+}
+
 TEST_F(LapiHppStructures, RecoveryNamesTasksAndCounters) {
   lapi::Counter counter;
-  const std::array<unsigned, 2> tasks{1, 2};
+  std::array<unsigned, 2> tasks{1, 2};
   std::array<int, 2> statuses{};
   context_.purge(2);
   context_.set_udp_address(2, {1, 5000}, 1);
