@@ -218,7 +218,9 @@ int main(int count, char** arguments) {
   read_words(count, arguments);
   limit(60);
   try {
-    lapi::Context context;
+    lapi_info_t info = lapi::Context::defaults();
+    const UdpAddresses addresses(info);
+    lapi::Context context = addresses.given() ? lapi::Context(info) : lapi::Context();
     handle = context.handle();
     task = static_cast<int>(context.task());
     tasks = static_cast<int>(context.tasks());
