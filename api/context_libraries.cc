@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "api/context_build.h"
 #include "api/messages.h"
 #include "api/version.h"
 
@@ -30,7 +31,9 @@ std::uint32_t whom_to_ask(const Bootstrap& bootstrap) {
 }  // namespace
 
 std::string own_library() {
-  return std::to_string(wire_version()) + " " + version_number() + ", built " + build_stamp();
+  const std::string id = build_id();
+  return std::to_string(wire_version()) + " " + version_number() + ", built " + build_stamp() +
+         (id.empty() ? "" : ", build " + id);
 }
 
 LibraryMatch match_libraries(std::string_view own, std::string_view other) {

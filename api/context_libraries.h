@@ -16,7 +16,7 @@ namespace openlapi {
 
 unsigned wire_version();
 
-// "2 0.2.0, built ...": the wire version, and the rest for people.
+// "2 0.2.0, built ..., build ...": the wire version, and the rest for people.
 std::string own_library();
 
 // What two tasks' libraries have to say to each other.
