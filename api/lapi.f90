@@ -5,7 +5,8 @@
 ! the same; lapif(7) is the page of both. For gfortran. Nothing of it has to be linked.
 !
 ! - What may be of any type, or LAPI_ADDR_NULL, is type(*): data, counters of this task that may be left out, results.
-!   gfortran is told that scalars and arrays of any rank are meant (NO_ARG_CHECK). It is passed as its address.
+!   gfortran is told that scalars and arrays of any rank are meant (NO_ARG_CHECK). It is passed as its address; of a
+!   section with gaps gfortran passes that of a copy, which is gone when the call returns: such data takes LAPI_PUTV.
 ! - Where a procedure or a variable is possible the call is generic. Both specific procedures are the same function of
 !   the library; bind(c) names it, as gfortran spells it, where the second one could not have the name.
 module lapi
