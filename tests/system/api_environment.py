@@ -483,5 +483,18 @@ def test_attention_messages_obey_the_level(jobs):
     expect("MP_LAPI_TRACE_LEVEL" in result.err, result.err)
 
 
+def test_a_mistyped_variable_is_named_once_for_the_job(jobs):
+    text = "openlapi: LAPI_USE_SHMEM is set, and is no variable of openlapi's: did you mean LAPI_USE_SHM?"
+    result = jobs.launch(3, ["api_init_probe"], LAPI_USE_SHMEM="no")
+    expect_equal((result.status, result.err.count(text)), (0, 1), result)
+
+
+def test_what_was_asked_for_and_nobody_uses_is_said_at_level_one(jobs):
+    unused = "openlapi: MP_EUIDEVICE=lo is used by no task"
+    for shared, level, times in (("yes", "1", 1), ("yes", "0", 0), ("no", "1", 0)):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM=shared, MP_EUIDEVICE="lo", MP_INFOLEVEL=level)
+        expect_equal((result.status, result.err.count(unused)), (0, times), f"{shared}, level {level}\n{result}")
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.modules[__name__]))
