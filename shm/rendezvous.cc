@@ -307,7 +307,8 @@ GroupMemory meet(const ShmConfig& config, std::uint32_t index, const TaskSocket&
 }
 
 void fail_without_socket(const ShmConfig& config, std::uint32_t index, const ShmSetupError& why) {
-  run_without_descriptors([&] {
+  const unsigned patience = config.setup_timeout_milliseconds / 1000 + 2;  // more than the child gives itself
+  run_without_descriptors(patience, [&] {
     ShmSetupError error;
     const TaskSocket socket = TaskSocket::open(config, index, error);
     if (!socket.valid()) return;  // the task is there, in another process

@@ -25,8 +25,8 @@ using JoinGroup = std::function<bool(GroupMemory&, ShmSetupError&)>;
 GroupMemory meet(const ShmConfig& config, std::uint32_t index, const TaskSocket& socket, const JoinGroup& join,
                  ShmSetupError& error);
 
-// Of a task that has no socket, because of `why`: fails the group in its name. Blocks until the others know, or the
-// set-up's time is over.
+// Of a task that has no descriptor for a socket, as `why` says: fails the group in its name. Blocks until the others
+// know, or the set-up's time is over.
 void fail_without_socket(const ShmConfig& config, std::uint32_t index, const ShmSetupError& why);
 
 }  // namespace openlapi::shm

@@ -51,6 +51,7 @@ enum class ShmFailure : std::uint8_t {
 struct ShmSetupError {
   ShmFailure failure = ShmFailure::kNone;
   std::string reason;
+  bool no_descriptor = false;  // the process has as many open as it may
 };
 
 }  // namespace openlapi

@@ -110,7 +110,7 @@ std::unique_ptr<ShmGroup> ShmGroup::join(const ShmConfig& config, ShmSetupError&
   std::unique_ptr<ShmGroup> group(new ShmGroup(config));
   group->socket_ = TaskSocket::open(config, group->self_, error);
   if (!group->socket_.valid()) {
-    fail_without_socket(config, group->self_, error);
+    if (error.no_descriptor) fail_without_socket(config, group->self_, error);
     return nullptr;
   }
   if (!config.tasks_stay_processes && group->socket_.has_formed(group->size())) {

@@ -91,6 +91,7 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
       bind(descriptor, reinterpret_cast<const sockaddr*>(&name), length) != 0) {
     const int number = errno;
     error.failure = ShmFailure::kCreate;
+    error.no_descriptor = number == EMFILE;
     error.reason = std::string("cannot open the task's local socket @") + (name.sun_path + 1) + ": " +
                    std::strerror(number) +
                    (number == EADDRINUSE ? " (a task of this job and number runs already)" : "");

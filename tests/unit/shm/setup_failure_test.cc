@@ -1,6 +1,7 @@
 // A task that cannot take part in its node's shared memory, for want of descriptors or memory: the others do not wait
 // for it, and learn who and why.
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -116,6 +117,19 @@ TEST(ShmSetupFailure, ATaskWithoutADescriptorForItsSocketTellsThoseWhoComeLater)
     const int told = code(ShmFailure::kPeerFailed);
     EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kCreate), told, told}));
   }
+}
+
+// What else keeps it from its socket keeps a child from it too.
+TEST(ShmSetupFailure, OnlyATaskWithoutADescriptorMakesAChildThatTells) {
+  static int children = 0;
+  const auto count = [] { ++children; };
+  ASSERT_EQ(pthread_atfork(nullptr, count, nullptr), 0);
+  const ShmConfig config = config_of(test::fresh_cookie(), 0, 2);
+  ShmSetupError error;
+  const shm::TaskSocket same = shm::TaskSocket::open(config, 0, error);
+  ASSERT_TRUE(same.valid());
+  EXPECT_EQ(open_status(config), code(ShmFailure::kCreate));
+  EXPECT_EQ(children, 0);
 }
 
 TEST(ShmSetupFailure, AMembersFailureReachesTheLeaderAtOnce) {
