@@ -73,18 +73,26 @@ FileDescriptor open_own_folder(const std::string& path) {
   return folder;
 }
 
+FileDescriptor open_file_in(const FileDescriptor& folder, const char* name, int flags) {
+  const std::string path = std::string(".") + name;
+  return FileDescriptor(openat(folder.get(), path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
 // What strangers put there is not even opened: it may stop who reads it, or lie.
 FileDescriptor open_own_file(const std::string& path, const char* name, int flags) {
   const FileDescriptor folder = open_own_folder(path);
-  if (!folder.is_open()) return {};
-  return FileDescriptor(openat(folder.get(), (std::string(".") + name).c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
+  return folder.is_open() ? open_file_in(folder, name, flags) : FileDescriptor();
 }
 
 // Nothing: the folder was removed meanwhile.
 FileDescriptor open_kill_file(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail("the session folder " + path + " cannot be made");
-  check_own_session(path);
-  FileDescriptor file(open((path + kKillFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const FileDescriptor folder = open_own_folder(path);
+  if (!folder.is_open()) {
+    check_own_session(path);
+    return {};
+  }
+  FileDescriptor file = open_file_in(folder, kKillFile, O_RDWR | O_CREAT);
   if (!file.is_open() && errno != ENOENT) fail(path + kKillFile);
   return file;
 }
@@ -217,7 +225,10 @@ bool is_own_session(const std::string& folder) { return open_own_folder(folder).
 
 void check_own_session(const std::string& folder) {
   struct stat status {};
-  if (lstat(folder.c_str(), &status) != 0 && errno == ENOENT) return;
+  if (lstat(folder.c_str(), &status) != 0) {
+    if (errno == ENOENT) return;
+    fail("the session folder " + folder);
+  }
   if (!is_private(status)) {
     throw std::runtime_error("the session folder " + folder +
                              " is not a folder of this user alone (mode 0700); remove it" +

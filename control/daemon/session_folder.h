@@ -74,7 +74,7 @@ std::string tool_socket(const std::string& folder);
 
 // It belongs to this user alone: what lives in it may be trusted.
 bool is_own_session(const std::string& folder);
-// Throws std::runtime_error: it is there, and does not.
+// Throws std::runtime_error: it is there, and does not, or cannot be looked at.
 void check_own_session(const std::string& folder);
 // The process that lives in the folder; 0: none, or it is not this user's alone.
 pid_t session_process(const std::string& folder);

@@ -33,6 +33,14 @@ bool wait_ready(int fd, short events, Clock::time_point limit) {
   }
 }
 
+// What it is told may be a job's key. A look at the folder is not enough: a stranger can put his in its place after it.
+// Tools of root, too, ask root's daemon alone.
+bool is_own_daemon(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
 }  // namespace
 
 ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
@@ -40,13 +48,14 @@ ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
   address.sun_family = AF_UNIX;
   const std::string path = tool_socket(folder);
   path.copy(address.sun_path, sizeof address.sun_path - 1);
-  // Else the daemon there may be a stranger's, who lies, or lets nobody in.
+  // A stranger's daemon may let nobody in, and connect() would not say why.
   check_own_session(folder);
   socket_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     throw std::runtime_error("no lamd is running here for this user (" + path + ": " + std::strerror(errno) +
                              "); lamboot starts one");
   }
+  if (!is_own_daemon(socket_.get())) throw std::runtime_error("the daemon at " + path + " is another user's");
   process_ = open_session_process(folder).handle;
 }
 

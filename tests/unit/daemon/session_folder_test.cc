@@ -1,16 +1,20 @@
 #include "control/daemon/session_folder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "control/daemon/tool_client.h"
 
@@ -178,6 +182,49 @@ TEST_F(SessionFolderTest, NothingIsBelievedOfAFolderThatOthersCanUse) {
   EXPECT_EQ(open_session_process(path).number, 0) << "tkill would end any process that a stranger names";
   EXPECT_EQ(session_owner(path).universe, "");
   EXPECT_THROW(ToolClient{path}, std::runtime_error) << "a stranger could be the daemon";
+}
+
+TEST_F(SessionFolderTest, ADaemonOfAnotherUserIsNotAskedWhereverItsSocketLies) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  const std::string path = session_path({});
+  SessionFolder session(path);
+  const FileDescriptor socket = session.listen_to_tools();
+  EXPECT_NO_THROW(ToolClient{path});
+  ASSERT_EQ(seteuid(65534), 0);
+  ASSERT_EQ(listen(socket.get(), 1), 0);  // from now on the socket is this user's
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_THROW(ToolClient{path}, std::runtime_error);
+}
+
+TEST_F(SessionFolderTest, NobodySettlesInAFolderThatTakesTheNameMeanwhile) {
+  std::string path = session_path({}), evil = parent_ + "/evil";
+  mkdir(path.c_str(), 0700);
+  mkdir(evil.c_str(), 0700);
+  chmod(evil.c_str(), 0755);
+  std::jthread stranger([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, evil.c_str(), RENAME_EXCHANGE);
+  });
+  for (int tries = 0; tries < 20000; ++tries) {
+    try {
+      SessionFolder(path).leave_to_child();
+    } catch (const std::runtime_error&) {
+      continue;
+    }
+  }
+  stranger.request_stop();
+  stranger.join();
+  if (mode_of(path) != 0700) std::swap(path, evil);
+  EXPECT_FALSE(std::filesystem::exists(evil + "/lam-killfile"));
+}
+
+TEST_F(SessionFolderTest, AFolderThatCannotBeLookedAtIsNotCalledAnotherUsers) {
+  std::ofstream(parent_ + "/file") << "no folder";
+  try {
+    check_own_session(parent_ + "/file/session");
+    FAIL() << "nothing can be there";
+  } catch (const std::runtime_error& wrong) {
+    EXPECT_NE(std::string(wrong.what()).find("Not a directory"), std::string::npos) << wrong.what();
+  }
 }
 
 TEST_F(SessionFolderTest, AFolderThatOthersCanUseIsRefused) {
