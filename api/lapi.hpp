@@ -20,7 +20,9 @@
 #include "lapi_programs.hpp"
 #include "lapi_vectors.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -166,20 +168,19 @@ class Context {
   // An active message.
   void send(Remote<hdr_hndlr_t> handler, std::span<const std::byte> header, std::span<const std::byte> data = {},
             const Signals& signals = {}) {
-    detail::check(
-        LAPI_Amsend(handle_, handler.task, reinterpret_cast<void*>(handler.address), detail::plain(header.data()),
-                    static_cast<uint>(header.size()), detail::plain(data.data()), data.size(), target(signals),
-                    raw(signals.origin), raw(signals.completion)),
-        "LAPI_Amsend");
+    detail::check(LAPI_Amsend(handle_, handler.task, reinterpret_cast<void*>(handler.address),
+                              detail::plain(header.data()), length(header), detail::plain(data.data()), data.size(),
+                              target(signals), raw(signals.origin), raw(signals.completion)),
+                  "LAPI_Amsend");
   }
 
   template <class T>
   void send(Remote<vhdr_hndlr_t> handler, std::span<const std::byte> header, const Vector<T>& data,
             const Signals& signals = {}) {
-    detail::check(LAPI_Amsendv(handle_, handler.task, reinterpret_cast<void*>(handler.address),
-                               detail::plain(header.data()), static_cast<uint>(header.size()), data.get(),
-                               target(signals), raw(signals.origin), raw(signals.completion)),
-                  "LAPI_Amsendv");
+    detail::check(
+        LAPI_Amsendv(handle_, handler.task, reinterpret_cast<void*>(handler.address), detail::plain(header.data()),
+                     length(header), data.get(), target(signals), raw(signals.origin), raw(signals.completion)),
+        "LAPI_Amsendv");
   }
 
   // LAPI_Xfer of what a structure of lapi.h describes; its Xfer_type need not be set, but for a lightweight message.
@@ -320,6 +321,10 @@ class Context {
            what != QUERY_LOCAL_SEND_STATISTICS;
   }
   static lapi_cntr_t* raw(Counter* counter) noexcept { return counter == nullptr ? nullptr : counter->get(); }
+  // LAPI takes 32 bits, and refuses a header long before; without its upper bits a longer one could look short.
+  static uint length(std::span<const std::byte> header) noexcept {
+    return static_cast<uint>(std::min(header.size(), std::size_t{std::numeric_limits<uint>::max()}));
+  }
   // An address in another task: converted, never followed.
   static lapi_cntr_t* target(const Signals& signals) noexcept {
     return reinterpret_cast<lapi_cntr_t*>(signals.target.address);

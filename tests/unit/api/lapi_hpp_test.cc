@@ -174,6 +174,14 @@ TEST_F(LapiHpp, SendIsAmsend) {
                                static_cast<const void*>(&data), 6, none, none, none)});
 }
 
+TEST_F(LapiHpp, NoHeaderIsTooLongToBeRefused) {
+  const std::byte header{};
+  context_.send({}, std::span(&header, std::numeric_limits<std::size_t>::max() - 1));
+  const void* none = nullptr;
+  EXPECT_EQ(made(), Calls{call("LAPI_Amsend", 7, 0, none, static_cast<const void*>(&header),
+                               std::numeric_limits<uint>::max(), none, 0, none, none, none)});
+}
+
 TEST_F(LapiHpp, ReadModifyWritesGoByWidth) {
   int* narrow = reinterpret_cast<int*>(0x2000);
   std::int64_t* wide = reinterpret_cast<std::int64_t*>(0x2008);
