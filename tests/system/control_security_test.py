@@ -46,7 +46,8 @@ class Job:
     def __init__(self, folder, lapirun, intruder, variables):
         self.folder = folder
         self.process = subprocess.Popen(
-            as_user(OWNER, [lapirun, "-n", 2, "sh", "-c", f"env -0 >env.$PMIX_RANK; exec {intruder}"]), cwd=folder, text=True,
+            as_user(OWNER, [lapirun, "-n", 2, "sh", "-c", f"env -0 >env.$PMIX_RANK; exec {intruder}"]),
+            cwd=folder, text=True,
             env={"PATH": os.environ["PATH"], "TMPDIR": str(folder)} | variables,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         joined = [self.process.stdout.readline() for _ in range(2)]
@@ -176,8 +177,8 @@ class SecurityTest(unittest.TestCase):
         self.addCleanup(chosen.communicate)
 
         def run(*words, user=OWNER):
-            return subprocess.run(as_user(user, [TOOLS + "/" + words[0], *words[1:]]), env={"TMPDIR": str(common)},
-                                  cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False)
+            return subprocess.run(as_user(user, [TOOLS + "/" + words[0], *words[1:]]), env={"TMPDIR": str(common)}, cwd="/",
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False)
 
         def plant(folder):
             """Its files can be written and their locks be taken by anybody."""
