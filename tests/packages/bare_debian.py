@@ -43,7 +43,8 @@ class BareDebian:
         self.folder = pathlib.Path(folder)
         # The lists of packages are kept: nothing needs to be fetched again to install some.
         self.making = subprocess.Popen(
-            ["mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt,cleanup/reproducible",
+            ["unshare", "--pid", "--mount-proc", "--fork", "--kill-child",  # stop() ends all with unshare
+             "mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt,cleanup/reproducible",
              f"--include={','.join(packages)}", self.release(), self.folder],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -58,6 +59,12 @@ class BareDebian:
         if os.geteuid() != 0:
             return "only root can make one"
         return None if shutil.which("mmdebstrap") else "there is no mmdebstrap"
+
+    def stop(self):
+        """For who gives up before finish()."""
+        if self.making.poll() is None:
+            self.making.kill()
+            self.making.communicate()
 
     def finish(self):
         output, _ = self.making.communicate(timeout=300)

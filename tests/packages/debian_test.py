@@ -24,6 +24,7 @@ class DebianTest(unittest.TestCase):
         cls.folder = pathlib.Path(cls.scratch.name)
         cls.addClassCleanup(cls.scratch.cleanup)
         cls.bare = BareDebian(cls.folder / "root", ["gcc-multilib", "systemd"])
+        cls.addClassCleanup(cls.bare.stop)
         copy_of_the_tree(cls.folder / "openlapi")
         run("dpkg-buildpackage", "-b", "-us", "-uc", "-Ppkg.openlapi.quick", cwd=cls.folder / "openlapi",
             DEB_BUILD_OPTIONS="noautodbgsym")
