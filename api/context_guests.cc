@@ -6,6 +6,7 @@
 
 #include "api/context_resources.h"
 #include "api/counter_wait.h"
+#include "dataplane/base/sanitizer_order.h"
 
 namespace openlapi {
 
@@ -70,7 +71,10 @@ int Context::leave_call(std::unique_ptr<GuestCall> call) {
 int Context::set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value) {
   const bool taken = lock_.try_lock();
   const bool possible = taken || guests_.push(std::make_unique<CounterSet>(handle, counter));
-  if (possible) value_of(counter).store(value, std::memory_order_seq_cst);
+  if (possible) {
+    tell_release(counter);
+    value_of(counter).store(value, std::memory_order_seq_cst);
+  }
   if (taken) {
     counter_was_set(counter);
     lock_.unlock();

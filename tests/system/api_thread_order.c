@@ -144,6 +144,28 @@ static void exchange_pairs_elsewhere(void) {
   if (headers != PAIRS || completions != PAIRS || sends != PAIRS || table[PAIRS - 1].value != left) exit(1);
 }
 
+/* ---- a counter that a thread sets ---- */
+
+static int parcel;
+static lapi_cntr_t parcels;
+
+static void* set_parcel(void* nothing) {
+  parcel = me + 1;
+  CHECK(LAPI_Setcntr(handle, &parcels, 1));
+  return nothing;
+}
+
+/* Who sees the value in LAPI_Getcntr finds it in LAPI_Waitcntr at once. */
+static void wait_for_parcel(void) {
+  pthread_t thread;
+  int value = 0;
+  pthread_create(&thread, NULL, set_parcel, NULL);
+  while (value == 0) CHECK(LAPI_Getcntr(handle, &parcels, &value));
+  CHECK(LAPI_Waitcntr(handle, &parcels, 1, NULL));
+  if (parcel != me + 1) exit(1);
+  pthread_join(thread, NULL);
+}
+
 int main(int count, char** words) {
   lapi_info_t info;
   memset(&info, 0, sizeof info);
@@ -158,6 +180,7 @@ int main(int count, char** words) {
   exchange_addresses();
   exchange_halo();
   count_together();
+  wait_for_parcel();
   exchange_pairs_elsewhere();
   CHECK(LAPI_Gfence(handle));
   CHECK(LAPI_Term(handle));
