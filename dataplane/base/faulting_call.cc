@@ -39,8 +39,14 @@ Dl_info symbol_at(std::uintptr_t address) {
   return symbol;
 }
 
-bool is_libc(const Dl_info& symbol) {
-  return symbol.dli_fname != nullptr && std::string_view(symbol.dli_fname).find("/libc.so") != std::string_view::npos;
+std::string_view file_of(const Dl_info& symbol) { return symbol.dli_fname != nullptr ? symbol.dli_fname : ""; }
+
+bool is_libc(const Dl_info& symbol) { return file_of(symbol).find("/libc.so") != std::string_view::npos; }
+
+// A user space transport's library, with copies of ours in it (api/context_modules.h).
+bool is_module(const Dl_info& symbol) {
+  const std::string_view file = file_of(symbol);
+  return file.substr(file.rfind('/') + 1).starts_with("libopenlapi-");
 }
 
 // The program's own LAPI_Put calls PLAPI_Put (chapter 15).
@@ -52,7 +58,7 @@ const char* call_named(const char* symbol) {
 
 // Only functions that programs can call have names here.
 void look_at_function(Walk& walk, const Dl_info& symbol) {
-  const bool ours = symbol.dli_fbase == walk.library;
+  const bool in_library = symbol.dli_fbase == walk.library, ours = in_library || is_module(symbol);
   if (!walk.begun) {
     walk.found.where = ours ? FaultIn::library : FaultIn::program;
     walk.ends_in_libc = is_libc(symbol);
@@ -61,7 +67,7 @@ void look_at_function(Walk& walk, const Dl_info& symbol) {
     walk.ends_in_libc = false;
   }
   walk.begun = true;
-  if (ours) walk.found.name = call_named(symbol.dli_sname);
+  if (in_library) walk.found.name = call_named(symbol.dli_sname);
 }
 
 _Unwind_Reason_Code look_at(_Unwind_Context* context, void* argument) {

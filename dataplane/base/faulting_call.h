@@ -7,7 +7,7 @@ namespace openlapi {
 
 enum class FaultIn : std::uint8_t {
   unknown,
-  library,  // also memcpy() and its like, called by the library
+  library,  // or a transport that it has loaded; also memcpy() and its like, called by either
   program,  // and whatever else it uses; also a jump to where no code is
 };
 
