@@ -99,10 +99,18 @@ class Installed:
             expect(text in printed, f"{command}: no {text!r} in\n{printed}")
 
 
+def never_here(command):
+    return [reason for start, reason in NOT_HERE.items() if f"{command}\n".startswith(start)]
+
+
+def lacking(command):
+    """Programs that the command needs and this machine does not have."""
+    return [program for word, program in NEEDED.items()
+            if word in re.split(r"[ =]", command) and shutil.which(program) is None]
+
+
 def missing(command):
-    reasons = [reason for start, reason in NOT_HERE.items() if f"{command}\n".startswith(start)]
-    return reasons + [word for word, program in NEEDED.items()
-                      if word in re.split(r"[ =]", command) and shutil.which(program) is None]
+    return never_here(command) + lacking(command)
 
 
 def test_of(page, commands):
@@ -116,11 +124,28 @@ def test_of(page, commands):
     return test
 
 
+def test_left_out(page, program):
+    def test(_):
+        raise Skip(f"there is no {program}")
+    test.title = f"{page.name}: commands that need {program}"
+    return test
+
+
+def tests_of(commands):
+    """A case for each page, and one for each program for want of which commands of a page are left out."""
+    tests = {}
+    for page, found in commands.items():
+        if found:
+            tests[f"test_{page.name}"] = test_of(page, found)
+        for program in sorted({program for command in found if not never_here(command) for program in lacking(command)}):
+            tests[f"test_{page.name}_{program}"] = test_left_out(page, program)
+    return tests
+
+
 def main():
     pages = [README, *sorted(PAGES.glob("man1/*.1")), *sorted(PAGES.glob("man7/*.7"))]
-    commands = {page: commands_of(page) for page in pages}
+    tests = tests_of({page: commands_of(page) for page in pages})
     installed = Installed(sys.argv[1])
-    tests = {f"test_{page.name}": test_of(page, found) for page, found in commands.items() if found}
     return run_cases(types.SimpleNamespace(**tests), installed, sys.argv[2:])
 
 
