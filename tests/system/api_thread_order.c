@@ -15,7 +15,7 @@
 #define PAIRS 64
 #define CHECK(call) (void)((call) == LAPI_SUCCESS || (fprintf(stderr, "failed: %s\n", #call), exit(1), 0))
 
-enum { STORE_HANDLER = 1 };
+enum { STORE_HANDLER = 1, TAKE_HANDLER = 2 };
 
 static lapi_handle_t handle;
 static int me, tasks, left, right;
@@ -144,10 +144,11 @@ static void exchange_pairs_elsewhere(void) {
   if (headers != PAIRS || completions != PAIRS || sends != PAIRS || table[PAIRS - 1].value != left) exit(1);
 }
 
-/* ---- a counter that a thread sets ---- */
+/* ---- counters that another thread sets, and a handler of another context ---- */
 
-static int parcel;
-static lapi_cntr_t parcels;
+static int parcel, letter;
+static lapi_cntr_t parcels, letters;
+static lapi_handle_t post;
 
 static void* set_parcel(void* nothing) {
   parcel = me + 1;
@@ -155,15 +156,45 @@ static void* set_parcel(void* nothing) {
   return nothing;
 }
 
+static void* take_letter(lapi_handle_t* hndl, void* uhdr, uint* uhdr_len, ulong* msg_len, compl_hndlr_t** comp_h,
+                         void** uinfo) {
+  (void)hndl, (void)uhdr, (void)uhdr_len, (void)msg_len, (void)uinfo;
+  letter = me + 1;
+  CHECK(LAPI_Setcntr(handle, &letters, 1));
+  *comp_h = NULL;
+  return NULL;
+}
+
+static void* send_letter(void* nothing) {
+  lapi_cntr_t done;
+  memset(&done, 0, sizeof done);
+  CHECK(LAPI_Amsend(post, right, (void*)TAKE_HANDLER, NULL, 0, NULL, 0, NULL, NULL, &done));
+  CHECK(LAPI_Waitcntr(post, &done, 1, NULL));
+  CHECK(LAPI_Gfence(post));
+  return nothing;
+}
+
 /* Who sees the value in LAPI_Getcntr finds it in LAPI_Waitcntr at once. */
-static void wait_for_parcel(void) {
+static void wait_for_one(void* (*setter)(void*), lapi_cntr_t* counter, const int* content) {
   pthread_t thread;
   int value = 0;
-  pthread_create(&thread, NULL, set_parcel, NULL);
-  while (value == 0) CHECK(LAPI_Getcntr(handle, &parcels, &value));
-  CHECK(LAPI_Waitcntr(handle, &parcels, 1, NULL));
-  if (parcel != me + 1) exit(1);
+  pthread_create(&thread, NULL, setter, NULL);
+  while (value == 0) CHECK(LAPI_Getcntr(handle, counter, &value));
+  CHECK(LAPI_Waitcntr(handle, counter, 1, NULL));
+  if (*content != me + 1) exit(1);
   pthread_join(thread, NULL);
+}
+
+static void wait_for_set_counters(void) {
+  lapi_info_t info;
+  memset(&info, 0, sizeof info);
+  info.lib_vers = LAST_LIB;
+  wait_for_one(set_parcel, &parcels, &parcel);
+  CHECK(LAPI_Init(&post, &info));
+  CHECK(LAPI_Addr_set(post, address_of(take_letter), TAKE_HANDLER));
+  CHECK(LAPI_Gfence(post));
+  wait_for_one(send_letter, &letters, &letter);
+  CHECK(LAPI_Term(post));
 }
 
 int main(int count, char** words) {
@@ -180,7 +211,7 @@ int main(int count, char** words) {
   exchange_addresses();
   exchange_halo();
   count_together();
-  wait_for_parcel();
+  wait_for_set_counters();
   exchange_pairs_elsewhere();
   CHECK(LAPI_Gfence(handle));
   CHECK(LAPI_Term(handle));
