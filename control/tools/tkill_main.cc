@@ -29,8 +29,9 @@ bool belongs_to(const std::string& name, const std::string& folder) {
   return name.starts_with(folder) && std::regex_match(name.substr(folder.size()), ending);
 }
 
+// The folder itself comes last: when it is a stranger's, tkill ends with the line about it.
 std::vector<std::string> session_folders(const std::string& folder) {
-  std::vector<std::string> folders{folder};
+  std::vector<std::string> folders;
   const std::filesystem::path path(folder);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
@@ -38,6 +39,7 @@ std::vector<std::string> session_folders(const std::string& folder) {
     if (name == path.filename() || !belongs_to(name, path.filename().string())) continue;
     if (is_own_session(entry.path())) folders.push_back(entry.path().string());
   }
+  folders.push_back(folder);
   return folders;
 }
 

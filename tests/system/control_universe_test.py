@@ -390,6 +390,19 @@ class LossTest(Universe):
         self.assertEqual((done.returncode, done.stdout.count("has ended")), (0, 2))
         self.assert_gone(processes)
 
+    def test_tkill_ends_the_other_daemons_where_the_first_folder_is_a_strangers(self):
+        self.boot(["inky", "pinky"])
+        processes = [self.process(), self.process("n1")]
+        origin = self.session()
+        os.kill(processes[0], signal.SIGKILL)
+        shutil.rmtree(origin)
+        origin.mkdir(mode=0o755)
+        done = self.tool("tkill")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(f"tkill: the session folder {origin} is not a folder of this user alone", done.stderr)
+        self.assert_gone(processes)
+        origin.rmdir()
+
     def test_a_stopped_daemon_ends_in_order(self):
         """It is told to end and goes on, so that it does what it does at its end, and only one that hangs is killed."""
         for tool in (["tkill"], ["lamwipe", "hosts"], ["lamhalt", "-H"]):
