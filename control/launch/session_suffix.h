@@ -1,6 +1,7 @@
 // The suffix that tells several universes of one user on one machine apart.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
 #include <string>
@@ -17,12 +18,15 @@ inline std::string environment_value(std::initializer_list<const char*> names) {
   return "";
 }
 
-// LAM's inside a batch job, so that two jobs of a user on one machine do not meet.
+// LAM's inside a batch job, so that two jobs of a user on one machine do not meet. A number may have a server's name
+// behind: nothing of it is taken for the end of a further daemon's folder, or leads elsewhere.
 inline std::string batch_suffix() {
   constexpr std::pair<const char*, const char*> kSystems[] = {
       {"PBS_JOBID", "pbs-"}, {"SLURM_JOB_ID", "slurm-"}, {"LSB_JOBID", "lsf-"}, {"JOB_ID", "sge-"}};
   for (const auto& [variable, name] : kSystems) {
-    const std::string number = environment_value({variable});
+    std::string number = environment_value({variable});
+    std::ranges::replace_if(
+        number, [](char each) { return each == '-' || each == '/'; }, '_');
     if (!number.empty()) return name + number;
   }
   return "";
@@ -34,9 +38,14 @@ inline std::string suffix_mistake(const std::string& suffix) {
   return "the session suffix is '" + suffix + "'; allowed: the end of a folder's name, without /";
 }
 
+// What the user has chosen by a variable.
+inline std::string suffix_of_variables() {
+  return environment_value({"LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX"});
+}
+
 // Where no option names one.
 inline std::string suffix_of_environment() {
-  const std::string suffix = environment_value({"LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX"});
+  const std::string suffix = suffix_of_variables();
   return suffix.empty() ? batch_suffix() : suffix;
 }
 

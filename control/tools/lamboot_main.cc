@@ -98,7 +98,7 @@ int run(BootOptions& options) {
   // Of a universe that was booted before.
   unsetenv("LAM_MPI_SSI_boot_base_origin");
   unsetenv("LAM_MPI_SSI_boot_base_universe");
-  check_suffix(options.has("sessionsuffix") ? options.value("sessionsuffix") : suffix_of_environment());
+  check_suffix(options.has("sessionsuffix") ? options.value("sessionsuffix") : suffix_of_variables());
   pass_session_on(options);
   pass_remote_shell_on(options);
   prefer_own_programs();

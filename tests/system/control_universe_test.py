@@ -169,6 +169,10 @@ class ToolsTest(Universe):
                 done = self.lamboot(["inky"], *words, **variables)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn(f"lamboot: the session suffix is '{suffix}'; allowed: one without an end like ", done.stderr)
+        batch = {"PBS_JOBID": "123.cluster-n1"}
+        done = self.lamboot(["inky"], **batch)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), "the user has not chosen this name")
+        self.assertEqual(self.tool("lamhalt", "-H", **batch).returncode, 0)
 
     def test_a_refused_boot_ends_nothing_of_the_universe_for_whose_sake(self):
         for algorithm in ("linear", "linear_windowed", "thread", "tree"):

@@ -52,6 +52,8 @@ TEST_F(SessionFolderTest, HasLamsName) {
   EXPECT_EQ(session_path({"", "mine", "n3"}), path + "-mine-n3");
   setenv("SLURM_JOB_ID", "12", 1);
   EXPECT_EQ(session_path({}), path + "-slurm-12");
+  setenv("PBS_JOBID", "123.cluster-n1/2", 1);
+  EXPECT_EQ(session_path({}), path + "-pbs-123.cluster_n1_2") << "tkill of another session would take -n1 for its own";
   setenv("LAM_MPI_SESSION_SUFFIX", "s", 1);
   EXPECT_EQ(session_path({}), path + "-s");
   setenv("LAM_MPI_SESSION_PREFIX", "/elsewhere", 1);
