@@ -46,7 +46,10 @@ void prefer_own_programs() {
   const ssize_t length = readlink("/proc/self/exe", file, sizeof file);
   if (length > 0) prefer_programs_of(folder_of(std::string(file, static_cast<std::size_t>(length))));
   const std::string name = program_invocation_name;
-  if (name.find('/') != std::string::npos) prefer_programs_of(folder_of(name));
+  if (name.find('/') == std::string::npos) return;
+  // Whole: daemons and tasks have other working directories.
+  const std::string folder = real_folder(folder_of(name));
+  if (!folder.empty()) prefer_programs_of(folder);
 }
 
 std::string program_below(const std::string& prefix, const std::string& name) {

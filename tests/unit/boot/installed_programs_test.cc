@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace openlapi {
 namespace {
@@ -65,6 +67,25 @@ TEST_F(InstalledProgramsTest, BothComeFirstInThePath) {
   setenv("PATH", "/usr/bin", 1);
   prefer_programs_of(bin());
   EXPECT_EQ(std::getenv("PATH"), helpers_ + ":" + bin() + ":/usr/bin");
+  setenv("PATH", before.c_str(), 1);
+}
+
+TEST_F(InstalledProgramsTest, APathOfItsNameIsFoundFromEveryWorkingDirectory) {
+  char by_this_path[] = "./lamboot", by_a_lost_path[] = "absent/lamboot";
+  const std::string before = std::getenv("PATH");
+  const fs::path here = fs::current_path();
+  fs::current_path(bin());
+  setenv("PATH", "/usr/bin", 1);
+  char* name = std::exchange(program_invocation_name, by_this_path);
+  prefer_own_programs();
+  EXPECT_TRUE(std::string(std::getenv("PATH")).starts_with(fs::canonical(bin()).string() + ":/"))
+      << std::getenv("PATH");
+  program_invocation_name = by_a_lost_path;
+  setenv("PATH", "/usr/bin", 1);
+  prefer_own_programs();
+  EXPECT_TRUE(std::string(std::getenv("PATH")).starts_with("/")) << std::getenv("PATH");
+  program_invocation_name = name;
+  fs::current_path(here);
   setenv("PATH", before.c_str(), 1);
 }
 
