@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pwd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -97,7 +96,23 @@ FileDescriptor open_kill_file(const std::string& path) {
   return file;
 }
 
-bool is_locked(int file) { return flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
+// Of the open file, which a daemon has in common with the process that it was forked by.
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  return lock;
+}
+
+bool lock(int file) {
+  struct flock wanted = whole_file();
+  return fcntl(file, F_OFD_SETLK, &wanted) == 0;
+}
+
+// Only looks: who looks does not keep a daemon, or who removes its folder, from taking it.
+bool is_locked(int file) {
+  struct flock found = whole_file();
+  return fcntl(file, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
+}
 
 pid_t read_process_number(int file) {
   char text[32] = "";
@@ -117,6 +132,11 @@ SessionOwner owner_of(const std::string& path) {
 
 std::string described(pid_t process, const std::string& folder) {
   return (process > 0 ? "process " + std::to_string(process) + " in " : "its daemon has just taken ") + folder;
+}
+
+bool is_held(const std::string& path) {
+  const FileDescriptor file = open_own_file(path, kKillFile, O_RDWR);
+  return file.is_open() && is_locked(file.get());
 }
 
 void remove_files(const std::string& path) {
@@ -162,7 +182,7 @@ bool SessionFolder::take() {
   for (int tries = 0; tries < kMostTries; ++tries) {
     kill_file_ = open_kill_file(path_);
     if (!kill_file_.is_open()) continue;
-    if (is_locked(kill_file_.get())) return false;
+    if (!lock(kill_file_.get())) return false;
     struct stat status {};
     if (fstat(kill_file_.get(), &status) == 0 && status.st_nlink > 0) return true;
   }
@@ -266,6 +286,9 @@ SessionOwner session_owner(const std::string& folder) {
 void remove_session(const std::string& folder) {
   struct stat status {};
   if (lstat(folder.c_str(), &status) != 0 && errno == ENOENT) return;
+  // Who forked a daemon that was ended at its beginning may have the folder for a moment yet.
+  const auto until = std::chrono::steady_clock::now() + kNamingTime;
+  while (is_held(folder) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kNamingPause);
   SessionFolder(folder).remove();
 }
 

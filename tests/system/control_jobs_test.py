@@ -157,7 +157,7 @@ class NoUniverseTest(Jobs):
         folder = self.folder / f"lam-root@{socket.gethostname()}"
         folder.mkdir(mode=0o700)
         with open(folder / "lam-killfile", "w", encoding="ascii") as kill_file:
-            fcntl.flock(kill_file, fcntl.LOCK_EX)
+            fcntl.lockf(kill_file, fcntl.LOCK_EX)
             kill_file.write("1\n")
             kill_file.flush()
             os.chown(folder, 65534, 65534)

@@ -191,7 +191,7 @@ class SecurityTest(unittest.TestCase):
                 (folder / name).chmod(0o666)
             file.write(f"{chosen.pid}\n")
             file.flush()
-            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.lockf(file, fcntl.LOCK_EX)
 
         owner = pwd.getpwuid(OWNER).pw_name
         plant(common / f"lam-{owner}@{host}-n7")

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -171,6 +172,38 @@ TEST_F(SessionFolderTest, WhatADeadDaemonLeftIsTakenOverAndRemoved) {
   EXPECT_FALSE(std::filesystem::exists(path));
   remove_session(path);
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Tools that ask whose the folder is, at the moment when a daemon takes it.
+TEST_F(SessionFolderTest, WhoLooksKeepsNobodyFromTakingIt) {
+  const std::string path = session_path({});
+  std::atomic<bool> over = false;
+  std::jthread looks([&] {
+    while (!over) session_process(path);
+  });
+  for (int i = 0; i < 2000; ++i) EXPECT_NO_THROW(SessionFolder(path).remove()) << i;
+  over = true;
+}
+
+// Whatever was forked with the folder has it until it ends.
+TEST_F(SessionFolderTest, IsRemovedWhenTheLastThatHadItHasEnded) {
+  const std::string path = session_path({});
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    SessionFolder folder(path);
+    if (write(ready[1], "", 1) != 1) _exit(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    _exit(0);
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  remove_session(path);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  waitpid(daemon, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
 }
 
 TEST_F(SessionFolderTest, NothingIsBelievedOfAFolderThatOthersCanUse) {
