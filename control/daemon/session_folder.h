@@ -87,8 +87,8 @@ SessionProcess open_session_process(const std::string& folder);
 // Whose the folder is, or was, also of a daemon that has left its universe. A daemon that has just taken it is given a
 // moment to say so; empty: none has.
 SessionOwner session_owner(const std::string& folder);
-// Removes what a dead daemon left; nothing there is no mistake. A process that the daemon was forked by, and that has the
-// folder yet, is given a moment to end. Throws std::runtime_error.
+// Removes what a dead daemon left; nothing there is no mistake. A process that the daemon was forked by, and that has
+// the folder yet, is given a moment to end. Throws std::runtime_error.
 void remove_session(const std::string& folder);
 
 }  // namespace openlapi::daemon
