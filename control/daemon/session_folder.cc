@@ -182,7 +182,10 @@ bool SessionFolder::take() {
   for (int tries = 0; tries < kMostTries; ++tries) {
     kill_file_ = open_kill_file(path_);
     if (!kill_file_.is_open()) continue;
-    if (!lock(kill_file_.get())) return false;
+    if (!lock(kill_file_.get())) {
+      if (errno == EAGAIN || errno == EACCES) return false;
+      fail(std::exchange(path_, "") + kKillFile + " cannot be locked");
+    }
     struct stat status {};
     if (fstat(kill_file_.get(), &status) == 0 && status.st_nlink > 0) return true;
   }
