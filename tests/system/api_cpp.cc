@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "tests/system/api_case.h"
+#include "tests/system/api_cpp_case.h"
 
 using namespace api_case;
 
@@ -138,14 +138,7 @@ int main(int count, char** arguments) {
   read_words(count, arguments);
   limit(60);
   try {
-    lapi_info_t info = lapi::Context::defaults();
-    const UdpAddresses addresses(info);
-    lapi::Context context = addresses.given() ? lapi::Context(info) : lapi::Context();
-    handle = context.handle();
-    task = static_cast<int>(context.task());
-    tasks = static_cast<int>(context.tasks());
-    context.set(ERROR_CHK, 1);
-    context.set(INTERRUPT_SET, !polling);
+    lapi::Context context = open_cpp_context();
     run("put and get of typed data", 20, [&] { moving(context); });
     run("active messages", 20, [&] { messages(context); });
     run("read-modify-writes", 20, [&] { variables(context); });
