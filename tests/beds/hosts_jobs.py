@@ -4,10 +4,11 @@ the bed:
 
     tests/beds/hosts 4 --sshd --slurm -- hosts_jobs.py BUILD PROCESS-SCHEMA GROUP [PROGRAM...]
 
-GROUP: short, polling, interrupt.
+GROUP: short, polling, interrupt, mpi.
 
-Two tasks on each host: they share memory, and UDP carries what goes to other hosts. What carried it is taken from what
-the first contacts say; the files that all hosts see must make no task take another host's for a neighbour. Prints TAP.
+Two tasks on each host: they share memory, without being told to, and UDP carries what goes to other hosts. What carried
+it is taken from what the first contacts say; the files that all hosts see must make no task take another host's for a
+neighbour. Group mpi: programs with MPI beside LAPI have the same tasks in both, or are refused. Prints TAP.
 """
 import os
 import re
@@ -48,7 +49,7 @@ def srun(command):
 
 def mpirun(command):
     hosts = ",".join(f"{name}:{EACH}" for name in HOSTS)
-    passed = [word for name in ("API_HOST_TASKS", "LAPI_USE_SHM", "MP_INFOLEVEL") for word in ("-x", name)]
+    passed = [word for name in ("API_HOST_TASKS", "MP_INFOLEVEL") for word in ("-x", name)]
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-H", hosts, *passed, *command]
 
 
@@ -56,20 +57,28 @@ def lapirun(command):
     return ["lapirun", "-N", str(EACH), "-n", str(EACH * len(HOSTS)), *command]
 
 
+def hydra(command):
+    return ["mpiexec.hydra", "-launcher", "ssh", "-hosts", ",".join(HOSTS), "-n", str(EACH * len(HOSTS)), *command]
+
+
+def srun_with_pmi(command):
+    return ["srun", f"--nodes={len(HOSTS)}", f"--ntasks-per-node={EACH}", "--mpi=pmi2", *command]
+
+
 ENGINES = {"srun": srun, "mpirun": mpirun, "lapirun": lapirun}
 
 
 class Job:
-    def __init__(self, engine, command):
-        variables = environment(API_HOST_TASKS=str(EACH), LAPI_USE_SHM="yes", MP_INFOLEVEL="2")
-        start = time.monotonic()
+    def __init__(self, start, command):
+        variables = environment(API_HOST_TASKS=str(EACH), MP_INFOLEVEL="2")
+        begin = time.monotonic()
         try:
-            done = subprocess.run(ENGINES[engine](command), env=variables, stdin=subprocess.DEVNULL,
+            done = subprocess.run(start(command), env=variables, stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False)
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         except subprocess.TimeoutExpired as late:
             self.status, self.out, self.err = f"not ended after {LIMIT} s", late.stdout or "", late.stderr or ""
-        self.seconds = time.monotonic() - start
+        self.seconds = time.monotonic() - begin
         # By task: its host and its packets, as the transport counted them; which way each pair took.
         self.tasks = {int(task): (address, int(sent), int(received)) for task, address, sent, received in re.findall(
             r"task (\d+), udp, ([\d.]+): (\d+) packets sent, (\d+) received", f"{self.err}{self.out}")}
@@ -88,6 +97,9 @@ class Job:
             return f"not every task tells its packets: {sorted(self.tasks)}"
         if {task[0] for task in self.tasks.values()} != {f"10.213.77.{number + 1}" for number in range(len(HOSTS))}:
             return "the tasks are not on all hosts"
+        near, far = EACH - 1, EACH * (len(HOSTS) - 1)
+        if f"task 0 talks to {near + far} others: {near} through shared memory, the rest over udp\n" not in self.err:
+            return "task 0 does not say what it uses"
         if any((way == "shm") != (self.tasks[task][0] == self.tasks[other][0]) for task, other, way in self.ways):
             return "shared memory is not what it is on each host"
         if {way for _, _, way in self.ways} != {"shm", "udp"}:
@@ -97,11 +109,29 @@ class Job:
 
 
 def run_program(engine, mode, program, words):
-    job = Job(engine, [os.path.join(PROGRAMS, program), mode, *words])
+    job = Job(ENGINES[engine], [os.path.join(PROGRAMS, program), mode, *words])
     problem = job.problem()
     check(f"{program} {mode} under {engine}, {EACH} tasks on each of {len(HOSTS)} hosts{': ' if problem else ''}{problem}",
           not problem, job)
     print(f"# {job.seconds:.1f} s", flush=True)
+
+
+def run_mpi():
+    """What is linked with Open MPI has the same tasks in both; what is linked with MPICH is refused with the reason."""
+    tasks = EACH * len(HOSTS)
+    same = [f"lapi {task} of {tasks}, mpi {task} of {tasks}" for task in range(tasks)]
+    alone = f"does not join this job: MPI_COMM_WORLD would have 1 task, the job has {tasks}"
+    other = "a launcher that offers PMI only, as MPICH's mpiexec: see MPI in lapi(7)"
+    for first in ("mpi", "lapi"):
+        for name, start in ENGINES.items():
+            job = Job(start, [os.path.join(PROGRAMS, "mpi_beside_openmpi"), first])
+            said = sorted(line for line in job.out.splitlines() if line.startswith("lapi "))
+            check(f"Open MPI beside LAPI under {name}, {first} first", job.status == 0 and said == sorted(same), job)
+        refused = [(start, alone) for start in ENGINES.values()]
+        for start, text in [*refused, (hydra, other), (srun_with_pmi, other)]:
+            job = Job(start, [os.path.join(PROGRAMS, "mpi_beside_mpich"), first])
+            check(f"MPICH beside LAPI under {start.__name__}, {first} first, is refused",
+                  job.status != 0 and text in job.err + job.out and "lapi 0 of" not in job.out, job)
 
 
 def universe(words, **variables):
@@ -119,7 +149,9 @@ def main():
 
 
 def run_group():
-    if GROUP == "short":
+    if GROUP == "mpi":
+        run_mpi()
+    elif GROUP == "short":
         for engine, mode, program, words in SHORT:
             run_program(engine, mode, program, words)
     else:
