@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tasks that die, limits that are too small, ordinary users, many tasks: what a job does, and what it leaves behind.
+"""Tasks that die, limits that are too small, ordinary users: what a job does, and what it leaves behind.
 
     api_faults.py LAPIRUN PROGRAM_DIRECTORY [test...]
 """
@@ -473,25 +473,6 @@ def test_memory_that_may_not_be_read(jobs):
         expect(result.value("attach_failures") >= 1, result)
     for result in jobs.standalone(2, ["api_init_probe"], wrap=ORDINARY, LAPI_USE_SHM="only"):
         expect_equal((result.value("ended"), result.value("attach_failures")), (1, 0), result)
-
-
-# ---- many tasks ----
-
-def test_200_tasks_share_memory(jobs):
-    result = jobs.launch(200, ["api_init_probe"], LAPI_USE_SHM="only")
-    expect_equal((result.status, result.out.count("ended 1")), (0, 200), str(result)[-3000:])
-    expect_equal((result.value("shm_tasks"), result.value("network_bytes")), (200, 0), "")
-
-
-def test_1025_tasks_do_not(jobs):
-    """One of them, which believes what it is told of the others. Who comes first on its node says it, at any level."""
-    text = "1025 tasks on this node, shared memory serves at most 1024"
-    for task, said in ((0, 1), (1, 0)):
-        others = ":".join(str(other) for other in range(1025) if other != task)
-        job = {"MP_CHILD": str(task), "MP_PROCS": "1025", "MP_COMMON_TASKS": f"1024:{others}"}
-        expect_equal(jobs.alone(LAPI_USE_SHM="only", **job).value("code"), SHM_SETUP, "")
-        result = jobs.alone("silent", LAPI_USE_SHM="yes", **job)
-        expect_equal((result.status, result.err.count(text)), (0, said), str(result)[-3000:])
 
 
 if __name__ == "__main__":

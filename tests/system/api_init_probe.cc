@@ -2,9 +2,10 @@
 // per line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
 //
 //   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent]
-//   [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen]
+//   [brief] [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen]
 //
 // list: add_udp_addrs; with handler=ok a UDP handler hands the same addresses out. silent: no talking.
+// brief: eight bytes to the next task, for jobs that have a hundred times more tasks than the machine has processors.
 // undumpable: other processes of the user may not read this one's memory. room: how much address space it may have
 // beyond what it has before LAPI_Init. epoch: epoch_num, and the task's number on top.
 // again: opens a second context, and ends without LAPI_Term. reopen: the same after LAPI_Term, but task 1 ends instead.
@@ -52,7 +53,7 @@ void print_queries() {
 }
 
 // Round the ring: every size class once, through whatever path there is.
-void talk() {
+void talk(bool brief) {
   static unsigned char inbox[100000];
   static lapi_cntr_t arrived{};
   const std::vector<unsigned char*> inboxes = exchange(inbox);
@@ -66,6 +67,7 @@ void talk() {
     CALL(LAPI_Waitcntr(handle, &arrived, 1, nullptr));
     EXPECT(holds(inbox, length, length + static_cast<unsigned long>(left())));
     CALL(LAPI_Gfence(handle));
+    if (brief) break;
   }
   lapi_statistics_t network{}, shared{};
   CALL(LAPI_Qenv(handle, QUERY_STATISTICS, reinterpret_cast<int*>(&network)));
@@ -100,10 +102,9 @@ int main(int count, char** arguments) {
   lapi_info_t info = cleared_info();
   lapi_extend_t extension;
   std::memset(&extension, 0, sizeof extension);
-  bool talks = true, again = false, reopen = false;
+  bool talks = true, brief = false, again = false, reopen = false;
   long room = -1;
   std::string adapter;
-  limit(60);
   for (int index = 1; index < count; ++index) {
     const std::string word = arguments[index];
     const std::string value = word.substr(word.find('=') + 1);
@@ -116,12 +117,14 @@ int main(int count, char** arguments) {
       handler_fails = value == "fail";
     }
     if (word.rfind("epoch=", 0) == 0) info.epoch_num = static_cast<uint>(std::stoul(value) + own_number());
+    brief = brief || word == "brief";
     talks = talks && word != "silent";
     if (word.rfind("room=", 0) == 0) room = std::stol(value);
     again = again || word == "again";
     reopen = reopen || word == "reopen";
     if (word == "undumpable") EXPECT_EQUAL(prctl(PR_SET_DUMPABLE, 0), 0);
   }
+  limit(brief ? 250 : 60);
   if (!adapter.empty()) info.adapter_name = adapter.data();
   if (extension.udp_hndlr == nullptr) extension.add_udp_addrs = addresses.data();
   if (extension.udp_hndlr != nullptr || !addresses.empty()) info.add_info = &extension;
@@ -133,7 +136,7 @@ int main(int count, char** arguments) {
   CALL(LAPI_Qenv(handle, TASK_ID, &task));
   CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
   print_queries();
-  if (talks) talk();
+  if (talks) talk(brief);
   std::printf("ready 1\n");
   std::fflush(stdout);
   if (again) {

@@ -102,10 +102,10 @@ class Jobs:
             raise AssertionError(f"{process.args} did not end in {limit} s\n{out}{err}") from None
         return Result(process.returncode, out, err)
 
-    def launch(self, tasks, words, options=(), **variables):
+    def launch(self, tasks, words, options=(), limit=LIMIT, **variables):
         """A job under lapirun, to its end."""
         command = [self.lapirun, "-n", str(tasks), *options, self.program(words[0]), *words[1:]]
-        return self.finish(self.start(command, clean_environment(**variables)))
+        return self.finish(self.start(command, clean_environment(**variables)), limit)
 
     def task_environment(self, tasks, task, **variables):
         standard = {"MP_MSG_API": "lapi", "MP_EUILIB": "ip", "MP_PROCS": str(tasks), "MP_CHILD": str(task),

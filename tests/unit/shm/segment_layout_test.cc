@@ -47,9 +47,16 @@ TEST(SegmentLayout, RoomsAreDisjointAndAnOddNumberOfLinesApart) {
   }
 }
 
-TEST(SegmentLayout, FullGroupStaysBelowFourMebibytesPerTask) {
-  const GroupLayout layout{kMaxShmTasks, kDefaultShmSlots, kDefaultShmPacket};
-  EXPECT_LE(layout.group_size(), std::uint64_t{kMaxShmTasks} * (4u << 20));
+// As lapi(7) says at LAPI_USE_SHM, and lapi-tuning(7).
+TEST(SegmentLayout, ATaskAndAPairTakeWhatIsStated) {
+  constexpr std::uint64_t kPair = 72;
+  const GroupLayout alone{1, kDefaultShmSlots, kDefaultShmPacket};
+  const GroupLayout full{kMaxShmTasks, kDefaultShmSlots, kDefaultShmPacket};
+  EXPECT_EQ(full.eras_offset() + kMaxShmTasks * sizeof(Era) - full.senders_offset(), kMaxShmTasks * kPair);
+  EXPECT_LE(full.segment_size(), alone.segment_size() + kMaxShmTasks * kPair + kPage);
+  EXPECT_LE(alone.segment_size(), 2'600'000u);
+  EXPECT_LE(alone.rooms_offset(), 300'000u);  // what is touched while no packet lies in a far room
+  EXPECT_EQ(full.group_size(), sizeof(GroupHeader) + kMaxShmTasks * full.segment_size());
 }
 
 }  // namespace
