@@ -1,26 +1,41 @@
 // What a stranger's datagrams cost a job over UDP: how many 8-byte puts two polling tasks of this machine exchange in a
-// second, in turn alone and while a third process sends both of them junk of 64 bytes.
-//   flood_bench [DATAGRAMS_PER_SECOND]     16240 when not given; 0: as fast as it can
+// second, in turn alone and while a third process sends both of them junk, a kind after the other:
+//   bytes   64 of them that begin as no frame does: the kernel drops them
+//   cut     64 bytes that begin a frame which is longer: read, and dropped by the transport
+//   forged  64 bytes, a frame with a packet of the other task, but for the association: dropped by the engine
+//   full    the longest datagram, of as many such packets as it holds
+//   flood_bench [DATAGRAMS_PER_SECOND [KIND...]]     16240, to each task, and all kinds when not given; 0: as fast as
+//   it
+//                                                    can
+// With OPENLAPI_PACKET_AUTH=yes the tasks' packets carry tags.
 #include <arpa/inet.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/lapi.h"
+#include "dataplane/wire/packet_header.h"
+#include "nic/udp/datagram_frame.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Bytes = std::vector<std::byte>;
 constexpr int kRounds = 21;
+constexpr std::string_view kKinds[] = {"bytes", "cut", "forged", "full"};
 constexpr std::chrono::milliseconds kSlice{400};
 constexpr double kFloodAtMost = 10;  // seconds: it is ended after a slice, but by nobody if the measuring task fails
 
@@ -99,22 +114,51 @@ double exchange(Task& task) {
   std::_Exit(0);
 }
 
-[[noreturn]] void flood(const std::array<lapi_udp_t, 2>& places, double per_second) {
+// A frame with a packet of `length` bytes that says it is from task `source`.
+Bytes forged_frame(std::uint32_t source, std::size_t length) {
+  Bytes frame(openlapi::udp::frame_size(length));
+  const auto begin = openlapi::udp::make_frame_header(static_cast<std::uint32_t>(length));
+  std::memcpy(frame.data(), &begin, sizeof begin);
+  openlapi::wire::PacketHeader header;
+  header.flags = openlapi::wire::kPacketShort | openlapi::wire::kPacketHasData;
+  header.source = source;
+  header.association = 0x123456789abcdef;
+  openlapi::wire::encode(header, frame.data() + sizeof begin);
+  return frame;
+}
+
+Bytes junk_of(std::string_view kind, std::uint32_t source) {
+  if (kind == "bytes") return Bytes(64, std::byte{'x'});
+  if (kind == "forged") return forged_frame(source, 56);
+  if (kind == "cut") {
+    Bytes junk = forged_frame(source, 1000);
+    junk.resize(64);
+    return junk;
+  }
+  const Bytes frame = forged_frame(source, openlapi::wire::kShortHeaderSize);
+  Bytes junk;
+  while (junk.size() + frame.size() <= openlapi::udp::kLongestDatagram)
+    junk.insert(junk.end(), frame.begin(), frame.end());
+  return junk;
+}
+
+// Counts in `sent` what it has sent to each task.
+[[noreturn]] void flood(const std::array<lapi_udp_t, 2>& places, std::string_view kind, double per_second,
+                        std::atomic<long>& sent) {
   const int out = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  std::array<char, 64> junk{};
-  junk.fill('x');
+  const std::array<Bytes, 2> junk{junk_of(kind, 1), junk_of(kind, 0)};
   const Clock::time_point begin = Clock::now();
   double seconds = 0;
-  for (double sent = 0; seconds < kFloodAtMost; ++sent) {
-    for (const lapi_udp_t& place : places) {
+  for (sent = 0; seconds < kFloodAtMost; ++sent) {
+    for (std::size_t task = 0; task < places.size(); ++task) {
       sockaddr_in to{};
       to.sin_family = AF_INET;
-      to.sin_addr.s_addr = place.ip_addr;
-      to.sin_port = htons(static_cast<std::uint16_t>(place.port_no));
-      sendto(out, junk.data(), junk.size(), 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+      to.sin_addr.s_addr = places[task].ip_addr;
+      to.sin_port = htons(static_cast<std::uint16_t>(places[task].port_no));
+      sendto(out, junk[task].data(), junk[task].size(), 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
     }
     seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (per_second > 0 && sent > seconds * per_second) usleep(1000);
+    if (per_second > 0 && static_cast<double>(sent) > seconds * per_second) usleep(1000);
   }
   std::_Exit(0);
 }
@@ -124,10 +168,41 @@ double median(std::vector<double> values) {
   return values[kRounds / 2];
 }
 
+void measure(Task& task, const std::array<lapi_udp_t, 2>& places, std::string_view kind, double per_second) {
+  static auto& sent = *static_cast<std::atomic<long>*>(
+      mmap(nullptr, sizeof(std::atomic<long>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::vector<double> rates[2], shares, floods;
+  for (int round = 0; round < kRounds; ++round) {
+    const double alone = exchange(task);
+    const pid_t stranger = fork();
+    if (stranger == 0) flood(places, kind, per_second, sent);
+    const double flooded = exchange(task);
+    kill(stranger, SIGKILL);
+    waitpid(stranger, nullptr, 0);
+    floods.push_back(static_cast<double>(sent) / std::chrono::duration<double>(kSlice).count());
+    rates[0].push_back(alone);
+    rates[1].push_back(flooded);
+    shares.push_back(flooded / alone);
+  }
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  std::printf(
+      "%-6.*s exchanges/s, medians of %d: alone %.0f, under %.0f datagrams/s %.0f; share kept %.2f (%.2f to %.2f)\n",
+      static_cast<int>(kind.size()), kind.data(), kRounds, median(rates[0]), median(floods), median(rates[1]),
+      median(shares), *least, *most);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const double per_second = count > 1 ? std::atof(words[1]) : 16240;
+  std::vector<std::string_view> kinds(words + std::min(count, 2), words + count);
+  if (kinds.empty()) kinds.assign(std::begin(kKinds), std::end(kKinds));
+  for (const std::string_view kind : kinds) {
+    if (std::count(std::begin(kKinds), std::end(kKinds), kind) != 0) continue;
+    std::fprintf(stderr, "flood_bench: there is no junk '%s'\n", kind.data());
+    return 2;
+  }
   setenv("MP_MSG_API", "lapi", 1);
   setenv("MP_PROCS", "2", 1);
   setenv("MP_PARTITION", std::to_string(getpid()).c_str(), 1);
@@ -139,20 +214,7 @@ int main(int count, char** words) {
   if (server == 0) serve(places);
   Task task;
   task.start(0, places);
-  std::vector<double> rates[2], shares;
-  for (int round = 0; round < kRounds; ++round) {
-    const double alone = exchange(task);
-    const pid_t stranger = fork();
-    if (stranger == 0) flood(places, per_second);
-    const double flooded = exchange(task);
-    kill(stranger, SIGKILL);
-    waitpid(stranger, nullptr, 0);
-    rates[0].push_back(alone);
-    rates[1].push_back(flooded);
-    shares.push_back(flooded / alone);
-  }
-  std::printf("exchanges/s, medians of %d: alone %.0f, under the flood %.0f; share kept %.2f\n", kRounds,
-              median(rates[0]), median(rates[1]), median(shares));
+  for (const std::string_view kind : kinds) measure(task, places, kind, per_second);
   task.put(1, 0);
   task.inbox = 0;
   require(LAPI_Term(task.handle), "LAPI_Term");
