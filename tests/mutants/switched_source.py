@@ -182,7 +182,7 @@ class Source:
         last, place = at, at + 1
         while place < len(self.tokens):
             token = self.tokens[place]
-            if token.text in ENDS_OPERAND or token.text in CLOSING:
+            if token.text in (ENDS_OPERAND if precedence else ",;") or token.text in CLOSING:
                 break
             if token.binary and PRECEDENCE[token.text] <= precedence:
                 break
