@@ -48,7 +48,7 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
               .tool_gone = [this](std::uint64_t tool) { networks_.tool_gone(tool); }}),
       changes_(table_, setup.key,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
-      membership_(table_, *this, Clock::now(), setup.joins) {
+      membership_(table_, *this, Clock::now, setup.joins) {
   links_.serve(membership_);
   links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });
   links_.serve_networks([this](const NetworkMessage& message) { networks_.from_neighbour(message); });

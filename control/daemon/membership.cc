@@ -1,12 +1,13 @@
 #include "control/daemon/membership.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace openlapi::daemon {
 
-Membership::Membership(UniverseTable& table, MembershipLinks& links, Time now, bool joins)
-    : table_(table), links_(links), now_(now), joins_(joins) {
-  if (joins) join_until_ = now + kJoinTime;
+Membership::Membership(UniverseTable& table, MembershipLinks& links, std::function<Time()> clock, bool joins)
+    : table_(table), links_(links), clock_(std::move(clock)), joins_(joins) {
+  if (joins) join_until_ = clock_() + kJoinTime;
 }
 
 void Membership::start() { go_on(); }
@@ -93,7 +94,7 @@ void Membership::learn(const NodeRecord& record, std::optional<std::uint32_t> fr
 void Membership::look_at_own_node(const UniverseNode& before) {
   const UniverseNode& own = table_.nodes()[table_.here()];
   if (own.state == NodeState::kLeaving) {
-    leave_at_ = now_ + std::chrono::seconds(own.grace);
+    leave_at_ = clock_() + std::chrono::seconds(own.grace);
   } else if (!own.lives() || own.address != before.address || own.port != before.port) {
     give_up();
   }
@@ -143,7 +144,7 @@ void Membership::find_parent() {
 
 void Membership::await_children() {
   for (const std::uint32_t child : table_.children()) {
-    if (!halting_ && !neighbours_.contains(child)) awaited_.try_emplace(child, now_ + kJoinTime);
+    if (!halting_ && !neighbours_.contains(child)) awaited_.try_emplace(child, clock_() + kJoinTime);
   }
 }
 
@@ -257,7 +258,6 @@ std::optional<Time> Membership::deadline() const {
 }
 
 void Membership::tick(Time now) {
-  now_ = now;
   if (over_) return;
   if (leave_at_ && *leave_at_ <= now) return leave();
   if (join_until_ && *join_until_ <= now) return give_up();

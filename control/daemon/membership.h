@@ -1,5 +1,5 @@
 // How the daemons of a universe hold together: who is linked with whom, what happens when one is lost, and how all end.
-// A state machine without sockets or clock: links and messages and the time go in, calls of MembershipLinks come out.
+// A state machine without sockets: links and messages go in, calls of MembershipLinks come out; the clock is given.
 //
 //   - Each daemon connects to its parent in the tree (universe_table.h). When its children have said Ready and it is
 //     linked to its parent, it says Ready upwards; from the root Ready comes back down. A daemon so sends and gets two
@@ -21,6 +21,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -57,8 +58,9 @@ class MembershipLinks {
 
 class Membership {
  public:
-  // `joins`: the universe was there before this daemon, whose sponsor will connect.
-  Membership(UniverseTable& table, MembershipLinks& links, Time now, bool joins = false);
+  // `joins`: the universe was there before this daemon, whose sponsor will connect. `clock` says what time it is: what
+  // happens after a long silence is not to be over at once.
+  Membership(UniverseTable& table, MembershipLinks& links, std::function<Time()> clock, bool joins = false);
 
   void start();
   // The daemon of `node` is at the other end of a link, and has said what it knows. False: close it.
@@ -116,7 +118,7 @@ class Membership {
 
   UniverseTable& table_;
   MembershipLinks& links_;
-  Time now_;
+  const std::function<Time()> clock_;
   std::map<std::uint32_t, Neighbour> neighbours_{};
   std::map<std::uint32_t, Time> awaited_{};  // children that have not come, and until when they may
   std::optional<std::uint32_t> connecting_{};

@@ -28,7 +28,8 @@ constexpr BootKey kKey{1, 2, 3};
 // A daemon of a small universe without its sockets. What it knows stays a tree whatever it is told.
 class Victim final : MembershipLinks, JobPlaces {
  public:
-  Victim() : table_(booted(), 0, kVictim, 2), membership_(table_, *this, now_), jobs_(table_, *this) {
+  Victim()
+      : table_(booted(), 0, kVictim, 2), membership_(table_, *this, [this] { return now_; }), jobs_(table_, *this) {
     membership_.start();
   }
 

@@ -47,6 +47,10 @@ class Network {
 
   // From now on no connection from one to the other is made.
   void cut(std::uint32_t from, std::uint32_t to) { cut_.insert({from, to}); }
+  // A long time in which nothing happens, nor is there anything to wait for.
+  void idle() { now_ += std::chrono::hours(1); }
+  // It looks whether it is time for something.
+  void tick(std::uint32_t node) { daemons_[node]->membership.tick(now_); }
   void agent_gone(std::uint32_t node) { daemons_[node]->membership.agent_gone(); }
 
   // One delivery, drawn by lot; when nothing is under way the time goes on to the next deadline. False: all is quiet.
@@ -100,7 +104,8 @@ class Network {
         : network(network_),
           here(here_),
           table(nodes, 0, here_, network_.degree_),
-          membership(table, *this, network_.now_, joins) {}
+          membership(
+              table, *this, [&network_] { return network_.now_; }, joins) {}
     void connect(std::uint32_t node) override {
       connecting.insert(node);
       network.channels_[{here, node}].push_back({Item::Kind::kConnect, table.changes()});

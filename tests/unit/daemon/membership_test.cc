@@ -84,6 +84,29 @@ TEST(Membership, AllHearOfALostDaemonOnce) {
   }
 }
 
+// What begins after a long time in which nothing happened is not late at once.
+TEST(Membership, AfterALongSilenceNothingIsLate) {
+  Network network(21, 3);
+  network.start();
+  network.run();
+  const auto hears = [&](std::uint32_t at, std::uint32_t of, std::uint8_t state) {
+    network.idle();
+    while (network.table(at).nodes()[of].state != state && network.step()) {
+    }
+    network.tick(at);
+  };
+  network.kill(1);
+  hears(0, 1, NodeState::kLost);  // those below it connect to n0
+  network.run();
+  EXPECT_EQ(network.living(), 20u);
+  expect_one_universe(network, 21, 3);
+  network.shrink(7, 2);
+  hears(7, 7, NodeState::kLeaving);
+  EXPECT_TRUE(network.lives(7));
+  network.run();
+  EXPECT_FALSE(network.lives(7));
+}
+
 TEST(Membership, ADaemonThatNeverComesIsLostAndTheOthersAreLinked) {
   Network network(10, 5);
   network.kill(2);
@@ -238,7 +261,7 @@ TEST(Membership, ConnectingToANodeThatIsRemovedEnds) {
     std::set<std::uint32_t> connecting{};
   } links;
   UniverseTable table({UniverseNode{NodeState::kMember}}, 0, 0);
-  Membership membership(table, links, Time{});
+  Membership membership(table, links, [] { return Time{}; });
   membership.start();
   membership.grow({3, UniverseNode{NodeState::kMember}});
   EXPECT_EQ(links.connecting, std::set{3u});

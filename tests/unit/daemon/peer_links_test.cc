@@ -39,7 +39,7 @@ class Daemon final : public MembershipLinks {
   Daemon(std::vector<UniverseNode> nodes, std::uint32_t here, FileDescriptor listener)
       : table(std::move(nodes), 0, here),
         links(key(), table, std::move(listener), false),
-        membership(table, *this, std::chrono::steady_clock::now()) {
+        membership(table, *this, std::chrono::steady_clock::now) {
     links.serve(membership);
     links.serve_jobs([this](const JobMessage& message) { came.push_back(message); });
     membership.start();
