@@ -38,6 +38,20 @@ def processes_with(marker):
     return found
 
 
+def program_of(number):
+    try:
+        return os.readlink(f"/proc/{number}/exe")
+    except OSError:
+        return ""
+
+
+def unused_user():
+    """A number that no process has, not even one that nobody has waited for: the limit counts them all."""
+    listed = subprocess.run(["ps", "-e", "-o", "uid="], capture_output=True, text=True, check=True).stdout
+    used = {int(number) for number in listed.split()}
+    return next(number for number in range(60_000, NOBODY) if number not in used)
+
+
 def is_stopped(number):
     try:
         with open(f"/proc/{number}/stat", encoding="utf-8") as file:
@@ -272,7 +286,7 @@ class EndTest(LauncherCase):
             self.assertIn(f"has not taken signal {number:d} ", errors)
 
     def test_one_signal_ends_a_job_that_has_too_little_memory(self):
-        """Somewhere there libpmix does not answer."""
+        """Somewhere there libpmix does not answer. lapirun ends by itself, and not before its tasks."""
         for kilobytes in range(20_000, 80_000, 4_000):
             words = ["sh", "-c", f'ulimit -v {kilobytes}; exec "$@"', "sh", *self.command("-n", 2, PROBE, "hello")]
             job = subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -282,7 +296,9 @@ class EndTest(LauncherCase):
                 job.wait(1)  # most have ended by then, for one reason or the other
             except subprocess.TimeoutExpired:
                 job.terminate()
-            job.wait(DEADLINE)
+            self.assertIn(job.wait(DEADLINE), (0, 1, 128 + signal.SIGTERM), f"with {kilobytes} kB")
+            tasks = [number for number in processes_with(self.marker) if program_of(number) == os.path.realpath(PROBE)]
+            self.assertEqual(tasks, [], f"with {kilobytes} kB")
 
     def test_too_little_memory_is_said(self):
         """Without the thread that accepts them, its clients would wait for libpmix: nobody sends a signal here. The
@@ -623,13 +639,29 @@ class OrdinaryUserTest(LauncherCase):
     def test_killed_task(self):
         self.run_job("-n", 3, self.probe, "one-of-them", "signal", 2, int(signal.SIGKILL), status=137, cwd="/")
 
+    def refused(self, limit):
+        """What lapirun says of a job of four tasks under this limit."""
+        user = unused_user()
+        os.chown(self.temporary, user, user)
+        words = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", "prlimit", limit, self.lapirun,
+                 "-n", "4", self.probe, "hello"]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, cwd="/", text=True, capture_output=True,
+                              env=self.environment, timeout=DEADLINE, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        return done.stderr
+
     def test_no_more_processes(self):
-        user, rest = self.command("-n", 4, "true")[:6], self.command("-n", 4, "true")[6:]
-        for most in (1, 2, 3):  # none for the watcher, for PMIx's thread, for the first task
-            done = subprocess.run([*user, "prlimit", f"--nproc={most}", *rest], stdin=subprocess.DEVNULL, cwd="/",
-                                  capture_output=True, text=True, env=self.environment, timeout=DEADLINE, check=False)
-            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
-            self.assertIn(f"(processes and threads of this user: at most {most}, ulimit -u)", done.stderr)
+        said = "".join(self.refused(f"--nproc={most}") for most in range(1, 8))
+        for most in range(1, 8):
+            self.assertIn(f"(processes and threads of this user: at most {most}, ulimit -u)\n", said)
+        for what in ("watcher", "PMIx_server_init: a thread", *(f"task {rank}" for rank in range(4))):
+            self.assertRegex(said, f"cannot start .*{what}|{what} cannot be started")
+
+    def test_no_more_open_files(self):
+        """Tasks that have been started wait for the others then; they end with lapirun."""
+        said = "".join(self.refused(f"--nofile={most}") for most in range(16, 29))
+        for rank in range(4):
+            self.assertIn(f"lapirun: cannot start task {rank}: Too many open files\n", said)
 
 
 if __name__ == "__main__":
