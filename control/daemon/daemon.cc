@@ -37,7 +37,7 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       networks_(table_, links_,
                 [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       tools_(std::move(setup.tool_listener), table_,
-             {.halt = [this] { membership_.halt(); },
+             {.halt = [this](std::chrono::milliseconds limit) { membership_.halt(limit); },
               .jobs = [this] { return jobs_.jobs(); },
               .become_lapirun = [this](Connection lapirun,
                                        const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); },
@@ -73,14 +73,14 @@ void Daemon::node_changed(std::uint32_t node) {
 }
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
-void Daemon::ended(std::uint32_t daemons) {
-  if (daemons == 0)
+void Daemon::ended(const std::set<std::uint32_t>& nodes) {
+  if (nodes.empty())
     std::fprintf(stderr,
                  "lamd: the other daemons take this one for lost, or do not come, or lamboot has ended: it ends\n");
-  cut_off_ = daemons == 0;
+  cut_off_ = nodes.empty();
   over_ = true;
   session_.remove();
-  tools_.halted(daemons);
+  tools_.halted(nodes);
 }
 
 void Daemon::take_signals() {

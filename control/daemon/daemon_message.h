@@ -5,8 +5,8 @@
 //                     Ready       upwards: all daemons below me are linked; downwards: all of the universe are
 //                     Node        what has become of a node; to all, once
 //                     Lost        to a daemon that wants to link: the others take you for gone
-//                     Halt        end; towards all daemons that have not sent it
-//                     Halted      so many daemons have ended, and I am ending now; backwards
+//                     Halt        end, and wait so long for those behind you; towards all daemons that have not sent it
+//                     Halted      these daemons have ended, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //                     Network     of network tables, and all that tasks and tools say about them: network_message.h
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
@@ -74,14 +74,17 @@ struct LostMessage {
 
 struct HaltMessage {
   static constexpr std::uint8_t kKind = 4;
-  static void describe(auto&, auto&) {}
+  std::uint32_t limit = 0;  // milliseconds
+  static void describe(auto& fields, auto& message) { fields.number(message.limit); }
   bool operator==(const HaltMessage&) const = default;
 };
 
 struct HaltedMessage {
   static constexpr std::uint8_t kKind = 5;
-  std::uint32_t daemons = 0;
-  static void describe(auto& fields, auto& message) { fields.number(message.daemons); }
+  std::vector<std::uint32_t> nodes{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.nodes, 4, [](auto& element, auto& node) { element.number(node); });
+  }
   bool operator==(const HaltedMessage&) const = default;
 };
 

@@ -61,7 +61,7 @@ void Membership::lose(std::uint32_t node) {
 
 void Membership::give_up() {
   over_ = true;
-  links_.ended(0);
+  links_.ended({});
 }
 
 bool Membership::needs_agent() const { return is_joining() || (table_.here() == table_.origin() && !linked_); }
@@ -117,7 +117,7 @@ void Membership::leave() {
   table_.apply(own);
   send_to_all(NodeMessage{own}, std::nullopt);
   over_ = true;
-  links_.ended(1);
+  links_.ended({table_.here()});
 }
 
 void Membership::send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except) {
@@ -184,21 +184,27 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
     learn(changed->record, from);
   } else if (std::holds_alternative<LostMessage>(message)) {
     change(table_.here(), NodeState::kLost);
-  } else if (std::holds_alternative<HaltMessage>(message)) {
+  } else if (const auto* halt = std::get_if<HaltMessage>(&message)) {
     // From two sides at once, when two tools ask: neither waits for the other.
     halt_awaited_.erase(from);
-    if (!halt_asked_) halt_from_ = from;
     halt_heard_.insert(from);
-    halt_asked_ = true;
+    ask_to_halt(from, std::chrono::milliseconds(halt->limit));
   } else if (const auto* halted = std::get_if<HaltedMessage>(&message)) {
-    if (halt_awaited_.contains(from)) halted_ += halted->daemons;
+    if (halt_awaited_.contains(from)) halted_.insert(halted->nodes.begin(), halted->nodes.end());
   }
   go_on();
 }
 
-void Membership::halt() {
-  halt_asked_ = true;
+void Membership::halt(std::chrono::milliseconds limit) {
+  ask_to_halt(std::nullopt, limit);
   go_on();
+}
+
+void Membership::ask_to_halt(std::optional<std::uint32_t> from, std::chrono::milliseconds limit) {
+  if (halt_asked_) return;
+  halt_asked_ = true;
+  halt_from_ = from;
+  halt_limit_ = limit;
 }
 
 void Membership::grow(NodeRecord record) {
@@ -227,11 +233,13 @@ void Membership::remove(std::uint32_t node) {
 
 void Membership::tell_halt(std::uint32_t node) {
   halt_awaited_.insert(node);
-  links_.send(node, HaltMessage{});
+  links_.send(node, HaltMessage{static_cast<std::uint32_t>(halt_limit_.count() * 7 / 8)});
 }
 
 void Membership::spread_halt() {
   halting_ = true;
+  halt_until_ = clock_() + halt_limit_ + (linked_ ? std::chrono::seconds(0) : kJoinTime);  // others may still come
+  halted_.insert(table_.here());
   awaited_.clear();
   for (const auto& [node, neighbour] : neighbours_) {
     if (!halt_heard_.contains(node)) tell_halt(node);
@@ -242,7 +250,9 @@ void Membership::spread_halt() {
 void Membership::check_ended() {
   if (over_ || !halting_ || !halt_awaited_.empty()) return;
   over_ = true;
-  if (halt_from_ && neighbours_.contains(*halt_from_)) links_.send(*halt_from_, HaltedMessage{halted_});
+  if (halt_from_ && neighbours_.contains(*halt_from_)) {
+    links_.send(*halt_from_, HaltedMessage{{halted_.begin(), halted_.end()}});
+  }
   links_.ended(halted_);
 }
 
@@ -254,6 +264,7 @@ std::optional<Time> Membership::deadline() const {
   for (const auto& [node, until] : awaited_) consider(until);
   consider(join_until_);
   consider(leave_at_);
+  consider(halt_until_);
   return over_ ? std::nullopt : next;
 }
 
@@ -261,6 +272,10 @@ void Membership::tick(Time now) {
   if (over_) return;
   if (leave_at_ && *leave_at_ <= now) return leave();
   if (join_until_ && *join_until_ <= now) return give_up();
+  if (halt_until_ && *halt_until_ <= now) {
+    halt_awaited_.clear();
+    return check_ended();
+  }
   std::vector<std::uint32_t> late;
   for (const auto& [node, until] : awaited_) {
     if (until <= now) late.push_back(node);

@@ -15,8 +15,10 @@
 //     not reach it, or loses it before that, removes the node again.
 //   - A node leaves when it hears that it is to: it tells all that it is removed, and ends. A node that does not can be
 //     removed by force; a lost one can be, too.
-//   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the number of daemons. At
-//     each it waits until its children have come, so that it reaches all.
+//   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the nodes whose daemons have
+//     ended. At each it waits until its children have come, so that it reaches all. A daemon that is stopped is not
+//     lost: nobody waits for it longer than the tool said. Each daemon gives those behind it 7/8 of its own time, so
+//     that it hears of those that have ended beside one that is silent.
 #pragma once
 
 #include <chrono>
@@ -35,6 +37,7 @@ namespace openlapi::daemon {
 using Time = std::chrono::steady_clock::time_point;
 
 inline constexpr std::chrono::seconds kJoinTime{30};
+inline constexpr std::chrono::seconds kHaltTime{10};
 
 class MembershipLinks {
  public:
@@ -51,9 +54,9 @@ class MembershipLinks {
   virtual void node_changed(std::uint32_t node) = 0;
   // The daemon of a node that this one sponsors is there and linked.
   virtual void node_joined(std::uint32_t node) = 0;
-  // This daemon has nothing left to do; `daemons`: so many have ended, this one included. 0: the others take it for
-  // lost, or nobody has connected to it.
-  virtual void ended(std::uint32_t daemons) = 0;
+  // This daemon has nothing left to do; `nodes`: whose daemons have ended, this one included. None: the others take it
+  // for lost, or nobody has connected to it.
+  virtual void ended(const std::set<std::uint32_t>& nodes) = 0;
 };
 
 class Membership {
@@ -68,8 +71,8 @@ class Membership {
   void link_down(std::uint32_t node);
   void connect_failed(std::uint32_t node);
   void take(std::uint32_t from, const DaemonMessage& message);
-  // A tool wants the universe to end.
-  void halt();
+  // A tool wants the universe to end, and waits so long for daemons that are silent.
+  void halt(std::chrono::milliseconds limit = kHaltTime);
   // A tool has booted a daemon for a node: number, address, port and what users see of it are in the record.
   void grow(NodeRecord record);
   // A tool wants a node to leave, after so many seconds.
@@ -111,6 +114,7 @@ class Membership {
   void await_children();
   void say_ready();
   bool is_complete() const;
+  void ask_to_halt(std::optional<std::uint32_t> from, std::chrono::milliseconds limit);
   void spread_halt();
   void tell_halt(std::uint32_t node);
   void check_ended();
@@ -132,9 +136,11 @@ class Membership {
   bool halt_asked_ = false;
   bool halting_ = false;
   std::optional<std::uint32_t> halt_from_{};  // nothing: from a tool
-  std::set<std::uint32_t> halt_heard_{};      // neighbours that end, too
-  std::set<std::uint32_t> halt_awaited_{};    // neighbours that have been told and are still there
-  std::uint32_t halted_ = 1;
+  std::chrono::milliseconds halt_limit_{};
+  std::optional<Time> halt_until_{};
+  std::set<std::uint32_t> halt_heard_{};    // neighbours that end, too
+  std::set<std::uint32_t> halt_awaited_{};  // neighbours that have been told and are still there
+  std::set<std::uint32_t> halted_{};        // nodes whose daemons have ended
 };
 
 }  // namespace openlapi::daemon

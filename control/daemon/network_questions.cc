@@ -10,7 +10,6 @@ namespace openlapi::daemon {
 namespace {
 
 constexpr std::size_t kMostAnswered = 3 << 20;  // bytes of windows: less than a message may have
-constexpr std::size_t kMostNamed = 5;           // of nodes that do not answer: behind one there may be thousands
 
 std::size_t size_of(const WindowState& state) {
   return kLeastStateBytes + state.key.size() + state.window.adapter.size() + state.window.device.size();
@@ -65,26 +64,16 @@ void NetworkQuestions::ask(Question question, const NetworkAction& action) {
   places_.ask(nodes, number, action);
 }
 
-std::string NetworkQuestions::name_of(std::uint32_t node) const {
-  const std::string& host = universe_.nodes()[node].host;
-  return "n" + std::to_string(node) + (host.empty() ? "" : " (" + host + ")");
-}
-
 void NetworkQuestions::add_failure(Question& question, std::uint32_t node, const std::string& failure) const {
-  question.answer.failure += (question.answer.failure.empty() ? "" : "; ") + name_of(node) + ": " + failure;
+  question.answer.failure +=
+      (question.answer.failure.empty() ? "" : "; ") + name_of(node, universe_.nodes()) + ": " + failure;
 }
 
 void NetworkQuestions::add_silent(Question& question) const {
-  std::string names;
-  std::size_t named = 0;
-  for (const std::uint32_t node : question.awaited) {
-    if (named == kMostNamed) break;
-    names += (named++ == 0 ? "" : ", ") + name_of(node);
-  }
-  const std::size_t more = question.awaited.size() - named;
+  const std::vector<std::uint32_t> silent(question.awaited.begin(), question.awaited.end());
   question.answer.failure += (question.answer.failure.empty() ? "" : "; ") + std::string("no answer after ") +
-                             std::to_string(kNodeAnswerTime.count()) + " s from " + names +
-                             (more == 0 ? "" : " and " + std::to_string(more) + " more") +
+                             std::to_string(kNodeAnswerTime.count()) + " s from " +
+                             names_of(silent, universe_.nodes()) +
                              ": the daemon there (lamd), or one on the way, hangs or is stopped; tkill there ends it";
 }
 

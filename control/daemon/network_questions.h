@@ -55,7 +55,6 @@ class NetworkQuestions {
   void ask(Question question, const NetworkAction& action);
   void add_failure(Question& question, std::uint32_t node, const std::string& failure) const;
   void add_silent(Question& question) const;
-  std::string name_of(std::uint32_t node) const;
   void finish(std::uint32_t number);
   void take_back(const Question& question);
 

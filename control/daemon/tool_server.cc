@@ -72,9 +72,10 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     return true;
   }
   if (changes_->take(tool.number, *message) || wishes_.network(tool.number, *message)) return true;
-  if (!std::holds_alternative<HaltMessage>(*message)) return false;
+  const auto* halt = std::get_if<HaltMessage>(&*message);
+  if (halt == nullptr) return false;
   tool.wish = Wish::kHalt;
-  wishes_.halt();
+  wishes_.halt(std::chrono::milliseconds(halt->limit));
   return true;
 }
 
@@ -108,9 +109,9 @@ void ToolServer::universe_linked() {
   }
 }
 
-void ToolServer::halted(std::uint32_t daemons) {
+void ToolServer::halted(const std::set<std::uint32_t>& nodes) {
   for (Tool& tool : tools_) {
-    if (tool.wish == Wish::kHalt) tool.connection.send(HaltedMessage{daemons});
+    if (tool.wish == Wish::kHalt) tool.connection.send(HaltedMessage{{nodes.begin(), nodes.end()}});
   }
 }
 

@@ -1,10 +1,12 @@
 // The tools that ask this daemon something, over the session's Unix socket.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <optional>
+#include <set>
 
 #include "control/daemon/connection.h"
 #include "control/daemon/node_changes.h"
@@ -17,7 +19,7 @@ class ToolServer {
  public:
   // What tools ask of the daemon's other parts.
   struct Wishes {
-    std::function<void()> halt{};
+    std::function<void(std::chrono::milliseconds limit)> halt{};
     std::function<JobsMessage()> jobs{};
     std::function<void(Connection, const JobMessage&)> become_lapirun{};  // takes the tool's connection
     std::function<void(Connection, const OpenWindows&)> become_task{};    // the same
@@ -35,7 +37,7 @@ class ToolServer {
   void watch(PollSet& poll_set);
   // Answers what waited for that.
   void universe_linked();
-  void halted(std::uint32_t daemons);
+  void halted(const std::set<std::uint32_t>& nodes);
   void tick();
   bool has_outgoing() const;
 

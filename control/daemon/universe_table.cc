@@ -7,6 +7,24 @@
 
 namespace openlapi::daemon {
 
+namespace {
+
+constexpr std::size_t kMostNamed = 5;
+
+}  // namespace
+
+std::string name_of(std::uint32_t number, const std::vector<UniverseNode>& nodes) {
+  const std::string& host = nodes[number].host;
+  return "n" + std::to_string(number) + (host.empty() ? "" : " (" + host + ")");
+}
+
+std::string names_of(const std::vector<std::uint32_t>& numbers, const std::vector<UniverseNode>& nodes) {
+  std::string names;
+  const std::size_t named = std::min(numbers.size(), kMostNamed);
+  for (std::size_t n = 0; n < named; ++n) names += (n == 0 ? "" : ", ") + name_of(numbers[n], nodes);
+  return names + (named == numbers.size() ? "" : " and " + std::to_string(numbers.size() - named) + " more");
+}
+
 bool is_newer(const UniverseNode& left, const UniverseNode& right) {
   return std::tie(left.stamp, left.state, left.address, left.port) >
          std::tie(right.stamp, right.state, right.address, right.port);

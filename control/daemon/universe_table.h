@@ -47,6 +47,11 @@ struct UniverseNode {
   bool operator==(const UniverseNode&) const = default;
 };
 
+// For users: n1 (host1).
+std::string name_of(std::uint32_t number, const std::vector<UniverseNode>& nodes);
+// Five and how many more: behind one that does not answer there may be thousands.
+std::string names_of(const std::vector<std::uint32_t>& numbers, const std::vector<UniverseNode>& nodes);
+
 // What daemons tell each other about a node.
 struct NodeRecord {
   std::uint32_t number = 0;

@@ -71,6 +71,20 @@ def test_growth():
     check("lamhalt ends the daemons that joined, too", halted.status == 0 and not daemons(HOSTS[:5]), daemons(HOSTS[:5]))
 
 
+def test_stopped_daemon():
+    """lamhalt ends the others and names its host; lamwipe ends it."""
+    hosts = HOSTS[:4]
+    lamboot(hosts, LAM_MPI_SSI_boot_rsh_fast="1")
+    stopped = Done(["ssh", hosts[1], "pkill -STOP -x lamd"])
+    halted = Done(["lamhalt", "-v"])
+    print(f"# lamhalt beside a stopped daemon: {halted.seconds:.1f} s", flush=True)
+    check("lamhalt names the host whose daemon is stopped", stopped.status == 0 and halted.status == 1
+          and "no answer after 10 s from n1 (host1): " in halted.err and "3 of 4 daemons" in halted.out, (stopped, halted))
+    check("the others have ended", list(daemons(hosts)) == [hosts[1]], daemons(hosts))
+    wiped = Done(["lamwipe", write_schema(hosts)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
+    check("lamwipe ends it", wiped.status == 0 and not daemons(hosts), (wiped, daemons(hosts)))
+
+
 def test_lost_hosts():
     """A host that is switched off under a universe, and before one is booted."""
     hosts = HOSTS[:5]
@@ -246,6 +260,7 @@ def main():
     if GROUP == "ssh":
         test_algorithms()
         test_growth()
+        test_stopped_daemon()
         test_lost_hosts()
     elif GROUP == "cable":
         test_pulled_cable()

@@ -419,6 +419,23 @@ class LossTest(Universe):
             self.assertEqual([os.waitpid(process, 0)[1] for process in processes], [0, 0], tool)
             self.assertEqual(list(self.folder.glob("lam-*")), [], tool)
 
+    def test_lamhalt_names_a_daemon_that_hangs(self):
+        """It ends the others, and the one that hangs ends when it goes on."""
+        self.boot(["inky", "pinky", "blinky"])
+        processes = [self.process(member) for member in ("", "n1", "n2")]
+        os.kill(processes[1], signal.SIGSTOP)
+        try:
+            done = self.tool("lamhalt", "-v", "-H")
+            self.assert_gone([processes[0], processes[2]])
+        finally:
+            os.kill(processes[1], signal.SIGCONT)
+        self.assertEqual((done.returncode, done.stdout), (1, "2 of 3 daemons have ended\n"))
+        self.assertEqual(done.stderr, "lamhalt: not all daemons have ended: no answer after 10 s from n1 (pinky): the daemon "
+                         "there (lamd), or one on the way, hangs or is stopped, or was killed; lamwipe with the hosts' boot "
+                         "schema ends it, or tkill there\n")
+        self.assert_gone(processes)
+        self.assertEqual(list(self.folder.glob("lam-*")), [])
+
     def test_lamclean_names_a_daemon_that_hangs(self):
         self.boot(["inky", "pinky"])
         for member, expected in (("n1", "not all could be cleaned: no answer after 10 s from n1 (pinky): the daemon there "

@@ -29,6 +29,9 @@ class Network {
   }
   // As SIGKILL does: nothing more from it but the ends of its connections.
   void kill(std::uint32_t node) { end(node); }
+  // As SIGSTOP and SIGCONT do: its connections stay, and what comes over them waits.
+  void stop(std::uint32_t node) { daemons_[node]->stopped = true; }
+  void go_on(std::uint32_t node) { daemons_[node]->stopped = false; }
   void halt(std::uint32_t node) { daemons_[node]->membership.halt(); }
   void shrink(std::uint32_t node, std::uint32_t by) { daemons_[by]->membership.shrink(node, 5); }
   // A daemon is booted as `number`, and knows what lamgrow saw at its sponsor.
@@ -57,7 +60,7 @@ class Network {
   bool step() {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ready;
     for (const auto& [link, items] : channels_) {
-      if (!items.empty()) ready.push_back(link);
+      if (!items.empty() && !daemons_[link.second]->stopped) ready.push_back(link);
     }
     if (ready.empty()) return pass_time();
     const auto link = ready[random_() % ready.size()];
@@ -76,7 +79,9 @@ class Network {
   const UniverseTable& table(std::uint32_t node) const { return daemons_[node]->table; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(daemons_.size()); }
   const std::set<std::uint32_t>& joined(std::uint32_t node) const { return daemons_[node]->joined; }
-  std::uint32_t ended(std::uint32_t node) const { return daemons_[node]->ended_daemons; }
+  // Whose ends it has heard of when it ended itself.
+  const std::set<std::uint32_t>& ended(std::uint32_t node) const { return daemons_[node]->ended_nodes; }
+  Time now() const { return now_; }
   std::size_t most_sent() const {
     std::size_t most = 0;
     for (const auto& daemon : daemons_) most = std::max(most, daemon->sent);
@@ -106,6 +111,7 @@ class Network {
           table(nodes, 0, here_, network_.degree_),
           membership(
               table, *this, [&network_] { return network_.now_; }, joins) {}
+    bool runs() const { return lives && !stopped; }
     void connect(std::uint32_t node) override {
       connecting.insert(node);
       network.channels_[{here, node}].push_back({Item::Kind::kConnect, table.changes()});
@@ -127,8 +133,8 @@ class Network {
     void node_lost(std::uint32_t) override {}
     void node_changed(std::uint32_t) override {}
     void node_joined(std::uint32_t node) override { joined.insert(node); }
-    void ended(std::uint32_t daemons) override {
-      ended_daemons = daemons;
+    void ended(const std::set<std::uint32_t>& nodes) override {
+      ended_nodes = nodes;
       network.end(here);
     }
 
@@ -138,7 +144,8 @@ class Network {
     Membership membership;
     std::set<std::uint32_t> up{}, connecting{}, accepted{}, joined{};
     bool lives = true, linked_told = false;
-    std::uint32_t ended_daemons = 0;
+    bool stopped = false;
+    std::set<std::uint32_t> ended_nodes{};
     std::size_t sent = 0, bytes = 0;
   };
 
@@ -207,13 +214,13 @@ class Network {
   bool pass_time() {
     std::optional<Time> next;
     for (const auto& daemon : daemons_) {
-      const auto deadline = daemon->lives ? daemon->membership.deadline() : std::nullopt;
+      const auto deadline = daemon->runs() ? daemon->membership.deadline() : std::nullopt;
       if (deadline && (!next || *deadline < *next)) next = deadline;
     }
     if (!next) return false;
     now_ = *next;
     for (const auto& daemon : daemons_) {
-      if (daemon->lives) daemon->membership.tick(*next);
+      if (daemon->runs()) daemon->membership.tick(*next);
     }
     return true;
   }
