@@ -139,7 +139,7 @@ void SimulatedEngine::plan_next_step(bool moved) {
   if (deadline != UINT64_MAX) step_at(std::max(deadline, now + 200));
   if (refused_ != nullptr) return step_within(refusal_wait_);
   const bool wants_collective =
-      !scenario_.lying_task && !in_collective_ && collectives_begun_ < Simulation::kCollectives;
+      !scenario_.lying_task && !in_collective_ && !waits_for_fence() && collectives_begun_ < Simulation::kCollectives;
   if (quota_left_ != 0 || (wants_collective && !checker_.anything_given_up()))
     step_at(std::max(next_issue_, now + 200));
 }
@@ -307,7 +307,7 @@ void SimulatedEngine::advance_collectives() {
     fenced_operations_ = checker_.issued_by(task_, context_);
     fences_.push_back({endpoint_->begin_fence(), fenced_operations_, purges_});
   }
-  if (fence_before_barrier_ && !fences_.empty()) return;
+  if (waits_for_fence()) return;
   begin_collective();
 }
 

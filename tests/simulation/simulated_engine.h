@@ -80,6 +80,8 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   void maybe_begin_fence();
   void look_at_fences();
   void advance_collectives();
+  // Before a collective: what ends the fence wakes the task.
+  bool waits_for_fence() const { return fence_before_barrier_ && !fences_.empty(); }
   void begin_collective();
   void check_exchanged();
   void collective_done();

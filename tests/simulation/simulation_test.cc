@@ -1,4 +1,5 @@
-// The seeds that run with every change: simulation_test --seeds A..B, one test per seed. `simulate` runs more of them.
+// The seeds that run with every change: simulation_test --seeds A..B [--engines N], one test per seed. `simulate` runs
+// more of them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -13,7 +14,7 @@ namespace {
 
 class Seed : public testing::Test {
  public:
-  explicit Seed(std::uint64_t seed) { options_.seed = seed; }
+  explicit Seed(const Options& options) : options_(options) {}
 
   void TestBody() override {
     set_crash_report(options_.replay_command());
@@ -43,14 +44,19 @@ class Seed : public testing::Test {
 
 int main(int count, char** texts) {
   testing::InitGoogleTest(&count, texts);
+  openlapi::simulation::Options options;
   unsigned long long first = 1, last = 20;
-  if (count == 3 && std::strcmp(texts[1], "--seeds") == 0 && std::sscanf(texts[2], "%llu..%llu", &first, &last) != 2) {
-    std::fprintf(stderr, "simulation_test: --seeds is '%s'; allowed: A..B\n", texts[2]);
+  for (int i = 1; i < count; i += 2) {
+    const char* const value = i + 1 < count ? texts[i + 1] : "";
+    const bool seeds = std::strcmp(texts[i], "--seeds") == 0 && std::sscanf(value, "%llu..%llu", &first, &last) == 2;
+    const bool tasks = std::strcmp(texts[i], "--engines") == 0 && std::sscanf(value, "%u", &options.tasks) == 1;
+    if (seeds || tasks) continue;
+    std::fprintf(stderr, "simulation_test: '%s %s'; allowed: --seeds A..B and --engines N\n", texts[i], value);
     return 2;
   }
-  for (unsigned long long seed = first; seed <= last; ++seed) {
-    testing::RegisterTest("Simulation", ("Seed" + std::to_string(seed)).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [seed]() -> testing::Test* { return new openlapi::simulation::Seed(seed); });
+  for (options.seed = first; options.seed <= last; ++options.seed) {
+    testing::RegisterTest("Simulation", ("Seed" + std::to_string(options.seed)).c_str(), nullptr, nullptr, __FILE__,
+                          __LINE__, [options]() -> testing::Test* { return new openlapi::simulation::Seed(options); });
   }
   return RUN_ALL_TESTS();
 }
