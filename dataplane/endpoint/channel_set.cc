@@ -27,6 +27,8 @@ ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
   context.checksum = !transport.limits().checked && !config.packet_tags;
   context.max_packet = packet_bytes(transport);
   context.ack_threshold = config.ack_threshold;
+  context.first_sequence = config.first_packet;
+  context.first_in_window = config.before_first();
   context.pool = &pool;
 }
 

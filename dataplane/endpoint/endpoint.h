@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,7 +43,14 @@ struct EndpointConfig {
   Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
   bool bulk = false;                                    // long contiguous data is read by the adapter where one can
   std::uint64_t bulk_minimum = 153'600;  // bytes of data from which on; messages that are copied never are
-  std::uint64_t first_number = 1;        // of messages, fences, requests and collectives; all tasks have the same
+  // Of messages, fences, requests and collectives, and of transmissions; all tasks have the same.
+  std::uint64_t first_number = 1;
+  // Number that the first packet of each life of each pair carries, the same in all tasks; empty, as it is but in
+  // tests: one that nobody else can foresee.
+  std::optional<std::uint32_t> first_packet;
+
+  // Of 32 bits, where the number before the first one is wanted; lives of peers begin with it too.
+  std::uint32_t before_first() const { return static_cast<std::uint32_t>(first_number - 1); }
 };
 
 // The ways to a peer.

@@ -151,7 +151,7 @@ void EndpointCore::drop(Peer& peer, Fault why) {
 void EndpointCore::part_from_dropped() {
   for (const Loss& loss : std::exchange(dropped_, {})) {
     if (peers_[loss.peer] == nullptr || !peers_[loss.peer]->closed) continue;  // purged meanwhile
-    former_.try_emplace(loss.peer, FormerPeer{false, false, 0, 0}).first->second.dropped = true;
+    former_.try_emplace(loss.peer, FormerPeer{false, false, config_.before_first(), 0}).first->second.dropped = true;
     losses_.push_back(loss);
     part_from(loss.peer, loss.fault);
   }

@@ -15,8 +15,8 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
       resolver_(resolver),
       host_(host),
       peers_(config.tasks),
-      requests_(static_cast<std::uint32_t>(config.first_number - 1)),
-      collective_(config.self, config.tasks, static_cast<std::uint32_t>(config.first_number - 1)),
+      requests_(config.before_first()),
+      collective_(config.self, config.tasks, config.before_first()),
       next_message_(config.first_number),
       next_pull_(std::max(static_cast<std::uint32_t>(config.first_number), 1u)),
       next_fence_(config.first_number) {
@@ -44,6 +44,7 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
 
   auto peer = std::make_unique<Peer>();
   peer->index = index;
+  peer->life = config_.before_first();
   ChannelEpochs epochs{0, route.epoch};
   if (former != former_.end()) {
     peer->life = former->second.life;

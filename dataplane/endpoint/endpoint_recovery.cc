@@ -15,7 +15,7 @@ bool EndpointCore::purged(PeerIndex index) const {
 std::uint32_t EndpointCore::life_of(PeerIndex index) const {
   if (peers_[index] != nullptr) return peers_[index]->life;
   const auto found = former_.find(index);
-  return found == former_.end() ? 0 : found->second.life;
+  return found == former_.end() ? config_.before_first() : found->second.life;
 }
 
 // Nothing of the peer is kept but the number of its lives here: what was sent under its state before finds nothing.
@@ -34,7 +34,7 @@ void EndpointCore::part_from(PeerIndex index, Fault why) {
 
 void EndpointCore::purge(PeerIndex index) {
   if (index >= peers_.size() || index == config_.self || purged(index)) return;
-  former_.try_emplace(index, FormerPeer{false, false, 0, 0}).first->second.purged = true;
+  former_.try_emplace(index, FormerPeer{false, false, config_.before_first(), 0}).first->second.purged = true;
   ++purged_peers_;
   collective_purged_ |= collective_.active();
   part_from(index, Fault::purged);

@@ -57,6 +57,7 @@ struct ChannelContext {
   // Number of the first packet of each life of each pair, the same in all tasks; empty, as it is but in tests: what
   // wire::first_sequence_of() says, which nobody else can foresee.
   std::optional<Sequence> first_sequence;
+  Sequence first_in_window = 0;      // number of the first packet of each channel where nobody else sees it
   PacketPool* pool = nullptr;        // buffers of at least max_packet bytes
   ReliabilityCounters counters;
   std::array<KnownAssociation, 16> known_associations{};  // of the packet filter, by source modulo their number

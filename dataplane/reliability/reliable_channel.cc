@@ -17,7 +17,7 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
       first_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
       own_epoch_(first_epoch_),
       path_(path),
-      send_(*context.pool),
+      send_(*context.pool, context.first_in_window),
       receive_(*context.pool),
       congestion_(max_packet_, context.most_bytes_in_flight) {
   knows_peer(epochs.peer);

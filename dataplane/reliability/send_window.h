@@ -57,8 +57,16 @@ struct AckTiming {
 
 class SendWindow {
  public:
+  // `first`: of the packets, and one less than that of the transmissions.
   explicit SendWindow(PacketPool& pool, Sequence first = 0)
-      : pool_(pool), oldest_(first), settled_(first), unsent_(first), next_(first), recovery_(first) {}
+      : pool_(pool),
+        oldest_(first),
+        settled_(first),
+        unsent_(first),
+        next_(first),
+        recovery_(first),
+        next_order_(first + 1),
+        newest_order_(first) {}
   ~SendWindow();
   SendWindow(const SendWindow&) = delete;
   SendWindow& operator=(const SendWindow&) = delete;
@@ -170,8 +178,8 @@ class SendWindow {
   Sequence recovery_;
   Sequence first_lost_ = 0;  // no packet before it is lost; meaningful while lost_ is not 0
   std::uint32_t lost_ = 0;   // packets waiting for retransmission
-  std::uint32_t next_order_ = 1;
-  std::uint32_t newest_order_ = 0;  // of the transmissions that are known to have arrived
+  std::uint32_t next_order_;
+  std::uint32_t newest_order_;      // of the transmissions that are known to have arrived
   Nanoseconds newest_sent_at_ = 0;  // when that one was sent
   bool newest_was_again_ = false;   // it was a retransmission: packets sent before it may be lost without any gap
   std::uint32_t buffers_ = 0;       // of the pool, until take_completed() gives them back

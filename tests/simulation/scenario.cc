@@ -105,6 +105,7 @@ void Scenario::choose_numbers() {
   const bool near_their_ends = random.chance(0.5);
   first_number = near_their_ends ? UINT32_MAX - random.below(60) : 1;
   first_epoch = near_their_ends ? (std::uint64_t{1} << 48) - ((1 + random.below(4)) << kBeginningBits) : 0;
+  if (near_their_ends) first_packet = UINT32_MAX - static_cast<std::uint32_t>(random.below(60));
 }
 
 // Draws from numbers of its own.

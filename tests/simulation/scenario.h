@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,10 @@ struct Scenario {
   std::uint32_t ack_threshold;
   std::uint32_t idle_loops;
   Nanoseconds timeout;
-  std::uint64_t first_number;  // of messages, fences, ...: in half of the seeds they wrap during the run
-  std::uint64_t first_epoch;   // before the first one; the same
+  // In half of the seeds these wrap during the run.
+  std::uint64_t first_number;                 // of messages, fences, ...
+  std::optional<std::uint32_t> first_packet;  // on the wire
+  std::uint64_t first_epoch;                  // before the first one
 
   // Load: ns between two bursts of operations of one engine, and the mean size of the random ones.
   Nanoseconds issue_gap;

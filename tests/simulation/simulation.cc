@@ -269,6 +269,7 @@ EndpointConfig Simulation::endpoint_config(PeerIndex task, std::uint32_t context
   config.idle_loops_between_timers = scenario_.idle_loops;
   config.timeout = scenario_.timeout;
   config.first_number = scenario_.first_number;
+  config.first_packet = scenario_.first_packet;
   config.bulk = scenario_.bulk_on;
   config.bulk_minimum = scenario_.bulk_minimum;
   return config;

@@ -1,4 +1,5 @@
-// Numbers that come round: every message, fence and request of a run that passes the ends of 32 bits is what it was.
+// Numbers that come round: every message, fence, request and tagged packet of a run that passes the ends of 32 bits is
+// what it was.
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
@@ -18,6 +19,8 @@ class NumberWrap : public testing::TestWithParam<bool> {
     EndpointConfig config;
     config.copy_limit = 100;
     config.first_number = std::uint64_t{UINT32_MAX} - kRounds;
+    config.first_packet = UINT32_MAX - kRounds;
+    config.packet_tags = true;
     job_ = std::make_unique<Job>(2, config);
     for (PeerIndex i = 0; i < 2; ++i) {
       job_->task(i).transport.set_room(1000);
@@ -93,6 +96,30 @@ TEST_P(NumberWrap, AFenceWaitsForAnOldMessageAmongNewOnes) {
   job_->settle();
   EXPECT_EQ(old, 1);
   EXPECT_EQ((*job_)[0].fence_state(fence), FenceState::done);
+}
+
+// Handlers that are still to return belong to the life in which they were called, on both sides of the lives' end.
+TEST_P(NumberWrap, LivesOfAPeerPassIt) {
+  std::vector<CompletionRun> running;
+  job_->task(1).host.on_header = [&](const ArrivedMessage&) {
+    return HeaderVerdict{Delivery::bury, CompletionStyle::thread, nullptr, &running, nullptr};
+  };
+  job_->task(1).host.on_completion = [&](const CompletionRun& run, bool) { return running.push_back(run), false; };
+  int target = 0, completion = 0;
+  std::uint32_t life = (*job_)[1].life_of(0);
+  for (int round = 1; round <= 2 * kRounds; ++round, ++life) {
+    ASSERT_EQ((*job_)[1].life_of(0), life);
+    ASSERT_EQ((*job_)[0].active_message({1, 7, nullptr, 0, nullptr, 0, address(&target), 0, address(&completion)}),
+              Submit::accepted);
+    job_->settle();
+    ASSERT_EQ(running.size(), static_cast<std::size_t>(round));
+    ASSERT_EQ(running.back().source_life, life);
+    for (PeerIndex i = 0; i < 2; ++i) (*job_)[i].purge(1 - i);
+    for (PeerIndex i = 0; i < 2; ++i) (*job_)[i].resume(1 - i, 10 + static_cast<std::uint64_t>(round) * 64);
+  }
+  for (const CompletionRun& run : running) (*job_)[1].completion_returned(run);
+  job_->settle();
+  EXPECT_EQ(completion, 0) << "of lives that are over nothing is answered";
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, NumberWrap, testing::Bool());

@@ -328,6 +328,25 @@ TEST_F(SendWindowTest, NumbersWrapRound) {
   EXPECT_TRUE(window.everything_settled());
 }
 
+// Wherever among the transmissions their numbers come round: what was sent before others that arrived is lost, and what
+// was sent again after them is not.
+TEST_F(SendWindowTest, TheOrderOfTransmissionsWrapsRound) {
+  for (Sequence first = UINT32_MAX - 8; first != 2; ++first) {
+    SendWindow window(pool_, first);
+    for (int i = 0; i < 5; ++i) window.add(pool_.take(), kLength, nullptr, 0, 0);
+    std::array<Transmission, 16> burst;
+    window.transmitted({burst.data(), window.collect(kWide, burst)}, 0);
+    EXPECT_TRUE(window.acknowledge(first, 0b1111, timing(1)).lost) << first;
+    ASSERT_EQ(window.collect(kWide, burst), 1u) << first;
+    EXPECT_EQ(burst[0].sequence, first);
+    window.transmitted({burst.data(), 1}, 2);
+    EXPECT_FALSE(window.acknowledge(first, 0b1111, timing(3)).lost) << first;
+    EXPECT_FALSE(window.anything_unsent()) << first;
+    EXPECT_EQ(window.acknowledge(first + 5, 0, timing(4)).bytes, kLength) << first;
+    EXPECT_TRUE(window.everything_settled()) << first;
+  }
+}
+
 TEST_F(SendWindowTest, PacketsWithoutTagAreFreedSilently) {
   window_.add(pool_.take(), kLength, nullptr, 0, 0);
   window_.add(pool_.take(), kLength, nullptr, 0, 7);
