@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The HTML of the man pages: every link leads somewhere, every reference to a page of ours is a link.
 
-usage: html_pages_test.py MAKE_HTML MAN_FOLDER"""
+usage: html_pages_test.py MAKE_HTML MAN_FOLDER BUILD_FOLDER"""
 import html.parser
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-MAKE_HTML, MAN = sys.argv[1], pathlib.Path(sys.argv[2])
+MAKE_HTML, MAN, BUILD = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 
 
 class Page(html.parser.HTMLParser):
@@ -69,6 +69,12 @@ class HtmlPages(unittest.TestCase):
         text = pathlib.Path(self.folder.name, "index.html").read_text(encoding="utf-8")
         for page in MAN.glob("man*/*.[0-9]"):
             self.assertIn(f'.html">{page.stem}</a> - ', text)
+
+    def test_meson_compile_docs_makes_them_all(self):
+        subprocess.run(["meson", "compile", "-C", BUILD, "docs"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+        made = {file.name: file.read_bytes() for file in (BUILD / "html").iterdir()}
+        for name in self.files:
+            self.assertEqual(made.get(name), pathlib.Path(self.folder.name, name).read_bytes(), name)
 
     def test_an_empty_line_of_an_example_is_one(self):
         text = pathlib.Path(self.folder.name, "lapi-tutorial.7.html").read_text(encoding="utf-8")
