@@ -87,6 +87,8 @@ inline constexpr std::size_t kSendBurst = 64;
 inline constexpr unsigned kLooksBetweenPolls = 8;
 // Packets taken from a transport per step: enough to spread the cost of giving them back, few enough for the stack.
 inline constexpr std::size_t kReceiveBurst = 16;
+// Packets that one datagram can have: the shortest, with a header of 24 bytes and a frame's 8, fill 64 KiB.
+inline constexpr std::size_t kMostPacketsOfDatagram = 2048;
 // Peers for whom something waits that are looked at per step: one without room costs some ten nanoseconds.
 inline constexpr std::size_t kPeersPerStep = 64;
 // Fragments of one long message per step: others get their turn after at most half a megabyte.

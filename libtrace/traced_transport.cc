@@ -49,6 +49,7 @@ class TracedTransport final : public Transport {
   WakeSource* wake_source() override { return inner_->wake_source(); }
   TransportCounters counters() const override { return inner_->counters(); }
   ArrivalWord arrival_word() const override { return inner_->arrival_word(); }
+  void skip_datagram() override { inner_->skip_datagram(); }
   void release(std::size_t count) override { inner_->release(count); }
   void send_abandoned(PeerIndex peer) override { inner_->send_abandoned(peer); }
 
@@ -74,16 +75,22 @@ class TracedTransport final : public Transport {
   }
 
   std::size_t receive_burst(std::span<IncomingPacket> packets) override {
-    const std::size_t count = inner_->receive_burst(packets);
-    for (std::size_t i = 0; i < count; ++i) {
-      ShownBytes bytes;
-      if (traces(TraceLevel::bytes)) bytes.add(packets[i].data, packets[i].length);
-      trace("%s packet arrived, %u bytes %s", text_of_name(), packets[i].length, bytes.text());
-    }
-    return count;
+    return show_arrived(packets.first(inner_->receive_burst(packets)));
+  }
+  std::size_t receive_rest(std::span<IncomingPacket> packets) override {
+    return show_arrived(packets.first(inner_->receive_rest(packets)));
   }
 
  private:
+  std::size_t show_arrived(std::span<const IncomingPacket> packets) {
+    for (const IncomingPacket& packet : packets) {
+      ShownBytes bytes;
+      if (traces(TraceLevel::bytes)) bytes.add(packet.data, packet.length);
+      trace("%s packet arrived, %u bytes %s", text_of_name(), packet.length, bytes.text());
+    }
+    return packets.size();
+  }
+
   const char* text_of_name() const { return inner_->name().data(); }  // names are literals
 
   std::unique_ptr<Transport> inner_;

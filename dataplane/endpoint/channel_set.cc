@@ -30,6 +30,8 @@ ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
   context.first_sequence = config.first_packet;
   context.first_in_window = config.before_first();
   context.pool = &pool;
+  headers.reserve(tuning::kMostPacketsOfDatagram);
+  rest = std::make_unique_for_overwrite<IncomingPacket[]>(tuning::kMostPacketsOfDatagram);
 }
 
 ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
@@ -76,20 +78,51 @@ unsigned ChannelSet::receive() {
   return false;
 }
 
-// Several packets of one datagram, or as much of it as a burst holds. All are looked at before any of them is believed:
-// one wrong packet says that a stranger has sent all, who could otherwise try a whole datagram of guesses at a time.
-void ChannelSet::look_at_datagram(Line& line, std::span<const IncomingPacket> packets) {
-  if (!packets.front().same_datagram) line.wrong_datagram = false;
-  std::size_t looked_at = 0;
-  for (ChannelPath* path = nullptr; looked_at < packets.size() && !line.wrong_datagram; ++looked_at) {
-    line.headers[looked_at] = {};
-    line.wrong_datagram = !admit(line, packets[looked_at], line.headers[looked_at], path);
+// Whether all packets are right, which follow those of their datagram that were looked at before.
+bool ChannelSet::admit_all(Line& line, std::span<const IncomingPacket> packets) {
+  const std::size_t before = line.headers.size();
+  bool right = before + packets.size() <= tuning::kMostPacketsOfDatagram;
+  for (std::size_t i = 0; right && i < packets.size(); ++i) {
+    ChannelPath* path = nullptr;
+    right = admit(line, packets[i], line.headers.emplace_back(), path);
   }
-  if (line.wrong_datagram) line.context.counters.beside_wrong += packets.size() - std::min<std::size_t>(looked_at, 1);
+  if (!right) line.context.counters.beside_wrong += before + packets.size() - 1;
+  return right;
 }
 
-inline void ChannelSet::handle_packet(ChannelPath& path, const wire::PacketHeader& header,
-                                      const IncomingPacket& packet, Nanoseconds now) {
+// The ways are looked up again: what a handler does may have ended the one that was found.
+void ChannelSet::handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets,
+                                  Nanoseconds now) {
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    const wire::PacketHeader& header = line.headers[first + i];
+    ChannelPath* const path = listener_.channel_path(header.source, false);
+    if (path != nullptr) handle_packet(*path, header, packets[i], now);
+  }
+}
+
+// Several packets of one datagram. All are looked at before any of them is believed: one wrong packet says that a
+// stranger has sent all, who could otherwise try a whole datagram of guesses at a time. `may_go_on`: the burst is full,
+// and may have ended inside of the datagram. The answer is how many packets more were taken from the transport.
+std::size_t ChannelSet::take_datagram(Line& line, std::span<const IncomingPacket> packets, bool may_go_on,
+                                      Nanoseconds now) {
+  line.headers.clear();
+  std::size_t more = 0;
+  bool right = admit_all(line, packets);
+  if (right && may_go_on) {
+    more = line.transport.receive_rest({line.rest.get(), tuning::kMostPacketsOfDatagram});
+    right = admit_all(line, {line.rest.get(), more});
+  }
+  if (right) {
+    handle_looked_at(line, 0, packets, now);
+    handle_looked_at(line, packets.size(), {line.rest.get(), more}, now);
+  } else if (may_go_on) {
+    line.transport.skip_datagram();
+  }
+  return more;
+}
+
+[[gnu::always_inline]] inline void ChannelSet::handle_packet(ChannelPath& path, const wire::PacketHeader& header,
+                                                             const IncomingPacket& packet, Nanoseconds now) {
   activate(path);
   ReliableChannel& channel = path.channel_;
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
@@ -113,32 +146,20 @@ unsigned ChannelSet::receive_from(Line& line) {
   const std::size_t count = line.transport.receive_burst(packets);
   if (count == 0) return 0;
   const Nanoseconds now = clock_.now();
-  std::size_t first = 0, end = 0;  // of the packets that were looked at together
-  for (std::size_t i = 0; i < count; ++i) {
-    wire::PacketHeader header;
-    ChannelPath* path = nullptr;
-    if (i == end) {
-      first = i;
-      while (++end < count && packets[end].same_datagram) {
-      }
-      if (end - first == 1 && !packets[i].same_datagram) [[likely]] {
-        line.wrong_datagram = !admit(line, packets[i], header, path);
-      } else {
-        look_at_datagram(line, {packets.data() + first, end - first});
-      }
+  std::size_t more = 0;
+  for (std::size_t first = 0, end = 0; first < count; first = end) {
+    while (++end < count && packets[end].same_datagram) {
     }
-    if (line.wrong_datagram) continue;
-    if (path == nullptr) {  // looked up again: what a handler does may have ended the way that was found
-      header = line.headers[i - first];
-      path = listener_.channel_path(header.source, false);
-      if (path == nullptr) continue;
+    if (end - first == 1 && end != packets.size()) [[likely]] {
+      wire::PacketHeader header;
+      ChannelPath* path = nullptr;
+      if (admit(line, packets[first], header, path)) handle_packet(*path, header, packets[first], now);
+    } else {
+      more += take_datagram(line, {packets.data() + first, end - first}, end == packets.size(), now);
     }
-    handle_packet(*path, header, packets[i], now);
   }
-  if (line.wrong_datagram) [[unlikely]]
-    line.transport.skip_datagram();
-  line.transport.release(count);
-  return static_cast<unsigned>(count);
+  line.transport.release(count + more);
+  return static_cast<unsigned>(count + more);
 }
 
 void ChannelSet::report_completed(ChannelPath& path) {

@@ -2,7 +2,6 @@
 // acknowledged and retransmitted here, and what comes out are payloads, each exactly once.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -80,12 +79,17 @@ class ChannelSet {
     Transport& transport;
     PacketPool pool;
     ChannelContext context;
-    std::array<wire::PacketHeader, tuning::kReceiveBurst> headers;  // of the packets that are being looked at
-    bool wrong_datagram = false;  // a packet of the latest datagram was wrong: what follows of it is dropped
+    // Of a datagram with several packets: their headers, and what of it no burst had room for. Reserved, and touched
+    // only as far as a datagram of the job's has needed it.
+    std::vector<wire::PacketHeader> headers;
+    std::unique_ptr<IncomingPacket[]> rest;
   };
 
   unsigned receive_from(Line& line);
-  [[gnu::noinline, gnu::cold]] void look_at_datagram(Line& line, std::span<const IncomingPacket> packets);
+  [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Line& line, std::span<const IncomingPacket> packets,
+                                                         bool may_go_on, Nanoseconds now);
+  bool admit_all(Line& line, std::span<const IncomingPacket> packets);
+  void handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets, Nanoseconds now);
   bool admit(Line& line, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);
   void handle_packet(ChannelPath& path, const wire::PacketHeader& header, const IncomingPacket& packet,
                      Nanoseconds now);

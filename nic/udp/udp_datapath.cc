@@ -133,6 +133,12 @@ std::size_t UdpTransport::take_frames(std::span<IncomingPacket> packets) {
   return count;
 }
 
+std::size_t UdpTransport::receive_rest(std::span<IncomingPacket> packets) {
+  const std::size_t count = take_frames(packets);
+  counters_.packets_received += count;
+  return count;
+}
+
 void UdpTransport::skip_datagram() {
   if (!arena_.has_unparsed()) return;
   ++counters_.receive_dropped;

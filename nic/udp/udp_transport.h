@@ -59,6 +59,7 @@ class UdpTransport final : public Transport, private WakeSource {
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   // May return packets longer than limits().max_packet: the sender's interface may carry longer ones.
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  std::size_t receive_rest(std::span<IncomingPacket> packets) override;
   void skip_datagram() override;
   void release(std::size_t count) override { arena_.release(count); }
   WakeSource* wake_source() override { return this; }

@@ -51,6 +51,8 @@ class FaultyTransport final : public Transport {
   std::uint64_t origin_of(PeerIndex peer) const override { return inner_->origin_of(peer); }
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  std::size_t receive_rest(std::span<IncomingPacket> packets) override { return inner_->receive_rest(packets); }
+  void skip_datagram() override { inner_->skip_datagram(); }
   void release(std::size_t count) override { inner_->release(count); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }

@@ -171,6 +171,14 @@ class ForgedPackets : public testing::Test {
     return packet;
   }
 
+  // After task 1's next numbers have been used in its name.
+  void forget_the_lives() {
+    tasks_[1].endpoint->purge(0);
+    tasks_[0].endpoint->purge(1);
+    tasks_[1].endpoint->resume(0, kEpochs[1] + 10);
+    tasks_[0].endpoint->resume(1, kEpochs[0] + 10);
+  }
+
   void TearDown() override {
     EXPECT_EQ(secret_, 0u) << "a stranger has written into the victim's memory";
     exchange(4);
@@ -194,10 +202,7 @@ TEST_F(ForgedPackets, RightOnesWouldBeTaken) {
   const std::time_t end = std::time(nullptr) + 60;
   while (secret_ == 0 && std::time(nullptr) < end) tasks_[0].endpoint->progress();
   EXPECT_EQ(std::exchange(secret_, 0), forged_) << "the other tests forge what would never have been taken";
-  tasks_[1].endpoint->purge(0);  // its next number has been used
-  tasks_[0].endpoint->purge(1);
-  tasks_[1].endpoint->resume(0, kEpochs[1] + 10);
-  tasks_[0].endpoint->resume(1, kEpochs[0] + 10);
+  forget_the_lives();
 }
 
 TEST_F(ForgedPackets, GuessesChangeNothing) {
@@ -274,6 +279,39 @@ TEST_F(ForgedPackets, OneWrongPacketSpoilsItsDatagram) {
   expect_dropped(2);
   forger.send({put_packet(wrong), put_packet(right)});
   expect_dropped(2);
+}
+
+// Two bursts of right ones, as the look goes, stand in front of it.
+TEST_F(ForgedPackets, AWrongPacketFarBehindSpoilsItsDatagram) {
+  constexpr std::size_t kPackets = 40;
+  Forger forger(kAddresses[1], *tasks_[0].transport);
+  std::vector<Bytes> packets;
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    wire::PacketHeader header = header_of_task_1();
+    header.sequence += i;
+    if (i == 32) header.association ^= 1;
+    packets.push_back(put_packet(header));
+  }
+  forger.send(packets);
+  expect_dropped(kPackets);
+}
+
+// Also where nothing is wrong: all of it is taken, in order.
+TEST_F(ForgedPackets, ALongDatagramIsTakenWhole) {
+  constexpr std::uint32_t kPackets = 500;
+  Forger forger(kAddresses[1], *tasks_[0].transport);
+  std::vector<Bytes> packets;
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    wire::PacketHeader header = header_of_task_1();
+    header.sequence += i;
+    forged_ = i + 1;
+    packets.push_back(put_packet(header));
+  }
+  forger.send(packets);
+  const std::time_t end = std::time(nullptr) + 60;
+  while (secret_ != kPackets && std::time(nullptr) < end) tasks_[0].endpoint->progress();
+  EXPECT_EQ(std::exchange(secret_, 0), kPackets);
+  forget_the_lives();
 }
 
 }  // namespace

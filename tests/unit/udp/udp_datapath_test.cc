@@ -174,6 +174,34 @@ TEST(UdpDatapath, SaysWherePacketsComeFromAndWhichCameTogether) {
   EXPECT_EQ(receiver->origin_of(1), receiver->origin_of(2)) << "it has moved";
 }
 
+TEST(UdpDatapath, HandsOutTheRestOfADatagramAndNothingOfTheNext) {
+  const auto receiver = open_on_loopback();
+  Stranger stranger(*receiver);
+  std::vector<std::byte> many;
+  for (std::uint32_t number = 0; number < 100; ++number) {
+    const std::vector<std::byte> frame = framed(packet_bytes(number, 40));
+    many.insert(many.end(), frame.begin(), frame.end());
+  }
+  for (int round = 0; round < 1000; ++round) {
+    stranger.send(many);
+    stranger.send(framed(packet_bytes(100, 40)));
+    std::array<IncomingPacket, 200> packets;
+    const std::span<IncomingPacket> burst = std::span(packets).first(16);
+    ASSERT_TRUE(poll_until([&] { return receiver->receive_burst(burst) == burst.size(); }));
+    const std::size_t rest = receiver->receive_rest(std::span(packets).subspan(burst.size()));
+    ASSERT_EQ(rest, 84u);
+    for (std::uint32_t number = 0; number < 100; ++number) {
+      EXPECT_EQ(packets[number].same_datagram, number != 0);
+      const std::vector<std::byte> expected = packet_bytes(number, 40);
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), packets[number].data)) << number;
+    }
+    EXPECT_EQ(receiver->receive_rest(packets), 0u);
+    receiver->release(100);
+    ASSERT_EQ(receive_copies(*receiver, 1).at(0), packet_bytes(100, 40));
+  }
+  EXPECT_EQ(receiver->counters().packets_received, 101'000u);
+}
+
 TEST(UdpDatapath, OfASkippedDatagramNothingMoreIsHandedOut) {
   const auto receiver = open_on_loopback();
   Stranger stranger(*receiver);
