@@ -23,8 +23,6 @@ bool has_foreign_floor(Wire wire) { return wire == Wire::verbs || wire == Wire::
 constexpr unsigned kFlagIterations = 400;
 constexpr unsigned kRepeatsOfRow = 2;
 constexpr unsigned kRepeats = 8;  // of all rows together: a machine may never come back to the state it began in
-constexpr std::uint64_t kLongestRow = 10'000'000'000;  // nanoseconds; then as few slices as kFewestSlices have to do
-constexpr unsigned kFewestSlices = 3;
 constexpr unsigned kSettle = 50;  // milliseconds that a dataplane thread has to fall asleep
 
 }  // namespace
@@ -66,6 +64,7 @@ std::uint64_t Runner::calibrate(const Work& work, std::uint64_t fewest) {
 
 void Runner::measure(const Case& row, Row& result) {
   const unsigned slices = row.is_rate ? std::min(slices_, kRateSlices) : slices_;
+  const std::uint64_t start = monotonic_nanoseconds();
   std::uint64_t floor_iterations = row.floor ? calibrate(row.floor, row.fewest) : 0;
   std::uint64_t library_iterations = calibrate(row.library, row.fewest);
   if (fixed_iterations_ != 0) {
@@ -73,10 +72,8 @@ void Runner::measure(const Case& row, Row& result) {
   }
   std::vector<Slice> turns;
   Samples flags;
-  const std::uint64_t start = monotonic_nanoseconds();
-  while (turns.size() < slices) {
-    const bool late = turns.size() >= kFewestSlices && monotonic_nanoseconds() - start > kLongestRow;
-    if (bench_.region.agree(late ? 1 : 0) != 0) break;
+  const auto is_over = [&] { return row_is_over(turns.size(), slices, monotonic_nanoseconds() - start); };
+  while (bench_.region.agree(is_over() ? 1 : 0) == 0) {
     Slice& turn = turns.emplace_back();
     quiet();
     if (bench_.wire == Wire::shm) bench_.memory.flag(kFlagIterations, 2, &flags);

@@ -37,4 +37,10 @@ Comparison compare(const std::vector<Slice>& slices) {
   return result;
 }
 
+bool row_is_over(std::size_t slices, std::size_t wanted, std::uint64_t taken) {
+  constexpr std::uint64_t kLongest = 10'000'000'000;
+  constexpr std::size_t kFewest = 3;
+  return slices >= wanted || (slices >= kFewest && taken > kLongest);
+}
+
 }  // namespace openlapi::bench

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """lapi_perf as a user runs it.   lapi_perf_test.py LAPIRUN LAPI_PERF"""
+import html
 import json
 import os
 import pathlib
@@ -17,6 +18,13 @@ def run(*arguments, tasks=2, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MP_", "LAPI_"))}
     start = [LAPIRUN, "-n", str(tasks), LAPI_PERF] if tasks else [LAPI_PERF]
     return subprocess.run([*start, *arguments], capture_output=True, text=True, timeout=240, env={**clean, **environment})
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown processor"
 
 
 def table_rows(output):
@@ -58,7 +66,14 @@ class LapiPerf(unittest.TestCase):
         self.assertEqual(len(document["cores"]), 2)
         self.assertGreater(document["flag_us"], 0)
         self.assertEqual(document["schema"], "lapi_perf/1")
-        self.assertEqual(document["units"]["size"], "bytes")
+        self.assertEqual(f"lapi_perf {document['version']}\n", run("--version", tasks=0).stdout)
+        self.assertEqual((document["processor"], document["kernel"]), (processor(), "Linux " + os.uname().release))
+        self.assertEqual(document["units"], {"size": "bytes", "*_us": "microseconds", "*bandwidth": "bytes per second",
+                                             "rate": "operations per second", "ratio": "library / floor"})
+        # What else is in a row has no unit.
+        self.assertEqual({name for name in document["rows"][0] if not name.endswith(("_us", "bandwidth"))},
+                         {"transport", "operation", "variant", "size", "rate", "floor", "ratio", "samples", "repeats",
+                          "unusual_state"})
         low, high = document["flag_bounds_us"]
         self.assertLess(low, document["flag_us"])
         self.assertGreater(high, document["flag_us"])
@@ -77,8 +92,13 @@ class LapiPerf(unittest.TestCase):
         self.check(run(*FAST, "--ops", "put,get,am", "--sizes", "8,1K,64K", "--plot", self.file("a.svg")))
         text = pathlib.Path(self.file("a.svg")).read_text()
         xml.etree.ElementTree.fromstring(text)
-        for word in ("Latency", "Bandwidth", "Ratio to the floor", "shm put", "udp put", "floor", os.uname().release):
-            self.assertIn(word, text)
+        version = run("--version", tasks=0).stdout.split()[1]
+        for word in ("Latency", "Bandwidth", "Ratio to the floor", "library / floor", "microseconds", "GB/s", "shm put",
+                     "udp put", "udp put: floor", f"openlapi {version} between two tasks, polling mode",
+                     "99th percentiles dotted", processor(), os.uname().release):
+            self.assertIn(word, html.unescape(text))
+        for colour in ("rgb(0,114,178)", "rgb(213,94,0)", "rgb(0,158,115)"):  # one for each operation
+            self.assertIn(colour, text.replace(" ", ""))
 
     def test_plot_without_gnuplot(self):
         result = run("--plot", self.file("a.svg"), tasks=0, PATH="/nowhere")

@@ -56,5 +56,15 @@ TEST(Stopwatch, AgreesWithTheSystemsClock) {
   EXPECT_LT(by_ticks, by_system * 1.5);
 }
 
+TEST(RowIsOver, ALongRowEndsAfterTheFewestSlicesThatCanBeCompared) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  EXPECT_FALSE(row_is_over(0, 20, 60 * kSecond));
+  EXPECT_FALSE(row_is_over(2, 20, 60 * kSecond));
+  EXPECT_TRUE(row_is_over(3, 20, 11 * kSecond));
+  EXPECT_FALSE(row_is_over(19, 20, 9 * kSecond));
+  EXPECT_TRUE(row_is_over(20, 20, kSecond));
+  EXPECT_TRUE(row_is_over(2, 2, 0));
+}
+
 }  // namespace
 }  // namespace openlapi::bench
