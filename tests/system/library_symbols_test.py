@@ -3,7 +3,8 @@
 
 usage: library_symbols_test.py VERSION LAPI_H LIBRARY...     (the library and the one that traces)
 
-symbols/liblapi-VERSION beside this file has the symbols of a release's 64-bit library, with their versions."""
+symbols/liblapi-VERSION beside this file has the symbols of a release's library, with their versions; they are the same
+for 64 and 32 bits."""
 import pathlib
 import re
 import subprocess
@@ -36,6 +37,9 @@ class LibrarySymbols(unittest.TestCase):
         newest = max(LISTS, key=number)
         for library in LIBRARIES:
             self.assertEqual(sorted(symbols_of(library) - LISTS[newest]), [], f"{library} has more than {newest} had")
+
+    def test_there_is_a_list_of_an_earlier_release(self):
+        self.assertTrue(any(number(version) < number(VERSION) for version in LISTS), "nothing is compared but itself")
 
     def test_the_version_is_one_and_has_a_list(self):
         self.assertIn(VERSION, LISTS)
