@@ -1,6 +1,8 @@
 #include "control/boot/boot_error.h"
 
 #include <fcntl.h>
+#include <linux/memfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,15 +20,15 @@ namespace {
 std::mutex kept_mutex;
 std::optional<std::vector<std::string>> kept;
 FileDescriptor standard_error;  // what others have written there
+off_t bytes_told = 0;           // of it
 
-// Who writes more than the pipe takes loses the rest, rather than wait.
+// A file: who writes there never waits, however much it is, and nothing of it is lost.
 FileDescriptor take_standard_error() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return FileDescriptor();
-  FileDescriptor reader(ends[0]);
-  const FileDescriptor writer(ends[1]);
-  dup2(writer.get(), STDERR_FILENO);
-  return reader;
+  FileDescriptor file(static_cast<int>(syscall(SYS_memfd_create, "errors", MFD_CLOEXEC)));
+  if (!file.is_open()) return file;
+  fcntl(file.get(), F_SETFL, O_APPEND);
+  dup2(file.get(), STDERR_FILENO);
+  return file;
 }
 
 void read_standard_error(std::vector<std::string>& lines) {
@@ -34,7 +36,8 @@ void read_standard_error(std::vector<std::string>& lines) {
   gethostname(host, sizeof host - 1);
   std::string text;
   char bytes[4096];
-  for (ssize_t count = 0; (count = read(standard_error.get(), bytes, sizeof bytes)) > 0;) {
+  for (ssize_t count = 0; (count = pread(standard_error.get(), bytes, sizeof bytes, bytes_told)) > 0;
+       bytes_told += count) {
     text.append(bytes, static_cast<std::size_t>(count));
   }
   std::istringstream written(text);

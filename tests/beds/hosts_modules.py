@@ -84,6 +84,25 @@ def test_verbose_and_debug():
     check_universe("-d and -v reach daemons that an agent starts", done)
 
 
+def test_words_from_below_helpers():
+    """More than a pipe takes, from each host that a helper boots and from those that lamboot does."""
+    count = 4000
+    schema = pathlib.Path(write_schema(HOSTS))
+    schema.write_text("".join(f"{line} says={count}\n" for line in schema.read_text().splitlines()))
+    for algorithm, degree in (("tree", "1"), ("thread", "2")):
+        done = Done(["lamboot", "-c", SCHEMA, str(schema)], SPEC_ALGORITHM=algorithm,
+                    LAM_MPI_SSI_boot_base_tree_degree=degree, LAM_MPI_SSI_boot_base_thread_count="2", **MODULE)
+        said = [line.partition("spec: ")[2] for line in done.err.splitlines()]
+        for host in HOSTS:
+            lines = [line for line in said if line.startswith(f"{host}: ")]
+            check(f"what a module says of {host} reaches the user, {algorithm}", lines == [
+                f"{host}: line {n} of {count}, as long as lines are" for n in range(1, count + 1)],
+                (len(lines), lines[:2], lines[-2:]))
+        helpers = {line.split(": ")[1] for line in done.err.splitlines() if line.startswith("lamboot: host")}
+        check(f"some of it through a helper, {algorithm}", "host1" in helpers, helpers)
+        check_universe(f"and all are booted, {algorithm}", done)
+
+
 def test_two_universes():
     """Suffixes come from the environment, which other hosts do not have."""
     done = [lamboot(LAM_MPI_SESSION_SUFFIX=suffix) for suffix in ("one", "two")]
@@ -193,7 +212,7 @@ def main():
         (FOLDER / folder).mkdir()
     installed.compile_module("spec", FOLDER / "modules", SOURCES / "spec_module.c")
     installed.compile_module("lamlike", FOLDER / "lam", SOURCES / "lam_module.c", options=["-D_GNU_SOURCE"])
-    for test in (test_algorithms, test_verbose_and_debug, test_two_universes, test_secrecy, test_growth_and_ends,
+    for test in (test_algorithms, test_verbose_and_debug, test_words_from_below_helpers, test_two_universes, test_secrecy, test_growth_and_ends,
                  test_missing_key, test_written_as_lams_are):
         test()
     test_lams_own(installed)

@@ -137,6 +137,15 @@ static int start_application(char*** argv, int* argc, int num_procs, struct lamn
   return started;
 }
 
+/* So many lines for the user, about each node whose pairs ask for them. */
+static void say(struct lamnode* node) {
+  const char* lines = value_of(node, "says");
+  int n, count = lines == NULL ? 0 : atoi(lines);
+  for (n = 1; n <= count; ++n) {
+    fprintf(stderr, "spec: %s: line %d of %d, as long as lines are\n", node->lnd_hname, n, count);
+  }
+}
+
 static int start_with_common_args(struct lamnode* node, char** argv, int argc) {
   int failed;
   char** words = sfh_argv_dup(argv);
@@ -151,7 +160,9 @@ static int start_daemons(struct lamnode* node) {
   LIST* bootlist = NULL;
   struct psc* p;
   int failed;
-  char* inet_buf = lam_ssi_boot_build_inet_topo(node, origin_node, origin_index);
+  char* inet_buf;
+  say(node);
+  inet_buf = lam_ssi_boot_build_inet_topo(node, origin_node, origin_index);
   failed = inet_buf == NULL || hbootparse(lam_ssi_boot_did, lam_ssi_boot_optd, inet_buf, NULL, &bootlist) != 0;
   for (p = failed ? NULL : (struct psc*)al_top(bootlist); p != NULL; p = (struct psc*)al_next(bootlist, p)) {
     failed = failed || start_with_common_args(node, p->psc_argv, p->psc_argc) != 0;
