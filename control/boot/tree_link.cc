@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <string>
 
 #include "control/boot/boot_error.h"
 
@@ -41,6 +42,10 @@ std::optional<StartupBytes> TreeLink::receive(std::chrono::milliseconds silence)
     if (message) continue;
     pollfd wait{connection_.socket.get(), POLLIN, 0};
     const int ready = poll(&wait, 1, static_cast<int>(silence.count()));
+    if (ready == 0) {
+      print_error("a helper of the tree algorithm has given no sign of life for " +
+                  std::to_string(silence.count() / 1000) + " s: it hangs or is stopped");
+    }
     if (ready == 0 || (ready < 0 && errno != EINTR)) return std::nullopt;
     std::uint8_t bytes[16384];
     const ssize_t count = recv(connection_.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);

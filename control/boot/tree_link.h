@@ -19,7 +19,7 @@ class TreeLink {
   bool send(const StartupBytes& message);
   bool send_sign_of_life() { return send({}); }
   // Waits as long as the other end's host is alive. Nothing: the connection has ended or is broken, or somebody has
-  // changed what came, which is said, or nothing at all has come for the time of `silence`.
+  // changed what came, or nothing at all has come for the time of `silence`: these two are said.
   std::optional<StartupBytes> receive(std::chrono::milliseconds silence = kNoLimit);
   int socket() const { return connection_.socket.get(); }
 

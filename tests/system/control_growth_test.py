@@ -5,6 +5,7 @@ machine; daemons, sponsors and booting agents killed meanwhile.
 usage: control_growth_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA [CASES]"""
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +13,12 @@ import time
 import unittest
 
 from control_universe_test import PATIENCE, SCHEMA, TOOLS, Universe
+
+
+def size_of(mapping):
+    """Of a line of /proc/PROCESS/maps."""
+    begin, end = (int(word, 16) for word in mapping.split()[0].split("-"))
+    return end - begin
 
 
 class Growing(Universe):
@@ -327,6 +334,36 @@ class CutShortTest(Growing):
             self.assert_gone(helpers.values())
             self.await_true("no daemon stays", lambda: self.lamds() == set() and list(self.folder.glob("lam-*")) == [])
             os.kill(int((self.folder / "began").read_text()), signal.SIGKILL)
+
+    def test_a_helper_that_cannot_watch_its_parent_says_so(self):
+        """It has heard its daemons and waits for the universe, while that of n3 is not there yet; then it gets no memory
+        for a thread. Stacks of this size are not kept for the next thread."""
+        stack = 128 << 20
+        soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+        resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_STACK, (soft, hard))
+        self.script("late/bin/lamd", f'echo $$ > {self.folder}/began\nread -r word < {self.folder}/go\n'
+                    f'exec {TOOLS}/lamd "$@"\n')
+        os.mkfifo(self.folder / "go")
+        (self.folder / "hosts").write_text(f"host0\nhost1\nhost2\nhost3 prefix={self.folder}/late\n")
+        self.environment.update(LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="2",
+                                PATH=f"{TOOLS.parent / 'boot'}:{os.environ['PATH']}")
+        boot = self.start("lamboot", "-c", SCHEMA, "hosts")
+        self.await_true("the last daemon was started", self.began)
+        self.await_true("its daemons are there", lambda: len(list(self.folder.glob("lam-*-n[12]"))) == 2)
+        self.assertEqual(list(self.helpers()), [1])
+        helper = self.helpers()[1]
+        maps = pathlib.Path(f"/proc/{helper}/maps")
+        self.await_true("it has reported, and its thread is gone", lambda: len(os.listdir(f"/proc/{helper}/task")) == 1 and
+                        not any(0 <= stack - size_of(line) <= 65536 for line in maps.read_text().splitlines()))
+        pages = int(pathlib.Path(f"/proc/{helper}/statm").read_text().split()[0])
+        resource.prlimit(helper, resource.RLIMIT_AS, 2 * [pages * os.sysconf("SC_PAGE_SIZE") + (16 << 20)])
+        (self.folder / "go").write_text("\n")
+        output, errors = boot.communicate(timeout=PATIENCE)
+        self.assertEqual(boot.returncode, 1, output)
+        self.assertIn("as its thread cannot be started: Resource temporarily unavailable", errors)
+        self.assertNotIn("was lost", errors)
+        self.await_true("no daemon stays", lambda: self.lamds() == set() and list(self.folder.glob("lam-*")) == [])
 
     def helpers(self):
         """The lamtrees of this test by the number of their node."""

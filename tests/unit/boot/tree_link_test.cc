@@ -63,7 +63,10 @@ TEST(TreeLink, CarriesMessagesBothWays) {
 
 TEST(TreeLink, DoesNotWaitForAHelperThatIsSilent) {
   Ends ends;
+  testing::internal::CaptureStderr();
   EXPECT_EQ(ends.above->receive(std::chrono::milliseconds(1)), std::nullopt) << "a stopped helper holds up its parent";
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("has given no sign of life for 0 s: it hangs or is stopped\n"),
+            std::string::npos);
   EXPECT_TRUE(ends.below->send_sign_of_life());
   EXPECT_TRUE(ends.below->send({1}));
   EXPECT_EQ(ends.above->receive(), StartupBytes{1}) << "a sign of life is no report";
