@@ -96,7 +96,10 @@ int start_application_here(char*** argv, int* argc, int num_procs, lamnode* node
 
 int start_here(lamnode* node, lam_ssi_boot_proc_t which, const OriginNode& origin) {
   if (which == LAM_SSI_BOOT_PROC_LAMD) return start_daemons(node, origin);
-  return run_tkill(*node, which == LAM_SSI_BOOT_PROC_RECON);
+  const int status = run_tkill(*node, which == LAM_SSI_BOOT_PROC_RECON);
+  // One that has no folder yet is not found by tkill.
+  if (which == LAM_SSI_BOOT_PROC_WIPE) started_processes().end(node->lnd_nodeid);
+  return status;
 }
 
 }  // namespace openlapi::boot

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <utility>
 
@@ -30,9 +31,21 @@ void StartedProcesses::add(int node_id, const std::string& program, pid_t proces
   FileDescriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
   if (!handle.is_open()) return;
   const std::lock_guard lock(mutex_);
-  processes_.push_back({node_id, program, std::move(handle)});
+  processes_.push_back({node_id, program, process, std::move(handle)});
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(news_.get(), &one, sizeof one);
+}
+
+// Each leads a session of its own. Its number is not given to another before it was waited for.
+void StartedProcesses::end(int node_id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(processes_, [&](const Process& process) {
+    if (process.node_id != node_id) return false;
+    kill(-process.process, SIGKILL);
+    siginfo_t end{};
+    waitid(P_PIDFD, static_cast<id_t>(process.handle.get()), &end, WEXITED);
+    return true;
+  });
 }
 
 void StartedProcesses::forget() {

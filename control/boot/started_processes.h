@@ -25,6 +25,8 @@ class StartedProcesses final : public StartupInterruption {
   StartedProcesses();
 
   void add(int node_id, const std::string& program, pid_t process);
+  // Ends those of a node by force, and what is in their group.
+  void end(int node_id);
   void forget();
   // Reaps what has ended well.
   std::optional<FailedProcess> take_failed();
@@ -37,6 +39,7 @@ class StartedProcesses final : public StartupInterruption {
   struct Process {
     int node_id = 0;
     std::string program{};
+    pid_t process = -1;
     FileDescriptor handle{};  // a pidfd
   };
 
