@@ -28,6 +28,13 @@ std::string local_path(const lamnode& node, const std::string& name) {
   return prefix == nullptr || name.find('/') != std::string::npos ? name : program_below(prefix, name);
 }
 
+// An agent of others has no folder of libexec in its PATH: there hboot, which is in bin, finds the program.
+char** needed_words(char** words, const lamnode& node) {
+  char** without = without_hboot(words);
+  const bool is_found = value_of(node.lnd_keyval, "prefix") != nullptr || is_in_search_path(without[0]);
+  return is_found ? without : words;
+}
+
 pid_t spawn_daemon(const std::string& program, char** argv) {
   const FileDescriptor input = input_for(program, AgentInput::kKey);
   posix_spawn_file_actions_t actions;
@@ -46,7 +53,7 @@ pid_t spawn_daemon(const std::string& program, char** argv) {
 
 int start_daemon(char** words, const lamnode& node) {
   return guarded(LAMERROR, [&] {
-    char** argv = without_hboot(words);
+    char** argv = needed_words(words, node);
     const std::string program = local_path(node, argv[0]);
     started_processes().add(node.lnd_nodeid, program, spawn_daemon(program, argv));
     return 0;
@@ -86,7 +93,7 @@ int start_application_here(char*** argv, int* argc, int num_procs, lamnode* node
   guarded(LAMERROR, [&] {
     for (; started < num_procs; ++started) {
       if (argc[started] < 1) throw BootError("a command without words for node " + name_of(*node));
-      char** words = without_hboot(argv[started]);
+      char** words = needed_words(argv[started], *node);
       spawn_daemon(local_path(*node, words[0]), words);
     }
     return 0;

@@ -22,6 +22,9 @@ void prefer_own_programs();
 // The path of a program that is installed below `prefix`; of one that is not: its path in bin.
 std::string program_below(const std::string& prefix, const std::string& name);
 
+// Whether a command of this name would be found.
+bool is_in_search_path(const std::string& name);
+
 // "hboot NAME ..." runs a program of the installation of hboot. Who finds these programs does not need it for that.
 char** without_hboot(char** words);
 

@@ -5,6 +5,7 @@ is built the same way, and called in the order of the boot SSI specification's t
 usage: boot_module_test.py BUILD_FOLDER"""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,12 +60,12 @@ class BootModuleTest(unittest.TestCase):
         self.compile(language, SOURCES / "example_module.c", folder / file.format(name), options)
         return folder
 
-    def boot(self, path, *words, hosts="hosts", **settings):
+    def boot(self, path, *words, hosts="hosts", conf="conf", **settings):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LAM", "EXAMPLE"))}
         environment.update(LD_LIBRARY_PATH=str(self.library), LAM_MPI_SSI_base_module_path=str(path),
                            LAM_MPI_SSI_boot_rsh_priority="1")
         environment.update(settings)
-        return subprocess.run([self.tool, *words, "-c", "conf", hosts], cwd=self.folder, env=environment, timeout=60,
+        return subprocess.run([self.tool, *words, "-c", conf, hosts], cwd=self.folder, env=environment, timeout=60,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
     def test_calls_come_in_the_order_of_tables_1_and_2(self):
@@ -279,6 +280,19 @@ class BootModuleTest(unittest.TestCase):
         while time.monotonic() < deadline and not all(file.exists() and file.read_text() == universe for file in files):
             time.sleep(0.02)
         self.assertEqual([file.read_text() for file in files], [universe] * 4)
+
+    def test_an_agent_that_finds_no_more_than_bin(self):
+        """The daemon lies in libexec of an installation: hboot, which is in bin, knows where."""
+        prefix = self.folder / "installation"
+        for place, program in (("bin", BUILD / "control/boot/hboot"), ("libexec/openlapi", self.daemon)):
+            (prefix / place).mkdir(parents=True)
+            shutil.copy(program, prefix / place)
+        (self.folder / "hboot-conf").write_text("hboot lamd $inet_topo $debug\n")
+        (self.folder / "two").write_text("inky\npinky\n")
+        done = self.boot("/no/such/folder", hosts="two", conf="hboot-conf", LAM_MPI_SSI_boot="local",
+                         PATH=f"{prefix}/bin:/usr/bin:/bin")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("tool status 0 started 2: inky pinky\n", done.stdout)
 
     def test_the_local_module_says_which_daemon_cannot_be_started(self):
         done = self.boot_local(f"inky prefix={self.folder}/nowhere\n")

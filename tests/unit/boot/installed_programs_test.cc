@@ -89,6 +89,17 @@ TEST_F(InstalledProgramsTest, APathOfItsNameIsFoundFromEveryWorkingDirectory) {
   setenv("PATH", before.c_str(), 1);
 }
 
+TEST_F(InstalledProgramsTest, TheSearchPathIsLookedThrough) {
+  install(bin(), "lamd");
+  std::ofstream(bin() + "/plain") << "no program\n";
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", ("/absent::" + bin()).c_str(), 1);
+  EXPECT_TRUE(is_in_search_path("lamd"));
+  EXPECT_TRUE(is_in_search_path(bin() + "/lamd"));
+  for (const char* name : {"plain", "absent", "/lamd"}) EXPECT_FALSE(is_in_search_path(name)) << name;
+  setenv("PATH", before.c_str(), 1);
+}
+
 TEST_F(InstalledProgramsTest, HbootInFrontOfAProgramIsLeftOut) {
   char hboot[] = "hboot", lamd[] = "lamd", option[] = "-I";
   char* runs_a_program[] = {hboot, lamd, option, nullptr};
