@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -113,6 +114,17 @@ TEST(PacketHeader, PayloadNeedsTheDataFlag) {
   EXPECT_EQ(decode(packet, header), DecodeResult::wrong_length);
 }
 
+TEST(PacketHeader, ItsChecksumIsThatOfThePacketWithoutOne) {
+  std::vector<std::byte> packet(kPacketHeaderSize + 9, std::byte{0x5a});
+  encode(sample_header(), packet.data());
+  std::vector<std::byte> blank = packet;
+  store_checksum(blank.data(), 0);
+  const std::uint32_t expected = extend_crc32c(0, blank.data(), blank.size());
+  EXPECT_EQ(packet_checksum(packet, {}), expected);
+  const std::span<const std::byte> all(packet);
+  EXPECT_EQ(packet_checksum(all.first(kPacketHeaderSize + 2), all.subspan(kPacketHeaderSize + 2)), expected);
+}
+
 TEST(PacketHeader, TellsWhetherAnAckIsWanted) {
   PacketHeader header = sample_header();
   EXPECT_FALSE(asks_for_ack(encoded(header).data()));
@@ -187,6 +199,16 @@ TEST(ShortPacketHeader, RefusesWhatItCannotBe) {
   EXPECT_EQ(with_flags(kPacketShort | kPacketHasData | 0x20), DecodeResult::wrong_flags);
   EXPECT_EQ(with_flags(kPacketShort | kPacketHasData | 0x40), DecodeResult::wrong_flags);
   EXPECT_EQ(with_flags(kPacketHasData), DecodeResult::too_short) << "a long one";
+}
+
+TEST(ShortPacketHeader, IsThatOfPacketsUpToTheLongest) {
+  std::vector<std::byte> packet(kLongestPacket + 1);
+  encode(sample_short(), packet.data());
+  PacketHeader header;
+  const std::span<const std::byte> all(packet);
+  EXPECT_EQ(decode(all.first(kLongestPacket), header), DecodeResult::ok);
+  EXPECT_EQ(header.length, kLongestPacket);
+  EXPECT_EQ(decode(all, header), DecodeResult::wrong_length);
 }
 
 TEST(ShortPacketHeader, SaysOfALongDelayThatItIsLong) {
