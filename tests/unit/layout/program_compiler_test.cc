@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <vector>
 
 #include "tests/support/gather_scatter_reference.h"
 
@@ -254,6 +255,100 @@ TEST(ProgramCompiler, loops_over_one_block_become_one_operation) {
   EXPECT_EQ(compiled->root.kind, LayoutOperation::Kind::copy);
   EXPECT_EQ(compiled->root.length, 4U);
   EXPECT_EQ(compiled->root.stride, 8U);
+}
+
+// `count` blocks of 4 bytes, 8 apart, from `first` on.
+std::vector<CodeBlock> equal_blocks(int count, std::int64_t first) {
+  std::vector<CodeBlock> blocks;
+  for (int i = 0; i < count; ++i) blocks.push_back({first + 8 * i, 4});
+  return blocks;
+}
+
+std::vector<LayoutOperation> operations_of(const std::vector<CodeBlock>& blocks) {
+  TestProgram program;
+  program.mcopy(blocks);
+  program.iterate(-static_cast<int>(program.code.size()));
+  program.source.extent = 1000;
+  program.total_bytes = 3000;
+  EXPECT_TRUE(check_against_reference(program, 1));
+  return GatherScatterProgram::compile(program.described())->operations;
+}
+
+TEST(ProgramCompiler, enough_equal_blocks_at_equal_distances_become_one_operation) {
+  const std::vector<LayoutOperation> six = operations_of(equal_blocks(6, 3));
+  ASSERT_EQ(six.size(), 1U);
+  EXPECT_EQ(six[0].offset, 3U);
+  EXPECT_EQ(six[0].length, 4U);
+  EXPECT_EQ(six[0].stride, 8U);
+  EXPECT_EQ(six[0].count, 6U);
+  EXPECT_EQ(operations_of(equal_blocks(5, 3)).size(), 5U) << "not worth it";
+}
+
+TEST(ProgramCompiler, blocks_join_those_before_and_behind_only_where_they_are_like_them) {
+  const std::int64_t behind = 8 * 6;
+  for (const CodeBlock& other : {CodeBlock{behind, 5}, CodeBlock{behind + 1, 4}, CodeBlock{-100, 4}}) {
+    SCOPED_TRACE(other.offset);
+    std::vector<CodeBlock> blocks = equal_blocks(6, 0);
+    blocks.push_back(other);
+    const std::vector<LayoutOperation> last = operations_of(blocks);
+    ASSERT_EQ(last.size(), 2U);
+    EXPECT_EQ(last[0].count, 6U);
+    EXPECT_EQ(last[1].offset, static_cast<std::uint64_t>(other.offset));
+    EXPECT_EQ(last[1].count, 1U);
+  }
+  std::vector<CodeBlock> blocks = equal_blocks(6, 0);
+  blocks.insert(blocks.begin(), {-8, 5});
+  const std::vector<LayoutOperation> first = operations_of(blocks);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].count, 1U);
+  EXPECT_EQ(first[1].offset, 0U);
+  EXPECT_EQ(first[1].count, 6U);
+  blocks = equal_blocks(6, 0);
+  const std::vector<CodeBlock> more = equal_blocks(7, 200);
+  blocks.insert(blocks.end(), more.begin(), more.end());
+  const std::vector<LayoutOperation> two = operations_of(blocks);
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[0].count, 6U);
+  EXPECT_EQ(two[1].offset, 200U);
+  EXPECT_EQ(two[1].count, 7U);
+}
+
+TEST(ProgramCompiler, calls_and_blocks_under_a_control_stay_what_they_are) {
+  TestProgram program;
+  program.mcopy(equal_blocks(6, 0));
+  const int blocks = static_cast<int>(program.code.size());
+  program.gosub(3, 48, 16, kGosub + kIterate, kGosub);
+  program.iterate(-kGosub - blocks);
+  const int start = static_cast<int>(program.code.size());
+  program.mcopy({{0, 4}, {9, 2}});
+  program.iterate(start - static_cast<int>(program.code.size()));
+  program.source = {{}, 2, LayoutDensity::sparse, 42, 1000, 0, 1000, 0};
+  program.total_bytes = 100;
+  EXPECT_TRUE(check_against_reference(program, 1));
+  const auto compiled = GatherScatterProgram::compile(program.described());
+  ASSERT_EQ(compiled->operations.size(), 4U) << "two blocks; those joined, and the call";
+  EXPECT_EQ(compiled->operations[2].count, 6U);
+  EXPECT_EQ(compiled->operations[3].kind, LayoutOperation::Kind::call);
+  EXPECT_EQ(compiled->pieces, 12U);
+
+  TestProgram controlled;
+  controlled.control(1, 2);
+  controlled.mcopy(equal_blocks(6, 0));
+  controlled.iterate(-static_cast<int>(controlled.code.size()));
+  controlled.source = {{}, 1, LayoutDensity::sparse, 24, 1000, 0, 1000, 0};
+  EXPECT_EQ(GatherScatterProgram::compile(controlled.described())->operations.size(), 7U);
+}
+
+// What a description must hold is counted anew for each routine.
+TEST(ProgramCompiler, each_routine_has_its_own_bounds) {
+  TestProgram program;
+  program.gosub(1, -500, 0, kGosub + kIterate, kGosub);
+  program.iterate(-kGosub);
+  const int start = static_cast<int>(program.code.size());
+  program.copy(4, 500);
+  program.iterate(start - static_cast<int>(program.code.size()));
+  program.source = {{}, 2, LayoutDensity::sparse, 4, 8, 0, 4, 0};
+  EXPECT_EQ(disagreement(program), ProgramFault::none);
 }
 
 }  // namespace
