@@ -19,6 +19,7 @@ namespace {
 
 constexpr Nanoseconds kJoinAtMost = 5 * kSecond;  // a thread that runs a handler which does not return is let go
 constexpr std::uint32_t kIdlePollsBeforeYield = 100;
+constexpr std::uint32_t kIdlePollsBetweenNotes = 1024;  // of them in the task's page
 constexpr int kAbandonTries = 1000;
 
 // A thread that is cancelled in its fence waits no longer; the operations go on.
@@ -102,6 +103,7 @@ void Context::open(ContextResourcesPointer resources) {
   generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;
   name_ = generation_ * kMaxContexts + index_;
   handle_.store(name_, std::memory_order_release);
+  count_opened_context();
 }
 
 std::shared_ptr<Bell> Context::set_polling_mode(bool polling) {
@@ -132,6 +134,7 @@ void Context::terminate() {
   completions.join(kJoinAtMost);
   lock_.lock();
   resources_released_ = true;
+  count_closed_context();
   unpin();
 }
 
@@ -146,7 +149,9 @@ void Context::drain() {
   struct Drained final : WaitCondition {
     explicit Drained(decltype(finished)& test) : test_(test) {}
     bool holds() override { return test_(); }
+    void waits_long() override { wait_.note({WaitedCall::term}); }
     decltype(finished)& test_;
+    LongWait wait_;
   } condition(finished);
   poller_->enter();
   poller_->wait(condition);
@@ -202,6 +207,7 @@ bool Context::probe() {
     idle_polls_ = 0;
     if (poller_->anybody_dozes()) poller_->wake_ready();
   } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
+    if (idle_polls_ % kIdlePollsBetweenNotes == 0) count_fruitless_polls();
     // A program that probes in a loop shares its core with the task it waits for.
     poller_->rest();
     return true;
@@ -252,17 +258,23 @@ bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t
 int Context::fence() {
   const FenceTicket ticket = endpoint_->begin_fence();
   FenceWait waiting(*this, ticket);
-  const int code = await_fence(ticket);
+  const int code = await_fence(ticket, WaitedCall::fence);
   waiting.end();
   return code;
 }
 
-int Context::await_fence(const FenceTicket& ticket) {
+int Context::await_fence(const FenceTicket& ticket, WaitedCall call) {
   FenceState state = endpoint_->fence_state(ticket);
-  const bool open = wait_until([&] {
+  const auto ended = [&] {
     if (state == FenceState::pending) state = endpoint_->fence_state(ticket);
     return state != FenceState::pending;
-  });
+  };
+  const auto what = [&] {
+    PeerIndex awaited = UINT32_MAX;
+    if (state == FenceState::pending) state = endpoint_->fence_state(ticket, &awaited);
+    return WaitedFor{call, static_cast<std::int32_t>(awaited)};
+  };
+  const bool open = wait_until(ended, what);
   if (state == FenceState::done) return LAPI_SUCCESS;
   if (state == FenceState::peer_purged) return LAPI_ERR_TGT_PURGED;
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
@@ -305,12 +317,13 @@ void Context::tend_collective() {
   } while (begin_owed_collective());
 }
 
-CollectiveState Context::await_collective() {
+CollectiveState Context::await_collective(WaitedCall call) {
   CollectiveState state = endpoint_->collective_state();
-  wait_until([&] {
+  const auto ended = [&] {
     if (state == CollectiveState::pending) state = endpoint_->collective_state();
     return state != CollectiveState::pending;
-  });
+  };
+  wait_until(ended, [call] { return WaitedFor{call}; });
   return state;
 }
 

@@ -23,6 +23,7 @@
 #include "api/guest_calls.h"
 #include "api/lapi.h"
 #include "api/lock_conditions.h"
+#include "dataplane/base/task_page.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/poller/poller.h"
 
@@ -100,12 +101,13 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
 
   // Polls, at least one step, until done(), which must not change anything unless it returns true. False: the context
   // is being closed, done() or not. The context and its resources stay while this runs; afterwards they may be gone.
-  template <class Done>
-  bool wait_until(Done done, Asking asking = Asking::looks) {
-    return wait_until(std::move(done), poller_->usual_wait(), asking);
+  // what(), a WaitedFor, is asked when it takes long.
+  template <class Done, class What>
+  bool wait_until(Done done, What what, Asking asking = Asking::looks) {
+    return wait_until(std::move(done), std::move(what), poller_->usual_wait(), asking);
   }
-  template <class Done>
-  bool wait_until(Done done, const BackoffLimits& limits, Asking asking = Asking::looks);
+  template <class Done, class What>
+  bool wait_until(Done done, What what, const BackoffLimits& limits, Asking asking = Asking::looks);
 
   // LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
   bool probe();
@@ -120,7 +122,8 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // code.
   template <class Steps>
   int collective(std::optional<std::uint64_t> value, Steps steps);
-  CollectiveState await_collective();  // as soon as it is not pending any more, or the context is being closed
+  // As soon as it is not pending any more, or the context is being closed.
+  CollectiveState await_collective(WaitedCall call);
 
   // Recovery: context_recovery.cc.
   void purge(PeerIndex task);
@@ -187,7 +190,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   struct PendingFault {
     Fault fault;
     PeerIndex peer;
-    int code = 0;  // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
+    int code = 0;               // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
   };
 
   // A value that no lookup of this object can ask for: the low bits of a handle name its object.
@@ -202,7 +205,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
     std::optional<FenceTicket> fence;    // what has to be in place first
   };
 
-  int await_fence(const FenceTicket& ticket);
+  int await_fence(const FenceTicket& ticket, WaitedCall call);
   void abandon_collective();
   void owe_collective(const OwedCollective& owed);
   bool begin_owed_collective();
@@ -264,7 +267,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   const unsigned index_;
   std::atomic<bool> reserved_{false};
 
-  template <class Done>
+  template <class Done, class What>
   friend class ContextCondition;
 };
 
@@ -332,16 +335,19 @@ class Call {
   bool taken_ = false;
 };
 
-template <class Done>
+template <class Done, class What>
 class ContextCondition final : public WaitCondition {
  public:
-  ContextCondition(Context& context, Done& done, Asking asking)
-      : WaitCondition(asking), context_(context), done_(done) {}
+  ContextCondition(Context& context, Done& done, What& what, Asking asking)
+      : WaitCondition(asking), context_(context), done_(done), what_(what) {}
   bool holds() override { return context_.closing_ || done_(); }
+  void waits_long() override { wait_.note(what_()); }
 
  private:
   Context& context_;
   Done& done_;
+  What& what_;
+  LongWait wait_;
 };
 
 template <class Body>
@@ -411,8 +417,10 @@ int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
   if (!value) call.fence = endpoint_->begin_fence();
   CollectiveTurn turn(*this, call);
   // The others count on this task's part, whatever has become of its messages.
-  const int fenced = call.fence ? await_fence(*call.fence) : LAPI_SUCCESS;
-  if (!turn_is_free()) wait_until([this] { return turn_is_free(); });
+  const WaitedCall name = value ? WaitedCall::address_init : WaitedCall::global_fence;
+  const auto what = [name] { return WaitedFor{name}; };
+  const int fenced = call.fence ? await_fence(*call.fence, name) : LAPI_SUCCESS;
+  if (!turn_is_free()) wait_until([this] { return turn_is_free(); }, what);
   if (!is(mine)) {
     turn.end();
     return LAPI_ERR_HNDL_INVALID;
@@ -423,7 +431,7 @@ int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
   // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.
   if (state == CollectiveState::done && open && polling_mode()) {
     const Nanoseconds until = now() + kLeaveCollectiveAtMost;
-    wait_until([&] { return endpoint_->drained() || now() >= until; });
+    wait_until([&] { return endpoint_->drained() || now() >= until; }, what);
   }
   turn.end();
   if (fenced != LAPI_SUCCESS) return fenced;
@@ -432,9 +440,9 @@ int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
 }
 
-template <class Done>
-bool Context::wait_until(Done done, const BackoffLimits& limits, Asking asking) {
-  ContextCondition<Done> condition(*this, done, asking);
+template <class Done, class What>
+bool Context::wait_until(Done done, What what, const BackoffLimits& limits, Asking asking) {
+  ContextCondition<Done, What> condition(*this, done, what, asking);
   const Inside inside(*this);
   poller_->wait(condition, limits);
   return !closing_;

@@ -24,6 +24,8 @@
 #include "api/messages.h"
 #include "api/unknown_variables.h"
 #include "api/version.h"
+#include "control/own_task_page.h"
+#include "dataplane/base/task_page.h"
 #include "shm/known_process.h"
 #include "shm/shm_transport.h"
 
@@ -440,6 +442,8 @@ void abandon_contexts() {
 
 bool open_context(lapi_info_t& info, lapi_handle_t& handle, OpenError& error) {
   const std::scoped_lock turn(opening());
+  open_own_task_page(read_environment);
+  const LongWait shown({WaitedCall::init});
   const ReserveClosed heap_only;
   Context* context = nullptr;
   const uint asked = info.instance_no;

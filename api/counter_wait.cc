@@ -94,8 +94,12 @@ int wait_under_lock(Context& context, lapi_cntr_t* counter, int value, int* rest
     events = context.loss_events();
     return false;
   };
+  const auto what = [&] {
+    const WaitedCall call = style == WaitStyle::patient ? WaitedCall::nopoll_wait : WaitedCall::wait_for_counter;
+    return WaitedFor{call, value_of(counter).load(std::memory_order_relaxed), value};
+  };
   for (;;) {
-    const bool open = context.wait_until(over, limits);
+    const bool open = context.wait_until(over, what, limits);
     if (subtract_if_reached(counter, value, rest)) return LAPI_SUCCESS;
     if (!open) return LAPI_ERR_HNDL_INVALID;
     if (const int error = wait.hopeless(); error != LAPI_SUCCESS) {

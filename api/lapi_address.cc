@@ -25,12 +25,12 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
     return context->collective(own, [&] {
       Endpoint& endpoint = context->endpoint();
       endpoint.begin_exchange(own);
-      const CollectiveState state = context->await_collective();
+      const CollectiveState state = context->await_collective(WaitedCall::address_init);
       if (state != CollectiveState::filled) return state;
       std::size_t task = 0;
       for (const std::uint64_t value : endpoint.exchanged()) store(task++, value);
       endpoint.confirm_exchange();
-      return context->await_collective();
+      return context->await_collective(WaitedCall::address_init);
     });
   });
 }
@@ -68,7 +68,7 @@ int PLAPI_Gfence(lapi_handle_t hndl) {
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->collective(std::nullopt, [&] {
       context->endpoint().begin_barrier();
-      return context->await_collective();
+      return context->await_collective(WaitedCall::global_fence);
     });
   });
 }

@@ -10,6 +10,7 @@
 
 #include "api/context.h"
 #include "dataplane/base/cancellation.h"
+#include "dataplane/base/task_page.h"
 
 namespace openlapi {
 
@@ -119,6 +120,7 @@ int wait(lapi_handle_t handle, lapi_cond_t* place, const timespec* until) {
   const CancellationAtPoints points;
   if (!count_in(*condition, handle)) return EINVAL;
   const Waiting waiting(*context, handle, *condition);
+  const LongWait shown({WaitedCall::condition});
   const Woken how = context->lock_conditions().wait(lock, place, until);
   if (!context->is(handle)) [[unlikely]]
     return EINVAL;

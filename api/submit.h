@@ -28,10 +28,18 @@ inline int refusal_code(Submit refusal) {
   }
 }
 
+constexpr WaitedCall waited_call(const PutRequest&) { return WaitedCall::put; }
+constexpr WaitedCall waited_call(const LayoutPutRequest&) { return WaitedCall::put; }
+constexpr WaitedCall waited_call(const GetRequest&) { return WaitedCall::get; }
+constexpr WaitedCall waited_call(const LayoutGetRequest&) { return WaitedCall::get; }
+constexpr WaitedCall waited_call(const RmwRequest&) { return WaitedCall::read_modify_write; }
+constexpr WaitedCall waited_call(const ActiveMessageRequest&) { return WaitedCall::message; }
+constexpr WaitedCall waited_call(const LayoutMessageRequest&) { return WaitedCall::message; }
+
 // Polls until the engine takes the operation. `start` is tried by whichever thread polls. When the target is lost
 // meanwhile, so is the operation with all that it waited behind.
 template <class Start>
-[[gnu::noinline]] int submit_when_room(Context& context, PeerIndex target, Start& start) {
+[[gnu::noinline]] int submit_when_room(Context& context, WaitedCall call, PeerIndex target, Start& start) {
   const CancellationAtPoints points;
   Endpoint& endpoint = context.endpoint();
   const std::uint32_t life = endpoint.life_of(target);
@@ -42,7 +50,8 @@ template <class Start>
     result = lost ? Submit::unreachable : start();
     return result != Submit::busy;
   };
-  const bool open = context.wait_until(taken, Asking::acts);
+  const auto what = [&] { return WaitedFor{call, static_cast<std::int32_t>(target)}; };
+  const bool open = context.wait_until(taken, what, Asking::acts);
   if (is_refusal(result)) return refusal_code(result);
   return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
 }
@@ -85,7 +94,7 @@ inline int submit(Context& context, lapi_handle_t handle, const Request& request
     const Submit result = start();
     if (result != Submit::accepted) [[unlikely]] {
       if (is_refusal(result)) return refusal_code(result);
-      if (const int error = submit_when_room(context, request.target, start)) return error;
+      if (const int error = submit_when_room(context, waited_call(request), request.target, start)) return error;
       if (!context.is(handle)) return LAPI_SUCCESS;
     }
     context.after_call();

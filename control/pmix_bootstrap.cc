@@ -15,6 +15,7 @@
 #include "control/bootstrap.h"
 #include "control/job_keys.h"
 #include "control/pmix_session.h"
+#include "dataplane/base/task_page.h"
 
 namespace openlapi {
 namespace {
@@ -120,7 +121,7 @@ class PmixBootstrap final : public Bootstrap {
   std::uint32_t size_ = 0;
   std::vector<std::uint32_t> local_tasks_;
   std::optional<SipKey> key_;  // the cookie, and what the packets' key has beyond it
-  bool of_lapirun_ = false;  // the same for all tasks of the job
+  bool of_lapirun_ = false;    // the same for all tasks of the job
 };
 
 bool PmixBootstrap::open(std::string& error) {
@@ -204,6 +205,7 @@ bool PmixBootstrap::exchange(std::string& error) {
 // lapirun's fence is a barrier in any case, and what a task has put moves only to the nodes that ask for it. Slurm's
 // plugin lets tasks leave a fence that collects nothing before all came.
 bool PmixBootstrap::fence(std::string& error) {
+  const LongWait shown({WaitedCall::exchange});
   PmixOption collect(PMIX_COLLECT_DATA, !of_lapirun_, PMIX_BOOL);
   return !failed(PMIx_Fence(nullptr, 0, collect.get(), 1), "PMIx_Fence", error);
 }

@@ -15,6 +15,7 @@
 #include "control/daemon/connection.h"
 #include "control/daemon/session_folder.h"
 #include "control/daemon/tool_client.h"
+#include "dataplane/base/task_page.h"
 
 namespace openlapi {
 namespace {
@@ -92,6 +93,7 @@ bool WindowBootstrap::wait_for_answer(AddressesMessage& answer, std::string& err
 }
 
 bool WindowBootstrap::exchange(std::string& error) {
+  const LongWait shown({WaitedCall::exchange});
   lamd_.send(GiveAddresses{std::exchange(given_, {})});
   AddressesMessage answer;
   if (!wait_for_answer(answer, error)) return false;

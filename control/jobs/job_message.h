@@ -3,6 +3,7 @@
 //
 //   to a helper     StartTasks       the first: the whole job, and so which tasks are this node's
 //                   TaskSignal       for all tasks
+//                   AskStandings     where the tasks stand
 //                   EndTasks         SIGTERM, and SIGKILL for who does not follow
 //                   TaskInput        for task 0; empty: the end
 //                   OutputTaken      so many bytes of output have gone to who reads them
@@ -12,6 +13,7 @@
 //                   HelperNote       a line to be shown
 //                   TaskEnded, TaskAttended, TaskAborted
 //                   InputTaken       more can come
+//                   TaskStandings    of all tasks of the node
 //                   TasksFinished    all tasks have ended and all output was sent
 //   among helpers   FenceData        all tasks here have come to this fence, and those of all nodes that report here
 //                   FenceDone        what all nodes gave for it
@@ -88,6 +90,12 @@ struct EndTasks {
   static constexpr std::uint8_t kKind = 3;
   static void describe(auto&, auto&) {}
   bool operator==(const EndTasks&) const = default;
+};
+
+struct AskStandings {
+  static constexpr std::uint8_t kKind = 8;
+  static void describe(auto&, auto&) {}
+  bool operator==(const AskStandings&) const = default;
 };
 
 struct TaskInput {
@@ -224,6 +232,30 @@ struct TasksFinished {
   bool operator==(const TasksFinished&) const = default;
 };
 
+struct TaskStandings {
+  static constexpr std::uint8_t kKind = 26;
+  static constexpr std::uint32_t kNoTime = UINT32_MAX;
+  struct Task {
+    std::uint32_t task = 0;
+    std::uint32_t process = 0;
+    std::uint32_t seconds = kNoTime;
+    std::string where{};
+    std::string why{};
+    bool operator==(const Task&) const = default;
+  };
+  std::vector<Task> tasks{};
+  static void describe(auto& fields, auto& message) {
+    fields.list(message.tasks, 20, [](auto& element, auto& task) {
+      element.number(task.task);
+      element.number(task.process);
+      element.number(task.seconds);
+      element.text(task.where);
+      element.text(task.why);
+    });
+  }
+  bool operator==(const TaskStandings&) const = default;
+};
+
 struct ModexRequest {
   static constexpr std::uint8_t kKind = 32;
   std::uint32_t request = 0;
@@ -248,9 +280,10 @@ struct ModexAnswer {
   bool operator==(const ModexAnswer&) const = default;
 };
 
-using JobBody = std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone,
-                             TasksStarted, TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted,
-                             InputTaken, FenceData, TasksFinished, ModexRequest, ModexAnswer>;
+using JobBody =
+    std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone, TasksStarted,
+                 TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted, InputTaken, FenceData,
+                 TasksFinished, ModexRequest, ModexAnswer, AskStandings, TaskStandings>;
 
 MessageBytes encode(const JobBody& body);
 // Nothing: no such body. In StartTasks the nodes have each task of the job once.

@@ -66,6 +66,7 @@ bool NodeTasks::prepare(std::string& error) {
   open_files_.raise_for(own().tasks.size());
   const char* temporary = std::getenv("TMPDIR");
   if (!guard_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
+  pages_.make(guard_.directory(), own().tasks.size());
   if (!topology_.load(error)) return false;
   plan_binding();
   return start_server(error) && open_input(error);
@@ -107,6 +108,8 @@ bool NodeTasks::start_server(std::string& error) {
   const auto on_connection = [this](std::uint32_t task, bool connected) {
     tell(TaskAttended{task, static_cast<std::uint8_t>(connected)});
     connected ? meeting_.take_connected(task) : meeting_.take_over();
+    if (connected) in_pmix_.insert(task);
+    if (!connected) in_pmix_.erase(task);
   };
   const auto on_fence = [this] { meeting_.take_over(); };
   return server_.start(job, topology_.handle(), mailbox_, &exchange_, {on_abort, on_connection, on_fence}, error);
@@ -131,6 +134,7 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
   std::vector<std::string> variables;
   if (!server_.task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) environment.set_entry(variable);
+  environment.set_entry(pages_.variable(place));
   environment.set("PWD", job_.directory);
   const TaskLaunch launch{job_.is_of_lamexec != 0 ? Launcher::kLamexec : Launcher::kLapirun,
                           program_,

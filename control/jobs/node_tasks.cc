@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "control/daemon/session_folder.h"
+#include "control/launch/task_standing.h"
 
 namespace openlapi::jobs {
 namespace {
@@ -103,6 +104,7 @@ void NodeTasks::take(const daemon::JobMessage& message) {
   if (!body) return;
   if (const auto* signal = std::get_if<TaskSignal>(&*body)) return take_signal(static_cast<int>(signal->signal));
   if (std::holds_alternative<EndTasks>(*body)) return end_tasks();
+  if (std::holds_alternative<AskStandings>(*body)) return tell_standings();
   if (auto* input = std::get_if<TaskInput>(&*body)) return take_input(std::move(input->bytes));
   if (const auto* taken = std::get_if<OutputTaken>(&*body)) return output_.taken(taken->bytes);
   if (const auto* closed = std::get_if<OutputClosed>(&*body)) return output_.close(closed->is_errors != 0);
@@ -204,6 +206,17 @@ void NodeTasks::write_input() {
     return;
   }
   if (input_waiting_.empty()) tell(InputTaken{});
+}
+
+void NodeTasks::tell_standings() {
+  TaskStandings standings;
+  for (std::size_t place = 0; place < tasks_.size(); ++place) {
+    const TaskProcess& task = tasks_[place];
+    TaskStanding standing = standing_of(task, pages_.read(place), in_pmix_.contains(task.rank()));
+    standings.tasks.push_back({standing.task, standing.process, standing.seconds.value_or(TaskStandings::kNoTime),
+                               std::move(standing.where), std::move(standing.why)});
+  }
+  tell(std::move(standings));
 }
 
 void NodeTasks::end_tasks() {

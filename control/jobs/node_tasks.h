@@ -23,6 +23,7 @@
 #include "control/launch/session_guard.h"
 #include "control/launch/signal_source.h"
 #include "control/launch/task_launch.h"
+#include "control/launch/task_pages.h"
 #include "control/launch/task_process.h"
 
 namespace openlapi::jobs {
@@ -56,6 +57,7 @@ class NodeTasks {
   void take_ended(TaskProcess& task);
   void take_input(MessageBytes bytes);
   void write_input();
+  void tell_standings();
   void end_tasks();
   void live_on();
   void send_to_running(int signal);
@@ -77,6 +79,7 @@ class NodeTasks {
 
   SignalSource signals_;
   SessionGuard guard_;
+  TaskPages pages_;
   Mailbox mailbox_;
   MachineTopology topology_;
   PmixServer server_;
@@ -97,6 +100,7 @@ class NodeTasks {
   bool finished_ = false;  // lapirun knows
   bool ending_ = false;
   std::optional<Clock::time_point> kill_at_;
+  std::set<std::uint32_t> in_pmix_{};                  // tasks that are connected to the server
   std::set<std::uint32_t> deaf_{};                     // tasks that were killed as they did not take that:
   int first_signal_ = 0;                               // that was to end the tasks
   std::optional<Clock::time_point> look_for_deaf_at_;  // after it: tasks that have not taken it

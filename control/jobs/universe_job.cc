@@ -93,7 +93,7 @@ void UniverseJob::wait_once(int milliseconds_at_most) {
   if (input_wanted_ && running_ > 0 && (isatty(STDIN_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) == getpgrp()))
     poll_set.add(STDIN_FILENO, POLLIN, [this] { read_input(); });
   int limit = milliseconds_at_most;
-  for (const auto& deadline : {timeout_at_, give_up_at_, complain_at_}) {
+  for (const auto& deadline : {timeout_at_, tell_standings_at_, give_up_at_, complain_at_}) {
     if (!deadline) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
     const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
@@ -142,6 +142,7 @@ void UniverseJob::take_body(std::size_t node, JobBody body) {
   if (const auto* ended = std::get_if<TaskEnded>(&body)) return take_ended(*ended);
   if (const auto* aborted = std::get_if<TaskAborted>(&body)) return take_abort(*aborted);
   if (const auto* line = std::get_if<HelperNote>(&body)) return note(line->text);
+  if (const auto* standings = std::get_if<TaskStandings>(&body)) return take_standings(node, *standings);
   if (std::holds_alternative<InputTaken>(body)) input_wanted_ = true;
   if (std::holds_alternative<TasksStarted>(body)) take_started(node);
   if (std::holds_alternative<TasksFinished>(body)) nodes_[node].finished = true;
@@ -177,7 +178,7 @@ void UniverseJob::take_end_of_node(std::size_t node, const std::string& why) {
 void UniverseJob::take_cut_off(std::size_t node, const std::string& why) {
   Node& lost = nodes_[node];
   const bool was_over = lost.finished || lost.gone;
-  lost = {0, lost.started, true, true};
+  lost = {0, lost.started, true, true, false};
   if (was_over) return;
   if (!options_.outlive_daemons) return break_off(kExitOwnFailure, why);
   cut_off_ = true;
@@ -215,15 +216,8 @@ void UniverseJob::acknowledge_output() {
 
 void UniverseJob::check_deadlines() {
   const Clock::time_point now = Clock::now();
-  if (timeout_at_ && now >= *timeout_at_) {
-    timeout_at_.reset();
-    const std::string missing = missing_tasks();
-    note("the time of --timeout is over" +
-         (missing.empty() ? "" : ", and tasks wait in LAPI_Init for " + missing + ", not there yet") +
-         "; ending the tasks");
-    record_failure(kExitTimeout);
-    end_tasks();
-  }
+  if (timeout_at_ && now >= *timeout_at_) take_timeout();
+  if (tell_standings_at_ && now >= *tell_standings_at_) tell_standings();
   if (complain_at_ && now >= *complain_at_) name_late_nodes();
   if (!give_up_at_ || now < *give_up_at_) return;
   give_up_at_.reset();

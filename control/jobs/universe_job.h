@@ -15,6 +15,7 @@
 #include "control/launch/output_forwarder.h"
 #include "control/launch/signal_source.h"
 #include "control/launch/task_environment.h"
+#include "control/launch/task_standing.h"
 
 namespace openlapi::jobs {
 
@@ -34,6 +35,7 @@ class UniverseJob {
     bool started = false;
     bool finished = false;
     bool gone = false;
+    bool has_told_standings = false;
   };
   struct Task {
     std::size_t node = 0;
@@ -59,8 +61,10 @@ class UniverseJob {
   void take_ended(const TaskEnded& ended);
   void take_attendance(const TaskAttended& attended);
   void check_attendance();
-  // Whom the others wait for in the first LAPI_Init; empty: nobody, or it is over.
-  std::string missing_tasks() const;
+  void take_timeout();
+  void take_standings(std::size_t node, const TaskStandings& standings);
+  // What the nodes have answered, and of the others that they have not; then the tasks end.
+  void tell_standings();
   void take_abort(const TaskAborted& aborted);
   void take_signals();
   void take_ending_signal(int signal);
@@ -102,6 +106,8 @@ class UniverseJob {
   int last_ending_signal_ = 0;
   bool ending_ = false;
   std::optional<Clock::time_point> timeout_at_{};
+  std::optional<Clock::time_point> tell_standings_at_{};  // --timeout is over, and not all nodes have answered
+  std::vector<TaskStanding> standings_{};
   std::optional<Clock::time_point> give_up_at_{};   // waiting for nodes that do not answer
   std::optional<Clock::time_point> complain_at_{};  // of nodes that have not started their tasks
   Clock::time_point phase_start_ = Clock::now();

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "control/jobs/universe_job.h"
 
 namespace openlapi::jobs {
 namespace {
 
-constexpr std::chrono::seconds kEndTime{10};  // nodes end their tasks within 2 s; who needs longer hangs
+constexpr std::chrono::seconds kStandingsTime{2};  // for nodes to say where their tasks stand
+constexpr std::chrono::seconds kEndTime{10};       // nodes end their tasks within 2 s; who needs longer hangs
 
 std::string end_text(const TaskEnded& ended) {
   if (ended.signal == 0) return "exited with status " + std::to_string(ended.exit_code);
@@ -59,19 +61,39 @@ void UniverseJob::check_attendance() {
   end_tasks();
 }
 
-std::string UniverseJob::missing_tasks() const {
-  constexpr std::size_t kMostNamed = 5;
-  const auto is = [this](Attendance attendance) {
-    return std::ranges::find(tasks_, attendance, &Task::attendance) != tasks_.end();
-  };
-  if (!belong_together() || !is(Attendance::kConnected) || is(Attendance::kLeft)) return {};
-  std::string missing;
-  std::size_t count = 0;
-  for (std::size_t task = 0; task < tasks_.size(); ++task) {
-    if (tasks_[task].ended || tasks_[task].attendance != Attendance::kNeverCame || ++count > kMostNamed) continue;
-    missing += (missing.empty() ? "" : ", ") + task_text(static_cast<std::uint32_t>(task));
+void UniverseJob::take_timeout() {
+  timeout_at_.reset();
+  note("the time of --timeout is over; ending the tasks");
+  record_failure(kExitTimeout);
+  if (!belong_together()) return end_tasks();
+  tell_standings_at_ = Clock::now() + kStandingsTime;
+  tell_all(AskStandings{});
+}
+
+void UniverseJob::take_standings(std::size_t node, const TaskStandings& standings) {
+  if (!tell_standings_at_ || std::exchange(nodes_[node].has_told_standings, true)) return;
+  for (const TaskStandings::Task& task : standings.tasks) {
+    const bool timed = task.seconds != TaskStandings::kNoTime;
+    standings_.push_back({task.task, task.process, task.where, timed ? std::optional(task.seconds) : std::nullopt,
+                          task.why, name_of(node)});
   }
-  return count > kMostNamed ? missing + " and " + std::to_string(count - kMostNamed) + " more" : missing;
+  if (std::ranges::all_of(nodes_, [](const Node& each) { return each.gone || each.has_told_standings; }))
+    tell_standings();
+}
+
+void UniverseJob::tell_standings() {
+  tell_standings_at_.reset();
+  for (std::uint32_t task = 0; task < tasks_.size(); ++task) {
+    const Node& node = nodes_[tasks_[task].node];
+    if (node.has_told_standings) continue;
+    const char* where = tasks_[task].ended ? "has ended"
+                        : node.started     ? "no answer from there: the daemon (lamd) or lamtasks hangs or is stopped"
+                                           : "not started";
+    standings_.push_back({task, 0, where, {}, {}, name_of(tasks_[task].node)});
+  }
+  std::ranges::sort(standings_, {}, &TaskStanding::task);
+  for (const std::string& line : standing_lines(standings_)) note(line);
+  end_tasks();
 }
 
 void UniverseJob::take_abort(const TaskAborted& aborted) {

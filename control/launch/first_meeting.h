@@ -28,10 +28,9 @@ class FirstMeeting {
   // said.
   std::string look(const std::vector<TaskProcess>& tasks);
 
-  // The same at any time; empty also when it is over.
+ private:
   std::string missing(const std::vector<TaskProcess>& tasks) const;
 
- private:
   std::set<std::uint32_t> connected_;
   bool over_ = false;
   std::optional<Clock::time_point> look_at_;

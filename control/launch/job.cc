@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "control/launch/task_standing.h"
+
 namespace openlapi {
 namespace {
 
@@ -187,14 +189,7 @@ void Job::take_abort(std::uint32_t rank, int status, const std::string& message)
 
 void Job::check_deadlines() {
   const TimePoint now = Clock::now();
-  if (timeout_at_ && now >= *timeout_at_) {
-    timeout_at_.reset();
-    const std::string late = meeting_.missing(tasks_);
-    output_.note("lapirun: the time of --timeout is over" +
-                 (late.empty() ? "" : ", and tasks wait in LAPI_Init for " + late) + "; ending the tasks");
-    record_failure(kExitTimeout);
-    end_tasks();
-  }
+  if (timeout_at_ && now >= *timeout_at_) take_timeout();
   if (meeting_.look_at() && now >= *meeting_.look_at()) {
     const std::string late = meeting_.look(tasks_);
     if (!late.empty() && !ending_) output_.note("lapirun: " + late);
@@ -207,6 +202,19 @@ void Job::check_deadlines() {
     kill_at_.reset();
     send_to_running(SIGKILL);
   }
+}
+
+void Job::take_timeout() {
+  timeout_at_.reset();
+  output_.note("lapirun: the time of --timeout is over; ending the tasks");
+  std::vector<TaskStanding> standings;
+  for (const TaskProcess& task : tasks_) {
+    const bool in_pmix = !attendance_.empty() && attendance_[task.rank()] == Attendance::kConnected;
+    standings.push_back(standing_of(task, pages_.read(task.rank()), in_pmix));
+  }
+  for (const std::string& line : standing_lines(standings)) output_.note("lapirun: " + line);
+  record_failure(kExitTimeout);
+  end_tasks();
 }
 
 void Job::end_tasks() {

@@ -21,6 +21,7 @@
 #include "control/launch/standard_input.h"
 #include "control/launch/task_environment.h"
 #include "control/launch/task_launch.h"
+#include "control/launch/task_pages.h"
 #include "control/launch/task_process.h"
 
 namespace openlapi {
@@ -65,6 +66,7 @@ class Job {
   void check_attendance();
   void take_abort(std::uint32_t rank, int status, const std::string& message);
   void check_deadlines();
+  void take_timeout();
   void end_tasks();
   void send_to_running(int signal);
   void reap_all();
@@ -77,6 +79,7 @@ class Job {
 
   SignalSource signals_;
   SessionGuard guard_;
+  TaskPages pages_;
   Mailbox mailbox_;
   MachineTopology topology_;
   PmixServer server_;
@@ -84,7 +87,7 @@ class Job {
   OutputForwarder output_;
   std::vector<TaskBinding> bindings_;
   std::vector<TaskProcess> tasks_;
-  std::vector<Attendance> attendance_;        // by task; empty without a PMIx server
+  std::vector<Attendance> attendance_;  // by task; empty without a PMIx server
   FirstMeeting meeting_;
   std::optional<std::uint32_t> absent_task_;  // the first that ended without ever having connected
   OpenFileLimit open_files_;

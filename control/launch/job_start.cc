@@ -45,6 +45,7 @@ bool Job::prepare(std::string& error) {
   open_files_.raise_for(options_.tasks);
   const char* temporary = std::getenv("TMPDIR");
   if (!guard_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
+  pages_.make(guard_.directory(), options_.tasks);
   report_phase("watcher started");
   if (!topology_.load(error)) return false;
   plan_binding(topology_.cores());
@@ -107,6 +108,7 @@ bool Job::start_task(std::uint32_t rank, std::string& error) {
   std::vector<std::string> variables;
   if (!task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) own.set_entry(variable);
+  own.set_entry(pages_.variable(rank));
   const TaskLaunch launch{options_.launcher,          program_, options_.command,
                           options_.working_directory, signals_, open_files_.given()};
   LaunchedTask task;

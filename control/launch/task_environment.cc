@@ -6,12 +6,15 @@
 #include <cstring>
 #include <string_view>
 
+#include "control/own_task_page.h"
+
 namespace openlapi {
 namespace {
 
 // PMIX_MCA_ are the user's settings of libpmix; all else is an identity. MPICH would believe PMI_.
 bool is_identity_of_another_job(std::string_view name) {
-  return name.starts_with("PMI_") || (name.starts_with("PMIX_") && !name.starts_with("PMIX_MCA_"));
+  return name.starts_with(kTaskPageVariable) || name.starts_with("PMI_") ||
+         (name.starts_with("PMIX_") && !name.starts_with("PMIX_MCA_"));
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ void Endpoint::flush() { core_->flush(); }
 void Endpoint::completion_returned(const CompletionRun& run) { core_->completion_returned(run); }
 bool Endpoint::reply_has_room(PeerIndex peer) { return core_->reply_has_room(peer); }
 FenceTicket Endpoint::begin_fence() { return core_->begin_fence(); }
-FenceState Endpoint::fence_state(const FenceTicket& ticket) { return core_->fence_state(ticket); }
+FenceState Endpoint::fence_state(const FenceTicket& ticket, PeerIndex* awaited) {
+  return core_->fence_state(ticket, awaited);
+}
 void Endpoint::forget_fence(const FenceTicket& ticket) { core_->forget_fence(ticket); }
 void Endpoint::begin_barrier() { core_->begin_barrier(); }
 void Endpoint::begin_exchange(std::uint64_t value) { core_->begin_exchange(value); }

@@ -269,7 +269,8 @@ class Endpoint {
 
   // All operations begun before are complete at their targets when the ticket's state is done.
   FenceTicket begin_fence();
-  FenceState fence_state(const FenceTicket& ticket);
+  // `awaited`, while it is pending: a task that has not answered; unchanged: none, or it waits for answers to gets.
+  FenceState fence_state(const FenceTicket& ticket, PeerIndex* awaited = nullptr);
   void forget_fence(const FenceTicket& ticket);  // nobody asks for its state any more
 
   // Collective calls, one at a time per endpoint: a barrier, or an exchange of one 64-bit value per task. An exchange

@@ -88,7 +88,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
 
   // endpoint_fence.cc
   FenceTicket begin_fence();
-  FenceState fence_state(const FenceTicket& ticket);
+  FenceState fence_state(const FenceTicket& ticket, PeerIndex* awaited);
   void forget_fence(const FenceTicket& ticket);
   void begin_barrier();
   void begin_exchange(std::uint64_t value);

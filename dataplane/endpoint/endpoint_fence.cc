@@ -23,7 +23,7 @@ FenceTicket EndpointCore::begin_fence() {
   return {fence.number, fence.last_request};
 }
 
-FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
+FenceState EndpointCore::fence_state(const FenceTicket& ticket, PeerIndex* awaited) {
   const auto found = std::find_if(fences_.begin(), fences_.end(),
                                   [&](const PendingFence& fence) { return fence.number == ticket.number; });
   if (found == fences_.end()) return FenceState::done;
@@ -32,6 +32,12 @@ FenceState EndpointCore::fence_state(const FenceTicket& ticket) {
         return waiting.source == config_.self && waiting.number <= found->last_own;
       });
   if (found->remaining != 0 || requests_.oldest_serial() <= ticket.last_request || waits_for_self) {
+    if (awaited == nullptr) return FenceState::pending;
+    for (const Peer* peer : contacted_) {
+      if (std::ranges::find(peer->fences_awaited, ticket.number, &AwaitedFence::number) != peer->fences_awaited.end()) {
+        *awaited = peer->index;
+      }
+    }
     return FenceState::pending;
   }
   const FenceState state = found->outcome;

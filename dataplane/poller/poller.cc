@@ -92,8 +92,10 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
   Backoff backoff(limits);
   Step step = Step::first;
   for (std::uint32_t round = 1;; ++round) {
-    if (round % kRoundsBetweenPoints == 0) [[unlikely]]
+    if (round % kRoundsBetweenPoints == 0) [[unlikely]] {
+      condition.waits_long();
       let_cancel();
+    }
     const StepOutcome outcome = engine_.progress(step);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (condition.holds()) return;
@@ -113,6 +115,7 @@ void Poller::wait(WaitCondition& condition, const BackoffLimits& limits) {
         give_core_away();
         break;
       case BackoffStep::sleep:
+        condition.waits_long();
         if (doze(condition)) return;
         backoff.reset();
         break;

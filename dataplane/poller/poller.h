@@ -71,6 +71,8 @@ class WaitCondition {
  public:
   explicit WaitCondition(Asking asking = Asking::looks) : asking_(asking) {}
   virtual bool holds() = 0;
+  // The thread is about to sleep, or has polled many times: now and then.
+  virtual void waits_long() {}
 
  protected:
   ~WaitCondition() = default;

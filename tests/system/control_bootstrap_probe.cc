@@ -231,12 +231,6 @@ int leave_without_goodbye(const Arguments&) {
   _exit(0);
 }
 
-// Connects and says good-bye, without a word to the others.
-int leave_at_once(const Arguments&) {
-  open_or_fail();
-  return 0;
-}
-
 // A forked child that exits must not end its parent's connection.
 int fork_and_go_on(const Arguments&) {
   const auto bootstrap = open_or_fail();
@@ -259,7 +253,6 @@ int run(const std::string& mode, const Arguments& arguments) {
                                                                {"one-of-them", one_of_them},
                                                                {"stay", stay},
                                                                {"no-goodbye", leave_without_goodbye},
-                                                               {"leave-at-once", leave_at_once},
                                                                {"fork", fork_and_go_on}};
   const auto found = modes.find(mode);
   if (found == modes.end()) fail("unknown mode " + mode);

@@ -456,17 +456,7 @@ class FaultTest(Jobs):
 
     def test_timeout_and_tasks_deaf_to_the_end(self):
         _, errors = self.run_job("-n", 2, "N", "--timeout", 0.5, PROBE, "stay", int(signal.SIGTERM), status=124)
-        waiting = r"(, and tasks wait in LAPI_Init for task [01] on n[0-3] \(\w+\), not there yet)?"
-        self.assertRegex(errors, f"^lapirun: the time of --timeout is over{waiting}; ending the tasks\n$")
-
-    def test_timeout_tells_what_was_waited_for(self):
-        script = 'if [ $PMIX_RANK = 1 ]; then exec sleep 1000; fi; exec "$0" stay'
-        for seconds in (1, 4, 16):  # until the machine has taken task 0 there in time
-            _, errors = self.run_job("-n", 2, "n0", "n1", "--timeout", seconds, "sh", "-c", script, PROBE, status=124)
-            if "LAPI_Init" in errors:
-                break
-        self.assertEqual(errors, "lapirun: the time of --timeout is over, and tasks wait in LAPI_Init for task 1 on n1 "
-                                 "(pinky), not there yet; ending the tasks\n")
+        self.assertRegex(errors, r"^lapirun: the time of --timeout is over; ending the tasks\n(lapirun: tasks? [01].*\n)+$")
 
 
 class OutliveTest(Jobs):

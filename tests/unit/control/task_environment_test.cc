@@ -5,8 +5,16 @@
 namespace openlapi {
 namespace {
 
-const char* const kInherited[] = {"PATH=/bin",         "A=1",        "B=x=y",  "PMIX_RANK=3", "PMIX_NAMESPACE=other",
-                                  "PMIX_MCA_gds=hash", "PMI_SIZE=2", "broken", nullptr};
+const char* const kInherited[] = {"PATH=/bin",
+                                  "A=1",
+                                  "B=x=y",
+                                  "PMIX_RANK=3",
+                                  "PMIX_NAMESPACE=other",
+                                  "PMIX_MCA_gds=hash",
+                                  "PMI_SIZE=2",
+                                  "broken",
+                                  "LAPIRUN_TASK_PAGE=/x:1",
+                                  nullptr};
 
 TEST(TaskEnvironment, PassesEverythingOnButAnotherJobsIdentity) {
   const TaskEnvironment environment(kInherited);

@@ -28,6 +28,9 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(FenceDone{{3}, {9}}), (MessageBytes{6, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 9}));
   EXPECT_EQ(encode(TaskOutput{1, 0, {'x'}}), (MessageBytes{18, 1, 0, 0, 0, 0, 1, 0, 0, 0, 'x'}));
   EXPECT_EQ(encode(TaskEnded{1, 2, 3, 4}), (MessageBytes{20, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}));
+  EXPECT_EQ(encode(AskStandings{}), (MessageBytes{8}));
+  EXPECT_EQ(encode(TaskStandings{{{1, 2, 3, "a", ""}}}),
+            (MessageBytes{26, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 'a', 0, 0, 0, 0}));
   EXPECT_EQ(encode(ModexRequest{1, 2}), (MessageBytes{32, 1, 0, 0, 0, 2, 0, 0, 0}));
   EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, 1, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
             (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0,   0, 0, 0, 0, 0,   2, 0, 0, 0, 0, 0, 0, 0,
@@ -54,7 +57,9 @@ TEST(JobMessage, ComesBackAsItWas) {
                             FenceData{{1, 2}, {}},
                             TasksFinished{},
                             ModexRequest{1, 2},
-                            ModexAnswer{1, 2, {3}}};
+                            ModexAnswer{1, 2, {3}},
+                            AskStandings{},
+                            TaskStandings{{{1, 2, 3, "in", "why"}, {2, 3, TaskStandings::kNoTime, "out", ""}}}};
   EXPECT_EQ(std::size(bodies), std::variant_size_v<JobBody>);
   for (const JobBody& body : bodies) {
     const MessageBytes bytes = encode(body);

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Where tasks stand when --timeout ends their job: on one machine, and over a universe.
+
+usage: control_standing_test.py FOLDER-OF-THE-TOOLS PROCESS-SCHEMA LAPIRUN STANDING-PROBE FOLDER-OF-THE-PROGRAMS [CASES]"""
+import os
+import re
+import signal
+import struct
+import sys
+import unittest
+
+from control_jobs_test import PROBE, Jobs
+
+OVER = "lapirun: the time of --timeout is over; ending the tasks"
+TIME = r"for (\d+ to )?\d+ s"
+IN_EXCHANGE = f"in the exchange of LAPI_Init {TIME}: all tasks meet there"
+GFENCE = 7  # its number in a page
+# For tasks to get to their places. A slow machine is given more; the places themselves do not change with time.
+SECONDS = (2, 5, 15, 40)
+
+
+class Standing(Jobs):
+    def expect_lines(self, before, places, *patterns):
+        """Each place is a task's; each pattern is that of a line, in order."""
+        wanted = "\n".join([OVER, *("lapirun: " + pattern for pattern in patterns)]) + "\n"
+        for seconds in SECONDS:
+            _, errors = self.run_job("-n", len(places), *before, "--timeout", seconds, PROBE, *places, status=124)
+            said = "".join(line for line in errors.splitlines(keepends=True) if line.startswith("lapirun: "))
+            if re.fullmatch(wanted, said):
+                return
+        self.assertRegex(said, f"^{wanted}$")
+
+
+class OneMachineTest(Standing):
+    hosts = []
+    PLACES = {
+        "waitcntr": rf"in LAPI_Waitcntr {TIME}: the counter is 1, waited for is 3",
+        "stopped": r"stopped by a signal, outside of LAPI",
+        "fence": rf"in LAPI_Fence {TIME}: task 1 has not answered",
+        "compute": r"outside of LAPI, computing",
+        "asleep": r"outside of LAPI, asleep",
+        "probe": r"calling LAPI_Probe or LAPI_Msgpoll, which find nothing",
+        "term": r"after LAPI_Term",
+        "leave": r"has ended",
+        "nopoll": rf"in LAPI_Nopoll_wait {TIME}: the counter is 0, waited for is 2",
+    }
+
+    def test_each_place(self):
+        lines = [rf"task {number} \(process \d+\): {line}" for number, line in enumerate(self.PLACES.values())]
+        for shared in ("yes", "no"):
+            self.expect_lines(["-x", f"LAPI_USE_SHM={shared}"], list(self.PLACES), *lines)
+
+    def test_tasks_at_the_same_place_share_a_line(self):
+        self.expect_lines([], ["gfence", "gfence", "asleep", "gfence", "address"],
+                          f"tasks 0-1,3: in LAPI_Gfence {TIME}", r"task 2 \(process \d+\): outside of LAPI, asleep",
+                          rf"task 4 \(process \d+\): in LAPI_Address_init {TIME}")
+
+    def test_no_room_towards_a_task(self):
+        self.expect_lines(["-x", "LAPI_USE_SHM=no"], ["send", "stopped"],
+                          rf"task 0 \(process \d+\): in LAPI_Amsend {TIME}: task 1 takes no more",
+                          r"task 1 \(process \d+\): stopped by a signal, outside of LAPI")
+
+    def test_a_task_that_has_not_called_init(self):
+        self.expect_lines([], ["asleep", "absent", "asleep"], f"tasks 0,2: {IN_EXCHANGE}",
+                          r"task 1 \(process \d+\): not in LAPI_Init yet")
+
+    def test_without_pmix(self):
+        self.expect_lines(["--standalone"], ["gfence", "asleep"], rf"task 0 \(process \d+\): in LAPI_Gfence {TIME}",
+                          r"task 1 \(process \d+\): outside of LAPI, asleep")
+
+    def process_in_gfence(self):
+        """0: none yet. Of the tasks' pages (dataplane/base/task_page.h)."""
+        for path in self.temporary.glob("*/pages"):
+            for words in struct.iter_unpack("=64I", path.read_bytes()):
+                if words[8] == GFENCE:
+                    return words[1]
+        return 0
+
+    def test_a_stopped_task_in_a_call(self):
+        job = self.start("-n", 2, "--timeout", 6, PROBE, "gfence", "asleep")
+        self.eventually(self.process_in_gfence, "no task waits")
+        number = self.process_in_gfence()
+        os.kill(number, signal.SIGSTOP)
+        _, _, errors = self.finish(job)
+        self.assertRegex(errors, rf"lapirun: task 0 \(process {number}\): stopped by a signal, in LAPI_Gfence {TIME}\n")
+
+
+class UniverseTest(Standing):
+    def test_tasks_of_several_hosts(self):
+        self.expect_lines(["N"], ["gfence", "gfence", "asleep", "gfence"],
+                          rf"tasks 0-1,3 on 3 nodes: in LAPI_Gfence {TIME}",
+                          r"task 2 \(process \d+\) on n2 \(blinky\): outside of LAPI, asleep")
+
+    def test_a_task_that_has_not_called_init(self):
+        self.expect_lines(["N"], ["asleep", "absent", "asleep"], f"tasks 0,2 on 2 nodes: {IN_EXCHANGE}",
+                          r"task 1 \(process \d+\) on n1 \(pinky\): not in LAPI_Init yet")
+
+    def test_a_daemon_that_does_not_answer(self):
+        job = self.start("-n", 2, "n0", "n1", "--timeout", 4, PROBE, "absent", "absent")
+        self.eventually(lambda: len(self.job_processes()) >= 7, "the tasks do not start")
+        daemon = self.process("n1")
+        os.kill(daemon, signal.SIGSTOP)
+        self.addCleanup(os.kill, daemon, signal.SIGCONT)
+        lines = [job.stderr.readline() for _ in range(3)]
+        os.kill(daemon, signal.SIGCONT)
+        self.assertEqual(self.finish(job)[0], 124)
+        self.assertEqual(lines[0], OVER + "\n")
+        self.assertRegex(lines[1], r"^lapirun: task 0 \(process \d+\) on n0 \(inky\): not in LAPI_Init yet\n$")
+        self.assertRegex(lines[2], r"^lapirun: task 1 on n1 \(pinky\): (not started|no answer from there: the daemon "
+                                   r"\(lamd\) or lamtasks hangs or is stopped)\n$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
