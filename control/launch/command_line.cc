@@ -175,11 +175,24 @@ bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& ow
   return true;
 }
 
-// One that does not exist, with the nearest that does: too short words are near to everything.
+// "-v -n" for -vn: options are words of their own here. Empty: not all letters are options.
+std::string as_single_letters(const CLI::App& app, const std::string& word) {
+  std::string letters;
+  for (const char letter : word.substr(std::min(word.size(), word.find_first_not_of('-')))) {
+    const std::string option{'-', letter};
+    if (app.get_option_no_throw(option) == nullptr) return {};
+    letters += (letters.empty() ? "" : " ") + option;
+  }
+  return letters;
+}
+
+// One that does not exist, with the nearest that does: a letter alone is near to every other.
 std::string no_such_option(const CLI::App& app, const std::string& word) {
-  constexpr std::size_t kShortest = 4;
+  constexpr std::size_t kShortest = 3;
   std::string text = "there is no option " + word;
   if (word.size() < kShortest) return text;
+  if (const std::string several = as_single_letters(app, word); !several.empty() && !word.starts_with("--"))
+    return text + "; did you mean " + several + "?";
   std::vector<std::string> own;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) own.push_back("--" + name);
@@ -293,6 +306,13 @@ std::string take_places(const Parsed& parsed, const OwnArguments& own, JobOption
   if (parsed.universe || parsed.no_universe) options.universe = parsed.universe ? UseUniverse::kYes : UseUniverse::kNo;
   if (options.in_program_folder && !options.working_directory.empty()) return "-D and --wd: only one of them";
   if (parsed.binding == "none") options.binding = Binding::kNone;
+  for (const std::string& host : options.placement.hosts) {
+    if (has_slots(host)) {
+      return "the host is '" + host +
+             "'; allowed: its name alone; -n says how many tasks there are, -N how many on each " +
+             "host, and cpu=N in the file of lamboot how many a host takes in a round";
+    }
+  }
   options.placement.words = own.node_words;
   look_at_procs(options);
   if (options.placement.tasks != 0) options.tasks = options.placement.tasks;
@@ -361,6 +381,10 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));
   const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
   parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
+  if (is_file_of_hosts(arguments, program)) {
+    const std::string& file = arguments[program];
+    return usage_error("-f " + file + ": lamboot takes the file of hosts: lamboot " + file + ", then " + name);
+  }
   if (program == own.count && std::ranges::find(parsed.options.command, ":") != parsed.options.command.end()) {
     return usage_error(
         "':': a job has one program; let a shell choose: sh -c 'if [ $PMIX_RANK = 0 ]; then exec ./a; else exec ./b; "

@@ -1,7 +1,10 @@
 #include "control/launch/lam_options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -126,6 +129,19 @@ std::vector<std::string_view> foreign_options() {
 const LamOption* find_lam_option(std::string_view word) {
   const auto* found = std::ranges::find(kLamOptions, word, &LamOption::word);
   return found == std::end(kLamOptions) ? nullptr : found;
+}
+
+// An address of IPv6 has more colons than one.
+bool has_slots(const std::string& host) {
+  const std::size_t colon = host.find(':');
+  return colon != std::string::npos && colon + 1 < host.size() &&
+         host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+}
+
+bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t program) {
+  if (program == 0 || program >= arguments.size() || arguments[program - 1] != "-f") return false;
+  std::error_code error;
+  return std::filesystem::is_regular_file(arguments[program], error) && access(arguments[program].c_str(), X_OK) != 0;
 }
 
 Variables split_variables(const std::string& text, const std::function<bool(const std::string&)>& is_set) {

@@ -24,6 +24,12 @@ struct LamOption {
 };
 const LamOption* find_lam_option(std::string_view word);
 
+// mpirun's NAME:SLOTS.
+bool has_slots(const std::string& host);
+
+// MPICH's -f FILE; LAM's -f has no value, so that the file seems to be the program.
+bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t program);
+
 // What -x names, one variable each: "A,B=1,C=2". A comma in a value belongs to it unless NAME= follows, or the name of
 // a variable that is set: these are `exported` as well, as they could have been meant otherwise.
 struct Variables {

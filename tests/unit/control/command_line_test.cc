@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/control/temporary_folder.h"
+
 namespace openlapi {
 namespace {
 
@@ -153,8 +155,10 @@ TEST(CommandLine, SaysWhatItDoesNotDoOfLamsMpirun) {
 TEST(CommandLine, MatchesWholeWords) {
   using Advice = std::pair<std::string, std::string>;
   for (const auto& [word, advice] :
-       {Advice{"-hostname", "; did you mean -host?"}, Advice{"-vn", ""}, Advice{"--app", ""}, Advice{"-nonsense=3", ""},
-        Advice{"-helpme", "; did you mean -help?"}, Advice{"-Nx", ""}, Advice{"--jobsx", "; did you mean --jobs?"},
+       {Advice{"-hostname", "; did you mean -host?"}, Advice{"-vn", "; did you mean -v -n?"},
+        Advice{"-hn", "; did you mean -h -n?"}, Advice{"-xz", "; did you mean -x?"}, Advice{"-z", ""},
+        Advice{"--app", ""}, Advice{"-nonsense=3", ""}, Advice{"-helpme", "; did you mean -help?"},
+        Advice{"-Nx", "; did you mean -N -x?"}, Advice{"--jobsx", "; did you mean --jobs?"},
         Advice{"--timout", "; did you mean --timeout?"}, Advice{"-pernode", "; did you mean -npernode?"}}) {
     const CommandLineEnd end = refused({word, "2", "prog"});
     EXPECT_EQ(end.status, kExitUsage) << word;
@@ -163,6 +167,8 @@ TEST(CommandLine, MatchesWholeWords) {
   }
   EXPECT_EQ(parse({"-np=2", "prog"}).tasks, 2U);
   EXPECT_EQ(parse({"-host=localhost", "prog"}).placement.hosts, Words{"localhost"});
+  EXPECT_EQ(parse({"-hosts", "a,b", "prog"}).placement.hosts, (Words{"a", "b"}));
+  EXPECT_EQ(parse({"-hosts=a,b", "prog"}).placement.hosts, (Words{"a", "b"}));
   EXPECT_EQ(refused({"-help"}).status, 0);
   EXPECT_NE(refused({"--verbose=1", "prog"}).text.find("--verbose=1: this option takes no value"), std::string::npos);
 }
@@ -191,6 +197,28 @@ TEST(CommandLine, UnderstandsHabitsOfOtherLaunchers) {
   }
   EXPECT_TRUE(parse({"-l", "-report-bindings", "-timeout", "5", "-quiet", "prog"}).tag_output);
   EXPECT_EQ(refused({"-V"}).status, 0);
+}
+
+TEST(CommandLine, AnswersHostsWithSlots) {
+  for (const Words& words : {Words{"-H", "localhost:2", "prog"}, Words{"-host", "b,a:12", "prog"}}) {
+    const CommandLineEnd end = refused(words);
+    EXPECT_EQ(end.status, kExitUsage);
+    const std::string host = words[1].substr(words[1].find(',') + 1);
+    EXPECT_EQ(end.text.find("lapirun: the host is '" + host + "'; allowed: its name alone; -n says"), 0U) << end.text;
+  }
+  EXPECT_EQ(parse({"-H", "fe80::1", "prog"}).placement.hosts, Words{"fe80::1"});
+}
+
+TEST(CommandLine, AnswersMpichsFileOfHosts) {
+  const test::TemporaryFolder folder;
+  folder.write("hosts", "a\nb\n");
+  const std::string hosts = folder.path("hosts");
+  const CommandLineEnd end = refused({"-f", hosts, "-n", "2", "prog"});
+  EXPECT_EQ(end.status, kExitUsage);
+  EXPECT_EQ(end.text.find("lapirun: -f " + hosts + ": lamboot takes the file of hosts"), 0U) << end.text;
+  EXPECT_EQ(parse({"-f", "/bin/sh", "-n"}).command, (Words{"/bin/sh", "-n"}));
+  EXPECT_EQ(parse({"-f", "prog"}).command, Words{"prog"});
+  EXPECT_EQ(parse({"-w", hosts}).command, Words{hosts});
 }
 
 TEST(CommandLine, KnowsTheOptionsOfPoe) {
