@@ -2,8 +2,8 @@
 ! 0 and 1, 2 and 3, and so on. The even one of a pair drives, the odd one is its buddy.
 module sample
   use, intrinsic :: iso_fortran_env, only: error_unit
+  use lapi  ! or include 'lapif.h' behind implicit none: the same names, and no look at the arguments
   implicit none
-  include 'lapif.h'
   integer :: handle, task = -1, tasks, buddy
   logical :: driver
 contains

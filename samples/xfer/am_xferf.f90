@@ -14,7 +14,7 @@ contains
     type(LAPI_ADDR_T) :: user_info
     external :: completion_handler
     header_handler = LAPI_ADDR_NULL
-    if (hndl /= handle .or. uhdr_len /= 0 .or. msg_len /= 4 * length) return
+    if (hndl /= handle .or. uhdr_len /= 4 .or. uhdr /= buddy .or. msg_len /= 4 * length) return
     call LAPI_ADDRESS(completion_handler, comp_h, error)
     call LAPI_ADDRESS(inbox, user_info%addr, error)
     call LAPI_ADDRESS(inbox, header_handler, error)
@@ -45,8 +45,8 @@ program am_xferf
     transfer%flags = 0
     transfer%tgt = buddy
     transfer%hdr_hdl = handler_of_buddy
-    transfer%uhdr_len = 0
-    transfer%uhdr = LAPI_ADDR_NULL
+    transfer%uhdr_len = 4
+    call LAPI_ADDRESS(task, transfer%uhdr, error)
     call LAPI_ADDRESS(numbers, transfer%udata, error)
     transfer%udata_len = 4 * length
     transfer%shdlr = LAPI_ADDR_NULL
