@@ -18,6 +18,7 @@ import time
 
 sys.dont_write_bytecode = True
 import dpdk_faults  # noqa: E402
+import dpdk_strangers  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, GROUP = sys.argv[1:3]
@@ -219,6 +220,8 @@ def main():
             test_manners("polling")
             test_idle()
         test_starved()
+        if ON_BRIDGE:
+            dpdk_strangers.run(sys.modules[__name__])
     elif GROUP == "choice":
         test_choice()
     elif GROUP == "contexts":
