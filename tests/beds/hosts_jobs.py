@@ -85,12 +85,14 @@ class Job:
         self.ways = {(int(task), int(other), way) for task, other, way in re.findall(
             r"task (\d+) reaches task (\d+) over (\w+)", f"{self.err}{self.out}")}
 
+        self.tagged = {int(task) for task in re.findall(r"task (\d+): packets carry tags", f"{self.err}{self.out}")}
+
     def __str__(self):
         told = [line for line in f"{self.err}\n{self.out}".splitlines() if " reaches task " not in line]
         return f"status {self.status}, ways {sorted(self.ways)}\n" + "\n".join(told)
 
     def problem(self):
-        """Empty: it ended well, over shared memory inside hosts and UDP between them."""
+        """Empty: it ended well, over shared memory inside hosts and UDP, in packets with tags, between them."""
         if self.status != 0:
             return f"status {self.status}"
         if sorted(self.tasks) != list(range(EACH * len(HOSTS))):
@@ -104,6 +106,8 @@ class Job:
             return "shared memory is not what it is on each host"
         if {way for _, _, way in self.ways} != {"shm", "udp"}:
             return f"the tasks reach each other over {sorted(self.ways)}"
+        if sorted(self.tagged) != sorted(self.tasks):
+            return f"packets of tasks {sorted(self.tagged)} carry tags"
         least = min(min(task[1:]) for task in self.tasks.values())
         return "" if least >= FEWEST else f"too few packets: {least}"
 
