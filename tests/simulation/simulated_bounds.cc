@@ -1,5 +1,7 @@
 // A simulated task and one who lies: what the task makes of that one's messages, what it begins towards it, and that
 // neither ever takes more of its memory than the engine allows.
+#include <algorithm>
+
 #include "tests/simulation/simulated_engine.h"
 #include "tests/simulation/simulation.h"
 
@@ -30,10 +32,10 @@ void SimulatedEngine::check_bounds_towards(PeerIndex peer) {
   check(load.requests, tuning::kMostRequestsPerPeer + replies_inline_, "requests");
   check(load.owed_counters, tuning::kMostOwedCounters + replies_inline_, "counters owed");
   check(load.copies, scenario_.copy_buffers + replies_inline_, "copies");
-  if (replies_inline_ == 0) {
-    // The last one that fits may be of any length.
-    check(load.kept_bytes, tuning::kMostKeptBytes + kLongestMessage + longest_lists_, "bytes kept for messages");
-  }
+  // The last one that fits may be of any length, and so may what an inline handler begins, up to a bound of its own.
+  const std::uint64_t longest = kLongestMessage + longest_lists_;
+  const std::uint64_t with_replies = tuning::kMostKeptBytes + replies_inline_ * longest;
+  check(load.kept_bytes, std::min(with_replies, tuning::kMostKeptBytesOfHandlers) + longest, "bytes kept for messages");
   check(load.things, tuning::kMostThingsOfPeer, "things that were caused by messages");
   check(load.bytes, tuning::kMostBytesOfPeer, "bytes that were caused by messages");
   check(load.early_rounds, tuning::kMostEarlyRounds, "early rounds");
