@@ -67,11 +67,17 @@ void Checker::task_died(PeerIndex task) {
   ++dead.deaths;
   ++deaths_;
   for (Engine& lost : dead.engines) lost.watched.clear();
+  for (Task& other : tasks_) {
+    for (Engine& one : other.engines) one.views[task].disturbed &= other.stopped;
+  }
 }
 
 void Checker::task_stopped(PeerIndex task) {
   tasks_[task].stopped = true;
   ++deaths_;
+  for (Engine& one : tasks_[task].engines) {
+    for (View& view : one.views) view.disturbed = true;
+  }
   for (Operation& operation : operations_) {
     const bool with_it = operation.origin == task || operation.target == task;
     if (operation.issued && with_it && !is_settled(operation)) excuse(operation);
@@ -89,8 +95,16 @@ void Checker::task_came_back(PeerIndex task) {
 }
 
 bool Checker::died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const {
+  return peer < tasks_.size() && tasks_[task].engines[context].views[peer].deaths != tasks_[peer].deaths;
+}
+
+bool Checker::disturbed(PeerIndex task, std::uint32_t context, PeerIndex peer) const {
   if (peer >= tasks_.size()) return false;
-  return tasks_[peer].stopped || tasks_[task].engines[context].views[peer].deaths != tasks_[peer].deaths;
+  return tasks_[task].engines[context].views[peer].disturbed || tasks_[peer].engines[context].views[task].disturbed;
+}
+
+void Checker::begun_anew(PeerIndex task, std::uint32_t context, PeerIndex peer) {
+  view(task, context, peer).disturbed = view(peer, context, task).disturbed = false;
 }
 
 bool Checker::first_message_unanswered(PeerIndex target) const {
@@ -128,7 +142,8 @@ void Checker::issued(Operation& operation) {
         died_during(operation.origin, operation.context, operation.target) && target.life < life(operation.target);
     const bool purged_there = view(operation.target, operation.context, operation.origin).era > operation.era;
     if (purged_there) close_at_target(operation);
-    if (operation.in_doubt || purged_there || tasks_[operation.target].stopped) excuse(operation);
+    const bool may_be_lost = disturbed(operation.origin, operation.context, operation.target);
+    if (operation.in_doubt || purged_there || may_be_lost) excuse(operation);
   }
   if (operation.copied) overwrite_data(operation);
   if (operation.origin_counter != nullptr || operation.completion_counter != nullptr) {
@@ -240,6 +255,8 @@ Operation* Checker::message_arrived(PeerIndex task, std::uint32_t context, const
   if (source.purged || operation->era != source.era) fail("%s arrived after a purge", name.c_str());
   if (operation->origin_life < source.life) fail("%s comes from a life that is known to be over", name.c_str());
   if (operation->accepted != 0) fail("%s was delivered twice", name.c_str());
+  const bool known_life = operation->origin_life == source.life && !operation->refused_once;
+  if (known_life && operation->faults_before < source.newest) fail("%s arrived after it was given up", name.c_str());
   const std::span header(static_cast<const std::byte*>(message.user_header), message.user_header_length);
   if (!has_pattern(header, operation->key + 1)) fail("%s has another user header", name.c_str());
   // Very many pieces make several packets, and what a task sends itself from pieces is nowhere in one piece.
@@ -250,6 +267,8 @@ Operation* Checker::message_arrived(PeerIndex task, std::uint32_t context, const
     fail("%s shows other data in its packet", name.c_str());
   }
   if (operation->origin != task) heard_of(task, context, message.source, operation->origin_life);
+  View& present = view(task, context, message.source);
+  if (operation->origin_life == present.life) present.newest = std::max(present.newest, operation->faults_before);
   return operation;
 }
 
@@ -313,6 +332,7 @@ void Checker::heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, st
   View& present = view(task, context, peer);
   if (present.life >= life) return;
   present.life = life;
+  present.newest = 0;
   if (life == 1) return;
   for (Operation& operation : operations_) {
     const bool from_it = operation.origin == peer && operation.origin_life < life && operation.target == task &&

@@ -25,6 +25,13 @@
 // heard of the new life takes nothing of the old one any more. Faults may be reported only for peers that died during
 // the reporting engine's own life.
 //
+// Stops. A task that takes no step for longer than the time-out may be given up by the others, and may give them up
+// when it goes on. Until it dies, or both sides have purged each other after that,
+//  (e) what the two issue, or had issued before and is not known to be complete, is excused as well.
+// But nothing waits for ever: at the end every counter of an excused operation at a living origin has moved or is known
+// to be lost, and its send completion handler has run. And what was issued before its origin was told that it has lost
+// the target is not accepted there after what was issued later.
+//
 // Purges. Each pair of engines counts its eras: a purge ends one on its side, both sides purge before one resumes, and
 // what is issued after the resume must arrive as if nothing had been. At the moment of a purge every operation to the
 // peer ends: a send completion handler that has not run runs, a counter that has not moved is known to be lost, and the
@@ -64,9 +71,13 @@ class Checker {
   void task_died(PeerIndex task);
   void task_came_back(PeerIndex task);
   bool died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const;
-  // It takes no step any more, and dies before it would: the others may give it up from now on.
+  // It takes no step for longer than the time-out: it and the others may give each other up from now on.
   void task_stopped(PeerIndex task);
+  void task_goes_on(PeerIndex task) { tasks_[task].stopped = false; }
   bool stopped(PeerIndex task) const { return tasks_[task].stopped; }
+  bool disturbed(PeerIndex task, std::uint32_t context, PeerIndex peer) const;
+  // Both have purged the other since it went on.
+  void begun_anew(PeerIndex task, std::uint32_t context, PeerIndex peer);
   bool anybody_died() const { return deaths_ != 0; }
   bool anything_given_up() const { return deaths_ + purges_ != 0; }
   bool first_message_unanswered(PeerIndex target) const;
@@ -111,6 +122,8 @@ class Checker {
 
   // ---- the end ----
   bool all_settled();  // nothing more is expected to move
+  // Excused operations of the engine that have neither happened nor been given up; empty: none.
+  std::string unended(PeerIndex task, std::uint32_t context, const Endpoint& endpoint) const;
   std::string unsettled() const;
   void check_end();
 
@@ -128,6 +141,8 @@ class Checker {
     std::uint32_t era = 0;     // purges of the peer
     bool purged = false;
     std::uint32_t faults = 0;  // reported of the peer
+    bool disturbed = false;    // one of the two was stopped, and they have not begun anew since
+    std::uint32_t newest = 0;  // Operation::faults_before of the peer's messages that arrived: the largest
   };
   struct Engine {
     std::vector<Operation*> watched;  // operations with a counter in this engine's memory that has not moved

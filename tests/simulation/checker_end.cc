@@ -55,6 +55,23 @@ std::string Checker::unsettled() const {
   return std::to_string(count) + " operations did not end: " + text;
 }
 
+std::string Checker::unended(PeerIndex task, std::uint32_t context, const Endpoint& endpoint) const {
+  std::string text;
+  const auto waits = [&](const int* counter) {
+    return counter != nullptr && *counter == 0 &&
+           endpoint.counter_loss(reinterpret_cast<std::uintptr_t>(counter)) == CounterLoss::none;
+  };
+  for (const Operation* operation : tasks_[task].engines[context].own) {
+    if (!operation->excused) continue;
+    const bool untold = operation->has_origin_handler && operation->kind != Kind::get;
+    if (waits(operation->origin_counter) || waits(operation->completion_counter) ||
+        (untold && operation->origin_handlers_run == 0)) {
+      text += " " + describe(*operation) + " was neither done nor given up;";
+    }
+  }
+  return text;
+}
+
 void Checker::check_end() {
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {
     std::string where;

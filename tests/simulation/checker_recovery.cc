@@ -42,6 +42,7 @@ void Checker::purge_ended(PeerIndex task, std::uint32_t context, PeerIndex peer,
   purging_ = false;
   View& present = view(task, context, peer);
   present.deaths = tasks_[peer].deaths;
+  if (!alive(peer)) present.disturbed = false;
   for (const Operation* operation : engine(task, context).own) {
     if (operation->target == peer && operation->era + 1 == present.era) check_given_up(*operation, endpoint);
   }

@@ -43,6 +43,15 @@ void Recovery::after(Nanoseconds delay, std::function<void()> event) {
   });
 }
 
+void Recovery::after(Nanoseconds delay, const Side& side, std::function<void()> event) {
+  after(delay, [this, side, event = std::move(event)] {
+    const Nanoseconds now = simulation_.time().now();
+    const Nanoseconds wakes = still_lives(side) ? simulation_.engine(side.task, side.context)->stopped_until() : 0;
+    if (wakes <= now) return event();
+    after(std::min<Nanoseconds>(wakes - now, kSecond), side, event);
+  });
+}
+
 void Recovery::task_died(PeerIndex task) {
   const Scenario& scenario = simulation_.scenario();
   auto mourning = std::make_shared<Mourning>();
@@ -53,7 +62,8 @@ void Recovery::task_died(PeerIndex task) {
     for (std::uint32_t context = 0; context < scenario.options.contexts; ++context) {
       mourning->to_purge.emplace(other, context);
       const Nanoseconds pause = patient ? random_.below(2 * scenario.timeout) : some_time();
-      after(pause, [this, mourning, one = side(other, context, task)] { purge_dead(mourning, one); });
+      const Side one = side(other, context, task);
+      after(pause, one, [this, mourning, one] { purge_dead(mourning, one); });
     }
   }
   mournings_.push_back(mourning);
@@ -62,8 +72,8 @@ void Recovery::task_died(PeerIndex task) {
 void Recovery::fault_reported(PeerIndex task, std::uint32_t context, PeerIndex peer) {
   for (const auto& mourning : mournings_) {
     if (mourning->task != peer || !mourning->to_purge.contains({task, context})) continue;
-    after(random_.below(kMillisecond),
-          [this, mourning, one = side(task, context, peer)] { purge_dead(mourning, one); });
+    const Side one = side(task, context, peer);
+    after(random_.below(kMillisecond), one, [this, mourning, one] { purge_dead(mourning, one); });
   }
 }
 
@@ -86,7 +96,7 @@ void Recovery::all_have_purged(const Mourning& mourning) {
 }
 
 void Recovery::resume_later(const Side& side, const std::shared_ptr<Separation>& separation) {
-  after(some_time(), [this, side, separation] {
+  after(some_time(), side, [this, side, separation] {
     if (!still_lives(side)) return end_by_death(separation);
     SimulatedEngine& engine = *simulation_.engine(side.task, side.context);
     engine.resume(side.peer);
@@ -106,29 +116,53 @@ bool Recovery::is_separating(PeerIndex one, std::uint32_t context, PeerIndex oth
   });
 }
 
+bool Recovery::may_separate(PeerIndex one, std::uint32_t context, PeerIndex other) const {
+  const Checker& checker = simulation_.checker();
+  if (one == other || !checker.alive(one) || !checker.alive(other)) return false;
+  if (checker.purged(one, context, other) || checker.purged(other, context, one)) return false;
+  return !is_separating(one, context, other) && !is_separating(other, context, one);
+}
+
 void Recovery::separate_somebody() {
   const Scenario& scenario = simulation_.scenario();
-  const Checker& checker = simulation_.checker();
   const auto context = static_cast<std::uint32_t>(random_.below(scenario.options.contexts));
   for (unsigned n = 0; n < kTries; ++n) {
     const auto one = static_cast<PeerIndex>(random_.below(scenario.options.tasks));
     const auto other = static_cast<PeerIndex>(random_.below(scenario.options.tasks));
-    const bool two = one != other && checker.alive(one) && checker.alive(other);
-    if (!two || checker.purged(one, context, other) || checker.purged(other, context, one)) continue;
-    if (is_separating(one, context, other) || is_separating(other, context, one)) continue;
+    if (!may_separate(one, context, other)) continue;
     if (!scenario.share_node(one, other) && random_.chance(0.5)) simulation_.isolate(one, some_time());
-    auto separation = std::make_shared<Separation>();
-    separations_.push_back(separation);
-    ++simulation_.tally().separations;
-    separation->sides[0] = side(one, context, other);
-    separation->sides[1] = side(other, context, one);
-    for (const Side& each : separation->sides) {
-      simulation_.engine(each.task, context)
-          ->favour(each.peer, static_cast<std::uint32_t>(random_.below(kMostFavours)));
-      after(some_time(), [this, separation, each] { purge_side(separation, each); });
-    }
+    separate(one, context, other);
     return;
   }
+}
+
+std::shared_ptr<Recovery::Separation> Recovery::separate(PeerIndex one, std::uint32_t context, PeerIndex other) {
+  auto separation = std::make_shared<Separation>();
+  separations_.push_back(separation);
+  ++simulation_.tally().separations;
+  separation->sides[0] = side(one, context, other);
+  separation->sides[1] = side(other, context, one);
+  for (const Side& each : separation->sides) {
+    simulation_.engine(each.task, context)->favour(each.peer, static_cast<std::uint32_t>(random_.below(kMostFavours)));
+    after(some_time(), each, [this, separation, each] { purge_side(separation, each); });
+  }
+  return separation;
+}
+
+void Recovery::task_went_on(PeerIndex task) {
+  for (PeerIndex other = 0; other < simulation_.scenario().options.tasks; ++other) {
+    if (other == task || !simulation_.checker().alive(other)) continue;
+    for (std::uint32_t context = 0; context < simulation_.scenario().options.contexts; ++context) {
+      mend(side(task, context, other));
+    }
+  }
+}
+
+// When they have done with each other what they are about to do.
+void Recovery::mend(const Side& side) {
+  if (!still_lives(side)) return;
+  if (!may_separate(side.task, side.context, side.peer)) return after(some_time(), [this, side] { mend(side); });
+  separate(side.task, side.context, side.peer)->mends = true;
 }
 
 void Recovery::purge_side(const std::shared_ptr<Separation>& separation, const Side& side) {
@@ -140,6 +174,7 @@ void Recovery::purge_side(const std::shared_ptr<Separation>& separation, const S
   simulation_.engine(side.task, side.context)->purge(side.peer);
   if (++separation->purged != 2) return;
   std::erase(separations_, separation);
+  if (separation->mends) simulation_.checker().begun_anew(side.task, side.context, side.peer);
   for (const Side& each : separation->sides) resume_later(each, separation);
 }
 

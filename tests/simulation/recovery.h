@@ -25,6 +25,8 @@ class Recovery {
 
   // All others purge it; Simulation::bring_back() follows if it can, and they resume.
   void task_died(PeerIndex task);
+  // It was stopped for longer than the time-out: all others and it begin anew with each other.
+  void task_went_on(PeerIndex task);
   // The user hears of it through the error handler, and purges at once.
   void fault_reported(PeerIndex task, std::uint32_t context, PeerIndex peer);
   // Two tasks begin anew with each other, behind a partition or for no reason.
@@ -50,6 +52,7 @@ class Recovery {
     Side sides[2];
     unsigned purged = 0;
     bool ended_by_death = false;
+    bool mends = false;  // what a stop has disturbed
   };
 
   void purge_dead(const std::shared_ptr<Mourning>& mourning, const Side& side);
@@ -59,6 +62,11 @@ class Recovery {
   void end_by_death(const std::shared_ptr<Separation>& separation);
   Nanoseconds some_time();
   void after(Nanoseconds delay, std::function<void()> event);
+  // What one side does, who may be stopped then: it does it when it goes on.
+  void after(Nanoseconds delay, const Side& side, std::function<void()> event);
+  std::shared_ptr<Separation> separate(PeerIndex one, std::uint32_t context, PeerIndex other);
+  bool may_separate(PeerIndex one, std::uint32_t context, PeerIndex other) const;
+  void mend(const Side& side);
   bool is_separating(PeerIndex one, std::uint32_t context, PeerIndex other) const;
   bool still_lives(const Side& side) const;
   Side side(PeerIndex task, std::uint32_t context, PeerIndex peer) const;

@@ -95,9 +95,9 @@ void Scenario::choose_disturbers() {
   SeededRandom random(options.seed, kDisturberStream);
   lying_task = random.chance(0.3);
   if (lying_task) node_of.push_back(flavour == Flavour::network ? options.tasks + 1 : 0);
-  const bool may_pause = !recovery && random.chance(0.4);
-  pauses = may_pause ? static_cast<std::uint32_t>(random.between(1, 3)) : 0;
-  long_stops = may_pause && deaths != 0 && random.chance(0.5) ? 1 : 0;
+  pauses = random.chance(0.4) ? static_cast<std::uint32_t>(random.between(1, 3)) : 0;
+  long_stop = pauses != 0 && random.chance(0.6);
+  stop_ends_in_death = deaths != 0 && random.chance(0.4);
 }
 
 void Scenario::choose_numbers() {
@@ -165,7 +165,8 @@ std::string Scenario::describe() const {
          (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
          (new_ports ? ", new ports" : "") + (lying_task ? ", one task lies" : "") +
          (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +
-         (long_stops != 0 ? ", one of them for longer than the time-out" : "") +
+         (long_stop ? ", one of them for longer than the time-out" : "") +
+         (long_stop && stop_ends_in_death ? " until its death" : "") +
          (bulk_adapters ? ", adapters read " + std::to_string(bulk_longest_read) + " bytes from " +
                               std::to_string(bulk_minimum) + " on" + (bulk_on ? "" : " when asked to")
                         : "");

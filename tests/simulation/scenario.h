@@ -96,9 +96,10 @@ struct Scenario {
   bool is_liar(PeerIndex task) const { return task == options.tasks; }
 
   // Tasks that take no step for a while (SIGSTOP), in turns: shorter than the time-out, at once or again and again, so
-  // that all that they do is slow; and longer, which ends with their death.
+  // that all that they do is slow; and, at the end, longer: then it dies, or it goes on after it was given up.
   std::uint32_t pauses;
-  std::uint32_t long_stops;
+  bool long_stop;
+  bool stop_ends_in_death;
 
   bool share_node(PeerIndex a, PeerIndex b) const { return node_of[a] == node_of[b]; }
   bool can_come_back(PeerIndex task) const;

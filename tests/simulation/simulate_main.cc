@@ -110,7 +110,8 @@ void print_summary(const Summary& did) {
       plain(did.fences), plain(did.collectives));
   std::printf("  sides: %llu in pieces, %llu strided, %llu through programs; %llu messages combined\n",
               plain(did.by_layout[1]), plain(did.by_layout[2]), plain(did.by_layout[3]), plain(did.combined));
-  std::printf("  %llu packets of lies, %llu pauses\n", plain(did.lies), plain(did.pauses));
+  std::printf("  %llu packets of lies, %llu pauses, %llu beyond the time-out\n", plain(did.lies), plain(did.pauses),
+              plain(did.long_stops));
   std::printf("  %llu purges, %llu resumes, %llu operations refused in between\n", plain(did.purges),
               plain(did.resumes), plain(did.refused));
   std::printf("  %llu deaths, %llu returns, %llu faults; %llu retransmitted, %llu duplicates, %llu ghosts\n",

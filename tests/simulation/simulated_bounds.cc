@@ -92,10 +92,17 @@ HeaderVerdict SimulatedEngine::hear_the_liar(const ArrivedMessage& message) {
 bool SimulatedEngine::run_liars_handler(const CompletionRun& run, bool now) {
   if (run.handler != &liars_handler_tag) checker_.fail("task %u was asked to run a handler that is none", task_);
   if (now || random_.chance(0.5)) return true;
-  time_.after(random_.between(500, kMillisecond), [this, alive = alive_, run] {
-    if (*alive) endpoint_->completion_returned(run);
-  });
+  return_from_liars_handler(run, kMillisecond);
   return false;
+}
+
+void SimulatedEngine::return_from_liars_handler(const CompletionRun& run, Nanoseconds longest) {
+  time_.after(random_.between(500, longest), [this, alive = alive_, run] {
+    if (!*alive) return;
+    if (time_.now() < stopped_until_)
+      return return_from_liars_handler(run, stopped_until_ - time_.now() + kMillisecond);
+    endpoint_->completion_returned(run);
+  });
 }
 
 }  // namespace openlapi::simulation

@@ -32,11 +32,13 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   void favour(PeerIndex peer, std::uint32_t operations);
 
   void stop_until(Nanoseconds when);
+  Nanoseconds stopped_until() const { return stopped_until_; }
 
   // Nothing is left that the task itself would still do.
   bool is_idle() const;
   std::string what_it_waits_for() const;
   Endpoint& endpoint() { return *endpoint_; }
+  const Endpoint& endpoint() const { return *endpoint_; }
 
  private:
   struct Fence {
@@ -68,6 +70,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   Submit bait();
   HeaderVerdict hear_the_liar(const ArrivedMessage& message);
   bool run_liars_handler(const CompletionRun& run, bool now);
+  void return_from_liars_handler(const CompletionRun& run, Nanoseconds longest);
 
   void issue_some();
   // The endpoint's answer; `accepted` also when the target is no more.

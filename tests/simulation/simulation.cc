@@ -40,7 +40,6 @@ Simulation::Simulation(const Options& options)
   deaths_after_ = moments(scenario_.deaths, random_);
   separations_after_ = moments(scenario_.separations, random_);
   pauses_after_ = moments(scenario_.pauses, pause_random_);
-  long_stops_left_ = scenario_.long_stops;
   if (scenario_.lying_task) arenas_.resize(scenario_.all_tasks());
   const std::uint32_t engines = options.tasks * options.contexts;
   for (PeerIndex task = 0; task < options.tasks; ++task) {
@@ -117,7 +116,7 @@ void Simulation::operation_issued(const Operation& operation) {
   }
   if (is_due(pauses_after_)) {
     pauses_after_.pop_back();
-    time_.after(0, [this] { pause_somebody(long_stops_left_ != 0 && pauses_after_.empty()); });
+    time_.after(0, [this] { pause_somebody(scenario_.long_stop && pauses_after_.empty()); });
   }
   if (!is_due(deaths_after_)) return;
   deaths_after_.pop_back();
@@ -214,26 +213,35 @@ void Simulation::kill(PeerIndex task) {
   time_.after(random_.between(10 * kMicrosecond, longest), [this, task] { bring_back(task); });
 }
 
-// Of all contexts of a task, which is one process. A stop that is longer than the time-out ends with its death: the
-// others give it up meanwhile, and what it would still send is of a job that goes on without it.
+// Of all contexts of a task, which is one process.
 void Simulation::pause_somebody(bool for_long) {
   const auto task = static_cast<PeerIndex>(pause_random_.below(scenario_.options.tasks));
-  const bool known = scenario_.address_exchange || !scenario_.can_come_back(task);
   if (!checker_.alive(task) || checker_.stopped(task)) return;
   ++summary_.pauses;
-  if (!for_long || !known) {
-    const bool slow = pause_random_.chance(0.5);
-    return pause_again(task, checker_.life(task), slow ? static_cast<std::uint32_t>(pause_random_.between(5, 9)) : 1);
-  }
-  --long_stops_left_;
+  const bool alone = scenario_.can_come_back(task);
+  const bool may_die = scenario_.address_exchange || scenario_.recovery || !alone;
+  if (for_long && (scenario_.stop_ends_in_death ? may_die : alone)) return stop_for_long(task);
+  const bool slow = pause_random_.chance(0.5);
+  pause_again(task, checker_.life(task), slow ? static_cast<std::uint32_t>(pause_random_.between(5, 9)) : 1);
+}
+
+// Longer than the time-out: the others give it up meanwhile. Then it dies, or it goes on in a job that has gone on
+// without it, whose users begin anew with each other if they recover. Only who shares no memory goes on: over that a
+// message may lose its rest, or a request its answer, while the task is told.
+void Simulation::stop_for_long(PeerIndex task) {
+  ++summary_.long_stops;
   const Nanoseconds length = scenario_.timeout + pause_random_.between(kSecond, scenario_.timeout);
   trace("task %u is stopped for %.3f ms", task, static_cast<double>(length) / 1e6);
-  for (auto& engine : engines_[task]) engine->stop_until(time_.now() + 2 * length);
+  const bool dies = scenario_.stop_ends_in_death;
+  for (auto& engine : engines_[task]) engine->stop_until(time_.now() + (dies ? 2 * length : length));
   checker_.task_stopped(task);
   ++killings_under_way_;
-  time_.after(length, [this, task] {
+  time_.after(length, [this, task, dies] {
     --killings_under_way_;
-    kill(task);
+    if (dies) return kill(task);
+    trace("task %u goes on", task);
+    checker_.task_goes_on(task);
+    if (scenario_.recovery) recovery_.task_went_on(task);
   });
 }
 
@@ -326,6 +334,12 @@ bool Simulation::at_rest() {
     }
   }
   if (!checker_.all_settled()) return false;
+  for (PeerIndex task = 0; task < engines_.size(); ++task) {
+    for (std::uint32_t context = 0; context < engines_[task].size(); ++context) {
+      const SimulatedEngine* engine = engines_[task][context].get();
+      if (engine != nullptr && !checker_.unended(task, context, engine->endpoint()).empty()) return false;
+    }
+  }
   if (scenario_.lying_task) return true;  // what was begun towards that one may never end
   for (const auto& engines : engines_) {
     for (const auto& engine : engines) {
@@ -339,9 +353,10 @@ std::string Simulation::what_is_not_at_rest() {
   std::string text;
   checker_.all_settled();
   for (PeerIndex task = 0; task < engines_.size(); ++task) {
-    for (const auto& engine : engines_[task]) {
+    for (std::uint32_t context = 0; context < engines_[task].size(); ++context) {
+      const auto& engine = engines_[task][context];
       if (engine == nullptr) continue;
-      text += engine->what_it_waits_for();
+      text += engine->what_it_waits_for() + checker_.unended(task, context, engine->endpoint());
       if (!scenario_.lying_task && !engine->endpoint().drained())
         text += " task " + std::to_string(task) + " is not drained;";
     }

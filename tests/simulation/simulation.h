@@ -36,6 +36,7 @@ struct Summary {
   std::uint64_t refused = 0;  // operations to purged tasks
   std::uint64_t lies = 0;     // packets
   std::uint64_t pauses = 0;
+  std::uint64_t long_stops = 0;
   std::uint64_t retransmitted = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t ghosts = 0;
@@ -100,6 +101,7 @@ class Simulation {
   void make_noise();
   void maybe_kill();
   void pause_somebody(bool for_long);
+  void stop_for_long(PeerIndex task);
   void pause_again(PeerIndex task, std::uint32_t life, std::uint32_t times);
   void kill(PeerIndex task);
   void move_quotas(const std::vector<std::uint32_t>& quotas);
@@ -126,7 +128,6 @@ class Simulation {
   std::vector<std::uint64_t> pauses_after_;
   std::deque<LieArena> arenas_;                    // by task, when somebody lies
   std::vector<std::unique_ptr<LyingTask>> liars_;  // by context
-  std::uint32_t long_stops_left_;
   std::uint32_t pauses_under_way_ = 0;
   Recovery recovery_;
   std::vector<std::vector<std::uint64_t>> epochs_;     // by task and context: the newest,
