@@ -1,5 +1,5 @@
-// The seeds that run with every change: simulation_test --seeds A..B [--engines N], one test per seed. `simulate` runs
-// more of them.
+// The seeds that run with every change: simulation_test --seeds A..B [--engines N] [--operations N], one test per
+// seed. `simulate` runs more of them.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -50,8 +50,10 @@ int main(int count, char** texts) {
     const char* const value = i + 1 < count ? texts[i + 1] : "";
     const bool seeds = std::strcmp(texts[i], "--seeds") == 0 && std::sscanf(value, "%llu..%llu", &first, &last) == 2;
     const bool tasks = std::strcmp(texts[i], "--engines") == 0 && std::sscanf(value, "%u", &options.tasks) == 1;
-    if (seeds || tasks) continue;
-    std::fprintf(stderr, "simulation_test: '%s %s'; allowed: --seeds A..B and --engines N\n", texts[i], value);
+    const bool load = std::strcmp(texts[i], "--operations") == 0 && std::sscanf(value, "%u", &options.operations) == 1;
+    if (seeds || tasks || load) continue;
+    std::fprintf(stderr, "simulation_test: '%s %s'; allowed: --seeds A..B, --engines N, --operations N\n", texts[i],
+                 value);
     return 2;
   }
   for (options.seed = first; options.seed <= last; ++options.seed) {
