@@ -53,6 +53,7 @@ struct Parsed {
   bool universe = false;
   bool no_universe = false;
   bool no_wait = false;
+  bool trusted_network = false;
 };
 
 // CLI11's own checks let "nan" through, and do not put in quotes what they refuse.
@@ -91,6 +92,8 @@ void declare_job(CLI::App& app, Parsed& parsed) {
   app.add_flag("--report-bindings", options.report_bindings, "Say on stderr where each task is bound");
   app.add_flag("--outlive-daemons", options.outlive_daemons,
                "Universe: tasks go on by themselves when the daemon of their node is lost");
+  app.add_flag("--trusted-network", parsed.trusted_network,
+               "Nobody else sees the network: packets without tags (-x OPENLAPI_PACKET_AUTH=no)");
   app.add_flag("--standalone", options.standalone,
                "Tasks learn who they are from MP_CHILD and the like instead of PMIx: for 32-bit tasks");
 }
@@ -265,8 +268,9 @@ std::string take_parameters(const OwnArguments& own, JobOptions& options, std::v
 }
 
 // What -x and -ssi say, one variable each. Names must be such that the tasks can read them; else why not.
-std::string take_variables(const OwnArguments& own, JobOptions& options) {
+std::string take_variables(const OwnArguments& own, bool trusted_network, JobOptions& options) {
   std::vector<std::string> variables;
+  if (trusted_network) variables.push_back("OPENLAPI_PACKET_AUTH=no");
   if (std::string wrong = take_parameters(own, options, variables); !wrong.empty()) return wrong;
   for (const std::string& given : options.variables) {
     Variables split =
@@ -374,7 +378,8 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
     return usage_error(in_users_words(wrong.what(), own));
   }
   if (parsed.version) return CommandLineEnd{0, name + " (openlapi) " + version + "\n"};
-  for (const std::string& wrong : {take_variables(own, parsed.options), take_places(parsed, own, parsed.options)}) {
+  for (const std::string& wrong :
+       {take_variables(own, parsed.trusted_network, parsed.options), take_places(parsed, own, parsed.options)}) {
     if (!wrong.empty()) return usage_error(wrong);
   }
   if (parsed.timeout_seconds > 0)

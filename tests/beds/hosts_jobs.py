@@ -40,7 +40,8 @@ JOBS = {
 SHORT = [("srun", "polling", "api_sync", []), ("mpirun", "interrupt", "api_sync", []),
          ("srun", "interrupt", "api_handlers", []), ("mpirun", "polling", "api_handlers", []),
          ("srun", "polling", "api_transfer", ["30000"]), ("mpirun", "interrupt", "api_xfer", []),
-         ("lapirun", "polling", "api_sync", []), ("lapirun", "interrupt", "api_handlers", [])]
+         ("lapirun", "polling", "api_sync", []), ("lapirun", "interrupt", "api_handlers", []),
+         ("trusting", "polling", "api_sync", [])]
 
 
 def srun(command):
@@ -57,6 +58,10 @@ def lapirun(command):
     return ["lapirun", "-N", str(EACH), "-n", str(EACH * len(HOSTS)), *command]
 
 
+def trusting(command):
+    return lapirun(["--trusted-network", *command])
+
+
 def hydra(command):
     return ["mpiexec.hydra", "-launcher", "ssh", "-hosts", ",".join(HOSTS), "-n", str(EACH * len(HOSTS)), *command]
 
@@ -66,6 +71,7 @@ def srun_with_pmi(command):
 
 
 ENGINES = {"srun": srun, "mpirun": mpirun, "lapirun": lapirun}
+WITHOUT_TAGS = {"trusting": trusting}
 
 
 class Job:
@@ -91,8 +97,8 @@ class Job:
         told = [line for line in f"{self.err}\n{self.out}".splitlines() if " reaches task " not in line]
         return f"status {self.status}, ways {sorted(self.ways)}\n" + "\n".join(told)
 
-    def problem(self):
-        """Empty: it ended well, over shared memory inside hosts and UDP, in packets with tags, between them."""
+    def problem(self, tagged=True):
+        """Empty: it ended well, over shared memory inside hosts and UDP between them, in packets with tags or without."""
         if self.status != 0:
             return f"status {self.status}"
         if sorted(self.tasks) != list(range(EACH * len(HOSTS))):
@@ -106,15 +112,16 @@ class Job:
             return "shared memory is not what it is on each host"
         if {way for _, _, way in self.ways} != {"shm", "udp"}:
             return f"the tasks reach each other over {sorted(self.ways)}"
-        if sorted(self.tagged) != sorted(self.tasks):
+        if sorted(self.tagged) != (sorted(self.tasks) if tagged else []):
             return f"packets of tasks {sorted(self.tagged)} carry tags"
         least = min(min(task[1:]) for task in self.tasks.values())
         return "" if least >= FEWEST else f"too few packets: {least}"
 
 
 def run_program(engine, mode, program, words):
-    job = Job(ENGINES[engine], [os.path.join(PROGRAMS, program), mode, *words])
-    problem = job.problem()
+    start = {**ENGINES, **WITHOUT_TAGS}[engine]
+    job = Job(start, [os.path.join(PROGRAMS, program), mode, *words])
+    problem = job.problem(tagged=engine not in WITHOUT_TAGS)
     check(f"{program} {mode} under {engine}, {EACH} tasks on each of {len(HOSTS)} hosts{': ' if problem else ''}{problem}",
           not problem, job)
     print(f"# {job.seconds:.1f} s", flush=True)

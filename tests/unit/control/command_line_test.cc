@@ -291,6 +291,13 @@ TEST(CommandLine, PrintsHelpAndVersion) {
   EXPECT_EQ(refused({"--version"}).text, "lapirun (openlapi) 1.2.3\n");
 }
 
+// What -x says of the same variable comes behind it, and counts.
+TEST(CommandLine, ATrustedNetworkTakesNoTags) {
+  EXPECT_EQ(parse({"--trusted-network", "-n", "2", "prog"}).variables, Words{"OPENLAPI_PACKET_AUTH=no"});
+  EXPECT_EQ(parse({"-x", "OPENLAPI_PACKET_AUTH=yes", "--trusted-network", "prog"}).variables,
+            (Words{"OPENLAPI_PACKET_AUTH=no", "OPENLAPI_PACKET_AUTH=yes"}));
+}
+
 TEST(CommandLine, OfLamexecIsForAUniverse) {
   const auto of_lamexec = [](const Words& words) { return parse_command_line(words, "1.2.3", Launcher::kLamexec); };
   const auto parsed = of_lamexec({"-c", "3", "-wd", "/tmp", "-x", "A=1,B=2", "n0-1", "C", "prog", "-v"});
@@ -304,7 +311,8 @@ TEST(CommandLine, OfLamexecIsForAUniverse) {
   EXPECT_EQ(options.working_directory, "/tmp");
   EXPECT_EQ(options.variables, (Words{"A=1", "B=2"}));
   EXPECT_EQ(options.command, (Words{"prog", "-v"}));
-  for (const char* of_jobs : {"--standalone", "--no-universe", "--universe", "--jobs", "--outlive-daemons"}) {
+  for (const char* of_jobs : {"--standalone", "--no-universe", "--universe", "--jobs", "--outlive-daemons",
+                             "--trusted-network"}) {
     const auto refused_one = of_lamexec({of_jobs, "prog"});
     ASSERT_TRUE(std::holds_alternative<CommandLineEnd>(refused_one)) << of_jobs;
     EXPECT_EQ(std::get<CommandLineEnd>(refused_one).status, kExitUsage);
