@@ -93,6 +93,9 @@ FaultReport report_of(Fault fault) {
     case Fault::too_much_kept:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
               "it has left more unfinished or unanswered here than a task may, and is cut off"};
+    case Fault::other_secret:
+      return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
+              "it has another secret (OPENLAPI_SECRET_FILE), MP_PARTITION or OPENLAPI_PACKET_AUTH"};
     case Fault::lost_for_good:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
               "it has not answered in time too often, and is lost for good"};
@@ -239,9 +242,18 @@ void Context::handler_returned(const CompletionRun& run) {
   after_call();
 }
 
+void Context::warn_of_other_secret(PeerIndex peer) {
+  std::fprintf(stderr,
+               "openlapi: task %u: what comes from the address of task %u was made with another secret. Tasks without "
+               "a launcher need the same one: have one file on every node and name it by OPENLAPI_SECRET_FILE, or set "
+               "OPENLAPI_SECRET=partition where no stranger reaches the tasks (man 7 lapi, SECURITY); MP_PARTITION and "
+               "OPENLAPI_PACKET_AUTH have to be the same, too\n",
+               resources_->bootstrap->rank(), peer);
+}
+
 void Context::report_fault(Fault fault, PeerIndex peer) {
   if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept ||
-      fault == Fault::lost_for_good) {
+      fault == Fault::lost_for_good || fault == Fault::other_secret) {
     statuses_.task_lost(peer);
     ++loss_events_;
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {

@@ -287,6 +287,7 @@ bool Opening::make_engine(Context& context) {
   if (config.packet_tags && protocol_ != LAPI_DEV_SHM && settings().info_level >= kLevelInformation) {
     std::fprintf(stderr, "openlapi: task %u: packets carry tags (OPENLAPI_PACKET_AUTH)\n", config.self);
   }
+  config.key_may_differ = is_over_udp() && !bootstrap().can_exchange();
   config.instance = info_.instance_no;
   config.epoch = epoch_;
   config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);

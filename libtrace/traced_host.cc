@@ -42,6 +42,8 @@ const char* text_of(Fault fault) {
       return "out of memory";
     case Fault::too_much_kept:
       return "too much kept";
+    case Fault::other_secret:
+      return "another secret";
     case Fault::lost_for_good:
       return "lost for good";
     case Fault::target_out_of_memory:
@@ -85,6 +87,11 @@ class TracedHost final : public HandlerHost {
   }
 
   void counter_moves(std::uint64_t counter, PeerIndex peer) override { inner_.counter_moves(counter, peer); }
+
+  void warn_of_other_secret(PeerIndex peer) override {
+    trace("what comes from where task %u is was made with another secret", peer);
+    inner_.warn_of_other_secret(peer);
+  }
 
   void report_fault(Fault fault, PeerIndex peer) override {
     if (peer == kUnknownPeer) {

@@ -95,6 +95,10 @@ class ChannelPath {
   std::uint32_t open_length_ = 0;  // bytes of records in it
   bool active_ = false;            // the set looks at it in every step
   bool closed_ = false;
+  // Packets from where the peer is that another key has made: the first and the latest of a row, and our latest answer.
+  struct {
+    Nanoseconds since = 0, latest = 0, answered = 0;
+  } foreign_;
   std::uint64_t origin_;           // Transport::origin_of() the peer, as last asked for
 };
 

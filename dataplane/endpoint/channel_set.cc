@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "dataplane/base/check.h"
 #include "dataplane/reliability/packet_filter.h"
@@ -61,7 +62,10 @@ unsigned ChannelSet::receive() {
 [[gnu::always_inline]] inline bool ChannelSet::admit(Line& line, const IncomingPacket& packet,
                                                      wire::PacketHeader& header, ChannelPath*& path) {
   ReliabilityCounters& counters = line.context.counters;
-  if (!admit_packet(line.context, {packet.data, packet.length}, header)) return false;
+  if (!admit_packet(line.context, {packet.data, packet.length}, header)) [[unlikely]] {
+    if (config_.key_may_differ) look_for_other_key(line, packet);
+    return false;
+  }
   if (header.source >= config_.tasks || header.source == config_.self || header.path != 0) {
     ++counters.malformed;
     return false;
@@ -76,6 +80,32 @@ unsigned ChannelSet::receive() {
   if (path->comes_from(packet.origin)) return true;
   ++counters.wrong_address;
   return false;
+}
+
+// Whoever is where the peer is can send such packets: once the peer was heard they mean nothing. They are answered,
+// once a second, so that the peer finds the same even if nobody here has anything to send to it.
+void ChannelSet::look_for_other_key(Line& line, const IncomingPacket& packet) {
+  wire::PacketHeader claimed;
+  const bool whole = wire::decode({packet.data, packet.length}, claimed) == wire::DecodeResult::ok;
+  if (!whole || claimed.is_short() || packet.length > line.context.max_packet) return;
+  if (claimed.instance != line.context.instance || claimed.path != 0) return;
+  if (claimed.source >= config_.tasks || claimed.source == config_.self) return;
+  ChannelPath* const path = listener_.channel_path(claimed.source, true);
+  if (path == nullptr || &path->transport_ != &line.transport || !path->comes_from(packet.origin)) return;
+  if (path->channel_.last_heard() != 0) return;
+  const Nanoseconds now = clock_.now();
+  auto& foreign = path->foreign_;
+  if (foreign.since == 0 || now - foreign.latest > tuning::kOtherSecretPause) foreign.since = now;
+  foreign.latest = now;
+  if ((claimed.flags & wire::kPacketHasData) != 0 && now - foreign.answered >= kSecond) {
+    foreign.answered = now;
+    path->send_acknowledgement(now);
+  }
+  const Nanoseconds lasted = now - foreign.since;
+  const bool for_long = lasted >= tuning::kOtherSecretRefused;
+  if (for_long) foreign.since = 0;
+  if (!for_long && (lasted < tuning::kOtherSecretSaid || std::exchange(other_key_said_, true))) return;
+  listener_.channel_has_other_key(path->peer_, for_long);
 }
 
 // Whether all packets are right, which follow those of their datagram that were looked at before.

@@ -29,6 +29,9 @@ class ChannelListener {
   // A new incarnation; nothing sent to the former one will arrive. `lost`: that one has surely taken nothing of it.
   virtual void channel_restarted(PeerIndex peer, bool lost) = 0;
   virtual void channel_timed_out(PeerIndex peer) = 0;  // no acknowledgement for the whole time-out
+  // Nothing right has ever come from where the peer is, but packets that another key has made: for some seconds, of
+  // which is told once, or `for_long`.
+  virtual void channel_has_other_key(PeerIndex peer, bool for_long) { (void)peer, (void)for_long; }
 
  protected:
   ~ChannelListener() = default;
@@ -88,6 +91,7 @@ class ChannelSet {
   unsigned receive_from(Line& line);
   [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Line& line, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
+  [[gnu::noinline, gnu::cold]] void look_for_other_key(Line& line, const IncomingPacket& packet);
   bool admit_all(Line& line, std::span<const IncomingPacket> packets);
   void handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets, Nanoseconds now);
   bool admit(Line& line, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);
@@ -101,6 +105,7 @@ class ChannelSet {
   std::vector<std::unique_ptr<Line>> lines_;
   std::vector<ChannelPath*> active_;  // paths with something to send, to acknowledge, or to wait for
   bool receiving_ = false;
+  bool other_key_said_ = false;
 };
 
 }  // namespace openlapi

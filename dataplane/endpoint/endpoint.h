@@ -34,6 +34,7 @@ struct EndpointConfig {
   std::uint32_t tasks = 1;
   SipKey job_key;                    // what the job's tasks share and nobody else knows
   bool packet_tags = false;          // packets over unreliable transports carry a keyed tag; the same in all tasks
+  bool key_may_differ = false;       // users give the key: who has another one is no mere stranger
   std::uint32_t instance = 1;        // which context of the task; part of every packet
   std::uint64_t epoch = 1;           // this incarnation; later incarnations of the same task have larger ones
   std::uint32_t copy_limit = 16384;  // messages up to this size (user header and data) are copied before a call returns

@@ -426,6 +426,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void channel_acknowledged(PeerIndex peer, std::uint64_t tag) override;
   void channel_restarted(PeerIndex peer, bool lost) override;
   void channel_timed_out(PeerIndex peer) override;
+  void channel_has_other_key(PeerIndex peer, bool for_long) override;
 
   EndpointConfig config_;
   Clock& clock_;
@@ -476,8 +477,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
 
   std::array<MessageStatistics, 3> statistics_{};
   std::uint64_t network_ghosts_ = 0;
-  std::uint64_t sends_completed_ = 0;
-  std::uint64_t receives_completed_ = 0;
+  std::uint64_t sends_completed_ = 0, receives_completed_ = 0;
 
   bool arrivals_ = false;  // the present step has received something
   bool arrivals_held_ = false;

@@ -78,6 +78,11 @@ void EndpointCore::ask_direct_peer(Peer& peer, Nanoseconds now) {
 
 void EndpointCore::channel_timed_out(PeerIndex index) { lose(*peers_[index], Fault::timeout); }
 
+void EndpointCore::channel_has_other_key(PeerIndex index, bool for_long) {
+  if (for_long) return lose(*peers_[index], Fault::other_secret);
+  host_.warn_of_other_secret(index);
+}
+
 // The peer is a new process: what was outstanding to the former one will never be answered.
 void EndpointCore::channel_restarted(PeerIndex index, bool lost) {
   peers_[index]->channel->drop_open_packet();

@@ -30,12 +30,14 @@ class ScriptedHost final : public HandlerHost {
   std::function<bool(const CompletionRun&, bool)> on_completion;
   std::function<void(const SendCompletion&)> on_send_completion;
   std::vector<std::pair<Fault, PeerIndex>> faults;
+  std::vector<PeerIndex> warnings;  // of other secrets
 
   ScriptedHost();
   ~ScriptedHost();
   HeaderVerdict run_header_handler(const ArrivedMessage& message) override { return on_header(message); }
   bool run_completion_handler(const CompletionRun& run, bool now) override { return on_completion(run, now); }
   void run_send_handler(const SendCompletion& completion) override { on_send_completion(completion); }
+  void warn_of_other_secret(PeerIndex peer) override { warnings.push_back(peer); }
   void report_fault(Fault fault, PeerIndex peer) override;
 };
 

@@ -4,11 +4,12 @@
     api_secret.py LAPIRUN PROGRAM_DIRECTORY [test...]
 """
 import os
+import select
 import stat
 import sys
 import tempfile
 
-from api_jobs import Skip, clean_environment, expect, expect_equal, free_ports, main, wait_for
+from api_jobs import LIMIT, Skip, clean_environment, expect, expect_equal, free_ports, main, wait_for
 
 SUCCESS, SET_VAL, NO_ENV_VAR = 0, 464, 510
 ORDINARY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -131,6 +132,26 @@ def test_a_stranger_cannot_be_a_task(jobs):
                 if process.poll() is None:
                     process.kill()
                     process.communicate()
+
+
+def test_tasks_with_two_homes_are_told(jobs):
+    """As on nodes whose homes are not common: each makes a secret of its own. (That they refuse after a minute:
+    unit/endpoint/other_secret_test.)"""
+    addresses = ",".join(f"127.0.0.1:{port}" for port in free_ports(2))
+    words = [jobs.program("api_init_probe"), f"list={addresses}"]
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        started = [jobs.start(words, jobs.task_environment(2, task, LAPI_USE_SHM="no", OPENLAPI_SECRET=None, HOME=home))
+                   for task, home in enumerate((one, other))]
+        try:
+            for task, process in enumerate(started):
+                readable, _, _ = select.select([process.stderr], [], [], LIMIT)
+                line = process.stderr.readline() if readable else "nothing was said"
+                expect(f"task {task}: what comes from the address of task {1 - task} was made with another secret"
+                       in line and "OPENLAPI_SECRET_FILE" in line and "OPENLAPI_SECRET=partition" in line, line)
+        finally:
+            for process in started:
+                process.kill()
+                process.communicate()
 
 
 def test_lapirun_makes_the_partition_a_secret(jobs):
