@@ -169,10 +169,11 @@ void EndpointCore::fragment_left(Peer& peer, OutgoingMessage& message, std::uint
     ask_held_fences(peer);
 }
 
-// Sends what there is room for; true: everything has been handed over.
+// Sends what there is room for; true: everything has been handed over. Answers to what arrives leave together, at the
+// end of the step.
 bool EndpointCore::pump(Peer& peer, OutgoingMessage& message) {
   const bool done = send_fragments(peer, message);
-  if (needs_transmit(peer, message)) peer.channel->transmit(clock_.now());
+  if (needs_transmit(peer, message) && !channels_->is_receiving()) peer.channel->transmit(clock_.now());
   return done;
 }
 

@@ -85,6 +85,30 @@ TEST_P(Outstanding, AnswersThatFindNoRoomCostNothing) {
   EXPECT_EQ(got, std::vector<long long>(100, 42));
 }
 
+// Requests that arrive together are answered together: each answer is six packets, and all fit the first window.
+class Answers : public Outstanding {};
+
+TEST_P(Answers, LongOnesLeaveTogether) {
+  for (PeerIndex i = 0; i < 2; ++i) job_.task(i).transport.set_room(1000);
+  std::vector<std::vector<unsigned char>> got(4, std::vector<unsigned char>(kLength));
+  int done = 0;
+  for (auto& place : got) {
+    ASSERT_EQ(job_[0].get({1, address(source_.data()), place.data(), kLength, 0, address(&done)}), Submit::accepted);
+  }
+  job_[0].flush();
+  const std::size_t before = calls(1);
+  job_[1].progress();
+  EXPECT_LE(calls(1) - before, 2u) << "four answers and an acknowledgement";
+  for (int step = 0; step < 1000 && done != 4; ++step) {
+    job_[0].progress();
+    job_[1].progress();
+    job_.clock.advance(100'000);
+  }
+  EXPECT_EQ(got, std::vector(4, source_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Channel, Answers, testing::Values(Way::channel));
+
 INSTANTIATE_TEST_SUITE_P(Ways, Outstanding, testing::Values(Way::reliable, Way::channel),
                          [](const auto& info) { return info.param == Way::reliable ? "reliable" : "channel"; });
 
