@@ -1,17 +1,35 @@
 #include "api/argument_checks.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 namespace openlapi {
 
 namespace {
 
-bool too_long(std::uint64_t length) { return length > static_cast<std::uint64_t>(LAPI_MAX_MSG_SZ); }
+constexpr std::uint64_t kAsksTheSystem = std::uint64_t{1} << 30;  // bytes; shorter ones do not cost a system call
+
+// Whether the last byte lies where the task has no memory.
+bool ends_outside(std::uintptr_t begin, std::uint64_t length) {
+  const std::uintptr_t last = begin + static_cast<std::uintptr_t>(length - 1);
+  unsigned char ignored = 0;
+  const auto unit = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  return last < begin || (mincore(reinterpret_cast<void*>(last / unit * unit), 1, &ignored) != 0 && errno == ENOMEM);
+}
+
+bool too_long(const void* data, std::uint64_t length) {
+  if (length > static_cast<std::uint64_t>(LAPI_MAX_MSG_SZ)) return true;
+  return length >= kAsksTheSystem && data != nullptr && ends_outside(reinterpret_cast<std::uintptr_t>(data), length);
+}
 
 }  // namespace
 
 // LAPI_ERR_DATA_LEN, (handle), ORG_ADDR_NULL, TGT, TGT_ADDR_NULL.
 int check_put_or_get(std::uint32_t tasks, uint target, std::uint64_t length, std::uint64_t target_address,
                      const void* origin_address) {
-  if (too_long(length)) return LAPI_ERR_DATA_LEN;
+  if (too_long(origin_address, length)) return LAPI_ERR_DATA_LEN;
   if (origin_address == nullptr && length != 0) return LAPI_ERR_ORG_ADDR_NULL;
   if (target >= tasks) return LAPI_ERR_TGT;
   if (target_address == 0 && length != 0) return LAPI_ERR_TGT_ADDR_NULL;
@@ -20,7 +38,7 @@ int check_put_or_get(std::uint32_t tasks, uint target, std::uint64_t length, std
 
 // LAPI_ERR_DATA_LEN, HDR_HNDLR_NULL, (handle), ORG_ADDR_NULL, TGT, UHDR_LEN, UHDR_NULL.
 int check_active_message(std::uint32_t tasks, std::uint32_t max_user_header, const ActiveMessageArguments& arguments) {
-  if (too_long(arguments.length)) return LAPI_ERR_DATA_LEN;
+  if (too_long(arguments.data, arguments.length)) return LAPI_ERR_DATA_LEN;
   if (arguments.handler == 0) return LAPI_ERR_HDR_HNDLR_NULL;
   if (arguments.data == nullptr && arguments.length != 0) return LAPI_ERR_ORG_ADDR_NULL;
   if (arguments.target >= tasks) return LAPI_ERR_TGT;

@@ -192,6 +192,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
     Fault fault;
     PeerIndex peer;
     int code = 0;               // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
+    std::uint64_t handler = 0;  // of an unknown handler: what the message named
   };
 
   // A value that no lookup of this object can ask for: the low bits of a handle name its object.

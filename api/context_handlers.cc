@@ -65,7 +65,7 @@ CompletionStyle style_of(lapi_ret_flags_t flags) {
 struct FaultReport {
   int code;
   lapi_err_t type;
-  const char* why = nullptr;  // when the code's own text does not say it
+  std::string why{};  // when the code's own text does not say it
 };
 
 FaultReport report_of(Fault fault) {
@@ -112,7 +112,8 @@ FaultReport report_of(Fault fault) {
   const char* text = message_text(report.code);
   std::string message = "openlapi: task " + std::to_string(resources.bootstrap->rank()) + ": error " +
                         std::to_string(report.code) + ": " + (text != nullptr ? text : "unknown");
-  if (report.why != nullptr) message += std::string(", ") + report.why;
+  if (!report.why.empty() && message.back() == '.') message.pop_back();
+  if (!report.why.empty()) message += ": " + report.why;
   if (peer != kUnknownPeer) message += " (task " + std::to_string(peer) + ")";
   std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(stdout);
@@ -133,6 +134,7 @@ HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
   HeaderVerdict verdict;
   if (handler == nullptr) [[unlikely]] {
     report_fault(Fault::unknown_handler, message.source);
+    faults_.back().handler = message.handler;
     verdict.delivery = Delivery::bury;
     return verdict;
   }
@@ -285,6 +287,8 @@ void Context::attend() {
 
 void Context::deliver_fault(const PendingFault& pending) {
   FaultReport report = pending.code != 0 ? FaultReport{pending.code, LAPI_PROGRAM_ERROR} : report_of(pending.fault);
+  if (pending.fault == Fault::unknown_handler)
+    report.why = "the message names index " + std::to_string(pending.handler);
   ContextResources& resources = *resources_;
   if (closing_) return;  // the program has turned away from this context
   if (pending.fault == Fault::timeout) {

@@ -12,16 +12,27 @@
 
 using namespace openlapi;
 
+namespace {
+
+int refuse_init(int code, const char* why) {
+  std::fprintf(stderr, "openlapi: LAPI_Init: %s\n", why);
+  return code;
+}
+
+}  // namespace
+
 int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
-  if (hndl == nullptr) return LAPI_ERR_HNDL_INVALID;
-  if (lapi_info == nullptr) return LAPI_ERR_INFO_NULL;
-  if (lapi_info->info6 != 0) return LAPI_ERR_INFO_NONZERO;
+  if (hndl == nullptr)
+    return refuse_init(LAPI_ERR_HNDL_INVALID, "hndl is NULL; allowed: the address of a lapi_handle_t");
+  if (lapi_info == nullptr)
+    return refuse_init(LAPI_ERR_INFO_NULL, "lapi_info is NULL; allowed: the address of a lapi_info_t");
+  if (lapi_info->info6 != 0)
+    return refuse_init(LAPI_ERR_INFO_NONZERO, "info6 of lapi_info_t is not 0; set the structure to zero first");
   if (holds_some_lock()) return EDEADLK;
   return guarded_whole([&] {
     OpenError error;
     if (open_context(*lapi_info, *hndl, error)) return LAPI_SUCCESS;
-    std::fprintf(stderr, "openlapi: LAPI_Init: %s\n", error.text.c_str());
-    return error.code;
+    return refuse_init(error.code, error.text.c_str());
   });
 }
 

@@ -81,7 +81,7 @@ ONLY_IN = [
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "control/launch/thread_starts",
-                                     "control/own_task_page.cc", "bench/", "tests/"]),
+                                     "control/own_task_page.cc", "api/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",
                  "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),

@@ -169,6 +169,7 @@ const std::map<std::string_view, int (*)(const Call&)> kOperations = {
     {"header", [](const Call& call) { return call.header(); }},
     {"handler", [](const Call& call) { return call.message(kFails, kShort); }},
     {"no-handler", [](const Call& call) { return call.no_handler(); }},
+    {"unregistered", [](const Call& call) { return call.message(77, kShort); }},
     {"reply", [](const Call& call) { return call.message(kReplies, kShort); }},
     {"wait", [](const Call& call) { return call.wait(); }},
     {"set", [](const Call& call) { return call.set(); }},

@@ -76,6 +76,12 @@ class WrongAddress(unittest.TestCase):
             in_call = text.startswith("in its own")
             self.check("own-" + operation, ("task 0: memory fault at {} " if in_call else "") + text, **variables)
 
+    def test_an_index_that_is_not_registered(self):
+        result, _ = run("unregistered")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("openlapi: task 1: error 409: The header handler is NULL, or its index is not registered at the "
+                      "target: the message names index 77 (task 0)\n", result.stderr)
+
     def test_over_shared_memory(self):
         self.check_all(LAPI_USE_SHM="only")
 

@@ -21,6 +21,16 @@ TEST(ArgumentChecksTest, PutAndGet) {
   EXPECT_EQ(check_put_or_get(kTasks, 3, static_cast<ulong>(LAPI_MAX_MSG_SZ) + 1, place, &word), LAPI_ERR_DATA_LEN);
 }
 
+// The last byte of a length that a mistake in a computation gives is nowhere.
+TEST(ArgumentChecksTest, LengthsBeyondTheTasksMemory) {
+  for (const unsigned bits : {40U, 46U, 62U}) {
+    const std::uint64_t length = std::uint64_t{1} << bits;
+    EXPECT_EQ(check_put_or_get(kTasks, 3, length, place, &word), LAPI_ERR_DATA_LEN) << bits;
+    EXPECT_EQ(check_active_message(kTasks, 912, {0, place, nullptr, 0, &word, length}), LAPI_ERR_DATA_LEN) << bits;
+  }
+  EXPECT_EQ(check_put_or_get(kTasks, 3, static_cast<ulong>(-8L), place, &word), LAPI_ERR_DATA_LEN);
+}
+
 TEST(ArgumentChecksTest, ActiveMessage) {
   const ActiveMessageArguments right{0, place, &word, 8, &word, 4};
   auto check = [&](auto change) {
