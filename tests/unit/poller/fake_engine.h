@@ -1,6 +1,7 @@
 // An engine that only counts, with a source that rings as the interface says, for tests of the poller.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -53,14 +54,20 @@ class FakeSource final : public WakeSource {
 
 class FakeEngine final : public PolledEngine {
  public:
-  void lock() override { mutex_.lock(); }
+  void lock() override {
+    mutex_.lock();
+    holder_ = std::this_thread::get_id();
+  }
   void unlock() override {
+    EXPECT_TRUE(is_locked());
+    holder_ = std::thread::id();
     if (std::this_thread::get_id() != creator_) ++unlocks_elsewhere;
     mutex_.unlock();
   }
   void hand_over_lock() override {}
   ArrivalWord arrival_word() override { return {}; }
   StepOutcome progress(Step step) override {
+    EXPECT_TRUE(is_locked());
     progress_thread = std::this_thread::get_id();
     ++steps;
     if (step == Step::again) ++steps_again;
@@ -83,6 +90,9 @@ class FakeEngine final : public PolledEngine {
   }
   void thread_ends() override { ended.store(true); }
 
+  // By the caller.
+  bool is_locked() const { return holder_.load() == std::this_thread::get_id(); }
+
   FakeSource source;
   std::atomic<int> handled{0};
   std::atomic<std::uint64_t> steps{0};
@@ -101,6 +111,7 @@ class FakeEngine final : public PolledEngine {
   Nanoseconds ticked_ = 0;
   const std::thread::id creator_ = std::this_thread::get_id();
   std::mutex mutex_;
+  std::atomic<std::thread::id> holder_{};
 };
 
 class Condition final : public WaitCondition {
