@@ -173,6 +173,41 @@ TEST_F(PacketQueue, OrphansBehindHeldPacketsAreGivenBackInTheirOrder) {
   EXPECT_FALSE(send(0, 9));
 }
 
+// A slot that was passed over once is an ordinary one in the next round: a packet that is held there keeps it.
+TEST_F(PacketQueue, WhereSomebodyDiedAHeldPacketKeepsItsSlotLater) {
+  EXPECT_TRUE(send(0, 1));
+  claim_and_die(1, 1);
+  EXPECT_TRUE(send(0, 2));
+  IncomingPacket held[2];
+  ASSERT_EQ(queue_.receive({held, 1}), 1u);
+  EXPECT_EQ(skip(), 1u) << "behind one that is held";
+  ASSERT_EQ(queue_.receive({held, 1}), 1u);
+  queue_.release(2);
+  for (std::uint64_t i = 3; i < 8; ++i) {
+    EXPECT_TRUE(send(0, i));
+    EXPECT_EQ(receive(), i);
+  }
+  EXPECT_TRUE(send(0, 8));
+  EXPECT_TRUE(send(0, 9));  // where the dead one's packet would have been
+  ASSERT_EQ(queue_.receive(held), 2u);
+  claim_and_die(1, 1);
+  EXPECT_EQ(skip(), 1u);
+  queue_.release(1);
+  EXPECT_EQ(receive(), 0u);  // now the senders know
+  for (std::uint64_t i = 11; i < 17; ++i) EXPECT_TRUE(send(2, i)) << i;
+  EXPECT_FALSE(send(2, 17)) << "the slot is held";
+  queue_.release(1);
+  for (std::uint64_t i = 11; i < 17; ++i) EXPECT_EQ(receive(), i);
+  EXPECT_TRUE(send(2, 17));
+}
+
+TEST_F(PacketQueue, ItIsTimeToLookForTheDeadOnceInManyEmptyLooks) {
+  for (std::uint32_t look = 1; look <= 2 * ReceiveQueue::kLookAfter; ++look) {
+    EXPECT_EQ(receive(), 0u);
+    ASSERT_EQ(queue_.look_due(), look % ReceiveQueue::kLookAfter == 0) << look;
+  }
+}
+
 TEST_F(PacketQueue, LiesInTheControlWordAreCountedAndPassedOver) {
   segment_.header->tail.store(2);
   segment_.lines[0].control.store(make_control(0, 99, 8));     // no such source
@@ -360,87 +395,6 @@ TEST_F(Eras, AreOfOnePairEach) {
   }
   EXPECT_EQ(era(0), 0u);
   EXPECT_EQ(era(2), 0u);
-}
-
-// Packets that need rooms, with their senders and numbers in every byte.
-class Rooms : public testing::Test {
- protected:
-  static constexpr std::uint32_t kSlots = 64;
-  static constexpr std::size_t kHead = 40;
-  static constexpr std::size_t kData = 160;
-
-  Rooms() : memory_(GroupMemory::create(layout_, 1, 10, error_)) {}
-
-  bool send(std::uint32_t source, std::uint8_t number) {
-    const std::vector<std::uint8_t> head(kHead, static_cast<std::uint8_t>(source)), data(kData, number);
-    const ConstBuffer pieces[] = {{head.data(), kHead}, {data.data(), kData}};
-    const OutgoingPacket packet{pieces, kHead + kData};
-    return senders_[source].send({&packet, 1}) == 1;
-  }
-
-  // Whether the packet is what `send(source, number)` sent, its data at a line's beginning.
-  static bool is(const IncomingPacket& packet, std::uint32_t source, std::uint8_t number) {
-    bool same = packet.source == kTasks[source] && packet.length == kHead + kData &&
-                reinterpret_cast<std::uintptr_t>(packet.data + kHead) % kCacheLine == 0;
-    for (std::size_t i = 0; same && i < packet.length; ++i) {
-      same = packet.data[i] == static_cast<std::byte>(i < kHead ? source : number);
-    }
-    return same;
-  }
-
-  // Packets that are announced, from ticket `first` on, in a near room.
-  std::size_t near(std::uint64_t first, std::size_t count) const {
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      found += control_near(segment_.lines[(first + i) % kSlots].control.load()) ? 1 : 0;
-    }
-    return found;
-  }
-
-  ShmSetupError error_;
-  const GroupLayout layout_{3, kSlots, 256};
-  GroupMemory memory_;
-  SegmentView segment_ = memory_.segment(0);
-  SendQueue senders_[3] = {{segment_, layout_, 0}, {segment_, layout_, 1}, {segment_, layout_, 2}};
-  ReceiveQueue queue_{segment_, layout_, kTasks};
-};
-
-TEST_F(Rooms, FewPacketsUseTheNearOnesByTurns) {
-  for (unsigned i = 0; i < 1000; ++i) {
-    IncomingPacket packet{};
-    ASSERT_TRUE(send(i % 3, static_cast<std::uint8_t>(i)));
-    ASSERT_EQ(queue_.receive({&packet, 1}), 1u);
-    ASSERT_TRUE(is(packet, i % 3, static_cast<std::uint8_t>(i)));
-    queue_.release(1);
-    ASSERT_EQ(queue_.receive({&packet, 1}), 0u);  // empty: now the senders may know
-    ASSERT_EQ(near(i, 1), 1u) << i;
-  }
-}
-
-TEST_F(Rooms, ManyPacketsUseBothAndOverwriteNothing) {
-  std::array<IncomingPacket, kSlots> packets{};
-  std::uint64_t ticket = 0;
-  for (unsigned round = 0; round < 20; ++round) {
-    for (unsigned i = 0; i < kSlots; ++i) ASSERT_TRUE(send(i % 3, static_cast<std::uint8_t>(round + i)));
-    EXPECT_EQ(near(ticket, kNearRooms / 2), kNearRooms / 2) << round;
-    EXPECT_LE(near(ticket, kSlots), kNearRooms) << round;
-    ASSERT_EQ(queue_.receive(packets), kSlots);
-    for (unsigned i = 0; i < kSlots; ++i) ASSERT_TRUE(is(packets[i], i % 3, static_cast<std::uint8_t>(round + i)));
-    queue_.release(kSlots);
-    IncomingPacket none{};
-    ASSERT_EQ(queue_.receive({&none, 1}), 0u);
-    ticket += kSlots;
-  }
-}
-
-TEST_F(Rooms, AHeldPacketKeepsItsNearRoom) {
-  IncomingPacket held{};
-  ASSERT_TRUE(send(0, 1));
-  ASSERT_EQ(queue_.receive({&held, 1}), 1u);
-  for (unsigned i = 1; i < kSlots; ++i) ASSERT_TRUE(send(i % 3, 2));
-  EXPECT_FALSE(send(1, 3));
-  EXPECT_TRUE(is(held, 0, 1));
-  EXPECT_EQ(near(0, kSlots), kNearRooms);
 }
 
 }  // namespace
