@@ -245,7 +245,37 @@ TEST(Collective, WhoComesToOneThatHasFailedIsToldSo) {
   EXPECT_TRUE(job[1].failed());
   const std::size_t before = job.sent();
   for (std::uint32_t n = 0; n < 2 * tuning::kMostEarlyRounds; ++n) job[0].arrived(1, 1, 0, {}, job.outbox(0));
-  EXPECT_LE(job.sent() - before, tuning::kMostEarlyRounds);
+  EXPECT_EQ(job.sent() - before, tuning::kMostEarlyRounds - 1) << "one answer has been given before";
+}
+
+// Each collective begins anew, whether it begins well or not.
+TEST(Collective, WhoComesLateAgainIsToldAgain) {
+  for (const bool fails_at_once : {false, true}) {
+    Job job(2, 1);
+    job[0].begin_barrier(job.outbox(0));
+    job[0].fail(1, job.outbox(0));
+    for (std::uint32_t n = 0; n < 2 * tuning::kMostEarlyRounds; ++n) job[0].arrived(1, 1, 0, {}, job.outbox(0));
+    if (fails_at_once) {
+      job[0].begin_failed(job.outbox(0));
+    } else {
+      job[0].begin_barrier(job.outbox(0));
+      job[0].fail(1, job.outbox(0));
+    }
+    const std::size_t before = job.sent();
+    job[0].arrived(1, 2, 0, {}, job.outbox(0));
+    EXPECT_EQ(job.sent() - before, 1u);
+  }
+}
+
+// What had come for it is of no use to anybody, and must not count against who sent it.
+TEST(Collective, AFailedOneKeepsNothing) {
+  Job job(3, 1);
+  job[0].begin_barrier(job.outbox(0));
+  ASSERT_TRUE(job[0].arrived(2, 1, 1, {}, job.outbox(0)));
+  EXPECT_EQ(job[0].early_rounds_of(2), 1u);
+  EXPECT_EQ(job[0].early_rounds_of(1), 0u);
+  job[0].fail(1, job.outbox(0));
+  EXPECT_EQ(job[0].early_rounds_of(2), 0u);
 }
 
 }  // namespace

@@ -31,16 +31,19 @@ TEST(OwedCounters, AgreeWithACountOfEach) {
   std::mt19937 random(1);
   OwedCounters owed;
   std::map<std::uint64_t, int> expected;
+  std::size_t all = 0;
   for (int step = 0; step < 20'000; ++step) {
     const std::uint64_t counter = 8 * (1 + random() % 50);
     if (random() % 2 == 0 || step % 5000 > 4000) {
       const bool was_owed = expected[counter] != 0;
       EXPECT_EQ(owed.settle(counter), was_owed);
-      if (was_owed) --expected[counter];
+      if (was_owed) --expected[counter], --all;
     } else {
       owed.add(counter);
       ++expected[counter];
+      ++all;
     }
+    ASSERT_EQ(owed.size(), all);
   }
   for (const std::uint64_t counter : all_of(owed)) --expected[counter];
   for (const auto& [counter, count] : expected) EXPECT_EQ(count, 0) << counter;

@@ -55,6 +55,20 @@ TEST(RoundTrip, TimeoutStaysInItsBounds) {
   EXPECT_EQ(estimate.shortest(), 5 * kMicrosecond);
 }
 
+TEST(RoundTrip, FollowsChangesAsItShould) {
+  RoundTrip estimate;
+  estimate.sample(16 * kMillisecond);
+  estimate.sample(24 * kMillisecond);  // RFC 6298: variation (3 * 8 + 8) / 4, round trip (7 * 16 + 24) / 8
+  EXPECT_EQ(estimate.smoothed(), 17 * kMillisecond);
+  EXPECT_EQ(estimate.timeout(), (17 + 4 * 8) * kMillisecond);
+  EXPECT_EQ(estimate.reorder_time(), 17 * kMillisecond / 4);
+  EXPECT_EQ(estimate.patience(), estimate.smoothed() + estimate.reorder_time());
+  estimate.sample(9 * kMillisecond);
+  EXPECT_EQ(estimate.smoothed(), 16 * kMillisecond);
+  EXPECT_EQ(estimate.timeout(), (16 + 4 * 8) * kMillisecond);
+  EXPECT_EQ(estimate.shortest(), 9 * kMillisecond);
+}
+
 TEST(RoundTrip, BackOffDoublesUpToTheLongest) {
   RoundTrip estimate;
   estimate.sample(5 * kMicrosecond);
@@ -115,6 +129,50 @@ TEST(Congestion, UnusedWindowDoesNotGrow) {
   EXPECT_EQ(congestion.window(), window);
 }
 
+TEST(Congestion, AHalfUsedWindowGrows) {
+  Congestion congestion(kPacket, kMost);
+  const std::uint64_t window = congestion.window();
+  congestion.on_acknowledged(kPacket, window / 2 - 1);
+  EXPECT_EQ(congestion.window(), window);
+  congestion.on_acknowledged(kPacket, window / 2);
+  EXPECT_EQ(congestion.window(), window + kPacket);
+}
+
+TEST(Congestion, ALossBeginsTheNextStepAnew) {
+  Congestion congestion(kPacket, kMost);
+  congestion.on_acknowledged(kMost, kMost);
+  congestion.on_loss();
+  congestion.on_acknowledged(congestion.window() - 1, kMost);
+  congestion.on_loss();
+  const std::uint64_t window = congestion.window();
+  congestion.on_acknowledged(window - 1, kMost);
+  EXPECT_EQ(congestion.window(), window);
+  congestion.on_acknowledged(1, kMost);
+  EXPECT_EQ(congestion.window(), window + kPacket);
+}
+
+// Whatever has been found spurious since is of before.
+TEST(Congestion, ACutIsNotTakenBackOnceTheWindowHasGrown) {
+  Congestion congestion(kPacket, kMost);
+  congestion.on_acknowledged(kMost, kMost);
+  congestion.on_loss();
+  congestion.on_acknowledged(congestion.window(), kMost);
+  const std::uint64_t window = congestion.window(), threshold = congestion.threshold();
+  congestion.on_spurious_retransmission();
+  EXPECT_EQ(congestion.window(), window);
+  EXPECT_EQ(congestion.threshold(), threshold);
+}
+
+TEST(Congestion, TimeoutsThatFollowEachOtherAreTakenBackTogether) {
+  Congestion congestion(kPacket, kMost);
+  congestion.on_acknowledged(congestion.window(), congestion.window());
+  const std::uint64_t window = congestion.window();
+  congestion.on_timeout();
+  congestion.on_timeout();
+  congestion.on_spurious_retransmission();
+  EXPECT_EQ(congestion.window(), window);
+}
+
 TEST(Congestion, TimeoutFallsToTheLeastAndIsTakenBackWhenSpurious) {
   Congestion congestion(kPacket, kMost);
   congestion.on_acknowledged(congestion.window(), congestion.window());
@@ -153,6 +211,26 @@ TEST(PacketPool, HoldingLeavesThePartForSending) {
   EXPECT_EQ(pool.take_for_holding(), nullptr);
   EXPECT_NE(pool.take(), nullptr);
   EXPECT_NE(pool.take(), nullptr);
+  EXPECT_EQ(pool.take(), nullptr);
+}
+
+TEST(PacketPool, NoBufferIsShorterThanItWasAskedToBe) {
+  for (const std::size_t bytes : {1u, 63u, 64u, 65u, 960u, 961u, 1024u}) {
+    EXPECT_EQ(PacketPool(bytes, 1).buffer_bytes(), (bytes + 63) / 64 * 64);
+  }
+}
+
+TEST(PacketPool, AFirstBufferIsThereAlsoWhenAllAreInUse) {
+  PacketPool pool(64, 2);
+  std::set<std::byte*> buffers = {pool.take_first(), pool.take()};
+  EXPECT_EQ(pool.take(), nullptr);
+  for (int first = 0; first < 3; ++first) buffers.insert(pool.take_first());
+  EXPECT_EQ(buffers.size(), 5u);
+  EXPECT_FALSE(buffers.contains(nullptr));
+  EXPECT_EQ(pool.take(), nullptr);
+  std::byte* const given = *buffers.begin();
+  pool.give_back(given);
+  EXPECT_EQ(pool.take_first(), given) << "no more are made than are needed";
   EXPECT_EQ(pool.take(), nullptr);
 }
 

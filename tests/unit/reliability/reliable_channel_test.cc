@@ -150,6 +150,58 @@ TEST_F(ReliableChannelTest, ThreeSelectiveAcknowledgementsRetransmitAtOnce) {
   EXPECT_EQ(left_.counters().timeouts, 0u);
 }
 
+TEST_F(ReliableChannelTest, LossesOfOneWindowCutItOnce) {
+  get_acquainted();
+  while (left_.send(next_number_, 400)) ++next_number_;
+  for (auto burst = left_.transmit(kStart); !burst.empty(); burst = left_.transmit(kStart)) {
+    right_.receive_all(burst, kStart);
+  }
+  left_.receive_all(right_.transmit(kStart), kStart);
+  ASSERT_TRUE(left_.channel().all_acknowledged());
+  const std::uint64_t window = left_.channel().congestion().window();
+  ASSERT_GE(window, 4 * tuning::kFewestBytesInFlight) << "two cuts would be seen";
+  send(30);
+  const auto packets = left_.transmit(kStart);
+  for (const std::size_t lost : {0u, 10u}) {
+    for (std::size_t arrived = lost + 1; arrived < lost + 10; ++arrived) {
+      right_.receive(packets[arrived], kStart + arrived);
+      left_.receive_all(right_.transmit(kStart + arrived), kStart + arrived);
+    }
+    EXPECT_EQ(left_.transmit(kStart + 20).size(), 1u) << "sent again, and lost again";
+    EXPECT_EQ(left_.channel().congestion().window(), window / 2) << lost;
+  }
+}
+
+TEST_F(ReliableChannelTest, AnOvertakenPacketLeavesAgainAfterAWhile) {
+  get_acquainted();
+  send(2);
+  const auto packets = left_.transmit(kStart);
+  right_.receive(packets[1], kStart + 1);
+  EXPECT_EQ(right_.counters().early, 1u);
+  left_.receive_all(right_.transmit(kStart + 1), kStart + 1);
+  EXPECT_FALSE(left_.channel().has_transmissions()) << "one arrival may have overtaken it";
+  const Nanoseconds patient_until = left_.channel().next_deadline();
+  EXPECT_EQ(patient_until, kStart + left_.channel().round_trip().patience());
+  left_.channel().run_timers(patient_until - 1);
+  EXPECT_FALSE(left_.channel().has_transmissions());
+  left_.channel().run_timers(patient_until);
+  const auto again = left_.transmit(patient_until);
+  ASSERT_EQ(again.size(), 1u);
+  right_.receive_all(again, patient_until);
+  EXPECT_EQ(right_.delivered, numbers(0, 3));
+  EXPECT_EQ(left_.counters().timeouts, 0u);
+}
+
+TEST_F(ReliableChannelTest, PacketsWithShortHeadersAreCounted) {
+  get_acquainted();
+  const std::uint64_t before = right_.counters().packets_received;
+  const PacketBytes packet = left_.pass(next_number_++, kStart);
+  ASSERT_TRUE(wire::begins_short(packet.data()));
+  right_.receive(packet, kStart);
+  EXPECT_EQ(right_.delivered, numbers(0, 2));
+  EXPECT_EQ(right_.counters().packets_received, before + 1);
+}
+
 TEST_F(ReliableChannelTest, DuplicatesAreCountedAndNotDelivered) {
   send(2);
   introduce(left_, right_);
