@@ -45,8 +45,9 @@ class Server:
         """(ended, microseconds, name, reached)"""
         for _ in range(5):
             if self.process is None:
+                environment = {"MUTANT": "serve", "FAULTING_MODULES": str(self.path.parent / "base")}
                 self.process = subprocess.Popen(
-                    [self.path], env={**os.environ, "MUTANT": "serve"}, cwd=tempfile.gettempdir(), text=True,
+                    [self.path], env={**os.environ, **environment}, cwd=tempfile.gettempdir(), text=True,
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             self.process.stdin.write(f"{mistake} {int(milliseconds)} {what}\n")
             self.process.stdin.flush()
