@@ -117,7 +117,7 @@ class Opening {
   void open_spare_network();
   bool plan_threads();
   bool make_engine(Context& context);
-  bool start_threads(Context& context);
+  bool start_threads(Context& context, lapi_handle_t& handle);
   void say_what_is_used() const;
   bool wants_tags() const;
   bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
@@ -322,7 +322,8 @@ bool Opening::plan_threads() {
   return true;
 }
 
-bool Opening::start_threads(Context& context) {
+// Handlers may run before LAPI_Init returns, and may use the program's own handle: it is there before any thread is.
+bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   ContextResources& resources = *resources_;
   std::vector<WakeSource*> sources;
   bool blind = false;
@@ -350,6 +351,7 @@ bool Opening::start_threads(Context& context) {
   CompletionThreads& completions = *resources.completions;
   context.lock();
   context.open(std::move(resources_));
+  const lapi_handle_t before = std::exchange(handle, context.name());
   static_cast<void>(poller.set_interrupt_mode(true));  // the thread, yet to be started, needs no bell
   int failed = poller.start(dataplane);
   if (failed == 0) context.pin();
@@ -360,6 +362,7 @@ bool Opening::start_threads(Context& context) {
   if (failed != 0) context.terminate();
   context.unlock();
   if (failed == 0) return true;
+  handle = before;
   return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
 }
 
@@ -415,9 +418,7 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   say_what_is_used();
   if (!make_engine(context)) return false;
   info_.protocol = protocol_;
-  if (!start_threads(context)) return false;
-  handle = context.name();
-  return true;
+  return start_threads(context, handle);
 }
 
 bool reserve_context(lapi_info_t& info, Context*& context, OpenError& error) {

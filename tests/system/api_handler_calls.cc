@@ -1,4 +1,5 @@
 // What handlers may call and what they may not, replies, errors of handlers, and the threads of the library.
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "tests/system/api_handler_case.h"
@@ -8,6 +9,7 @@ using namespace api_case;
 namespace {
 
 lapi_ret_flags_t style = LAPI_NORMAL;
+lapi_handle_t handle_at_start = 0;  // what `handle` was when the newest thread was made
 
 void* empty_handler(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t**, void**) { return nullptr; }
 
@@ -294,7 +296,18 @@ void several_threads() {
   EXPECT_EQUAL(thread_stack_right.load(), kThreads);
 }
 
+// A handler may run, and use the program's handle, before LAPI_Init has returned.
+void handle_comes_first() { EXPECT_EQUAL(handle_at_start, handle); }
+
 }  // namespace
+
+// In place of the C library's, for everybody in this program.
+extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                                             void* (*body)(void*), void* argument) noexcept {
+  static const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  handle_at_start = handle;
+  return create(thread, attributes, body, argument);
+}
 
 int main(int count, char** arguments) {
   pthread_attr_t attributes;
@@ -313,6 +326,7 @@ int main(int count, char** arguments) {
                 {kBlocking, blocking_handler},
                 {kHold, hold_handler}});
   windows = exchange(&window);
+  run("the handle is known before any thread of its context begins", 10, handle_comes_first);
   run("handlers may not call what communicates or waits", 20, forbidden);
   run("LAPI_SEND_REPLY handlers answer", 30, replies);
   run("completion handlers may wait", 30, blocking);
