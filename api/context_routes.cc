@@ -89,8 +89,8 @@ ContextRoutes::~ContextRoutes() {
 
 Route ContextRoutes::resolve(PeerIndex peer) {
   Route route = find_ways(peer);
-  // What the program is told is a number.
-  if (route.count == 0) {
+  // What the program is told is a number. Once: what nobody has proved may ask for a way, too.
+  if (route.count == 0 && without_way_.insert(peer).second) {
     std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->rank(), peer,
                  route.reason.c_str());
   }

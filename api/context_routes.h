@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,7 +52,7 @@ class ContextRoutes final : public RouteResolver {
   // At MP_INFOLEVEL 2 each network's packets are printed: the transports still live.
   ~ContextRoutes() override;
 
-  // Without any way the reason goes to standard error.
+  // Without any way the reason goes to standard error, once per peer.
   Route resolve(PeerIndex peer) override;
 
   // The way to a task as it would be taken now, for people. Empty: there is none, and `reason` says why.
@@ -78,6 +79,7 @@ class ContextRoutes final : public RouteResolver {
   std::vector<int> shm_numbers_;
   std::vector<Network> networks_;
   int info_level_;
+  std::set<PeerIndex> without_way_;  // of which the user has been told so
 };
 
 }  // namespace openlapi

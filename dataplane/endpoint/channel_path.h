@@ -95,9 +95,9 @@ class ChannelPath {
   std::uint32_t open_length_ = 0;  // bytes of records in it
   bool active_ = false;            // the set looks at it in every step
   bool closed_ = false;
-  // Packets from where the peer is that another key has made: the first and the latest of a row, and our latest answer.
+  // Packets from where the peer is that another key has made: the first and the latest of a row.
   struct {
-    Nanoseconds since = 0, latest = 0, answered = 0;
+    Nanoseconds since = 0, latest = 0;
   } foreign_;
   std::uint64_t origin_;           // Transport::origin_of() the peer, as last asked for
 };

@@ -82,8 +82,9 @@ unsigned ChannelSet::receive() {
   return false;
 }
 
-// Whoever is where the peer is can send such packets: once the peer was heard they mean nothing. They are answered,
-// once a second, so that the peer finds the same even if nobody here has anything to send to it.
+// Whoever is where the peer is can send such packets: once the peer was heard they mean nothing. So it is asked: the
+// right one answers, and one with another key finds the same as this task, even if nobody here has anything to send to
+// it.
 void ChannelSet::look_for_other_key(Line& line, const IncomingPacket& packet) {
   wire::PacketHeader claimed;
   const bool whole = wire::decode({packet.data, packet.length}, claimed) == wire::DecodeResult::ok;
@@ -97,10 +98,7 @@ void ChannelSet::look_for_other_key(Line& line, const IncomingPacket& packet) {
   auto& foreign = path->foreign_;
   if (foreign.since == 0 || now - foreign.latest > tuning::kOtherSecretPause) foreign.since = now;
   foreign.latest = now;
-  if ((claimed.flags & wire::kPacketHasData) != 0 && now - foreign.answered >= kSecond) {
-    foreign.answered = now;
-    path->send_acknowledgement(now);
-  }
+  path->probe();
   const Nanoseconds lasted = now - foreign.since;
   const bool for_long = lasted >= tuning::kOtherSecretRefused;
   if (for_long) foreign.since = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 namespace openlapi {
 namespace {
@@ -46,6 +47,25 @@ TEST(PublishedAddress, SaysThatTheTaskHasNone) {
   std::string reason;
   EXPECT_FALSE(decode(encode({.epoch = 7, .address = {}, .tags = true}), read, reason));
   EXPECT_EQ(reason, "the task has none");
+}
+
+TEST(ContextRoutes, SaysOnceThatThereIsNoWay) {
+  const std::map<std::string, const char*> environment{{"MP_CHILD", "0"}, {"MP_PROCS", "2"}, {"MP_PARTITION", "7"}};
+  const auto read = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second;
+  };
+  std::string error;
+  bool missing = false;
+  const std::shared_ptr<Bootstrap> task = open_standalone_bootstrap(read, std::nullopt, error, missing);
+  ASSERT_TRUE(task) << error;
+  testing::internal::CaptureStderr();
+  {
+    ContextRoutes routes(task, {}, {}, {}, 0);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(routes.resolve(1).count, 0u);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "openlapi: task 0 has no way to task 1: the task is on another node and no network transport is open\n");
 }
 
 }  // namespace

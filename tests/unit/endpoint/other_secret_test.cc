@@ -15,7 +15,7 @@ namespace {
 
 using Faults = std::vector<std::pair<Fault, PeerIndex>>;
 
-constexpr Nanoseconds kStep = 100'000'000;
+constexpr Nanoseconds kStep = 20'000'000;
 constexpr in_addr_t kAddresses[2] = {0x7f000111, 0x7f000112};  // 127.0.1.17 and 127.0.1.18
 constexpr in_addr_t kElsewhere = 0x7f000113;
 constexpr SipKey kKey{1, 2};
@@ -120,6 +120,15 @@ TEST_F(OtherSecret, WhoWasHeardIsNotDoubted) {
   pass(200 * kSecond);
   EXPECT_GT(first_.endpoint->statistics(StatisticsPath::network).ghost_packets, 100u);
   EXPECT_TRUE(first_.host.warnings.empty() && first_.host.faults.empty());
+}
+
+TEST_F(OtherSecret, WhoHasNotTalkedYetIsAskedAndHeard) {
+  first_.start(0, kKey, *second_.transport);
+  second_.start(1, kKey, *first_.transport);
+  begin_stranger(kAddresses[1]);
+  pass(200 * kSecond);
+  EXPECT_TRUE(first_.host.warnings.empty() && first_.host.faults.empty());
+  EXPECT_TRUE(second_.host.warnings.empty() && second_.host.faults.empty());
 }
 
 TEST_F(OtherSecret, WhoComesWithinAMinuteIsHeardBesideAStranger) {
