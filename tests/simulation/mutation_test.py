@@ -9,13 +9,14 @@ the seed on which it failed. With --tests a MUTANT is a unit test, one case of w
 is tried by its own suite.
 """
 import concurrent.futures
+import functools
 import pathlib
 import re
 import resource
 import subprocess
 import sys
 
-SECONDS_PER_MUTANT = 240
+SECONDS_PER_MUTANT = 600  # all seeds, on half of a busy machine
 MOST_MEMORY = 2 << 30  # of a program without bounds
 
 
@@ -32,6 +33,11 @@ def run(program, *arguments):
     return done.returncode, done.stdout
 
 
+@functools.cache
+def try_original(original, seed):
+    return run(original, "--seed", seed)
+
+
 def try_mutant(original, mutant, seeds):
     name = pathlib.Path(mutant).name.removeprefix("simulate_")
     status, output = run(mutant, "--seeds", seeds)
@@ -42,7 +48,7 @@ def try_mutant(original, mutant, seeds):
         return False, f"{name}: NOT FOUND by seeds {seeds} (status {status})"
     seed = replay.group(1)
     why = re.search(r"^seed \d+ failed (.*)$", output, re.MULTILINE)
-    status, output = run(original, "--seed", seed)
+    status, output = try_original(original, seed)
     if status != 0:
         return False, f"{name}: the original fails on seed {seed} as well:\n{output}"
     return True, f"{name}: found by seed {seed}: {why.group(1)[:110] if why else 'crashed'}"
