@@ -17,7 +17,9 @@ def test_1024_tasks_share_memory(jobs):
     lines = result.out.splitlines()
     said = {text: lines.count(text) for text in ("shm_tasks 1024", "shared_bytes 8", "network_bytes 0", "ended 1")}
     expect_equal((result.status, said), (0, dict.fromkeys(said, MOST)), str(result)[-3000:])
-    expect_equal(result.err, "openlapi: task 0 talks to 1023 others: all through shared memory\n", "")
+    # A slow machine's lapirun says for whom the others wait.
+    of_tasks = [line for line in result.err.splitlines() if line.startswith("openlapi: ")]
+    expect_equal(of_tasks, ["openlapi: task 0 talks to 1023 others: all through shared memory"], result.err)
 
 
 def test_1025_tasks_do_not(jobs):
