@@ -174,14 +174,19 @@ TEST(UdpDatapath, SaysWherePacketsComeFromAndWhichCameTogether) {
   EXPECT_EQ(receiver->origin_of(1), receiver->origin_of(2)) << "it has moved";
 }
 
-TEST(UdpDatapath, HandsOutTheRestOfADatagramAndNothingOfTheNext) {
-  const auto receiver = open_on_loopback();
-  Stranger stranger(*receiver);
+std::vector<std::byte> hundred_frames() {
   std::vector<std::byte> many;
   for (std::uint32_t number = 0; number < 100; ++number) {
     const std::vector<std::byte> frame = framed(packet_bytes(number, 40));
     many.insert(many.end(), frame.begin(), frame.end());
   }
+  return many;
+}
+
+TEST(UdpDatapath, HandsOutTheRestOfADatagramAndNothingOfTheNext) {
+  const auto receiver = open_on_loopback();
+  Stranger stranger(*receiver);
+  const std::vector<std::byte> many = hundred_frames();
   for (int round = 0; round < 1000; ++round) {
     stranger.send(many);
     stranger.send(framed(packet_bytes(100, 40)));
@@ -205,11 +210,7 @@ TEST(UdpDatapath, HandsOutTheRestOfADatagramAndNothingOfTheNext) {
 TEST(UdpDatapath, OfASkippedDatagramNothingMoreIsHandedOut) {
   const auto receiver = open_on_loopback();
   Stranger stranger(*receiver);
-  std::vector<std::byte> many;
-  for (std::uint32_t number = 0; number < 100; ++number) {
-    const std::vector<std::byte> frame = framed(packet_bytes(number, 40));
-    many.insert(many.end(), frame.begin(), frame.end());
-  }
+  const std::vector<std::byte> many = hundred_frames();
   for (int round = 0; round < 1000; ++round) {  // the memory of what was skipped is used again
     stranger.send(many);
     std::array<IncomingPacket, 16> packets;
