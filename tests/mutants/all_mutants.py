@@ -3,15 +3,16 @@
 
     all_mutants.py build [PLACE...]   a copy of the source tree with all mistakes, and its tests (default: dataplane)
     all_mutants.py reach              which unit tests and seeds come by which mistake, and how long each takes
-    all_mutants.py run                tries each against what comes by it, the quickest first; goes on where it ended
-    all_mutants.py report             a table, and what nothing has found
+    all_mutants.py run [PLACE...]     tries each against what comes by it, the quickest first; goes on where it ended
+    all_mutants.py report [PLACE...]  a table, and what nothing has found and has no reason in survivors/
 
   --folder DIR     where all this is kept (default build-mutants)
   --record FILE    a line per mistake and round, as JSON (default FOLDER/record.jsonl)
   --rounds A..B    1: quick unit tests, and the 3 quickest of seeds 1..24; 2: what is left, with all unit tests and 12
                    seeds (default 1..2)
   --minutes N      ends after that time
-  --only WORD      mistakes whose source or name has WORD; they are tried again, whatever the record says
+  --only WORD      run, report: mistakes whose source or name has WORD; they are tried again, whatever the record says
+                   reach: programs whose name has WORD, what is known of the others stays
 
 `MUTANT=17 FOLDER/build/tests/unit/...` is one test with mistake 17 (numbers: report)."""
 import argparse
@@ -26,6 +27,7 @@ import tempfile
 import time
 
 import mutant_tree
+import survivor_reasons
 
 SEEDS = 24
 QUICK = 400  # ms: the cases of one program that come by a mistake
@@ -98,9 +100,11 @@ def cases_of(program):
             yield suite + name.strip()
 
 
-def reach(kept, _options):
-    found = []
+def reach(kept, options):
+    found = [entry for entry in kept.load("reach.json") if options.only not in entry[0]] if options.only else []
     for program in kept.load("programs.json"):
+        if options.only and options.only not in program:
+            continue
         cases = [str(seed) for seed in range(1, SEEDS + 1)] if program == SIMULATION else cases_of(
             kept.folder / "build" / program)
         for case in cases:
@@ -170,7 +174,7 @@ def run(kept, options):
         plan = []
         for number, (source, _, _, name) in numbers.items():
             before = entries.get((source, name), {"verdict": "", "round": 0})
-            if options.only and options.only not in f"{source}:{name}":
+            if not asked_for(options, source, name):
                 continue
             if options.only or before["verdict"] == "" or (before["verdict"] == "survives" and before["round"] < stage):
                 plan.append((int(number), source, name))
@@ -192,22 +196,36 @@ def run(kept, options):
                 print(f"{verdict:11} {number} {source}:{name} [{by}]", flush=True)
 
 
+def asked_for(options, source, name):
+    in_place = not options.places or any(source.startswith(place.rstrip("/")) for place in options.places)
+    return in_place and (not options.only or options.only in f"{source}:{name}")
+
+
+def column_of(entry, judge, source, name):
+    if entry is None:
+        return "not tried"
+    if entry["verdict"] == "found":
+        return "simulation" if entry["by"].startswith("seed ") else "unit tests"
+    return "with a reason" if judge.reason(source, name) else "undecided"
+
+
 def report(kept, options):
-    numbers = {(source, name): number for number, (source, _, _, name) in kept.load("numbers.json").items()}
-    entries = {key: entry for key, entry in kept.entries().items() if key in numbers}
+    entries = kept.entries()
+    judge = survivor_reasons.Judge(survivor_reasons.load(pathlib.Path(__file__).resolve().parent / "survivors"))
     count = collections.defaultdict(collections.Counter)
     for number, (source, _, _, name) in kept.load("numbers.json").items():
-        folder = "/".join(source.split("/")[:-1])
+        if not asked_for(options, source, name):
+            continue
         entry = entries.get((source, name))
-        column = "not tried" if entry is None else entry["verdict"]
-        if column == "found":
-            column = "simulation" if entry["by"].startswith("seed ") else "unit tests"
-        for row in (folder, "all"):
+        column = column_of(entry, judge, source, name)
+        if column == "undecided":
+            print(f"{entry['verdict']:11} {number:>5} {source}:{name}")
+        for row in ("/".join(source.split("/")[:-1]), "all"):
             count[row][column] += 1
-    for (source, name), entry in sorted(entries.items(), key=lambda item: (item[0][0], int(item[0][1].split(":")[0]))):
-        if entry["verdict"] in ("survives", "not reached") and (not options.only or options.only in f"{source}:{name}"):
-            print(f"{entry['verdict']:11} {numbers[(source, name)]:>5} {source}:{name}")
-    columns = ["unit tests", "simulation", "survives", "not reached", "not tried"]
+    for reason in judge.unused():
+        if not options.only and not options.places:
+            print(f"# {reason.where}: nothing that survives needs this reason")
+    columns = ["unit tests", "simulation", "with a reason", "undecided", "not tried"]
     print("| | made | " + " | ".join(columns) + " |")
     for row in sorted(count, key=lambda row: (row == "all", row)):
         print(f"| {row} | {sum(count[row].values())} | "
@@ -223,7 +241,7 @@ def main():
     parser.add_argument("--rounds", default="1..2")
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--only")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     {"build": build, "reach": reach, "run": run, "report": report}[options.what](Kept(options), options)
 
 
