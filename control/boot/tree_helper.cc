@@ -25,7 +25,7 @@ namespace openlapi::boot {
 namespace {
 
 constexpr std::chrono::seconds kCallTime{60};
-constexpr int kSignMilliseconds = 5000;  // often enough for HelperSubtree
+constexpr int kSignMilliseconds = 1000;  // often enough for HelperSubtree
 
 // A process at the limit of its user's threads, or without room for a stack.
 template <typename Work>
@@ -57,6 +57,7 @@ class EndWithParent {
     pollfd waits[] = {{parent.socket(), POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}};
     int ready = 0;
     while ((ready = poll(waits, 2, kSignMilliseconds)) <= 0) {
+      trim_kept_errors();
       if (ready == 0 && !parent.send_sign_of_life()) _exit(1);
     }
     if (waits[1].revents == 0) _exit(1);
