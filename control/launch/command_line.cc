@@ -387,8 +387,7 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
   const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
   parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
   if (is_file_of_hosts(arguments, program)) {
-    const std::string& file = arguments[program];
-    return usage_error("-f " + file + ": lamboot takes the file of hosts: lamboot " + file + ", then " + name);
+    return usage_error(answer_to_file_of_hosts(arguments[program], name));
   }
   if (program == own.count && std::ranges::find(parsed.options.command, ":") != parsed.options.command.end()) {
     return usage_error(

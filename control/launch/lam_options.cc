@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <utility>
+
+#include "control/launch/program_path.h"
 
 namespace openlapi {
 namespace {
@@ -142,6 +145,16 @@ bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t pro
   if (program == 0 || program >= arguments.size() || arguments[program - 1] != "-f") return false;
   std::error_code error;
   return std::filesystem::is_regular_file(arguments[program], error) && access(arguments[program].c_str(), X_OK) != 0;
+}
+
+std::string answer_to_file_of_hosts(const std::string& file, const std::string& launcher) {
+  std::string text = "-f " + file + ": lamboot takes the file of hosts: lamboot " + file + ", then " + launcher;
+  const char* path = std::getenv("PATH");
+  if (file.find('/') == std::string::npos && find_program(file, path != nullptr ? path : "", "").status == 0) {
+    text += ". Such a file was understood as there is one here; the program of that name in PATH is run by " +
+            launcher + " -f -- " + file;
+  }
+  return text;
 }
 
 Variables split_variables(const std::string& text, const std::function<bool(const std::string&)>& is_set) {

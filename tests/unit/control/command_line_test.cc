@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi {
@@ -216,9 +218,25 @@ TEST(CommandLine, AnswersMpichsFileOfHosts) {
   const CommandLineEnd end = refused({"-f", hosts, "-n", "2", "prog"});
   EXPECT_EQ(end.status, kExitUsage);
   EXPECT_EQ(end.text.find("lapirun: -f " + hosts + ": lamboot takes the file of hosts"), 0U) << end.text;
+  EXPECT_EQ(end.text.find("PATH"), std::string::npos) << end.text;
   EXPECT_EQ(parse({"-f", "/bin/sh", "-n"}).command, (Words{"/bin/sh", "-n"}));
   EXPECT_EQ(parse({"-f", "prog"}).command, Words{"prog"});
   EXPECT_EQ(parse({"-w", hosts}).command, Words{hosts});
+}
+
+TEST(CommandLine, SaysWhatItUnderstandsWhereAFileAndAProgramHaveOneName) {
+  const test::TemporaryFolder folder;
+  folder.write("env", "a\nb\n");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path("."));
+  const CommandLineEnd end = refused({"-f", "env", "-n", "2", "prog"});
+  const JobOptions meant = parse({"-f", "--", "env", "-n"});
+  std::filesystem::current_path(before);
+  EXPECT_NE(end.text.find("lamboot takes the file of hosts: lamboot env, then lapirun. Such a file was understood as "
+                          "there is one here; the program of that name in PATH is run by lapirun -f -- env\n"),
+            std::string::npos)
+      << end.text;
+  EXPECT_EQ(meant.command, (Words{"env", "-n"}));
 }
 
 TEST(CommandLine, KnowsTheOptionsOfPoe) {
