@@ -66,6 +66,8 @@ void Recovery::task_died(PeerIndex task) {
       after(pause, one, [this, mourning, one] { purge_dead(mourning, one); });
     }
   }
+  // The last one that lived: those who died before it come back to nothing of it.
+  if (mourning->to_purge.empty()) return all_have_purged(*mourning);
   mournings_.push_back(mourning);
 }
 
