@@ -17,8 +17,8 @@ from man_commands import Installed
 from man_programs import EXAMPLE, PAGES, plain
 
 NODES = ["inky", "pinky cpu=2", "clyde cpu=4", "blinky"]
-# How many of them are booted before; 0: the page boots them itself. hboot, lamd and lamtree are for boot modules, whose
-# tests run them.
+# How many of them are booted before; 0: the page boots them itself. hboot, lamd and lamtree are for boot modules:
+# tests/beds/hosts_pages.py.
 BOOTED = {"lamboot": 0, "lamclean": 2, "lamexec": 4, "lamgrow": 2, "lamhalt": 0, "lamnodes": 3, "lamshrink": 3, "lamwipe": 2,
           "lapi_ntbl": 0, "lapirun": 4, "recon": 0, "tkill": 2}
 COMMAND = re.compile(r"(?:lam\w+|recon|tkill|lapi_ntbl|printf)\b.*|lapirun (?:-n 8 (?:-N 2 n0-3 )?\./|C ).*")
