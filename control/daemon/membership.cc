@@ -128,6 +128,7 @@ void Membership::send_to_all(const DaemonMessage& message, std::optional<std::ui
 
 void Membership::go_on() {
   if (over_ || join_until_) return;
+  if (joins_ && !linked_ && !table_.parent()) return give_up();  // all others are gone: it has joined nobody
   find_parent();
   await_children();
   say_ready();

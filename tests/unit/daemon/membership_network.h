@@ -57,12 +57,18 @@ class Network {
   void agent_gone(std::uint32_t node) { daemons_[node]->membership.agent_gone(); }
 
   // One delivery, drawn by lot; when nothing is under way the time goes on to the next deadline. False: all is quiet.
-  bool step() {
+  bool step() { return deliver_one() || pass_time(); }
+  // Until nothing is under way; no time passes.
+  void settle() {
+    while (deliver_one()) {
+    }
+  }
+  bool deliver_one() {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ready;
     for (const auto& [link, items] : channels_) {
       if (!items.empty() && !daemons_[link.second]->stopped) ready.push_back(link);
     }
-    if (ready.empty()) return pass_time();
+    if (ready.empty()) return false;
     const auto link = ready[random_() % ready.size()];
     Item item = std::move(channels_[link].front());
     channels_[link].pop_front();

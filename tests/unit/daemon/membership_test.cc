@@ -281,6 +281,20 @@ TEST(Membership, ANodeWhoseSponsorDiesIsInOrOut) {
   expect_one_universe(network, 7, 2);
 }
 
+TEST(Membership, ADaemonThatJoinsAUniverseWhichEndsMeanwhileEnds) {
+  Network network(6, 2);
+  network.start();
+  network.run();
+  network.grow(6, 4);
+  network.stop(6);
+  network.settle();
+  for (std::uint32_t node = 0; node < 6; ++node) network.kill(node);
+  network.go_on(6);
+  network.run();
+  EXPECT_FALSE(network.lives(6));
+  EXPECT_EQ(network.ended(6).size(), 0u);
+}
+
 TEST(Membership, ANodeLeavesAndItsNumberIsFree) {
   Network network(21, 9);
   network.start();
