@@ -73,14 +73,14 @@ void Daemon::node_changed(std::uint32_t node) {
 }
 
 // The folder goes before anybody hears of the end, so that nothing is left when a tool has its answer.
-void Daemon::ended(const std::set<std::uint32_t>& nodes) {
+void Daemon::ended(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) {
   if (nodes.empty())
     std::fprintf(stderr,
                  "lamd: the other daemons take this one for lost, or do not come, or lamboot has ended: it ends\n");
   cut_off_ = nodes.empty();
   over_ = true;
   session_.remove();
-  tools_.halted(nodes);
+  tools_.halted(nodes, silent);
 }
 
 void Daemon::take_signals() {

@@ -44,7 +44,7 @@ class Daemon final : private MembershipLinks {
   void node_lost(std::uint32_t node) override;
   void node_changed(std::uint32_t node) override;
   void node_joined(std::uint32_t node) override { changes_.node_joined(node); }
-  void ended(const std::set<std::uint32_t>& nodes) override;
+  void ended(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) override;
 
   void wait_once(std::optional<Time> limit);
   void take_signals();

@@ -6,7 +6,7 @@
 //                     Node        what has become of a node; to all, once
 //                     Lost        to a daemon that wants to link: the others take you for gone
 //                     Halt        end, and wait so long for those behind you; towards all daemons that have not sent it
-//                     Halted      these daemons have ended, and I am ending now; backwards
+//                     Halted      these daemons have ended, these have not answered, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //                     Network     of network tables, and all that tasks and tools say about them: network_message.h
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
@@ -82,8 +82,11 @@ struct HaltMessage {
 struct HaltedMessage {
   static constexpr std::uint8_t kKind = 5;
   std::vector<std::uint32_t> nodes{};
+  std::vector<std::uint32_t> silent{};
   static void describe(auto& fields, auto& message) {
-    fields.list(message.nodes, 4, [](auto& element, auto& node) { element.number(node); });
+    for (auto* list : {&message.nodes, &message.silent}) {
+      fields.list(*list, 4, [](auto& element, auto& node) { element.number(node); });
+    }
   }
   bool operator==(const HaltedMessage&) const = default;
 };

@@ -26,6 +26,7 @@ bool Membership::link_up(std::uint32_t node, const std::vector<NodeRecord>& chan
   if (!table_.is_member(node) || node == table_.here() || neighbours_.contains(node)) return false;
   neighbours_[node] = Neighbour{};
   awaited_.erase(node);
+  halt_silent_.erase(node);
   // What was learnt since our list was sent is in neither list, and went to neighbours only.
   for (const NodeRecord& own : table_.changes()) {
     const auto known = std::ranges::find(changes, own.number, &NodeRecord::number);
@@ -61,7 +62,7 @@ void Membership::lose(std::uint32_t node) {
 
 void Membership::give_up() {
   over_ = true;
-  links_.ended({});
+  links_.ended({}, {});
 }
 
 bool Membership::needs_agent() const { return is_joining() || (table_.here() == table_.origin() && !linked_); }
@@ -117,7 +118,7 @@ void Membership::leave() {
   table_.apply(own);
   send_to_all(NodeMessage{own}, std::nullopt);
   over_ = true;
-  links_.ended({table_.here()});
+  links_.ended({table_.here()}, {});
 }
 
 void Membership::send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except) {
@@ -191,21 +192,26 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
     halt_heard_.insert(from);
     ask_to_halt(from, std::chrono::milliseconds(halt->limit));
   } else if (const auto* halted = std::get_if<HaltedMessage>(&message)) {
-    if (halt_awaited_.contains(from)) halted_.insert(halted->nodes.begin(), halted->nodes.end());
+    if (!halt_awaited_.contains(from)) return;
+    halted_.insert(halted->nodes.begin(), halted->nodes.end());
+    halt_silent_.insert(halted->silent.begin(), halted->silent.end());
   }
   go_on();
 }
 
+// Where not all are linked, others may still come.
 void Membership::halt(std::chrono::milliseconds limit) {
-  ask_to_halt(std::nullopt, limit);
+  ask_to_halt(std::nullopt, limit + (linked_ ? std::chrono::seconds(0) : kJoinTime));
   go_on();
 }
 
 void Membership::ask_to_halt(std::optional<std::uint32_t> from, std::chrono::milliseconds limit) {
-  if (halt_asked_) return;
+  if (halting_) return;
+  const Time now = clock_();
+  halt_spread_by_ = std::min(halt_spread_by_.value_or(Time::max()), now + limit / 2);
+  halt_until_ = std::min(halt_until_.value_or(Time::max()), now + limit);
+  if (!halt_asked_) halt_from_ = from;
   halt_asked_ = true;
-  halt_from_ = from;
-  halt_limit_ = limit;
 }
 
 void Membership::grow(NodeRecord record) {
@@ -234,14 +240,18 @@ void Membership::remove(std::uint32_t node) {
 
 void Membership::tell_halt(std::uint32_t node) {
   halt_awaited_.insert(node);
-  links_.send(node, HaltMessage{static_cast<std::uint32_t>(halt_limit_.count() * 7 / 8)});
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*halt_until_ - clock_());
+  links_.send(node, HaltMessage{static_cast<std::uint32_t>(std::max<std::int64_t>(left.count(), 0) * 7 / 8)});
 }
 
 void Membership::spread_halt() {
   halting_ = true;
-  halt_until_ = clock_() + halt_limit_ + (linked_ ? std::chrono::seconds(0) : kJoinTime);  // others may still come
+  halt_spread_by_.reset();
   halted_.insert(table_.here());
+  for (const auto& [child, until] : awaited_) halt_silent_.insert(child);
   awaited_.clear();
+  const auto parent = table_.parent();
+  if (parent && !neighbours_.contains(*parent)) halt_silent_.insert(*parent);
   for (const auto& [node, neighbour] : neighbours_) {
     if (!halt_heard_.contains(node)) tell_halt(node);
   }
@@ -252,9 +262,10 @@ void Membership::check_ended() {
   if (over_ || !halting_ || !halt_awaited_.empty()) return;
   over_ = true;
   if (halt_from_ && neighbours_.contains(*halt_from_)) {
-    links_.send(*halt_from_, HaltedMessage{{halted_.begin(), halted_.end()}});
+    links_.send(*halt_from_,
+                HaltedMessage{{halted_.begin(), halted_.end()}, {halt_silent_.begin(), halt_silent_.end()}});
   }
-  links_.ended(halted_);
+  links_.ended(halted_, halt_silent_);
 }
 
 std::optional<Time> Membership::deadline() const {
@@ -265,7 +276,7 @@ std::optional<Time> Membership::deadline() const {
   for (const auto& [node, until] : awaited_) consider(until);
   consider(join_until_);
   consider(leave_at_);
-  consider(halt_until_);
+  consider(halting_ ? halt_until_ : halt_spread_by_);
   return over_ ? std::nullopt : next;
 }
 
@@ -273,7 +284,12 @@ void Membership::tick(Time now) {
   if (over_) return;
   if (leave_at_ && *leave_at_ <= now) return leave();
   if (join_until_ && *join_until_ <= now) return give_up();
-  if (halt_until_ && *halt_until_ <= now) {
+  if (!halting_ && halt_spread_by_ && *halt_spread_by_ <= now) {
+    spread_halt();
+    return check_ended();
+  }
+  if (halting_ && *halt_until_ <= now) {
+    halt_silent_.merge(halt_awaited_);
     halt_awaited_.clear();
     return check_ended();
   }

@@ -16,9 +16,10 @@
 //   - A node leaves when it hears that it is to: it tells all that it is removed, and ends. A node that does not can be
 //     removed by force; a lost one can be, too.
 //   - Halt spreads over the tree from the daemon that a tool asked; Halted comes back with the nodes whose daemons have
-//     ended. At each it waits until its children have come, so that it reaches all. A daemon that is stopped is not
-//     lost: nobody waits for it longer than the tool said. Each daemon gives those behind it 7/8 of its own time, so
-//     that it hears of those that have ended beside one that is silent.
+//     ended, and those that said nothing. At each it waits until its neighbours have come, so that it reaches all, but
+//     no longer than half of its time. A daemon that is stopped is not lost: nobody waits for it longer than the tool
+//     said. Each daemon gives those behind it 7/8 of the time that it has left, so that it hears of those that have
+//     ended beside one that is silent.
 #pragma once
 
 #include <chrono>
@@ -54,9 +55,9 @@ class MembershipLinks {
   virtual void node_changed(std::uint32_t node) = 0;
   // The daemon of a node that this one sponsors is there and linked.
   virtual void node_joined(std::uint32_t node) = 0;
-  // This daemon has nothing left to do; `nodes`: whose daemons have ended, this one included. None: the others take it
-  // for lost, or nobody has connected to it.
-  virtual void ended(const std::set<std::uint32_t>& nodes) = 0;
+  // This daemon has nothing left to do. `nodes`: whose daemons have ended, this one included; none: the others take it
+  // for lost, or nobody has connected to it. `silent`: who was to end and has not answered its neighbour.
+  virtual void ended(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) = 0;
 };
 
 class Membership {
@@ -136,11 +137,11 @@ class Membership {
   bool halt_asked_ = false;
   bool halting_ = false;
   std::optional<std::uint32_t> halt_from_{};  // nothing: from a tool
-  std::chrono::milliseconds halt_limit_{};
-  std::optional<Time> halt_until_{};
+  std::optional<Time> halt_spread_by_{}, halt_until_{};
   std::set<std::uint32_t> halt_heard_{};    // neighbours that end, too
   std::set<std::uint32_t> halt_awaited_{};  // neighbours that have been told and are still there
   std::set<std::uint32_t> halted_{};        // nodes whose daemons have ended
+  std::set<std::uint32_t> halt_silent_{};   // nodes that have not come, or have not answered, here or to those behind
 };
 
 }  // namespace openlapi::daemon

@@ -109,9 +109,10 @@ void ToolServer::universe_linked() {
   }
 }
 
-void ToolServer::halted(const std::set<std::uint32_t>& nodes) {
+void ToolServer::halted(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) {
+  const HaltedMessage answer{{nodes.begin(), nodes.end()}, {silent.begin(), silent.end()}};
   for (Tool& tool : tools_) {
-    if (tool.wish == Wish::kHalt) tool.connection.send(HaltedMessage{{nodes.begin(), nodes.end()}});
+    if (tool.wish == Wish::kHalt) tool.connection.send(answer);
   }
 }
 

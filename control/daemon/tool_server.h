@@ -37,7 +37,7 @@ class ToolServer {
   void watch(PollSet& poll_set);
   // Answers what waited for that.
   void universe_linked();
-  void halted(const std::set<std::uint32_t>& nodes);
+  void halted(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent);
   void tick();
   bool has_outgoing() const;
 

@@ -23,12 +23,31 @@ constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(60
 constexpr std::chrono::seconds kEndTime{10};
 constexpr std::uint32_t kHaltMilliseconds = std::chrono::milliseconds(kHaltTime).count();
 
-std::vector<std::uint32_t> missing(const std::vector<UniverseNode>& universe, const std::vector<std::uint32_t>& ended) {
-  std::vector<std::uint32_t> nodes;
+struct Missing {
+  std::vector<std::uint32_t> silent{};  // they are there, and have not answered their neighbour
+  std::vector<std::uint32_t> rest{};    // they were lost, or are behind others
+};
+
+Missing missing(const std::vector<UniverseNode>& universe, const HaltedMessage& halted) {
+  Missing nodes;
   for (std::uint32_t node = 0; node < universe.size(); ++node) {
-    if (universe[node].lives() && !std::ranges::binary_search(ended, node)) nodes.push_back(node);
+    if (!universe[node].lives() || std::ranges::binary_search(halted.nodes, node)) continue;
+    (std::ranges::binary_search(halted.silent, node) ? nodes.silent : nodes.rest).push_back(node);
   }
   return nodes;
+}
+
+[[noreturn]] void name_missing(const Missing& nodes, const std::vector<UniverseNode>& universe, std::int64_t seconds) {
+  constexpr char kWhatHelps[] = "; lamwipe with the hosts' boot schema ends what is left, or tkill there";
+  const std::string rest = names_of(nodes.rest, universe);
+  if (nodes.silent.empty()) {
+    throw std::runtime_error("not all daemons have said that they have ended: the connection to " + rest +
+                             " was lost before: the daemon there (lamd) was killed, or its host or network fails" +
+                             kWhatHelps);
+  }
+  throw std::runtime_error("not all daemons have ended: no answer after " + std::to_string(seconds) + " s from " +
+                           names_of(nodes.silent, universe) + ": the daemon there (lamd) hangs or is stopped" +
+                           (rest.empty() ? "" : "; behind it, or lost: " + rest) + kWhatHelps);
 }
 
 int run(BootOptions& options) {
@@ -39,21 +58,21 @@ int run(BootOptions& options) {
   daemon.wake();
   daemon.check_alive();
   const DaemonMessage before = daemon.ask(UniverseRequest{0}, kAnswerTime);
+  const auto begin = std::chrono::steady_clock::now();
   const DaemonMessage after = daemon.ask(HaltMessage{kHaltMilliseconds}, kAnswerTime);
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
   const auto* universe = std::get_if<UniverseMessage>(&before);
   const auto* halted = std::get_if<HaltedMessage>(&after);
   if (universe == nullptr || halted == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  const std::vector<std::uint32_t> silent = missing(universe->nodes, halted->nodes);
+  const Missing nodes = missing(universe->nodes, *halted);
+  const std::size_t missed = nodes.silent.size() + nodes.rest.size();
   if (!daemon.wait_for_end(kEndTime)) throw std::runtime_error("lamd does not end; tkill ends it by force");
   const std::size_t ended = halted->nodes.size();
   if (options.has("v") || options.has("d")) {
-    std::printf("%zu of %zu daemons have ended\n", ended, ended + silent.size());
+    std::printf("%zu of %zu daemons have ended\n", ended, ended + missed);
   }
-  if (silent.empty()) return 0;
-  throw std::runtime_error("not all daemons have ended: no answer after " + std::to_string(kHaltTime.count()) +
-                           " s from " + names_of(silent, universe->nodes) +
-                           ": the daemon there (lamd), or one on the way, hangs or is stopped, or was killed; lamwipe "
-                           "with the hosts' boot schema ends it, or tkill there");
+  if (missed > 0) name_missing(nodes, universe->nodes, waited.count());
+  return 0;
 }
 
 }  // namespace

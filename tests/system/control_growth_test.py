@@ -205,6 +205,29 @@ class GrowTest(Growing):
         os.kill(self.process("n2"), signal.SIGKILL)
         self.await_lines(["n2\t127.0.0.5:1:lost"], "n2", "-sessionsuffix", "n1")
 
+    def test_lamhalt_names_the_daemon_that_was_stopped_while_it_joins(self):
+        """And not its sponsor, which waits for it."""
+        self.boot(["inky", "pinky"])
+        grower = self.start_waiting_daemon()
+        sponsor = self.process()
+        os.kill(sponsor, signal.SIGSTOP)
+        self.addCleanup(self.wake, sponsor)
+        (self.folder / "go").write_text("\n")
+        self.await_true("it is in the background", lambda: self.has_universe("n2"))
+        joining = self.process("n2")
+        os.kill(joining, signal.SIGSTOP)
+        self.addCleanup(self.wake, joining)
+        os.kill(sponsor, signal.SIGCONT)
+        self.everywhere(["n0\tinky", "n1\tpinky", "n2\t127.0.0.5"], ("n1",))
+        begin = time.monotonic()
+        done = self.tool("lamhalt", "-v", "-H", "-sessionsuffix", "n1")
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual((done.returncode, done.stdout), (1, "2 of 3 daemons have ended\n"))
+        self.assertRegex(done.stderr, r"^lamhalt: not all daemons have ended: no answer after \d s from n2 \(127.0.0.5\): ")
+        grower.communicate(timeout=PATIENCE)
+        self.wake(joining)
+        self.assert_gone([sponsor, joining])
+
     def test_one_at_a_time_and_a_killed_lamgrow_leaves_nothing(self):
         self.boot(["inky", "pinky"])
         first = self.start_waiting_daemon()

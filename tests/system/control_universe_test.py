@@ -431,8 +431,8 @@ class LossTest(Universe):
             os.kill(processes[1], signal.SIGCONT)
         self.assertEqual((done.returncode, done.stdout), (1, "2 of 3 daemons have ended\n"))
         self.assertEqual(done.stderr, "lamhalt: not all daemons have ended: no answer after 10 s from n1 (pinky): the daemon "
-                         "there (lamd), or one on the way, hangs or is stopped, or was killed; lamwipe with the hosts' boot "
-                         "schema ends it, or tkill there\n")
+                         "there (lamd) hangs or is stopped; lamwipe with the hosts' boot schema ends what is left, "
+                         "or tkill there\n")
         self.assert_gone(processes)
         self.assertEqual(list(self.folder.glob("lam-*")), [])
 

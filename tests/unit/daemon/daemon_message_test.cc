@@ -34,7 +34,7 @@ TEST(DaemonMessage, HasTheseBytes) {
   EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
   EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
   EXPECT_EQ(encode(HaltMessage{10'000}), (MessageBytes{1, 4, 0x10, 0x27, 0, 0}));
-  EXPECT_EQ(encode(HaltedMessage{{5}}), (MessageBytes{1, 5, 1, 0, 0, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(encode(HaltedMessage{{5}, {6}}), (MessageBytes{1, 5, 1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0}));
   EXPECT_EQ(encode(JobMessage{1, 2, 3, JobAction::kData, {4}, {9}}),
             (MessageBytes{1, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
   EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{1, 23}));
@@ -52,7 +52,7 @@ TEST(DaemonMessage, ComesBackAsItWas) {
                                     ReadyMessage{},
                                     LostMessage{77},
                                     HaltMessage{8750},
-                                    HaltedMessage{{5, 6}},
+                                    HaltedMessage{{5, 6}, {7}},
                                     NodeMessage{small_record()},
                                     UniverseRequest{1},
                                     small_universe(),

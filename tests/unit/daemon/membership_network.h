@@ -87,6 +87,8 @@ class Network {
   const std::set<std::uint32_t>& joined(std::uint32_t node) const { return daemons_[node]->joined; }
   // Whose ends it has heard of when it ended itself.
   const std::set<std::uint32_t>& ended(std::uint32_t node) const { return daemons_[node]->ended_nodes; }
+  // Whose silence it has heard of by then.
+  const std::set<std::uint32_t>& silent(std::uint32_t node) const { return daemons_[node]->silent_nodes; }
   Time now() const { return now_; }
   std::size_t most_sent() const {
     std::size_t most = 0;
@@ -139,8 +141,9 @@ class Network {
     void node_lost(std::uint32_t) override {}
     void node_changed(std::uint32_t) override {}
     void node_joined(std::uint32_t node) override { joined.insert(node); }
-    void ended(const std::set<std::uint32_t>& nodes) override {
+    void ended(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) override {
       ended_nodes = nodes;
+      silent_nodes = silent;
       network.end(here);
     }
 
@@ -151,7 +154,7 @@ class Network {
     std::set<std::uint32_t> up{}, connecting{}, accepted{}, joined{};
     bool lives = true, linked_told = false;
     bool stopped = false;
-    std::set<std::uint32_t> ended_nodes{};
+    std::set<std::uint32_t> ended_nodes{}, silent_nodes{};
     std::size_t sent = 0, bytes = 0;
   };
 

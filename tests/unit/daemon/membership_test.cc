@@ -257,7 +257,7 @@ TEST(Membership, ConnectingToANodeThatIsRemovedEnds) {
     void node_lost(std::uint32_t) override {}
     void node_changed(std::uint32_t) override {}
     void node_joined(std::uint32_t) override {}
-    void ended(const std::set<std::uint32_t>&) override {}
+    void ended(const std::set<std::uint32_t>&, const std::set<std::uint32_t>&) override {}
     std::set<std::uint32_t> connecting{};
   } links;
   UniverseTable table({UniverseNode{NodeState::kMember}}, 0, 0);
@@ -382,6 +382,65 @@ TEST(Membership, WhoeverJoinsLeavesOrDiesTheOthersAgree) {
   }
 }
 
+// Who is there is not behind a daemon that is stopped.
+std::set<std::uint32_t> reached_beside(const Network& network, std::uint32_t asked, std::uint32_t stopped) {
+  std::set<std::uint32_t> reached;
+  for (std::uint32_t node = 0; node < network.size(); ++node) {
+    const auto way = network.table(asked).path(asked, node);
+    if (!way.empty() && std::ranges::find(way, stopped) == way.end()) reached.insert(node);
+  }
+  return reached;
+}
+
+// The sponsor waits for the daemon of a new node, which is stopped; only this one is silent.
+TEST(Membership, ADaemonThatWaitsForANewOneHaltsInTime) {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint32_t count = 2 + random() % 40;
+    Network network(count, seed, 2);
+    network.start();
+    network.run();
+    network.grow(count, random() % count);
+    network.stop(count);
+    network.settle();
+    const Time begin = network.now();
+    const std::uint32_t asked = random() % count;
+    network.halt(asked);
+    network.run();
+    EXPECT_EQ(network.living(), 1u) << "seed " << seed;
+    EXPECT_EQ(network.ended(asked).size(), count) << "seed " << seed;
+    EXPECT_EQ(network.silent(asked), std::set{count}) << "seed " << seed;
+    EXPECT_LE(network.now() - begin, kHaltTime);
+    network.go_on(count);
+    network.run();
+    ASSERT_EQ(network.living(), 0u) << "seed " << seed;
+  }
+}
+
+// Those below a lost daemon come to the one above it, but one of them is stopped.
+TEST(Membership, ADaemonThatWaitsForOneOfALostDaemonsHaltsInTime) {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint32_t count = 8 + random() % 40;
+    Network network(count, seed, 2);
+    network.start();
+    network.run();
+    const std::uint32_t lost = 1 + random() % 2, stopped = 2 * lost + 1 + random() % 2;
+    network.stop(stopped);
+    network.kill(lost);
+    network.settle();
+    std::uint32_t asked = random() % count;
+    while (asked == lost || asked == stopped) asked = random() % count;
+    const auto reached = reached_beside(network, asked, stopped);
+    const Time begin = network.now();
+    network.halt(asked);
+    while (network.lives(asked)) ASSERT_TRUE(network.step()) << "seed " << seed;
+    EXPECT_EQ(network.ended(asked), reached) << "seed " << seed << " of " << count << " asked n" << asked;
+    EXPECT_EQ(network.silent(asked), std::set{stopped}) << "seed " << seed;
+    EXPECT_LE(network.now() - begin, kHaltTime);
+  }
+}
+
 // One that is stopped is waited for no longer than was asked; when it goes on it ends, and who is behind it.
 TEST(Membership, AStoppedDaemonHoldsUpAHaltForATime) {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
@@ -395,13 +454,12 @@ TEST(Membership, AStoppedDaemonHoldsUpAHaltForATime) {
     const Time begin = network.now();
     network.halt(asked);
     network.run();
-    std::set<std::uint32_t> reached;
+    const auto reached = reached_beside(network, asked, stopped);
     for (std::uint32_t node = 0; node < count; ++node) {
-      const auto way = network.table(asked).path(asked, node);
-      if (std::ranges::find(way, stopped) == way.end()) reached.insert(node);
       ASSERT_EQ(network.lives(node), !reached.contains(node)) << "seed " << seed << " n" << node;
     }
     EXPECT_EQ(network.ended(asked), reached) << "seed " << seed;
+    EXPECT_EQ(network.silent(asked), std::set{stopped}) << "seed " << seed;
     EXPECT_LE(network.now() - begin, kHaltTime);
     network.go_on(stopped);
     network.run();
