@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -38,6 +39,7 @@ std::string helper_path() {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // one that is stopped reads the end of its socket, too
   dup2(socket, STDIN_FILENO);
   execl(path, kHelper, session, static_cast<char*>(nullptr));
   _exit(kNotExecuted);

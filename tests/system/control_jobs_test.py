@@ -381,6 +381,17 @@ class FaultTest(Jobs):
         self.finish(job)
         self.eventually(lambda: not any(map(self.is_running, [helper, *processes.values()])), "tasks stay")
 
+    def test_a_stopped_helper_ends_with_its_daemon(self):
+        for node, end in (("n1", lambda: os.kill(self.process("n1"), signal.SIGKILL)),
+                          ("n2", lambda: os.kill(self.process("n2"), signal.SIGTERM)), ("n3", self.halt)):
+            job, processes = self.start_staying("-n", 2, node)
+            helper = int(pathlib.Path(f"/proc/{processes[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
+            os.kill(helper, signal.SIGSTOP)
+            end()
+            self.finish(job)
+            known = [helper, *processes.values()]
+            self.eventually(lambda all_of=known: not any(map(self.is_running, all_of)), f"{node}: tasks stay")
+
     def test_the_daemon_of_lapirun_is_killed(self):
         job, processes = self.start_staying("-n", 4)
         os.kill(self.process(), signal.SIGKILL)
