@@ -12,6 +12,7 @@
 #include "control/daemon/tool_client.h"
 #include "control/launch/installed_programs.h"
 #include "control/launch/session_suffix.h"
+#include "control/tools/boot_descendants.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/boot_turn.h"
 #include "control/tools/tool_main.h"
@@ -113,6 +114,8 @@ int run(BootOptions& options) {
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
   std::fflush(stdout);
   setenv(kCleanUp, "1", 0);
+  BootDescendants descendants;
+  if (std::getenv(kCleanUp) == std::string_view("0")) descendants.let_stay();
   BootSequence boot(options);
   if (!boot.start(LAM_SSI_BOOT_PROC_LAMD)) {
     const auto failed = boot.failed_hosts();
@@ -120,7 +123,10 @@ int run(BootOptions& options) {
                              (failed.empty() ? "" : ". Not booted: " + named(failed, boot.count())));
   }
   try {
-    if (await_links(folder, options.has("v") || options.has("d"))) return 0;
+    if (await_links(folder, options.has("v") || options.has("d"))) {
+      descendants.let_stay();
+      return 0;
+    }
   } catch (const std::runtime_error& wrong) {
     take_back(boot, wrong.what());
   }

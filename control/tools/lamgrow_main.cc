@@ -13,6 +13,7 @@
 #include "control/daemon/tool_client.h"
 #include "control/launch/file_descriptor.h"
 #include "control/launch/installed_programs.h"
+#include "control/tools/boot_descendants.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
 
@@ -103,6 +104,7 @@ int run(BootOptions& options) {
       0) {
     throw std::runtime_error("nothing was started");
   }
+  BootDescendants descendants;
   BootSequence boot(options, BootSequence::Nodes::kOneHost);
   const bool started = boot.start(LAM_SSI_BOOT_PROC_LAMD);
   const NodeRecord record = record_of(boot.joining());
@@ -110,6 +112,7 @@ int run(BootOptions& options) {
   if (!started) throw std::runtime_error(name + " is not booted; the universe is as it was");
   const auto outcome = ask<OutcomeMessage>(daemon, GrowMessage{record});
   if (!outcome.failure.empty()) throw std::runtime_error(name + " is not in the universe: " + outcome.failure);
+  descendants.let_stay();
   if (options.has("v") || options.has("d")) std::printf("%s is booted\n", name.c_str());
   return 0;
 }

@@ -92,6 +92,29 @@ class Growing(Universe):
         while not condition():
             self.assertLess(time.monotonic(), until, what)
 
+    def lamds(self):
+        return self.processes_of(TOOLS / "lamd")
+
+    def helpers(self):
+        """The lamtrees of this test by the number of their node."""
+        found = {}
+        for process in self.processes_of(TOOLS.parent / "boot/lamtree"):
+            words = pathlib.Path(f"/proc/{process}/cmdline").read_text().split("\0")
+            found[int(words[words.index("-n") + 1])] = process
+        return found
+
+    def processes_of(self, program):
+        """Living processes of a program whose session is this test's."""
+        found = set()
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (os.readlink(path / "exe") == str(program)
+                        and f"LAM_MPI_SESSION_PREFIX={self.folder}".encode() in (path / "environ").read_bytes()):
+                    found.add(int(path.name))
+            except OSError:
+                pass
+        return found
+
     def start(self, name, *words):
         process = subprocess.Popen([str(TOOLS / name), *map(str, words)], cwd=self.folder, env=self.environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -228,6 +251,22 @@ class GrowTest(Growing):
         self.wake(joining)
         self.assert_gone([sponsor, joining])
 
+    def test_a_stopped_daemon_ends_with_a_lamgrow_that_fails(self):
+        self.boot(["inky", "pinky"])
+        grower = self.start_waiting_daemon()
+        sponsor = self.process()
+        os.kill(sponsor, signal.SIGSTOP)
+        (self.folder / "go").write_text("\n")
+        self.await_true("it is in the background", lambda: self.has_universe("n2"))
+        joining = self.process("n2")
+        os.kill(joining, signal.SIGSTOP)
+        self.addCleanup(self.wake, joining)
+        os.kill(sponsor, signal.SIGKILL)
+        grower.communicate(timeout=PATIENCE)
+        self.assertEqual(grower.returncode, 1)
+        self.assertFalse(self.is_running(joining))
+        self.assertEqual(list(self.folder.glob("lam-*-n2")), [])
+
     def test_one_at_a_time_and_a_killed_lamgrow_leaves_nothing(self):
         self.boot(["inky", "pinky"])
         first = self.start_waiting_daemon()
@@ -356,7 +395,7 @@ class CutShortTest(Growing):
             self.assertIn("lamboot: the universe is not booted", errors)
             self.assert_gone(helpers.values())
             self.await_true("no daemon stays", lambda: self.lamds() == set() and list(self.folder.glob("lam-*")) == [])
-            os.kill(int((self.folder / "began").read_text()), signal.SIGKILL)
+            self.assert_gone([int((self.folder / "began").read_text())])
 
     def test_a_helper_that_cannot_watch_its_parent_says_so(self):
         """It has heard its daemons and waits for the universe, while that of n3 is not there yet; then it gets no memory
@@ -387,14 +426,6 @@ class CutShortTest(Growing):
         self.assertIn("as its thread cannot be started: Resource temporarily unavailable", errors)
         self.assertNotIn("was lost", errors)
         self.await_true("no daemon stays", lambda: self.lamds() == set() and list(self.folder.glob("lam-*")) == [])
-
-    def helpers(self):
-        """The lamtrees of this test by the number of their node."""
-        found = {}
-        for process in self.processes_of(TOOLS.parent / "boot/lamtree"):
-            words = pathlib.Path(f"/proc/{process}/cmdline").read_text().split("\0")
-            found[int(words[words.index("-n") + 1])] = process
-        return found
 
     def test_many_boots_leave_nothing(self):
         """64 boots, every fourth of which fails or grows: no process, file or folder stays, and a daemon that sees them
@@ -428,20 +459,31 @@ class CutShortTest(Growing):
             self.assertEqual(self.grow("inky").returncode, 1)
         self.await_true("descriptors are closed", lambda: len(os.listdir(f"/proc/{process}/fd")) <= before)
 
-    def lamds(self):
-        return self.processes_of(TOOLS / "lamd")
 
-    def processes_of(self, program):
-        """Living processes of a program whose session is this test's."""
-        found = set()
-        for path in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if (os.readlink(path / "exe") == str(program)
-                        and f"LAM_MPI_SESSION_PREFIX={self.folder}".encode() in (path / "environ").read_bytes()):
-                    found.add(int(path.name))
-            except OSError:
-                pass
-        return found
+class GivenUpTest(Growing):
+    def test_a_helper_that_is_stopped(self):
+        """The chain n1, n2, n3 has helpers; the daemon of n4 has no folder, and is stopped too."""
+        self.script("slow/bin/lamd", f"echo $$ > {self.folder}/began\nexec sleep 1000\n")
+        (self.folder / "hosts").write_text("".join(f"host{n}\n" for n in range(4)) +
+                                           f"host4 prefix={self.folder}/slow\n")
+        self.environment.update(LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1",
+                                PATH=f"{TOOLS.parent / 'boot'}:{os.environ['PATH']}")
+        for victim in (1, 3):
+            (self.folder / "began").unlink(missing_ok=True)
+            boot = self.start("lamboot", "-c", SCHEMA, "hosts")
+            self.await_true("the last daemon was started", self.began)
+            last = int((self.folder / "began").read_text())
+            helpers = self.helpers()
+            self.assertEqual(sorted(helpers), [1, 2, 3])
+            for process in (helpers[victim], last):
+                os.kill(process, signal.SIGSTOP)
+            output, errors = boot.communicate(timeout=PATIENCE)
+            self.assertEqual(boot.returncode, 1, output)
+            self.assertIn("has given no sign of life for 30 s: it hangs or is stopped", errors)
+            self.assertEqual([process for process in (*helpers.values(), last) if self.is_running(process)], [],
+                             f"helper {victim}: processes stay")
+            self.assertEqual(self.lamds(), set(), f"helper {victim}: a daemon stays")
+            self.assertEqual(list(self.folder.glob("lam-*")), [])
 
 
 if __name__ == "__main__":

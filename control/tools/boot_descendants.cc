@@ -1,0 +1,88 @@
+#include "control/tools/boot_descendants.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/launch/process_handle.h"
+
+namespace openlapi::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// One that goes on ends by itself, as its boot is over; then it is asked to, then it has to.
+constexpr std::chrono::milliseconds kOwnTime{1000}, kAskedTime{2000}, kKilledTime{1000};
+constexpr int kMostGenerations = 16;
+
+bool is_living_child(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string stat(std::istreambuf_iterator<char>(file), {});
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos || stat[name_end + 2] == 'Z') return false;
+  const std::string parent = std::to_string(getpid()) + " ";
+  return stat.compare(name_end + 4, parent.size(), parent) == 0;
+}
+
+std::set<pid_t> living_children() {
+  std::set<pid_t> children;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t process = 0;
+    const auto [last, wrong] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (wrong != std::errc() || last != name.data() + name.size()) continue;
+    if (is_living_child(process)) children.insert(process);
+  }
+  return children;
+}
+
+// Leaves those in `processes` that have not ended by then.
+void await(std::vector<FileDescriptor>& processes, Clock::time_point until) {
+  std::erase_if(processes, [&](const FileDescriptor& process) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd watched{process.get(), POLLIN, 0};
+    return poll(&watched, 1, left > 0 ? static_cast<int>(left) : 0) == 1;
+  });
+}
+
+}  // namespace
+
+BootDescendants::BootDescendants() : others_(living_children()) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+BootDescendants::~BootDescendants() {
+  // Those of the ones that have ended are children now.
+  for (int generation = 0; !stay_ && generation < kMostGenerations && end_children(); ++generation) {
+  }
+}
+
+// False: there were none.
+bool BootDescendants::end_children() const {
+  std::vector<FileDescriptor> processes;
+  for (const pid_t process : living_children()) {
+    if (others_.contains(process)) continue;
+    FileDescriptor handle = process_handle(process);
+    // Where children are reaped by the kernel the number may have become another's.
+    if (is_living_child(process)) processes.push_back(std::move(handle));
+  }
+  if (processes.empty()) return false;
+  for (const auto& [number, time] :
+       {std::pair{SIGCONT, kOwnTime}, std::pair{SIGTERM, kAskedTime}, std::pair{SIGKILL, kKilledTime}}) {
+    for (const FileDescriptor& process : processes) send_signal(process.get(), number);
+    await(processes, Clock::now() + time);
+  }
+  return true;
+}
+
+}  // namespace openlapi::daemon
