@@ -99,6 +99,27 @@ bool is_stopped(std::uint32_t process) {
   return state == 'T' || state == 't';
 }
 
+// In a container a process has another number there than here.
+bool is_elsewhere(std::uint32_t process) {
+  const std::string there = "\t" + std::to_string(process);
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    std::ifstream file(entry->path() / "status");
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("NSpid:")) continue;
+      if (std::ranges::count(line, '\t') > 1 && line.ends_with(there)) return true;
+      break;
+    }
+  }
+  return false;
+}
+
+// A shell goes on behind the program that it has run.
+bool has_died(std::uint32_t process) {
+  const char state = state_in("/proc/" + std::to_string(process));
+  return (state == 0 || state == 'Z' || state == 'X') && !is_elsewhere(process);
+}
+
 // Whether a thread wants to run that is not there to poll.
 bool computes(std::uint32_t process) {
   std::error_code error;
@@ -160,6 +181,10 @@ TaskStanding standing_of(const TaskProcess& task, const TaskPages::Words& words,
   TaskStanding standing{task.rank(), static_cast<std::uint32_t>(task.pid())};
   if (task.has_ended()) {
     standing.where = "has ended";
+    return standing;
+  }
+  if (words.process != 0 && has_died(words.process)) {
+    standing.where = "its program has ended, what has started it goes on";
     return standing;
   }
   if (words.process != 0) standing.process = words.process;

@@ -78,12 +78,12 @@ class OneMachineTest(Standing):
                     return words[1]
         return 0
 
-    def stop_the_task_in_gfence(self, job):
+    def signal_the_task_in_gfence(self, job, which):
         """Its process; 0: the job has ended before."""
         while job.poll() is None:
             with contextlib.suppress(OSError):  # it ends meanwhile
                 if number := self.process_in_gfence():
-                    os.kill(number, signal.SIGSTOP)
+                    os.kill(number, which)
                     return number
             time.sleep(0.01)
         return 0
@@ -91,10 +91,21 @@ class OneMachineTest(Standing):
     def test_a_stopped_task_in_a_call(self):
         for seconds in SECONDS:
             job = self.start("-n", 2, "--timeout", seconds, PROBE, "gfence", "asleep")
-            number = self.stop_the_task_in_gfence(job)
+            number = self.signal_the_task_in_gfence(job, signal.SIGSTOP)
             _, _, errors = self.finish(job)
             wanted = rf"lapirun: task 0 \(process {number}\): stopped by a signal, in LAPI_Gfence {TIME}\n"
             if re.search(wanted, errors):
+                return
+        self.assertRegex(errors, wanted)
+
+    def test_a_program_that_has_died_behind_a_shell(self):
+        wanted = rf"lapirun: task 1 \(process \d+\): its program has ended, what has started it goes on\n"
+        for seconds in SECONDS:
+            job = self.start("-n", 2, "--timeout", seconds, "sh", "-c", '"$0" "$@"; sleep 100', PROBE, "asleep", "gfence")
+            number = self.signal_the_task_in_gfence(job, signal.SIGKILL)
+            _, _, errors = self.finish(job)
+            if re.search(wanted, errors):
+                self.assertNotIn(f"process {number}", errors)
                 return
         self.assertRegex(errors, wanted)
 
