@@ -40,11 +40,10 @@ int UniverseJob::run(const TaskEnvironment& environment, const std::string& dire
     return kExitOwnFailure;
   }
   while (!broken_off_ && !all(&Node::finished)) {
-    wait_once(-1);
+    wait_once(milliseconds_to_deadline());
     check_deadlines();
   }
   report_phase("tasks ended");
-  complain_at_.reset();
   flush_output();
   leave();
   return failure_.value_or(cut_off_ ? kExitOwnFailure : 0);
@@ -84,6 +83,18 @@ bool UniverseJob::start(const TaskEnvironment& environment, const std::string& d
   return true;
 }
 
+// -1: there is none.
+int UniverseJob::milliseconds_to_deadline() const {
+  int least = -1;
+  for (const auto& deadline : {timeout_at_, tell_standings_at_, give_up_at_, complain_at_}) {
+    if (!deadline) continue;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+    const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+    least = least < 0 ? wait : std::min(least, wait);
+  }
+  return least;
+}
+
 void UniverseJob::wait_once(int milliseconds_at_most) {
   PollSet poll_set;
   poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
@@ -92,14 +103,7 @@ void UniverseJob::wait_once(int milliseconds_at_most) {
   // A terminal is read only in the foreground: else this process would be stopped.
   if (input_wanted_ && running_ > 0 && (isatty(STDIN_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) == getpgrp()))
     poll_set.add(STDIN_FILENO, POLLIN, [this] { read_input(); });
-  int limit = milliseconds_at_most;
-  for (const auto& deadline : {timeout_at_, tell_standings_at_, give_up_at_, complain_at_}) {
-    if (!deadline) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
-    const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
-    limit = limit < 0 ? wait : std::min(limit, wait);
-  }
-  poll_set.wait(limit);
+  poll_set.wait(milliseconds_at_most);
   check_output();
   acknowledge_output();
 }
@@ -247,7 +251,7 @@ void UniverseJob::break_off(int status, const std::string& why) {
   record_failure(status);
 }
 
-// Waits for a slow reader as long as it takes, unless the user says stop.
+// Waits for a slow reader as long as it takes, unless the user says stop. No deadline is for what is left.
 void UniverseJob::flush_output() {
   const int signals_before = ending_signals_;
   while (!output_.written_all() && ending_signals_ == signals_before) wait_once(-1);
@@ -255,10 +259,10 @@ void UniverseJob::flush_output() {
 
 // When lapirun has ended nothing of the job is left on the nodes; who does not answer is not waited for long.
 void UniverseJob::leave() {
-  timeout_at_.reset();
+  for (auto* deadline : {&timeout_at_, &tell_standings_at_, &complain_at_}) deadline->reset();
   send(daemon::JobAction::kEnd, all_nodes(), EndTasks{});
   give_up_at_ = Clock::now() + (broken_off_ ? kLeaveTime / 4 : kLeaveTime);
-  while (connected_ && !all(&Node::gone) && Clock::now() < *give_up_at_) wait_once(-1);
+  while (connected_ && !all(&Node::gone) && Clock::now() < *give_up_at_) wait_once(milliseconds_to_deadline());
 }
 
 bool UniverseJob::all(bool Node::*state) const {

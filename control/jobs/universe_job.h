@@ -45,6 +45,7 @@ class UniverseJob {
 
   bool start(const TaskEnvironment& environment, const std::string& directory);
   void wait_once(int milliseconds_at_most);
+  int milliseconds_to_deadline() const;
   void check_output();
   void serve_connection();
   void check_deadlines();

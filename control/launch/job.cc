@@ -42,9 +42,21 @@ int Job::run() {
 
 void Job::wait_for_tasks() {
   while (running_ > 0) {
-    wait_once(-1);
+    wait_once(milliseconds_to_deadline());
     check_deadlines();
   }
+}
+
+// -1: there is none.
+int Job::milliseconds_to_deadline() const {
+  int least = -1;
+  for (const auto& deadline : {timeout_at_, kill_at_, look_for_deaf_at_, meeting_.look_at()}) {
+    if (!deadline) continue;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+    const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000 * 1000));
+    least = least < 0 ? wait : std::min(least, wait);
+  }
+  return least;
 }
 
 void Job::wait_once(int milliseconds_at_most) {
@@ -55,14 +67,7 @@ void Job::wait_once(int milliseconds_at_most) {
     if (!task.has_ended()) poll_set.add(task.fd(), POLLIN, [this, &task] { take_ended(task); });
   output_.watch(poll_set);
   if (running_ > 0) input_.watch(poll_set);
-  int limit = milliseconds_at_most;
-  for (const auto& deadline : {timeout_at_, kill_at_, look_for_deaf_at_, meeting_.look_at()}) {
-    if (!deadline) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
-    const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000 * 1000));
-    limit = limit < 0 ? wait : std::min(limit, wait);
-  }
-  poll_set.wait(limit);
+  poll_set.wait(milliseconds_at_most);
   check_output();
 }
 
@@ -233,9 +238,6 @@ void Job::send_to_running(int signal) {
 
 // What tasks started and left running ends here. Until a task is reaped its group's number cannot be another's.
 void Job::reap_all() {
-  timeout_at_.reset();
-  kill_at_.reset();
-  look_for_deaf_at_.reset();
   for (TaskProcess& task : tasks_) {
     task.send(SIGKILL);
     guard_.remove_group(task.pid());
@@ -243,7 +245,7 @@ void Job::reap_all() {
   }
 }
 
-// Waits for a slow reader as long as it takes, unless the user says stop.
+// Waits for a slow reader as long as it takes, unless the user says stop. No deadline is for what is left.
 void Job::flush_output() {
   const int signals_before = ending_signals_;
   while (!(output_.read_all() && output_.written_all()) && ending_signals_ == signals_before) {

@@ -55,6 +55,7 @@ class Job {
   void wait_for_tasks();
   void flush_output();
   void wait_once(int milliseconds_at_most);
+  int milliseconds_to_deadline() const;
   void check_output();
   void take_signals();
   void take_signal(int signal);

@@ -3,6 +3,7 @@
 Usage: control_lapirun_test.py LAPIRUN PROBE [unittest arguments]
 """
 import os
+import pathlib
 import pty
 import re
 import select
@@ -455,6 +456,24 @@ class OutputTest(LauncherCase):
         self.assertIsNone(job.poll())
         rest, _ = job.communicate(timeout=DEADLINE)
         self.check_much_output(first + rest)
+
+    def test_a_slow_reader_costs_no_processor(self):
+        """Also when the time is over after which lapirun would have looked for a task that others wait for."""
+        job = self.start("--timeout", 2, "-n", 2, "sh", "-c", 'head -c 300000 /dev/zero | tr "\\0" "\\n"; '
+                         'test $PMIX_RANK = 1 || exec sleep 100; exec "$0" exchange', PROBE)
+        begin = time.monotonic()
+
+        def seconds_used():
+            times = pathlib.Path(f"/proc/{job.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+            return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+        time.sleep(13)  # 10 s after the task has connected
+        before, since = seconds_used(), time.monotonic()
+        time.sleep(2)
+        used = (seconds_used() - before) / (time.monotonic() - since)
+        status, output, _ = self.finish(job)
+        self.assertEqual((status, len(output)), (124, 600000))
+        self.assertLess(used, 0.1)
+        self.assertGreater(time.monotonic() - begin, 13)
 
     def test_reader_that_leaves(self):
         job = self.start("-n", 2, "yes")
