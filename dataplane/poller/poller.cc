@@ -140,8 +140,7 @@ bool Poller::doze(WaitCondition& condition) {
 }
 
 void Poller::doze_at_most(WaitCondition& condition, Nanoseconds longest) {
-  // In polling mode a dataplane thread that still counts as running ends its service as soon as it gets the lock.
-  const bool guard = inside_ == 1 && (service_ != Service::running || !interrupt_);
+  const bool guard = inside_ == 1 && service_ != Service::running;
   const Dozing dozing(*this, condition);
   if (!doze_bell_rung_ && !condition.holds() && (!guard || arm())) {
     const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : longest) : longest;

@@ -155,7 +155,7 @@ class Poller {
  private:
   class Dozing;
   class Asleep;
-  // What the dataplane thread is doing.
+  // What the dataplane thread is doing; from the switch to polling mode on it counts as parked.
   enum class Service : std::uint8_t {
     none,     // not started, or ended
     parked,   // polling mode: sleeps on its bell

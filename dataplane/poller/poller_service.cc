@@ -21,10 +21,10 @@ std::shared_ptr<Bell> Poller::set_interrupt_mode(bool on) {
   if (interrupt_ == on) return nullptr;
   interrupt_ = on;
   entries_seen_ = entries_;  // whoever polled before did so in another mode: it takes charge at once
-  // Whoever slept while the dataplane thread was in charge has to look after itself.
-  if (!on && dozing_.load(std::memory_order_relaxed) != 0 && !doze_bell_rung_) {
-    doze_bell_rung_ = true;
-    doze_bell_.ring();
+  if (!on) {
+    // Whoever sleeps, now or later, has to look after itself, whether the thread has noticed or not.
+    service_ = Service::parked;
+    hand_over();
   }
   return service_bell_;
 }
@@ -48,10 +48,10 @@ void Poller::serve() {
 }
 
 void Poller::serve_in_charge() {
-  service_ = Service::running;
   const auto now = [this] { return engine_.now(); };
   ServicePacing pacing(config_.service);
   while (!stop_ && interrupt_ && inside_ == 0 && !guarded_by_doze_) {
+    service_ = Service::running;
     const StepOutcome outcome = engine_.progress(Step::first);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (outcome.lock_wanted) relinquish();
@@ -71,9 +71,6 @@ void Poller::serve_in_charge() {
         break;
     }
   }
-  // Between two services it counts as asleep: a leaving user thread may set the timer, the next nap sets it again.
-  service_ = Service::napping;
-  long_nap_ = false;
 }
 
 // Not holding the lock while it pauses: a user thread's put finds it free more often than not.
@@ -86,7 +83,7 @@ void Poller::pause_unlocked() {
 
 // False: something waits already.
 bool Poller::sleep_armed(ServicePacing& pacing) {
-  if (inside_ > 0 || !arm()) return false;
+  if (inside_ > 0 || !interrupt_ || !arm()) return false;
   const Nanoseconds limit = sleep_limit(blind_ ? pacing.take_blind_sleep() : config_.longest_sleep);
   if (limit == 0 || engine_.has_work()) {
     disarm();
@@ -104,7 +101,6 @@ bool Poller::sleep_armed(ServicePacing& pacing) {
   engine_.lock();
   if (descriptors.front().revents != 0) service_bell_->silence();
   if (armed_ && !guarded_by_doze_) disarm();
-  if (inside_ == 0 && !guarded_by_doze_) service_ = Service::running;
   return true;
 }
 

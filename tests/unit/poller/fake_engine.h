@@ -23,6 +23,7 @@ class FakeSource final : public WakeSource {
   FakeSource() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
   ~FakeSource() { close(descriptor_); }
   int descriptor() const override { return descriptor_; }
+  bool immediate() const override { return rings_at_once; }
   bool arm() override {
     ++arms;
     armed.store(true);
@@ -31,6 +32,7 @@ class FakeSource final : public WakeSource {
     return false;
   }
   void disarm() override {
+    ++disarms;
     armed.store(false);
     eventfd_t count;
     eventfd_read(descriptor_, &count);
@@ -46,7 +48,9 @@ class FakeSource final : public WakeSource {
   std::atomic<int> waiting{0};
   std::atomic<bool> armed{false};
   std::atomic<int> arms{0};
+  std::atomic<int> disarms{0};
   std::atomic<int> rings{0};
+  bool rings_at_once = true;
 
  private:
   int descriptor_;
@@ -64,20 +68,29 @@ class FakeEngine final : public PolledEngine {
     if (std::this_thread::get_id() != creator_) ++unlocks_elsewhere;
     mutex_.unlock();
   }
-  void hand_over_lock() override {}
+  void hand_over_lock() override { ++hand_overs; }
   ArrivalWord arrival_word() override { return {}; }
   StepOutcome progress(Step step) override {
     EXPECT_TRUE(is_locked());
     progress_thread = std::this_thread::get_id();
     ++steps;
     if (step == Step::again) ++steps_again;
+    armed_in_a_step = armed_in_a_step || source.armed;
+    if (meanwhile && std::this_thread::get_id() != creator_) {
+      unlock();
+      std::exchange(meanwhile, nullptr)();
+      lock();
+    }
     const int arrived = source.waiting.exchange(0);
     handled.fetch_add(arrived);
-    return {static_cast<unsigned>(arrived), false};
+    return {static_cast<unsigned>(arrived), lock_wanted};
   }
   void flush() override { ++flushes; }
   bool has_work() override { return work; }
-  Nanoseconds deadline() override { return next_deadline; }
+  Nanoseconds deadline() override {
+    if (before_sleep) before_sleep();
+    return next_deadline;
+  }
   Nanoseconds now() override {
     if (tick != 0) return ticked_ += tick;
     timespec time{};
@@ -101,7 +114,12 @@ class FakeEngine final : public PolledEngine {
   std::atomic<int> unlocks_elsewhere{0};
   std::thread::id progress_thread;
   std::thread::id begun_by;
-  bool begun_first = false;  // before any progress
+  bool armed_in_a_step = false;
+  bool begun_first = false;            // before any progress
+  std::function<void()> meanwhile;     // what the next step of another thread than the creator's does without the lock
+  std::function<void()> before_sleep;  // who is about to sleep asks for the deadline
+  std::atomic<int> hand_overs{0};
+  bool lock_wanted = false;
   int flushes = 0;
   bool work = false;
   Nanoseconds next_deadline = UINT64_MAX;
@@ -119,6 +137,9 @@ class Condition final : public WaitCondition {
   explicit Condition(std::function<bool()> test, Asking asking = Asking::looks)
       : WaitCondition(asking), test_(std::move(test)) {}
   bool holds() override { return test_(); }
+  void waits_long() override { ++long_waits; }
+
+  std::atomic<int> long_waits{0};
 
  private:
   std::function<bool()> test_;

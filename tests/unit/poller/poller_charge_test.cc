@@ -1,68 +1,14 @@
-// Who is in charge when several sleep: nothing but what the test does wakes anybody, so that a wake-up that is missing
-// lasts for ever.
+// Who is in charge when several sleep.
+#include "tests/unit/poller/poller_charge.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
-
-#include "tests/unit/poller/fake_engine.h"
 
 namespace openlapi {
 namespace {
-
-constexpr Nanoseconds kForEver = 2'000 * kSecond;  // beyond the test's time-out
-
-class PollerCharge : public testing::Test {
- protected:
-  static constexpr PollerConfig config(ThreadPolicy policy) { return {{policy, 20 * kMicrosecond}, {20, 5}, kForEver}; }
-  void start(Poller& poller) {
-    const std::lock_guard guard(engine);
-    bell_ = poller.set_interrupt_mode(true);
-    bell_->ring();
-    ASSERT_EQ(poller.start({}), 0);
-  }
-  // A user thread polls, and the dataplane thread, which slept in charge, naps: for a short time, because somebody has
-  // just come, then for long.
-  void enter_beside_the_thread(Poller& poller) {
-    eventually([&] { return engine.source.armed.load(); });
-    engine.lock();
-    const int unlocks = engine.unlocks_elsewhere;
-    poller.enter();
-    bell_->ring();
-    engine.unlock();
-    eventually([&] { return engine.unlocks_elsewhere >= unlocks + 2; });
-  }
-  void stop(Poller& poller) {
-    {
-      const std::lock_guard guard(engine);
-      poller.request_stop();
-    }
-    poller.join(10 * kSecond);
-  }
-  // A user thread that goes to sleep at once and waits for that to hold.
-  std::thread sleeper(Poller& poller, std::function<bool()> test) {
-    return std::thread([this, &poller, test = std::move(test)] {
-      Condition condition(test);
-      const std::lock_guard guard(engine);
-      poller.enter();
-      poller.wait(condition, kSleepAtOnce);
-      poller.leave();
-    });
-  }
-  template <class Happened>
-  static void eventually(Happened happened) {
-    while (!happened()) std::this_thread::yield();  // the test's time-out ends it
-  }
-
-  FakeEngine engine;
-
- private:
-  std::shared_ptr<Bell> bell_;
-};
 
 TEST_F(PollerCharge, TheThreadNapsWhileAUserPollsAndTakesChargeWhenItLeaves) {
   Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
@@ -73,9 +19,83 @@ TEST_F(PollerCharge, TheThreadNapsWhileAUserPollsAndTakesChargeWhenItLeaves) {
   engine.source.arrive();
   EXPECT_FALSE(engine.source.armed);
   EXPECT_EQ(engine.steps, steps) << "it has no charge";
+  engine.unlock();
+  comes_to_rest(engine.unlocks_elsewhere);  // a nap as long as that of the one who stays inside
+  engine.lock();
   poller.leave();
   engine.unlock();
   eventually([&] { return engine.handled == 1; });
+  stop(poller);
+}
+
+// It is not woken for that.
+TEST_F(PollerCharge, ACallBesideTheSleepingThreadLeavesItToLookRoundSoon) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  start(poller);
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  poller.enter();
+  engine.source.arrive();
+  poller.leave();
+  engine.unlock();
+  eventually([&] { return engine.handled == 1; });
+  stop(poller);
+}
+
+TEST_F(PollerCharge, TheThreadTakesChargeBehindAUserWhoSlept) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  start(poller);
+  eventually([&] { return engine.source.armed.load(); });
+  std::atomic<bool> over = false;
+  std::thread waiting = sleeper(poller, [&] { return over.load(); });
+  eventually([&] { return poller.anybody_dozes(); });
+  engine.lock();
+  over = true;
+  poller.wake_ready();
+  engine.unlock();
+  waiting.join();
+  engine.source.arrive();
+  eventually([&] { return engine.handled == 1; });
+  comes_to_rest(engine.source.arms);
+  stop(poller);
+}
+
+TEST_F(PollerCharge, ACallThatLeavesWorkBesideANappingThreadSendsIt) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  start(poller);
+  enter_beside_the_thread(poller);
+  engine.lock();
+  poller.leave();
+  engine.work = true;
+  poller.after_call();
+  EXPECT_EQ(engine.flushes, 1);
+  engine.work = false;
+  engine.unlock();
+  stop(poller);
+}
+
+// It looks round soon, however often they come.
+TEST_F(PollerCharge, CallsInARowDoNotPutTheThreadOff) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  start(poller);
+  eventually([&] { return engine.source.armed.load(); });
+  for (const int until = engine.unlocks_elsewhere + 3; engine.unlocks_elsewhere < until;) {
+    const std::lock_guard guard(engine);
+    poller.enter();
+    poller.leave();
+  }
+  stop(poller);
+}
+
+TEST_F(PollerCharge, WhoSleepsBesideTheRunningThreadLeavesItInCharge) {
+  Poller poller(engine, config(ThreadPolicy::spin), {&engine.source}, false);
+  start(poller);
+  eventually([&] { return engine.steps > 0; });
+  std::thread waiting = sleeper(poller, [&] { return engine.handled == 1; });
+  eventually([&] { return poller.anybody_dozes(); });
+  engine.source.arrive();
+  waiting.join();
+  EXPECT_EQ(engine.source.arms, 0);
   stop(poller);
 }
 
@@ -103,25 +123,91 @@ TEST_F(PollerCharge, TheLastOneThatPollsWakesWhoSleeps) {
   poller.leave();
   engine.unlock();
   eventually([&] { return engine.source.armed.load(); });
+  comes_to_rest(engine.steps);
   engine.source.arrive();
   waiting.join();
 }
 
-TEST_F(PollerCharge, WhoSleptBesideTheThreadLooksAfterItselfWhenPollingModeBegins) {
-  Poller poller(engine, config(ThreadPolicy::spin), {&engine.source}, false);
-  start(poller);
-  eventually([&] { return engine.steps > 0; });
-  std::atomic<bool> over = false;
-  std::thread waiting = sleeper(poller, [&] { return over.load(); });
-  eventually([&] { return poller.anybody_dozes(); });
+TEST_F(PollerCharge, WhoPollsWakesThoseForWhomItHasBroughtSomethingAbout) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  std::atomic<bool> up = false;
+  std::thread waiting = sleeper(poller, [&] { return engine.handled == 1; });
+  eventually([&] { return engine.source.armed && engine.unlocks_elsewhere > 0; });
+  std::thread waker([&] {
+    waiting.join();
+    up = true;
+  });
+  Condition condition([&] { return up.load(); });
   engine.lock();
-  set_mode(poller, false);
-  engine.unlock();
-  eventually([&] { return engine.source.armed.load(); });
-  over = true;
+  poller.enter();
   engine.source.arrive();
-  waiting.join();
-  stop(poller);
+  poller.wait(condition, {0, UINT32_MAX});
+  poller.leave();
+  engine.unlock();
+  waker.join();
+}
+
+// ... and once for each time that one rings: the next sleep is one again.
+TEST_F(PollerCharge, WhoWasWokenInVainSleepsOn) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  std::atomic<bool> first = false, second = false;
+  std::thread sleepers[] = {sleeper(poller, [&] { return first.load(); }),
+                            sleeper(poller, [&] { return second.load(); })};
+  for (std::atomic<bool>* over : {&first, &second}) {
+    comes_to_rest(engine.steps);
+    engine.lock();
+    *over = true;
+    poller.wake_ready();
+    engine.unlock();
+  }
+  for (std::thread& sleeper : sleepers) sleeper.join();
+}
+
+TEST_F(PollerCharge, ATimerEndsASleep) {
+  for (const bool of_the_thread : {false, true}) {
+    SCOPED_TRACE(of_the_thread);
+    FakeEngine own;
+    own.next_deadline = own.now() + 5 * kMillisecond;
+    Poller poller(own, config(ThreadPolicy::sleep), {&own.source}, false);
+    Condition condition([&] { return own.steps >= 3; });
+    const std::lock_guard guard(own);
+    if (of_the_thread) {
+      const auto bell = poller.set_interrupt_mode(true);
+      ASSERT_EQ(poller.start({}), 0);
+      own.unlock();
+      eventually([&] { return own.steps >= 3; });
+      own.lock();
+      poller.request_stop();
+      own.unlock();
+      poller.join(10 * kSecond);
+      own.lock();
+    } else {
+      poller.enter();
+      poller.wait(condition, kSleepAtOnce);
+      poller.leave();
+    }
+  }
+}
+
+// A doorbell that stays armed costs who sends.
+TEST_F(PollerCharge, WhoCannotSleepDisarms) {
+  for (const bool for_work : {false, true}) {
+    SCOPED_TRACE(for_work);
+    FakeEngine own;
+    own.work = for_work;
+    own.next_deadline = for_work ? UINT64_MAX : 0;
+    Poller poller(own, config(ThreadPolicy::sleep), {&own.source}, false);
+    own.lock();
+    const auto bell = poller.set_interrupt_mode(true);
+    ASSERT_EQ(poller.start({}), 0);
+    own.unlock();
+    eventually([&] { return own.source.arms > 10; });
+    own.lock();
+    EXPECT_FALSE(own.source.armed);
+    poller.request_stop();
+    own.unlock();
+    poller.join(10 * kSecond);
+  }
 }
 
 TEST_F(PollerCharge, ACallThatLeavesWorkWakesTheUserThatSleepsInCharge) {
@@ -140,8 +226,9 @@ TEST_F(PollerCharge, ACallThatLeavesWorkWakesTheUserThatSleepsInCharge) {
   eventually([&] { return engine.steps > before; });
   engine.lock();
   engine.work = false;
-  over = true;
   engine.unlock();
+  comes_to_rest(engine.steps);
+  over = true;
   engine.source.arrive();
   waiting.join();
 }
