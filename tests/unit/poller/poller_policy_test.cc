@@ -51,6 +51,11 @@ TEST_F(PollerPolicy, SpinNeverArms) {
   send(100);
   steps(10'000);
   EXPECT_EQ(engine.source.arms.load(), 0);
+  EXPECT_EQ(engine.hand_overs, 0);
+  engine.lock();
+  engine.lock_wanted = true;
+  engine.unlock();
+  while (engine.hand_overs < 3) std::this_thread::yield();
 }
 
 // The dataplane thread still counts as running when a user thread, which has switched to polling mode, goes to sleep:
@@ -84,6 +89,9 @@ TEST_F(PollerPolicy, SleepArmsAfterEveryPacket) {
     EXPECT_LE(engine.steps.load(), before + 3);
   }
   EXPECT_GE(engine.source.rings.load(), 50);
+  engine.lock();
+  EXPECT_FALSE(engine.armed_in_a_step) << "who sends to one that is awake need not ring";
+  engine.unlock();
 }
 
 // It sleeps for longer than the test may take, so that nothing but the call wakes it.
@@ -110,6 +118,20 @@ TEST_F(PollerPolicy, ACallWithAnEarlierTimerWakesTheThreadInTimeAndALaterOneDoes
     engine.next_deadline = engine.now() + from_now;
     poller->after_call();
   }
+  engine.unlock();
+  while (engine.steps.load() == before) std::this_thread::yield();
+  engine.lock();
+  engine.next_deadline = UINT64_MAX;
+  engine.unlock();
+}
+
+TEST_F(PollerPolicy, ATimerThatIsOverdueBehindACallWakesTheThreadAtOnce) {
+  start(ThreadPolicy::sleep);
+  while (!engine.source.armed.load()) std::this_thread::yield();
+  engine.lock();
+  const std::uint64_t before = engine.steps.load();
+  engine.next_deadline = engine.now() - 1;
+  poller->after_call();
   engine.unlock();
   while (engine.steps.load() == before) std::this_thread::yield();
   engine.lock();

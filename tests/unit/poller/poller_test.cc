@@ -129,12 +129,13 @@ TEST_F(PollerTest, LeavingDoesNotArm) {
   eventually([&] { return engine.source.armed.load(); });
   engine.lock();
   poller.enter();
-  const int arms = engine.source.arms.load();
+  const int arms = engine.source.arms.load(), disarms = engine.source.disarms.load();
   for (int call = 0; call < 1000; ++call) {
     poller.enter();
     poller.leave();
   }
   EXPECT_EQ(engine.source.arms.load(), arms);
+  EXPECT_EQ(engine.source.disarms.load(), disarms) << "once is enough";
   poller.leave();
   engine.unlock();
 }

@@ -113,6 +113,7 @@ TEST_F(Adaptive, WakingUpForNothingIsNoReasonToSpin) {
 
 TEST_F(Adaptive, WhoIsKeptAwakeSpinsBeforeItTriesAgain) {
   until_sleep();
+  clock.advance(10 * kSpin);
   pacing.kept_awake();
   EXPECT_GE(until_sleep(), kSpin);
 }
@@ -184,10 +185,21 @@ TEST(BackoffTest, PausesThenYieldsThenSleeps) {
   EXPECT_EQ(backoff.next(), BackoffStep::sleep);
   backoff.reset();
   EXPECT_EQ(backoff.next(), BackoffStep::pause);
+  EXPECT_EQ(backoff.next(), BackoffStep::pause);
+  EXPECT_EQ(backoff.next(), BackoffStep::yield);
+}
+
+TEST(BackoffTest, APauseIsShortWhateverTheWordBecomes) {
+  std::atomic<std::uint64_t> word{5};
+  pause_before_poll({&word, 5});
+  pause_before_poll({&word, 4});
+  pause_before_poll({});
+  EXPECT_EQ(word, 5u) << "it only looks";
 }
 
 TEST(BackoffTest, CoreIsOwnedWhenThereAreEnough) {
   EXPECT_TRUE(owns_core(2, 2, 2));
+  EXPECT_TRUE(owns_core(4, 4, 2));
   EXPECT_TRUE(owns_core(1, 2, 2));   // pinned
   EXPECT_FALSE(owns_core(1, 2, 4));  // pinned, two to a core
   EXPECT_FALSE(owns_core(2, 2, 4));

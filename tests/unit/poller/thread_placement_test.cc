@@ -20,6 +20,15 @@ const std::vector<int> kFirstSocket{0, 1, 2, 3, 8, 9, 10, 11};
 
 TEST(PlaceNear, TakesTheLastNearCore) { EXPECT_EQ(place_near(kTwoSockets, kFirstSocket, {0, 1, 1}).processor, 3); }
 
+TEST(PlaceNear, TakesOneForTheOnlyThreadOfTheNodeUnlessToldOtherwise) {
+  EXPECT_EQ(place_near(kTwoSockets, kFirstSocket, {}).processor, 3);
+  EXPECT_EQ(place_near(kTwoSockets, kFirstSocket, {.instance = 2}).processor, 2);
+}
+
+TEST(PlaceNear, TwoCoresForEachTaskAreEnough) {
+  EXPECT_EQ(place_near(kTwoSockets, kFirstSocket, {0, 4, 1}).processor, 3);
+}
+
 TEST(PlaceNear, EveryThreadOfTheNodeHasItsOwnCore) {
   std::set<int> taken;
   for (unsigned instance = 1; instance <= 2; ++instance) {
@@ -79,13 +88,15 @@ TEST(ServiceThreadPlace, IsItsOwnAndLeavesTheCreatorsAlone) {
   };
   ThreadStart how;
   how.name = "some-name";
-  how.processor = before.back();
-  ServiceThread pinned;
-  ASSERT_EQ(pinned.start(how, look, nullptr), 0);
-  pinned.join(10 * kSecond);
-  EXPECT_EQ(inside, std::vector<int>{before.back()});
-  EXPECT_STREQ(name, "some-name");
-  EXPECT_EQ(allowed_processors(), before);
+  for (const int processor : {before.front(), before.back()}) {
+    how.processor = processor;
+    ServiceThread pinned;
+    ASSERT_EQ(pinned.start(how, look, nullptr), 0);
+    pinned.join(10 * kSecond);
+    EXPECT_EQ(inside, std::vector<int>{processor});
+    EXPECT_STREQ(name, "some-name");
+    EXPECT_EQ(allowed_processors(), before);
+  }
   how.processor = -1;
   ServiceThread free;
   ASSERT_EQ(free.start(how, look, nullptr), 0);
