@@ -12,16 +12,15 @@ namespace {
 
 struct RecoveryPoint {
   sigjmp_buf place;
-  RecoveryPoint* outer;
 };
 
 // Of this thread; its signal handler reads it between any two instructions.
 constinit thread_local RecoveryPoint* volatile innermost = nullptr;
 
-// Makes `point` the innermost one until the frame ends, also by an exception.
+// Whatever point becomes the innermost one while it lives, the one before is so again afterwards, also by an exception.
 class Entered {
  public:
-  explicit Entered(RecoveryPoint& point) : outer_(innermost) { point.outer = outer_; }
+  Entered() : outer_(innermost) {}
   ~Entered() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     innermost = outer_;
@@ -106,7 +105,7 @@ bool in_guarded_copy() { return innermost != nullptr; }
 // Never inlined: what lives in the caller's frame is in memory when the second return comes.
 [[gnu::noinline]] bool run_guarded(void (*copy)(void*), void* argument) {
   RecoveryPoint point;
-  const Entered entered(point);
+  const Entered entered;
   if (sigsetjmp(point.place, 0) != 0) return false;
   innermost = &point;
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -150,6 +151,38 @@ TEST(MemoryFaultGuardTest, SignalsThatAreSentKillAlsoInsideAGuard) {
   kills_child(SIGBUS, [] {
     catch_memory_faults();
     kill(getpid(), SIGBUS);
+  });
+}
+
+// As the kernel tells of memory that has failed: a process may send itself such a signal.
+void tell_of(int signal_number, int code) {
+  siginfo_t info{};
+  info.si_signo = signal_number;
+  info.si_code = code;
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signal_number, &info) != 0) _exit(98);
+}
+
+TEST(MemoryFaultGuardTest, FailingMemoryIsNoFaultOfTheCopys) {
+  kills_child(SIGBUS, [] {
+    catch_memory_faults();
+    survives([] { tell_of(SIGBUS, BUS_MCEERR_AO); });
+  });
+  in_child([] {  // that one comes again, from the instruction that needs the memory: not here
+    catch_memory_faults();
+    demand(survives([] { tell_of(SIGBUS, BUS_MCEERR_AR); }), 1);
+  });
+  in_child([] {  // the same number means something else of another signal
+    catch_memory_faults();
+    demand(!survives([] { tell_of(SIGSEGV, BUS_MCEERR_AO); }), 1);
+  });
+}
+
+// Of memory that nobody has used yet: it is told once, and may be ignored.
+TEST(MemoryFaultGuardTest, MemoryThatWillFailMayBeIgnored) {
+  in_child([] {
+    signal(SIGBUS, SIG_IGN);
+    catch_memory_faults();
+    tell_of(SIGBUS, BUS_MCEERR_AO);
   });
 }
 
