@@ -1,4 +1,5 @@
-// Whose mistake a memory fault is, by the file that the faulting code lies in.
+// Whose mistake a memory fault is, by the file that the faulting code lies in, and in which call it happened. The
+// test's program stands for the library: what is looked for lies in it.
 #include "dataplane/base/faulting_call.h"
 
 #include <dlfcn.h>
@@ -8,30 +9,59 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
+
+namespace {
+
+using Write = void (*)(volatile char*);
+
+Write inner = nullptr;
+std::uintptr_t frame_of_call = 0;
+void* (*volatile set_bytes)(void*, int, std::size_t) = memset;
+
+// The compiler knows nothing of what it does, so that no call is a function's last act.
+void go_on() { asm volatile("" ::: "memory"); }
+
+}  // namespace
+
+extern "C" {
+[[gnu::visibility("default"), gnu::noinline]] void LAPI_Write(volatile char* place) {
+  volatile char here = 0;
+  frame_of_call = reinterpret_cast<std::uintptr_t>(&here);
+  *place = here;
+}
+[[gnu::visibility("default"), gnu::noinline]] void PLAPI_Set(volatile char* place) {
+  set_bytes(const_cast<char*>(place), 1, 1);
+  go_on();
+}
+[[gnu::visibility("default"), gnu::noinline]] void LAPI_Outer(volatile char* place) {
+  inner(place);
+  go_on();
+}
+[[gnu::visibility("default"), gnu::noinline]] void other_function(volatile char* place) {
+  inner(place);
+  go_on();
+}
+}
 
 namespace openlapi {
 namespace {
 
 sigjmp_buf after_fault;
-FaultIn where;
+FaultingCall found;
 
 void on_fault(int, siginfo_t*, void* context) {
-  where = find_faulting_call(context).where;
+  found = find_faulting_call(context);
   siglongjmp(after_fault, 1);
 }
 
-// Where a fault lies in the function of this file.
-FaultIn fault_in(const char* file) {
-  using Write = void(volatile char*);
-  const char* const folder = std::getenv("FAULTING_MODULES");
-  void* const module = dlopen((std::string(folder != nullptr ? folder : "") + "/" + file).c_str(), RTLD_NOW);
-  auto* const write = module != nullptr ? reinterpret_cast<Write*>(dlsym(module, "write_byte")) : nullptr;
+FaultingCall fault_in(Write write) {
   void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  where = FaultIn::unknown;
+  found = {};
   if (write == nullptr || page == MAP_FAILED) {
-    ADD_FAILURE() << file;
-    return where;
+    ADD_FAILURE();
+    return found;
   }
   struct sigaction ours {};
   struct sigaction before {};
@@ -41,14 +71,66 @@ FaultIn fault_in(const char* file) {
   if (sigsetjmp(after_fault, 1) == 0) write(static_cast<volatile char*>(page));
   sigaction(SIGSEGV, &before, nullptr);
   munmap(page, 4096);
-  return where;
+  return found;
 }
+
+Write function_of(const char* file, const char* name) {
+  const char* const folder = std::getenv("FAULTING_MODULES");
+  void* const module = dlopen((std::string(folder != nullptr ? folder : "") + "/" + file).c_str(), RTLD_NOW);
+  return module != nullptr ? reinterpret_cast<Write>(dlsym(module, name)) : nullptr;
+}
+
+constexpr const char* kTransport = "libopenlapi-faulting.so";
+constexpr const char* kOther = "libfaulting.so";
 
 TEST(FaultingCall, ATransportThatTheLibraryHasLoadedIsNotTheProgram) {
-  EXPECT_EQ(fault_in("libopenlapi-faulting.so"), FaultIn::library);
+  for (const char* name : {"write_byte", "set_byte"}) {
+    EXPECT_EQ(fault_in(function_of(kTransport, name)).where, FaultIn::library) << name;
+  }
 }
 
-TEST(FaultingCall, AnyOtherLibraryIs) { EXPECT_EQ(fault_in("libfaulting.so"), FaultIn::program); }
+TEST(FaultingCall, AnyOtherLibraryIs) {
+  for (const char* name : {"write_byte", "set_byte"}) {
+    EXPECT_EQ(fault_in(function_of(kOther, name)).where, FaultIn::program) << name;
+  }
+}
+
+TEST(FaultingCall, HasTheNameOfTheInnermostCall) {
+  const struct {
+    Write inner, outer;
+    FaultIn where;
+    const char* name;
+  } cases[] = {
+      {LAPI_Write, LAPI_Outer, FaultIn::library, "LAPI_Write"},
+      {PLAPI_Set, LAPI_Outer, FaultIn::library, "LAPI_Set"},
+      {function_of(kOther, "write_byte"), LAPI_Outer, FaultIn::program, "LAPI_Outer"},
+      {function_of(kOther, "set_byte"), LAPI_Outer, FaultIn::program, "LAPI_Outer"},
+      {function_of(kTransport, "set_byte"), LAPI_Outer, FaultIn::library, "LAPI_Outer"},
+      {function_of(kOther, "write_byte"), other_function, FaultIn::program, ""},
+  };
+  for (const auto& [innermost, outer, where, name] : cases) {
+    inner = innermost;
+    const FaultingCall call = fault_in(outer);
+    EXPECT_EQ(call.where, where) << name;
+    EXPECT_STREQ(call.name != nullptr ? call.name : "", name);
+  }
+}
+
+TEST(FaultingCall, ItsFrameEndsAboveItsVariables) {
+  volatile char outside = 0;
+  const FaultingCall call = fault_in(LAPI_Write);
+  EXPECT_GT(call.frame, frame_of_call);
+  EXPECT_LE(call.frame, reinterpret_cast<std::uintptr_t>(&outside));
+}
+
+TEST(FaultingCall, AJumpToWhereNoCodeIsIsTheProgramsAndHasNoName) {
+  const FaultingCall call = fault_in([](volatile char* page) {
+    reinterpret_cast<void (*)()>(reinterpret_cast<std::uintptr_t>(page))();
+    go_on();
+  });
+  EXPECT_EQ(call.where, FaultIn::program);
+  EXPECT_EQ(call.name, nullptr);
+}
 
 }  // namespace
 }  // namespace openlapi

@@ -2,6 +2,8 @@
 #include "dataplane/base/monotonic_clock.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -33,6 +35,19 @@ void expect_same_pace(const MonotonicClock& clock, Nanoseconds length) {
   EXPECT_GE(passed + passed / 500, last.before - first.after);
   EXPECT_LE(passed - passed / 500, last.after - first.before);
 }
+
+#if defined(__x86_64__)
+// The first test: a process looks once.
+TEST(MonotonicClock, CountsNoTicksWhereAProcessMayNotReadThem) {
+  EXPECT_EXIT(
+      {
+        if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0) _exit(2);
+        const MonotonicClock clock;
+        _exit(clock.counts_ticks() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(MonotonicClock, KeepsThePaceOfTheSystems) { expect_same_pace(MonotonicClock(), 50 * kMillisecond); }
 

@@ -15,6 +15,7 @@ TEST(EditDistance, CountsLettersChangedPutInLeftOutAndSwapped) {
   EXPECT_EQ(edit_distance("LAPI_USE_SHMEM", "LAPI_USE_SHM"), 2u);
   EXPECT_EQ(edit_distance("POLICI", "POLICY"), 1u);
   EXPECT_EQ(edit_distance("MP_PRCOS", "MP_PROCS"), 1u);
+  EXPECT_EQ(edit_distance("ab", "ba"), 1u);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
 }
 
@@ -24,6 +25,7 @@ TEST(NearestWord, IsTheOneWithFewestChangesAndNoneBeyondTheMost) {
   EXPECT_EQ(nearest_word("--hostfil", kKnown, 3), "--hostfile");
   EXPECT_EQ(nearest_word("--verbose", kKnown, 3), "");
   EXPECT_EQ(nearest_word("--hos", kKnown, 0), "");
+  EXPECT_EQ(nearest_word("--hos", kKnown, 1), "--host");
   EXPECT_EQ(nearest_word("x", {}, 9), "");
 }
 
