@@ -4,6 +4,7 @@
 usage: wrappers_test.py WRAPPER_FOLDER VERSION"""
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,23 @@ class WrappersTest(unittest.TestCase):
             self.assertEqual(shown, answer(wrapper, "--show", "-O2", "program.o"))
             self.assertTrue(shown.startswith(compiler + " "), shown)
             self.assertIn(" -llapi", shown)
+
+    def test_the_habits_of_mpis_wrappers_are_answered(self):
+        for wrapper in COMPILERS:
+            self.assertEqual(answer(wrapper, "-show", "-O2", "program.o"), answer(wrapper, "--show", "-O2", "program.o"))
+            compiling, linking = (answer(wrapper, f"--showme:{part}").split() for part in ("compile", "link"))
+            self.assertTrue(any(word.startswith("-I") for word in compiling), compiling)
+            self.assertFalse(any(word.startswith(("-L", "-l")) for word in compiling), compiling)
+            self.assertIn("-llapi", linking)
+            self.assertFalse(any(word.startswith("-I") for word in linking), linking)
+            done = run(wrapper, "--showme:libs")
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, f"{wrapper}: --showme:libs: allowed behind the colon is compile or link\n"))
+
+    def test_what_is_shown_can_be_pasted_into_a_shell(self):
+        words = ["sp ace/it's.c", "-o", "o u t", "", "-DX=$HOME", "-O2"]
+        shown = shlex.split(answer("lapicc", "--show", *words))
+        self.assertEqual([word for word in shown if word in words], words)
 
     def test_what_is_not_there_is_named(self):
         for wrapper, variable in (("lapicc", "LAPI_CC"), ("lapicxx", "LAPI_CXX"), ("lapifort", "LAPI_FC")):
