@@ -24,11 +24,11 @@ Pair* find_pair(std::vector<Pair>& pairs, std::string_view key) {
   return found == pairs.end() ? nullptr : &*found;
 }
 
-int parse_cpus(std::string_view value, const SchemaLine& line) {
+int parse_cpus(const std::string& key, std::string_view value, const SchemaLine& line) {
   int cpus = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), cpus);
   if (error != std::errc() || end != value.data() + value.size() || cpus < 1) {
-    line.refuse("cpu=" + shown(value) + "; allowed: a number from 1 to " +
+    line.refuse(key + "=" + shown(value) + "; allowed: a number from 1 to " +
                 std::to_string(std::numeric_limits<int>::max()));
   }
   return cpus;
@@ -67,9 +67,13 @@ HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& lin
     }
     Pair pair(word.substr(0, equals), word.substr(equals + 1));
     check_letters("key", pair.first, line);
-    if (find_pair(host.pairs, pair.first) != nullptr) line.refuse("key " + shown(pair.first) + " is given twice");
+    const bool slots = same_word(pair.first, "slots");  // as Open MPI's files say
+    if (find_pair(host.pairs, slots ? "cpu" : pair.first) != nullptr) {
+      line.refuse("key " + shown(pair.first) + " is given twice" + (slots ? ": it is cpu" : ""));
+    }
+    if (slots || same_word(pair.first, "cpu")) host.cpus = parse_cpus(pair.first, pair.second, line);
+    if (slots) pair.first = "cpu";
     if (same_word(pair.first, "hostname")) host.name = pair.second;
-    if (same_word(pair.first, "cpu")) host.cpus = parse_cpus(pair.second, line);
     if (same_word(pair.first, "user")) check_name("user", host.user = pair.second, line);
     if (same_word(pair.first, "schedule")) host.schedule = parse_schedule(pair.second, line);
     if (same_word(pair.first, "prefix") && pair.second.empty()) line.refuse("prefix is empty; allowed: a path");

@@ -63,6 +63,15 @@ TEST(HostSchema, AddsProcessorsOfARepeatedHostToItsPair) {
   EXPECT_EQ(hosts[0].user, "u");
 }
 
+TEST(HostSchema, TakesTheSlotsOfOpenMpisFilesForProcessors) {
+  const auto hosts = parse_host_schema("a slots=4 max_slots=8\na slots=2\n", "hosts");
+  ASSERT_EQ(hosts.size(), 1u);
+  EXPECT_EQ(hosts[0].cpus, 6);
+  EXPECT_EQ(hosts[0].pairs, (Pairs{{"cpu", "6"}, {"max_slots", "8"}}));
+  EXPECT_EQ(mistake_in("a slots=x"), "hosts:1: slots=\"x\"; allowed: a number from 1 to 2147483647");
+  EXPECT_EQ(mistake_in("a cpu=2 slots=3"), "hosts:1: key \"slots\" is given twice: it is cpu");
+}
+
 TEST(HostSchema, TakesTheNameFromTheKeyToo) {
   const auto hosts = parse_host_schema("hostname=10.0.0.7 cpu=4\ninky hostname=10.0.0.8\n", "hosts");
   ASSERT_EQ(hosts.size(), 2u);
