@@ -15,6 +15,7 @@
 #include "control/launch/command_line.h"
 #include "control/launch/job.h"
 #include "control/launch/program_path.h"
+#include "control/launch/this_host.h"
 
 namespace openlapi {
 namespace {
@@ -77,7 +78,9 @@ int run(JobOptions options) {
     if (!options.wait && leave_to_background()) return 0;
     return jobs::run_in_universe(options, environment);
   }
-  if (!options.working_directory.empty() && access(options.working_directory.c_str(), X_OK) != 0)
+  options.tasks = tasks_here(options.placement);
+  // With a slash a file that is no folder is called so.
+  if (!options.working_directory.empty() && access((options.working_directory + "/").c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
   const ProgramPath program = find_program(options.command[0], environment.get("PATH"), options.working_directory);
   if (program.status != 0) return refuse(program.status, program.error);

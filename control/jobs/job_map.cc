@@ -6,6 +6,7 @@
 
 #include "api/lamnet.h"
 #include "control/daemon/node_words.h"
+#include "control/launch/this_host.h"
 #include "control/most_tasks.h"
 
 namespace openlapi::jobs {
@@ -32,7 +33,7 @@ class SlotFinder {
   }
   void add_host(const std::string& name) {
     for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-      const bool named = nodes_[node].host == name || (name == "localhost" && node == here_);
+      const bool named = nodes_[node].host == name || (node == here_ && is_this_host(name));
       if (nodes_[node].state == NodeState::kInvalid || !named) continue;
       if (nodes_[node].state == NodeState::kLost) refuse_lost("-host " + name, node);
       slots_.push_back(node);

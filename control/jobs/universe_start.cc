@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include "control/jobs/fence_tree.h"
 #include "control/jobs/job_map.h"
 #include "control/jobs/universe_job.h"
+#include "control/launch/this_host.h"
 
 namespace openlapi::jobs {
 namespace {
@@ -84,12 +84,18 @@ daemon::UniverseMessage ask_universe(daemon::ToolClient& daemon, bool wait_until
 
 // Whether this host alone is named, so that no universe is needed.
 bool names_only_this_host(const JobOptions& options) {
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
+  return options.universe != UseUniverse::kYes && options.placement.words.empty() &&
+         std::ranges::all_of(options.placement.hosts, is_this_host);
+}
+
+// The places that are named, as the user may have written them.
+std::string named_places(const JobOptions& options) {
   const JobPlacement& placement = options.placement;
-  return options.universe != UseUniverse::kYes && placement.words.empty() && placement.per_node == 0 &&
-         std::ranges::all_of(placement.hosts,
-                             [&own](const std::string& host) { return host == "localhost" || host == own.data(); });
+  if (options.universe == UseUniverse::kYes) return "--universe is";
+  for (const std::string& host : placement.hosts) {
+    if (!is_this_host(host)) return "the host '" + host + "' would be a node";
+  }
+  return "-N " + std::to_string(placement.per_node) + " is";
 }
 
 }  // namespace
@@ -119,7 +125,7 @@ bool is_for_universe(const JobOptions& options) {
   if (asked && !booted && !names_only_this_host(options)) {
     throw std::runtime_error("no universe is booted here (lamboot boots one), but " +
                              (options.placement.words.empty()
-                                  ? std::string("-N, -host and --universe are for one")
+                                  ? named_places(options) + " of one"
                                   : "\"" + options.placement.words[0] +
                                         "\" chooses nodes of one; before a program of " + "this name goes --"));
   }

@@ -49,6 +49,7 @@ struct Parsed {
   JobOptions options;
   double timeout_seconds = 0;
   std::string binding{};
+  std::vector<std::string> hosts{};  // lists of names
   bool version = false;
   bool universe = false;
   bool no_universe = false;
@@ -107,8 +108,7 @@ void declare(CLI::App& app, Parsed& parsed) {
   app.add_option("-N", options.placement.per_node, "Universe: tasks on each node")
       ->check(number_of_tasks())
       ->type_name("N");
-  app.add_option("--host", options.placement.hosts, "Universe: hosts to use (also -host)")
-      ->delimiter(',')
+  app.add_option("--host", parsed.hosts, "Universe: hosts to use (also -host)")
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME...]");
   app.add_option("--sessionprefix", options.session_prefix, "As given to lamboot (also -sessionprefix)")
@@ -147,7 +147,7 @@ struct OwnArguments {
   std::vector<std::string> options{};
   std::map<std::string, std::string> given_as{};  // lapirun's own names of them: how they were written
   std::vector<std::string> parameters{};          // of -ssi: key and value, one after the other
-  std::string missing{};                          // an option that lacks its values
+  std::string missing{};                          // what an option lacks
   std::string refusal{};                          // of an option that cannot be followed
   std::vector<std::string> notices{};
   std::vector<std::string> node_words{};
@@ -158,11 +158,14 @@ struct OwnArguments {
 bool take_lam_option(const std::vector<std::string>& arguments, OwnArguments& own) {
   std::string word = arguments[own.count];
   const LamOption* option = find_lam_option(word.substr(0, word.find('=')));
-  if (option != nullptr && !option->refused) option = find_lam_option(word);  // their values are words of their own
   if (option == nullptr && word != "-ssi") return false;
   const std::size_t values = option == nullptr ? 2 : option->values;
+  if (option != nullptr && !option->refused && word != option->word) {
+    own.refusal = word + (values == 0 ? ": this option takes no value" : ": values of it are words of their own");
+    return ++own.count, true;
+  }
   if (own.count + values >= arguments.size()) {
-    own.missing = word;
+    own.missing = word + (values == 2 ? " needs KEY and VALUE" : " needs a value");
   } else if (option == nullptr) {
     own.parameters.insert(own.parameters.end(), {arguments[own.count + 1], arguments[own.count + 2]});
   } else if (!option->text.empty()) {
@@ -227,7 +230,7 @@ void take_own_option(const CLI::App& app, const std::vector<std::string>& argume
   if (!takes_value) return;
   if (equals != std::string::npos) return own.options.push_back(given.substr(equals + 1));
   if (own.count == arguments.size()) {
-    own.missing = given;
+    own.missing = given + " needs a value";
   } else {
     own.options.push_back(arguments[own.count++]);
   }
@@ -310,11 +313,10 @@ std::string take_places(const Parsed& parsed, const OwnArguments& own, JobOption
   if (parsed.universe || parsed.no_universe) options.universe = parsed.universe ? UseUniverse::kYes : UseUniverse::kNo;
   if (options.in_program_folder && !options.working_directory.empty()) return "-D and --wd: only one of them";
   if (parsed.binding == "none") options.binding = Binding::kNone;
-  for (const std::string& host : options.placement.hosts) {
-    if (has_slots(host)) {
-      return "the host is '" + host +
-             "'; allowed: its name alone; -n says how many tasks there are, -N how many on each " +
-             "host, and cpu=N in the file of lamboot how many a host takes in a round";
+  for (const std::string& list : parsed.hosts) {
+    for (std::string& host : split_hosts(list)) {
+      if (std::string wrong = host_mistake(host, list); !wrong.empty()) return wrong;
+      options.placement.hosts.push_back(std::move(host));
     }
   }
   options.placement.words = own.node_words;
@@ -365,9 +367,7 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
   const auto usage_error = [&](const std::string& reason) { return refusal(name, kExitUsage, reason); };
   declare(app, parsed);
   const OwnArguments own = split_off_own(app, arguments);
-  if (!own.missing.empty()) {
-    return usage_error(own.missing + (own.missing == "-ssi" ? " needs KEY and VALUE" : " needs a value"));
-  }
+  if (!own.missing.empty()) return usage_error(own.missing);
   if (!own.refusal.empty()) return usage_error(own.refusal);
   std::vector<std::string> options(own.options.rbegin(), own.options.rend());
   try {

@@ -9,17 +9,9 @@
 #include <numeric>
 
 #include "control/launch/job.h"
+#include "control/launch/this_host.h"
 
 namespace openlapi {
-namespace {
-
-std::string host_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
-  return name;
-}
-
-}  // namespace
 
 bool Job::start() {
   std::string error;

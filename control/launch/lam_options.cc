@@ -30,6 +30,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"-np", "--n
                                                                     {"-npernode", "-N"},
                                                                     {"--npernode", "-N"},
                                                                     {"-ppn", "-N"},
+                                                                    {"-perhost", "-N"},
                                                                     {"--bind-to", "--bind"},
                                                                     {"-bind-to", "--bind"},
                                                                     {"-report-bindings", "--report-bindings"},
@@ -93,6 +94,9 @@ constexpr LamOption kLamOptions[] = {
     {"-map-by", 0, true, kPlaces},
     {"--rank-by", 0, true, kPlaces},
     {"-rank-by", 0, true, kPlaces},
+    {"--rankfile", 0, true, kPlaces},
+    {"-rankfile", 0, true, kPlaces},
+    {"-rf", 0, true, kPlaces},
     {"--display-map", 0, true, "--report-bindings says where each task is bound"},
     {"--output", 0, true, kTags},
     {"-env", 0, true, kVariable},
@@ -134,11 +138,27 @@ const LamOption* find_lam_option(std::string_view word) {
   return found == std::end(kLamOptions) ? nullptr : found;
 }
 
-// An address of IPv6 has more colons than one.
-bool has_slots(const std::string& host) {
+std::vector<std::string> split_hosts(const std::string& list) {
+  std::vector<std::string> hosts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    hosts.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return hosts;
+}
+
+std::string host_mistake(const std::string& host, const std::string& list) {
+  if (host.empty()) return "--host '" + list + "': a name in it is empty; allowed: NAME[,NAME...]";
+  // An address of IPv6 has more colons than one.
   const std::size_t colon = host.find(':');
-  return colon != std::string::npos && colon + 1 < host.size() &&
-         host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  const bool has_slots = colon != std::string::npos && colon + 1 < host.size() &&
+                         host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (!has_slots) return {};
+  return "the host is '" + host +
+         "'; allowed: its name alone; -n says how many tasks there are, -N how many on each host, and cpu=N in the "
+         "file "
+         "of lamboot how many a host takes in a round";
 }
 
 bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t program) {

@@ -24,8 +24,11 @@ struct LamOption {
 };
 const LamOption* find_lam_option(std::string_view word);
 
-// mpirun's NAME:SLOTS.
-bool has_slots(const std::string& host);
+// The names of a list with commas between them.
+std::vector<std::string> split_hosts(const std::string& list);
+
+// Why a name of that list cannot be a host's: mpirun's NAME:SLOTS, or none. Empty: it can.
+std::string host_mistake(const std::string& host, const std::string& list);
 
 // MPICH's -f FILE; LAM's -f has no value, so that the file seems to be the program.
 bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t program);

@@ -146,10 +146,16 @@ class NoUniverseTest(Jobs):
         self.assertEqual(self.run_job("-n", 2, "echo", "a"), ("a\na\n", ""))
         for words in (["-host", "localhost"], [f"--host={socket.gethostname()},localhost"]):
             self.assertEqual(self.run_job(*words, "-n", 2, "echo", "a"), ("a\na\n", ""))
-        for words in (["N"], ["-N", 1], ["-host", "inky"], ["-host", "localhost,inky"], ["-host", "localhost", "-N", 2], ["--universe"]):
+        for words, tasks in ((["-H", "localhost,127.0.0.1"], 2), (["-npernode", 3], 3), (["-host", "localhost", "-N", 2], 2)):
+            self.assertEqual(self.run_job(*words, "echo", "a"), ("a\n" * tasks, ""), words)
+        self.assertIn("-n 3 with -N 2: this machine alone takes 2", self.run_job("-n", 3, "-N", 2, "true", status=2)[1])
+        for words, reason in ((["N"], '"N" chooses nodes of one'), (["-host", "inky"], "the host 'inky' would be a node of one"),
+                              (["-N", 2, "-H", "localhost,inky"], "the host 'inky' would be"),
+                              (["--universe", "-N", 2], "--universe is of one")):
             output, errors = self.run_job(*words, "true", status=1)
             self.assertEqual(output, "")
-            self.assertIn("no universe is booted here (lamboot boots one), but ", errors)
+            self.assertIn(f"no universe is booted here (lamboot boots one), but {reason}", errors)
+        self.assertIn("--wd '/etc/passwd': Not a directory", self.run_job("--wd", "/etc/passwd", "true", status=2)[1])
 
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to make another user's folder")

@@ -103,6 +103,15 @@ TEST(CommandLine, RefusesWrongValuesByName) {
                                                          {{"-N", "", "prog"}, "-N: the value is ''"},
                                                          {{"--timeout", "nan", "prog"}, "'nan'; allowed: 0.001 to"},
                                                          {{"-wd", "", "prog"}, "-wd: the value is empty"},
+                                                         {{"-H", "", "prog"}, "--host '': a name in it is empty"},
+                                                         {{"-H", ",", "-n", "2", "prog"}, "--host ','"},
+                                                         {{"-H", "a,", "prog"}, "--host 'a,': a name in it is empty"},
+                                                         {{"-H", "a:2", "prog"}, "the host is 'a:2'"},
+                                                         {{"--mca=btl", "tcp", "p"}, "--mca=btl: values of it are"},
+                                                         {{"-n", "2", "--mca"}, "--mca needs KEY and VALUE"},
+                                                         {{"--oversubscribe=1", "prog"}, "takes no value"},
+                                                         {{"-q=1", "prog"}, "-q=1: this option takes no value"},
+                                                         {{"-rf", "file", "prog"}, "-rf: name places instead"},
                                                          {{"-ssi", "", "v", "prog"}, "-ssi: the key is ''"},
                                                          {{"-ssi", "a=b", "v", "prog"}, "-ssi: the key is 'a=b'"},
                                                          {{"-sessionsuffix", "a/b", "prog"}, "suffix is 'a/b'"},
@@ -171,6 +180,8 @@ TEST(CommandLine, MatchesWholeWords) {
   EXPECT_EQ(parse({"-host=localhost", "prog"}).placement.hosts, Words{"localhost"});
   EXPECT_EQ(parse({"-hosts", "a,b", "prog"}).placement.hosts, (Words{"a", "b"}));
   EXPECT_EQ(parse({"-hosts=a,b", "prog"}).placement.hosts, (Words{"a", "b"}));
+  EXPECT_EQ(parse({"-H", "a", "-H", "b,a", "prog"}).placement.hosts, (Words{"a", "b", "a"}));
+  EXPECT_EQ(parse({"-perhost", "3", "prog"}).placement.per_node, 3U);
   EXPECT_EQ(refused({"-help"}).status, 0);
   EXPECT_NE(refused({"--verbose=1", "prog"}).text.find("--verbose=1: this option takes no value"), std::string::npos);
 }
