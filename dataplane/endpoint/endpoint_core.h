@@ -390,7 +390,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   [[gnu::noinline]] void answer_fences(Peer& from, std::uint64_t number);
   void ask_held_fences(Peer& peer);
   void fail_collective(PeerIndex lost);
-  void report_failed_collective(PeerIndex known);
+  void report_failed_collective();
   void collective_arrived(Peer& from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes);
   void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
                   std::span<const std::byte> bytes) override;

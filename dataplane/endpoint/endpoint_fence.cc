@@ -97,20 +97,20 @@ void EndpointCore::on_fence_reply(Peer& from, const wire::Record& record) {
 void EndpointCore::begin_barrier() {
   collective_purged_ = purged_peers_ != 0;
   collective_purged_ ? collective_.begin_failed(*this) : collective_.begin_barrier(*this);
-  report_failed_collective(kUnknownPeer);
+  report_failed_collective();
   flush();
 }
 
 void EndpointCore::begin_exchange(std::uint64_t value) {
   collective_purged_ = purged_peers_ != 0;
   collective_purged_ ? collective_.begin_failed(*this) : collective_.begin_exchange(value, *this);
-  report_failed_collective(kUnknownPeer);
+  report_failed_collective();
   flush();
 }
 
 void EndpointCore::confirm_exchange() {
   collective_.confirm_exchange(*this);
-  report_failed_collective(kUnknownPeer);
+  report_failed_collective();
   flush();
 }
 
@@ -123,13 +123,13 @@ CollectiveState EndpointCore::collective_state() const {
 void EndpointCore::fail_collective(PeerIndex lost) {
   if (!collective_.active()) return;
   collective_.fail(lost, *this);
-  report_failed_collective(lost);
+  report_failed_collective();
 }
 
-// Tells the host whom a collective has missed. `known` was reported already.
-void EndpointCore::report_failed_collective(PeerIndex known) {
+// Tells the host whom a collective has missed.
+void EndpointCore::report_failed_collective() {
   const PeerIndex lost = collective_.lost_peer();
-  if (collective_.active() || !collective_.failed() || lost == kUnknownPeer || lost == known) return;
+  if (collective_.active() || !collective_.failed() || lost == kUnknownPeer) return;
   losses_.push_back({lost, Fault::no_connectivity});
 }
 
@@ -137,7 +137,7 @@ void EndpointCore::collective_arrived(Peer& from, std::uint32_t sequence, std::u
                                       std::vector<std::byte> bytes) {
   const bool was_active = collective_.active();
   if (!collective_.arrived(from.index, sequence, round, std::move(bytes), *this)) drop(from, Fault::too_much_kept);
-  if (was_active) report_failed_collective(kUnknownPeer);
+  if (was_active) report_failed_collective();
 }
 
 // A round of a collective. The bytes belong to the collective, so what cannot leave at once is copied.

@@ -17,6 +17,7 @@ Task::~Task() = default;
 
 Route Task::resolve(PeerIndex peer) {
   Route route;
+  if (peer == out_of_reach) return route;
   std::string error;
   transport.add_peer(peer, {}, error);
   route.paths[0] = &transport;

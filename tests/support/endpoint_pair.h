@@ -48,6 +48,7 @@ struct Task final : RouteResolver {
 
   MemoryTransport transport;
   std::uint64_t epoch_of_peers = 0;  // what this task is told at first contact
+  PeerIndex out_of_reach = kUnknownPeer;
   ScriptedHost host;
   std::unique_ptr<Endpoint> endpoint;
 };

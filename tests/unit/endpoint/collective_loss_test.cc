@@ -2,6 +2,7 @@
 // one anything, and those that do not wait for it themselves.
 #include <gtest/gtest.h>
 
+#include "dataplane/tuning.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -78,6 +79,41 @@ TEST_P(CollectiveLossOfPackets, IsNoticedByWhoWasGivenUpAndComesLater) {
   (*job_)[late].begin_barrier();
   run(tasks_);
   EXPECT_EQ((*job_)[late].collective_state(), CollectiveState::peer_lost);
+}
+
+// Of three tasks each sends to the next one and waits for the one before, in a barrier; in an exchange the other way.
+class OutOfReach : public testing::TestWithParam<std::tuple<PeerIndex, bool>> {};
+
+TEST_P(OutOfReach, IsToldWhoeverBegins) {
+  const auto [nobody, exchange] = GetParam();
+  EndpointConfig config;
+  config.idle_loops_between_timers = 1;
+  Job job(3, config);
+  job.task(0).out_of_reach = nobody;
+  job.start();
+  exchange ? job[0].begin_exchange(1) : job[0].begin_barrier();
+  for (int step = 0; step < 20; ++step) {
+    job[0].progress();
+    job.clock.advance(tuning::kWatchPeers);
+  }
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_lost);
+  EXPECT_EQ(job.task(0).host.faults, std::vector(1, std::pair(Fault::no_connectivity, nobody)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, OutOfReach, testing::Combine(testing::Values(1, 2), testing::Bool()));
+
+// In an exchange that all have filled, the rounds that follow reach the one who was the first to be sent to.
+TEST(OutOfReachLater, IsToldWhoeverConfirms) {
+  EndpointConfig config;
+  config.idle_loops_between_timers = 1;
+  Job job(2, config);
+  job.start();
+  for (PeerIndex i = 0; i < 2; ++i) job[i].begin_exchange(i);
+  job.settle();
+  ASSERT_EQ(job[0].collective_state(), CollectiveState::filled);
+  job[0].purge(1);
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_purged);
+  EXPECT_TRUE(job.task(0).host.faults.empty()) << "its user knows";
 }
 
 INSTANTIATE_TEST_SUITE_P(Jobs, CollectiveLoss, testing::Combine(testing::Values(2, 3, 5, 8, 13), testing::Bool()));
