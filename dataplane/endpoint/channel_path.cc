@@ -82,7 +82,6 @@ void ChannelPath::drop_open_packet() {
   // The padding up to the next record is sent too when another one follows: it must not be what lay there before.
   const std::uint32_t end = open_length_ + length;
   open_length_ = static_cast<std::uint32_t>(wire::align_record(end));
-  if (open_length_ > channel_.max_payload()) open_length_ = end;
   // Seven bytes at most, and mostly none: no call.
   for (std::uint32_t at = end; at < open_length_; ++at) open_[wire::kPacketHeaderSize + at] = std::byte{0};
   set_.activate(*this);

@@ -14,6 +14,8 @@ namespace openlapi {
 
 class ChannelSet;
 
+static_assert(wire::kPacketHeaderSize % 8 == 0, "so that records fill packets whose length is a multiple of 8");
+
 class ChannelPath {
  public:
   ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer, ChannelEpochs epochs);
@@ -22,7 +24,7 @@ class ChannelPath {
   ChannelPath& operator=(const ChannelPath&) = delete;
 
   // Bytes of the longest record; a multiple of 8, so that full packets have a length that segmentation can keep.
-  std::uint32_t max_record() const { return channel_.max_payload() & ~7u; }
+  std::uint32_t max_record() const { return channel_.max_payload(); }
 
   // Takes one record, copied. False: no room.
   bool send(std::span<const ConstBuffer> pieces, std::uint32_t length);

@@ -262,8 +262,7 @@ Nanoseconds ChannelSet::deadline() const {
 std::uint32_t ChannelSet::max_record() const {
   std::uint32_t smallest = UINT32_MAX;
   for (const auto& line : lines_) {
-    smallest =
-        std::min(smallest, (line->context.max_packet - static_cast<std::uint32_t>(wire::kPacketHeaderSize)) & ~7u);
+    smallest = std::min(smallest, line->context.max_packet - static_cast<std::uint32_t>(wire::kPacketHeaderSize));
   }
   return smallest;
 }

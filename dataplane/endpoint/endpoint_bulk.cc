@@ -184,7 +184,6 @@ void EndpointCore::end_pull(std::uint32_t id, const BulkPull& pull) {
   ++statistics_of(peer).packets_received;
   ++statistics_of(peer).bulk_received;
   if (message != nullptr) return fragment_arrived(peer, pull.id, *message, message->total);
-  request->received = request->length;
   request_complete(pull.id, &peer);
 }
 

@@ -87,7 +87,6 @@ std::uint32_t EndpointCore::max_packets_out() const {
 }
 
 void EndpointCore::set_ack_threshold(std::uint32_t packets) {
-  config_.ack_threshold = packets;
   if (channels_ != nullptr) channels_->set_ack_threshold(packets);
 }
 
