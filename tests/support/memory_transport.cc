@@ -57,6 +57,7 @@ std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const Outgoing
   for (const OutgoingPacket& packet : packets) {
     if (to.queue_.size() + to.held_.size() >= to.room_) break;
     ++taken;
+    ++to.arrivals_;
     read_pieces(packet);
     if (packet.length > max_packet_to(peer)) continue;
     const double fate = loss_ == 0 ? 1 : std::uniform_real_distribution<>(0, 1)(random_);
@@ -77,7 +78,8 @@ std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
     Packet& packet = held_.back();
     const bool known = limits_.reliable && eras_.receives(packet.source, packet.era);
     const PeerIndex source = known ? packet.source : kUnknownPeer;
-    packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source, false, 0};
+    packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source, false,
+                        origin_of_packets_};
   }
   return count;
 }

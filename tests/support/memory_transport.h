@@ -3,6 +3,7 @@
 // when a test says so.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -29,6 +30,14 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   // From now on this transport finds that it cannot read any peer at all.
   void close_peers() { reachable_ = false; }
 
+  // Where all peers are from now on, and where what waits or comes says that it is from.
+  void set_origins(std::uint64_t of_peers, std::uint64_t of_packets) {
+    origin_of_peers_ = of_peers;
+    origin_of_packets_ = of_packets;
+  }
+  // Damaged packets are handed out from now on.
+  void make_unchecked() { limits_.checked = false; }
+
   void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }
 
   // From now on the transport promises nothing: this share of the packets is lost, and as many come twice.
@@ -46,6 +55,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   void put_back(const Copies& copies);
   std::size_t reads() const { return reads_; }
   std::size_t vectored_reads() const { return vectored_reads_; }
+  std::size_t abandoned() const { return abandoned_; }  // of send_abandoned()
 
   std::string_view name() const override { return "memory"; }
   const TransportLimits& limits() const override { return limits_; }
@@ -56,10 +66,13 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   }
 
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  std::uint64_t origin_of(PeerIndex) const override { return origin_of_peers_; }
 
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
+  void send_abandoned(PeerIndex) override { ++abandoned_; }
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
+  ArrivalWord arrival_word() const override { return {&arrivals_, arrivals_.load()}; }
 
   bool peer_gone(PeerIndex peer) override { return gone_ == peer; }
   bool peer_left(PeerIndex) override { return left_; }
@@ -98,10 +111,12 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::map<PeerIndex, std::uint32_t> limits_of_peers_;
   std::deque<Packet> queue_;
   std::deque<Packet> held_;
+  std::atomic<std::uint64_t> arrivals_ = 0;
   std::uint64_t taken_ = 0;
   PairEras eras_;
   std::size_t room_ = 64;
   PeerIndex gone_ = kUnknownPeer;
+  std::uint64_t origin_of_peers_ = 0, origin_of_packets_ = 0;
   bool left_ = false;
   double loss_ = 0;
   std::mt19937 random_;
@@ -112,6 +127,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::size_t send_calls_ = 0;
   std::size_t reads_ = 0;
   std::size_t vectored_reads_ = 0;
+  std::size_t abandoned_ = 0;
 };
 
 }  // namespace openlapi

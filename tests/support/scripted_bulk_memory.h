@@ -60,6 +60,9 @@ class ScriptedBulkMemory final : public BulkMemory {
     endings_.push_back({read.token, done});
   }
 
+  // An ending that no read of its has.
+  void say(const Ending& ending) { endings_.push_back(ending); }
+
   bool reachable(PeerIndex) override { return is_reachable; }
   std::uint64_t longest_read() const override { return longest; }
   bool expose(const void* address, std::size_t length, MemoryKey& key) override {

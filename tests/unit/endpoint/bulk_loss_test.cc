@@ -196,6 +196,7 @@ TEST(BulkKey, ThatNobodyWaitsForIsGivenBack) {
   ASSERT_EQ(answer[0].size(), expected.size());
   EXPECT_EQ(std::memcmp(answer[0].data(), expected.data(), expected.size()), 0);
   EXPECT_EQ(pair.adapters[0].begun, 0u);
+  EXPECT_EQ(pair.job[0].statistics(StatisticsPath::network).ghost_packets, 1u);
 }
 
 }  // namespace

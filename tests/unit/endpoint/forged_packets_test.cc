@@ -281,6 +281,17 @@ TEST_F(ForgedPackets, OneWrongPacketSpoilsItsDatagram) {
   expect_dropped(2);
 }
 
+// The burst has room for its first packet alone.
+TEST_F(ForgedPackets, ADatagramAtTheEndOfABurstIsLookedAtAsAWhole) {
+  Forger forger(kAddresses[1], *tasks_[0].transport);
+  const wire::PacketHeader right = header_of_task_1();
+  wire::PacketHeader wrong = right;
+  wrong.association ^= 1;
+  for (std::size_t n = 1; n < tuning::kReceiveBurst; ++n) forger.send({put_packet(wrong)});
+  forger.send({put_packet(right), put_packet(wrong)});
+  expect_dropped(tuning::kReceiveBurst + 1);
+}
+
 // Two bursts of right ones, as the look goes, stand in front of it.
 TEST_F(ForgedPackets, AWrongPacketFarBehindSpoilsItsDatagram) {
   constexpr std::size_t kPackets = 40;

@@ -49,9 +49,12 @@ TEST(KeptShare, CountsOnceWhereverItIsMoved) {
     other = std::move(moved);
     EXPECT_TRUE(other.counts());
     EXPECT_EQ(kept.bytes, 100u);
+    EXPECT_EQ(kept.things, 1u);
   }
-  EXPECT_EQ(kept.things + others.things, 0u);
-  EXPECT_EQ(kept.bytes + others.bytes, 0u);
+  for (const KeptForPeer& each : {kept, others}) {
+    EXPECT_EQ(each.things, 0u);
+    EXPECT_EQ(each.bytes, 0u);
+  }
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ class MemoryFaultTest : public testing::TestWithParam<bool> {
   ~MemoryFaultTest() override { munmap(nowhere_, kPage); }
 
   static bool lossy() { return GetParam(); }
+  static StatisticsPath way() { return lossy() ? StatisticsPath::network : StatisticsPath::shared_memory; }
 
   Submit put(const Pieces& from, const Pieces& to, PeerIndex target = 1) {
     ListCursor source = from.cursor(), destination = to.cursor();
@@ -100,6 +101,8 @@ TEST_P(MemoryFaultTest, AShortPutIsRefusedAndLeavesNoTrace) {
     EXPECT_TRUE(job_[0].drained());
     settle();
     EXPECT_TRUE(to.hold(std::byte{0xee}));
+    EXPECT_EQ(job_[0].statistics(way()).packets_sent, 0u);
+    EXPECT_EQ(job_.task(0).transport.abandoned(), lossy() ? 0u : round + 1u) << "a transport ends what it had begun";
   }
   EXPECT_EQ(arrived_ + free_ + done_, 0);
   EXPECT_EQ(job_[0].sends_completed(), 0u);
@@ -115,6 +118,7 @@ TEST_P(MemoryFaultTest, ALongPutThatBeginsBadlyIsRefused) {
     EXPECT_EQ(put(from, to), Submit::origin_memory);
     settle();
     EXPECT_TRUE(to.hold(std::byte{0xee}));
+    EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done) << "there is nothing to wait for";
   }
   EXPECT_EQ(arrived_ + free_ + done_, 0);
   EXPECT_EQ(faults(0), Faults{});
@@ -157,6 +161,28 @@ TEST_P(MemoryFaultTest, APutThatFindsNoRoomIsRefused) {
   a_good_put_arrives();
 }
 
+// What is copied for want of room comes behind what had waited before, counts, and is waited for.
+TEST_P(MemoryFaultTest, AGoodPutThatFindsNoRoomArrivesInItsTurn) {
+  job_.task(1).transport.set_room(0);
+  Pieces first(3), second(3), to(3);
+  first.fill(std::byte{1});
+  second.fill(std::byte{2});
+  const MessageStatistics before = job_[0].statistics(way());
+  for (const Pieces* from : {&first, &second}) ASSERT_EQ(put(*from, to), Submit::accepted);
+  EXPECT_EQ(job_[0].sends_completed(), 2u);
+  EXPECT_EQ(job_[0].statistics(way()).data_sent - before.data_sent, 6 * kPiece);
+  const FenceTicket fence = job_[0].begin_fence();
+  job_.task(1).transport.set_room(1);
+  job_[0].progress();
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  job_.task(1).transport.set_room(64);
+  settle();
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  EXPECT_TRUE(to.hold(std::byte{2}) && to.gaps_untouched());
+  EXPECT_EQ(arrived_, 2);
+  EXPECT_EQ(done_, 2);
+}
+
 TEST_P(MemoryFaultTest, TheTargetHearsOfItsMemoryOnce) {
   for (const std::size_t pieces : {3u, 60u}) {
     Pieces from(pieces), to(pieces);
@@ -188,6 +214,9 @@ TEST_P(MemoryFaultTest, AGetEndsWhosesoeverMemoryIsBad) {
       const Faults expected{{at_target ? Fault::target_vector : Fault::origin_vector, at_target ? 0 : 1}};
       EXPECT_EQ(faults(at_target ? 1 : 0), expected);
       EXPECT_EQ(faults(at_target ? 0 : 1), Faults{});
+      if (!at_target) {
+        EXPECT_TRUE(here.hold(std::byte{0xee}, 10)) << "the rest is thrown away";
+      }
       EXPECT_TRUE(here.gaps_untouched());
       job_.task(0).host.faults.clear();
       job_.task(1).host.faults.clear();
@@ -250,7 +279,8 @@ TEST_P(MemoryFaultTest, TheFaultSaysWhatTheLayoutWas) {
   for (const bool vector : {true, false}) {
     for (const std::size_t pieces : {3u, 60u}) {
       Pieces from(pieces), to(pieces);
-      to.list[0].address = address(nowhere_);
+      from.fill(std::byte{1});
+      to.list[0].address = to.list[pieces - 1].address = address(nowhere_);
       job_.task(1).host.on_header = [&](const ArrivedMessage&) {
         HeaderVerdict verdict;
         verdict.layout = std::make_unique<ListCursor>(to.cursor());
@@ -260,6 +290,7 @@ TEST_P(MemoryFaultTest, TheFaultSaysWhatTheLayoutWas) {
       ASSERT_EQ(job_[0].layout_message({1, 100'000, nullptr, 0, &source, vector, 0, 0, 0}), Submit::accepted);
       settle();
       EXPECT_EQ(faults(1), (Faults{{vector ? Fault::target_vector : Fault::program_memory, 0}})) << pieces;
+      EXPECT_TRUE(to.hold(std::byte{0xee}, 10)) << "the rest is thrown away";
       job_.task(1).host.faults.clear();
     }
   }

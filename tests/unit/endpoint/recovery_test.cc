@@ -416,6 +416,7 @@ TEST_P(Recovery, WatchedCountersTellWhoMovesThem) {
   EXPECT_TRUE(watcher.moves.empty());
   mine().watch_counters(true);
   ASSERT_EQ(put(kVictim), Submit::accepted);
+  ASSERT_EQ(mine().put({kVictim, address(sink_.data()), source_.data(), 8, 0, 0, 0}), Submit::accepted);
   ASSERT_EQ(add(kOther), Submit::accepted);
   run_for(100 * kMillisecond);
   using Move = std::pair<std::uint64_t, PeerIndex>;
@@ -423,6 +424,7 @@ TEST_P(Recovery, WatchedCountersTellWhoMovesThem) {
                            Move{address(&request_counter_), kOther}}) {
     EXPECT_EQ(std::count(watcher.moves.begin(), watcher.moves.end(), move), 1);
   }
+  EXPECT_EQ(watcher.moves.size(), 3u) << "a put without counters moves none";
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Recovery, testing::Bool());

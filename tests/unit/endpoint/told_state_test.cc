@@ -87,6 +87,10 @@ TEST_F(ToldState, EmptyPacketsAreCounted) {
     job_.clock.advance(tuning::kProbeSilentPeer);
     job_[0].progress();
     EXPECT_EQ(sent(), asked);
+    const MemoryTransport::Copies packets = job_.task(1).transport.take_waiting();
+    EXPECT_EQ(packets, MemoryTransport::Copies(1));
+    const OutgoingPacket empty{{}, 0};
+    job_.task(0).transport.send_burst(1, {&empty, 1});
     job_[1].progress();
   }
   EXPECT_EQ(job_[1].statistics(StatisticsPath::shared_memory).packets_received, 3u);
@@ -110,6 +114,95 @@ TEST_F(ToldState, WhoseFenceALossHasEnded) {
   }
   EXPECT_EQ(job_[0].fence_state(lost), FenceState::peer_lost);
   EXPECT_EQ(job_[0].fence_state(other), FenceState::done);
+}
+
+// Of two fences, the later of which waits for more.
+TEST_F(ToldState, WhomAFenceWaitsFor) {
+  const auto put = [&](PeerIndex target) {
+    ASSERT_EQ(job_[0].put({target, address(&word_), &data_, 8, 0, 0, 0}), Submit::accepted);
+  };
+  const auto awaited = [&](const FenceTicket& ticket) {
+    PeerIndex peer = kUnknownPeer;
+    EXPECT_EQ(job_[0].fence_state(ticket, &peer), FenceState::pending);
+    return peer;
+  };
+  put(2);
+  const FenceTicket early = job_[0].begin_fence();
+  put(1);
+  const FenceTicket late = job_[0].begin_fence();
+  EXPECT_EQ(awaited(early), 2u);
+  job_[2].progress();
+  job_[0].progress();
+  EXPECT_EQ(job_[0].fence_state(early), FenceState::done);
+  EXPECT_EQ(awaited(late), 1u);
+  ASSERT_EQ(job_[0].get({1, address(&word_), &data_, 8, 0, 0}), Submit::accepted);
+  const FenceTicket of_get = job_[0].begin_fence();
+  EXPECT_EQ(awaited(of_get), 1u) << "also for the put";
+  job_.settle();
+  for (const FenceTicket& ticket : {late, of_get}) EXPECT_EQ(job_[0].fence_state(ticket), FenceState::done);
+  EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done) << "all is known to be in place";
+  ASSERT_EQ(job_[0].get({1, address(&word_), &data_, 8, 0, 0}), Submit::accepted);
+  EXPECT_EQ(awaited(job_[0].begin_fence()), kUnknownPeer) << "it waits for an answer to a get";
+}
+
+TEST_F(ToldState, AFenceWaitsForAMessageToOneself) {
+  Delivery delivery = Delivery::drop;
+  job_.task(0).host.on_header = [&](const ArrivedMessage&) { return HeaderVerdict{delivery}; };
+  ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, &data_, 8, 0, 0, 0}), Submit::accepted);
+  const FenceTicket fence = job_[0].begin_fence();
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  delivery = Delivery::bury;
+  job_.clock.advance(tuning::kRetryRefused);
+  job_[0].progress();
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+}
+
+TEST_F(ToldState, ExpectationsNest) {
+  for (int i = 0; i < 2; ++i) job_[0].expect_from(1);
+  job_[0].expect_no_more_from(1);
+  EXPECT_EQ(job_[0].deadline(), job_.clock.now() + tuning::kWatchPeers);
+  for (int i = 0; i < 2; ++i) {
+    job_[0].expect_no_more_from(1);
+    EXPECT_EQ(job_[0].deadline(), UINT64_MAX) << "once too often is nothing";
+  }
+  job_[0].expect_from(0);
+  EXPECT_EQ(job_[0].deadline(), UINT64_MAX) << "nobody waits for himself";
+}
+
+// Not a nanosecond before, and also when it is set anew.
+TEST_F(ToldState, ATimeOutLastsAsLongAsItIsSet) {
+  constexpr Nanoseconds kTimeOut = 5 * kSecond;
+  job_[0].set_timeout(kTimeOut);
+  job_.task(1).transport.set_room(0);
+  ASSERT_EQ(job_[0].put({1, address(&word_), &data_, 8, 0, 0, 0}), Submit::accepted);
+  job_[0].progress();  // sees that it waits
+  job_.clock.advance(kTimeOut - 1);
+  job_[0].progress();
+  EXPECT_TRUE(job_.task(0).host.faults.empty());
+  job_.clock.advance(tuning::kWatchPeers);
+  job_[0].progress();
+  EXPECT_EQ(job_.task(0).host.faults, std::vector(1, std::pair(Fault::timeout, PeerIndex{1})));
+}
+
+// A peer that left in order owes nothing that it knows of; what it is asked all the same, and what a collective needs
+// of it, will not come.
+TEST_F(ToldState, WhoLeavesInOrderIsLostToThoseWhoWaitForIt) {
+  job_.task(0).transport.set_gone(2, true);
+  const auto pass = [&] {
+    for (int step = 0; step < 10; ++step) {
+      job_.clock.advance(tuning::kWatchPeers);
+      job_[0].progress();
+    }
+  };
+  auto& faults = job_.task(0).host.faults;
+  job_[0].expect_from(1);
+  job_[0].begin_barrier();  // waits for task 2
+  pass();
+  EXPECT_EQ(faults, std::vector(1, std::pair(Fault::no_connectivity, PeerIndex{2})));
+  faults.clear();
+  ASSERT_EQ(job_[0].get({2, address(&word_), &data_, 8, 0, 0}), Submit::accepted);
+  pass();
+  EXPECT_EQ(faults, std::vector(1, std::pair(Fault::no_connectivity, PeerIndex{2})));
 }
 
 // Whoever sleeps has to look now and then after one that owes an answer, whatever else there is.

@@ -1,0 +1,67 @@
+#include "dataplane/endpoint/bulk_pull.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/support/scripted_bulk_memory.h"
+
+namespace openlapi {
+namespace {
+
+// The adapter checks that nothing is withdrawn twice.
+class ExposureTest : public testing::Test {
+ protected:
+  Exposure expose(std::size_t place) {
+    Exposure exposure;
+    EXPECT_FALSE(exposure.active());
+    EXPECT_TRUE(exposure.begin(adapter_, memory_.data() + place, 8));
+    EXPECT_TRUE(exposure.active());
+    return exposure;
+  }
+
+  ScriptedBulkMemory adapter_;
+  std::array<std::byte, 64> memory_{};
+};
+
+TEST_F(ExposureTest, LastsAsLongAsItExistsOrUntilItIsEnded) {
+  {
+    Exposure first = expose(0), second = expose(8);
+    EXPECT_EQ(adapter_.exposed(), 2u);
+    first.end();
+    EXPECT_FALSE(first.active());
+    EXPECT_EQ(adapter_.exposed(), 1u);
+    first.end();
+  }
+  EXPECT_EQ(adapter_.exposed(), 0u);
+}
+
+TEST_F(ExposureTest, IsOneWhereverItIsMoved) {
+  {
+    Exposure first = expose(0);
+    const MemoryKey key = first.key();
+    Exposure moved(std::move(first));
+    EXPECT_FALSE(first.active());
+    EXPECT_EQ(moved.key().bytes, key.bytes);
+    Exposure other = expose(8);
+    other = std::move(moved);
+    EXPECT_EQ(adapter_.exposed(), 1u) << "what it had before is withdrawn";
+    EXPECT_TRUE(other.active());
+    EXPECT_FALSE(moved.active());
+    EXPECT_EQ(other.key().bytes, key.bytes);
+    other = Exposure();
+    EXPECT_EQ(adapter_.exposed(), 0u);
+    EXPECT_FALSE(other.active());
+  }
+  EXPECT_EQ(adapter_.exposed(), 0u);
+}
+
+TEST_F(ExposureTest, ThatFailsIsNone) {
+  adapter_.refuses_to_expose = true;
+  Exposure exposure;
+  EXPECT_FALSE(exposure.begin(adapter_, memory_.data(), 8));
+  EXPECT_FALSE(exposure.active());
+}
+
+}  // namespace
+}  // namespace openlapi
