@@ -97,14 +97,15 @@ std::uint64_t LayoutRecord::fit_destination(LayoutCursor& destination, std::uint
   return bytes;
 }
 
-// Takes at most `most` bytes of the `left` ones; unless they are the last, whole atoms.
+// Takes at most `most` bytes of the `left` ones; unless they are the last, whole atoms: none if there is no room for
+// one.
 std::uint64_t LayoutRecord::take_data(LayoutCursor& source, std::uint64_t most, std::uint64_t left) {
   const std::uint64_t begin = source.position();
   const std::uint32_t atom = std::max<std::uint32_t>(source.atom_size(), 1);
-  if (most < left && most > atom) most -= most % atom;
+  if (most < left) most -= most % atom;
   data_count_ = source.next_pieces(data_, most);
   std::uint64_t bytes = source.position() - begin;
-  const std::uint64_t rest = bytes < left && bytes > atom ? bytes % atom : 0;
+  const std::uint64_t rest = bytes < left ? bytes % atom : 0;
   if (rest == 0) return bytes;
   source.seek(begin + bytes - rest);
   for (std::uint64_t cut = rest; cut != 0;) {

@@ -17,6 +17,7 @@ unsigned char outbox[kRoom], inbox[kRoom];
 std::vector<void*> arrived_there;
 lapi_cntr_t arrived{}, completion{};
 std::atomic<int> mistakes{0}, last_mistake{0}, calls{0}, wrong{0};
+std::atomic<long> operand_bytes{8};
 
 void hear_of_mistake(lapi_handle_t*, int* code, lapi_err_t* kind, int* own_task, int* source) {
   if (*kind != LAPI_PROGRAM_ERROR || *own_task != task) ++wrong;
@@ -76,12 +77,14 @@ void start() {
   CALL(LAPI_Gfence(handle));
 }
 
-void send(unsigned target, lapi_dg_handle_t program, std::size_t bytes) {
+void send(unsigned target, lapi_dg_handle_t program, std::size_t bytes, unsigned header_bytes = 0) {
   lapi_xfer_t command;
   std::memset(&command, 0, sizeof command);
   command.Dgsp.Xfer_type = LAPI_DGSP_XFER;
   command.Dgsp.tgt = target;
   command.Dgsp.hdr_hdl = kIndex;
+  command.Dgsp.uhdr = header_bytes != 0 ? outbox : nullptr;
+  command.Dgsp.uhdr_len = header_bytes;
   command.Dgsp.udata = outbox;
   command.Dgsp.udata_len = bytes;
   command.Dgsp.tgt_cntr = reinterpret_cast<ulong>(arrived_there[target]);
@@ -162,7 +165,7 @@ void contiguous_packing() {
 }
 
 long copy_and_count(void* in, void* inout, long bytes, int operand, int operation) {
-  if (operand != 2 || operation != 1 || bytes % 8 != 0) ++wrong;
+  if (operand != 2 || operation != 1 || bytes % operand_bytes != 0) ++wrong;
   std::memcpy(inout, in, static_cast<std::size_t>(bytes));
   ++calls;
   return bytes;
@@ -217,6 +220,28 @@ void control_needs_atoms() {
   }
 }
 
+// The first packet has the whole user header: no part of an operand fills what is left of it.
+void operands_behind_long_user_headers() {
+  const auto longest = static_cast<unsigned>(query(MAX_UHDR_SZ));
+  const unsigned target = right();
+  for (const long operand : {8L, 64L}) {
+    operand_bytes = operand;
+    answer = program_of(operand, operand, LAPI_DGSM_SPARSE, 0, true);
+    const lapi_dg_handle_t atoms = program_of(operand, operand, LAPI_DGSM_SPARSE, static_cast<int>(operand));
+    for (const std::size_t size : {64u, 128u, 6400u}) {
+      for (unsigned shorter = 0; shorter <= 160; shorter += 4) {
+        start();
+        send(target, atoms, size, longest - shorter);
+        wait_for_message();
+        EXPECT_EQUAL(static_cast<long>(calls.load()), static_cast<long>(size) / operand);
+        EXPECT_EQUAL(mistakes.load() + wrong.load(), 0);
+        EXPECT(holds(inbox, size, seed_from(target)));
+        CALL(LAPI_Gfence(handle));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -230,5 +255,6 @@ int main(int count, char** arguments) {
   run("part of a contiguous message", 30, part_of_a_contiguous_message);
   run("contiguous programs pack without running", 30, contiguous_packing);
   run("CONTROL needs data in atoms", 60, control_needs_atoms);
+  run("operands behind long user headers", 60, operands_behind_long_user_headers);
   return finish();
 }
