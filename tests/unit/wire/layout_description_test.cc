@@ -72,6 +72,8 @@ TEST(LayoutDescription, OneAfterTheOther) {
   EXPECT_EQ(description.kind, LayoutKind::strided);
   EXPECT_EQ(description.strided.stride, 8u);
   EXPECT_EQ(description.total_bytes, 15u);
+  EXPECT_EQ(description.count, 0u) << "it has no pieces";
+  EXPECT_EQ(description.pieces, nullptr);
   EXPECT_FALSE(next_description(rest, description));
 }
 
@@ -95,6 +97,35 @@ TEST(LayoutDescription, LengthsThatLieAreRefused) {
   EXPECT_FALSE(is_description(with(blocks(), 16, 16))) << "another total";
   EXPECT_FALSE(is_description(with(blocks(), 40, UINT64_MAX / 2))) << "a stride that wraps";
   EXPECT_FALSE(is_description(with(with(blocks(), 32, UINT64_MAX), 16, UINT64_MAX - 2))) << "blocks that wrap";
+  EXPECT_FALSE(is_description(with(with(with(two_pieces(), 32, UINT64_MAX), 24, 0), 16, UINT64_MAX))) << "and say so";
+  EXPECT_FALSE(is_description(with(with(blocks(), 40, UINT64_MAX / 2), 16, UINT64_MAX))) << "and say so";
+}
+
+TEST(LayoutDescription, BlocksMayReachTheEndOfTheAddressSpaceAndNotBeyond) {
+  const std::uint64_t last = UINT64_MAX;
+  const auto total = [](StridedLayout layout) { return total_of(layout); };
+  EXPECT_EQ(total({0x1000, 5, 8, 3}), 15u);
+  EXPECT_EQ(total({0x1000, 5, 8, 0}), 0u);
+  EXPECT_EQ(total({0x1000, 0, 8, 3}), 0u);
+  EXPECT_EQ(total({0x1000, 5, last, 0}), 0u) << "no block, wherever the next one would be";
+  EXPECT_EQ(total({0x1000, 5, last, 1}), 5u) << "a single one";
+  EXPECT_EQ(total({0x1000, 1, 0, 1}), 1u);
+  EXPECT_EQ(total({last - 8, 8, 16, 1}), 8u);
+  EXPECT_EQ(total({last - 7, 8, 16, 1}), last);
+  EXPECT_EQ(total({last - 8 - 16, 8, 16, 2}), 16u);
+  EXPECT_EQ(total({last - 7 - 16, 8, 16, 2}), last);
+  EXPECT_EQ(total({last - 7, 8, last, 2}), last) << "back to the first";
+  EXPECT_EQ(total({0, std::uint64_t{1} << 32, 0, std::uint64_t{1} << 32}), last) << "a total of 65 bits";
+  EXPECT_EQ(total({0, 8, std::uint64_t{1} << 63, 3}), last) << "a distance of 65 bits";
+}
+
+TEST(LayoutDescription, PiecesMayReachTheEndOfTheAddressSpaceAndNotBeyond) {
+  const auto total = [](const std::vector<LayoutPiece>& pieces) { return total_of(std::as_bytes(std::span(pieces))); };
+  EXPECT_EQ(total({}), 0u);
+  EXPECT_EQ(total({{0, 3}, {7, 0}, {UINT64_MAX - 8, 8}}), 11u);
+  EXPECT_EQ(total({{0, 3}, {UINT64_MAX - 7, 8}}), UINT64_MAX);
+  EXPECT_EQ(total({{UINT64_MAX - 7, 8}, {0, 3}}), UINT64_MAX);
+  EXPECT_EQ(total({{0, UINT64_MAX - 1}, {0, 2}}), UINT64_MAX) << "a sum of 65 bits";
 }
 
 }  // namespace

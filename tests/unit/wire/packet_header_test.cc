@@ -79,6 +79,16 @@ TEST(PacketHeader, DecodesWhatWasEncoded) {
   EXPECT_EQ(load_association(encoded(sent).data()), sent.association);
 }
 
+// What nobody has set means nothing, and is sent as 0.
+TEST(PacketHeader, ANewOneIsAllZeros) {
+  Bytes expected{};
+  expected[0] = std::byte{'O'};
+  expected[1] = std::byte{'L'};
+  expected[2] = std::byte{kPacketVersion};
+  EXPECT_EQ(encoded(PacketHeader{}), expected);
+  EXPECT_EQ(PacketHeader{}.destination, 0u) << "which is not in the packet";
+}
+
 TEST(PacketHeader, RefusesEveryShorterPacket) {
   const Bytes bytes = encoded(sample_header());
   PacketHeader header;
@@ -252,6 +262,15 @@ TEST(PacketChecksum, FindsEveryFlippedBit) {
 
 TEST(PacketChecksum, MissingDoesNotMatch) {
   const Bytes bytes = encoded(sample_header());
+  PacketHeader header;
+  ASSERT_EQ(decode(bytes, header), DecodeResult::ok);
+  EXPECT_FALSE(checksum_matches(bytes, header));
+}
+
+// Where the flag is missing, the field is something else.
+TEST(PacketChecksum, IsOneOnlyWithItsFlag) {
+  Bytes bytes = encoded(sample_header());
+  store_checksum(bytes.data(), packet_checksum(bytes, {}));
   PacketHeader header;
   ASSERT_EQ(decode(bytes, header), DecodeResult::ok);
   EXPECT_FALSE(checksum_matches(bytes, header));
