@@ -1,10 +1,13 @@
 #include "dataplane/operation/collective.h"
-#include "dataplane/tuning.h"
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <random>
+#include <vector>
+
+#include "dataplane/tuning.h"
 
 namespace openlapi {
 namespace {
@@ -120,6 +123,23 @@ TEST(Collective, NeedsLogarithmicallyManyMessages) {
   EXPECT_EQ(job.sent(), 64u * 6);
 }
 
+// ceil(log2 N) from each task, and twice as many for an exchange; a task alone has nobody to send to.
+TEST_P(CollectiveOf, EachTaskSendsOneMessagePerRound) {
+  const std::uint32_t tasks = GetParam();
+  std::size_t rounds = 0;
+  while (1u << rounds < tasks) ++rounds;
+  Job job(tasks, 1);
+  for (PeerIndex i = 0; i < tasks; ++i) job[i].begin_barrier(job.outbox(i));
+  job.deliver_all();
+  EXPECT_EQ(job.sent(), tasks * rounds);
+  for (PeerIndex i = 0; i < tasks; ++i) job[i].begin_exchange(i, job.outbox(i));
+  job.deliver_all();
+  EXPECT_EQ(job.sent(), 2 * tasks * rounds);
+  for (PeerIndex i = 0; i < tasks; ++i) job[i].confirm_exchange(job.outbox(i));
+  job.deliver_all();
+  EXPECT_EQ(job.sent(), 3 * tasks * rounds);
+}
+
 TEST(Collective, ATaskAheadByOneCollectiveDoesNotDisturb) {
   Job job(2, 1);
   job[0].begin_barrier(job.outbox(0));
@@ -137,8 +157,12 @@ TEST(Collective, ATaskAheadByOneCollectiveDoesNotDisturb) {
 TEST(Collective, BlocksOfAWrongLengthAreNoAnswer) {
   Job job(2, 1);
   job[0].begin_exchange(1, job.outbox(0));
-  job[0].arrived(1, 1, 0, std::vector<std::byte>(3), job.outbox(0));
-  EXPECT_TRUE(job[0].active());
+  for (const std::size_t bytes : {0u, 3u, 7u, 9u, 16u}) {
+    job[0].arrived(1, 1, 0, std::vector<std::byte>(bytes), job.outbox(0));
+    EXPECT_TRUE(job[0].active() && !job[0].filled()) << bytes;
+  }
+  job[0].arrived(1, 1, 0, std::vector<std::byte>(8), job.outbox(0));
+  EXPECT_TRUE(job[0].filled());
 }
 
 TEST(Collective, NobodyStandsInTheWayOfWhoseMessageItIs) {

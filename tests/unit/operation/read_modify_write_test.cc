@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -71,15 +72,19 @@ TEST(ReadModifyWrite, A64BitWordAtAMultipleOf4IsAtomic) {
 }
 #endif
 
+// The other thread adds as long as this one does.
 TEST(ReadModifyWrite, IsAtomicAgainstTheProcessorsOwnInstructions) {
-  std::uint64_t word = 0;
-  constexpr int kRounds = 100'000;
+  std::uint64_t word = 0, others = 0;
+  std::atomic<bool> done{false};
+  constexpr std::uint64_t kRounds = 200'000;
   std::thread other([&] {
-    for (int i = 0; i < kRounds; ++i) __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+    for (; !done.load(std::memory_order_relaxed); ++others) __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
   });
-  for (int i = 0; i < kRounds; ++i) apply(RmwOperation::fetch_and_add, word, 1);
+  while (__atomic_load_n(&word, __ATOMIC_RELAXED) == 0) std::this_thread::yield();
+  for (std::uint64_t i = 0; i < kRounds; ++i) apply(RmwOperation::fetch_and_add, word, 1);
+  done.store(true, std::memory_order_relaxed);
   other.join();
-  EXPECT_EQ(word, 2u * kRounds);
+  EXPECT_EQ(word, kRounds + others);
 }
 
 TEST(ReadModifyWrite, ImpossiblePairsAreRefused) {

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "dataplane/layout/layout_cursor.h"
+
 namespace openlapi {
 namespace {
 
@@ -71,6 +77,88 @@ TEST(RequestTable, ForgetsAllOfOnePeer) {
   EXPECT_FALSE(table.any_to(1));
   EXPECT_NE(table.find(other), nullptr);
   EXPECT_EQ(table.oldest_serial(), 2u);
+}
+
+// Answers come late: the ids of one slot come again after all generations only.
+TEST(RequestTable, AnIdDoesNotComeAgainSoon) {
+  RequestTable table;
+  std::set<std::uint32_t> ids;
+  for (std::uint32_t n = 0; n < 4096; ++n) {
+    const auto id = table.add(request_to(1));
+    EXPECT_TRUE(ids.insert(id).second) << n;
+    table.remove(id);
+  }
+}
+
+// As many slots as there are bits for would soon be used up if none came back.
+TEST(RequestTable, TakesMoreRequestsOneAfterTheOtherThanItHasRoomForAtOnce) {
+  RequestTable table;
+  for (std::uint32_t n = 0; n < (1u << 20) + 5; ++n) table.remove(table.add(request_to(n)));
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(table.last_serial(), (1u << 20) + 5);
+}
+
+class WatchedLayout final : public LayoutCursor {
+ public:
+  explicit WatchedLayout(int& alive) : LayoutCursor(0), alive_(alive) { ++alive_; }
+  ~WatchedLayout() override { --alive_; }
+  void seek(std::uint64_t) override {}
+  std::size_t next_pieces(std::span<LayoutPiece>, std::uint64_t) override { return 0; }
+  std::uint64_t piece_count() const override { return 0; }
+  std::unique_ptr<LayoutCursor> clone() const override { return nullptr; }
+  std::unique_ptr<LayoutCursor> detached() const override { return nullptr; }
+
+ private:
+  int& alive_;
+};
+
+// Its lists may be long.
+TEST(RequestTable, ARequestThatIsOverKeepsNoLayout) {
+  RequestTable table;
+  int alive = 0;
+  PendingRequest request = request_to(1);
+  request.layout = std::make_unique<WatchedLayout>(alive);
+  const auto id = table.add(std::move(request));
+  EXPECT_EQ(alive, 1);
+  table.remove(id);
+  EXPECT_EQ(alive, 0);
+}
+
+// Slots come back in another order than they were taken in; who was first still is.
+TEST(RequestTable, TheOrderOfIssueIsNotThatOfTheSlots) {
+  for (const std::size_t first : {0u, 1u, 2u}) {
+    RequestTable table(0xffe);  // the next generation but one is 0
+    std::vector<std::uint32_t> ids;
+    for (PeerIndex peer = 1; peer <= 3; ++peer) ids.push_back(table.add(request_to(peer)));
+    for (std::size_t i = 0; i < 3; ++i) table.remove(ids[(first + i) % 3]);
+    EXPECT_EQ(table.oldest_serial(), UINT64_MAX);
+    std::vector<std::uint32_t> again;
+    for (PeerIndex peer = 4; peer <= 7; ++peer) again.push_back(table.add(request_to(peer)));
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      EXPECT_EQ(table.oldest_serial(), 4 + i);
+      EXPECT_TRUE(table.any_to(static_cast<PeerIndex>(4 + i)));
+      for (std::size_t old = 0; old < 3; ++old) EXPECT_EQ(table.find(ids[old]), nullptr);
+      ASSERT_NE(table.find(again[i]), nullptr);
+      EXPECT_EQ(table.find(again[i])->peer, 4 + i);
+      table.remove(again[i]);
+      EXPECT_FALSE(table.any_to(static_cast<PeerIndex>(4 + i)));
+      EXPECT_EQ(table.size(), 3 - i);
+    }
+  }
+}
+
+TEST(RequestTable, GivesUpAllThatThereAre) {
+  for (const std::size_t requests : {1u, 2u, 4u}) {
+    RequestTable table;
+    for (std::size_t n = 0; n < requests; ++n) table.add(request_to(1));
+    std::size_t given_up = 0;
+    table.remove_all_to(1, [&](const PendingRequest&, std::uint64_t) { ++given_up; });
+    EXPECT_EQ(given_up, requests);
+    EXPECT_EQ(table.size(), 0u);
+    EXPECT_EQ(table.oldest_serial(), UINT64_MAX);
+    table.remove_all_to(1, [&](const PendingRequest&, std::uint64_t) { ++given_up; });
+    EXPECT_EQ(given_up, requests) << "once";
+  }
 }
 
 }  // namespace
