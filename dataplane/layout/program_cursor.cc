@@ -138,9 +138,9 @@ void ProgramCursor::end_pass() {
   }
 }
 
-// Returns how many bytes were visited: all, unless the visitor has no more room.
+// Visits all bytes, unless the visitor has no more room.
 template <class Visitor>
-std::uint64_t ProgramCursor::walk(std::uint64_t bytes, Visitor& visitor) {
+void ProgramCursor::walk(std::uint64_t bytes, Visitor& visitor) {
   std::uint64_t left = bytes;
   while (left > 0 && visitor.room() > 0) {
     Frame& frame = frames_[depth_];
@@ -164,7 +164,6 @@ std::uint64_t ProgramCursor::walk(std::uint64_t bytes, Visitor& visitor) {
     }
   }
   position_ += bytes - left;
-  return bytes - left;
 }
 
 // The common case by itself: whole copies, one after the other, through all passes of a routine that has nothing else.

@@ -45,7 +45,7 @@ class ProgramCursor final : public LayoutCursor {
   };
 
   template <class Visitor>
-  std::uint64_t walk(std::uint64_t bytes, Visitor& visitor);
+  void walk(std::uint64_t bytes, Visitor& visitor);
   template <class Visitor>
   std::uint64_t visit_whole_copies(Frame& frame, std::uint64_t bytes, Visitor& visitor);
   template <class Visitor>

@@ -50,13 +50,9 @@ ListCursor::ListCursor(const PieceList& list) : LayoutCursor(total_of(list)), li
 void ListCursor::seek(std::uint64_t position) {
   if (position == position_) return;
   position_ -= inside_;
-  inside_ = 0;
   while (position < position_) position_ -= list_[--index_].length;
-  while (index_ < list_.count && position - position_ >= list_[index_].length - inside_) {
-    position_ += list_[index_++].length - inside_;
-    inside_ = 0;
-  }
-  inside_ += position - position_;
+  while (index_ < list_.count && position - position_ >= list_[index_].length) position_ += list_[index_++].length;
+  inside_ = position - position_;
   position_ = position;
 }
 
