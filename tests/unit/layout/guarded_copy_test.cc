@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -42,6 +43,10 @@ TEST_F(GuardedCopyTest, ReadableIsWhatAllPagesAre) {
   EXPECT_FALSE(is_readable(StridedCursor({address(end_ - 300), 10, 100, 4}), 40));
   EXPECT_TRUE(is_readable(StridedCursor({address(end_ - 310), 10, 100, 4}), 40));
   EXPECT_TRUE(is_readable(StridedCursor(address(end_), 0), 0));
+  EXPECT_FALSE(is_readable(StridedCursor(address(end_), 1), 1));
+  EXPECT_TRUE(is_readable(StridedCursor(address(end_ - 1), 1), 1));
+  EXPECT_FALSE(is_readable(StridedCursor({address(end_ - 100), 1, 100, 2}), 2)) << "its last byte";
+  EXPECT_TRUE(is_readable(StridedCursor({address(end_ - 100), 1, 100, 2}), 1)) << "and without that";
 }
 
 TEST_F(GuardedCopyTest, GathersAllOrZeros) {
@@ -57,7 +62,12 @@ TEST_F(GuardedCopyTest, GathersAllOrZeros) {
 TEST_F(GuardedCopyTest, TouchingChangesNothingAndFindsWhatCannotBeWritten) {
   EXPECT_TRUE(survives([&] { touch_writable(begin_, kPages); }));
   EXPECT_EQ(std::count(begin_, end_, std::byte{7}), static_cast<std::ptrdiff_t>(kPages));
+  std::fill(begin_, end_, std::byte{6});
+  EXPECT_TRUE(survives([&] { touch_writable(begin_, kPages); }));
+  EXPECT_EQ(std::count(begin_, end_, std::byte{6}), static_cast<std::ptrdiff_t>(kPages));
   EXPECT_FALSE(survives([&] { touch_writable(begin_ + 10, kPages); }));
+  EXPECT_FALSE(survives([&] { touch_writable(end_, 1); }));
+  EXPECT_TRUE(survives([&] { touch_writable(end_ + 10, 0); })) << "nothing is touched";
   EXPECT_EQ(mprotect(begin_ + 4096, 4096, PROT_READ), 0);
   EXPECT_FALSE(survives([&] { touch_writable(begin_, kPages); }));
   EXPECT_TRUE(survives([&] { touch_writable(begin_, 4096); }));
@@ -72,6 +82,20 @@ TEST_F(GuardedCopyTest, ZerosAreAsManyAsWereWanted) {
   EXPECT_EQ(std::count(out.begin(), out.end(), std::byte{0}), 10'000);
   EXPECT_EQ(zeros.bytes_left(), 0u);
   EXPECT_EQ(nowhere()->total_bytes(), 0u);
+  EXPECT_EQ(zeros.piece_count(), 3u);
+  EXPECT_EQ(ZeroCursor(5, 0).piece_count(), 1u);
+}
+
+TEST_F(GuardedCopyTest, ZerosComeInTheRoomThatIsGiven) {
+  ZeroCursor zeros(10'001, 0);
+  std::array<LayoutPiece, 4> pieces{};
+  EXPECT_EQ(zeros.next_pieces(std::span(pieces).first(2), 10'001), 2u);
+  EXPECT_EQ(zeros.position(), pieces[0].length + pieces[1].length);
+  EXPECT_EQ(pieces[2].length, 0u) << "it was not given";
+  EXPECT_EQ(zeros.next_pieces(pieces, 1), 1u);
+  EXPECT_EQ(pieces[0].length, 1u);
+  EXPECT_EQ(pieces[2].length, 0u);
+  EXPECT_EQ(zeros.next_pieces(pieces, 0), 0u);
 }
 
 }  // namespace

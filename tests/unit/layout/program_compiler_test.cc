@@ -337,6 +337,7 @@ TEST(ProgramCompiler, calls_and_blocks_under_a_control_stay_what_they_are) {
   controlled.iterate(-static_cast<int>(controlled.code.size()));
   controlled.source = {{}, 1, LayoutDensity::sparse, 24, 1000, 0, 1000, 0};
   EXPECT_EQ(GatherScatterProgram::compile(controlled.described())->operations.size(), 7U);
+  EXPECT_EQ(GatherScatterProgram::compile(controlled.described())->pieces, 6U) << "a CONTROL is none";
 }
 
 // What a description must hold is counted anew for each routine.

@@ -6,7 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
+#include <climits>
+#include <initializer_list>
+#include <memory>
 #include <random>
+#include <vector>
 
 #include "dataplane/base/copy_bytes.h"
 
@@ -93,6 +98,7 @@ void expect_gathers_and_scatters(LayoutCursor& cursor, const std::vector<std::by
     const std::size_t step = std::min<std::size_t>(1 + random() % 300, packed.size() - at);
     cursor.gather(packed.data() + at, step);
     at += step;
+    ASSERT_EQ(cursor.position(), at);
   }
   for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(packed[i], *bytes[i]);
 
@@ -106,6 +112,7 @@ void expect_gathers_and_scatters(LayoutCursor& cursor, const std::vector<std::by
     const std::size_t step = std::min<std::size_t>(1 + random() % 300, packed.size() - at);
     cursor.scatter(packed.data() + at, step);
     at += step;
+    ASSERT_EQ(cursor.position(), at);
   }
   EXPECT_TRUE(memory == expected) << "only the pieces may have been written";
 }
@@ -153,6 +160,10 @@ TEST(StridedCursor, WhatReachesBeyondTheAddressSpaceIsNothing) {
         wire::StridedLayout{UINT64_MAX - 3, 8, 8, 1}, wire::StridedLayout{1, UINT64_MAX, UINT64_MAX, UINT64_MAX}}) {
     StridedCursor cursor(layout);
     EXPECT_EQ(cursor.total_bytes(), 0u);
+    EXPECT_EQ(cursor.piece_count(), 0u);
+    wire::StridedLayout nothing{1, 1, 1, 1};
+    EXPECT_TRUE(cursor.as_strided(nothing));
+    EXPECT_EQ(nothing.block + nothing.stride + nothing.count, 0u);
     LayoutPiece piece;
     EXPECT_EQ(cursor.next_pieces({&piece, 1}, 1), 0u);
   }
@@ -193,6 +204,8 @@ TEST(LayoutCursor, CopiesBetweenLayoutsOfAnyShape) {
     copy_layout(source, destination);
     const auto from_bytes = bytes_of(from), to_bytes = bytes_of(to);
     const std::size_t moved = std::min(from_bytes.size(), to_bytes.size());
+    EXPECT_EQ(source.position(), moved) << "so many bytes have been sent, and received";
+    EXPECT_EQ(destination.position(), moved);
     for (std::size_t i = 0; i < to_bytes.size(); ++i) {
       ASSERT_EQ(*to_bytes[i], i < moved ? *from_bytes[i] : std::byte{});
     }
@@ -251,6 +264,100 @@ TEST(ListCursor, ReadsNoEntryBehindTheLast) {
     EXPECT_EQ(cursor.next_pieces({&piece, 1}, 100), position == 24 ? 0u : 1u);
   }
   for (std::uintptr_t* end : {addresses, lengths}) munmap(reinterpret_cast<std::byte*>(end) - page, 2 * page);
+}
+
+// Of 32-bit tasks: arrays of 4-byte words.
+TEST(ListCursor, WordsMayHave4Bytes) {
+  const std::array<std::uint32_t, 4> addresses{0xfffffff0, 16, 0x80000000, 7};
+  const std::array<std::uint32_t, 4> lengths{3, 0, 0xffffffff, 1};
+  ListCursor cursor(PieceList::of_arrays(addresses.data(), lengths.data(), 4, 3));
+  EXPECT_EQ(cursor.total_bytes(), 0xffffffff + std::uint64_t{3});
+  std::array<LayoutPiece, 4> pieces;
+  ASSERT_EQ(cursor.next_pieces(pieces, cursor.total_bytes()), 2u);
+  EXPECT_EQ(pieces[0].address, 0xfffffff0u);
+  EXPECT_EQ(pieces[0].length, 3u);
+  EXPECT_EQ(pieces[1].address, 0x80000000u);
+  EXPECT_EQ(pieces[1].length, 0xffffffffu);
+}
+
+TEST(LayoutCursor, MovesNoMoreThanIsLeft) {
+  std::array<std::byte, 30> memory{}, packed;
+  const std::array<LayoutPiece, 2> pieces{{{address(memory.data()), 4}, {address(memory.data() + 10), 6}}};
+  StridedCursor strided({address(memory.data()), 4, 8, 3}), contiguous(address(memory.data()), 10);
+  ListCursor list(PieceList::of_pieces(pieces.data(), pieces.size()));
+  for (LayoutCursor* cursor : std::initializer_list<LayoutCursor*>{&strided, &contiguous, &list}) {
+    packed.fill(std::byte{0xee});
+    cursor->seek(3);
+    const std::size_t left = cursor->total_bytes() - 3;
+    cursor->gather(packed.data(), packed.size());
+    EXPECT_EQ(cursor->bytes_left(), 0u);
+    for (std::size_t i = 0; i < packed.size(); ++i) EXPECT_EQ(packed[i], i < left ? std::byte{} : std::byte{0xee});
+    cursor->seek(3);
+    cursor->scatter(packed.data(), packed.size());
+    EXPECT_EQ(cursor->bytes_left(), 0u);
+    EXPECT_EQ(memory, decltype(memory){}) << "nothing but zeros of the layout's own";
+  }
+}
+
+TEST(LayoutCursor, SaysNothingThatNobodyHasSaid) {
+  const LayoutPiece piece{1000, 10};
+  const ListCursor list(PieceList::of_pieces(&piece, 1));
+  const StridedCursor strided(1000, 10), blocks({1000, 4, 8, 3});
+  for (const LayoutCursor* cursor : std::initializer_list<const LayoutCursor*>{&list, &strided, &blocks}) {
+    EXPECT_EQ(cursor->atom_size(), 0u);
+    EXPECT_EQ(cursor->list_bytes(), 0u);
+    EXPECT_TRUE(cursor->only_copies());
+    EXPECT_FALSE(cursor->guarded());
+  }
+  EXPECT_EQ(strided.total_bytes(), 10u);
+  EXPECT_EQ(StridedCursor(1000, 10, 5).atom_size(), 5u);
+  EXPECT_EQ(StridedCursor(1000, 10, 5).clone()->atom_size(), 5u);
+  EXPECT_EQ(list.detached()->list_bytes(), sizeof(LayoutPiece));
+}
+
+TEST(LayoutCursor, ClonesBeginAtTheBeginning) {
+  StridedCursor strided({1000, 4, 8, 3});
+  strided.seek(7);
+  EXPECT_EQ(strided.clone()->position(), 0u);
+  EXPECT_EQ(strided.detached()->bytes_left(), 12u);
+}
+
+// How many pieces there are is only said roughly.
+class UncountedPieces final : public LayoutCursor {
+ public:
+  UncountedPieces(std::uint64_t pieces, std::uint64_t said) : LayoutCursor(pieces), said_(said) {}
+  void seek(std::uint64_t position) override { position_ = position; }
+  std::size_t next_pieces(std::span<LayoutPiece> pieces, std::uint64_t) override {
+    if (pieces.empty() || bytes_left() == 0) return 0;
+    pieces[0] = {1000 + 2 * position_++, 1};
+    return 1;
+  }
+  std::uint64_t piece_count() const override { return said_; }
+  std::unique_ptr<LayoutCursor> clone() const override {
+    return std::make_unique<UncountedPieces>(total_bytes_, said_);
+  }
+  std::unique_ptr<LayoutCursor> detached() const override { return clone(); }
+
+ private:
+  std::uint64_t said_;
+};
+
+TEST(LayoutCursor, ADescriptionHasAllPiecesHoweverManyWereExpected) {
+  constexpr std::size_t kPieces = 7;
+  for (const std::uint64_t said : {0u, 1u, 6u, 7u, 8u, 100u}) {
+    for (const std::size_t room : {kPieces - 1, kPieces, kPieces + 1, std::size_t{1000}}) {
+      std::vector<std::byte> bytes;
+      const bool fits = describe_layout(UncountedPieces(kPieces, said), room * sizeof(LayoutPiece), bytes);
+      EXPECT_EQ(fits, room >= kPieces) << said << ", " << room;
+      if (!fits) continue;
+      std::span<const std::byte> rest(bytes);
+      wire::LayoutDescription description;
+      ASSERT_TRUE(wire::next_description(rest, description));
+      ASSERT_EQ(description.count, kPieces);
+      const PieceList list = PieceList::of_pieces(description.pieces, description.count);
+      for (std::size_t i = 0; i < kPieces; ++i) EXPECT_EQ(list[i].address, 1000 + 2 * i);
+    }
+  }
 }
 
 }  // namespace
