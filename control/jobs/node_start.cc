@@ -99,7 +99,7 @@ void NodeTasks::plan_binding() {
 }
 
 bool NodeTasks::start_server(std::string& error) {
-  PmixJob job{job_.name_space, guard_.directory(), {}, here_, job_.cookie, job_.packet_key};
+  PmixJob job{job_.name_space, guard_.directory(), guard_.memory_directory(), {}, here_, job_.cookie, job_.packet_key};
   for (const JobNode& node : job_.nodes) job.nodes.push_back({node.host, node.tasks});
   const auto on_abort = [this](std::uint32_t task, int status, const std::string& text) {
     tell(TaskAborted{task, static_cast<std::uint32_t>(status), text});

@@ -77,7 +77,7 @@ bool Job::start_server(std::string& error) {
   std::snprintf(name_space, sizeof name_space, "lapirun-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
   PmixNode here{host_name(), std::vector<std::uint32_t>(options_.tasks)};
   std::iota(here.tasks.begin(), here.tasks.end(), 0U);
-  const PmixJob job{name_space, guard_.directory(), {here}, 0, random[2], random[3]};
+  const PmixJob job{name_space, guard_.directory(), guard_.memory_directory(), {here}, 0, random[2], random[3]};
   const auto on_abort = [this](std::uint32_t rank, int status, const std::string& text) {
     take_abort(rank, status, text);
   };

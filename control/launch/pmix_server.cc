@@ -33,6 +33,9 @@ constexpr std::size_t kRoomForTask = std::size_t{64} << 10;
 constexpr const char* kForOpenMpi[] = {"OMPI_MCA_schizo=ompi", "OMPI_MCA_orte_externally_bound=1",
                                        "OMPI_MCA_hwloc_base_binding_policy=none"};
 
+// Where Open MPI 4 and 5 have the memory that tasks share. Its files stay when a task does not come to MPI_Finalize.
+constexpr const char* kOpenMpisMemory[] = {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"};
+
 // libpmix calls these on its own thread and must not be called back before they return: each posts to the loop.
 struct Host {
   Mailbox* mailbox = nullptr;
@@ -232,6 +235,9 @@ bool PmixServer::task_variables(std::uint32_t rank, std::vector<std::string>& va
   }
   std::free(environment);
   for (const char* variable : kForOpenMpi) variables.emplace_back(variable);
+  for (const char* name : kOpenMpisMemory) {
+    if (!job_.memory_directory.empty()) variables.push_back(std::string(name) + "=" + job_.memory_directory);
+  }
   return true;
 }
 

@@ -21,6 +21,7 @@ struct PmixNode {
 struct PmixJob {
   std::string name_space{};  // hard to guess: who knows it and the port can take part in the job
   std::string directory{};   // for what libpmix may want to write
+  std::string memory_directory{};  // for files that tasks share, which go with the job; empty: where they go otherwise
   std::vector<PmixNode> nodes{};
   std::size_t here = 0;  // which of them is this one
   std::uint64_t cookie = 0;

@@ -25,9 +25,11 @@ struct Notice {
   pid_t group;
 };
 
+constexpr const char* kMemory = "/dev/shm";
+
 void remove_directory(const std::string& directory) {
   std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
+  if (!directory.empty()) std::filesystem::remove_all(directory, ignored);
 }
 
 // The watcher must outlive what ends lapirun (a closed terminal, a signal to its group) and must not keep lapirun's
@@ -45,7 +47,7 @@ void leave_parents_surroundings(int pipe) {
   [[maybe_unused]] const int ignored = chdir("/");
 }
 
-[[noreturn]] void watch(int pipe, const std::string& directory) {
+[[noreturn]] void watch(int pipe, const std::string& directory, const std::string& memory_directory) {
   leave_parents_surroundings(pipe);
   std::set<pid_t> groups;
   Notice notice;
@@ -58,6 +60,7 @@ void leave_parents_surroundings(int pipe) {
   }
   for (const pid_t group : groups) kill(-group, SIGKILL);
   remove_directory(directory);
+  remove_directory(memory_directory);
   _exit(0);
 }
 
@@ -73,16 +76,18 @@ bool SessionGuard::open(const std::string& parent, std::string& error) {
   char name[64];
   std::snprintf(name, sizeof name, "/lapirun-%u-%016" PRIx64, geteuid(), number);
   directory_ = std::filesystem::absolute(parent).string() + name;
+  memory_directory_ = std::string(kMemory) + name;
   FileDescriptor reading(ends[0]);
   pipe_.reset(ends[1]);
   // First the watcher, then what it has to remove.
   watcher_ = fork();
-  if (watcher_ == 0) watch(reading.get(), directory_);
+  if (watcher_ == 0) watch(reading.get(), directory_, memory_directory_);
   if (watcher_ < 0) {
     error = std::string("cannot start the job's watcher: fork: ") + fork_failure(errno);
     watcher_ = 0;
     return false;
   }
+  if (mkdir(memory_directory_.c_str(), 0700) != 0) memory_directory_.clear();
   if (mkdir(directory_.c_str(), 0700) == 0) return true;
   error = "cannot make the job's directory in '" + parent + "' (set TMPDIR to another place): " + std::strerror(errno);
   return false;
@@ -100,6 +105,7 @@ void SessionGuard::tell(char what, pid_t group) {
 void SessionGuard::close() {
   if (watcher_ == 0) return;
   remove_directory(directory_);
+  remove_directory(memory_directory_);
   pipe_.reset();
   while (waitpid(watcher_, nullptr, 0) < 0 && errno == EINTR) {
   }

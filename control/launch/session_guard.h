@@ -1,7 +1,7 @@
 // Sees to it that a job leaves nothing behind, however lapirun ends.
 //
 // A small watcher process waits for the end of a pipe whose other end only lapirun has. When lapirun is gone without a
-// good-bye (SIGKILL), the watcher kills the tasks' process groups and removes the job's directory.
+// good-bye (SIGKILL), the watcher kills the tasks' process groups and removes the job's directories.
 #pragma once
 
 #include <sys/types.h>
@@ -25,11 +25,14 @@ class SessionGuard {
 
   const std::string& directory() const { return directory_; }
 
+  // Another one, in memory, for files that tasks share; empty: this machine has no place for such.
+  const std::string& memory_directory() const { return memory_directory_; }
+
   // The watcher must know a group as long as it may have members.
   void add_group(pid_t group) { tell('+', group); }
   void remove_group(pid_t group) { tell('-', group); }
 
-  // Removes the directory and ends the watcher.
+  // Removes the directories and ends the watcher.
   void close();
 
  private:
@@ -37,7 +40,7 @@ class SessionGuard {
 
   FileDescriptor pipe_;
   pid_t watcher_ = 0;
-  std::string directory_;
+  std::string directory_, memory_directory_;
 };
 
 }  // namespace openlapi

@@ -21,8 +21,8 @@ exec "$0" "$@"
 NO_PART = "which does not join this job: MPI_COMM_WORLD would have 1 task, the job has 3"
 
 
-def run(launcher, first):
-    return subprocess.run([*launcher, PROGRAM, first], capture_output=True, text=True, timeout=60,
+def run(launcher, *words):
+    return subprocess.run([*launcher, PROGRAM, *words], capture_output=True, text=True, timeout=60,
                           stdin=subprocess.DEVNULL, env=ENVIRONMENT)
 
 
@@ -45,6 +45,14 @@ class BothOrders(unittest.TestCase):
 class OpenMpi(BothOrders):
     def test_lapirun(self):
         self.check_same_tasks(LAPIRUN, "-n", str(TASKS))
+
+    def test_a_job_that_dies_leaves_no_shared_memory(self):
+        def segments():
+            return {name for name in os.listdir("/dev/shm") if name.startswith(("vader_segment", "sm_segment"))}
+        before = segments()
+        result = run([LAPIRUN, "-n", str(TASKS)], "mpi", "crash")
+        self.assertIn("Segmentation fault", result.stderr)
+        self.assertEqual(segments() - before, set())
 
     def test_mpirun(self):
         self.check_same_tasks("mpirun.openmpi", "--oversubscribe", "-n", str(TASKS))
