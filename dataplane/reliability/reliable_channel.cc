@@ -135,12 +135,26 @@ inline void ReliableChannel::seal(wire::PacketHeader& header, const Transmission
   }
 }
 
+// The number of the present writing of headers: another one when they say something else than the last time.
+std::uint32_t ReliableChannel::writing_of(const wire::PacketHeader& header) {
+  const HeaderContent content{header.association, header.selective_ack, header.cumulative_ack, send_.settled(),
+                              header.flags};
+  if (content != written_) {
+    written_ = content;
+    if (++writing_ == 0) writing_ = 1;
+  }
+  return writing_;
+}
+
+// A packet that the transport has not taken keeps its header while that is right: a full transport is asked again and
+// again, and a tag or a checksum reads the whole packet.
 std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
   const std::size_t count = send_.collect(window(), out);
   if (count == 0) return 0;
 
   if (context_.tagged) count_sent();
   wire::PacketHeader header = common_header(now);
+  const std::uint32_t writing = writing_of(header);
   const std::uint64_t half_window = congestion_.window() / 2;
   std::uint64_t since_request = bytes_since_request_;
   for (Transmission& packet : out.first(count)) {
@@ -149,7 +163,9 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
     const bool last = packet.sequence + 1 == send_.next() && !has_room();
     const bool ask = packet.again || last || since_request >= half_window;
     if (ask) since_request = 0;
+    if (packet.writing == writing && wire::asks_for_ack(packet.head) == ask) continue;
     seal(header, packet, ask);
+    send_.header_written(packet.sequence, writing);
   }
   return count;
 }
@@ -179,7 +195,7 @@ std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t l
   if (context_.tagged) count_sent();
   if (!may_be_short()) {
     wire::PacketHeader header = common_header(now);
-    seal(header, {buffer, nullptr, bytes, 0, send_.next(), false}, ask);
+    seal(header, {buffer, nullptr, bytes, 0, send_.next(), 0, false}, ask);
     return {buffer, bytes};
   }
   wire::PacketHeader header;

@@ -197,6 +197,7 @@ class ReliableChannel {
   void acknowledge_in(wire::PacketHeader& header, Nanoseconds now) const;
   bool may_be_short() const;
   void seal(wire::PacketHeader& header, const Transmission& packet, bool ask_for_ack) const;
+  std::uint32_t writing_of(const wire::PacketHeader& header);
   bool tag_is_right(wire::PacketHeader& header, std::span<const std::byte> packet);
   void tag(wire::PacketHeader& header, std::span<std::byte> head, std::span<const std::byte> data) const;
   void count_sent();
@@ -208,6 +209,16 @@ class ReliableChannel {
   }
   // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
   std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
+
+  // What all headers of a moment say that matters to the peer: all but how long the acknowledgement has waited.
+  struct HeaderContent {
+    std::uint64_t association = 0;
+    std::uint64_t selective_ack = 0;
+    Sequence cumulative_ack = 0;
+    Sequence settled = 0;
+    std::uint8_t flags = 0;
+    bool operator==(const HeaderContent&) const = default;
+  };
 
   ChannelContext& context_;
   std::uint32_t peer_;
@@ -226,6 +237,8 @@ class ReliableChannel {
   Epoch answer_ = 0;                        // an incarnation of the peer that has to be told ours; 0: none
   std::uint64_t bytes_since_request_ = 0;   // sent since an acknowledgement was asked for
   Sequence sent_number_ = 0;                // what a packet's number on the wire is ahead of its number in the window
+  HeaderContent written_;                   // in the headers that were written last,
+  std::uint32_t writing_ = 1;               // how often it was something else before; never 0
   std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;

@@ -27,6 +27,7 @@ std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const v
   entry.buffer = buffer;
   entry.data = data;
   entry.data_length = data_length;
+  entry.writing = 0;
   entry.head_length = static_cast<std::uint16_t>(head_length);
   entry.state = State::unsent;
   entry.transmissions = 0;
@@ -46,6 +47,7 @@ void SendWindow::add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds n
   entry.sent_at = now;
   entry.data_length = 0;
   entry.order = next_order_++;
+  entry.writing = 0;
   entry.head_length = static_cast<std::uint16_t>(length);
   entry.state = State::in_flight;
   entry.transmissions = 1;
@@ -93,6 +95,7 @@ Transmission SendWindow::transmission(Sequence sequence) const {
           .head_length = entry.head_length,
           .data_length = entry.data_length,
           .sequence = sequence,
+          .writing = entry.writing,
           .again = entry.state == State::lost};
 }
 
@@ -128,6 +131,7 @@ std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanos
     entry.state = State::in_flight;
     entry.sent_at = now;
     entry.order = next_order_++;
+    entry.writing = 0;
     if (entry.transmissions != 0) ++retransmissions;
     if (entry.transmissions != UINT8_MAX) ++entry.transmissions;
     in_flight_bytes_ += entry.length();

@@ -26,7 +26,8 @@ struct Transmission {
   std::uint32_t head_length;
   std::uint32_t data_length;  // 0: there is no second piece
   Sequence sequence;
-  bool again;  // has left before
+  std::uint32_t writing;  // of its header, as header_written() was told; 0: it has none yet
+  bool again;             // has left before
 
   std::uint32_t length() const { return head_length + data_length; }
 };
@@ -102,6 +103,9 @@ class SendWindow {
   // lost packet and the first of an empty window may always leave.
   std::size_t collect(std::uint64_t window, std::span<Transmission> out) const;
 
+  // The header of a packet that collect() has just given is there now. It is written anew when the packet has left.
+  void header_written(Sequence sequence, std::uint32_t writing) { slot(sequence).writing = writing; }
+
   // These have left. Called with the first of what collect() has just given. Answers how many are retransmissions.
   std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now);
 
@@ -137,7 +141,8 @@ class SendWindow {
     const void* data;
     Nanoseconds sent_at;  // last time
     std::uint32_t data_length;
-    std::uint32_t order;  // of the last transmission among all transmissions of the window
+    std::uint32_t order;    // of the last transmission among all transmissions of the window
+    std::uint32_t writing;  // of the header that it will leave with; 0: none yet
     std::uint16_t head_length;
     State state;
     std::uint8_t transmissions;  // stops at the most
