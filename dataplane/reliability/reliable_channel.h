@@ -154,9 +154,6 @@ class ReliableChannel {
   Nanoseconds waiting_since() const { return waiting_since_; }  // UINT64_MAX: nothing is unacknowledged
   Nanoseconds last_heard() const { return last_heard_; }  // newest packet of the peer's living incarnation; 0: none
 
-  // Gives the memory of rings back while nothing is in them; for peers that have been silent for long.
-  void trim() { send_.trim(); }
-
   // ---- state, for decisions of the engine and for tests ----
   bool all_acknowledged() const { return send_.everything_settled(); }
   std::uint32_t packets_out() const { return send_.packets_out(); }

@@ -72,13 +72,6 @@ void SendWindow::grow() {
 
 void SendWindow::make_small_heads() { small_heads_ = std::make_unique<SmallHead[]>(capacity_); }
 
-void SendWindow::trim() {
-  if (oldest_ != next_) return;
-  slots_.reset();
-  small_heads_.reset();
-  capacity_ = 0;
-}
-
 std::size_t SendWindow::memory_bytes() const {
   return capacity_ * (sizeof(Slot) + (small_heads_ ? sizeof(SmallHead) : 0));
 }

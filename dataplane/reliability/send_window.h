@@ -128,8 +128,6 @@ class SendWindow {
   // Reports settled packets in order of their numbers and frees their buffers; those with tag 0 are freed silently.
   bool take_completed(CompletedPacket& completed);
 
-  // Gives the memory of the rings back when nothing is in them.
-  void trim();
   std::size_t memory_bytes() const;
 
  private:
