@@ -69,6 +69,13 @@ TEST(RoundTrip, FollowsChangesAsItShould) {
   EXPECT_EQ(estimate.shortest(), 9 * kMillisecond);
 }
 
+TEST(RoundTrip, NoMeasurementIsNothing) {
+  RoundTrip estimate;
+  estimate.sample(0);
+  EXPECT_EQ(estimate.smoothed(), 1u) << "0 says that nothing has been measured";
+  EXPECT_EQ(estimate.timeout(), tuning::kShortestRetransmitTimeout);
+}
+
 TEST(RoundTrip, BackOffDoublesUpToTheLongest) {
   RoundTrip estimate;
   estimate.sample(5 * kMicrosecond);
@@ -97,6 +104,10 @@ TEST(Congestion, DoublesUntilTheFirstLossThenGrowsByAPacket) {
   EXPECT_EQ(congestion.window(), first);
   congestion.on_acknowledged(first / 2, first);
   EXPECT_EQ(congestion.window(), first + kPacket);
+  congestion.on_acknowledged(first, first + kPacket);
+  EXPECT_EQ(congestion.window(), first + kPacket) << "the next step takes the larger window";
+  congestion.on_acknowledged(kPacket, first + kPacket);
+  EXPECT_EQ(congestion.window(), first + 2 * kPacket);
 }
 
 TEST(Congestion, NeverLeavesItsBounds) {

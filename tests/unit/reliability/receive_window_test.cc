@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/tuning.h"
+#include "dataplane/wire/packet_header.h"
 
 namespace openlapi {
 namespace {
@@ -190,6 +191,54 @@ TEST_F(ReceiveWindowTest, SkipsWhatTheSenderGaveUp) {
   EXPECT_EQ(take_held(), 9u);
 }
 
+// Its sender has given up all before a packet that is held: the ring then begins with it.
+TEST_F(ReceiveWindowTest, KeepsAHeldPacketThatASkipLeadsTo) {
+  take(0);
+  offer(5, 4);
+  EXPECT_EQ(offer(5 + tuning::kFirstRingSize, tuning::kFirstRingSize), ArrivalVerdict::held);
+  EXPECT_EQ(window_.next(), 5u);
+  EXPECT_EQ(take_held(), 5u);
+  EXPECT_EQ(window_.held_packets(), 1u);
+}
+
+TEST_F(ReceiveWindowTest, FreesAHeldPacketThatIsGivenUpAsWell) {
+  take(0);
+  offer(5, 4);
+  offer(9, 4);
+  EXPECT_EQ(window_.next(), 5u);
+  EXPECT_EQ(offer(30), ArrivalVerdict::in_order);
+  EXPECT_EQ(pool_.in_use(), 0u);
+  EXPECT_EQ(window_.held_packets(), 0u);
+}
+
+TEST_F(ReceiveWindowTest, HoldsAsManyAgainOnceTheyAreTaken) {
+  for (Sequence sequence = 0; sequence < 2 * tuning::kMostHeldPackets; sequence += 2) {
+    ASSERT_EQ(offer(sequence + 1, 1), ArrivalVerdict::held);
+    take(sequence);
+    ASSERT_EQ(take_held(), sequence + 1);
+    ASSERT_EQ(window_.held_packets(), 0u);
+  }
+}
+
+TEST_F(ReceiveWindowTest, HoldsNothingLongerThanABuffer) {
+  const std::vector<std::byte> payload(pool_.buffer_bytes() - wire::kPacketHeaderSize + 1);
+  EXPECT_EQ(window_.offer(1, 1, false, payload, 0), ArrivalVerdict::dropped);
+  EXPECT_EQ(window_.offer(1, 1, false, std::span(payload).first(payload.size() - 1), 0), ArrivalVerdict::held);
+}
+
+TEST_F(ReceiveWindowTest, ForgetsAllOfItsSender) {
+  take(0, 1000);
+  offer(2, 1);
+  offer(0);
+  window_.forget();
+  EXPECT_FALSE(window_.established());
+  EXPECT_FALSE(window_.saw_duplicate());
+  EXPECT_FALSE(window_.must_acknowledge(1));
+  EXPECT_EQ(window_.ack_deadline(), UINT64_MAX);
+  EXPECT_EQ(window_.selective(), 0u);
+  EXPECT_EQ(pool_.in_use(), 0u);
+}
+
 TEST_F(ReceiveWindowTest, AckAfterTheThresholdOrTheDelay) {
   take(0, 1000);
   EXPECT_FALSE(window_.ack_due(1000, kThreshold));
@@ -220,6 +269,25 @@ TEST_F(ReceiveWindowTest, AckAtOnceWhenAskedOrEarlyOrAgain) {
   EXPECT_FALSE(window_.saw_duplicate());
   take(1);
   EXPECT_TRUE(window_.ack_due(0, kThreshold)) << "the gap is closed: the sender waits for that";
+}
+
+TEST_F(ReceiveWindowTest, AHeldPacketThatComesAgainIsToldAtOnce) {
+  take(0);
+  offer(2, 1);
+  window_.acknowledged();
+  EXPECT_EQ(offer(2, 1), ArrivalVerdict::duplicate);
+  EXPECT_TRUE(window_.must_acknowledge(kThreshold));
+  EXPECT_TRUE(window_.saw_duplicate());
+}
+
+// 64 packets behind the missing one have a bit in an acknowledgement.
+TEST_F(ReceiveWindowTest, OnlyAGapThatCanBeToldIsToldAtOnce) {
+  offer(65, 65, 1000);
+  EXPECT_FALSE(window_.must_acknowledge(kThreshold));
+  EXPECT_EQ(window_.ack_deadline(), 1000 + tuning::kAckDelay);
+  offer(64, 64, 1000);
+  EXPECT_TRUE(window_.must_acknowledge(kThreshold));
+  EXPECT_EQ(window_.selective() >> 63, 1u);
 }
 
 TEST_F(ReceiveWindowTest, TellsItsOwnDelay) {

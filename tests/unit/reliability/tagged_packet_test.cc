@@ -104,6 +104,17 @@ TEST_F(TaggedPacket, GoesOnWhenItsNumbersWrapRound) {
   EXPECT_EQ(right_.delivered, numbers(0, 21)) << "with a long header as well";
 }
 
+// On either side of the wrap, in whatever order they come.
+TEST_F(TaggedPacket, IsTakenOutOfOrderWhereNumbersWrapRound) {
+  std::vector<PacketBytes> packets;
+  for (std::uint64_t number = 1; number < 10; ++number) packets.push_back(left_.pass(number, kStart));
+  for (std::size_t index = packets.size(); index > 0; --index) right_.receive(packets[index - 1], kStart);
+  EXPECT_EQ(right_.delivered, numbers(0, 10));
+  right_.receive_all(packets, kStart);
+  EXPECT_EQ(right_.counters().duplicates, packets.size());
+  EXPECT_EQ(dropped(), 0u);
+}
+
 // Somebody has kept a packet for as long as all numbers take.
 TEST_F(TaggedPacket, IsRefusedAfterItsNumberHasComeRound) {
   exchange(1, 9);
