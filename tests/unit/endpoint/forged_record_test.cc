@@ -75,9 +75,28 @@ TEST_F(ForgedRecord, AnAnswerBeyondWhatWasAskedForIsDropped) {
           fragment.length);
     expect_untouched("offset and length lie");
   }
-  forge(RecordBytes(wire::RecordKind::get_data, wire::GetDataBody{request.request_id, 0, 0}), kLength);
+  forge(RecordBytes(wire::RecordKind::rmw_reply, wire::RmwReplyBody{request.request_id, 0, 0}), 0);
+  forge(RecordBytes(wire::RecordKind::rmw_reply, wire::RmwReplyBody{request.request_id + 1, 0, 0}), 0);
+  expect_untouched("it is no read-modify-write, or nothing at all");
+  const auto answer = [&](std::uint64_t offset, std::size_t length) {
+    forge(RecordBytes(wire::RecordKind::get_data, wire::GetDataBody{request.request_id, 0, offset}), length);
+  };
+  answer(0, 40);
+  answer(24, 40);
+  EXPECT_EQ(counter_, 0) << "more than is left";
+  answer(40, kLength - 40);
   EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xbb), static_cast<std::ptrdiff_t>(kLength));
   EXPECT_EQ(counter_, 1);
+}
+
+// A message that is complete leaves its id to the next one.
+TEST_F(ForgedRecord, AnIdServesAgain) {
+  for (int times = 1; times <= 3; ++times) {
+    RecordBytes put(wire::RecordKind::put, wire::PutBody{address(place()), address(&counter_), 0});
+    forge(put.extend({kLength, 0, 7, 0}, wire::kFlagLong), 0);
+    forge(RecordBytes(wire::RecordKind::data, wire::DataBody{7, 0, 0}), kLength);
+    EXPECT_EQ(counter_, times);
+  }
 }
 
 TEST_F(ForgedRecord, BlocksBeyondThePutAreDropped) {
@@ -90,6 +109,31 @@ TEST_F(ForgedRecord, BlocksBeyondThePutAreDropped) {
       expect_untouched("where the blocks begin, or their length, lies");
     }
   }
+}
+
+// Records of a put to blocks that name a message of another kind or length, or bring more than is left of it.
+TEST_F(ForgedRecord, PartsOfAnotherMessageAreDropped) {
+  job_.task(0).host.on_header = [this](const ArrivedMessage&) {
+    return HeaderVerdict{Delivery::deliver, CompletionStyle::thread, place(), nullptr, nullptr};
+  };
+  const auto part = [this](std::uint32_t id, std::uint64_t total, std::uint64_t offset, std::size_t length) {
+    const wire::PutStridedBody body{address(&counter_), 0, total, address(place()), 8, 8, offset, id, 0};
+    forge(RecordBytes(wire::RecordKind::put_strided, body), length);
+  };
+  RecordBytes put(wire::RecordKind::put, wire::PutBody{address(place()), address(&counter_), 0});
+  forge(put.extend({kLength, 0, 7, 0}, wire::kFlagLong), 0);
+  part(7, kLength / 2, 0, 16);
+  expect_untouched("the length is another one");
+  RecordBytes message(wire::RecordKind::active_message, wire::ActiveMessageBody{1, address(&counter_), 0});
+  forge(message.extend({kLength, 0, 8, 0}, wire::kFlagLong), 0);
+  part(8, kLength, 0, 16);
+  expect_untouched("it is no put");
+  part(9, kLength, 0, 40);
+  part(9, kLength, 40, 32);
+  part(9, kLength, 24, 40);
+  EXPECT_EQ(counter_, 0) << "more than is left";
+  part(9, kLength, 40, 24);
+  EXPECT_EQ(counter_, 1);
 }
 
 }  // namespace

@@ -64,6 +64,56 @@ TEST_F(ToldState, EachOperationIsCompleteOnce) {
   }
 }
 
+// With the origin as sent, with the target as received.
+TEST_F(ToldState, EachMessageIsCompleteOnceOnBothSides) {
+  for (const PeerIndex target : {0, 1}) {
+    job_.task(target).host.on_header = [this](const ArrivedMessage&) {
+      return HeaderVerdict{Delivery::deliver, CompletionStyle::thread, &word_, nullptr, nullptr};
+    };
+    StridedCursor source(address(&data_), 8);
+    for (const bool layout : {false, true}) {
+      const std::uint64_t sent = job_[0].sends_completed(), received = job_[target].receives_completed();
+      const Submit answer = layout ? job_[0].layout_message({target, 1, nullptr, 0, &source, false, 0, 0, 0})
+                                   : job_[0].active_message({target, 1, nullptr, 0, &data_, 8, 0, 0, 0});
+      ASSERT_EQ(answer, Submit::accepted);
+      job_.settle();
+      EXPECT_EQ(job_[0].sends_completed(), sent + 1) << "message to " << target;
+      EXPECT_EQ(job_[target].receives_completed(), received + 1) << "message to " << target;
+    }
+  }
+}
+
+TEST_F(ToldState, PacketsAreCountedByWhoSendsAndByWhoReceivesThem) {
+  for (std::uint64_t sent = 1; sent <= 3; ++sent) {
+    ASSERT_EQ(job_[0].put({1, address(&word_), &data_, 8, 0, 0, 0}), Submit::accepted);
+    job_.settle();
+    EXPECT_EQ(job_[0].statistics(StatisticsPath::shared_memory).packets_sent, sent);
+    EXPECT_EQ(job_[1].statistics(StatisticsPath::shared_memory).packets_received, sent);
+  }
+}
+
+// A fence waits for messages to oneself that had to wait before it began, and for none after it.
+TEST_F(ToldState, WhichOwnMessagesAFenceWaitsFor) {
+  std::size_t accepted = 0;
+  job_.task(0).host.on_header = [&](const ArrivedMessage& message) {
+    const Delivery delivery = message.length <= accepted ? Delivery::deliver : Delivery::drop;
+    return HeaderVerdict{delivery, CompletionStyle::thread, &word_, nullptr, nullptr};
+  };
+  const auto retry = [&](std::size_t up_to) {
+    accepted = up_to;
+    job_.clock.advance(tuning::kRetryRefused);
+    job_.settle();
+  };
+  ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, &data_, 4, 0, 0, 0}), Submit::accepted);
+  const FenceTicket fence = job_[0].begin_fence();
+  ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, &data_, 8, 0, 0, 0}), Submit::accepted);
+  retry(0);
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  retry(4);
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  retry(8);
+}
+
 TEST_F(ToldState, WhatAPeerTakes) {
   job_.task(1).transport.set_room(0);
   std::vector<unsigned char> large(100'000);
