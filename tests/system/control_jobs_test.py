@@ -261,6 +261,22 @@ class SurroundingsTest(Jobs):
         self.assertEqual(lines, 4 * 300000)
         self.assertEqual(self.finish(job)[0], 0)
 
+    def test_a_slow_reader_costs_no_processor(self):
+        """Also when the time is over that nodes have to end their tasks."""
+        job = self.start("--timeout", 1, "-n", 2, "n0", "n1", "sh", "-c",
+                         'head -c 300000 /dev/zero | tr "\\0" "\\n"; exec sleep 100')
+
+        def seconds_used():
+            times = pathlib.Path(f"/proc/{job.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+            return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+        time.sleep(13)
+        before, since = seconds_used(), time.monotonic()
+        time.sleep(2)
+        used = (seconds_used() - before) / (time.monotonic() - since)
+        status, output, _ = self.finish(job)
+        self.assertEqual((status, len(output)), (124, 600000))
+        self.assertLess(used, 0.1)
+
     def test_when_the_reader_leaves(self):
         job = self.start("N", "yes")
         job.stdout.read(10)
