@@ -427,6 +427,24 @@ class CutShortTest(Growing):
         self.assertNotIn("was lost", errors)
         self.await_true("no daemon stays", lambda: self.lamds() == set() and list(self.folder.glob("lam-*")) == [])
 
+    def test_what_is_written_below_a_helper_is_whole_or_its_last_mib(self):
+        self.environment.update(LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1",
+                                PATH=f"{TOOLS.parent / 'boot'}:{os.environ['PATH']}")
+        for count, is_whole in ((4000, True), (190_000, False)):  # 0.2 and 9 MB
+            self.script("loud/bin/lamd", f'seq -f "line %.0f of {count}, as long as lines are" {count} >&2\n'
+                        f'exec {TOOLS}/lamd "$@"\n')
+            done = self.lamboot(["host0", "host1", f"host2 prefix={self.folder}/loud"])
+            self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+            said = [line.split(": ", 2)[2] for line in done.stderr.splitlines() if line.startswith("lamboot: ")]
+            note = [] if is_whole else [said.pop(0)]
+            first = count - len(said) + 1
+            self.assertEqual(said, [f"line {n} of {count}, as long as lines are" for n in range(first, count + 1)])
+            self.assertEqual(first == 1, is_whole)
+            for line in note:
+                self.assertRegex(line, r"^the first \d+ bytes of messages were dropped, the last 1048576 are kept$")
+                self.assertGreater(sum(map(len, said)), 900_000)
+            self.halt()
+
     def test_many_boots_leave_nothing(self):
         """64 boots, every fourth of which fails or grows: no process, file or folder stays, and a daemon that sees them
         all has as many descriptors as before."""
