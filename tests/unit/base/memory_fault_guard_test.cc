@@ -136,11 +136,15 @@ TEST(MemoryFaultGuardTest, OtherFaultsKillAsBefore) {
 }
 
 TEST(MemoryFaultGuardTest, FaultsThatCannotBeIgnoredKill) {
-  kills_child(SIGSEGV, [] {
-    signal(SIGSEGV, SIG_IGN);
-    catch_memory_faults();
-    read_at(page(PROT_NONE));
-  });
+  for (const bool is_there : {false, true}) {
+    kills_child(SIGSEGV, [is_there] {
+      signal(SIGSEGV, SIG_IGN);
+      catch_memory_faults();
+      volatile unsigned char* const place = page(PROT_NONE);
+      if (!is_there) munmap(const_cast<unsigned char*>(place), kPage);
+      read_at(place);
+    });
+  }
 }
 
 TEST(MemoryFaultGuardTest, SignalsThatAreSentKillAlsoInsideAGuard) {

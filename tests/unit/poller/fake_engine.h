@@ -139,7 +139,7 @@ class Condition final : public WaitCondition {
   bool holds() override { return test_(); }
   void waits_long() override { ++long_waits; }
 
-  std::atomic<int> long_waits{0};
+  int long_waits = 0;
 
  private:
   std::function<bool()> test_;

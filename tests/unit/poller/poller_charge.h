@@ -64,7 +64,7 @@ class PollerCharge : public testing::Test {
   static void comes_to_rest(const std::atomic<Number>& number) {
     for (Number before = number - 1; before != number;) {
       before = number;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
 

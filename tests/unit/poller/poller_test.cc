@@ -267,6 +267,7 @@ TEST_F(PollerTest, WhoPollsForLongOnASharedCoreSleepsNowAndThen) {
   const long before = sleeps_of_this_thread();
   for (std::uint32_t turn = 0; turn < kSleeps * (Poller::kLongYieldsBeforeSleep + 1); ++turn) poller.rest();
   EXPECT_GE(sleeps_of_this_thread() - before, kSleeps);
+  EXPECT_LE(sleeps_of_this_thread() - before, 3 * kSleeps);  // and whatever else keeps it waiting
   engine.unlock();
 }
 
