@@ -178,6 +178,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   void run_send_handler(const SendCompletion& completion) override;
   void counter_moves(std::uint64_t counter, PeerIndex peer) override;
   void warn_of_other_secret(PeerIndex peer) override;
+  void name_other_version(PeerIndex peer, unsigned version) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 
   // A thread of the context's own is about to be started (open()'s caller).

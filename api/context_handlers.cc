@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "api/context_libraries.h"
 #include "api/context_resources.h"
 #include "api/messages.h"
 #include "api/program_registry.h"
@@ -96,6 +97,8 @@ FaultReport report_of(Fault fault) {
     case Fault::other_secret:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
               "it has another secret (OPENLAPI_SECRET_FILE), MP_PARTITION or OPENLAPI_PACKET_AUTH"};
+    case Fault::other_version:
+      return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR, "it runs a library of another wire version"};
     case Fault::lost_for_good:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR,
               "it has not answered in time too often, and is lost for good"};
@@ -249,13 +252,17 @@ void Context::warn_of_other_secret(PeerIndex peer) {
                "openlapi: task %u: what comes from the address of task %u was made with another secret. Tasks without "
                "a launcher need the same one: have one file on every node and name it by OPENLAPI_SECRET_FILE, or set "
                "OPENLAPI_SECRET=partition where no stranger reaches the tasks (man 7 lapi, SECURITY); MP_PARTITION and "
-               "OPENLAPI_PACKET_AUTH have to be the same, too\n",
+               "OPENLAPI_PACKET_AUTH have to be the same, too, and so has the library's wire version\n",
                resources_->bootstrap->rank(), peer);
+}
+
+void Context::name_other_version(PeerIndex peer, unsigned version) {
+  std::fprintf(stderr, "openlapi: %s\n", describe_other_version(resources_->bootstrap->rank(), peer, version).c_str());
 }
 
 void Context::report_fault(Fault fault, PeerIndex peer) {
   if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept ||
-      fault == Fault::lost_for_good || fault == Fault::other_secret) {
+      fault == Fault::lost_for_good || fault == Fault::other_secret || fault == Fault::other_version) {
     statuses_.task_lost(peer);
     ++loss_events_;
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {

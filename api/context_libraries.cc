@@ -23,6 +23,8 @@ std::string describe(std::uint32_t task, std::string_view library) {
          std::string(wire_version_of(library));
 }
 
+constexpr const char* kOneVersion = "the tasks of a job have to run libraries of one wire version";
+
 std::uint32_t whom_to_ask(const Bootstrap& bootstrap) {
   const std::uint32_t first_of_node = bootstrap.local_tasks().front();
   return bootstrap.rank() == first_of_node ? 0 : first_of_node;
@@ -57,11 +59,17 @@ bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason
   if (match == LibraryMatch::same) return true;
   const std::string both = describe(asked, other) + "; " + describe(bootstrap.rank(), own);
   if (match == LibraryMatch::other_wire_version) {
-    reason = both + ": the tasks of a job have to run libraries of one wire version";
+    reason = both + ": " + kOneVersion;
     return false;
   }
   if (info_level >= kLevelWarning) std::fprintf(stderr, "openlapi: %s\n", both.c_str());
   return true;
+}
+
+std::string describe_other_version(std::uint32_t self, std::uint32_t other, unsigned version) {
+  return describe(self, own_library()) + "; what comes from task " + std::to_string(other) + " has wire version " +
+         std::to_string(version) + ": " + kOneVersion +
+         "; have the same liblapi.so.0 on every node (ldd PROGRAM, LD_LIBRARY_PATH)";
 }
 
 }  // namespace openlapi

@@ -7,6 +7,7 @@
 // MP_INFOLEVEL=1 is said.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -28,5 +29,8 @@ bool publish_library(Bootstrap& bootstrap, std::string& reason);
 
 // After it. False: they do not understand each other, or the other task's cannot be found out; `reason`.
 bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason);
+
+// For people: task `self` has this library, and what comes from `other` is of another wire version.
+std::string describe_other_version(std::uint32_t self, std::uint32_t other, unsigned version);
 
 }  // namespace openlapi

@@ -44,6 +44,8 @@ const char* text_of(Fault fault) {
       return "too much kept";
     case Fault::other_secret:
       return "another secret";
+    case Fault::other_version:
+      return "another wire version";
     case Fault::lost_for_good:
       return "lost for good";
     case Fault::target_out_of_memory:
@@ -91,6 +93,11 @@ class TracedHost final : public HandlerHost {
   void warn_of_other_secret(PeerIndex peer) override {
     trace("what comes from where task %u is was made with another secret", peer);
     inner_.warn_of_other_secret(peer);
+  }
+
+  void name_other_version(PeerIndex peer, unsigned version) override {
+    trace("task %u has wire version %u", peer, version);
+    inner_.name_other_version(peer, version);
   }
 
   void report_fault(Fault fault, PeerIndex peer) override {

@@ -10,6 +10,7 @@
 #include "dataplane/reliability/fair_share.h"
 #include "dataplane/tuning.h"
 #include "dataplane/wire/operation_header.h"
+#include "dataplane/wire/version_packet.h"
 
 namespace openlapi {
 
@@ -207,6 +208,21 @@ bool ChannelPath::send_acknowledgement(Nanoseconds now) {
   if (transport_.send_burst(peer_, {&packet, 1}) == 0) return false;
   channel_.ack_sent();
   return true;
+}
+
+// The peer sends until it is answered: a packet for which there is no room is made again.
+void ChannelPath::tell_version(Epoch peer_epoch, bool wants_answer) {
+  wire::PacketHeader header;
+  header.instance = context_.instance;
+  header.source = context_.self;
+  header.destination = peer_;
+  header.source_epoch = context_.epoch;
+  header.destination_epoch = peer_epoch;
+  alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
+  wire::encode_version_packet(context_.job_key, header, wants_answer, bytes.data());
+  const ConstBuffer piece{bytes.data(), bytes.size()};
+  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
+  context_.counters.packets_sent += transport_.send_burst(peer_, {&packet, 1});
 }
 
 void ChannelPath::close() {

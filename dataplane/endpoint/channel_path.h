@@ -48,6 +48,9 @@ class ChannelPath {
   // the peer still lives.
   void probe();
 
+  // Tells the peer, whose life is `peer_epoch` if a packet of another version is right, the version of this task.
+  void tell_version(Epoch peer_epoch, bool wants_answer);
+
   // Forgets the records that wait for a packet to fill.
   void drop_open_packet();
 

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "dataplane/base/check.h"
+#include "dataplane/base/epoch.h"
 #include "dataplane/reliability/packet_filter.h"
 #include "dataplane/tuning.h"
+#include "dataplane/wire/version_packet.h"
 
 namespace openlapi {
 
@@ -63,7 +65,7 @@ unsigned ChannelSet::receive() {
                                                      wire::PacketHeader& header, ChannelPath*& path) {
   ReliabilityCounters& counters = line.context.counters;
   if (!admit_packet(line.context, {packet.data, packet.length}, header)) [[unlikely]] {
-    if (config_.key_may_differ) look_for_other_key(line, packet);
+    if (config_.key_may_differ) look_for_other_task(line, packet);
     return false;
   }
   if (header.source >= config_.tasks || header.source == config_.self || header.path != 0) {
@@ -82,28 +84,47 @@ unsigned ChannelSet::receive() {
   return false;
 }
 
-// Whoever is where the peer is can send such packets: once the peer was heard they mean nothing. So it is asked: the
-// right one answers, and one with another key finds the same as this task, even if nobody here has anything to send to
-// it.
-void ChannelSet::look_for_other_key(Line& line, const IncomingPacket& packet) {
+// Whoever is where the peer is can send packets that it has not made: once the peer was heard they mean nothing.
+void ChannelSet::look_for_other_task(Line& line, const IncomingPacket& packet) {
   wire::PacketHeader claimed;
-  const bool whole = wire::decode({packet.data, packet.length}, claimed) == wire::DecodeResult::ok;
-  if (!whole || claimed.is_short() || packet.length > line.context.max_packet) return;
+  const wire::DecodeResult result = wire::decode({packet.data, packet.length}, claimed);
+  const bool other_version = result == wire::DecodeResult::wrong_version;
+  if ((result != wire::DecodeResult::ok && !other_version) || claimed.is_short() ||
+      packet.length > line.context.max_packet)
+    return;
   if (claimed.instance != line.context.instance || claimed.path != 0) return;
   if (claimed.source >= config_.tasks || claimed.source == config_.self) return;
   ChannelPath* const path = listener_.channel_path(claimed.source, true);
   if (path == nullptr || &path->transport_ != &line.transport || !path->comes_from(packet.origin)) return;
   if (path->channel_.last_heard() != 0) return;
+  if (!other_version || !compare_versions(*path, packet, claimed)) look_for_other_key(*path);
+}
+
+// What tells another version proves it with the job's key, and that it is no packet of a life that is over. Until it
+// does the peer is asked, which makes a task of this version heard. Whether it has told.
+bool ChannelSet::compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed) {
+  wire::PacketHeader header = claimed;
+  header.destination = config_.self;
+  const bool proven = wire::is_version_packet(config_.job_key, {packet.data, packet.length}, header) &&
+                      is_same_life(header.destination_epoch, config_.epoch);
+  if (!proven || (header.flags & wire::kPacketAckWanted) != 0) path.tell_version(claimed.source_epoch, !proven);
+  if (proven) listener_.channel_has_other_version(path.peer_, wire::version_of(packet.data));
+  return proven;
+}
+
+// It is asked: the right one answers, and one with another key finds the same as this task, even if nobody here has
+// anything to send to it.
+void ChannelSet::look_for_other_key(ChannelPath& path) {
   const Nanoseconds now = clock_.now();
-  auto& foreign = path->foreign_;
+  auto& foreign = path.foreign_;
   if (foreign.since == 0 || now - foreign.latest > tuning::kOtherSecretPause) foreign.since = now;
   foreign.latest = now;
-  path->probe();
+  path.probe();
   const Nanoseconds lasted = now - foreign.since;
   const bool for_long = lasted >= tuning::kOtherSecretRefused;
   if (for_long) foreign.since = 0;
   if (!for_long && (lasted < tuning::kOtherSecretSaid || std::exchange(other_key_said_, true))) return;
-  listener_.channel_has_other_key(path->peer_, for_long);
+  listener_.channel_has_other_key(path.peer_, for_long);
 }
 
 // Whether all packets are right, which follow those of their datagram that were looked at before.

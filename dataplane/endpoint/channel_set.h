@@ -32,6 +32,8 @@ class ChannelListener {
   // Nothing right has ever come from where the peer is, but packets that another key has made: for some seconds, of
   // which is told once, or `for_long`.
   virtual void channel_has_other_key(PeerIndex peer, bool for_long) { (void)peer, (void)for_long; }
+  // The living peer, which was never heard, is of another wire version.
+  virtual void channel_has_other_version(PeerIndex peer, std::uint8_t version) { (void)peer, (void)version; }
 
  protected:
   ~ChannelListener() = default;
@@ -91,7 +93,9 @@ class ChannelSet {
   unsigned receive_from(Line& line);
   [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Line& line, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
-  [[gnu::noinline, gnu::cold]] void look_for_other_key(Line& line, const IncomingPacket& packet);
+  [[gnu::noinline, gnu::cold]] void look_for_other_task(Line& line, const IncomingPacket& packet);
+  bool compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed);
+  void look_for_other_key(ChannelPath& path);
   bool admit_all(Line& line, std::span<const IncomingPacket> packets);
   void handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets, Nanoseconds now);
   bool admit(Line& line, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);

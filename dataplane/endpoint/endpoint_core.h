@@ -427,14 +427,14 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void channel_restarted(PeerIndex peer, bool lost) override;
   void channel_timed_out(PeerIndex peer) override;
   void channel_has_other_key(PeerIndex peer, bool for_long) override;
+  void channel_has_other_version(PeerIndex peer, std::uint8_t version) override;
 
   EndpointConfig config_;
   Clock& clock_;
   RouteResolver& resolver_;
   HandlerHost& host_;
   std::vector<Transport*> direct_transports_;
-  std::unique_ptr<ChannelSet> channels_;  // all unreliable transports; null: there are none
-
+  std::unique_ptr<ChannelSet> channels_;      // all unreliable transports; null: there are none
   std::vector<std::unique_ptr<Peer>> peers_;  // by task; null until first contact
   std::vector<Peer*> contacted_;
   RequestTable requests_;

@@ -83,6 +83,11 @@ void EndpointCore::channel_has_other_key(PeerIndex index, bool for_long) {
   host_.warn_of_other_secret(index);
 }
 
+void EndpointCore::channel_has_other_version(PeerIndex index, std::uint8_t version) {
+  host_.name_other_version(index, version);
+  lose(*peers_[index], Fault::other_version);
+}
+
 // The peer is a new process: what was outstanding to the former one will never be answered.
 void EndpointCore::channel_restarted(PeerIndex index, bool lost) {
   peers_[index]->channel->drop_open_packet();

@@ -77,6 +77,7 @@ enum class Fault : std::uint8_t {
   out_of_memory,         // what the peer has sent needs more memory than there is here; it is lost
   too_much_kept,         // the peer has made this task keep more than any may (tuning.h), and is dropped
   other_secret,          // for a minute packets came from where the peer is that the job's key has not made
+  other_version,         // the peer has another wire version
   lost_for_good,         // the peer was given up for its silence so often that it can be told no more, and is dropped
   target_out_of_memory,  // a get of this task needed more memory than the peer has; it has ended without its data
   internal,              // peers disagree in a way that only a defect explains
@@ -114,6 +115,9 @@ class HandlerHost {
   // For some seconds packets have come from where `peer` is that the job's key has not made, and never any other. Told
   // once; if it goes on, Fault::other_secret follows. Only with EndpointConfig::key_may_differ.
   virtual void warn_of_other_secret(PeerIndex peer) { (void)peer; }
+
+  // `peer` has this wire version, which is another one. Fault::other_version follows.
+  virtual void name_other_version(PeerIndex peer, unsigned version) { (void)peer, (void)version; }
 
   // Something asynchronous went wrong with `peer` (kUnknownPeer: none in particular). Everything that was outstanding
   // to a lost peer has been given up when this is called. The host may terminate the context after the present call.

@@ -18,6 +18,10 @@ std::uint64_t association_of(const SipKey& job_key, const PacketHeader& header);
 // know it beforehand, nobody else can.
 std::uint32_t first_sequence_of(const SipKey& job_key, const PacketHeader& header);
 
+// What a packet that tells only the version of who sends it has in the place of the association (version_packet.h), in
+// this form in every version.
+std::uint64_t version_proof_of(const SipKey& job_key, std::uint8_t version, const PacketHeader& header);
+
 // With tags (packet_tag.h) the key of the direction and pair of lives that the header names.
 SipKey tag_key_of(const SipKey& job_key, const PacketHeader& header);
 

@@ -113,7 +113,6 @@ DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header) {
   if (begins_short(in)) return decode_short(packet, header);
   if (packet.size() < kPacketHeaderSize) return DecodeResult::too_short;
   if (load_little_endian<std::uint16_t>(in + kMagicAt) != kPacketMagic) return DecodeResult::wrong_magic;
-  if (load_byte(in + kVersionAt) != kPacketVersion) return DecodeResult::wrong_version;
 
   header.flags = load_byte(in + kFlagsAt);
   header.length = load_little_endian<std::uint16_t>(in + kLengthAt);
@@ -130,12 +129,15 @@ DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header) {
   header.ack_delay = load_little_endian<std::uint16_t>(in + kAckDelayAt);
   header.checksum = load_little_endian<std::uint32_t>(in + kChecksumAt);
 
+  if (version_of(in) != kPacketVersion) return DecodeResult::wrong_version;
   if ((header.flags & ~kLongHeaderFlags) != 0) return DecodeResult::wrong_flags;
   if (header.length != packet.size()) return DecodeResult::wrong_length;
   if ((header.flags & kPacketHasData) == 0 && packet.size() != kPacketHeaderSize) return DecodeResult::wrong_length;
   if (header.source_epoch == 0) return DecodeResult::wrong_epoch;
   return DecodeResult::ok;
 }
+
+std::uint8_t version_of(const std::byte* encoded_header) { return load_byte(encoded_header + kVersionAt); }
 
 bool begins_short(const std::byte* encoded_header) {
   return (load_byte(encoded_header + kShortFlagsAt) & kPacketShort) != 0;

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <span>
 
+#include "dataplane/wire/packet_version.h"
+
 namespace openlapi::wire {
 
 inline constexpr std::uint16_t kPacketMagic = 0x4c4f;  // the bytes 'O' 'L'
-inline constexpr std::uint8_t kPacketVersion = 2;
 inline constexpr std::size_t kPacketHeaderSize = 56;
 inline constexpr std::size_t kShortHeaderSize = 24;
 inline constexpr std::size_t kLongestPacket = UINT16_MAX;  // the length field has 16 bits
@@ -65,8 +66,12 @@ enum class DecodeResult : std::uint8_t {
 void encode(const PacketHeader& header, std::byte* out);
 
 // `header` is complete when the answer is ok (of a short one, what it carries). Of a packet with a header's length
-// whose first bytes are those of one, its fields are there in any case. Says nothing about the association.
+// whose first bytes are those of one, its fields are there in any case, also of another version's (wire_format.md says
+// which of them are those of all versions). Says nothing about the association.
 DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header);
+
+// The wire version of who has encoded a long header.
+std::uint8_t version_of(const std::byte* encoded_header);
 
 // Whether it is a short header; no long one's first byte has its highest bit set.
 bool begins_short(const std::byte* encoded_header);

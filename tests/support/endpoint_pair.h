@@ -31,6 +31,7 @@ class ScriptedHost final : public HandlerHost {
   std::function<void(const SendCompletion&)> on_send_completion;
   std::vector<std::pair<Fault, PeerIndex>> faults;
   std::vector<PeerIndex> warnings;  // of other secrets
+  std::vector<std::pair<PeerIndex, unsigned>> other_versions;
 
   ScriptedHost();
   ~ScriptedHost();
@@ -38,6 +39,7 @@ class ScriptedHost final : public HandlerHost {
   bool run_completion_handler(const CompletionRun& run, bool now) override { return on_completion(run, now); }
   void run_send_handler(const SendCompletion& completion) override { on_send_completion(completion); }
   void warn_of_other_secret(PeerIndex peer) override { warnings.push_back(peer); }
+  void name_other_version(PeerIndex peer, unsigned version) override { other_versions.emplace_back(peer, version); }
   void report_fault(Fault fault, PeerIndex peer) override;
 };
 
