@@ -213,6 +213,7 @@ bool Opening::open_shared_memory() {
   config.generation = life_;
   config.self = bootstrap().rank();
   config.local_tasks = local;
+  config.version = wire_version();
   config.acquaintances = &process().acquaintances;
   config.tasks_stay_processes = bootstrap().can_exchange();
   ShmSetupError reason;

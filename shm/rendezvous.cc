@@ -53,7 +53,7 @@ class Rendezvous {
         join_(join),
         error_(error),
         tasks_(static_cast<std::uint32_t>(config.local_tasks.size())),
-        layout_{tasks_, config.slots, config.packet_bytes},
+        layout_{tasks_, config.slots, config.packet_bytes, config.version},
         deadline_(monotonic_nanoseconds() + std::uint64_t{config.setup_timeout_milliseconds} * 1'000'000),
         here_(tasks_, index != kLeader),
         processes_(tasks_) {

@@ -95,6 +95,7 @@ GroupMemory GroupMemory::create(const GroupLayout& layout, std::uint64_t nonce, 
   header->slots = layout.slots;
   header->packet_bytes = layout.packet_bytes;
   header->leader = leader;
+  header->version = layout.version;
   return memory;
 }
 
@@ -108,7 +109,8 @@ GroupMemory GroupMemory::attach(const GroupLayout& layout, std::uint64_t nonce, 
   if (fstat(memory.file_.get(), &status) != 0 || seals < 0 || (seals & kSeals) != kSeals ||
       static_cast<std::uint64_t>(status.st_size) != layout.group_size()) {
     error = {ShmFailure::kGet, "the leader's shared memory has " + std::to_string(status.st_size) + " bytes, " +
-                                   std::to_string(layout.group_size()) + " were expected"};
+                                   std::to_string(layout.group_size()) +
+                                   " were expected: do all tasks run the same openlapi?"};
     return {};
   }
   if (!memory.map(error)) return {};
@@ -117,6 +119,12 @@ GroupMemory GroupMemory::attach(const GroupLayout& layout, std::uint64_t nonce, 
       header.slots != layout.slots || header.packet_bytes != layout.packet_bytes) {
     error = {ShmFailure::kGet,
              "the leader's shared memory is laid out differently: do all tasks run the same openlapi?"};
+    return {};
+  }
+  if (header.version != layout.version) {
+    error = {ShmFailure::kGet, "the leader's shared memory has wire version " + std::to_string(header.version) +
+                                   ", this task's library " + std::to_string(layout.version) +
+                                   ": the tasks of a job have to run libraries of one wire version"};
     return {};
   }
   return memory;

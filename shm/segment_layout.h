@@ -40,6 +40,7 @@ struct alignas(kPage) GroupHeader {
   std::atomic<std::uint32_t> state;  // GroupState; the members' futex
   std::uint32_t failure;             // ShmFailure, and why in words: valid once `state` is kFailed
   char reason[256];
+  std::uint32_t version;  // GroupLayout::version of the leader
 };
 
 // Announces the packet in its slot. Written by the sender that owns the slot's ticket, as the last store (release);
@@ -131,7 +132,8 @@ struct SegmentHeader {
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
-static_assert(sizeof(GroupHeader) == kPage && offsetof(GroupHeader, state) == 32);
+static_assert(sizeof(GroupHeader) == kPage && offsetof(GroupHeader, state) == 32 &&
+              offsetof(GroupHeader, version) == 296);
 static_assert(sizeof(PacketLine) == kCacheLine && offsetof(PacketLine, data) == 8);
 static_assert(sizeof(SenderLine) == kCacheLine && kMaxShmTasks <= 1u << kSourceBits && sizeof(Era) == 8);
 static_assert(offsetof(SegmentHeader, head) == 128 && offsetof(SegmentHeader, armed) == 256);
@@ -145,6 +147,7 @@ struct GroupLayout {
   std::uint32_t tasks;
   std::uint32_t slots;
   std::uint32_t packet_bytes;
+  std::uint32_t version = 0;  // what else the tasks have to agree about
 
   // A packet and the line that its beginning may be away from the room's. An odd number of lines, so that the rooms'
   // first lines do not share a cache set.

@@ -29,6 +29,7 @@ struct ShmConfig {
   std::uint32_t slots = kDefaultShmSlots;             // a power of two, 8 .. 4096
   std::uint32_t packet_bytes = kDefaultShmPacket;     // a multiple of 8, 64 .. 65528
   std::uint32_t setup_timeout_milliseconds = 10'000;  // for the whole set-up, all tasks included
+  std::uint32_t version = 0;                          // of what is in the memory and in packets; differs: refused
   // Whom this process has met in other groups, to give up at once when one of them has ended; null: nobody.
   shm::Acquaintances* acquaintances = nullptr;
   bool tasks_stay_processes = false;  // no other process ever takes the place of a task that has ended

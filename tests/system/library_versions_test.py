@@ -73,6 +73,11 @@ class LibraryVersions(unittest.TestCase):
                                              "run libraries of one wire version; have the same liblapi")
                 self.assertIn("it runs a library of another wire version", result.err)
 
+    def test_another_wire_version_does_not_share_memory_without_a_launcher(self):
+        for result in run_without_launcher(LAPI_USE_SHM="only"):
+            self.assertNotEqual(result.value("code"), 0)
+            self.assertIn("the leader's shared memory has wire version 2, this task's library 3", result.err)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

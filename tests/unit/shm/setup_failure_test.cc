@@ -49,6 +49,22 @@ TEST(ShmSetupFailure, TheLeadersLimitsGiveAReasonToAll) {
   }
 }
 
+// Neither maps what it would not understand, and both are told why.
+TEST(ShmSetupFailure, TasksOfTwoVersionsAreToldBoth) {
+  const std::uint64_t cookie = test::fresh_cookie();
+  const auto opened = [](ShmConfig config, std::uint32_t version) {
+    config.version = version;
+    ShmSetupError error;
+    const bool open = open_shm_transport(config, error) != nullptr;
+    const bool says = error.reason.find("has wire version 7, this task's library 8: ") != std::string::npos;
+    return open ? 98 : says ? code(error.failure) : 99;
+  };
+  Children children;
+  children.start([&] { return opened(config_of(cookie, 0, 2), 7); });
+  children.start([&] { return opened(config_of(cookie, 1, 2), 8); });
+  EXPECT_EQ(children.finish(), (std::vector<int>{code(ShmFailure::kPeerFailed), code(ShmFailure::kGet)}));
+}
+
 // Waiting, or over.
 bool rests(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
