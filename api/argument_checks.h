@@ -22,6 +22,10 @@ struct ActiveMessageArguments {
 };
 int check_active_message(std::uint32_t tasks, std::uint32_t max_user_header, const ActiveMessageArguments& arguments);
 
+// Those that all active messages have.
+int check_target_and_header(std::uint32_t tasks, std::uint32_t max_user_header, uint target, const void* user_header,
+                            uint user_header_length);
+
 int check_read_modify_write(std::uint32_t tasks, int operation, uint target, std::uint64_t variable, const void* input);
 
 // As LAPI_Xfer gives it: `size` in bits.

@@ -10,6 +10,7 @@
 
 #include "api/context_resources.h"
 #include "api/memory_reserve.h"
+#include "api/refusal.h"
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/endpoint/served_packet.h"
 
@@ -98,6 +99,7 @@ void Context::open(ContextResourcesPointer resources) {
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
   if (resources_->settings.explain_faults) explain_memory_faults(endpoint_inside, own_task_);
+  tell_refusals(resources_->settings.info_level, own_task_);
   set_check_arguments(resources_->settings.check_arguments);
   polling_mode_.store(false, std::memory_order_relaxed);
   generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;

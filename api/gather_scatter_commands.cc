@@ -6,6 +6,7 @@
 
 #include "api/context_resources.h"
 #include "api/program_registry.h"
+#include "api/refusal.h"
 #include "dataplane/base/copy_bytes.h"
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/layout/program_cursor.h"
@@ -75,7 +76,11 @@ int pack(lapi_handle_t handle, lapi_pack_dgsp_t& command) {
   auto program = one_piece ? nullptr : programs().find(command.dgsp_handle);
   if (!one_piece && program == nullptr) return LAPI_ERR_DGSP;
   if (command.bytes > 0 && command.out_buf == nullptr) return LAPI_ERR_TGT_ADDR_NULL;
-  if (!fits(command.position, command.bytes, command.out_size)) return LAPI_ERR_PACK_SZ;
+  if (!fits(command.position, command.bytes, command.out_size)) {
+    return refuse(LAPI_ERR_PACK_SZ, "position is %lld, bytes %llu; together they may be %llu (out_size)",
+                  static_cast<long long>(command.position), static_cast<unsigned long long>(command.bytes),
+                  static_cast<unsigned long long>(command.out_size));
+  }
   std::byte* const into = static_cast<std::byte*>(command.out_buf) + command.position;
   const bool guards = context->checks_arguments() || programs().any_verified();
   int error = LAPI_SUCCESS;
@@ -100,7 +105,9 @@ int unpack(lapi_handle_t handle, lapi_unpack_dgsp_t& command) {
   if (!one_piece && program == nullptr) return LAPI_ERR_DGSP;
   if (command.bytes > 0 && command.buf == nullptr) return LAPI_ERR_ORG_ADDR_NULL;
   if (!fits(command.position, command.bytes, command.in_size) || command.bytes > command.out_size) {
-    return LAPI_ERR_PACK_SZ;
+    return refuse(LAPI_ERR_PACK_SZ, "position is %lld, bytes %llu, in_size %llu, out_size %llu; bytes have to fit both",
+                  static_cast<long long>(command.position), static_cast<unsigned long long>(command.bytes),
+                  static_cast<unsigned long long>(command.in_size), static_cast<unsigned long long>(command.out_size));
   }
   const std::byte* const from = static_cast<const std::byte*>(command.buf) + command.position;
   int error = LAPI_SUCCESS;

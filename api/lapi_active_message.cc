@@ -3,8 +3,17 @@
 #include "api/lapi.h"
 #include "api/operations.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 
 using namespace openlapi;
+
+namespace {
+
+int refuse_index(int index) {
+  return refuse(LAPI_ERR_ADDR_HNDL_RANGE, "addr_hndl is %d; allowed are 1 to %d", index, kAddressTableSize - 1);
+}
+
+}  // namespace
 
 int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata, ulong udata_len,
                  lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
@@ -18,7 +27,7 @@ int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
 int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return LAPI_ERR_ADDR_HNDL_RANGE;
+  if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return refuse_index(addr_hndl);
   return context->look(hndl, [&] {
     context->resources().address_table[static_cast<unsigned>(addr_hndl)].store(addr, std::memory_order_release);
   });
@@ -27,7 +36,7 @@ int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
 int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return LAPI_ERR_ADDR_HNDL_RANGE;
+  if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return refuse_index(addr_hndl);
   if (addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return context->look(hndl, [&] {
     *addr = context->resources().address_table[static_cast<unsigned>(addr_hndl)].load(std::memory_order_acquire);

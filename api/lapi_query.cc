@@ -9,6 +9,7 @@
 #include "api/lapi.h"
 #include "api/profiling.h"
 #include "api/program_registry.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 
@@ -144,32 +145,42 @@ void answer(Context& context, lapi_query_t query, int* result) {
 
 bool in_range(int value, int smallest, int largest) { return value >= smallest && value <= largest; }
 
+int refuse_value(const char* query, int value, int smallest, int largest) {
+  return refuse(LAPI_ERR_SET_VAL, "%s is %d; allowed are %d to %d", query, value, smallest, largest);
+}
+
+int refuse_query(lapi_query_t query) {
+  return refuse(LAPI_ERR_QUERY_TYPE, "query is %d; allowed are 0 to %d", static_cast<int>(query), LAST_QUERY - 1);
+}
+
 // `bell`: to be rung without the lock.
 int set(Context& context, lapi_query_t query, int value, std::shared_ptr<Bell>& bell) {
   ContextResources& resources = context.resources();
   switch (query) {
     case ACK_THRESHOLD:
-      if (!in_range(value, 1, kMaxAckThreshold)) return LAPI_ERR_SET_VAL;
+      if (!in_range(value, 1, kMaxAckThreshold)) return refuse_value("ACK_THRESHOLD", value, 1, kMaxAckThreshold);
       resources.ack_threshold = static_cast<std::uint32_t>(value);
       context.endpoint().set_ack_threshold(static_cast<std::uint32_t>(value));
       return LAPI_SUCCESS;
     case ERROR_CHK:
-      if (!in_range(value, 0, 1)) return LAPI_ERR_SET_VAL;
+      if (!in_range(value, 0, 1)) return refuse_value("ERROR_CHK", value, 0, 1);
       context.set_check_arguments(value == 1);
       return LAPI_SUCCESS;
     case INTERRUPT_SET:
-      if (!in_range(value, 0, 1)) return LAPI_ERR_SET_VAL;
+      if (!in_range(value, 0, 1)) return refuse_value("INTERRUPT_SET", value, 0, 1);
       bell = context.set_polling_mode(value == 0);
       return LAPI_SUCCESS;
     case TIMEOUT:
-      if (!in_range(value, kMinTimeout, kMaxTimeout)) return LAPI_ERR_SET_VAL;
+      if (!in_range(value, kMinTimeout, kMaxTimeout)) return refuse_value("TIMEOUT", value, kMinTimeout, kMaxTimeout);
       resources.timeout_seconds = static_cast<std::uint32_t>(value);
       if (!resources.settings.never_time_out) {
         context.endpoint().set_timeout(static_cast<Nanoseconds>(value) * kSecond);
       }
       return LAPI_SUCCESS;
     default:
-      return LAPI_ERR_QUERY_TYPE;
+      return refuse(LAPI_ERR_QUERY_TYPE,
+                    "query is %d; LAPI_Senv sets ACK_THRESHOLD, ERROR_CHK, INTERRUPT_SET and TIMEOUT",
+                    static_cast<int>(query));
   }
 }
 
@@ -187,7 +198,7 @@ using namespace openlapi;
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  if (!is_query(query)) return LAPI_ERR_QUERY_TYPE;
+  if (!is_query(query)) return refuse_query(query);
   if (ret_val == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return guarded([&] {
     Call call(*context, hndl, CallKind::local);
@@ -203,7 +214,7 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
 int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
-  if (!is_query(query)) return LAPI_ERR_QUERY_TYPE;
+  if (!is_query(query)) return refuse_query(query);
   std::shared_ptr<Bell> bell;
   const int code = guarded([&] {
     Call call(*context, hndl, CallKind::local);

@@ -9,6 +9,7 @@
 #include "api/lapi_recovery.h"
 #include "api/memory_reserve.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 
@@ -23,7 +24,7 @@ int change_peer(lapi_handle_t handle, uint task, Change change) {
   return guarded_whole([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (task >= context->tasks()) return LAPI_ERR_TGT;
+    if (task >= context->tasks()) return refuse_target(task, context->tasks());
     if (task == context->own_task()) return LAPI_SUCCESS;
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     change(*context);
@@ -40,7 +41,9 @@ int add_udp_destination(lapi_handle_t handle, const lapi_add_udp_port_t& command
   if (command.udp_port == nullptr) return LAPI_ERR_UDP_PORT_INFO;
   Call call(*context, handle, CallKind::local);
   if (call.error() != LAPI_SUCCESS) return call.error();
-  if (command.tgt >= context->tasks() || command.tgt == context->own_task()) return LAPI_ERR_TGT;
+  if (command.tgt >= context->tasks() || command.tgt == context->own_task()) {
+    return refuse(LAPI_ERR_TGT, "tgt is %u; allowed are the other tasks of 0 to %u", command.tgt, context->tasks() - 1);
+  }
   return context->add_udp_port(command.tgt, command.instance_no, *command.udp_port);
 }
 
@@ -52,7 +55,7 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
   Context* context = find_context(hndl);
   if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
   if (cntr_ptr == nullptr) return LAPI_ERR_CNTR_NULL;
-  if (val <= 0) return LAPI_ERR_CNTR_VAL;
+  if (val <= 0) return refuse(LAPI_ERR_CNTR_VAL, "val is %d; allowed are 1 and more", val);
   if (handler_refuses(CallKind::waits)) return EDEADLK;
   {
     Call call(*context, hndl, CallKind::waits);

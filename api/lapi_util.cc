@@ -6,6 +6,7 @@
 #include "api/lapi_recovery.h"
 #include "api/memory_reserve.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 
@@ -46,7 +47,8 @@ int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd) {
         fill_thread_functions(util_cmd->ThreadFunc);
         return LAPI_SUCCESS;
       default:
-        return LAPI_ERR_UTIL_CMD;
+        return refuse(LAPI_ERR_UTIL_CMD, "Util_type is %d; allowed are 0 to 7 (lapi_util_type_t)",
+                      static_cast<int>(util_cmd->Util_type));
     }
   });
 }

@@ -4,6 +4,7 @@
 #include "api/operations.h"
 #include "api/profiling.h"
 #include "api/program_operations.h"
+#include "api/refusal.h"
 #include "api/vector_operations.h"
 
 namespace openlapi {
@@ -111,7 +112,8 @@ int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd) {
     case LAPI_DGSP_XFER:
       return begin_program_message(*context, hndl, xfer_cmd->Dgsp);
     default:
-      return LAPI_ERR_XFER_CMD;
+      return refuse(LAPI_ERR_XFER_CMD, "Xfer_type is %d; allowed are %d to %d (lapi_xfer_type_t)",
+                    static_cast<int>(xfer_cmd->Xfer_type), LAPI_AM_XFER, LAPI_AM_LW_XFER);
   }
 }
 

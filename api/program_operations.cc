@@ -2,6 +2,7 @@
 
 #include "api/operations.h"
 #include "api/program_registry.h"
+#include "api/refusal.h"
 #include "dataplane/layout/program_cursor.h"
 #include "dataplane/layout/vector_cursor.h"
 
@@ -26,7 +27,9 @@ int check_program(const lapi_amdgsp_t& command) {
 // LAPI_ERR_DATA_LEN, DGSP, what is wrong with the program, HDR_HNDLR_NULL, TGT, UHDR_LEN, HDR_LEN, UHDR_NULL. `udata`
 // may be null: offsets of the program are addresses then.
 int check(const Context& context, const lapi_amdgsp_t& command) {
-  if (command.udata_len > static_cast<ulong>(LAPI_MAX_MSG_SZ)) return LAPI_ERR_DATA_LEN;
+  if (command.udata_len > static_cast<ulong>(LAPI_MAX_MSG_SZ)) {
+    return refuse_length("udata_len", command.udata_len, nullptr);
+  }
   if (const int error = check_program(command)) return error;
   return check_active_message(context.tasks(), context.max_user_header(),
                               {command.tgt, command.hdr_hdl, command.uhdr, command.uhdr_len, &command, 0});

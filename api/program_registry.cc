@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "api/refusal.h"
 #include "dataplane/base/memory_fault_guard.h"
 
 namespace openlapi {
@@ -38,7 +39,10 @@ static_assert(LAPI_DGSM_UNIT == static_cast<int>(LayoutDensity::unit));
 // What must be right even without verification: a copy is made.
 int check_description(const lapi_dgsp_descr_t* description) {
   if (description == nullptr) return LAPI_ERR_DGSP;
-  if (description->atom_size < 0 || description->atom_size > kMaxAtomSize) return LAPI_ERR_DGSP_ATOM;
+  if (description->atom_size < 0 || description->atom_size > kMaxAtomSize) {
+    return refuse(LAPI_ERR_DGSP_ATOM, "atom_size is %d; allowed are 0 to %d", static_cast<int>(description->atom_size),
+                  static_cast<int>(kMaxAtomSize));
+  }
   if (description->code == nullptr || description->code_size <= 0) return LAPI_ERR_DGSP_OTHER;
   const auto density = static_cast<int>(description->density);
   return density < LAPI_DGSM_SPARSE || density > LAPI_DGSM_UNIT ? LAPI_ERR_DGSP_OTHER : LAPI_SUCCESS;

@@ -1,7 +1,10 @@
 #include "api/vectors.h"
 
 #include <algorithm>
+#include <string>
 
+#include "api/argument_checks.h"
+#include "api/refusal.h"
 #include "dataplane/base/memory_fault_guard.h"
 
 namespace openlapi {
@@ -35,7 +38,10 @@ bool type_exists(const VectorView& vector, bool generic) {
 
 int check_usable(const VectorView& vector, const Codes& codes, bool generic) {
   if (vector.is_null) return codes.null;
-  return type_exists(vector, generic) ? LAPI_SUCCESS : codes.type;
+  if (type_exists(vector, generic)) return LAPI_SUCCESS;
+  return refuse(codes.type, "vec_type is %d; allowed are %d (LAPI_GEN_IOVECTOR), %d (LAPI_GEN_STRIDED_XFER)%s",
+                static_cast<int>(vector.type), LAPI_GEN_IOVECTOR, LAPI_GEN_STRIDED_XFER,
+                generic ? " and LAPI_GEN_GENERIC" : "");
 }
 
 // Extent and stride.
@@ -44,8 +50,15 @@ int check_blocks(const VectorView& vector, const Codes& codes) {
   const wire::StridedLayout blocks = vector.blocks();
   std::uint64_t extent;
   const bool wraps = __builtin_mul_overflow(blocks.stride, blocks.count, &extent);
-  if (wraps || extent > kMostBytes || wire::total_of(blocks) == UINT64_MAX) return codes.extent;
-  return blocks.stride < blocks.block ? codes.stride : LAPI_SUCCESS;
+  const auto stride = static_cast<unsigned long long>(blocks.stride),
+             block = static_cast<unsigned long long>(blocks.block);
+  if (wraps || extent > kMostBytes || wire::total_of(blocks) == UINT64_MAX) {
+    return refuse(codes.extent, "num_vecs is %llu and the stride %llu; their product may be %llu",
+                  static_cast<unsigned long long>(blocks.count), stride, static_cast<unsigned long long>(kMostBytes));
+  }
+  if (blocks.stride >= blocks.block) return LAPI_SUCCESS;
+  return refuse(codes.stride, "info[2], the stride, is %llu; allowed is %llu, the block's size, and more", stride,
+                block);
 }
 
 // Addresses, then lengths. A piece that reaches beyond the address space has a wrong address.
@@ -70,7 +83,8 @@ int check_pieces(const VectorView& vector, const Codes& codes) {
     }
     too_long |= __builtin_add_overflow(total, piece.length, &total) || total > kMostBytes;
   }
-  return too_long ? codes.length : LAPI_SUCCESS;
+  if (!too_long) return LAPI_SUCCESS;
+  return refuse(codes.length, "the lengths together are more than %llu", static_cast<unsigned long long>(kMostBytes));
 }
 
 // Reads the lists of a vector, which may lie anywhere.
@@ -93,19 +107,31 @@ int check_strided_address(const VectorView& vector, const Codes& codes) {
   return check_lists(codes, [&] { return vector.blocks().base == 0 ? codes.strided_null : LAPI_SUCCESS; });
 }
 
+int refuse_lengths(const char* which, std::uint64_t here, std::uint64_t there) {
+  return refuse(LAPI_ERR_VEC_LEN_DIFF, "%s is %llu here and %llu there", which, static_cast<unsigned long long>(here),
+                static_cast<unsigned long long>(there));
+}
+
 // VEC_LEN_DIFF, VEC_NUM_DIFF, VEC_TYPE_DIFF.
 int check_difference(const VectorView& origin, const VectorView& there) {
-  if (origin.type != there.type) return LAPI_ERR_VEC_TYPE_DIFF;
+  if (origin.type != there.type) {
+    return refuse(LAPI_ERR_VEC_TYPE_DIFF, "vec_type is %d here and %d there", static_cast<int>(origin.type),
+                  static_cast<int>(there.type));
+  }
   if (origin.is_strided()) {
-    if (origin.blocks().block != there.blocks().block) return LAPI_ERR_VEC_LEN_DIFF;
+    const std::uint64_t here = origin.blocks().block, other = there.blocks().block;
+    if (here != other) return refuse_lengths("the block's size", here, other);
   } else {
     const PieceList one = PieceList::of_arrays(origin.len, origin.len, origin.word_bytes, origin.count);
     const PieceList other = PieceList::of_arrays(there.len, there.len, there.word_bytes, there.count);
     for (std::uint64_t i = 0; i < std::min(origin.count, there.count); ++i) {
-      if (one[i].length != other[i].length) return LAPI_ERR_VEC_LEN_DIFF;
+      if (one[i].length == other[i].length) continue;
+      return refuse_lengths(("len[" + std::to_string(i) + "]").c_str(), one[i].length, other[i].length);
     }
   }
-  return origin.count != there.count ? LAPI_ERR_VEC_NUM_DIFF : LAPI_SUCCESS;
+  if (origin.count == there.count) return LAPI_SUCCESS;
+  return refuse(LAPI_ERR_VEC_NUM_DIFF, "num_vecs is %llu here and %llu there",
+                static_cast<unsigned long long>(origin.count), static_cast<unsigned long long>(there.count));
 }
 
 }  // namespace
@@ -133,21 +159,17 @@ wire::StridedLayout VectorView::blocks() const {
 
 int check_vector_message(std::uint32_t tasks, std::uint32_t max_user_header, uint target, std::uint64_t handler,
                          const void* user_header, uint user_header_length, const VectorView& origin) {
-  if (handler == 0) return LAPI_ERR_HDR_HNDLR_NULL;
+  if (handler == 0) return refuse_null(LAPI_ERR_HDR_HNDLR_NULL, "hdr_hdl");
   if (const int error = check_vector(origin, kOrigin, true)) return error;
   if (const int error = check_strided_address(origin, kOrigin)) return error;
-  if (target >= tasks) return LAPI_ERR_TGT;
-  if (user_header_length > max_user_header) return LAPI_ERR_UHDR_LEN;
-  if (user_header_length % 4 != 0) return LAPI_ERR_HDR_LEN;
-  if (user_header == nullptr && user_header_length != 0) return LAPI_ERR_UHDR_NULL;
-  return LAPI_SUCCESS;
+  return check_target_and_header(tasks, max_user_header, target, user_header, user_header_length);
 }
 
 int check_vector_transfer(std::uint32_t tasks, uint target, const VectorView& origin, const VectorView& there) {
   if (const int error = check_vector(origin, kOrigin, false)) return error;
   if (const int error = check_strided_address(origin, kOrigin)) return error;
   if (const int error = check_strided_address(there, kTarget)) return error;
-  if (target >= tasks) return LAPI_ERR_TGT;
+  if (target >= tasks) return refuse_target(target, tasks);
   if (const int error = check_vector(there, kTarget, false)) return error;
   return check_difference(origin, there);
 }

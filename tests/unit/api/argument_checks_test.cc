@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "api/context.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 namespace {
@@ -86,6 +89,35 @@ TEST(HandleTableTest, ObjectIsTakenOnce) {
   context.give_back();
   EXPECT_TRUE(context.reserve());
   context.give_back();
+}
+
+// What `call` says on standard error.
+template <class Call>
+std::string said_by(int info_level, Call call) {
+  tell_refusals(info_level, 2);
+  testing::internal::CaptureStderr();
+  call();
+  tell_refusals(0, 0);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(ArgumentChecksTest, FromLevelOneOnARefusalNamesArgumentValueAndWhatIsAllowed) {
+  const auto wrong_target = [] { EXPECT_EQ(check_put_or_get(kTasks, 9, 4, place, &word), LAPI_ERR_TGT); };
+  EXPECT_EQ(said_by(0, wrong_target), "");
+  EXPECT_EQ(said_by(1, wrong_target), "openlapi: task 2: LAPI_ERR_TGT: tgt is 9; the job's tasks are 0 to 3\n");
+  EXPECT_EQ(said_by(1,
+                    [] {
+                      check_active_message(kTasks, 912, {0, place, &word, 916, &word, 4});
+                    }),
+            "openlapi: task 2: LAPI_ERR_UHDR_LEN: uhdr_len is 916; allowed are multiples of 4 from 0 to 912 "
+            "(MAX_UHDR_SZ)\n");
+  EXPECT_EQ(said_by(1, [] { check_read_modify_write(kTasks, 7, 0, place, &word); }),
+            "openlapi: task 2: LAPI_ERR_RMW_OP: op is 7; allowed are 0 (COMPARE_AND_SWAP) to 3 (SWAP)\n");
+  EXPECT_EQ(said_by(1, [] { check_put_or_get(kTasks, 0, 4, place, nullptr); }),
+            "openlapi: task 2: LAPI_ERR_ORG_ADDR_NULL: org_addr is NULL\n");
+  EXPECT_NE(said_by(1, [] { check_put_or_get(kTasks, 0, std::uint64_t{1} << 62, place, &word); })
+                .find("is 4611686018427387904; "),
+            std::string::npos);
 }
 
 }  // namespace

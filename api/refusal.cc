@@ -1,0 +1,55 @@
+#include "api/refusal.h"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+
+#include "api/lapi.h"
+#include "api/messages.h"
+
+namespace openlapi {
+
+namespace {
+
+std::atomic<bool> told = false;
+std::atomic<std::uint32_t> task = 0;
+
+}  // namespace
+
+void tell_refusals(int info_level, std::uint32_t own_task) {
+  task.store(own_task, std::memory_order_relaxed);
+  told.store(info_level >= kLevelWarning, std::memory_order_relaxed);
+}
+
+int refuse(int code, const char* format, ...) {
+  if (!told.load(std::memory_order_relaxed)) return code;
+  char detail[200];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(detail, sizeof detail, format, arguments);
+  va_end(arguments);
+  std::fprintf(stderr, "openlapi: task %u: %s: %s\n", task.load(std::memory_order_relaxed), error_name(code), detail);
+  return code;
+}
+
+int refuse_target(std::uint32_t target, std::uint32_t tasks) {
+  return refuse(LAPI_ERR_TGT, "tgt is %u; the job's tasks are 0 to %u", target, tasks - 1);
+}
+
+int refuse_user_header(std::uint32_t length, std::uint32_t longest) {
+  const int code = length > longest ? LAPI_ERR_UHDR_LEN : LAPI_ERR_HDR_LEN;
+  return refuse(code, "uhdr_len is %u; allowed are multiples of 4 from 0 to %u (MAX_UHDR_SZ)", length, longest);
+}
+
+int refuse_null(int code, const char* argument) { return refuse(code, "%s is NULL", argument); }
+
+int refuse_length(const char* argument, std::uint64_t length, const void* data) {
+  const auto bytes = static_cast<unsigned long long>(length);
+  if (length > static_cast<std::uint64_t>(LAPI_MAX_MSG_SZ)) {
+    return refuse(LAPI_ERR_DATA_LEN, "%s is %llu; allowed are 0 to %llu (LAPI_MAX_MSG_SZ)", argument, bytes,
+                  static_cast<unsigned long long>(LAPI_MAX_MSG_SZ));
+  }
+  return refuse(LAPI_ERR_DATA_LEN, "%s is %llu; from %p on this task has less memory", argument, bytes, data);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""What calls say of arguments that they refuse: at MP_INFOLEVEL=1 the argument, its value and what is allowed.
+
+    refusal_texts_test.py LAPIRUN PROGRAM_DIRECTORY [test...]
+
+The programs try all refusals (and find the return codes right); here their standard error is read.
+"""
+import re
+import sys
+
+from api_jobs import expect, expect_equal, main
+
+TASKS = 2
+LONGEST = r"\d{10,}"
+# A line for each kind of refusal. What says which address is NULL says it by the argument's name.
+OF_ERRORS = [
+    r"LAPI_ERR_TGT: tgt is 2; the job's tasks are 0 to 1",
+    r"LAPI_ERR_TGT: tgt is 4294967295; the job's tasks are 0 to 1",
+    rf"LAPI_ERR_DATA_LEN: len is {LONGEST}; allowed are 0 to {LONGEST} \(LAPI_MAX_MSG_SZ\)",
+    rf"LAPI_ERR_DATA_LEN: udata_len is {LONGEST}; allowed are 0 to {LONGEST} \(LAPI_MAX_MSG_SZ\)",
+    r"LAPI_ERR_HDR_LEN: uhdr_len is 911; allowed are multiples of 4 from 0 to \d+ \(MAX_UHDR_SZ\)",
+    r"LAPI_ERR_UHDR_LEN: uhdr_len is 4294967292; allowed are multiples of 4 from 0 to \d+ \(MAX_UHDR_SZ\)",
+    r"LAPI_ERR_RMW_OP: op is 4; allowed are \d \(COMPARE_AND_SWAP\) to 3 \(SWAP\)",
+    r"LAPI_ERR_OP_SZ: size is \d+; allowed are 32 and 64 bits",
+    r"LAPI_ERR_ORG_ADDR_NULL: (org_addr|udata) is NULL",
+    r"LAPI_ERR_TGT_ADDR_NULL: tgt_addr is NULL",
+    r"LAPI_ERR_TGT_VAR_NULL: tgt_var is NULL",
+    r"LAPI_ERR_ADDR_HNDL_RANGE: addr_hndl is -?\d+; allowed are 1 to 255",
+    r"LAPI_ERR_QUERY_TYPE: query is -?\d+; allowed are 0 to \d+",
+    r"LAPI_ERR_SET_VAL: TIMEOUT is -?\d+; allowed are \d+ to \d+",
+    r"LAPI_ERR_XFER_CMD: Xfer_type is -?\d+; allowed are 0 to 8 \(lapi_xfer_type_t\)",
+]
+OF_VECTORS = [
+    r"LAPI_ERR_(ORG|TGT)_VEC_TYPE: vec_type is \d+; allowed are 1 \(LAPI_GEN_IOVECTOR\), 2 \(LAPI_GEN_STRIDED_XFER\)",
+    r"LAPI_ERR_(ORG|TGT)_STRIDE: info\[2\], the stride, is \d+; allowed is \d+, the block's size, and more",
+    r"LAPI_ERR_(ORG|TGT)_EXTENT: num_vecs is \d+ and the stride \d+; their product may be \d+",
+    r"LAPI_ERR_VEC_NUM_DIFF: num_vecs is \d+ here and \d+ there",
+    r"LAPI_ERR_VEC_LEN_DIFF: (len\[\d+\]|the block's size) is \d+ here and \d+ there",
+    r"LAPI_ERR_VEC_TYPE_DIFF: vec_type is \d here and \d there",
+]
+LINE = re.compile(r"^openlapi: task [01]: (LAPI_ERR_\w+: .*)$", re.M)
+
+
+def told(jobs, program, level):
+    result = jobs.launch(TASKS, [program], MP_INFOLEVEL=level)
+    expect_equal(result.status, 0, result)
+    return LINE.findall(result.err)
+
+
+def says_all(lines, wanted):
+    for pattern in wanted:
+        expect(any(re.match(pattern, line) for line in lines), f"no line '{pattern}' in\n" + "\n".join(sorted(set(lines))))
+
+
+def test_arguments_of_calls(jobs):
+    says_all(told(jobs, "api_errors", "1"), OF_ERRORS)
+
+
+def test_vectors(jobs):
+    says_all(told(jobs, "api_vectors", "1") + told(jobs, "api_xfer_refusals", "1"), OF_VECTORS)
+
+
+def test_nothing_is_said_at_level_0(jobs):
+    expect_equal(told(jobs, "api_errors", "0"), [], "level 0 is for errors that the program cannot see")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
