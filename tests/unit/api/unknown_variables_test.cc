@@ -25,6 +25,17 @@ TEST(UnknownVariables, WithoutANearOneNameThePlaceThatListsThem) {
                 "that are"});
 }
 
+TEST(UnknownVariables, AreNotTakenForEveryShortName) {
+  for (const char* name : {"LAPI_HOME", "LAPI_LOG", "LAPI_ROOT", "LAPI_X", "LAPI_", "MP_LAPI_FOO"}) {
+    EXPECT_EQ(lines_of({name}),
+              std::vector<std::string>{std::string(name) + " is set, and is no variable of openlapi's: "
+                                                           "`lapi_info --env` lists those that are"});
+  }
+  EXPECT_EQ(lines_of({"MP_LAPI_TRACE_LEVELS=1"}),
+            std::vector<std::string>{"MP_LAPI_TRACE_LEVELS is set, and is no variable of openlapi's: did you mean "
+                                     "MP_LAPI_TRACE_LEVEL?"});
+}
+
 TEST(UnknownVariables, AreNotThoseOfPoeNorOursNorAnybodyElses) {
   EXPECT_TRUE(lines_of({"MP_EUIDEVELOP=yes", "MP_RESD=no", "MP_TIMEOUT=3", "LAPI_USE_SHM=", "MP_PROCS=2",
                         "MP=", "OPENLAPI=1", "LAM_MPI_SESSION_SUFFIX=a", "ODD_ENTRY"})
