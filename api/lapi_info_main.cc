@@ -1,4 +1,6 @@
 // lapi_info: what this library is, what it can use on this machine and why not the rest.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +9,7 @@
 
 #include "api/lapi_info_job.h"
 #include "api/lapi_info_report.h"
+#include "api/unknown_variables.h"
 #include "api/version.h"
 
 namespace openlapi::info {
@@ -17,6 +20,11 @@ bool all_valid(const std::vector<SettingReport>& settings) {
     if (!setting.valid) return false;
   }
   return true;
+}
+
+void name_unknown_variables() {
+  std::fflush(stdout);
+  for (const std::string& line : unknown_variables(environ)) std::fprintf(stderr, "lapi_info: %s\n", line.c_str());
 }
 
 int run(int argc, char** argv) {
@@ -45,15 +53,24 @@ int run(int argc, char** argv) {
   if (environment) {
     const auto settings = report_settings([](const char* name) -> const char* { return std::getenv(name); });
     std::fputs((json ? to_json(nullptr, &settings) : describe(settings)).c_str(), stdout);
+    name_unknown_variables();
     return all_valid(settings) ? 0 : 1;
   }
   if (job) return show_job(json);
   const Report report = make_report();
   std::fputs((json ? to_json(&report, nullptr) : describe(report)).c_str(), stdout);
+  name_unknown_variables();
   return 0;
+}
+
+// `status`, unless what was printed could not be written.
+int end(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::perror("lapi_info: cannot write");
+  return 1;
 }
 
 }  // namespace
 }  // namespace openlapi::info
 
-int main(int argc, char** argv) { return openlapi::info::run(argc, argv); }
+int main(int argc, char** argv) { return openlapi::info::end(openlapi::info::run(argc, argv)); }

@@ -42,6 +42,17 @@ def refuse_32_bit_programs():
 
 
 class LapiInfo(unittest.TestCase):
+    def test_mistyped_variables_are_named(self):
+        for words in ((), ("--env",), ("--env", "--json")):
+            done = run(*words, LAPI_USE_SHMEM="1")
+            self.assertEqual((done.returncode, done.stderr), (0, "lapi_info: LAPI_USE_SHMEM is set, and is no variable of "
+                                                              "openlapi's: did you mean LAPI_USE_SHM?\n"))
+
+    def test_what_cannot_be_written_is_said(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([LAPI_INFO], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, "lapi_info: cannot write: No space left on device\n"))
+
     def test_text_and_json_say_the_same(self):
         text = run()
         self.assertEqual(text.returncode, 0, text.stderr)
