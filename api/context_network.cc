@@ -44,6 +44,17 @@ const LocalAdapter* find_adapter(const std::vector<LocalAdapter>& adapters, cons
   return found == adapters.end() ? nullptr : &*found;
 }
 
+const LocalAdapter* named_adapter(const lapi_info_t& info, const std::vector<LocalAdapter>& adapters,
+                                  OpenError& error) {
+  const std::string name = static_cast<const char*>(info.adapter_name);
+  const LocalAdapter* adapter = find_adapter(adapters, name);
+  if (adapter == nullptr) {
+    fail(error, LAPI_ERR_CSS_LOAD_FAILED,
+         "adapter_name '" + name + "' is no adapter of this machine; present: " + names_of(adapters));
+  }
+  return adapter;
+}
+
 // The adapter for everybody: the loopback when the whole job is on this node, else the first one that is up.
 const LocalAdapter* default_adapter(const std::vector<LocalAdapter>& adapters, bool one_node) {
   const LocalAdapter* loopback = nullptr;
@@ -79,14 +90,9 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
   const std::vector<LocalAdapter> adapters = list_adapters();
   const Settings& settings = request.settings;
   if (request.info.adapter_name != nullptr) {
-    const std::string name = static_cast<const char*>(request.info.adapter_name);
-    const LocalAdapter* adapter = find_adapter(adapters, name);
-    if (adapter == nullptr) {
-      return fail(error, LAPI_ERR_CSS_LOAD_FAILED,
-                  "adapter_name '" + name + "' is no adapter of this machine; present: " + names_of(adapters));
-    }
-    addresses.push_back(adapter->address);
-    return true;
+    const LocalAdapter* adapter = named_adapter(request.info, adapters, error);
+    if (adapter != nullptr) addresses.push_back(adapter->address);
+    return adapter != nullptr;
   }
   if (!settings.inet_addresses.empty()) {
     return take_named_addresses(settings.inet_addresses, adapters, addresses, error);
@@ -204,6 +210,10 @@ bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>&
 }
 
 }  // namespace
+
+bool check_adapter_name(const lapi_info_t& info, OpenError& error) {
+  return info.adapter_name == nullptr || named_adapter(info, list_adapters(), error) != nullptr;
+}
 
 bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address) {
   if (entry.port_no < 1 || entry.port_no > 65535) return false;

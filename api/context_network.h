@@ -43,6 +43,10 @@ struct OpenNetworks {
 // The address as transports take it. False: it is none that a task can have.
 bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address);
 
+// Whether this machine has the adapter that the user names for IP mode, if he names one. False: `error` says which it
+// has.
+bool check_adapter_name(const lapi_info_t& info, OpenError& error);
+
 // IP mode. False: `error` says why and everything is closed again.
 bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);
 

@@ -119,6 +119,7 @@ class Opening {
   bool make_engine(Context& context);
   bool start_threads(Context& context, lapi_handle_t& handle);
   void say_what_is_used() const;
+  void say_what_is_unused() const;
   bool wants_tags() const;
   bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
@@ -141,6 +142,7 @@ class Opening {
 // wanted: it would be polled in vain.
 bool Opening::open_ways() {
   if (!everybody_here()) return open_network() && open_shared_memory();
+  if (is_over_udp() && !check_adapter_name(info_, error_)) return false;  // also where no adapter is needed
   if (!meet_others() || !open_shared_memory()) return false;
   if (shared_memory_.group == nullptr) return open_network();
   open_spare_network();
@@ -383,9 +385,19 @@ void Opening::say_what_is_used() const {
                            : near == 0 ? "all over " + network
                                        : std::to_string(near) + " through shared memory, the rest over " + network;
   std::fprintf(stderr, "openlapi: task 0 talks to %zu other%s: %s\n", all, all == 1 ? "" : "s", text.c_str());
-  if (near < all) return;
+  if (near == all) say_what_is_unused();
+}
+
+// What was asked of a network that no task needs.
+void Opening::say_what_is_unused() const {
   if (settings().library == CommunicationLibrary::kUserSpace) say_unused("MP_EUILIB", "us");
-  if (!settings().device.empty()) say_unused("MP_EUIDEVICE", settings().device);
+  if (settings().use_bulk) say_unused("MP_USE_BULK_XFER", "yes");
+  for (const char* name : {"MP_EUIDEVICE", "MP_INSTANCES", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK", "OPENLAPI_MODULES",
+                           "OPENLAPI_DPDK_ARGUMENTS"}) {
+    const char* value = read_environment(name);
+    if (value != nullptr && *value != '\0') say_unused(name, value);
+  }
+  if (info_.adapter_name != nullptr) say_unused("adapter_name", static_cast<const char*>(info_.adapter_name));
 }
 
 bool Opening::run(Context& context, lapi_handle_t& handle) {

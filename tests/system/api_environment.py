@@ -494,6 +494,16 @@ def test_what_was_asked_for_and_nobody_uses_is_said_at_level_one(jobs):
     for shared, level, times in (("yes", "1", 1), ("yes", "0", 0), ("no", "1", 0)):
         result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM=shared, MP_EUIDEVICE="lo", MP_INFOLEVEL=level)
         expect_equal((result.status, result.err.count(unused)), (0, times), f"{shared}, level {level}\n{result}")
+    asked = {"MP_USE_BULK_XFER": "yes", "MP_INSTANCES": "3", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "OPENLAPI_MODULES": "verbs"}
+    result = jobs.launch(2, ["api_init_probe", "adapter=lo"], LAPI_USE_SHM="yes", MP_INFOLEVEL="1", **asked)
+    for name, value in (*asked.items(), ("adapter_name", "lo")):
+        expect_equal(result.err.count(f"openlapi: {name}={value} is used by no task"), 1, f"{name}\n{result}")
+
+
+def test_an_adapter_that_is_not_there_is_an_error_also_where_none_is_needed(jobs):
+    for tasks in (1, 2):
+        result = jobs.launch(tasks, ["api_init_probe", "adapter=wlan77"], LAPI_USE_SHM="yes")
+        expect_equal(result.err.count("adapter_name 'wlan77' is no adapter of this machine; present: "), tasks, result)
 
 
 if __name__ == "__main__":
