@@ -30,6 +30,19 @@ std::uint32_t whom_to_ask(const Bootstrap& bootstrap) {
   return bootstrap.rank() == first_of_node ? 0 : first_of_node;
 }
 
+bool ask(Bootstrap& bootstrap, std::uint32_t task, std::string& library, std::string& reason) {
+  std::vector<std::byte> value;
+  if (!bootstrap.get(task, kKey, kSeconds, value, reason)) return false;
+  library.assign(reinterpret_cast<const char*>(value.data()), value.size());
+  return true;
+}
+
+// Of neighbours with the same build the first one says it for all.
+bool is_said_by_another(Bootstrap& bootstrap, std::string_view own) {
+  std::string before, reason;
+  return ask(bootstrap, bootstrap.rank() - 1, before, reason) && before == own;
+}
+
 }  // namespace
 
 std::string own_library() {
@@ -51,10 +64,9 @@ bool publish_library(Bootstrap& bootstrap, std::string& reason) {
 bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason) {
   const std::uint32_t asked = whom_to_ask(bootstrap);
   if (asked == bootstrap.rank()) return true;
-  std::vector<std::byte> value;
-  if (!bootstrap.get(asked, kKey, kSeconds, value, reason)) return false;
+  std::string other;
+  if (!ask(bootstrap, asked, other, reason)) return false;
   const std::string own = own_library();
-  const std::string other(reinterpret_cast<const char*>(value.data()), value.size());
   const LibraryMatch match = match_libraries(own, other);
   if (match == LibraryMatch::same) return true;
   const std::string both = describe(asked, other) + "; " + describe(bootstrap.rank(), own);
@@ -62,7 +74,9 @@ bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason
     reason = both + ": " + kOneVersion;
     return false;
   }
-  if (info_level >= kLevelWarning) std::fprintf(stderr, "openlapi: %s\n", both.c_str());
+  if (info_level >= kLevelWarning && !is_said_by_another(bootstrap, own)) {
+    std::fprintf(stderr, "openlapi: %s\n", both.c_str());
+  }
   return true;
 }
 

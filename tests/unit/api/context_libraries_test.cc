@@ -91,6 +91,20 @@ TEST(LibraryVersions, AnotherBuildIsSaidAtLevelOneAlone) {
   }
 }
 
+// Task 0 has another build than all others: task 1 says it for the tasks behind it, also for those of the other node.
+TEST(LibraryVersions, OfNeighboursWithOneBuildTheFirstSaysIt) {
+  const std::string own = own_library();
+  std::map<std::uint32_t, std::string> published{{0, own.substr(0, own.find(' ')) + " 9.9.9, built one day"}};
+  for (std::uint32_t rank = 1; rank < 6; ++rank) published[rank] = own;
+  for (std::uint32_t rank = 1; rank < 6; ++rank) {
+    Job job(rank, published);
+    std::string reason;
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(compare_libraries(job, kLevelWarning, reason)) << reason;
+    EXPECT_EQ(testing::internal::GetCapturedStderr().empty(), rank != 1) << rank;
+  }
+}
+
 TEST(LibraryVersions, WhoHasPublishedNothingIsNamed) {
   std::map<std::uint32_t, std::string> published;
   Job job(5, published);
