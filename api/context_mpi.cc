@@ -1,6 +1,7 @@
 #include "api/context_mpi.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <charconv>
 #include <vector>
@@ -35,12 +36,39 @@ std::uint32_t tasks_of_job(const Bootstrap& bootstrap, const ReadEnvironment& re
   return bootstrap.size() == 1 && by_hand != 0 ? by_hand : bootstrap.size();
 }
 
+constexpr const char* kGetLibraryVersion = "MPI_Get_library_version";  // may be called before MPI_Init
+
+// Files of this process whose names begin as MPI libraries' do.
+std::vector<std::string> loaded_mpi_libraries() {
+  std::vector<std::string> names;
+  const auto add = [](dl_phdr_info* info, std::size_t, void* all) {
+    const std::string_view path = info->dlpi_name;
+    if (path.substr(path.rfind('/') + 1).starts_with("libmpi"))
+      static_cast<std::vector<std::string>*>(all)->emplace_back(path);
+    return 0;
+  };
+  dl_iterate_phdr(add, &names);
+  return names;
+}
+
+// Interpreters load it for themselves alone (RTLD_LOCAL): it is not among the program's names then.
+void* find_get_library_version() {
+  if (void* const found = dlsym(RTLD_DEFAULT, kGetLibraryVersion)) return found;
+  for (const std::string& name : loaded_mpi_libraries()) {
+    void* const library = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    void* const found = dlsym(library, kGetLibraryVersion);
+    dlclose(library);  // who has loaded it keeps it
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string mpi_library() {
   using GetLibraryVersion = int (*)(char*, int*);
-  // May be called before MPI_Init.
-  const auto get = reinterpret_cast<GetLibraryVersion>(dlsym(RTLD_DEFAULT, "MPI_Get_library_version"));
+  const auto get = reinterpret_cast<GetLibraryVersion>(find_get_library_version());
   if (get == nullptr) return {};
   std::vector<char> text(kLongestVersion);
   int length = 0;

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """MPI and LAPI in one program, in both orders of initialisation: the same tasks in both, or a refusal.
 
-    mpi_beside_test.py LAPIRUN openmpi|mpich PROGRAM
+    mpi_beside_test.py LAPIRUN openmpi|mpich PROGRAM PROGRAM-THAT-LOADS-IT
 """
 import os
+import re
 import subprocess
 import sys
 import unittest
 
-LAPIRUN, MPI, PROGRAM = sys.argv[1:4]
+LAPIRUN, MPI, PROGRAM, LOADS = sys.argv[1:5]
 TASKS = 3
 # Open MPI refuses root and more tasks than cores unless told. Leaks are MPI's.
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "ASAN_OPTIONS": "detect_leaks=0"}
 # As in lapi(7).
 BY_HAND = """export MP_CHILD=$PMI_RANK MP_PROCS=$PMI_SIZE MP_PARTITION=1 MP_MSG_API=lapi,mpi LAPI_USE_SHM=only
-export MP_COMMON_TASKS=$((PMI_SIZE - 1)):$(seq 0 $((PMI_SIZE - 1)) | grep -vx $PMI_RANK | paste -sd:)
+export MP_COMMON_TASKS=$((PMI_SIZE - 1))$(seq 0 $((PMI_SIZE - 1)) | grep -vx $PMI_RANK | sed s/^/:/ | tr -d '\\n')
 exec "$0" "$@"
 """
 NO_PART = "which does not join this job: MPI_COMM_WORLD would have 1 task, the job has 3"
@@ -65,6 +66,17 @@ class OpenMpi(BothOrders):
 
 
 class Mpich(BothOrders):
+    def test_one_that_is_loaded_is_refused(self):
+        """Also where it is none of the program's own names, as in an interpreter."""
+        library = re.search(r"=> (\S*/libmpi\S+)", subprocess.check_output(["ldd", PROGRAM], text=True))[1]
+        for scope in ("global", "local"):
+            result = subprocess.run([LAPIRUN, "-n", "2", LOADS, library, scope], capture_output=True, text=True, timeout=60,
+                                    stdin=subprocess.DEVNULL, env=ENVIRONMENT, check=False)
+            self.assertNotEqual(result.returncode, 0, result.stdout)
+            self.assertIn("which does not join this job: MPI_COMM_WORLD would have 1 task, the job has 2", result.stderr)
+        alone = subprocess.run([LAPIRUN, "-n", "1", LOADS, library, "local"], timeout=60, env=ENVIRONMENT, check=False)
+        self.assertEqual(alone.returncode, 0)
+
     def test_lapirun_is_refused(self):
         self.check_refusal(NO_PART, LAPIRUN, "-n", str(TASKS))
 
@@ -75,6 +87,8 @@ class Mpich(BothOrders):
 
     def test_mpiexec_with_the_variables_of_a_job_by_hand(self):
         self.check_same_tasks("mpiexec.hydra", "-n", str(TASKS), "sh", "-c", BY_HAND)
+        alone = run(["mpiexec.hydra", "-n", "1", "sh", "-c", BY_HAND], "lapi")
+        self.assertEqual((alone.returncode, alone.stdout), (0, "lapi 0 of 1, mpi 0 of 1\n"), alone.stderr)
 
     def test_mpiexec_alone_is_refused(self):
         self.check_refusal("a launcher that offers PMI only, as MPICH's mpiexec", "mpiexec.hydra", "-n", str(TASKS))
