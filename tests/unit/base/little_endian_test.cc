@@ -14,6 +14,7 @@ TEST(LittleEndian, EveryByteIsAtItsPlace) {
   for (std::size_t at = 0; at < place.size(); ++at) {
     EXPECT_EQ(std::to_integer<unsigned>(place[at]), kExpected[at]) << at;
   }
+  place[9] = std::byte{0xff};  // it is another number's
   EXPECT_EQ(load_little<std::uint64_t>(place.data() + 1), 0x8182838485868788u);
   EXPECT_EQ(load_little<std::uint16_t>(place.data() + 1), 0x8788u);
   EXPECT_EQ(load_little<std::uint8_t>(place.data() + 3), 0x86u);

@@ -152,6 +152,10 @@ TEST(MemoryFaultGuardTest, SignalsThatAreSentKillAlsoInsideAGuard) {
     catch_memory_faults();
     survives([] { raise(SIGSEGV); });
   });
+  kills_child(SIGSEGV, [] {
+    catch_memory_faults();
+    survives([] { kill(getpid(), SIGSEGV); });
+  });
   kills_child(SIGBUS, [] {
     catch_memory_faults();
     kill(getpid(), SIGBUS);

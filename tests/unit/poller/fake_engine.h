@@ -150,6 +150,16 @@ inline void set_mode(Poller& poller, bool interrupt) {
   if (const auto bell = poller.set_interrupt_mode(interrupt)) bell->ring();
 }
 
+// Whoever else can run has about as much of the processors as this thread takes: also where many wait for them.
+inline void let_others_run() {
+  const auto taken = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+  };
+  for (const Nanoseconds end = taken() + kMillisecond; taken() < end;) std::this_thread::yield();
+}
+
 inline constexpr ServiceLimits kBriefly{ThreadPolicy::adaptive, 20 * kMicrosecond};
 
 }  // namespace openlapi

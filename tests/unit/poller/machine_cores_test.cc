@@ -22,6 +22,7 @@ TEST(MachineCores, AreThoseOfTheAffinityMask) {
   EXPECT_EQ(found, std::set<int>(all.begin(), all.end()));
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(CPU_COUNT(&before)));
   CPU_ZERO(&one);
   CPU_SET(all.back(), &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);

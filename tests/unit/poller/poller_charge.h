@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -64,7 +63,7 @@ class PollerCharge : public testing::Test {
   static void comes_to_rest(const std::atomic<Number>& number) {
     for (Number before = number - 1; before != number;) {
       before = number;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      let_others_run();
     }
   }
 

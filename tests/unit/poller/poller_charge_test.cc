@@ -151,6 +151,9 @@ TEST_F(PollerCharge, WhoPollsWakesThoseForWhomItHasBroughtSomethingAbout) {
 TEST_F(PollerCharge, WhoWasWokenInVainSleepsOn) {
   Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
   std::atomic<bool> first = false, second = false;
+  engine.lock();
+  poller.enter();
+  engine.unlock();
   std::thread sleepers[] = {sleeper(poller, [&] { return first.load(); }),
                             sleeper(poller, [&] { return second.load(); })};
   for (std::atomic<bool>* over : {&first, &second}) {
@@ -161,6 +164,9 @@ TEST_F(PollerCharge, WhoWasWokenInVainSleepsOn) {
     engine.unlock();
   }
   for (std::thread& sleeper : sleepers) sleeper.join();
+  engine.lock();
+  poller.leave();
+  engine.unlock();
 }
 
 TEST_F(PollerCharge, ATimerEndsASleep) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -122,7 +121,7 @@ TEST_F(PollerWait, ACallThatLeavesNothingWakesNobody) {
   const std::uint64_t before = engine.steps;
   poller.after_call();
   engine.unlock();
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  let_others_run();
   engine.lock();
   EXPECT_EQ(engine.steps, before);
   over = true;
@@ -144,7 +143,7 @@ TEST_F(PollerWait, WhoLeavesBesideOneWhoPollsWakesNobody) {
   const std::uint64_t before = engine.steps;
   poller.leave();
   engine.unlock();
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  let_others_run();
   engine.lock();
   EXPECT_EQ(engine.steps, before);
   over = true;
