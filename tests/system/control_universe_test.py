@@ -436,6 +436,30 @@ class LossTest(Universe):
         self.assert_gone(processes)
         self.assertEqual(list(self.folder.glob("lam-*")), [])
 
+    @staticmethod
+    def has_unread(process):
+        sockets = {os.readlink(entry)[8:-1] for entry in pathlib.Path(f"/proc/{process}/fd").iterdir()
+                   if os.readlink(entry).startswith("socket:")}
+        rows = [row.split() for row in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return any(row[9] in sockets and int(row[4].split(":")[1], 16) > 0 for row in rows)
+
+    def test_lamhalt_has_other_words_for_a_daemon_that_dies_meanwhile(self):
+        self.boot(["inky", "pinky"])
+        process = self.process("n1")
+        os.kill(process, signal.SIGSTOP)
+        with subprocess.Popen([str(TOOLS / "lamhalt"), "-H"], cwd=self.folder, env=self.environment, text=True,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as halt:
+            until = time.monotonic() + PATIENCE
+            while not self.has_unread(process):
+                self.assertLess(time.monotonic(), until, "it is not told to end")
+            os.kill(process, signal.SIGKILL)
+            _, errors = halt.communicate(timeout=PATIENCE)
+        self.assertEqual(halt.returncode, 1)
+        self.assertEqual(errors, "lamhalt: not all daemons have said that they have ended: the connection to n1 (pinky) was "
+                         "lost before: the daemon there (lamd) was killed, or its host or network fails; lamwipe with the "
+                         "hosts' boot schema ends what is left, or tkill there\n")
+        self.assertEqual(self.tool("tkill", "-sessionsuffix", "n1").returncode, 0)
+
     def test_lamclean_names_a_daemon_that_hangs(self):
         self.boot(["inky", "pinky"])
         for member, expected in (("n1", "not all could be cleaned: no answer after 10 s from n1 (pinky): the daemon there "
