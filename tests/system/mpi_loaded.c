@@ -1,4 +1,5 @@
-/* LAPI in a program that has loaded an MPI library. Usage: mpi_loaded LIBRARY global|local. Status 3: LAPI_Init refuses. */
+/* LAPI in a program that has loaded an MPI library. Usage: mpi_loaded LIBRARY global|local.
+   Status 3: LAPI_Init refuses. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

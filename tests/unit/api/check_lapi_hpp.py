@@ -13,6 +13,7 @@ API, COMPILER = pathlib.Path(sys.argv[1]), sys.argv[2:]
 
 C = (API / "lapi.h").read_text(encoding="utf-8")
 CXX = re.sub(r"//.*", "", "".join(file.read_text(encoding="utf-8") for file in sorted(API.glob("lapi*.hpp"))))
+PAGE = (API.parent / "deploy/man/man7/lapi.hpp.7").read_text(encoding="utf-8")
 # What lapi.hpp leaves out, and why.
 LEFT_OUT = {
     "LAPI_Address": "C++ takes addresses itself",
@@ -52,6 +53,20 @@ class CoverageTest(unittest.TestCase):
             names = re.findall(r"(\w+) = ", body)
             self.assertGreater(len(names), 7)
             self.assertEqual(missing(names), set())
+
+
+class PageTest(unittest.TestCase):
+    """Nobody should have to read the header to write a handler."""
+
+    def test_every_member_of_a_structure_is_named(self):
+        structures = re.findall(r"^struct (\w+) \{\n(.*?)^\};", CXX, re.MULTILINE | re.DOTALL)
+        self.assertGreaterEqual({name for name, _ in structures},
+                                {"Arrival", "BasicDelivery", "Fault", "Blocks", "RemoteSpan", "Signals"})
+        for name, body in structures:
+            members = re.findall(r"^  [\w:<>,* ]+?[ *](\w+)(?: = [^;]*|\{\})?;", body, re.MULTILINE)
+            self.assertTrue(members, name)
+            for member in members:
+                self.assertRegex(PAGE, rf"\b{member}\b", f"{name}::{member} is not on the page")
 
 
 class LanguageTest(unittest.TestCase):
