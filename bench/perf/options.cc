@@ -108,8 +108,8 @@ bool has_gnuplot() {
   return false;
 }
 
-bool check_plot(const std::string& file, std::string& error) {
-  if (file.empty()) return true;
+bool check_plot(const Options& options, std::string& error) {
+  const std::string& file = options.plot_file;
   if (file.size() < 5 || file.substr(file.size() - 4) != ".svg") {
     error = "--plot '" + file + "': allowed is a file name that ends in .svg";
     return false;
@@ -118,7 +118,21 @@ bool check_plot(const std::string& file, std::string& error) {
     error = "--plot needs gnuplot, which is not in PATH: install it (Debian: gnuplot-nox) or leave --plot out";
     return false;
   }
-  return true;
+  const auto is_drawn = [](const std::string& operation) {
+    return operation == "put" || operation == "get" || operation == "am";
+  };
+  if (options.operations.empty() || std::ranges::any_of(options.operations, is_drawn)) return true;
+  error = "--plot draws put, get and am, and --ops has none of them";
+  return false;
+}
+
+// What would be measured for nothing.
+bool check_files(const CLI::App& app, const Options& options, std::string& error) {
+  if (app.count("--json") != 0 && options.json_file.empty()) {
+    error = "--json '': allowed is a file name";
+    return false;
+  }
+  return app.count("--plot") == 0 || check_plot(options, error);
 }
 
 struct Words {
@@ -157,13 +171,18 @@ void declare(CLI::App& app, Options& options, Words& words, bool& version) {
   app.footer(footer + "Start it with: lapirun -n 2 lapi_perf");
 }
 
-bool interpret(const Words& words, bool with_pairs, const char* shared_memory, Options& options, std::string& error) {
+bool interpret(const CLI::App& app, const Words& words, const char* shared_memory, Options& options,
+               std::string& error) {
   options.mode = words.mode == "interrupt" ? Mode::interrupt : Mode::polling;
-  if (with_pairs) options.pairs = words.pairs == "halves" ? PairPattern::halves : PairPattern::adjacent;
+  if (app.count("--pairs") != 0) options.pairs = words.pairs == "halves" ? PairPattern::halves : PairPattern::adjacent;
   if (!parse_sizes(words.sizes, options.sizes, error)) return false;
-  if (!words.operations.empty() && !parse_operations(words.operations, options.operations, error)) return false;
+  if (app.count("--ops") != 0 && !parse_operations(words.operations, options.operations, error)) return false;
+  if (options.mode == Mode::polling && options.operations == std::vector<std::string>{"wake"}) {
+    error = "--ops wake: a task that polls does not sleep; it needs --mode interrupt";
+    return false;
+  }
   if (!choose_wires(words.transport, shared_memory, options.wires, error)) return false;
-  return check_plot(options.plot_file, error);
+  return check_files(app, options, error);
 }
 
 }  // namespace
@@ -242,7 +261,7 @@ ParsedOptions parse_options(int argc, const char* const* argv, const char* share
     return result;
   }
   std::string error;
-  if (!interpret(words, app.count("--pairs") != 0, shared_memory, result.options, error)) {
+  if (!interpret(app, words, shared_memory, result.options, error)) {
     result.text = "lapi_perf: " + error + "\n";
     result.exit = true;
     result.status = 2;

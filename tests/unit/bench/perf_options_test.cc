@@ -81,6 +81,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--iterations", "3"}, nullptr, "--iterations"},
                     Wrong{{"--plot", "a.png"}, nullptr, "--plot 'a.png': allowed is a file name that ends in .svg"},
                     Wrong{{"--no-such"}, nullptr, "--no-such"},
+                    Wrong{{"--ops", ""}, nullptr, "--ops '': allowed are put,"},
+                    Wrong{{"--ops", "wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
+                    Wrong{{"--json", ""}, nullptr, "--json '': allowed is a file name"},
+                    Wrong{{"--plot", ""}, nullptr, "--plot '': allowed is a file name that ends in .svg"},
                     Wrong{{"--transport", "shm"}, "no", "contradicts LAPI_USE_SHM=no"},
                     Wrong{{"--transport", "udp"}, "only", "contradicts LAPI_USE_SHM=only"},
                     Wrong{{"--transport", "verbs"}, "only", "contradicts LAPI_USE_SHM=only"},
@@ -94,6 +98,13 @@ TEST(Options, TheEnvironmentChoosesWhenTheCommandLineDoesNot) {
   EXPECT_THAT(parse({"--transport", "udp"}, "yes").options.wires, ElementsAre(Wire::udp));
   EXPECT_THAT(parse({"--transport", "verbs"}, "yes").options.wires, ElementsAre(Wire::verbs));
   EXPECT_THAT(parse({"--transport", "dpdk"}, "yes").options.wires, ElementsAre(Wire::dpdk));
+}
+
+TEST(Options, WhatIsNeverDrawnIsRefusedWithAPlot) {
+  const ParsedOptions parsed = parse({"--ops", "rmw,rate", "--plot", "x.svg"});
+  EXPECT_EQ(parsed.status, 2);
+  EXPECT_THAT(parsed.text,
+              testing::AnyOf(HasSubstr("--plot draws put, get and am"), HasSubstr("--plot needs gnuplot")));
 }
 
 TEST(Sizes, Text) {
