@@ -92,6 +92,7 @@ TEST_F(BulkEdges, ASingleReadIsStoppedToo) {
   ASSERT_EQ(adapter(1).under_way.size(), 1u);
   job()[1].purge(0);
   EXPECT_EQ(adapter(1).stops, 1u) << "the user has its memory back";
+  EXPECT_FALSE(job()[1].drained()) << "the adapter still works for this task";
   adapter(1).end(0, false);
   job()[1].progress();
 }

@@ -60,6 +60,7 @@ TEST_P(Purge, CollectivesAreRefusedAsLongAsSomebodyIsPurged) {
   for (const PeerIndex task : {kVictim, kOther}) {
     EXPECT_NE(job_[task].collective_state(), CollectiveState::pending) << task;
   }
+  EXPECT_TRUE(faults().empty()) << "its user knows";
   mine().resume(kVictim, 100);
   mine().resume(kVictim, 101);
   mine().resume(kOther, 101);
