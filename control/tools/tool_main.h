@@ -18,9 +18,10 @@ inline constexpr int kExitUsage = 2;
 template <typename Run>
 int tool_main(const char* name, const char* usage, BootOptions& options, int count, char** words, Run&& run) {
   for (int word = 1; word < count; ++word) {
-    if (std::strcmp(words[word], "--help") != 0) continue;
-    std::fputs(usage, stdout);
-    return 0;
+    if (std::strcmp(words[word], "--help") == 0) return std::fputs(usage, stdout) < 0 ? kExitFailure : 0;
+    if (std::strcmp(words[word], "--version") == 0) {
+      return std::printf("%s (openlapi) %s\n", name, OPENLAPI_VERSION) < 0 ? kExitFailure : 0;
+    }
   }
   try {
     if (!options.parse(count, words)) {
