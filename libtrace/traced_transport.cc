@@ -42,6 +42,8 @@ class TracedTransport final : public Transport {
   void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
   void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
   bool peer_began_anew(PeerIndex peer) override { return inner_->peer_began_anew(peer); }
+  std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
+  std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
   std::uint32_t max_packet_to(PeerIndex peer) const override { return inner_->max_packet_to(peer); }
   std::uint64_t origin_of(PeerIndex peer) const override { return inner_->origin_of(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }

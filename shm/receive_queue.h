@@ -84,10 +84,12 @@ class ReceiveQueue {
   // local task is known to be dead. Returns how many.
   std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);
 
-  // The user has purged `source`: what it has sent so far is void, and so is what it sends until it is opened and has
+  // `source` is purged or given up: what it has sent so far is void, and so is what it sends until it is opened and has
   // begun anew.
   void close(std::uint32_t source);
   void open(std::uint32_t source);
+
+  std::uint64_t era_of(std::uint32_t source) const { return eras_[source].load(std::memory_order_relaxed); }
 
   // True once in kLookAfter empty receives in a row: time to look for orphans.
   bool look_due() const { return look_due_; }
@@ -120,7 +122,6 @@ class ReceiveQueue {
     return data;
   }
 
-  std::uint64_t era_of(std::uint32_t source) const { return eras_[source].load(std::memory_order_relaxed); }
   void admit(std::uint32_t source) { senders_[make_sender(source, era_of(source))] = tasks_[source]; }
   void void_packets_of(std::uint32_t source);
   void pass_over();

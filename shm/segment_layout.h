@@ -61,15 +61,16 @@ constexpr std::uint32_t room_start(std::size_t head) { return -head & (kCacheLin
 
 inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place` of make_control()
 
-// An era of a receiver with one sender: how often its user has purged the sender, times two; odd while the sender is
-// purged. Packets carry the low bits of the era that the receiver was in when the sender began anew with it, its tag,
-// and are received in that era only. The few bits tell apart whatever may still come: an era's end voids what waits in
-// the queue, and what a sender has still to announce has the tag of the era that it began last, however many it has
-// missed since. That one it has said (begin_era()), and no later era is given its tag (ReceiveQueue::close()).
-// tests/models/shm_eras.pml tries all orders.
+// An era of a receiver with one sender: how often the receiver has purged the sender or given it up, times two; odd
+// while the sender is purged. Packets carry the low bits of the era that the receiver was in when the sender began anew
+// with it, its tag, and are received in that era only. The few bits tell apart whatever may still come: an era's end
+// voids what waits in the queue, and what a sender has still to announce has the tag of the era that it began last,
+// however many it has missed since. That one it has said (begin_era()), and no later era is given its tag
+// (ReceiveQueue::close()). tests/models/shm_eras.pml tries all orders.
 constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
 constexpr std::uint64_t closed_era(std::uint64_t era) { return (era + 2) | 1; }
 constexpr std::uint64_t opened_era(std::uint64_t era) { return era & ~std::uint64_t{1}; }
+constexpr std::uint32_t era_number(std::uint64_t era) { return static_cast<std::uint32_t>(era >> 1); }
 
 inline constexpr unsigned kSourceBits = 10;
 inline constexpr unsigned kSenderBits = 12;

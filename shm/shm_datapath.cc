@@ -103,6 +103,14 @@ bool ShmTransport::peer_began_anew(PeerIndex peer) {
   return true;
 }
 
+std::uint32_t ShmTransport::era_with(PeerIndex peer) const {
+  return shm::era_number(queue_.era_of(group_->index_of(peer)));
+}
+
+std::uint32_t ShmTransport::era_sent_for(PeerIndex peer) const {
+  return shm::era_number(peers_[group_->index_of(peer)].era);
+}
+
 bool ShmTransport::peer_left(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   return index != shm::kNoIndex && group_->closed(index);

@@ -82,6 +82,7 @@ bool ShmRemoteMemory::reachable(PeerIndex peer) {
 bool ShmRemoteMemory::read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) {
   if (!reachable(peer)) return false;
   const std::uint32_t index = group_.index_of(peer);
+  if (!same_era(index)) return false;
   const shm::SegmentHeader& header = *group_.segment(index).header;
   if (read_process(static_cast<pid_t>(header.process_id), remote_address, local, length)) return same_era(index);
   if (refuses_process(errno)) proofs_[index] = Proof::kUnreachable;
@@ -95,6 +96,7 @@ bool ShmRemoteMemory::read_ranges(PeerIndex peer, std::span<const MemoryRange> r
   const auto nameable = [](const MemoryRange& range) { return can_name(range.address, range.length); };
   if (!std::all_of(remote.begin(), remote.end(), nameable)) return false;
   const std::uint32_t index = group_.index_of(peer);
+  if (!same_era(index)) return false;
   const shm::SegmentHeader& header = *group_.segment(index).header;
   std::array<iovec, kMostRanges> here, there;
   ssize_t wanted = 0;

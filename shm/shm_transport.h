@@ -81,6 +81,8 @@ class ShmTransport final : public Transport {
   void close_peer(PeerIndex peer) override;
   void open_peer(PeerIndex peer) override;
   bool peer_began_anew(PeerIndex peer) override;
+  std::uint32_t era_with(PeerIndex peer) const override;
+  std::uint32_t era_sent_for(PeerIndex peer) const override;
   RemoteMemory* remote_memory() override { return &remote_memory_; }
   WakeSource* wake_source() override { return &doorbell_; }
   TransportCounters counters() const override;

@@ -406,7 +406,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void give_up_messages(Peer& peer, Fault fault, CounterLoss why);
   void give_up_fences(Peer& peer, CounterLoss why);
   void lose(Peer& peer, Fault fault);
-  [[gnu::noinline]] void tell_given_up(Peer& peer);
+  void tell_beginning(Peer& peer);
+  bool follow(Peer& peer);
+  void on_beginning(Peer& from, std::uint32_t era);
   void restarted(Peer& peer, bool lost = false);
   // False: the peer may not make this task keep one more thing of so many bytes, and is dropped.
   bool may_keep(Peer& peer, std::uint64_t bytes) {
@@ -476,11 +478,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   bool stepping_ = false;
 
   std::array<MessageStatistics, 3> statistics_{};
-  std::uint64_t network_ghosts_ = 0;
-  std::uint64_t sends_completed_ = 0, receives_completed_ = 0;
+  std::uint64_t network_ghosts_ = 0, sends_completed_ = 0, receives_completed_ = 0;
 
-  bool arrivals_ = false;  // the present step has received something
-  bool arrivals_held_ = false;
+  bool arrivals_ = false, arrivals_held_ = false;  // the present step has received something; nothing may be received
   mutable std::uint32_t idle_loops_ = 0;
   Nanoseconds last_watch_ = 0;
 };

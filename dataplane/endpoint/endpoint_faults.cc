@@ -19,7 +19,7 @@ unsigned EndpointCore::run_timers(Nanoseconds now) {
 }
 
 bool EndpointCore::something_outstanding(const Peer& peer) const {
-  if (!peer.backlog.empty() || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
+  if (peer.records_waiting() != 0 || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
   return !peer.owed.empty() || !peer.outgoing.empty() || peer.requests_waiting != 0 || expected_.contains(peer.index);
 }
 
@@ -31,6 +31,7 @@ void EndpointCore::watch_peers(Nanoseconds now) {
   if (collective_.active() && contact(collective_.awaited()) == nullptr) fail_collective(collective_.awaited());
   for (std::size_t i = 0; i < contacted_.size(); ++i) {  // grows when a loss is passed on to others
     Peer* peer = contacted_[i];
+    if (peer->is_direct() && follow(*peer)) continue;
     if (!something_outstanding(*peer) && !collective_.active()) continue;
     if (peer->is_direct()) {
       watch_direct_peer(*peer, now);
@@ -43,7 +44,6 @@ void EndpointCore::watch_peers(Nanoseconds now) {
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
 // nothing for the whole time-out although something waited for it. Where nothing waits it gets an empty packet.
 void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
-  if (peer.direct->peer_began_anew(peer.index)) return restarted(peer);  // its user has not waited for ours
   // A task that ends in order has answered before; its answers count as long as there is anything to receive.
   if (peer.gone && !arrivals_ && !arrivals_held_) {
     const bool in_order =
@@ -104,16 +104,41 @@ void EndpointCore::restarted(Peer& peer, bool lost) {
 void EndpointCore::lose(Peer& peer, Fault fault) {
   if (peer.channel != nullptr && !peer.channel->may_begin_anew()) return drop(peer, Fault::lost_for_good);
   losses_.push_back({peer.index, fault});
+  if (fault == Fault::timeout && peer.is_direct()) {
+    peer.direct->close_peer(peer.index);
+    peer.direct->open_peer(peer.index);
+  }
   give_up(peer, fault);
-  peer.unaware = fault == Fault::timeout && peer.is_direct();
   if (peer.channel != nullptr) peer.channel->begin_anew();
 }
 
-// A peer that was only stopped, for longer than the time-out, would wait for ever for what it was owed. Over a channel
-// another epoch tells it.
-void EndpointCore::tell_given_up(Peer& peer) {
-  peer.unaware = false;
-  post_record(peer, wire::RecordKind::request_refused, wire::RequestRefusedBody{0, wire::RefusalReason::given_up});
+// How two tasks begin anew with each other over a reliable transport; a channel's epochs do the same. Each side cuts
+// what it sends where it gives the other up: with a new era of its own with the peer, from which on nothing counts that
+// the peer has sent or sends before it knows, and with a record that tells the peer this era, before all that is of it.
+// So a task that was only stopped, and goes on, learns that it was given up, and nothing of before is believed: neither
+// a message that has lost its rest, nor an answer that nobody waits for.
+void EndpointCore::tell_beginning(Peer& peer) {
+  const RecordBytes fixed(
+      wire::RecordKind::request_refused,
+      wire::RequestRefusedBody{peer.direct->era_with(peer.index), wire::RefusalReason::begins_anew});
+  const ConstBuffer piece = fixed.piece();
+  if (send_record(peer, {&piece, 1}, fixed.length())) return;
+  queue_record(peer, {&piece, 1}, fixed.length(), false);
+  peer.backlog.back().beginning = true;
+}
+
+// The peer has begun a new era with this task. What comes from it is of the one before until it tells the new one.
+bool EndpointCore::follow(Peer& peer) {
+  if (!peer.direct->peer_began_anew(peer.index)) return false;
+  peer.deaf = true;
+  restarted(peer, peer.messages_sent != peer.messages_confirmed);
+  return true;
+}
+
+// Eras that have ended since are told as well: the present one is still to come then.
+void EndpointCore::on_beginning(Peer& from, std::uint32_t era) {
+  if (from.direct->era_sent_for(from.index) != era) follow(from);
+  from.deaf = from.direct->era_sent_for(from.index) != era;
 }
 
 // Back to the state of first contact. Later messages to the peer start afresh. Send completion handlers hear of it: the
@@ -134,6 +159,7 @@ void EndpointCore::give_up(Peer& peer, Fault fault) {
   std::erase_if(reads_, [&](const DirectRead& read) { return read.peer == peer.index; });
   peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
   ++peer.life;
+  if (peer.is_direct() && !peer.closed) tell_beginning(peer);
   if (collective_.active()) collective_.fail(fault == Fault::purged ? kUnknownPeer : peer.index, *this);
 }
 

@@ -30,8 +30,11 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
 
 Peer* EndpointCore::first_contact(PeerIndex index) {
   peers_[index] = make_peer(index);
-  if (peers_[index] != nullptr) contacted_.push_back(peers_[index].get());
-  return peers_[index].get();
+  Peer* const peer = peers_[index].get();
+  if (peer == nullptr) return nullptr;
+  contacted_.push_back(peer);
+  if (peer->is_direct() && former_.contains(index)) tell_beginning(*peer);
+  return peer;
 }
 
 std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
@@ -55,6 +58,7 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
     peer->direct = &best;
     peer->remote_memory = best.remote_memory();
     peer->max_record = best.max_packet_to(index) & ~7u;
+    peer->deaf = former == former_.end() && best.era_sent_for(index) != 0;
   } else {
     peer->channel = channels_->make_path(index, best, epochs);
     peer->max_record = peer->channel->max_record();
@@ -99,7 +103,7 @@ PeerLoad EndpointCore::load(PeerIndex index) const {
   load.owed_counters = peer->owed.size();
   load.copies = peer->copies_waiting;
   load.kept_bytes = peer->outgoing.kept_bytes + peer->list_bytes;
-  load.backlog = peer->backlog.size();
+  load.backlog = peer->records_waiting();
   load.things = peer->kept.things;
   load.bytes = peer->kept.bytes;
   return load;

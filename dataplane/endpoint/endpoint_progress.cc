@@ -15,6 +15,14 @@
 
 namespace openlapi {
 
+namespace {
+
+bool records_wait(const std::vector<Peer*>& peers) {
+  return std::ranges::any_of(peers, [](const Peer* peer) { return peer->records_waiting() != 0; });
+}
+
+}  // namespace
+
 unsigned EndpointCore::progress(Step step) {
   stepping_ = true;
   unsigned moved = arrivals_held_ ? 0 : take_arrivals();
@@ -99,7 +107,10 @@ Nanoseconds EndpointCore::deadline() const {
   Nanoseconds earliest = UINT64_MAX;
   if (channels_ != nullptr) earliest = channels_->deadline();
   if (!waiting_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kRetryRefused);
-  if (!pending_peers_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kLookForRoom);
+  if (!pending_peers_.empty()) {
+    const bool awaited = records_wait(contacted_) || !outgoing_.empty();
+    earliest = std::min(earliest, clock_.now() + (awaited ? tuning::kLookForRoom : tuning::kWatchPeers));
+  }
   if (!pulls_.empty()) earliest = std::min(earliest, clock_.now() + tuning::kLookForEndings);
   const bool watched =
       !outgoing_.empty() || requests_.size() != 0 || !fences_.empty() || collective_.active() || !expected_.empty() ||
@@ -115,13 +126,13 @@ Nanoseconds EndpointCore::deadline() const {
 bool EndpointCore::drained() {
   flush();
   if (channels_ != nullptr) channels_->acknowledge_now();
-  return pending_peers_.empty() && outgoing_.empty() && reads_.empty() && pulls_.empty() && send_completions_.empty() &&
-         (channels_ == nullptr || channels_->settled());
+  return (pending_peers_.empty() || !records_wait(contacted_)) && outgoing_.empty() && reads_.empty() &&
+         pulls_.empty() && send_completions_.empty() && (channels_ == nullptr || channels_->settled());
 }
 
 std::size_t EndpointCore::not_taken() const {
   std::size_t left = outgoing_.size() + reads_.size() + pulls_.size();
-  for (const Peer* peer : contacted_) left += peer->backlog.size();
+  for (const Peer* peer : contacted_) left += peer->records_waiting();
   return left + (channels_ != nullptr ? channels_->not_acknowledged() : 0);
 }
 

@@ -17,6 +17,17 @@ namespace openlapi {
 using wire::body_of;
 using wire::RecordKind;
 
+namespace {
+
+[[gnu::noinline]] bool is_beginning(std::span<std::byte> packet) {
+  wire::Record record;
+  if (packet.empty() || !wire::next_record(packet, record)) return false;
+  return record.kind() == RecordKind::request_refused &&
+         body_of<wire::RequestRefusedBody>(record).reason == wire::RefusalReason::begins_anew;
+}
+
+}  // namespace
+
 unsigned EndpointCore::receive_direct(Transport& transport) {
   std::array<IncomingPacket, tuning::kReceiveBurst> packets;
   const std::size_t count = transport.receive_burst(packets);
@@ -34,8 +45,8 @@ unsigned EndpointCore::receive_direct(Transport& transport) {
 }
 
 void EndpointCore::handle_packet(Peer& from, std::span<std::byte> packet) {
-  if (from.unaware) [[unlikely]]
-    tell_given_up(from);
+  if (from.deaf && !is_beginning(packet)) [[unlikely]]
+    return;
   ServedPacket served(*this, from.index);
   while (!packet.empty() && !from.closed) {
     if (!wire::next_record(packet, served.record)) return ghost();

@@ -180,7 +180,9 @@ void EndpointCore::no_memory_for(Peer& from, std::uint32_t request_id) {
 // The origin counter will not move: who waits for it is told. Fences do not wait any longer.
 void EndpointCore::on_request_refused(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::RequestRefusedBody>(record);
-  if (body.reason == wire::RefusalReason::given_up) return from.is_direct() ? restarted(from) : ghost();
+  if (body.reason == wire::RefusalReason::begins_anew) {
+    return from.is_direct() ? on_beginning(from, body.request_id) : ghost();
+  }
   const PendingRequest* request = requests_.find(body.request_id);
   if (request == nullptr || request->peer != from.index) return ghost();
   if (request->pull != 0 || request->read) return ghost();  // it has been answered, and our memory is written to

@@ -235,7 +235,7 @@ bool EndpointCore::requests_exhausted(Peer& peer) const {
   }
   const std::uint32_t room = peer.requests_full ? tuning::kRequestsThatLeaveTogether : 1;
   peer.requests_full = peer.requests_waiting + room > tuning::kMostRequestsPerPeer;
-  return peer.backlog.size() >= config_.copy_buffers || peer.requests_full ||
+  return peer.records_waiting() >= config_.copy_buffers || peer.requests_full ||
          !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);
 }
 

@@ -181,10 +181,10 @@ class Transport {
     return {};
   }
 
-  // Eras (guide, chapter 19): the user purges `peer`, and resumes it later. Of a reliable transport only; the engine's
-  // channels see to it over others. From close_peer() on nothing is received that the peer has sent, or still sends,
-  // before it was added anew after open_peer(). Until then a sender that was added after close_peer() finds the peer
-  // full: what it sends in the new era waits with it.
+  // Eras (guide, chapter 19): the user purges `peer`, and resumes it later; or the engine gives it up, and both at
+  // once. Of a reliable transport only; the engine's channels see to it over others. From close_peer() on nothing is
+  // received that the peer has sent, or still sends, before it was added anew after open_peer(). Until then a sender
+  // that was added after close_peer() finds the peer full: what it sends in the new era waits with it.
   virtual void close_peer(PeerIndex peer) { (void)peer; }
   virtual void open_peer(PeerIndex peer) { (void)peer; }
 
@@ -193,6 +193,17 @@ class Transport {
   virtual bool peer_began_anew(PeerIndex peer) {
     (void)peer;
     return false;
+  }
+
+  // The numbers of eras, 0 of the first: of this task's with the peer, and of the peer's with this task that it sends
+  // for.
+  virtual std::uint32_t era_with(PeerIndex peer) const {
+    (void)peer;
+    return 0;
+  }
+  virtual std::uint32_t era_sent_for(PeerIndex peer) const {
+    (void)peer;
+    return 0;
   }
 
   // Optional powers, asked for once at set-up; null when there is none. Owned by the transport.

@@ -180,7 +180,7 @@ struct GetLayoutBody {
 enum class RefusalReason : std::uint32_t {
   not_own_memory,  // what the request names is no memory of the sender's
   out_of_memory,   // the sender has no memory for the request, or for its answer
-  given_up,        // not of this one: the sender has given its peer up, with all that it owed
+  begins_anew,     // of none: the sender begins anew with its peer, in the era that `request_id` numbers
 };
 
 struct RequestRefusedBody {

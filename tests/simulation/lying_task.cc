@@ -269,7 +269,9 @@ RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t
       return RecordBytes(kind, body).payload_length(payload);
     }
     case RecordKind::request_refused:
-      return {kind, wire::RequestRefusedBody{number(peer), static_cast<wire::RefusalReason>(random_.below(3))}};
+      // Who says that it begins anew in an era that it has not got is not listened to any more.
+      return {kind, wire::RequestRefusedBody{
+                        number(peer), static_cast<wire::RefusalReason>(random_.below(random_.chance(0.02) ? 3 : 2))}};
     default:
       break;  // lists and keys lie about what the other kinds lie about as well
   }

@@ -220,14 +220,13 @@ void Simulation::pause_somebody(bool for_long) {
   ++summary_.pauses;
   const bool alone = scenario_.can_come_back(task);
   const bool may_die = scenario_.address_exchange || scenario_.recovery || !alone;
-  if (for_long && (scenario_.stop_ends_in_death ? may_die : alone)) return stop_for_long(task);
+  if (for_long && (may_die || !scenario_.stop_ends_in_death)) return stop_for_long(task);
   const bool slow = pause_random_.chance(0.5);
   pause_again(task, checker_.life(task), slow ? static_cast<std::uint32_t>(pause_random_.between(5, 9)) : 1);
 }
 
 // Longer than the time-out: the others give it up meanwhile. Then it dies, or it goes on in a job that has gone on
-// without it, whose users begin anew with each other if they recover. Only who shares no memory goes on: over that a
-// message may lose its rest, or a request its answer, while the task is told.
+// without it, whose users begin anew with each other if they recover.
 void Simulation::stop_for_long(PeerIndex task) {
   ++summary_.long_stops;
   const Nanoseconds length = scenario_.timeout + pause_random_.between(kSecond, scenario_.timeout);

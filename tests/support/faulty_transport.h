@@ -60,6 +60,8 @@ class FaultyTransport final : public Transport {
   void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
   void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
   bool peer_began_anew(PeerIndex peer) override { return inner_->peer_began_anew(peer); }
+  std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
+  std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
   BulkMemory* bulk_memory() override { return inner_->bulk_memory(); }
   WakeSource* wake_source() override { return inner_->wake_source(); }

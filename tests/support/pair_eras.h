@@ -18,6 +18,7 @@ class PairEras {
     era.closed = true;
   }
   void open(PeerIndex peer) { own_[peer].closed = false; }
+  std::uint64_t number_of(PeerIndex peer) const { return of(peer).number; }
   bool receives(PeerIndex from, std::uint64_t era) const {
     const Era own = of(from);
     return !own.closed && own.number == era;

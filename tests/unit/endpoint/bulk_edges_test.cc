@@ -135,11 +135,14 @@ TEST_F(BulkEdges, ALossForgetsFailures) {
   adapter(1).begins_until_failure = 0;
   EXPECT_EQ(offered(0, 4), 2u);
   adapter(1).begins_until_failure = SIZE_MAX;
-  const RecordBytes given_up(wire::RecordKind::request_refused,
-                             wire::RequestRefusedBody{0, wire::RefusalReason::given_up});
-  const ConstBuffer piece = given_up.piece();
-  const OutgoingPacket packet{{&piece, 1}, given_up.length()};
-  job().task(1).transport.send_burst(0, {&packet, 1});
+  MemoryTransport& lost = job().task(1).transport;
+  lost.close_peer(0);
+  lost.open_peer(0);
+  const RecordBytes beginning(wire::RecordKind::request_refused,
+                              wire::RequestRefusedBody{lost.era_with(0), wire::RefusalReason::begins_anew});
+  const ConstBuffer piece = beginning.piece();
+  const OutgoingPacket packet{{&piece, 1}, beginning.length()};
+  lost.send_burst(0, {&packet, 1});
   job()[0].progress();
   EXPECT_EQ(offered(0, 1), 1u);
 }

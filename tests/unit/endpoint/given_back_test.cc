@@ -125,11 +125,15 @@ TEST_F(GivenBackToo, WhatAPeerAskedFor) {
   EXPECT_EQ(job_[0].load(1).things, 1u);
   send_to_0(RecordBytes(wire::RecordKind::fence_request, wire::FenceBody{1, 5}));
   EXPECT_EQ(job_[0].load(1).things, 2u);
-  send_to_0(RecordBytes(wire::RecordKind::request_refused, wire::RequestRefusedBody{0, wire::RefusalReason::given_up}));
+  MemoryTransport& peer = job_.task(1).transport;
+  peer.close_peer(0);
+  peer.open_peer(0);
+  send_to_0(RecordBytes(wire::RecordKind::request_refused,
+                        wire::RequestRefusedBody{peer.era_with(0), wire::RefusalReason::begins_anew}));
   EXPECT_EQ(job_[0].load(1).things, 0u);
-  EXPECT_EQ(job_.task(1).transport.waiting(), 0u);
+  EXPECT_EQ(peer.waiting(), 1u) << "it begins anew as well";
   send_to_0(RecordBytes(wire::RecordKind::fence_request, wire::FenceBody{0, 6}));
-  EXPECT_EQ(job_.task(1).transport.waiting(), 1u) << "nothing of its next life is under way";
+  EXPECT_EQ(peer.waiting(), 2u) << "nothing of its next life is under way";
 }
 
 TEST_F(GivenBackToo, AFenceThatWasAnswered) {

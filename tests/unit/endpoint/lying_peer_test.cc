@@ -325,6 +325,9 @@ TEST_F(LyingPeer, MessagesThatDoNotEndAreBoundedInAllItsLivesTogether) {
     job_.task(kLiar).transport.open_peer(kMe);
     job_.clock.advance(2 * tuning::kWatchPeers);
     for (unsigned n = 0; n < 4; ++n) mine().progress();
+    const std::uint32_t era = job_.task(kLiar).transport.era_with(kMe);
+    lie(RecordBytes(RecordKind::request_refused, wire::RequestRefusedBody{era, wire::RefusalReason::begins_anew}));
+    mine().progress();
   }
   expect_honest_served();
 }

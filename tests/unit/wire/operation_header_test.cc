@@ -52,7 +52,7 @@ TEST(OperationHeader, ARefusedRequestByteForByte) {
   }
   EXPECT_EQ(wire::RefusalReason::not_own_memory, wire::RefusalReason{0});
   EXPECT_EQ(wire::RefusalReason::out_of_memory, wire::RefusalReason{1});
-  EXPECT_EQ(wire::RefusalReason::given_up, wire::RefusalReason{2});
+  EXPECT_EQ(wire::RefusalReason::begins_anew, wire::RefusalReason{2});
 }
 
 TEST(OperationHeader, ALongActiveMessageIsFoundAgain) {
