@@ -8,9 +8,6 @@
 
 #include "dataplane/layout/strided_copy.h"
 #include "tests/support/gather_scatter_reference.h"
-#include "tests/support/sample_programs.h"
-#include "tests/support/sanitizers.h"
-#include "tests/support/seeded_random.h"
 
 namespace openlapi {
 namespace {
@@ -38,19 +35,6 @@ TestProgram two_columns(int rows, long row_bytes) {
   program.iterate(start - static_cast<int>(program.code.size()));
   program.source = {{}, 2, LayoutDensity::sparse, 28L * rows, row_bytes * rows, 0, row_bytes * rows, 0};
   return program;
-}
-
-TEST(ProgramCursor, random_programs_do_what_the_reference_machine_does) {
-  SeededRandom random(42);
-  unsigned accepted = 0;
-  constexpr int kPrograms = repetitions(20'000);
-  for (int i = 0; i < kPrograms; ++i) {
-    std::vector<std::uint8_t> bytes(random.between(10, 160));
-    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.next());
-    SCOPED_TRACE(i);
-    accepted += check_against_reference(bytes) ? 1 : 0;
-  }
-  EXPECT_GT(accepted, kPrograms / 4U);
 }
 
 TEST(ProgramCursor, long_programs_do_what_the_reference_machine_does) {
@@ -216,23 +200,6 @@ TEST(ProgramCursor, clones_begin_at_the_beginning_and_keep_the_program) {
   copy->gather(into.data(), 4);
   EXPECT_TRUE(std::equal(into.begin(), into.end(), memory.begin()));
   EXPECT_EQ(other->bytes_left(), 8U);
-}
-
-TEST(ProgramCursor, sample_programs_touch_what_they_say_and_nothing_twice) {
-  for (const SampleProgram& sample : SampleProgram::all()) {
-    const std::uint64_t total = 4 * sample.program()->bytes + sample.program()->bytes / 2;
-    ProgramCursor cursor(sample.program(), 0, total, combine_bytes);
-    std::vector<std::uint64_t> touched;
-    for (LayoutPiece piece; cursor.next_pieces({&piece, 1}, total) != 0;) {
-      for (std::uint64_t i = 0; i < piece.length; ++i) {
-        ASSERT_EQ(sample.at(touched.size()).address, piece.address + i);
-        touched.push_back(piece.address + i);
-      }
-    }
-    ASSERT_EQ(touched.size(), total);
-    std::sort(touched.begin(), touched.end());
-    EXPECT_EQ(std::adjacent_find(touched.begin(), touched.end()), touched.end());
-  }
 }
 
 TEST(StridedCopy, strides_may_go_either_way) {
