@@ -70,6 +70,28 @@ TEST_F(CopiedMessage, IsWhatItWasWhenTheCallReturned) {
   }
 }
 
+// It may not be asked for before the message: then it would be there first.
+TEST_F(CopiedMessage, IsThereWhenAFenceIsDoneThatBeganBeforeItLeft) {
+  for (const std::size_t length : {3000u, 10'000u}) {
+    std::vector<unsigned char> data(length, 7), data_there(length);
+    int target = 0;
+    job_.task(1).transport.set_room(0);
+    ASSERT_EQ(job_[0].put({1, address(data_there.data()), data.data(), length, address(&target), 0, 0}),
+              Submit::accepted);
+    const FenceTicket fence = job_[0].begin_fence();
+    job_.settle();
+    EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+    job_.task(1).transport.set_room(64);
+    FenceState state = FenceState::pending;
+    for (int step = 0; step < 100 && state == FenceState::pending; ++step) {
+      job_[step % 2].progress();
+      state = job_[0].fence_state(fence);
+    }
+    EXPECT_EQ(state, FenceState::done);
+    EXPECT_EQ(target, 1);
+  }
+}
+
 // The same cursors serve for the next attempt.
 TEST_F(CopiedMessage, IsBegunAnewAfterACallThatWasAnsweredBusy) {
   std::vector<unsigned char> data(900), target(900);

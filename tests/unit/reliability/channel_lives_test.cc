@@ -26,14 +26,29 @@ class ChannelLives : public testing::Test {
 
   // A message of another life of the left task, which was told of the right one, or was not.
   void hear(Epoch of_left, Epoch told, std::uint64_t number) {
-    ChannelEnd left({.self = 0, .epoch = of_left, .epochs = {0, told}});
+    ChannelEnd left({.self = 0, .epoch = of_left, .first_sequence = 0, .epochs = {0, told}});
     EXPECT_TRUE(left.send(number));
     right_.receive_all(left.transmit(kNow), kNow);
     close(left);
   }
 
-  ChannelEnd right_{{.self = 1, .epoch = life(20), .epochs = {0, life(5)}}};
+  ChannelEnd right_{{.self = 1, .epoch = life(20), .first_sequence = 0, .epochs = {0, life(5)}}};
 };
+
+// Estimates are of the way to a life: a new one may be elsewhere.
+TEST_F(ChannelLives, ANewLifeOfThePeerBeginsWithoutEstimates) {
+  ChannelEnd left({.self = 0, .epoch = life(5), .first_sequence = 0, .epochs = {0, life(20)}});
+  for (std::uint64_t number = 0; number < 250; ++number) ASSERT_TRUE(right_.send(number, 400));
+  for (auto burst = right_.transmit(kNow); !burst.empty(); burst = right_.transmit(kNow)) left.receive_all(burst, kNow);
+  right_.receive(left.acknowledgement(kNow), kNow + kMillisecond);
+  EXPECT_NE(right_.channel().round_trip().smoothed(), 0u);
+  EXPECT_GT(right_.channel().congestion().window(), tuning::kFirstBytesInFlight);
+  hear(life(9), life(20), 1000);
+  EXPECT_EQ(right_.restarts_seen, 1u);
+  EXPECT_EQ(right_.counters().peer_restarts, 1u);
+  EXPECT_EQ(right_.channel().round_trip().smoothed(), 0u);
+  EXPECT_EQ(right_.channel().congestion().window(), tuning::kFirstBytesInFlight);
+}
 
 TEST_F(ChannelLives, NothingIsOwedToALifeThatWasGivenUp) {
   hear(life(5), life(20), 0);
@@ -113,7 +128,7 @@ TEST_F(ChannelLives, ARestartTellsWhetherNothingWasTaken) {
 
 // Packets of one datagram are checked together; one of them may end the life that the next one is of.
 TEST_F(ChannelLives, AShortHeaderIsAGhostOnceItsLifeHasEnded) {
-  ChannelEnd left({.self = 0, .epoch = life(5), .epochs = {0, life(20)}});
+  ChannelEnd left({.self = 0, .epoch = life(5), .first_sequence = 0, .epochs = {0, life(20)}});
   ASSERT_TRUE(left.send(0));
   right_.receive_all(left.transmit(kNow), kNow);
   left.receive(right_.acknowledgement(kNow), kNow);
@@ -123,7 +138,7 @@ TEST_F(ChannelLives, AShortHeaderIsAGhostOnceItsLifeHasEnded) {
   hear(life(9), life(20), 2);
   const std::uint64_t ghosts = right_.counters().ghosts;
   EXPECT_FALSE(right_.channel().receive(header, std::span(packet).subspan(header.size()), kNow).deliver);
-  EXPECT_EQ(right_.counters().ghosts, ghosts + 1);
+  EXPECT_EQ(right_.counters().ghosts, ghosts + 1) << "though its number is the next one of the other life as well";
   close(left);
 }
 
