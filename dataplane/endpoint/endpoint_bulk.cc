@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/served_packet.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -184,6 +185,7 @@ void EndpointCore::end_pull(std::uint32_t id, const BulkPull& pull) {
   ++statistics_of(peer).packets_received;
   ++statistics_of(peer).bulk_received;
   if (message != nullptr) return fragment_arrived(peer, pull.id, *message, message->total);
+  const MovedMessage moved(request);
   request_complete(pull.id, &peer);
 }
 

@@ -218,7 +218,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
       keep_send_handler(target, notice.handler);
   }
   [[gnu::noinline]] void keep_send_handler(PeerIndex target, const HandlerCall& handler);
-  void get_complete(PeerIndex source, std::uint64_t origin_counter, const HandlerCall& handler);
+  void run_get_handler(PeerIndex source, const HandlerCall& handler);
   [[gnu::noinline]] void run_send_handlers();
 
   // endpoint_recovery.cc

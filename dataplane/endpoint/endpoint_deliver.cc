@@ -121,6 +121,7 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
   IncomingMessage incoming;
   incoming.kind = RecordKind::active_message;
   incoming.total = record.extension.total_length;
+  incoming.vector = message.vector;
   incoming.style = verdict.style;
   incoming.run = completion_run(from.index, message.body, verdict);
   if (verdict.delivery == Delivery::drop) {
@@ -143,7 +144,6 @@ void EndpointCore::begin_long_message(Peer& from, const wire::Record& record) {
   } else if (!is_buried(verdict)) {
     incoming.buffer = static_cast<std::byte*>(verdict.buffer);
     incoming.layout = std::move(verdict.layout);
-    incoming.program = !message.vector;
   }
   begin_incoming(from, record, std::move(incoming));
 }
@@ -171,16 +171,18 @@ void EndpointCore::run_send_handlers() {
   running_completions_.clear();
 }
 
-// First the data, then the origin counter, then the handler.
-void EndpointCore::get_complete(PeerIndex source, std::uint64_t origin_counter, const HandlerCall& handler) {
-  move_counter(origin_counter, source);
+// When the data is in place and the origin counter has moved.
+void EndpointCore::run_get_handler(PeerIndex source, const HandlerCall& handler) {
   if (handler.function == nullptr) [[likely]]
     return;
   const std::uint32_t life = source == config_.self ? 0 : peers_[source]->life;
   host_.run_completion_handler({handler.function, handler.info, source, life, 0, 0}, false);
 }
 
-void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }
+void EndpointCore::completion_returned(const CompletionRun& run) {
+  const MovedMessage moved(&run);
+  move_counters(run);
+}
 
 // The source's: it is told.
 void EndpointCore::update_completion_counter(const CompletionRun& run) {
@@ -245,7 +247,7 @@ unsigned EndpointCore::retry_waiting() {
   for (; turns != 0 && !waiting_.empty(); --turns) {  // handlers may purge peers, whose messages are gone then
     WaitingMessage waiting = std::move(waiting_.front());
     waiting_.pop_front();
-    const MovedMessage moved(waiting);
+    const MovedMessage moved(&waiting);
     if (waiting.is_long ? retry_long(waiting) : retry(waiting)) {
       ++delivered;
       if (waiting.source == config_.self) --own_waiting_;
@@ -278,7 +280,6 @@ bool EndpointCore::retry_long(WaitingMessage& waiting) {
   auto* buffer = is_buried(verdict) ? nullptr : static_cast<std::byte*>(verdict.buffer);
   if (!is_buried(verdict) && verdict.layout != nullptr) {
     message.layout = std::move(verdict.layout);
-    message.program = !waiting.vector;
     if (message.kept_end != 0) {
       place_data(from, message, 0, {message.own_buffer.get(), static_cast<std::size_t>(message.kept_end)});
     }

@@ -94,7 +94,7 @@ void EndpointCore::place_data(Peer& from, IncomingMessage& message, std::uint64_
                               std::span<const std::byte> data) {
   if (scatter(*message.layout, offset, data)) return;
   message.layout = nowhere();
-  host_.report_fault(message.program ? Fault::program_memory : Fault::target_vector, from.index);
+  host_.report_fault(message.vector ? Fault::target_vector : Fault::program_memory, from.index);
 }
 
 void EndpointCore::place_answer(PendingRequest& request, std::uint64_t offset, std::span<const std::byte> data) {

@@ -57,6 +57,7 @@ void EndpointCore::place_put(Peer& from, const PutFragment& put, LayoutCursor& l
   if (part_of == nullptr) {
     IncomingMessage begun;
     begun.kind = RecordKind::put;
+    begun.vector = true;
     begun.total = put.total;
     begun.run = run;
     part_of = add_incoming(from, put.message_id, std::move(begun));
@@ -124,7 +125,8 @@ Submit EndpointCore::get_layout_from_self(const LayoutGetRequest& request) {
   local.data_received += request.source->position();
   ++receives_completed_;
   move_counter(request.target_counter, config_.self);
-  get_complete(config_.self, request.origin_counter, request.completion_handler);
+  move_counter(request.origin_counter, config_.self);
+  run_get_handler(config_.self, request.completion_handler);
   return Submit::accepted;
 }
 

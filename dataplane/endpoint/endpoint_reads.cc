@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/endpoint/served_packet.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -67,6 +68,7 @@ bool EndpointCore::advance_get(DirectRead& read, Peer& peer) {
   if (request->received != request->length) return false;
   ++statistics_of(peer).packets_received;
   post_record(peer, RecordKind::memory_read, wire::MemoryReadBody{read.target_counter, request->length});
+  const MovedMessage moved(request);
   request_complete(read.id, &peer);
   return true;
 }

@@ -147,6 +147,7 @@ void EndpointCore::begin_long_put(Peer& from, const wire::Record& record, const 
   IncomingMessage message;
   message.kind = RecordKind::put;
   message.buffer = target;
+  message.vector = record.has_layout();
   message.total = record.extension.total_length;
   message.run = run;
   begin_incoming(from, record, std::move(message));
@@ -243,6 +244,7 @@ void EndpointCore::fragment_arrived(Peer& from, std::uint32_t id, IncomingMessag
     return answer_layout(from, {done.target_counter, done.request_id, 0},
                          {done.buffer, static_cast<std::size_t>(done.total)});
   }
+  const MovedMessage moved(&done);
   data_in_place(&from, done.number, done.run, done.style, done.total);
 }
 
@@ -291,18 +293,20 @@ void EndpointCore::on_get_data(Peer& from, const wire::Record& record) {
   if (request->received == request->length) request_complete(body.request_id, &from);
 }
 
-// All that was asked for is in place: first the data, then the origin counter.
+// All that was asked for is in place: first the data, then the origin counter, then the handler. The request is there
+// until its counter has moved, for the words of a task that dies of it.
 void EndpointCore::request_complete(std::uint32_t id, Peer* from) {
-  const PendingRequest request = std::move(*requests_.find(id));
-  request_done(*from, id, request.list_bytes);
+  const PendingRequest& request = *requests_.find(id);
+  const HandlerCall handler{request.handler, request.handler_info};
   if (request.is_get) {
     ++receives_completed_;
     statistics_of(*from).data_received += request.length;
-    get_complete(request.peer, request.origin_counter, {request.handler, request.handler_info});
   } else {
     ++sends_completed_;
-    move_counter(request.origin_counter, from->index);
   }
+  move_counter(request.origin_counter, from->index);
+  request_done(*from, id, request.list_bytes);
+  run_get_handler(from->index, handler);
 }
 
 void EndpointCore::on_counter_update(Peer& from, const wire::Record& record) {

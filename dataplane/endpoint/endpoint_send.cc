@@ -178,7 +178,7 @@ bool EndpointCore::pump(Peer& peer, OutgoingMessage& message) {
 }
 
 bool EndpointCore::send_fragments(Peer& peer, OutgoingMessage& message) {
-  const MovedMessage moved(message);
+  const MovedMessage moved(&message);
   bool done = message.offset == message.total && (message.first_sent || message.total != 0);
   const bool layout = message.source != nullptr;
   for (unsigned n = 0; !done && n < tuning::kFragmentsPerTurn; ++n) {
@@ -211,7 +211,10 @@ void EndpointCore::finish_sending(OutgoingMessage& message) {
   set_stage(message, OutgoingMessage::Stage::awaiting_acks);
   if (message.unacknowledged != 0) return;
   if (message.copy != nullptr) return_copy(*peers_[message.peer]);
-  origin_is_free(message.peer, {message.free_counter, message.free_handler});
+  {
+    const MovedMessage moved(&message);
+    origin_is_free(message.peer, {message.free_counter, message.free_handler});
+  }
   if (message.counts_as_send) count_sent(*peers_[message.peer], message.total);
   forget(message);
 }

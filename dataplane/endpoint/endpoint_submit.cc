@@ -130,7 +130,8 @@ Submit EndpointCore::get(const GetRequest& request) {
     local.data_received += request.length;
     ++receives_completed_;
     move_counter(request.target_counter, config_.self);
-    get_complete(request.target, request.origin_counter, request.completion_handler);
+    move_counter(request.origin_counter, config_.self);
+    run_get_handler(config_.self, request.completion_handler);
     return Submit::accepted;
   }
   Peer* peer = contact(request.target);

@@ -1,5 +1,7 @@
 #include "dataplane/endpoint/fault_names.h"
 
+#include <cstring>
+
 #include "dataplane/endpoint/endpoint_core.h"
 
 namespace openlapi {
@@ -20,12 +22,18 @@ void name_target_counter(std::uint64_t counter, FaultLine& line) {
   if (counter != 0) (line << ", target counter ").address(counter);
 }
 
+void name_origin_counter(std::uint64_t counter, FaultLine& line) {
+  if (counter != 0) (line << ", origin counter ").address(counter);
+}
+
 std::string_view message_call(bool vector) { return vector ? "LAPI_Amsendv" : "LAPI_Amsend"; }
 
 bool name_put(const wire::Record& record, FaultLine& line) {
   const auto body = body_of<wire::PutBody>(record);
-  name_bytes("LAPI_Put", record.is_long() ? record.extension.total_length : record.header.payload_length, line);
-  (line << " to ").address(body.target_address);
+  const bool vector = record.has_layout();
+  name_bytes(vector ? "LAPI_Putv" : "LAPI_Put",
+             record.is_long() ? record.extension.total_length : record.header.payload_length, line);
+  if (!vector) (line << " to ").address(body.target_address);
   name_target_counter(body.target_counter, line);
   return true;
 }
@@ -60,19 +68,27 @@ bool name_message(const wire::Record& record, bool in_handler, FaultLine& line) 
                       line);
 }
 
-// A later packet of a message whose first one said what it is.
+// A message whose first packet said what it is, and is gone.
 bool name_incoming(const IncomingMessage* message, FaultLine& line) {
   if (message == nullptr) return false;
-  const bool in_vector = message->layout != nullptr && !message->program;
   if (message->kind == RecordKind::put) {
-    name_bytes(in_vector ? "LAPI_Putv" : "LAPI_Put", message->total, line);
+    name_bytes(message->vector ? "LAPI_Putv" : "LAPI_Put", message->total, line);
   } else if (message->kind == RecordKind::active_message) {
-    name_bytes(message_call(in_vector), message->total, line);
+    name_bytes(message_call(message->vector), message->total, line);
   } else {
     return false;
   }
-  if (message->layout == nullptr) (line << " to ").address(message->buffer);
+  if (message->layout == nullptr && message->buffer != nullptr) (line << " to ").address(message->buffer);
   name_target_counter(message->run.target_counter, line);
+  return true;
+}
+
+// What has read this task's memory itself tells of no more than the length.
+bool name_memory_read(const wire::Record& record, FaultLine& line) {
+  wire::MemoryReadBody body;
+  std::memcpy(&body, record.body, sizeof(body));
+  name_bytes("LAPI_Get or LAPI_Getv", body.length, line);
+  name_target_counter(body.counter, line);
   return true;
 }
 
@@ -94,6 +110,8 @@ bool name_operation(const ServedPacket& packet, bool in_handler, FaultLine& line
       return name_put_vector<wire::PutPiecesBody>(record, line);
     case RecordKind::put_strided:
       return name_put_vector<wire::PutStridedBody>(record, line);
+    case RecordKind::memory_read:
+      return name_memory_read(record, line);
     case RecordKind::get_layout:
       return line << "LAPI_Getv", true;
     default:
@@ -102,17 +120,24 @@ bool name_operation(const ServedPacket& packet, bool in_handler, FaultLine& line
 }
 
 // What this task has asked for itself.
-bool name_request(const ServedPacket& packet, std::uint32_t id, FaultLine& line) {
-  const PendingRequest* const request = packet.core.pending_request(id);
+bool name_request(const PendingRequest* request, FaultLine& line) {
   if (request == nullptr) return false;
-  line << "while it takes in, from task " << std::uint64_t{packet.source} << ", its own ";
+  line << "while it takes in, from task " << std::uint64_t{request->peer} << ", its own ";
   if (!request->is_get) {
     (line << "LAPI_Rmw, with the old value to ").address(request->buffer);
   } else {
     name_bytes(request->layout != nullptr ? "LAPI_Getv" : "LAPI_Get", request->length, line);
     if (request->layout == nullptr) (line << " to ").address(request->buffer);
   }
-  if (request->origin_counter != 0) (line << ", origin counter ").address(request->origin_counter);
+  name_origin_counter(request->origin_counter, line);
+  return true;
+}
+
+// What has waited for a thread that runs its completion handler.
+bool name_completed(const CompletionRun& run, FaultLine& line) {
+  line << std::uint64_t{run.source} << ": LAPI_Amsend or LAPI_Amsendv, completion handler ";
+  line.address(run.handler);
+  name_target_counter(run.target_counter, line);
   return true;
 }
 
@@ -122,9 +147,9 @@ bool name_served(const ServedPacket& packet, bool in_handler, FaultLine& line) {
   const wire::Record& record = packet.record;
   switch (record.kind()) {
     case RecordKind::get_data:
-      return name_request(packet, body_of<wire::GetDataBody>(record).request_id, line);
+      return name_request(packet.core.pending_request(body_of<wire::GetDataBody>(record).request_id), line);
     case RecordKind::rmw_reply:
-      return name_request(packet, body_of<wire::RmwReplyBody>(record).request_id, line);
+      return name_request(packet.core.pending_request(body_of<wire::RmwReplyBody>(record).request_id), line);
     case RecordKind::counter_update:
       line << "while it counts for task " << std::uint64_t{packet.source} << ": its own completion counter ";
       return line.address(body_of<wire::CounterUpdateBody>(record).counter), true;
@@ -149,14 +174,23 @@ bool name_leaving(const OutgoingMessage& message, FaultLine& line) {
     return false;
   }
   if (message.source == nullptr) (line << " from ").address(message.data);
+  answer ? name_target_counter(message.free_counter, line) : name_origin_counter(message.free_counter, line);
   return true;
 }
 
-bool name_moved(const MovedMessage& message, bool in_handler, FaultLine& line) {
-  if (message.leaving != nullptr) return name_leaving(*message.leaving, line);
-  const WaitingMessage& waiting = *message.waiting;
-  line << (in_handler ? kInHandler : kCarriedOut) << std::uint64_t{waiting.source} << ": ";
-  return name_message(waiting.body, waiting.vector, waiting.length, in_handler, line);
+bool name_moved(const MovedMessage& moved, bool in_handler, FaultLine& line) {
+  if (const auto* leaving = std::get_if<const OutgoingMessage*>(&moved.message)) return name_leaving(**leaving, line);
+  if (const auto* request = std::get_if<const PendingRequest*>(&moved.message)) return name_request(*request, line);
+  line << (in_handler ? kInHandler : kCarriedOut);
+  if (const auto* waiting = std::get_if<const WaitingMessage*>(&moved.message)) {
+    line << std::uint64_t{(*waiting)->source} << ": ";
+    return name_message((*waiting)->body, (*waiting)->vector, (*waiting)->length, in_handler, line);
+  }
+  if (const auto* incoming = std::get_if<const IncomingMessage*>(&moved.message)) {
+    line << std::uint64_t{(*incoming)->run.source} << ": ";
+    return name_incoming(*incoming, line);
+  }
+  return name_completed(*std::get<const CompletionRun*>(moved.message), line);
 }
 
 }  // namespace openlapi

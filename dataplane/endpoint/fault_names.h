@@ -8,7 +8,7 @@ namespace openlapi {
 
 // False: it touches no memory of the user's, or nothing is known. `in_handler`: a function of the user's has faulted.
 bool name_served(const ServedPacket& packet, bool in_handler, FaultLine& line);
-bool name_moved(const MovedMessage& message, bool in_handler, FaultLine& line);
+bool name_moved(const MovedMessage& moved, bool in_handler, FaultLine& line);
 bool name_leaving(const OutgoingMessage& message, FaultLine& line);
 
 }  // namespace openlapi

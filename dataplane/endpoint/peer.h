@@ -44,7 +44,7 @@ struct IncomingMessage {
   std::uint32_t collective_round = 0;
   std::uint64_t target_counter = 0;  // get_layout: as in GetLayoutBody
   std::uint32_t request_id = 0;
-  bool program = false;        // `layout` is not a vector
+  bool vector = false;         // of LAPI_Putv or LAPI_Amsendv: a layout is a vector's, else a program's
   bool cut_off = false;        // of a put to a layout: its rest is thrown away
   bool refused = false;        // its header handler dropped it; `buffer` is `own_buffer` until one accepts
   std::uint64_t kept_end = 0;  // refused: what has arrived in `own_buffer` lies before this

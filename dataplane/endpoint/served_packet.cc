@@ -76,13 +76,7 @@ bool install_where_none_is(int signal) {
 
 }  // namespace
 
-MovedMessage::MovedMessage(const OutgoingMessage& leaving)
-    : leaving(&leaving), waiting(nullptr), outer_(moved_message) {
-  moved_message = this;
-}
-MovedMessage::MovedMessage(const WaitingMessage& waiting) : leaving(nullptr), waiting(&waiting), outer_(moved_message) {
-  moved_message = this;
-}
+MovedMessage::MovedMessage(Message message) : message(message), outer_(moved_message) { moved_message = this; }
 MovedMessage::~MovedMessage() { moved_message = outer_; }
 
 void explain_memory_faults(EndpointCore* (*inside)(), unsigned self) {

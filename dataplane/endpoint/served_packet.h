@@ -1,13 +1,18 @@
 // What a thread moves for a message: when a wrong address kills this task, a line says whose call named it.
 #pragma once
 
+#include <variant>
+
 #include "dataplane/transport/packet.h"
 #include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
 
 class EndpointCore;
+struct CompletionRun;
+struct IncomingMessage;
 struct OutgoingMessage;
+struct PendingRequest;
 struct WaitingMessage;
 
 // A packet whose records a thread carries out; lives as long as it does. Every packet has one: it costs a few stores.
@@ -26,17 +31,21 @@ class ServedPacket {
   ServedPacket* const outer_;
 };
 
-// The same of a message that no packet at hand tells of: its parts leave, or its header handler is asked again.
+// The same of a message that no packet at hand tells of.
 class MovedMessage {
  public:
-  explicit MovedMessage(const OutgoingMessage& leaving);
-  explicit MovedMessage(const WaitingMessage& waiting);
+  using Message = std::variant<const OutgoingMessage*,  // its parts leave, or all have left
+                               const WaitingMessage*,   // its header handler is asked again
+                               const IncomingMessage*,  // all of it is here
+                               const CompletionRun*,    // its completion handler has returned
+                               const PendingRequest*>;  // what was asked for is here
+
+  explicit MovedMessage(Message message);
   ~MovedMessage();
   MovedMessage(const MovedMessage&) = delete;
   MovedMessage& operator=(const MovedMessage&) = delete;
 
-  const OutgoingMessage* const leaving;
-  const WaitingMessage* const waiting;
+  const Message message;
 
  private:
   const MovedMessage* const outer_;

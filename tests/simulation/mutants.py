@@ -22,8 +22,7 @@ MUTANTS = {
         "dataplane/endpoint/endpoint_deliver.cc", "counters move before the completion handler has returned",
         [("  const bool now = style ==", "  move_counters(run);\n  const bool now = style =="),
          ("  if (returned) move_counters(run);\n", "  (void)returned;\n"),
-         ("void EndpointCore::completion_returned(const CompletionRun& run) { move_counters(run); }",
-          "void EndpointCore::completion_returned(const CompletionRun&) {}")]),
+         ("  const MovedMessage moved(&run);\n  move_counters(run);\n", "  (void)run;\n")]),
     "fence_too_soon": (
         "dataplane/endpoint/endpoint_fence.cc", "the target answers although messages are still on their way",
         [("  if (unfinished == 0) return answer(from, RecordKind::fence_reply, body);\n",

@@ -1,6 +1,7 @@
 // A call of task 0 is given one address of memory that is not there: task 1's, of which task 1 dies, or its own.
 //   lapirun -n 2 api_wrong_address OPERATION     prints that address
-//   OPERATION: one of the table's; own-...: task 0's own address is the wrong one; self-...: task 0 is its own target
+//   OPERATION: one of the table's; own-...: task 0's own address is the wrong one; self-...: task 0 is its own target;
+//   counter-...: it is no data's, but that of the target's counter; own-counter-...: of the origin counter
 #include <sys/mman.h>
 
 #include <array>
@@ -58,8 +59,15 @@ void* header_handler_that_replies(lapi_handle_t*, void*, uint*, ulong* length, c
   return nullptr;
 }
 
+void do_nothing(lapi_handle_t*, void*) {}
+
+void* header_handler_with_completion(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** completion, void**) {
+  *completion = do_nothing;
+  return destination;
+}
+
 // Numbers of handlers: their addresses differ from task to task.
-enum { kAccepts = 1, kFails, kDrops, kAnswersVector, kReplies };
+enum { kAccepts = 1, kFails, kDrops, kAnswersVector, kReplies, kCompletes };
 
 void set_handlers(lapi_handle_t handle) {
   LAPI_Addr_set(handle, reinterpret_cast<void*>(header_handler), kAccepts);
@@ -67,6 +75,7 @@ void set_handlers(lapi_handle_t handle) {
   LAPI_Addr_set(handle, reinterpret_cast<void*>(header_handler_that_drops), kDrops);
   LAPI_Addr_set(handle, reinterpret_cast<void*>(vector_handler), kAnswersVector);
   LAPI_Addr_set(handle, reinterpret_cast<void*>(header_handler_that_replies), kReplies);
+  LAPI_Addr_set(handle, reinterpret_cast<void*>(header_handler_with_completion), kCompletes);
 }
 
 struct Call {
@@ -74,16 +83,21 @@ struct Call {
   uint target;
   char* there;  // memory of the target's
   char* here;   // memory of this task's
+  lapi_cntr_t* target_counter;
+  lapi_cntr_t* origin_counter;
 
-  int put(ulong length) const { return LAPI_Put(handle, target, length, there, here, nullptr, nullptr, nullptr); }
-  int get(ulong length) const { return LAPI_Get(handle, target, length, there, here, nullptr, nullptr); }
+  int put(ulong length) const {
+    return LAPI_Put(handle, target, length, there, here, target_counter, origin_counter, nullptr);
+  }
+  int get(ulong length) const { return LAPI_Get(handle, target, length, there, here, target_counter, origin_counter); }
   int rmw() const {
     int one = 1;
     return LAPI_Rmw(handle, FETCH_AND_ADD, target, reinterpret_cast<int*>(there), &one, reinterpret_cast<int*>(here),
-                    nullptr);
+                    origin_counter);
   }
   int message(int handler, ulong length) const {
-    return LAPI_Amsend(handle, target, code(handler), nullptr, 0, here, length, nullptr, nullptr, nullptr);
+    return LAPI_Amsend(handle, target, code(handler), nullptr, 0, here, length, target_counter, origin_counter,
+                       nullptr);
   }
   int no_handler() const {
     return LAPI_Amsend(handle, target, there, nullptr, 0, here, kShort, nullptr, nullptr, nullptr);
@@ -120,18 +134,19 @@ struct Vector {
 
 int put_vector(const Call& call, ulong length, bool strided) {
   Vector there(call.there, length, strided), here(call.here, length, strided);
-  return LAPI_Putv(call.handle, call.target, &there.vector, &here.vector, nullptr, nullptr, nullptr);
+  return LAPI_Putv(call.handle, call.target, &there.vector, &here.vector, call.target_counter, call.origin_counter,
+                   nullptr);
 }
 
 int get_vector(const Call& call, ulong length, bool strided) {
   Vector there(call.there, length, strided), here(call.here, length, strided);
-  return LAPI_Getv(call.handle, call.target, &there.vector, &here.vector, nullptr, nullptr);
+  return LAPI_Getv(call.handle, call.target, &there.vector, &here.vector, call.target_counter, call.origin_counter);
 }
 
 int vector_message(const Call& call, ulong length) {
   Vector here(call.here, length, false);
-  return LAPI_Amsendv(call.handle, call.target, Call::code(kAnswersVector), nullptr, 0, &here.vector, nullptr, nullptr,
-                      nullptr);
+  return LAPI_Amsendv(call.handle, call.target, Call::code(kAnswersVector), nullptr, 0, &here.vector,
+                      call.target_counter, call.origin_counter, nullptr);
 }
 
 lapi_long_t bits(const void* address) { return static_cast<lapi_long_t>(reinterpret_cast<ulong>(address)); }
@@ -166,6 +181,8 @@ const std::map<std::string_view, int (*)(const Call&)> kOperations = {
     {"rmw", [](const Call& call) { return call.rmw(); }},
     {"message", [](const Call& call) { return call.message(kAccepts, kShort); }},
     {"long-message", [](const Call& call) { return call.message(kAccepts, kLong); }},
+    {"completed-message", [](const Call& call) { return call.message(kCompletes, kShort); }},
+    {"long-completed-message", [](const Call& call) { return call.message(kCompletes, kLong); }},
     {"header", [](const Call& call) { return call.header(); }},
     {"handler", [](const Call& call) { return call.message(kFails, kShort); }},
     {"no-handler", [](const Call& call) { return call.no_handler(); }},
@@ -210,18 +227,27 @@ int main(int count, char** words) {
   LAPI_Qenv(handle, TASK_ID, &task);
   set_handlers(handle);
   const bool self = take_prefix(operation, "self-"), own = take_prefix(operation, "own-");
+  const bool counter = take_prefix(operation, "counter-");
   const auto found = kOperations.find(operation);
   if (found == kOperations.end()) return 4;
 
   auto* const nowhere = static_cast<char*>(mmap(nullptr, 3 * kLong, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   std::vector<char> memory(3 * kLong);
-  destination = own ? memory.data() : nowhere;
-  void* places[2];
+  destination = own || counter ? memory.data() : nowhere;
+  void *places[2], *wrong[2];
   LAPI_Address_init(handle, destination, places);
+  LAPI_Address_init(handle, nowhere, wrong);
   if (task == 0) {
     const uint target = self ? 0 : 1;
-    const Call call{handle, target, static_cast<char*>(places[target]), own ? nowhere : memory.data()};
-    std::printf("%p\n", static_cast<void*>(own ? nowhere : call.there));
+    auto* const bad = static_cast<char*>(own ? nowhere : wrong[target]);
+    auto* const bad_counter = reinterpret_cast<lapi_cntr_t*>(bad);
+    const Call call{handle,
+                    target,
+                    static_cast<char*>(places[target]),
+                    own && !counter ? nowhere : memory.data(),
+                    counter && !own ? bad_counter : nullptr,
+                    counter && own ? bad_counter : nullptr};
+    std::printf("%p\n", static_cast<void*>(bad));
     std::fflush(stdout);
     if (const int error = found->second(call); error != LAPI_SUCCESS) std::printf("error %d\n", error);
   }

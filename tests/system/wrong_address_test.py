@@ -45,6 +45,28 @@ AT_THE_ORIGIN = {
     "vector-get": TAKES_IN + "LAPI_Getv of 128 bytes", "long-vector-get": TAKES_IN + f"LAPI_Getv of {LONG}",
     "strided-get": TAKES_IN + "LAPI_Getv of 128 bytes", "long-strided-get": TAKES_IN + f"LAPI_Getv of {LONG}",
 }
+# Of a wrong target counter.
+COUNTED = "{}( (to|from) (0x[0-9a-f]+|what was returned by header handler 0x[0-9a-f]+))?, target counter {{}}"
+COMPLETED = "LAPI_Amsend or LAPI_Amsendv, completion handler 0x[0-9a-f]+, target counter {}"
+COUNTERS_AT_THE_TARGET = {
+    "put": "LAPI_Put of 8 bytes", "long-put": f"LAPI_Put of {LONG}",
+    "get": "LAPI_Get of 8 bytes", "long-get": f"LAPI_Get( or LAPI_Getv)? of {LONG}",
+    "message": "LAPI_Amsend of 8 bytes", "long-message": f"LAPI_Amsend of {LONG}",
+    "dropped": "LAPI_Amsend of 8 bytes", "long-dropped": f"LAPI_Amsend of {LONG}",
+    "vector-put": "LAPI_Putv of 128 bytes", "long-vector-put": f"LAPI_Putv of {LONG}",
+    "strided-put": "LAPI_Putv of 128 bytes", "long-strided-put": f"LAPI_Putv of {LONG}",
+    "vector-get": "LAPI_Getv of 128 bytes", "long-vector-get": f"(LAPI_Get or )?LAPI_Getv of {LONG}",
+    "strided-get": "LAPI_Getv of 128 bytes", "long-strided-get": f"(LAPI_Get or )?LAPI_Getv of {LONG}",
+    "vector-message": "LAPI_Amsendv of 128 bytes", "long-vector-message": f"LAPI_Amsendv of {LONG}",
+}
+# Of a wrong origin counter, where it moves after the call.
+COUNTERS_AT_THE_ORIGIN = {
+    "long-put": SENDS + f"LAPI_Put of {LONG}", "long-message": SENDS + f"LAPI_Amsend of {LONG}",
+    "long-vector-put": SENDS + f"LAPI_Putv of {LONG}", "long-vector-message": SENDS + f"LAPI_Amsendv of {LONG}",
+    "get": TAKES_IN + "LAPI_Get of 8 bytes", "long-get": TAKES_IN + f"LAPI_Get of {LONG}",
+    "vector-get": TAKES_IN + "LAPI_Getv of 128 bytes", "long-vector-get": TAKES_IN + f"LAPI_Getv of {LONG}",
+    "rmw": TAKES_IN + "LAPI_Rmw, with the old value",
+}
 # And when it is its own target.
 WITH_ITSELF = {
     "put": "LAPI_Put", "long-put": "LAPI_Put", "get": "LAPI_Get", "rmw": "LAPI_Rmw", "message": "LAPI_Amsend",
@@ -75,6 +97,20 @@ class WrongAddress(unittest.TestCase):
         for operation, text in AT_THE_ORIGIN.items():
             in_call = text.startswith("in its own")
             self.check("own-" + operation, ("task 0: memory fault at {} " if in_call else "") + text, **variables)
+
+    def check_counters(self, **variables):
+        for operation, text in COUNTERS_AT_THE_TARGET.items():
+            self.check("counter-" + operation, CARRIED_OUT + COUNTED.format(text), **variables)
+        for operation in "completed-message", "long-completed-message":
+            self.check("counter-" + operation, CARRIED_OUT + COMPLETED, **variables)
+        for operation, text in COUNTERS_AT_THE_ORIGIN.items():
+            self.check("own-counter-" + operation, text + "( (to|from) 0x[0-9a-f]+)?, origin counter {}", **variables)
+
+    def test_counters_over_shared_memory(self):
+        self.check_counters(LAPI_USE_SHM="only")
+
+    def test_counters_over_udp(self):
+        self.check_counters(LAPI_USE_SHM="no")
 
     def test_an_index_that_is_not_registered(self):
         result, _ = run("unregistered")
