@@ -75,12 +75,12 @@ bool EndpointCore::offer_key(Peer& peer, std::uint32_t request_id, OutgoingMessa
 
 void EndpointCore::pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
                                 const MemoryKey& key) {
-  if (message.buffer == nullptr && message.layout == nullptr) {
+  if (!message.has_buffer() && message.layout == nullptr) {
     answer(from, RecordKind::attach_done, wire::AttachDoneBody{id, wire::AttachAnswer::read});
     return fragment_arrived(from, id, message, message.total);
   }
   BulkPull pull{from.index, false, id, id, source_address, key, message.buffer, message.total};
-  pull.failed = message.layout != nullptr;  // the adapter writes to one place
+  pull.failed = message.layout != nullptr || message.for_null;  // the adapter writes to one place
   message.pull = next_pull_;
   begin_pull(from, pull);
 }

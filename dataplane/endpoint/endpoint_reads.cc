@@ -81,7 +81,7 @@ bool EndpointCore::advance_attach(DirectRead& read, Peer& peer) {
     return advance_layout_attach(read, peer, message);
   }
   const std::uint64_t piece = std::min(message.total - message.received, tuning::kDirectReadPiece);
-  const bool wanted = message.buffer != nullptr;
+  const bool wanted = message.has_buffer();
   if (wanted && !(peer.remote_memory->reachable(peer.index) &&
                   peer.remote_memory->read(peer.index, read.source_address + message.received,
                                            message.buffer + message.received, piece))) {

@@ -148,6 +148,7 @@ void EndpointCore::begin_long_put(Peer& from, const wire::Record& record, const 
   message.kind = RecordKind::put;
   message.buffer = target;
   message.vector = record.has_layout();
+  message.for_null = target == nullptr && !message.vector;
   message.total = record.extension.total_length;
   message.run = run;
   begin_incoming(from, record, std::move(message));
@@ -190,7 +191,7 @@ void EndpointCore::begin_incoming(Peer& from, const wire::Record& record, Incomi
   }
   if (stored.layout != nullptr) {
     place_data(from, stored, 0, {record.payload, record.header.payload_length});
-  } else if (stored.buffer != nullptr && record.header.payload_length != 0) {
+  } else if (stored.has_buffer() && record.header.payload_length != 0) {
     std::memcpy(stored.buffer, record.payload, record.header.payload_length);
   }
   stored.kept_end = record.header.payload_length;
@@ -223,7 +224,7 @@ void EndpointCore::on_data(Peer& from, const wire::Record& record) {
   if (length > message.total - message.received) return ghost();
   if (message.layout != nullptr) [[unlikely]] {
     place_data(from, message, body.offset, {record.payload, record.header.payload_length});
-  } else if (message.buffer != nullptr) {
+  } else if (message.has_buffer()) {
     std::memcpy(message.buffer + body.offset, record.payload, length);
   }
   if (message.refused) message.kept_end = std::max(message.kept_end, body.offset + length);

@@ -78,7 +78,7 @@ bool name_incoming(const IncomingMessage* message, FaultLine& line) {
   } else {
     return false;
   }
-  if (message->layout == nullptr && message->buffer != nullptr) (line << " to ").address(message->buffer);
+  if (message->layout == nullptr && message->has_buffer()) (line << " to ").address(message->buffer);
   name_target_counter(message->run.target_counter, line);
   return true;
 }

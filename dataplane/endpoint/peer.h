@@ -32,7 +32,7 @@ struct QueuedRecord {
 // A message of which the first record is here and the rest is not.
 struct IncomingMessage {
   wire::RecordKind kind = wire::RecordKind::put;
-  std::byte* buffer = nullptr;           // null (and no layout): the data is thrown away
+  std::byte* buffer = nullptr;           // null (no layout, not for_null): the data is thrown away
   std::unique_ptr<LayoutCursor> layout;  // where the data goes instead; what it has no room for is thrown away
   std::uint64_t total = 0;               // bytes
   std::uint64_t received = 0;
@@ -45,6 +45,7 @@ struct IncomingMessage {
   std::uint64_t target_counter = 0;  // get_layout: as in GetLayoutBody
   std::uint32_t request_id = 0;
   bool vector = false;         // of LAPI_Putv or LAPI_Amsendv: a layout is a vector's, else a program's
+  bool for_null = false;       // a put's data goes to `buffer` although that is null: as wrong as any other address
   bool cut_off = false;        // of a put to a layout: its rest is thrown away
   bool refused = false;        // its header handler dropped it; `buffer` is `own_buffer` until one accepts
   std::uint64_t kept_end = 0;  // refused: what has arrived in `own_buffer` lies before this
@@ -52,6 +53,8 @@ struct IncomingMessage {
   std::uint32_t pull = 0;      // the adapter's reading of the data; 0: it comes otherwise
   bool faulty = false;         // a part of it was for memory that this task cannot have: told once
   KeptShare kept{};
+
+  bool has_buffer() const { return buffer != nullptr || for_null; }
 };
 
 // A fence of the peer that waits for messages which had begun to arrive before it.

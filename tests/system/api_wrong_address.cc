@@ -86,8 +86,9 @@ struct Call {
   lapi_cntr_t* target_counter;
   lapi_cntr_t* origin_counter;
 
-  int put(ulong length) const {
-    return LAPI_Put(handle, target, length, there, here, target_counter, origin_counter, nullptr);
+  int put(ulong length) const { return put_to(there, length); }
+  int put_to(char* place, ulong length) const {
+    return LAPI_Put(handle, target, length, place, here, target_counter, origin_counter, nullptr);
   }
   int get(ulong length) const { return LAPI_Get(handle, target, length, there, here, target_counter, origin_counter); }
   int rmw() const {
@@ -176,6 +177,8 @@ int transfer_message(const Call& call) {
 const std::map<std::string_view, int (*)(const Call&)> kOperations = {
     {"put", [](const Call& call) { return call.put(kShort); }},
     {"long-put", [](const Call& call) { return call.put(kLong); }},
+    {"null-put", [](const Call& call) { return call.put_to(nullptr, kShort); }},
+    {"long-null-put", [](const Call& call) { return call.put_to(nullptr, kLong); }},
     {"get", [](const Call& call) { return call.get(kShort); }},
     {"long-get", [](const Call& call) { return call.get(kLong); }},
     {"rmw", [](const Call& call) { return call.rmw(); }},

@@ -106,11 +106,22 @@ class WrongAddress(unittest.TestCase):
         for operation, text in COUNTERS_AT_THE_ORIGIN.items():
             self.check("own-counter-" + operation, text + "( (to|from) 0x[0-9a-f]+)?, origin counter {}", **variables)
 
+    def check_null(self, **variables):
+        for operation, length in ("null-put", "8 bytes"), ("long-null-put", LONG):
+            result, _ = run(operation, **variables)
+            self.assertEqual(result.returncode, 128 + 11, (operation, result.stderr))
+            self.assertRegex(result.stderr, "task 1: memory fault at 0x[0-9a-f]+ while it carries out for task 0: "
+                             f"LAPI_Put of {length} to 0x0\n")
+
     def test_counters_over_shared_memory(self):
         self.check_counters(LAPI_USE_SHM="only")
 
     def test_counters_over_udp(self):
         self.check_counters(LAPI_USE_SHM="no")
+
+    def test_puts_to_null(self):
+        for shared_memory in "only", "no":
+            self.check_null(LAPI_USE_SHM=shared_memory)
 
     def test_an_index_that_is_not_registered(self):
         result, _ = run("unregistered")
