@@ -26,7 +26,7 @@ WindowRequest request_of(const Settings& settings) {
 }
 
 // "no lamd" is no network to load, its refusal a statement that cannot be used.
-bool refuse(const WindowFailure& failure, OpenError& error) {
+bool fail_with(const WindowFailure& failure, OpenError& error) {
   if (!failure.no_daemon) return fail(error, LAPI_ERR_NO_NETSTR_SET, failure.text);
   return fail(error, LAPI_ERR_CSS_LOAD_FAILED,
               "MP_EUILIB=us without a launcher: the network table of the job cannot be asked for: " + failure.text +
@@ -42,7 +42,7 @@ bool lease_windows(Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, Op
     WindowFailure failure;
     Lease asked{request, {}, nullptr};
     asked.bootstrap = open_window_bootstrap(bootstrap, request, asked.devices, failure);
-    if (asked.bootstrap == nullptr) return refuse(failure, error);
+    if (asked.bootstrap == nullptr) return fail_with(failure, error);
     lease() = std::move(asked);
   }
   bootstrap = lease().bootstrap;

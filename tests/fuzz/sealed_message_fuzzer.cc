@@ -103,7 +103,7 @@ class Victim final : MembershipLinks, JobPlaces {
     if (!table_.is_member(node)) jobs_.node_lost(node);
   }
   void node_joined(std::uint32_t) override {}
-  void ended(const std::set<std::uint32_t>&) override {}
+  void ended(const std::set<std::uint32_t>&, const std::set<std::uint32_t>&) override {}
 
   bool is_linked(std::uint32_t neighbour) const override { return linked_.contains(neighbour); }
   void send(std::uint32_t neighbour, const JobMessage& message) override { send(neighbour, DaemonMessage(message)); }

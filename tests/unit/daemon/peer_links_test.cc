@@ -61,7 +61,7 @@ class Daemon final : public MembershipLinks {
   void node_lost(std::uint32_t) override { lost = true; }
   void node_changed(std::uint32_t) override {}
   void node_joined(std::uint32_t) override {}
-  void ended(const std::set<std::uint32_t>&) override {}
+  void ended(const std::set<std::uint32_t>&, const std::set<std::uint32_t>&) override {}
 
   UniverseTable table;
   PeerLinks links;
