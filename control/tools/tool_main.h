@@ -14,13 +14,16 @@ namespace openlapi::daemon {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
+// "0.2.0"
+const char* tool_version();
+
 // `run` gets the parsed options and returns the exit status; std::invalid_argument is a mistake in the command line.
 template <typename Run>
 int tool_main(const char* name, const char* usage, BootOptions& options, int count, char** words, Run&& run) {
   for (int word = 1; word < count; ++word) {
     if (std::strcmp(words[word], "--help") == 0) return std::fputs(usage, stdout) < 0 ? kExitFailure : 0;
     if (std::strcmp(words[word], "--version") == 0) {
-      return std::printf("%s (openlapi) %s\n", name, OPENLAPI_VERSION) < 0 ? kExitFailure : 0;
+      return std::printf("%s (openlapi) %s\n", name, tool_version()) < 0 ? kExitFailure : 0;
     }
   }
   try {
