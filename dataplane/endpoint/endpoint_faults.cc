@@ -28,7 +28,9 @@ bool EndpointCore::something_outstanding(const Peer& peer) const {
 // That includes the one whose message a collective needs next, who may never have been talked to.
 void EndpointCore::watch_peers(Nanoseconds now) {
   for (const auto& [index, waiters] : expected_) contact(index);
-  if (collective_.active() && contact(collective_.awaited()) == nullptr) fail_collective(collective_.awaited());
+  // A task alone waits for itself, between the exchange and its confirmation.
+  const bool others = collective_.active() && collective_.awaited() != config_.self;
+  if (others && contact(collective_.awaited()) == nullptr) fail_collective(collective_.awaited());
   for (std::size_t i = 0; i < contacted_.size(); ++i) {  // grows when a loss is passed on to others
     Peer* peer = contacted_[i];
     if (peer->is_direct() && follow(*peer)) continue;

@@ -120,5 +120,20 @@ INSTANTIATE_TEST_SUITE_P(Jobs, CollectiveLoss, testing::Combine(testing::Values(
 INSTANTIATE_TEST_SUITE_P(Jobs, CollectiveLossOfPackets,
                          testing::Combine(testing::Values(2, 3, 5, 8, 13), testing::Values(false)));
 
+// Its exchange is filled at once and waits for its confirmation, which may take as long as the caller likes.
+TEST(CollectiveOfOne, IsLostToNobody) {
+  EndpointConfig config;
+  config.idle_loops_between_timers = 1;
+  Job job(1, config);
+  job.start();
+  job[0].begin_exchange(7);
+  for (int step = 0; step < 10; ++step) {
+    job.clock.advance(kSecond);
+    job[0].progress();
+  }
+  EXPECT_EQ(job[0].collective_state(), CollectiveState::filled);
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+}
+
 }  // namespace
 }  // namespace openlapi
