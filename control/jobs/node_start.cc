@@ -134,6 +134,7 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
   std::vector<std::string> variables;
   if (!server_.task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) environment.set_entry(variable);
+  for (const auto& [name, value] : server_.default_variables()) environment.set_default(name, value);
   environment.set_entry(pages_.variable(place));
   environment.set("PWD", job_.directory);
   const TaskLaunch launch{job_.is_of_lamexec != 0 ? Launcher::kLamexec : Launcher::kLapirun,

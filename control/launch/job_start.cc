@@ -100,6 +100,7 @@ bool Job::start_task(std::uint32_t rank, std::string& error) {
   std::vector<std::string> variables;
   if (!task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) own.set_entry(variable);
+  for (const auto& [name, value] : server_.default_variables()) own.set_default(name, value);
   own.set_entry(pages_.variable(rank));
   const TaskLaunch launch{options_.launcher,          program_, options_.command,
                           options_.working_directory, signals_, open_files_.given()};

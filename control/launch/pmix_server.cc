@@ -235,10 +235,15 @@ bool PmixServer::task_variables(std::uint32_t rank, std::vector<std::string>& va
   }
   std::free(environment);
   for (const char* variable : kForOpenMpi) variables.emplace_back(variable);
-  for (const char* name : kOpenMpisMemory) {
-    if (!job_.memory_directory.empty()) variables.push_back(std::string(name) + "=" + job_.memory_directory);
-  }
   return true;
+}
+
+std::vector<std::pair<std::string, std::string>> PmixServer::default_variables() const {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const char* name : kOpenMpisMemory) {
+    if (!job_.memory_directory.empty()) variables.emplace_back(name, job_.memory_directory);
+  }
+  return variables;
 }
 
 }  // namespace openlapi

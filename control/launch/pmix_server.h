@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/launch/mailbox.h"
@@ -70,6 +71,9 @@ class PmixServer {
 
   // The variables (NAME=value) with which task `rank` finds the server.
   bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
+
+  // What a task gets unless its user has set them: names and values.
+  std::vector<std::pair<std::string, std::string>> default_variables() const;
 
  private:
   PmixJob job_{};

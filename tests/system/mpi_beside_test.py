@@ -52,8 +52,15 @@ class OpenMpi(BothOrders):
             return {name for name in os.listdir("/dev/shm") if name.startswith(("vader_segment", "sm_segment"))}
         before = segments()
         result = run([LAPIRUN, "-n", str(TASKS)], "mpi", "crash")
-        self.assertIn("Segmentation fault", result.stderr)
+        self.assertIn("killed by signal 9", result.stderr)
         self.assertEqual(segments() - before, set())
+
+    def test_where_the_user_wants_its_memory_it_stays(self):
+        name = "OMPI_MCA_btl_vader_backing_directory"
+        for words, environment in ((["-x", f"{name}=/tmp"], {}), ([], {name: "/tmp"})):
+            done = subprocess.run([LAPIRUN, *words, "-n", "1", "printenv", name], capture_output=True, text=True, timeout=60,
+                                  check=False, env={**ENVIRONMENT, **environment})
+            self.assertEqual((done.returncode, done.stdout), (0, "/tmp\n"), done.stderr)
 
     def test_mpirun(self):
         self.check_same_tasks("mpirun.openmpi", "--oversubscribe", "-n", str(TASKS))
