@@ -263,7 +263,7 @@ class SurroundingsTest(Jobs):
 
     def test_a_slow_reader_costs_no_processor(self):
         """Also when the time is over that nodes have to end their tasks."""
-        job = self.start("--timeout", 1, "-n", 2, "n0", "n1", "sh", "-c",
+        job = self.start("--timeout", 4, "-n", 2, "n0", "n1", "sh", "-c",
                          'head -c 300000 /dev/zero | tr "\\0" "\\n"; exec sleep 100')
 
         def seconds_used():
@@ -274,7 +274,8 @@ class SurroundingsTest(Jobs):
         time.sleep(2)
         used = (seconds_used() - before) / (time.monotonic() - since)
         status, output, _ = self.finish(job)
-        self.assertEqual((status, len(output)), (124, 600000))
+        self.assertEqual(status, 124)
+        self.assertGreater(len(output), 2 * 65536)  # more than pipes hold
         self.assertLess(used, 0.1)
 
     def test_when_the_reader_leaves(self):

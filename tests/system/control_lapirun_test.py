@@ -367,12 +367,21 @@ class EndTest(LauncherCase):
         job = self.start("-n", 2, "sh", "-c", script)
         for _ in range(2):
             self.assertTrue(job.stdout.readline().startswith("ready"))
-        self.assertEqual(len(os.listdir(self.temporary)), 1)
+        folder, = os.listdir(self.temporary)
+        memory = pathlib.Path("/dev/shm", folder)
+        self.assertEqual((memory.stat().st_mode & 0o777, memory.stat().st_uid), (0o700, os.geteuid()))
+        (memory / "segment").write_text("what a task leaves behind", encoding="ascii")
         self.assertGreaterEqual(len(processes_with(self.marker)), 6)
         job.kill()
         self.finish(job)
         self.assertTrue(eventually(lambda: not processes_with(self.marker)))
-        self.assertTrue(eventually(lambda: not os.listdir(self.temporary)))
+        self.assertTrue(eventually(lambda: not os.listdir(self.temporary) and not memory.exists()))
+
+    def test_what_tasks_leave_in_memory_goes_with_the_job(self):
+        script = """folder=$(ls "$TMPDIR"); touch "/dev/shm/$folder/segment" && echo "$folder" """
+        folder = self.run_job("-n", 1, "sh", "-c", script)[0].strip()
+        self.assertTrue(folder.startswith("lapirun-"), folder)
+        self.assertFalse(os.path.exists(f"/dev/shm/{folder}"))
 
     def test_what_tasks_leave_running_ends_with_the_job(self):
         self.run_job("-n", 2, "sh", "-c", "sleep 1000 & exit 0")
@@ -459,7 +468,7 @@ class OutputTest(LauncherCase):
 
     def test_a_slow_reader_costs_no_processor(self):
         """Also when the time is over after which lapirun would have looked for a task that others wait for."""
-        job = self.start("--timeout", 2, "-n", 2, "sh", "-c", 'head -c 300000 /dev/zero | tr "\\0" "\\n"; '
+        job = self.start("--timeout", 5, "-n", 2, "sh", "-c", 'head -c 300000 /dev/zero | tr "\\0" "\\n"; '
                          'test $PMIX_RANK = 1 || exec sleep 100; exec "$0" exchange', PROBE)
         begin = time.monotonic()
 
@@ -471,7 +480,8 @@ class OutputTest(LauncherCase):
         time.sleep(2)
         used = (seconds_used() - before) / (time.monotonic() - since)
         status, output, _ = self.finish(job)
-        self.assertEqual((status, len(output)), (124, 600000))
+        self.assertEqual(status, 124)
+        self.assertGreater(len(output), 2 * 65536)  # more than pipes hold
         self.assertLess(used, 0.1)
         self.assertGreater(time.monotonic() - begin, 13)
 

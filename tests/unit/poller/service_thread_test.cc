@@ -45,9 +45,11 @@ TEST(ServiceThreadStart, TheProgramsFunctionComesFirst) {
 TEST(ServiceThreadStart, SaysWhyThereIsNone) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{1} << (sizeof(void*) * 8 - 2)), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{3} << (sizeof(void*) * 8 - 2)), 0);
+  Seen seen;
+  seen.may_end = true;
   ServiceThread thread;
-  EXPECT_EQ(thread.start({.attributes = &attributes}, run_until_told, nullptr), EAGAIN);
+  EXPECT_EQ(thread.start({.attributes = &attributes}, run_until_told, &seen), EAGAIN);
   thread.join(10 * kSecond);  // nothing to wait for
   pthread_attr_destroy(&attributes);
 }
