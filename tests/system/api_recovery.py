@@ -420,6 +420,40 @@ def test_a_task_that_shares_memory_and_stops_is_lost_after_the_time_out(jobs):
         expect("fault 413 1" in job[0].end(), "the error handler was not called with LAPI_ERR_TIMEOUT")
 
 
+def test_a_task_that_shares_memory_and_goes_on_hears_that_it_was_given_up(jobs):
+    """It was stopped in the middle of messages, some of which had not left as a whole. Nothing hangs, nothing of all
+    that is carried out afterwards, and what follows is complete."""
+    for mode, victim, copied in (("polling", 1, 65536), ("polling", 0, 16384), ("interrupt", 0, 65536)):
+        with Job(jobs, mode, 2, LAPI_USE_SHM="yes", MP_REXMIT_BUF_SIZE=str(copied)) as job:
+            all_greet(job.tasks, 5)
+            survivor = 1 - victim
+            to_victim, to_survivor = (f"{task} " + " ".join(str(place) for place in job[task].does("where"))
+                                      for task in (victim, survivor))
+            job[survivor].succeeds("still")  # takes nothing, if it polls
+            job[victim].succeeds(f"flood {to_survivor}")
+            job[victim].succeeds(f"burst {to_survivor}")
+            job[victim].process.send_signal(signal.SIGSTOP)
+            job[survivor].succeeds("lively")
+            job[survivor].succeeds(f"burst {to_victim}")
+            expect_equal(job[survivor].does("fence"), [NO_CONNECTIVITY], f"{mode}, the task that goes on meanwhile")
+            before = job[survivor].does("landed")
+            job[victim].process.send_signal(signal.SIGCONT)
+            expect(job[victim].does("fence")[0] in (SUCCESS, NO_CONNECTIVITY), f"{mode}, the stopped task's fence")
+            expect_equal(job[survivor].does("landed"), before, f"{mode}, what the stopped task had begun")
+            job[victim].succeeds(f"flood {to_survivor}")
+            job[victim].succeeds("fence")
+            for one, other, places in ((survivor, victim, to_victim), (victim, survivor, to_survivor)):
+                before = job[other].does("landed")
+                job[one].succeeds(f"burst {places}")
+                job[one].succeeds("fence")
+                wait_for(lambda: job[other].does("landed")[2] != before[2], "the message did not arrive")
+                after = job[other].does("landed")
+                expect_equal([new - old for new, old in zip(after, before)], [5, 21, 1], f"{mode}, {one}")
+            faults = [task.end() for task in job.tasks]
+            expect(f"fault 413 {victim}" in faults[survivor], f"{mode}: the task that went on meanwhile was not told")
+            expect(f"fault 434 {survivor}" in faults[victim], f"{mode}: the stopped task was not told")
+
+
 def test_a_wait_goes_on_while_somebody_may_answer(jobs):
     with Job(jobs, "interrupt") as job:
         all_greet(job.tasks, 5)

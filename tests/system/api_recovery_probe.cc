@@ -21,6 +21,7 @@
 //   still, lively in polling mode: makes no call between commands; makes calls again
 //   where         the addresses of what others change here with
 //   burst T ADDRESS...  does not wait: 5 read-modify-writes, 20 puts and one of 4 MB, a get of 4 MB, a message
+//   flood T ADDRESS...  does not wait: 80 puts of 20,000 bytes: of two packets each they do not fit a task's queue
 //   landed        the word that read-modify-writes change, the counter that puts move, messages from all tasks
 //   term          LAPI_Term and the end
 #include <poll.h>
@@ -193,11 +194,33 @@ std::string where() {
   return text.str();
 }
 
-int burst(std::istringstream& arguments) {
+// What `where` of the target has said.
+struct Places {
   unsigned target = 0;
-  std::uintptr_t word = 0, counter = 0, bytes = 0;
-  arguments >> target >> word >> counter >> bytes;
-  auto* const there = reinterpret_cast<lapi_cntr_t*>(counter);
+  std::uintptr_t word = 0, bytes = 0;
+  lapi_cntr_t* counter = nullptr;
+};
+
+Places places_of(std::istringstream& arguments) {
+  Places places;
+  std::uintptr_t counter = 0;
+  arguments >> places.target >> places.word >> counter >> places.bytes;
+  places.counter = reinterpret_cast<lapi_cntr_t*>(counter);
+  return places;
+}
+
+int flood(const Places& places) {
+  int worst = LAPI_SUCCESS;
+  for (int n = 0; n < 80; ++n) {
+    const int code = LAPI_Put(handle, places.target, 20'000, reinterpret_cast<void*>(places.bytes), own_bytes.data(),
+                              places.counter, nullptr, nullptr);
+    worst = worst != LAPI_SUCCESS ? worst : code;
+  }
+  return worst;
+}
+
+int burst(const Places& places) {
+  const auto [target, word, bytes, there] = places;
   int one = 1, worst = LAPI_SUCCESS;
   const auto check = [&](int code) { worst = worst != LAPI_SUCCESS ? worst : code; };
   for (int n = 0; n < 5; ++n) {
@@ -241,7 +264,8 @@ std::string obey(const std::string& word, std::istringstream& arguments) {
   if (word == "still") return still = true, code(LAPI_SUCCESS);
   if (word == "lively") return still = false, code(LAPI_SUCCESS);
   if (word == "where") return where();
-  if (word == "burst") return code(burst(arguments));
+  if (word == "burst") return code(burst(places_of(arguments)));
+  if (word == "flood") return code(flood(places_of(arguments)));
   if (word == "landed") return landed();
   if (word == "idle") return threads.emplace_back(idle), "";
   if (word == "fencing") return threads.emplace_back(fence), "";
