@@ -47,12 +47,16 @@ std::size_t ShmTransport::refused(std::uint32_t index, std::size_t offered, std:
   return offered;
 }
 
-// Who has purged this task takes nothing until it resumes; what was sent in that era finds nobody.
+// Who has purged this task takes nothing until it resumes, and a later era only once peer_began_anew() has told of it.
 std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const std::uint32_t index = group_->index_of(peer);
-  if (peers_[index].gone) return packets.size();
-  if (shm::is_closed(era_of(index))) return refused(index, packets.size(), 0);
-  begin_era(index);
+  Peer& target = peers_[index];
+  if (target.gone) return packets.size();
+  const std::uint64_t era = era_of(index);
+  if (!is_open(target, era)) return refused(index, packets.size(), 0);
+  target.era = era;
+  target.shut = false;
+  remote_memory_.begin_era(index, era);
   return send_burst(peer, packets);
 }
 
@@ -78,8 +82,7 @@ bool ShmTransport::peer_gone(PeerIndex peer) {
 // Who has purged this task takes nothing of it, however much it takes of others.
 Transport::Intake ShmTransport::intake(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
-  const std::uint64_t era = era_of(index);
-  if (shm::is_closed(era) || era != peers_[index].era) return {UINT64_MAX, true};
+  if (!is_open(peers_[index], era_of(index))) return {UINT64_MAX, true};
   const shm::SegmentHeader& header = *group_->segment(index).header;
   const std::uint64_t head = header.head.load(std::memory_order_relaxed);
   return {head, header.tail.load(std::memory_order_relaxed) != head};
@@ -98,7 +101,7 @@ void ShmTransport::open_peer(PeerIndex peer) {
 bool ShmTransport::peer_began_anew(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   const std::uint64_t era = era_of(index);
-  if (peers_[index].shut || shm::is_closed(era) || era == peers_[index].era) return false;
+  if (peers_[index].gone || shm::is_closed(era) || is_open(peers_[index], era)) return false;
   begin_era(index);
   return true;
 }

@@ -100,11 +100,15 @@ class ShmTransport final : public Transport {
     std::uint64_t era = 0;  // of its with this task, which `queue` sends for
     std::uint32_t full_in_a_row = 0;
     bool gone = false;
-    bool shut = false;  // gone, or it has purged this task and not resumed it
+    bool shut = false;  // gone, or it had purged this task and not resumed it when `era` was read
   };
 
   void begin_era(std::uint32_t index);
   std::uint64_t era_of(std::uint32_t index) const;
+  // The owner is in the era that is sent for, whose number it had already while it was closed.
+  static bool is_open(const Peer& target, std::uint64_t era) {
+    return !shm::is_closed(era) && shm::era_number(era) == shm::era_number(target.era);
+  }
   void is_gone(Peer& target) { target.gone = target.shut = true; }
   [[gnu::noinline]] std::size_t send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets);
   std::size_t refused(std::uint32_t index, std::size_t offered, std::size_t taken);

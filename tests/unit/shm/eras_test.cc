@@ -80,6 +80,36 @@ TEST_F(ShmEras, OneThatIsClosedHasItsNumberAlready) {
   EXPECT_EQ(receive(), 1u);
 }
 
+// The sender has sent nothing in it, but may have received: its engine has to hear that it has ended.
+TEST_F(ShmEras, OneThatWasBegunWhileItWasClosedEndsLikeAnyOther) {
+  owner().close_peer(1);
+  std::string reason;
+  ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
+  EXPECT_FALSE(sender().peer_began_anew(0));
+  owner().open_peer(1);
+  EXPECT_FALSE(sender().peer_began_anew(0)) << "it is the same one";
+  owner().close_peer(1);
+  EXPECT_FALSE(sender().peer_began_anew(0)) << "not yet open";
+  owner().open_peer(1);
+  EXPECT_EQ(send(), 0u) << "the next one was begun and nobody heard of it";
+  EXPECT_TRUE(sender().intake(0).waits);
+  EXPECT_TRUE(sender().peer_began_anew(0));
+  EXPECT_EQ(sender().era_sent_for(0), owner().era_with(1));
+  EXPECT_FALSE(sender().peer_began_anew(0)) << "once";
+  EXPECT_EQ(send(), 1u);
+  EXPECT_EQ(receive(), 1u);
+}
+
+// Who only expects something from the owner sends nothing that would tell it.
+TEST_F(ShmEras, NothingWaitsInOneThatIsOpenAgain) {
+  owner().close_peer(1);
+  std::string reason;
+  ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
+  EXPECT_TRUE(sender().intake(0).waits);
+  owner().open_peer(1);
+  EXPECT_FALSE(sender().intake(0).waits);
+}
+
 TEST_F(ShmEras, WhatIsSentBeforeTheSenderKnowsIsVoid) {
   EXPECT_EQ(send(), 1u);
   owner().close_peer(1);
