@@ -5,13 +5,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,14 +28,30 @@ using Clock = std::chrono::steady_clock;
 // One that goes on ends by itself, as its boot is over; then it is asked to, then it has to.
 constexpr std::chrono::milliseconds kOwnTime{1000}, kAskedTime{2000}, kKilledTime{1000};
 constexpr int kMostGenerations = 16;
+constexpr std::string_view kPrograms[] = {"hboot", "lamd", "lamtree"};
+constexpr char kUniverseVariable[] = "LAM_MPI_SSI_boot_base_universe";
 
-bool is_living_child(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string stat(std::istreambuf_iterator<char>(file), {});
-  const std::size_t name_end = stat.rfind(") ");
+std::string text_of(pid_t process, const char* file) {
+  std::ifstream stream("/proc/" + std::to_string(process) + "/" + file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Agents have the word as well, and so has what they leave in the background for others: the master connection of ssh,
+// a tunnel.
+bool is_of_boot(pid_t process, const std::string& name) {
+  if (std::ranges::find(kPrograms, name) == std::end(kPrograms)) return false;
+  const char* universe = std::getenv(kUniverseVariable);
+  const auto has_word = [&](const char* file) { return text_of(process, file).find(universe) != std::string::npos; };
+  return universe != nullptr && *universe != 0 && (has_word("cmdline") || has_word("environ"));
+}
+
+bool is_living_child_of_boot(pid_t process) {
+  const std::string stat = text_of(process, "stat");
+  const std::size_t name = stat.find('('), name_end = stat.rfind(") ");
   if (name_end == std::string::npos || stat[name_end + 2] == 'Z') return false;
   const std::string parent = std::to_string(getpid()) + " ";
-  return stat.compare(name_end + 4, parent.size(), parent) == 0;
+  return stat.compare(name_end + 4, parent.size(), parent) == 0 &&
+         is_of_boot(process, stat.substr(name + 1, name_end - name - 1));
 }
 
 std::set<pid_t> living_children() {
@@ -43,7 +62,7 @@ std::set<pid_t> living_children() {
     pid_t process = 0;
     const auto [last, wrong] = std::from_chars(name.data(), name.data() + name.size(), process);
     if (wrong != std::errc() || last != name.data() + name.size()) continue;
-    if (is_living_child(process)) children.insert(process);
+    if (is_living_child_of_boot(process)) children.insert(process);
   }
   return children;
 }
@@ -74,7 +93,7 @@ bool BootDescendants::end_children() const {
     if (others_.contains(process)) continue;
     FileDescriptor handle = process_handle(process);
     // Where children are reaped by the kernel the number may have become another's.
-    if (is_living_child(process)) processes.push_back(std::move(handle));
+    if (is_living_child_of_boot(process)) processes.push_back(std::move(handle));
   }
   if (processes.empty()) return false;
   for (const auto& [number, time] :

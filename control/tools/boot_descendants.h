@@ -1,7 +1,8 @@
 // What a boot has started on this machine and that is in the background: where the boot fails it ends with it. Daemons
 // that have a folder are ended by tkill; a helper of the tree algorithm that is stopped, and a daemon below it that has
 // no folder yet, are found by nothing but being this process's children, which they become when who has started them
-// ends.
+// ends. Only the boot's own programs end: what an agent leaves in the background, as ssh does for the connections that
+// it keeps, is the user's.
 #pragma once
 
 #include <sys/types.h>

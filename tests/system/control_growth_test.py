@@ -6,6 +6,7 @@ usage: control_growth_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA [CASES]"""
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -55,6 +56,11 @@ class Growing(Universe):
         conf = self.folder / (name + ".conf")
         conf.write_text(f"{self.script(name, text)} $inet_topo $debug $session_prefix $session_suffix\n")
         return conf
+
+    def hanging_daemon(self, where):
+        """Its program has the name of lamd, by which lamboot knows what it has started."""
+        (self.folder / "lamd").symlink_to(shutil.which("sleep"))
+        self.script(where, f"echo $$ > {self.folder}/began\nexec {self.folder}/lamd 1000\n")
 
     def start_waiting_daemon(self):
         """lamgrow, whose daemon does not begin before a line is written to the file "go"."""
@@ -360,7 +366,7 @@ class CutShortTest(Growing):
         self.assertIn(f"lamboot: node n1 (pinky): {self.folder}/bad/bin/lamd was ended by signal 9\n", done.stderr)
 
     def test_an_interrupted_boot_leaves_no_daemon(self):
-        self.script("slow/bin/lamd", f"echo $$ > {self.folder}/began\nexec sleep 1000\n")
+        self.hanging_daemon("slow/bin/lamd")
         (self.folder / "hosts").write_text(f"inky\npinky\nblinky prefix={self.folder}/slow\n")
         for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
             (self.folder / "began").unlink(missing_ok=True)
@@ -376,7 +382,7 @@ class CutShortTest(Growing):
 
     def test_a_killed_tree_helper_fails_the_boot_and_leaves_nothing(self):
         """The chain n1, n2, n3 has helpers; the daemon of n4 hangs, so all of them are there when one is killed."""
-        self.script("slow/bin/lamd", f"echo $$ > {self.folder}/began\nexec sleep 1000\n")
+        self.hanging_daemon("slow/bin/lamd")
         (self.folder / "hosts").write_text("".join(f"host{n}\n" for n in range(4)) +
                                            f"host4 prefix={self.folder}/slow\n")
         self.environment.update(LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1",
@@ -481,7 +487,7 @@ class CutShortTest(Growing):
 class GivenUpTest(Growing):
     def test_a_helper_that_is_stopped(self):
         """The chain n1, n2, n3 has helpers; the daemon of n4 has no folder, and is stopped too."""
-        self.script("slow/bin/lamd", f"echo $$ > {self.folder}/began\nexec sleep 1000\n")
+        self.hanging_daemon("slow/bin/lamd")
         (self.folder / "hosts").write_text("".join(f"host{n}\n" for n in range(4)) +
                                            f"host4 prefix={self.folder}/slow\n")
         self.environment.update(LAM_MPI_SSI_boot_base_algorithm="tree", LAM_MPI_SSI_boot_base_tree_degree="1",
