@@ -24,9 +24,9 @@ void ReceiveQueue::close(std::uint32_t source) {
   void_packets_of(source);
 }
 
-void ReceiveQueue::open(std::uint32_t source) {
+void ReceiveQueue::open_as(std::uint32_t source, std::uint64_t era) {
   // Release: the sender may send as soon as it sees it; the table is ours alone.
-  eras_[source].store(opened_era(era_of(source)), std::memory_order_release);
+  eras_[source].store(era, std::memory_order_release);
   admit(source);
 }
 

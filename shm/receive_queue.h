@@ -87,7 +87,11 @@ class ReceiveQueue {
   // `source` is purged or given up: what it has sent so far is void, and so is what it sends until it is opened and has
   // begun anew.
   void close(std::uint32_t source);
-  void open(std::uint32_t source);
+  void open(std::uint32_t source) { open_as(source, opened_era(era_of(source))); }
+  void give_up(std::uint32_t source) {
+    close(source);
+    open_as(source, opened_era(era_of(source)) | kGivenUp);
+  }
 
   std::uint64_t era_of(std::uint32_t source) const { return eras_[source].load(std::memory_order_relaxed); }
 
@@ -122,6 +126,7 @@ class ReceiveQueue {
     return data;
   }
 
+  void open_as(std::uint32_t source, std::uint64_t era);
   void admit(std::uint32_t source) { senders_[make_sender(source, era_of(source))] = tasks_[source]; }
   void void_packets_of(std::uint32_t source);
   void pass_over();

@@ -66,9 +66,10 @@ inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place
 // with it, its tag, and are received in that era only. The few bits tell apart whatever may still come: an era's end
 // voids what waits in the queue, and what a sender has still to announce has the tag of the era that it began last,
 // however many it has missed since. That one it has said (begin_era()), and no later era is given its tag
-// (ReceiveQueue::close()). tests/models/shm_eras.pml tries all orders.
+// (ReceiveQueue::close()). tests/models/shm_eras.pml tries all orders. The top bit says of an open one why it began.
+inline constexpr std::uint64_t kGivenUp = std::uint64_t{1} << 63;
 constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
-constexpr std::uint64_t closed_era(std::uint64_t era) { return (era + 2) | 1; }
+constexpr std::uint64_t closed_era(std::uint64_t era) { return ((era & ~kGivenUp) + 2) | 1; }
 constexpr std::uint64_t opened_era(std::uint64_t era) { return era & ~std::uint64_t{1}; }
 constexpr std::uint32_t era_number(std::uint64_t era) { return static_cast<std::uint32_t>(era >> 1); }
 

@@ -98,6 +98,11 @@ void ShmTransport::open_peer(PeerIndex peer) {
   if (index != shm::kNoIndex) queue_.open(index);
 }
 
+void ShmTransport::give_up_peer(PeerIndex peer) {
+  const std::uint32_t index = group_->index_of(peer);
+  if (index != shm::kNoIndex) queue_.give_up(index);
+}
+
 bool ShmTransport::peer_began_anew(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   const std::uint64_t era = era_of(index);
@@ -105,6 +110,8 @@ bool ShmTransport::peer_began_anew(PeerIndex peer) {
   begin_era(index);
   return true;
 }
+
+bool ShmTransport::gave_up(PeerIndex peer) const { return (peers_[group_->index_of(peer)].era & shm::kGivenUp) != 0; }
 
 std::uint32_t ShmTransport::era_with(PeerIndex peer) const {
   return shm::era_number(queue_.era_of(group_->index_of(peer)));

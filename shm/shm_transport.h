@@ -80,7 +80,9 @@ class ShmTransport final : public Transport {
   Intake intake(PeerIndex peer) override;
   void close_peer(PeerIndex peer) override;
   void open_peer(PeerIndex peer) override;
+  void give_up_peer(PeerIndex peer) override;
   bool peer_began_anew(PeerIndex peer) override;
+  bool gave_up(PeerIndex peer) const override;
   std::uint32_t era_with(PeerIndex peer) const override;
   std::uint32_t era_sent_for(PeerIndex peer) const override;
   RemoteMemory* remote_memory() override { return &remote_memory_; }

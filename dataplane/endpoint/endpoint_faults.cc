@@ -106,10 +106,7 @@ void EndpointCore::restarted(Peer& peer, bool lost) {
 void EndpointCore::lose(Peer& peer, Fault fault) {
   if (peer.channel != nullptr && !peer.channel->may_begin_anew()) return drop(peer, Fault::lost_for_good);
   losses_.push_back({peer.index, fault});
-  if (fault == Fault::timeout && peer.is_direct()) {
-    peer.direct->close_peer(peer.index);
-    peer.direct->open_peer(peer.index);
-  }
+  if (fault == Fault::timeout && peer.is_direct()) peer.direct->give_up_peer(peer.index);
   give_up(peer, fault);
   if (peer.channel != nullptr) peer.channel->begin_anew();
 }
@@ -130,10 +127,12 @@ void EndpointCore::tell_beginning(Peer& peer) {
 }
 
 // The peer has begun a new era with this task. What comes from it is of the one before until it tells the new one.
+// Users purge each other in order when all is in place, fence or not; one that was given up learns what that may have
+// lost.
 bool EndpointCore::follow(Peer& peer) {
   if (!peer.direct->peer_began_anew(peer.index)) return false;
   peer.deaf = true;
-  restarted(peer, peer.messages_sent != peer.messages_confirmed);
+  restarted(peer, peer.direct->gave_up(peer.index) && peer.messages_sent != peer.messages_confirmed);
   return true;
 }
 

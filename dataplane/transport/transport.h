@@ -187,10 +187,18 @@ class Transport {
   // that was added after close_peer() finds the peer full: what it sends in the new era waits with it.
   virtual void close_peer(PeerIndex peer) { (void)peer; }
   virtual void open_peer(PeerIndex peer) { (void)peer; }
+  // As both, when it is the engine that gives the peer up: gave_up() tells the peer so.
+  virtual void give_up_peer(PeerIndex peer) { (void)peer; }
 
   // Whether the peer has closed and opened its side since it was added, so that nothing which was sent to it counts any
   // more. True once; what is sent from then on is of its new era.
   virtual bool peer_began_anew(PeerIndex peer) {
+    (void)peer;
+    return false;
+  }
+
+  // Whether the era of the peer's that is sent for began because the peer had given this task up, not with a purge.
+  virtual bool gave_up(PeerIndex peer) const {
     (void)peer;
     return false;
   }

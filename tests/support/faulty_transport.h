@@ -59,7 +59,9 @@ class FaultyTransport final : public Transport {
   Intake intake(PeerIndex peer) override { return inner_->intake(peer); }
   void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
   void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
+  void give_up_peer(PeerIndex peer) override { inner_->give_up_peer(peer); }
   bool peer_began_anew(PeerIndex peer) override { return inner_->peer_began_anew(peer); }
+  bool gave_up(PeerIndex peer) const override { return inner_->gave_up(peer); }
   std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
   std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
   RemoteMemory* remote_memory() override { return inner_->remote_memory(); }

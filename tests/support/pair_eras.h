@@ -16,6 +16,12 @@ class PairEras {
     Era& era = own_[peer];
     ++era.number;
     era.closed = true;
+    era.given_up = false;
+  }
+  void give_up(PeerIndex peer) {
+    close(peer);
+    open(peer);
+    own_[peer].given_up = true;
   }
   void open(PeerIndex peer) { own_[peer].closed = false; }
   std::uint64_t number_of(PeerIndex peer) const { return of(peer).number; }
@@ -25,11 +31,9 @@ class PairEras {
   }
 
   // The sender's: `other` are the eras of `peer`, who calls this task `self`.
-  void begin(PeerIndex peer, PeerIndex self, const PairEras& other) { sends_for_[peer] = other.of(self).number; }
-  std::uint64_t sends_for(PeerIndex peer) const {
-    const auto found = sends_for_.find(peer);
-    return found == sends_for_.end() ? 0 : found->second;
-  }
+  void begin(PeerIndex peer, PeerIndex self, const PairEras& other) { sends_for_[peer] = other.of(self); }
+  std::uint64_t sends_for(PeerIndex peer) const { return find(sends_for_, peer).number; }
+  bool was_given_up(PeerIndex peer) const { return find(sends_for_, peer).given_up; }
   // It has begun a new era for us, and does not receive in it yet.
   bool is_shut(PeerIndex peer, PeerIndex self, const PairEras& other) const {
     return other.of(self).closed && other.of(self).number == sends_for(peer);
@@ -44,14 +48,16 @@ class PairEras {
   struct Era {
     std::uint64_t number = 0;
     bool closed = false;
+    bool given_up = false;
   };
-  Era of(PeerIndex peer) const {
-    const auto found = own_.find(peer);
-    return found == own_.end() ? Era{} : found->second;
+  using Eras = std::map<PeerIndex, Era>;
+  static Era find(const Eras& eras, PeerIndex peer) {
+    const auto found = eras.find(peer);
+    return found == eras.end() ? Era{} : found->second;
   }
+  Era of(PeerIndex peer) const { return find(own_, peer); }
 
-  std::map<PeerIndex, Era> own_;
-  std::map<PeerIndex, std::uint64_t> sends_for_;
+  Eras own_, sends_for_;
 };
 
 }  // namespace openlapi

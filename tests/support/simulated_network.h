@@ -77,7 +77,9 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
   Intake intake(PeerIndex peer) override;
   void close_peer(PeerIndex peer) override { eras_.close(peer); }
   void open_peer(PeerIndex peer) override { eras_.open(peer); }
+  void give_up_peer(PeerIndex peer) override { eras_.give_up(peer); }
   bool peer_began_anew(PeerIndex peer) override;
+  bool gave_up(PeerIndex peer) const override { return eras_.was_given_up(peer); }
   std::uint32_t era_with(PeerIndex peer) const override { return static_cast<std::uint32_t>(eras_.number_of(peer)); }
   std::uint32_t era_sent_for(PeerIndex peer) const override {
     return static_cast<std::uint32_t>(eras_.sends_for(peer));

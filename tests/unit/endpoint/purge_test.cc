@@ -81,6 +81,22 @@ TEST_P(Purge, APurgeEndsACollective) {
   EXPECT_TRUE(faults().empty());
 }
 
+// Nor does the task of the one that was purged end for messages that no fence has confirmed: all is in place.
+TEST_P(Purge, InOrderIsNoLossForTheOther) {
+  int completion = 0;
+  std::uint64_t there = 0;
+  for (int put = 0; put < 10; ++put) {
+    ASSERT_EQ(job_[kVictim].put({0, address(&there), source_.data(), 8, 0, 0, address(&completion)}), Submit::accepted);
+  }
+  run_for(kSecond);
+  ASSERT_EQ(completion, 10);
+  mine().purge(kVictim);
+  mine().resume(kVictim, 100);
+  ASSERT_EQ(mine().put({kVictim, address(&there), source_.data(), 8, 0, 0, 0}), Submit::accepted);
+  run_for(kSecond);
+  EXPECT_TRUE(job_.task(kVictim).host.faults.empty()) << "before it has purged this one as well";
+}
+
 // The other's user hears of nothing that a purged one has sent.
 TEST_P(Purge, WhatAPurgedPeersMessageWaitedForIsForgotten) {
   int asked = 0;

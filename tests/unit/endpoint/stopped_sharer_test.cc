@@ -178,8 +178,7 @@ TEST_P(StoppedSharer, BothGiveEachOtherUpAtOnce) {
   run(12 * kSecond, false);
   job_[kSurvivor].hold_arrivals(false);
   // The other one does so before it can see that; its engine ends the rest as soon as it does.
-  job_.task(kStopped).transport.close_peer(kSurvivor);
-  job_.task(kStopped).transport.open_peer(kSurvivor);
+  job_.task(kStopped).transport.give_up_peer(kSurvivor);
   run(5 * kSecond, true);
   for (PeerIndex i = 0; i < 2; ++i) {
     ASSERT_FALSE(job_.task(i).host.faults.empty());
@@ -208,6 +207,21 @@ TEST_P(StoppedSharer, MayBeGivenUpManyTimes) {
   EXPECT_TRUE(ended(kStopped, sides[0]));
   for (std::size_t i = 1; i + 1 < sides.size(); ++i) EXPECT_TRUE(ended(kSurvivor, sides[i])) << i;
   expect_fresh_operations_complete();
+}
+
+// A message without counters, sent before it knows: its fence finds nothing to wait for, and nobody else misses it.
+TEST_P(StoppedSharer, HearsOfALossThatNobodyWaitsFor) {
+  ask(kStopped);
+  run(kSecond, true);
+  ask(kSurvivor);
+  run(12 * kSecond, false);
+  ASSERT_EQ(job_.task(kSurvivor).host.faults.size(), 1u);
+  std::uint64_t there = 0;
+  const std::uint64_t value = 7;
+  ASSERT_EQ(job_[kStopped].put({kSurvivor, address(&there), &value, sizeof value, 0, 0, 0}), Submit::accepted);
+  run(5 * kSecond, true);
+  EXPECT_EQ(there, 0u);
+  EXPECT_EQ(job_.task(kStopped).host.faults, std::vector(1, std::pair(Fault::no_connectivity, kSurvivor)));
 }
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {

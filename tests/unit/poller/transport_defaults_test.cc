@@ -38,6 +38,7 @@ TEST(TransportDefaults, OneThatCannotTellSaysNo) {
   EXPECT_FALSE(bare.peer_gone(1));
   EXPECT_FALSE(bare.peer_left(1));
   EXPECT_FALSE(bare.peer_began_anew(1));
+  EXPECT_FALSE(bare.gave_up(1));
   EXPECT_FALSE(bare.intake(1).waits);
   EXPECT_EQ(bare.intake(1).taken, 0u);
   EXPECT_EQ(bare.origin_of(1), 0u);

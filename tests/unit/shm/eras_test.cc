@@ -80,6 +80,24 @@ TEST_F(ShmEras, OneThatIsClosedHasItsNumberAlready) {
   EXPECT_EQ(receive(), 1u);
 }
 
+TEST_F(ShmEras, SayWhetherTheSenderWasGivenUpOrPurged) {
+  EXPECT_FALSE(sender().gave_up(0));
+  owner().give_up_peer(1);
+  EXPECT_FALSE(sender().gave_up(0)) << "it does not know yet";
+  EXPECT_EQ(send(), 1u);
+  EXPECT_EQ(receive(), 0u) << "of before";
+  EXPECT_TRUE(sender().peer_began_anew(0));
+  EXPECT_TRUE(sender().gave_up(0));
+  EXPECT_EQ(sender().era_sent_for(0), owner().era_with(1));
+  EXPECT_EQ(send(), 1u);
+  EXPECT_EQ(receive(), 1u);
+  owner().close_peer(1);
+  owner().open_peer(1);
+  EXPECT_TRUE(sender().peer_began_anew(0));
+  EXPECT_FALSE(sender().gave_up(0));
+  EXPECT_EQ(sender().era_sent_for(0), 2u);
+}
+
 // The sender has sent nothing in it, but may have received: its engine has to hear that it has ended.
 TEST_F(ShmEras, OneThatWasBegunWhileItWasClosedEndsLikeAnyOther) {
   owner().close_peer(1);
