@@ -445,13 +445,17 @@ class LossTest(Universe):
 
     def test_lamhalt_has_other_words_for_a_daemon_that_dies_meanwhile(self):
         self.boot(["inky", "pinky"])
+        # Answered by n1 when it has read that all are linked: then nothing else is on the way to it.
+        self.assertEqual(self.tool("lamclean", "-sessionsuffix", "n1").returncode, 0)
         process = self.process("n1")
         os.kill(process, signal.SIGSTOP)
+        self.assertFalse(self.has_unread(process))
         with subprocess.Popen([str(TOOLS / "lamhalt"), "-H"], cwd=self.folder, env=self.environment, text=True,
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as halt:
             until = time.monotonic() + PATIENCE
             while not self.has_unread(process):
                 self.assertLess(time.monotonic(), until, "it is not told to end")
+                time.sleep(0.01)
             os.kill(process, signal.SIGKILL)
             _, errors = halt.communicate(timeout=PATIENCE)
         self.assertEqual(halt.returncode, 1)
