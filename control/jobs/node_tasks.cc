@@ -210,9 +210,10 @@ void NodeTasks::write_input() {
 
 void NodeTasks::tell_standings() {
   TaskStandings standings;
+  ContainerNumbers elsewhere;
   for (std::size_t place = 0; place < tasks_.size(); ++place) {
     const TaskProcess& task = tasks_[place];
-    TaskStanding standing = standing_of(task, pages_.read(place), in_pmix_.contains(task.rank()));
+    TaskStanding standing = standing_of(task, pages_.read(place), in_pmix_.contains(task.rank()), elsewhere);
     standings.tasks.push_back({standing.task, standing.process, standing.seconds.value_or(TaskStandings::kNoTime),
                                std::move(standing.where), std::move(standing.why)});
   }

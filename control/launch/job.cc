@@ -213,9 +213,10 @@ void Job::take_timeout() {
   timeout_at_.reset();
   output_.note("lapirun: the time of --timeout is over; ending the tasks");
   std::vector<TaskStanding> standings;
+  ContainerNumbers elsewhere;
   for (const TaskProcess& task : tasks_) {
     const bool in_pmix = !attendance_.empty() && attendance_[task.rank()] == Attendance::kConnected;
-    standings.push_back(standing_of(task, pages_.read(task.rank()), in_pmix));
+    standings.push_back(standing_of(task, pages_.read(task.rank()), in_pmix, elsewhere));
   }
   for (const std::string& line : standing_lines(standings)) output_.note("lapirun: " + line);
   record_failure(kExitTimeout);

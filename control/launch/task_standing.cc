@@ -1,6 +1,8 @@
 #include "control/launch/task_standing.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -99,25 +101,23 @@ bool is_stopped(std::uint32_t process) {
   return state == 'T' || state == 't';
 }
 
-// In a container a process has another number there than here.
-bool is_elsewhere(std::uint32_t process) {
-  const std::string there = "\t" + std::to_string(process);
+// A main thread may have ended before others.
+bool is_ended(std::uint32_t process) {
+  if (kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return true;
+  const std::filesystem::path folder = "/proc/" + std::to_string(process);
+  const char state = state_in(folder);
   std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    std::ifstream file(entry->path() / "status");
-    for (std::string line; std::getline(file, line);) {
-      if (!line.starts_with("NSpid:")) continue;
-      if (std::ranges::count(line, '\t') > 1 && line.ends_with(there)) return true;
-      break;
-    }
-  }
-  return false;
+  std::size_t threads = 0;
+  for (std::filesystem::directory_iterator thread(folder / "task", error), end; !error && thread != end;
+       thread.increment(error))
+    ++threads;
+  return (state == 'Z' || state == 'X') && !error && threads == 1;
 }
 
 // A shell goes on behind the program that it has run.
-bool has_died(std::uint32_t process) {
-  const char state = state_in("/proc/" + std::to_string(process));
-  return (state == 0 || state == 'Z' || state == 'X') && !is_elsewhere(process);
+bool has_died(std::uint32_t process, const TaskProcess& task, ContainerNumbers& elsewhere) {
+  const bool is_below = process != 0 && process != static_cast<std::uint32_t>(task.pid());
+  return is_below && is_ended(process) && !elsewhere.contains(process);
 }
 
 // Whether a thread wants to run that is not there to poll.
@@ -177,13 +177,14 @@ std::string line_of(const std::vector<TaskStanding>& group) {
 
 }  // namespace
 
-TaskStanding standing_of(const TaskProcess& task, const TaskPages::Words& words, bool in_pmix) {
+TaskStanding standing_of(const TaskProcess& task, const TaskPages::Words& words, bool in_pmix,
+                         ContainerNumbers& elsewhere) {
   TaskStanding standing{task.rank(), static_cast<std::uint32_t>(task.pid())};
   if (task.has_ended()) {
     standing.where = "has ended";
     return standing;
   }
-  if (words.process != 0 && has_died(words.process)) {
+  if (has_died(words.process, task, elsewhere)) {
     standing.where = "its program has ended, what has started it goes on";
     return standing;
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "control/launch/container_numbers.h"
 #include "control/launch/task_pages.h"
 #include "control/launch/task_process.h"
 
@@ -21,8 +22,9 @@ struct TaskStanding {
   bool operator==(const TaskStanding&) const = default;
 };
 
-// `in_pmix`: the task is connected to the PMIx server.
-TaskStanding standing_of(const TaskProcess& task, const TaskPages::Words& words, bool in_pmix);
+// `in_pmix`: the task is connected to the PMIx server. `elsewhere`: one for all tasks.
+TaskStanding standing_of(const TaskProcess& task, const TaskPages::Words& words, bool in_pmix,
+                         ContainerNumbers& elsewhere);
 
 // One line for those who stand at the same place: "tasks 0-3,7: in LAPI_Gfence for 12 to 14 s". At most about ten.
 std::vector<std::string> standing_lines(const std::vector<TaskStanding>& standings);

@@ -1,5 +1,6 @@
 // A task that stays at one place of LAPI, or outside of it: started by control_standing_test.py.
 //   lapirun -n N control_standing_probe PLACE...     one place for each task, from the table below
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lapi.h"
@@ -79,12 +81,19 @@ void stay_after_term() {
   sleep_for_ever();
 }
 
+// Its first thread ends, another goes on.
+void leave_to_a_thread() {
+  std::thread([] { LAPI_Gfence(handle); }).detach();
+  pthread_exit(nullptr);
+}
+
 const std::map<std::string, void (*)()> places = {
     {"waitcntr", wait_for_counter},
     {"nopoll", wait_without_polling},
     {"fence", fence},
     {"send", send_for_ever},
     {"gfence", [] { LAPI_Gfence(handle); }},
+    {"headless", leave_to_a_thread},
     {"address", [] { LAPI_Address_init(handle, &word, words.data()); }},
     {"compute", compute},
     {"asleep", [] { sleep_for_ever(); }},

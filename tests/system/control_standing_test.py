@@ -98,6 +98,15 @@ class OneMachineTest(Standing):
                 return
         self.assertRegex(errors, wanted)
 
+    def test_a_program_whose_first_thread_has_ended(self):
+        wanted = rf"lapirun: task 0 \(process \d+\): in LAPI_Gfence {TIME}\n"
+        for shell in ([], ["sh", "-c", '"$0" "$@"; sleep 100']):
+            for seconds in SECONDS:
+                _, errors = self.run_job("-n", 2, "--timeout", seconds, *shell, PROBE, "headless", "asleep", status=124)
+                if re.search(wanted, errors):
+                    break
+            self.assertRegex(errors, wanted)
+
     def test_a_program_that_has_died_behind_a_shell(self):
         wanted = rf"lapirun: task 1 \(process \d+\): its program has ended, what has started it goes on\n"
         for seconds in SECONDS:

@@ -1,6 +1,13 @@
 #include "control/launch/task_standing.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi {
 namespace {
@@ -36,6 +43,51 @@ TEST(StandingLines, AreFewAndShort) {
   EXPECT_EQ(lines[10], "20 more tasks stand elsewhere");
   for (std::uint32_t task = 0; task < 60; task += 2) every_second.push_back(standing(task, "here"));
   EXPECT_EQ(standing_lines(every_second), Lines{"tasks 0,2,4,6,8,10,12,14,... (30): here"});
+}
+
+constexpr char kDead[] = "its program has ended, what has started it goes on";
+
+std::string place_of(pid_t process) {
+  TaskPages::Words words;
+  words.process = static_cast<std::uint32_t>(process);
+  ContainerNumbers elsewhere;
+  return standing_of(TaskProcess{}, words, false, elsewhere).where;
+}
+
+TEST(StandingOf, SaysWhatHasEndedBelowTheTask) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(place_of(child), kDead);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(place_of(child), kDead);
+}
+
+TEST(StandingOf, CallsNothingDeadThatItCannotLookAt) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string place = place_of(getpid());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(place, "not in LAPI_Init yet");
+}
+
+TEST(ContainerNumbers, AreOfProcessesThatHaveAnotherOneHere) {
+  const test::TemporaryFolder folder;
+  const auto add = [&](const std::string& process, const std::string& numbers) {
+    std::filesystem::create_directory(folder.path(process));
+    folder.write(process + "/status", "Name:\tsleep\nNSpid:" + numbers + "\nThreads:\t1\n");
+  };
+  add("11", "\t11");
+  add("12", "\t12\t7");
+  add("13", "\t13\t8\t1");
+  ContainerNumbers numbers(folder.path());
+  for (const std::uint32_t number : {7, 1}) EXPECT_TRUE(numbers.contains(number));
+  for (const std::uint32_t number : {11, 12, 13, 8}) EXPECT_FALSE(numbers.contains(number));
+  add("14", "\t14\t9");
+  EXPECT_FALSE(numbers.contains(9)) << "all processes are looked at once more";
 }
 
 }  // namespace
