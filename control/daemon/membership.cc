@@ -187,8 +187,9 @@ void Membership::take(std::uint32_t from, const DaemonMessage& message) {
   } else if (std::holds_alternative<LostMessage>(message)) {
     change(table_.here(), NodeState::kLost);
   } else if (const auto* halt = std::get_if<HaltMessage>(&message)) {
-    // From two sides at once, when two tools ask: neither waits for the other.
+    // From two sides at once, when two tools ask: neither waits for the other, and both end.
     halt_awaited_.erase(from);
+    halted_.insert(from);
     halt_heard_.insert(from);
     ask_to_halt(from, std::chrono::milliseconds(halt->limit));
   } else if (const auto* halted = std::get_if<HaltedMessage>(&message)) {

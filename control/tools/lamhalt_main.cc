@@ -25,7 +25,7 @@ constexpr std::uint32_t kHaltMilliseconds = std::chrono::milliseconds(kHaltTime)
 
 struct Missing {
   std::vector<std::uint32_t> silent{};  // they are there, and have not answered their neighbour
-  std::vector<std::uint32_t> rest{};    // they were lost, or are behind others
+  std::vector<std::uint32_t> rest{};    // they were lost, are behind others, or another lamhalt has heard of them
 };
 
 Missing missing(const std::vector<UniverseNode>& universe, const HaltedMessage& halted) {
@@ -41,9 +41,9 @@ Missing missing(const std::vector<UniverseNode>& universe, const HaltedMessage& 
   constexpr char kWhatHelps[] = "; lamwipe with the hosts' boot schema ends what is left, or tkill there";
   const std::string rest = names_of(nodes.rest, universe);
   if (nodes.silent.empty()) {
-    throw std::runtime_error("not all daemons have said that they have ended: the connection to " + rest +
-                             " was lost before: the daemon there (lamd) was killed, or its host or network fails" +
-                             kWhatHelps);
+    throw std::runtime_error("not all daemons have said that they have ended: there is no connection to " + rest +
+                             ": the daemon there (lamd) was killed or has not come, its host or network fails, or " +
+                             "another lamhalt has ended it" + kWhatHelps);
   }
   throw std::runtime_error("not all daemons have ended: no answer after " + std::to_string(seconds) + " s from " +
                            names_of(nodes.silent, universe) + ": the daemon there (lamd) hangs or is stopped" +

@@ -459,9 +459,9 @@ class LossTest(Universe):
             os.kill(process, signal.SIGKILL)
             _, errors = halt.communicate(timeout=PATIENCE)
         self.assertEqual(halt.returncode, 1)
-        self.assertEqual(errors, "lamhalt: not all daemons have said that they have ended: the connection to n1 (pinky) was "
-                         "lost before: the daemon there (lamd) was killed, or its host or network fails; lamwipe with the "
-                         "hosts' boot schema ends what is left, or tkill there\n")
+        self.assertEqual(errors, "lamhalt: not all daemons have said that they have ended: there is no connection to n1 "
+                         "(pinky): the daemon there (lamd) was killed or has not come, its host or network fails, or another "
+                         "lamhalt has ended it; lamwipe with the hosts' boot schema ends what is left, or tkill there\n")
         self.assertEqual(self.tool("tkill", "-sessionsuffix", "n1").returncode, 0)
 
     def test_lamclean_names_a_daemon_that_hangs(self):

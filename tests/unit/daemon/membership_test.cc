@@ -467,6 +467,19 @@ TEST(Membership, AStoppedDaemonHoldsUpAHaltForATime) {
   }
 }
 
+// Of two tools at once, n0 between them: both hear that it has ended.
+TEST(Membership, TwoThatHaltAtOnceHearOfTheOneBetweenThem) {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    Network network(3, seed);
+    network.start();
+    network.run();
+    for (const std::uint32_t asked : {1u, 2u}) network.halt(asked);
+    network.run();
+    for (const std::uint32_t asked : {1u, 2u})
+      EXPECT_TRUE(network.ended(asked).contains(0) && network.silent(asked).empty()) << "seed " << seed;
+  }
+}
+
 // Halt while daemons die and others have not come yet; asked of two at once. Nobody may stay.
 TEST(Membership, HaltEndsAllWhateverHappensMeanwhile) {
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
