@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "api/lamnet.h"
@@ -32,18 +33,22 @@ class SlotFinder {
     }
   }
   void add_host(const std::string& name) {
-    for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
-      const bool named = nodes_[node].host == name || (node == here_ && is_this_host(name));
-      if (nodes_[node].state == NodeState::kInvalid || !named) continue;
-      if (nodes_[node].state == NodeState::kLost) refuse_lost("-host " + name, node);
-      slots_.push_back(node);
-      return;
-    }
-    throw std::invalid_argument("-host '" + name + "': the universe has no such host; lamnodes lists them");
+    const auto node = node_of(name);
+    if (!node) throw std::invalid_argument("-host '" + name + "': the universe has no such host; lamnodes lists them");
+    if (nodes_[*node].state == NodeState::kLost) refuse_lost("-host " + name, *node);
+    slots_.push_back(*node);
   }
   Slots take() { return std::move(slots_); }
 
  private:
+  // This host has other names than lamnodes prints; but that may be another node's.
+  std::optional<std::uint32_t> node_of(const std::string& name) const {
+    for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+      if (nodes_[node].state != NodeState::kInvalid && nodes_[node].host == name) return node;
+    }
+    const bool is_there = here_ < nodes_.size() && nodes_[here_].state != NodeState::kInvalid;
+    return is_there && is_this_host(name) ? std::optional(here_) : std::nullopt;
+  }
   bool is_for_jobs(std::uint32_t node) const {
     return nodes_[node].state == NodeState::kMember && (nodes_[node].type & NT_WASTE) == 0;
   }

@@ -74,6 +74,14 @@ TEST(JobMap, HostsAreNodesByName) {
   EXPECT_EQ(refused({.hosts = {"x"}}), "-host 'x': the universe has no such host; lamnodes lists them");
 }
 
+// Here is n0, which has these names as well.
+TEST(JobMap, TheNameOfANodeIsNoOtherNodes) {
+  const std::vector<daemon::UniverseNode> nodes{{NodeState::kMember, 0, 0, NT_ORIGIN, 1, "inky"},
+                                                {NodeState::kMember, 0, 0, 0, 1, "127.0.0.1"}};
+  EXPECT_EQ(map_tasks({.hosts = {"127.0.0.1"}}, nodes, 0).at(0).node, 1u);
+  EXPECT_EQ(map_tasks({.hosts = {"localhost"}}, nodes, 0).at(0).node, 0u);
+}
+
 TEST(JobMap, SoManyOnEachNode) {
   EXPECT_EQ(map_of({.per_node = 2}), "0033");
   EXPECT_EQ(map_of({.tasks = 3, .per_node = 2}), "003");
