@@ -156,9 +156,8 @@ std::string host_mistake(const std::string& host, const std::string& list) {
                          host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   if (!has_slots) return {};
   return "the host is '" + host +
-         "'; allowed: its name alone; -n says how many tasks there are, -N how many on each host, and cpu=N in the "
-         "file "
-         "of lamboot how many a host takes in a round";
+         "'; allowed: its name alone; -n says how many tasks there are, -N how many on each host, and cpu=N in "
+         "the file of lamboot how many a host takes in a round";
 }
 
 bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t program) {
