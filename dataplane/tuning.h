@@ -94,6 +94,9 @@ inline constexpr std::size_t kMostPacketsOfDatagram = 2048;
 inline constexpr std::uint64_t kOtherSecretSaid = 3'000'000'000;
 inline constexpr std::uint64_t kOtherSecretRefused = 60'000'000'000;
 inline constexpr std::uint64_t kOtherSecretPause = 10'000'000'000;
+// Between two questions to a peer that has said that it has another wire version and has not proved it. Two who have
+// different keys as well never can, and each takes the other's question for such a packet.
+inline constexpr std::uint64_t kVersionQuestionPause = 100'000'000;
 // Peers for whom something waits that are looked at per step: one without room costs some ten nanoseconds.
 inline constexpr std::size_t kPeersPerStep = 64;
 // Fragments of one long message per step: others get their turn after at most half a megabyte.

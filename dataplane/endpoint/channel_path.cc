@@ -210,7 +210,7 @@ bool ChannelPath::send_acknowledgement(Nanoseconds now) {
   return true;
 }
 
-// The peer sends until it is answered: a packet for which there is no room is made again.
+// Where there is no room nothing is kept: the peer's next packet brings it about again.
 void ChannelPath::tell_version(Epoch peer_epoch, bool wants_answer) {
   wire::PacketHeader header;
   header.instance = context_.instance;
@@ -223,6 +223,13 @@ void ChannelPath::tell_version(Epoch peer_epoch, bool wants_answer) {
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
   context_.counters.packets_sent += transport_.send_burst(peer_, {&packet, 1});
+}
+
+void ChannelPath::ask_version(Epoch peer_epoch) {
+  const Nanoseconds now = set_.now();
+  if (asked_version_ != 0 && now - asked_version_ < tuning::kVersionQuestionPause) return;
+  asked_version_ = now;
+  tell_version(peer_epoch, true);
 }
 
 void ChannelPath::close() {

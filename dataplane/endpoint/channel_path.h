@@ -51,6 +51,9 @@ class ChannelPath {
   // Tells the peer, whose life is `peer_epoch` if a packet of another version is right, the version of this task.
   void tell_version(Epoch peer_epoch, bool wants_answer);
 
+  // Asks it for a proof, unless it has just been asked.
+  void ask_version(Epoch peer_epoch);
+
   // Forgets the records that wait for a packet to fill.
   void drop_open_packet();
 
@@ -104,6 +107,7 @@ class ChannelPath {
   struct {
     Nanoseconds since = 0, latest = 0;
   } foreign_;
+  Nanoseconds asked_version_ = 0;  // when the peer was asked last to prove that it has another version; 0: never
   std::uint64_t origin_;           // Transport::origin_of() the peer, as last asked for
 };
 

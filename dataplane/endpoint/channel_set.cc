@@ -101,15 +101,20 @@ void ChannelSet::look_for_other_task(Line& line, const IncomingPacket& packet) {
 }
 
 // What tells another version proves it with the job's key, and that it is no packet of a life that is over. Until it
-// does the peer is asked, which makes a task of this version heard. Whether it has told.
+// does the peer is asked now and then, which makes a task of this version heard. Only what is proved is answered at
+// once: one who has another key as well takes the question for such a packet and asks, too. Whether it has told.
 bool ChannelSet::compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed) {
   wire::PacketHeader header = claimed;
   header.destination = config_.self;
   const bool proven = wire::is_version_packet(config_.job_key, {packet.data, packet.length}, header) &&
                       is_same_life(header.destination_epoch, config_.epoch);
-  if (!proven || (header.flags & wire::kPacketAckWanted) != 0) path.tell_version(claimed.source_epoch, !proven);
-  if (proven) listener_.channel_has_other_version(path.peer_, wire::version_of(packet.data));
-  return proven;
+  if (!proven) {
+    path.ask_version(claimed.source_epoch);
+    return false;
+  }
+  if ((header.flags & wire::kPacketAckWanted) != 0) path.tell_version(claimed.source_epoch, false);
+  listener_.channel_has_other_version(path.peer_, wire::version_of(packet.data));
+  return true;
 }
 
 // It is asked: the right one answers, and one with another key finds the same as this task, even if nobody here has

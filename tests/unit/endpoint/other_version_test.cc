@@ -18,6 +18,7 @@ namespace openlapi {
 namespace {
 
 constexpr Nanoseconds kStep = 20'000'000;
+constexpr SipKey kOtherKey{kKey.low, kKey.high + 1};
 constexpr std::uint8_t kOther = wire::kPacketVersion + 1;
 constexpr std::uint64_t kOwnEpoch = 0x700000001;      // of task 0
 constexpr std::uint64_t kOthersEpoch = 0x900000000;   // of the other library's task 1
@@ -98,6 +99,15 @@ class OtherVersion : public testing::Test {
         if (task->endpoint != nullptr) task->endpoint->progress();
       }
       if (repeats_) other_.send_data();
+      if (asks_under_other_key_) answer_with_questions();
+    }
+  }
+
+  // As a task with another key takes questions.
+  void answer_with_questions() {
+    while (const auto question = other_.answer()) {
+      ++questions_;
+      other_.tell_version(kOtherKey, question->source_epoch, true);
     }
   }
 
@@ -111,7 +121,8 @@ class OtherVersion : public testing::Test {
   TurnedClock clock_;
   SocketTask first_{kAddresses[0], clock_}, second_{kAddresses[1], clock_};
   OtherLibrary other_{kAddresses[1], *first_.transport};
-  bool repeats_ = false;
+  bool repeats_ = false, asks_under_other_key_ = false;
+  unsigned questions_ = 0;
 };
 
 TEST_F(OtherVersion, WhoSendsIsAskedAndIsAnErrorAtOnce) {
@@ -145,7 +156,7 @@ TEST_F(OtherVersion, WhoAsksIsAnswered) {
 TEST_F(OtherVersion, WhatIsOfAnotherLifeOrKeyIsNotBelieved) {
   first_.start(0, kKey, other_.transport());
   other_.tell_version(kKey, kEarlierEpoch);
-  other_.tell_version({kKey.low, kKey.high + 1}, kOwnEpoch);
+  other_.tell_version(kOtherKey, kOwnEpoch);
   other_.tell_version(kKey, 0);
   pass(kSecond);
   EXPECT_TRUE(nothing_was_said());
@@ -189,6 +200,19 @@ TEST_F(OtherVersion, WhoHasAnotherSecretTooIsOneOfThose) {
   pass(60 * kSecond);
   EXPECT_EQ(first_.host.faults, (Faults{{Fault::other_secret, 1}}));
   EXPECT_TRUE(first_.host.other_versions.empty());
+}
+
+// Each takes the other's question for a packet that proves nothing.
+TEST_F(OtherVersion, WhoHasAnotherSecretTooIsAskedNowAndThen) {
+  first_.start(0, kKey, other_.transport());
+  asks_under_other_key_ = true;
+  other_.send_data();
+  pass(10 * kSecond);
+  EXPECT_EQ(questions_, 1u) << "its answer would go on for ever";
+  repeats_ = true;
+  pass(10 * kSecond);
+  EXPECT_LE(questions_, 102u) << "however much it sends";
+  EXPECT_GE(questions_, 50u) << "one may be lost";
 }
 
 TEST_F(OtherVersion, WhereALauncherComparesThemThereAreOnlyStrangers) {
