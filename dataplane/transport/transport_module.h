@@ -14,7 +14,7 @@
 namespace openlapi {
 
 // Changes with every change of this file or of what transport.h declares.
-inline constexpr std::uint32_t kTransportModuleVersion = 6;
+inline constexpr std::uint32_t kTransportModuleVersion = 7;
 
 // A device that the module found on this machine, for people.
 struct ModuleDevice {
