@@ -406,7 +406,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void give_up_messages(Peer& peer, Fault fault, CounterLoss why);
   void give_up_fences(Peer& peer, CounterLoss why);
   void lose(Peer& peer, Fault fault);
-  void tell_beginning(Peer& peer);
+  bool tell_beginning(Peer& peer);
   bool follow(Peer& peer);
   void on_beginning(Peer& from, std::uint32_t era);
   void restarted(Peer& peer, bool lost = false);

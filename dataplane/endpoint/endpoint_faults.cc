@@ -19,7 +19,7 @@ unsigned EndpointCore::run_timers(Nanoseconds now) {
 }
 
 bool EndpointCore::something_outstanding(const Peer& peer) const {
-  if (peer.records_waiting() != 0 || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
+  if (!peer.backlog.empty() || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
   return !peer.owed.empty() || !peer.outgoing.empty() || peer.requests_waiting != 0 || expected_.contains(peer.index);
 }
 
@@ -115,15 +115,18 @@ void EndpointCore::lose(Peer& peer, Fault fault) {
 // what it sends where it gives the other up: with a new era of its own with the peer, from which on nothing counts that
 // the peer has sent or sends before it knows, and with a record that tells the peer this era, before all that is of it.
 // So a task that was only stopped, and goes on, learns that it was given up, and nothing of before is believed: neither
-// a message that has lost its rest, nor an answer that nobody waits for.
-void EndpointCore::tell_beginning(Peer& peer) {
+// a message that has lost its rest, nor an answer that nobody waits for. False: there is no room for the record yet,
+// and none for anything behind it; it is made anew each time, since there may be no memory in which it could wait.
+bool EndpointCore::tell_beginning(Peer& peer) {
   const RecordBytes fixed(
       wire::RecordKind::request_refused,
       wire::RequestRefusedBody{peer.direct->era_with(peer.index), wire::RefusalReason::begins_anew});
   const ConstBuffer piece = fixed.piece();
-  if (send_record(peer, {&piece, 1}, fixed.length())) return;
-  queue_record(peer, {&piece, 1}, fixed.length(), false);
-  peer.backlog.back().beginning = true;
+  const OutgoingPacket packet{{&piece, 1}, fixed.length()};
+  peer.untold = peer.direct->send_burst(peer.index, {&packet, 1}) == 0;
+  if (!peer.untold) ++statistics_of(peer).packets_sent;
+  look_whether_pending(peer);
+  return !peer.untold;
 }
 
 // The peer has begun a new era with this task. What comes from it is of the one before until it tells the new one.
@@ -152,6 +155,7 @@ void EndpointCore::give_up(Peer& peer, Fault fault) {
   peer.requests_waiting = 0;
   list_bytes_ -= std::exchange(peer.list_bytes, 0);
   peer.backlog.clear();
+  peer.untold = false;
   peer.silent_since = 0;
   peer.incoming.clear();
   give_up_pulls(peer);

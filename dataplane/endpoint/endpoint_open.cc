@@ -103,7 +103,7 @@ PeerLoad EndpointCore::load(PeerIndex index) const {
   load.owed_counters = peer->owed.size();
   load.copies = peer->copies_waiting;
   load.kept_bytes = peer->outgoing.kept_bytes + peer->list_bytes;
-  load.backlog = peer->records_waiting();
+  load.backlog = peer->backlog.size();
   load.things = peer->kept.things;
   load.bytes = peer->kept.bytes;
   return load;

@@ -18,7 +18,7 @@ namespace openlapi {
 namespace {
 
 bool records_wait(const std::vector<Peer*>& peers) {
-  return std::ranges::any_of(peers, [](const Peer* peer) { return peer->records_waiting() != 0; });
+  return std::ranges::any_of(peers, [](const Peer* peer) { return !peer->backlog.empty(); });
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ bool EndpointCore::drained() {
 
 std::size_t EndpointCore::not_taken() const {
   std::size_t left = outgoing_.size() + reads_.size() + pulls_.size();
-  for (const Peer* peer : contacted_) left += peer->records_waiting();
+  for (const Peer* peer : contacted_) left += peer->backlog.size();
   return left + (channels_ != nullptr ? channels_->not_acknowledged() : 0);
 }
 

@@ -22,6 +22,8 @@ bool needs_transmit(const Peer& peer, const OutgoingMessage& message) {
 
 bool EndpointCore::send_record(Peer& peer, Pieces pieces, std::uint32_t length) {
   if (peer.direct != nullptr) {
+    if (peer.untold && !tell_beginning(peer)) [[unlikely]]
+      return false;
     const OutgoingPacket packet{pieces, length};
     if (peer.direct->send_burst(peer.index, {&packet, 1}) == 0) return false;
     ++statistics_of(peer).packets_sent;
@@ -58,6 +60,10 @@ void EndpointCore::post_answer(Peer& peer, ConstBuffer record) {
 
 unsigned EndpointCore::flush_backlog(Peer& peer) {
   unsigned sent = 0;
+  if (peer.untold) {
+    if (!tell_beginning(peer)) return 0;
+    ++sent;
+  }
   while (!peer.backlog.empty()) {
     const QueuedRecord& record = peer.backlog.front();
     const ConstBuffer piece{record.bytes.get(), record.length};
@@ -71,7 +77,7 @@ unsigned EndpointCore::flush_backlog(Peer& peer) {
 
 // After every change of what waits for room towards the peer.
 void EndpointCore::look_whether_pending(Peer& peer) {
-  const bool pending = !peer.backlog.empty() || !peer.outgoing.sending.empty();
+  const bool pending = peer.untold || !peer.backlog.empty() || !peer.outgoing.sending.empty();
   if (pending == peer.pending) return;
   peer.pending = pending;
   if (pending) {
@@ -238,7 +244,7 @@ bool EndpointCore::requests_exhausted(Peer& peer) const {
   }
   const std::uint32_t room = peer.requests_full ? tuning::kRequestsThatLeaveTogether : 1;
   peer.requests_full = peer.requests_waiting + room > tuning::kMostRequestsPerPeer;
-  return peer.records_waiting() >= config_.copy_buffers || peer.requests_full ||
+  return peer.backlog.size() >= config_.copy_buffers || peer.requests_full ||
          !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);
 }
 

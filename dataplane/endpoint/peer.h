@@ -26,7 +26,6 @@ struct QueuedRecord {
   std::uint32_t length = 0;
   bool user_copy = false;  // counts against EndpointConfig::copy_buffers
   KeptShare kept{};        // of an answer
-  bool beginning = false;  // of EndpointCore::tell_beginning()
 };
 
 // A message of which the first record is here and the rest is not.
@@ -84,6 +83,7 @@ struct Peer {
   std::uint32_t life = 0;        // counts the incarnations of it that were seen here
   std::uint32_t max_record = 0;  // bytes; a multiple of 8
   bool deaf = false;             // what comes from it is of before it began anew, until it says that it does
+  bool untold = false;           // it is to be told first that this task begins anew: no room for that record yet
   bool closed = false;           // purged, or about to be dropped: nothing that it sends is looked at any more
 
   KeptForPeer kept;                    // because of what it has sent; declared before all that counts in it
@@ -127,10 +127,6 @@ struct Peer {
   OwedCounters owed;  // completion counters here that the peer has to move
 
   bool is_direct() const { return direct != nullptr; }
-  // Besides the one that tells it that this task begins anew: nobody waits for that to be taken.
-  std::size_t records_waiting() const {
-    return backlog.size() - (backlog.empty() || !backlog.front().beginning ? 0u : 1u);
-  }
 };
 
 // What a record of a put says of the whole put.

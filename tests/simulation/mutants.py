@@ -99,7 +99,7 @@ MUTANTS = {
         [("    epochs = {former->second.epoch, 0};", "    epochs = {0, 0};")]),
     "purge_keeps_queue": (
         "dataplane/endpoint/endpoint_faults.cc", "a peer that is purged stays in the queue of those who wait for room",
-        [("  look_whether_pending(peer);\n", "")]),
+        [("  }\n  look_whether_pending(peer);\n", "  }\n")]),
     "purge_keeps_quiet": (
         "dataplane/endpoint/endpoint_recovery.cc", "of what a purge gives up the send completion handlers run later",
         [("  if (!send_completions_.empty() && inline_depth_ == 0) run_send_handlers();\n", "")]),

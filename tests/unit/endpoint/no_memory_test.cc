@@ -105,6 +105,37 @@ TEST_P(NoMemory, ForTheAnswerToAPlainGet) {
   expect_ended();
 }
 
+// Two that share memory begin anew with each other; the record that says so finds neither room nor memory to wait in.
+TEST(NoMemoryToBeginAnew, IsWanted) {
+  Job job(2);
+  job.start();
+  std::uint64_t there[2] = {};
+  const std::uint64_t value = 7;
+  int completion[2] = {};
+  const auto put = [&](PeerIndex from) {
+    return job[from].put({1 - from, address(&there[from]), &value, sizeof value, 0, 0, address(&completion[from])});
+  };
+  ASSERT_EQ(put(0), Submit::accepted);
+  job.settle();
+  job[0].purge(1);
+  job[0].resume(1, 100);
+  job.task(0).transport.set_room(0);
+  ASSERT_EQ(job[0].put({1, address(&there[0]), &value, sizeof value, 0, 0, 0}), Submit::accepted) << "begins anew";
+  const std::size_t record = sizeof(wire::RecordHeader) + sizeof(wire::RequestRefusedBody);
+  test::refuse_allocations(record, record + 1);
+  job[1].progress();
+  test::allow_allocations();
+  job.task(0).transport.set_room(64);
+  for (PeerIndex i = 0; i < 2; ++i) ASSERT_EQ(put(i), Submit::accepted);
+  job.settle();
+  EXPECT_EQ(completion[0], 2) << "the one who began anew is not heard";
+  EXPECT_EQ(completion[1], 1) << "nor is the other";
+  for (PeerIndex i = 0; i < 2; ++i) {
+    EXPECT_TRUE(job.task(i).host.faults.empty()) << i;
+    EXPECT_TRUE(job[i].drained()) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, NoMemory, testing::Bool(),
                          [](const auto& info) { return info.param ? "lossy" : "reliable"; });
 
