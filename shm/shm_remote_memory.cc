@@ -60,7 +60,8 @@ ShmRemoteMemory::ShmRemoteMemory(shm::ShmGroup& group)
 // Whether the bytes that were read were still the owner's to show: its user may change them once it has purged us.
 bool ShmRemoteMemory::same_era(std::uint32_t index) const {
   std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
-  return group_.segment(index).eras[group_.self()].load(std::memory_order_relaxed) == eras_[index];
+  const std::uint64_t era = group_.segment(index).eras[group_.self()].load(std::memory_order_relaxed);
+  return era == eras_[index] && !shm::is_closed(era);
 }
 
 bool ShmRemoteMemory::prove(std::uint32_t index) {

@@ -160,5 +160,21 @@ TEST_F(ShmEras, MemoryOfAnEndedOneIsNotRead) {
   EXPECT_EQ(mine, 7u);
 }
 
+// Nor that of one who has purged this task and not resumed it: its number says nothing of that.
+TEST_F(ShmEras, MemoryOfAClosedOneIsNotRead) {
+  const std::uint64_t theirs = 7;
+  std::uint64_t mine = 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(&theirs);
+  owner().close_peer(1);
+  std::string reason;
+  ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
+  EXPECT_FALSE(sender().remote_memory()->read(0, address, &mine, sizeof mine));
+  EXPECT_EQ(mine, 0u);
+  owner().open_peer(1);
+  EXPECT_EQ(send(), 1u);
+  EXPECT_TRUE(sender().remote_memory()->read(0, address, &mine, sizeof mine));
+  EXPECT_EQ(mine, 7u);
+}
+
 }  // namespace
 }  // namespace openlapi
