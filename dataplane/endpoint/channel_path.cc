@@ -111,7 +111,8 @@ void ChannelPath::abandon_record() {
   if (open_length_ == 0) drop_open_packet();
 }
 
-bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag) {
+bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag,
+                                  bool may_change) {
   if (open_ != nullptr && !close_open_packet()) return false;
   if (!channel_.has_room()) return false;
   std::uint32_t head_length = 0;
@@ -120,11 +121,11 @@ bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   const auto data_length = static_cast<std::uint32_t>(data.length);
   std::byte* out;
   if (head_length <= tuning::kSmallHeadBytes) {
-    out = channel_.queue_referenced(head_length, data.data, data_length, tag);
+    out = channel_.queue_referenced(head_length, data.data, data_length, tag, may_change);
   } else {
     std::byte* buffer = take_buffer();
     if (buffer == nullptr) return false;
-    channel_.queue_with_data(buffer, head_length, data.data, data_length, tag);
+    channel_.queue_with_data(buffer, head_length, data.data, data_length, tag, may_change);
     out = buffer + wire::kPacketHeaderSize;
   }
   copy_pieces(out, head);

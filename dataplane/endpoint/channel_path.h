@@ -34,9 +34,9 @@ class ChannelPath {
   void end_record(std::uint32_t length);
   void abandon_record();
 
-  // Takes one record whose data stays where it is until ChannelListener::channel_acknowledged(tag). It leaves with the
-  // next transmit(). False: no room.
-  bool send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag);
+  // Takes one record whose data stays where it is until ChannelListener::channel_acknowledged(tag), and as it is unless
+  // it `may_change`. It leaves with the next transmit(). False: no room.
+  bool send_referenced(std::span<const ConstBuffer> head, ConstBuffer data, std::uint32_t tag, bool may_change = false);
 
   // Sends what may leave now. Returns the number of packets.
   unsigned transmit(Nanoseconds now);

@@ -145,10 +145,10 @@ void EndpointCore::keep_copy(OutgoingMessage& message, std::unique_ptr<std::byte
   take_copy(*peers_[message.peer]);
 }
 
-// Sends one fragment; false: no room.
+// Sends one fragment; false: no room. The program that owns what a get asks for may go on writing there.
 bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
-  RecordBytes fixed = message.first_sent || message.kind == wire::RecordKind::get_data ? later_fragment(message)
-                                                                                       : first_fragment(message);
+  const bool answer = message.kind == wire::RecordKind::get_data;
+  RecordBytes fixed = message.first_sent || answer ? later_fragment(message) : first_fragment(message);
   const auto header_bytes = static_cast<std::uint32_t>(message.first_sent ? 0 : message.user_header.size());
   const std::uint32_t room = (peer.max_record - fixed.length() - header_bytes) & ~7u;
   const std::uint64_t bytes = std::min<std::uint64_t>(room, message.total - message.offset);
@@ -158,7 +158,7 @@ bool EndpointCore::send_fragment(Peer& peer, OutgoingMessage& message) {
       fixed.piece(), {message.user_header.data(), header_bytes}, {message.unsent(), static_cast<std::size_t>(bytes)}};
   const auto length = static_cast<std::uint32_t>(fixed.length() + header_bytes + bytes);
   if (message.referenced) {
-    if (!peer.channel->send_referenced(std::span(pieces, 2), pieces[2], message.id)) return false;
+    if (!peer.channel->send_referenced(std::span(pieces, 2), pieces[2], message.id, answer)) return false;
     ++message.unacknowledged;
   } else if (!send_record(peer, pieces, length)) {
     return false;

@@ -147,7 +147,7 @@ std::uint32_t ReliableChannel::writing_of(const wire::PacketHeader& header) {
 }
 
 // A packet that the transport has not taken keeps its header while that is right: a full transport is asked again and
-// again, and a tag or a checksum reads the whole packet.
+// again, and a tag or a checksum reads the whole packet. Over data that may change they are made at each try.
 std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
   const std::size_t count = send_.collect(window(), out);
   if (count == 0) return 0;

@@ -12,7 +12,7 @@
 //     ... write `length` bytes of payload to buffer + wire::kPacketHeaderSize ...
 //     channel.queue(buffer, length, tag);                          // the buffer is the channel's now
 //   }
-//   or, without a copy, when `data` stays as it is until its tag is reported:
+//   or, without a copy, when `data` stays there until its tag is reported, and as it is unless `may_change` is said:
 //     std::byte* head = channel.queue_referenced(head_length, data, data_length, tag);
 //     ... write head_length (at most tuning::kSmallHeadBytes) bytes to head, before any other call ...
 //
@@ -96,16 +96,18 @@ class ReliableChannel {
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
   }
-  // The payload is head and data. The head is in `buffer`, behind the place of the packet header.
+  // The payload is head and data. The head is in `buffer`, behind the place of the packet header. `may_change`: the
+  // data is not ours, and its owner may write it at any time; whatever is there when the packet leaves is right.
   void queue_with_data(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
-                       std::uint64_t tag) {
-    send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length, tag);
+                       std::uint64_t tag, bool may_change = false) {
+    send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length, tag,
+              may_change);
   }
   // The same with a short head, kept by the channel: the answer is where the caller writes it (8-byte aligned).
-  std::byte* queue_referenced(std::uint32_t head_length, const void* data, std::uint32_t data_length,
-                              std::uint64_t tag) {
-    return send_.add(nullptr, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length,
-                     tag) +
+  std::byte* queue_referenced(std::uint32_t head_length, const void* data, std::uint32_t data_length, std::uint64_t tag,
+                              bool may_change = false) {
+    return send_.add(nullptr, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length, tag,
+                     may_change) +
            wire::kPacketHeaderSize;
   }
   bool has_transmissions() const { return send_.has_transmission(window()); }

@@ -15,7 +15,7 @@ SendWindow::~SendWindow() {
 }
 
 std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
-                           std::uint64_t tag) {
+                           std::uint64_t tag, bool may_change) {
   OPENLAPI_CHECK(has_slot());
   if (next_ - oldest_ == capacity_) [[unlikely]]
     grow();
@@ -30,6 +30,7 @@ std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const v
   entry.writing = 0;
   entry.head_length = static_cast<std::uint16_t>(head_length);
   entry.state = State::unsent;
+  entry.data_may_change = may_change;
   entry.transmissions = 0;
   outstanding_bytes_ += entry.length();
   if (buffer != nullptr) ++buffers_;
@@ -50,6 +51,7 @@ void SendWindow::add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds n
   entry.writing = 0;
   entry.head_length = static_cast<std::uint16_t>(length);
   entry.state = State::in_flight;
+  entry.data_may_change = false;
   entry.transmissions = 1;
   outstanding_bytes_ += length;
   in_flight_bytes_ += length;
@@ -126,7 +128,7 @@ std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanos
     entry.order = next_order_++;
     entry.writing = 0;
     if (entry.transmissions != 0) ++retransmissions;
-    if (entry.transmissions != UINT8_MAX) ++entry.transmissions;
+    if (entry.transmissions != kMostTransmissionsCounted) ++entry.transmissions;
     in_flight_bytes_ += entry.length();
   }
   return retransmissions;

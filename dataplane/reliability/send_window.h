@@ -26,7 +26,7 @@ struct Transmission {
   std::uint32_t head_length;
   std::uint32_t data_length;  // 0: there is no second piece
   Sequence sequence;
-  std::uint32_t writing;  // of its header, as header_written() was told; 0: it has none yet
+  std::uint32_t writing;  // of its header, as header_written() was told; 0: it has none to keep
   bool again;             // has left before
 
   std::uint32_t length() const { return head_length + data_length; }
@@ -84,9 +84,9 @@ class SendWindow {
   Sequence next() const { return next_; }
 
   // Adds a packet; has_slot() was true. `head_length` counts the packet header. `buffer` (of the pool) becomes the
-  // window's; null: the head is kept in the window itself and the place for it is the answer.
+  // window's; null: the head is kept in the window itself and the place for it is the answer. `may_change`: the data.
   std::byte* add(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
-                 std::uint64_t tag);
+                 std::uint64_t tag, bool may_change = false);
 
   // A packet that has left before it is added, when may_add_sent() and nothing is unsent. It has no data beside
   // `buffer`. The ring, never larger than has_slot() allows, does not grow for it, so nothing can fail.
@@ -103,8 +103,12 @@ class SendWindow {
   // lost packet and the first of an empty window may always leave.
   std::size_t collect(std::uint64_t window, std::span<Transmission> out) const;
 
-  // The header of a packet that collect() has just given is there now. It is written anew when the packet has left.
-  void header_written(Sequence sequence, std::uint32_t writing) { slot(sequence).writing = writing; }
+  // The header of a packet that collect() has just given is there now. It is written anew when the packet has left, and
+  // each time when it may be wrong for the data by then.
+  void header_written(Sequence sequence, std::uint32_t writing) {
+    Slot& entry = slot(sequence);
+    if (!entry.data_may_change) entry.writing = writing;
+  }
 
   // These have left. Called with the first of what collect() has just given. Answers how many are retransmissions.
   std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now);
@@ -131,6 +135,7 @@ class SendWindow {
   std::size_t memory_bytes() const;
 
  private:
+  static constexpr std::uint8_t kMostTransmissionsCounted = 127;
   enum class State : std::uint8_t { unsent, in_flight, selectively_acknowledged, lost, abandoned };
 
   struct Slot {
@@ -140,10 +145,11 @@ class SendWindow {
     Nanoseconds sent_at;  // last time
     std::uint32_t data_length;
     std::uint32_t order;    // of the last transmission among all transmissions of the window
-    std::uint32_t writing;  // of the header that it will leave with; 0: none yet
+    std::uint32_t writing;  // of the header that it will leave with; 0: it has to be written
     std::uint16_t head_length;
     State state;
-    std::uint8_t transmissions;  // stops at the most
+    std::uint8_t data_may_change : 1;
+    std::uint8_t transmissions : 7;  // stops at the most
 
     std::uint32_t length() const { return head_length + data_length; }
   };

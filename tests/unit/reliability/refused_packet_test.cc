@@ -108,6 +108,21 @@ TEST_F(RefusedPacket, ArrivesWholeAfterItWasRefused) {
   EXPECT_EQ(right_.counters().strangers + right_.counters().ghosts, 0u);
 }
 
+// The answer to a get, whose memory the program goes on writing.
+TEST_F(RefusedPacket, IsRightWhenItsDataHasChangedMeanwhile) {
+  PacketBytes data(100);
+  std::byte* const head = left_.channel().queue_referenced(8, data.data(), 100, 1, true);
+  std::fill_n(head, 8, std::byte{0});
+  right_.refuse = [](std::uint64_t) { return true; };  // its content is not that of any message
+  for (int again = 0; again < 3; ++again) {
+    left_.transmit(kNow + again, 0);
+    data[50] ^= std::byte{1};
+  }
+  right_.receive_all(left_.transmit(kNow + 3), kNow + 3);
+  EXPECT_EQ(right_.counters().refused, 1u) << "it has come as far as the engine";
+  EXPECT_EQ(right_.counters().strangers + right_.counters().ghosts, 0u);
+}
+
 TEST_F(RefusedPacket, BeyondThePoolIsCountedAndComesAgain) {
   ChannelEnd right({.self = 1, .first_sequence = 0, .buffers = 4, .epochs = {0, 1}, .tagged = true});
   for (std::uint64_t number = 0; number < 6; ++number) ASSERT_TRUE(left_.send(number));
