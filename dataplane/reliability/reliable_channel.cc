@@ -147,17 +147,22 @@ std::uint32_t ReliableChannel::writing_of(const wire::PacketHeader& header) {
 }
 
 // A packet that the transport has not taken keeps its header while that is right: a full transport is asked again and
-// again, and a tag or a checksum reads the whole packet. Over data that may change they are made at each try.
+// again, and a tag or a checksum reads the whole packet. Over data that may change they are made at each try, so one
+// such packet tries alone then, and more as long as all are taken.
 std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
-  const std::size_t count = send_.collect(window(), out);
-  if (count == 0) return 0;
+  offered_ = send_.collect(window(), out);
+  if (offered_ == 0) return 0;
 
   if (context_.tagged) count_sent();
   wire::PacketHeader header = common_header(now);
   const std::uint32_t writing = writing_of(header);
   const std::uint64_t half_window = congestion_.window() / 2;
   std::uint64_t since_request = bytes_since_request_;
-  for (Transmission& packet : out.first(count)) {
+  std::size_t changing = 0;
+  for (std::size_t i = 0; i < offered_; ++i) {
+    const Transmission& packet = out[i];
+    if (packet.data_may_change && ++changing > most_changing_) offered_ = i;
+    if (i == offered_) break;
     // Half a window without an answer, or nothing can follow before one: waiting for the peer's batch would stall.
     since_request += packet.length();
     const bool last = packet.sequence + 1 == send_.next() && !has_room();
@@ -167,10 +172,12 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
     seal(header, packet, ask);
     send_.header_written(packet.sequence, writing);
   }
-  return count;
+  return offered_;
 }
 
 void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
+  const bool all = taken.size() == offered_;
+  most_changing_ = all ? std::min<std::size_t>(2 * most_changing_, tuning::kMostPacketsInFlight) : 1;
   if (taken.empty()) return;
   bool oldest_again = false;
   for (const Transmission& packet : taken) {
@@ -195,7 +202,7 @@ std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t l
   if (context_.tagged) count_sent();
   if (!may_be_short()) {
     wire::PacketHeader header = common_header(now);
-    seal(header, {buffer, nullptr, bytes, 0, send_.next(), 0, false}, ask);
+    seal(header, {buffer, nullptr, bytes, 0, send_.next(), 0, false, false}, ask);
     return {buffer, bytes};
   }
   wire::PacketHeader header;

@@ -238,6 +238,8 @@ class ReliableChannel {
   Sequence sent_number_ = 0;                // what a packet's number on the wire is ahead of its number in the window
   HeaderContent written_;                   // in the headers that were written last,
   std::uint32_t writing_ = 1;               // how often it was something else before; never 0
+  std::size_t offered_ = 0;                 // by the last collect()
+  std::size_t most_changing_ = tuning::kMostPacketsInFlight;  // of them may be packets whose data may change
   std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;

@@ -91,6 +91,7 @@ Transmission SendWindow::transmission(Sequence sequence) const {
           .data_length = entry.data_length,
           .sequence = sequence,
           .writing = entry.writing,
+          .data_may_change = entry.data_may_change != 0,
           .again = entry.state == State::lost};
 }
 

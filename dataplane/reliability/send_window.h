@@ -27,6 +27,7 @@ struct Transmission {
   std::uint32_t data_length;  // 0: there is no second piece
   Sequence sequence;
   std::uint32_t writing;  // of its header, as header_written() was told; 0: it has none to keep
+  bool data_may_change;   // so its header is made at each try
   bool again;             // has left before
 
   std::uint32_t length() const { return head_length + data_length; }

@@ -22,15 +22,15 @@ class RefusedPacket : public testing::Test {
   }
 
   // Packets of user memory. The memory changes after that, so that whoever reads it once more gets another tag.
-  void queue(unsigned count) {
+  void queue(unsigned count, bool may_change = false) {
     for (unsigned i = 0; i < count; ++i) {
       data_.emplace_back(100);
-      std::byte* const head = left_.channel().queue_referenced(8, data_.back().data(), 100, 1 + i);
+      std::byte* const head = left_.channel().queue_referenced(8, data_.back().data(), 100, 1 + i, may_change);
       std::fill_n(head, 8, std::byte{0});
     }
   }
   void change_data() {
-    for (PacketBytes& data : data_) data[50] ^= std::byte{1};
+    for (PacketBytes& data : data_) data[50] = static_cast<std::byte>(static_cast<unsigned>(data[50]) + 1);
   }
 
   // A burst is made of which the transport takes `taken`. The answer: how many tags were made for it.
@@ -121,6 +121,15 @@ TEST_F(RefusedPacket, IsRightWhenItsDataHasChangedMeanwhile) {
   right_.receive_all(left_.transmit(kNow + 3), kNow + 3);
   EXPECT_EQ(right_.counters().refused, 1u) << "it has come as far as the engine";
   EXPECT_EQ(right_.counters().strangers + right_.counters().ghosts, 0u);
+}
+
+// Their tags are made at each try: few are in vain.
+TEST_F(RefusedPacket, TriesAloneWhenItsDataMayChange) {
+  queue(8, true);
+  EXPECT_EQ(offer(0, kNow), 8u);
+  for (int again = 1; again <= 10; ++again) EXPECT_EQ(offer(0, kNow + again), 1u);
+  for (const std::size_t taken : {1, 2, 4, 1}) EXPECT_EQ(offer(taken, kNow + 20), taken) << "twice as many each time";
+  EXPECT_FALSE(left_.channel().has_transmissions());
 }
 
 TEST_F(RefusedPacket, BeyondThePoolIsCountedAndComesAgain) {
