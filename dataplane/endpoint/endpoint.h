@@ -48,7 +48,7 @@ struct EndpointConfig {
   std::uint64_t first_number = 1;
   // Number that the first packet of each life of each pair carries, the same in all tasks; empty, as it is but in
   // tests: one that nobody else can foresee.
-  std::optional<std::uint32_t> first_packet;
+  std::optional<std::uint32_t> first_packet{};
 
   // Of 32 bits, where the number before the first one is wanted; lives of peers begin with it too.
   std::uint32_t before_first() const { return static_cast<std::uint32_t>(first_number - 1); }
