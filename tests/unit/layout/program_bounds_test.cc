@@ -82,7 +82,7 @@ TEST(ProgramBounds, PlacesBeyond64BitsAreRefused) {
   EXPECT_FALSE(fits(called_copy(4, 0, kMost / 2, 4, 0))) << "the way to its last pass";
   TestProgram with_good_ones;
   with_good_ones.copy(4, 0);
-  with_good_ones.copy(4, kMost - 3);
+  with_good_ones.copy(4, static_cast<long>(kMost - 3));
   with_good_ones.copy(4, 8);
   with_good_ones.iterate(-3 * kCopy);
   with_good_ones.source = {{}, 1, LayoutDensity::sparse, 12, 0, kLeast, kMost, 0};
