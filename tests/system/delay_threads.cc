@@ -38,8 +38,8 @@ class Tracer {
     for (;;) {
       take_stops();
       if (ended_) break;
-      release();
       hold_one();
+      release();  // behind it, so that a thread runs between two stops
       std::this_thread::sleep_for(microseconds(between(50, 500)));
     }
     return status_;
@@ -89,9 +89,11 @@ class Tracer {
     }
   }
 
+  // Or none: the only thread that is left would be stopped again and again before it has run at all.
   void hold_one() {
     auto chosen = threads_.begin();
-    std::advance(chosen, between(0, static_cast<long>(threads_.size()) - 1));
+    std::advance(chosen, between(0, static_cast<long>(threads_.size())));
+    if (chosen == threads_.end()) return;
     Thread& state = chosen->second;
     if (state.interrupted || state.held_until != Clock::time_point{}) return;
     state.interrupted = ptrace(PTRACE_INTERRUPT, chosen->first, nullptr, nullptr) == 0;
