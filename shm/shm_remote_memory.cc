@@ -57,11 +57,12 @@ iovec* fill(std::array<iovec, RemoteMemory::kMostRanges>& vectors, std::span<con
 ShmRemoteMemory::ShmRemoteMemory(shm::ShmGroup& group)
     : group_(group), proofs_(group.size(), Proof::kUntried), eras_(group.size()) {}
 
-// Whether the bytes that were read were still the owner's to show: its user may change them once it has purged us.
+// Whether the bytes that were read were still the owner's to show: its user may change them once it has purged us, or
+// has ended the context.
 bool ShmRemoteMemory::same_era(std::uint32_t index) const {
   std::atomic_thread_fence(std::memory_order_acquire);  // after the reading
   const std::uint64_t era = group_.segment(index).eras[group_.self()].load(std::memory_order_relaxed);
-  return era == eras_[index] && !shm::is_closed(era);
+  return era == eras_[index] && !shm::is_closed(era) && !group_.closed(index);
 }
 
 bool ShmRemoteMemory::prove(std::uint32_t index) {

@@ -132,6 +132,8 @@ ShmGroup::~ShmGroup() {
   if (!joined_ || process_ != getpid()) return;
   // Release: our last packets before the farewell; pairs with gone().
   segment(self_).header->state.store(static_cast<std::uint32_t>(TaskState::kClosed), std::memory_order_release);
+  // Before whatever the program does with memory that the others may read no more: pairs with same_era().
+  std::atomic_thread_fence(std::memory_order_release);
 }
 
 // Acquire: what the task published before it left is visible once we know that it has.

@@ -176,5 +176,22 @@ TEST_F(ShmEras, MemoryOfAClosedOneIsNotRead) {
   EXPECT_EQ(mine, 7u);
 }
 
+// Its context has ended, perhaps without waiting any longer for who reads; the process goes on.
+TEST_F(ShmEras, MemoryOfOneThatHasLeftIsNotRead) {
+  const std::uint64_t theirs = 7;
+  std::uint64_t mine = 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(&theirs);
+  RemoteMemory& memory = *sender().remote_memory();
+  const MemoryRange remote{address, sizeof theirs};
+  const MemoryRange local{reinterpret_cast<std::uintptr_t>(&mine), sizeof mine};
+  ASSERT_TRUE(memory.read(0, address, &mine, sizeof mine));
+  mine = 0;
+  tasks_[0].reset();
+  EXPECT_FALSE(memory.read(0, address, &mine, sizeof mine));
+  EXPECT_FALSE(memory.read_ranges(0, {&remote, 1}, {&local, 1}));
+  EXPECT_EQ(mine, 0u);
+  EXPECT_TRUE(sender().peer_left(0));
+}
+
 }  // namespace
 }  // namespace openlapi
