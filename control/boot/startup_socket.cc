@@ -24,7 +24,8 @@ constexpr std::chrono::seconds kMessageTime{60};  // from the proof to the end o
 constexpr int kAcceptedAtOnce = 8;                // then those who are there have their turn
 constexpr std::chrono::milliseconds kShortageTime{100};
 // A server whose queue strangers have filled hears a first try only when the kernel repeats it, after a second.
-constexpr std::chrono::milliseconds kFirstTry{25};
+// The kernel does so more and more rarely: none of our tries is longer than it may take when there is room again.
+constexpr std::chrono::milliseconds kFirstTry{25}, kLongestTry{800};
 constexpr std::chrono::milliseconds kFirstPause{5}, kLongestPause{160};
 
 bool is_past(StartupTime deadline) { return std::chrono::steady_clock::now() >= deadline; }
@@ -76,7 +77,7 @@ bool await_connected(int socket, const sockaddr_in& to, StartupTime until) {
 }
 
 FileDescriptor connect_by(const sockaddr_in& to, StartupTime deadline) {
-  for (auto time = kFirstTry;; time *= 2) {
+  for (auto time = kFirstTry;; time = std::min(2 * time, kLongestTry)) {
     FileDescriptor socket = begin_to_connect(to);
     const StartupTime until = std::min(deadline, std::chrono::steady_clock::now() + time);
     if (await_connected(socket.get(), to, until)) return socket;

@@ -12,7 +12,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -283,6 +286,52 @@ TEST(StartupSocket, WhoTalksSlowlyHasNoMoreTime) {
   report_dropped_connections();
   EXPECT_NE(testing::internal::GetCapturedStderr().find("it did not prove in time that it has the key"),
             std::string::npos);
+}
+
+// The ports from which somebody knocks at this one now: lines of "sl local remote state" with hexadecimal numbers.
+std::set<std::string> knocking_at(int port) {
+  constexpr char kSynSent[] = "02";
+  std::ifstream table("/proc/net/tcp");
+  std::set<std::string> ports;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string number, local, remote, state;
+    fields >> number >> local >> remote >> state;
+    const std::size_t colon = remote.find(':');
+    if (state == kSynSent && colon != std::string::npos && std::stoi(remote.substr(colon + 1), nullptr, 16) == port)
+      ports.insert(local);
+  }
+  return ports;
+}
+
+// Strangers fill the queue of an agent that accepts nobody for seconds: who comes meanwhile knocks again within a
+// second, however long it lasts, so that he is not late when there is room.
+TEST(StartupSocket, KnocksAtAFullQueueAtLeastOnceASecond) {
+  constexpr std::chrono::seconds kFull{6}, kMostBetween{2};  // half of it: a busy machine
+  StartupServer server(htonl(INADDR_LOOPBACK), 0, StartupKey{}, StartupKind::kUniverse, 100);
+  const FileDescriptor stranger(connect_from("127.0.0.1", server.port()));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(server.port()));
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread daemon([&] {
+    EXPECT_THROW(send_startup_message(to, StartupKey{}, StartupKind::kUniverse, begin + kFull, nullptr,
+                                      [] { return StartupBytes{}; }),
+                 std::exception);
+  });
+  std::set<std::string> seen;
+  auto last_new = begin, now = begin;
+  std::chrono::steady_clock::duration longest{};
+  for (; now < begin + kFull - std::chrono::milliseconds(100); now = std::chrono::steady_clock::now()) {
+    for (const std::string& port : knocking_at(server.port())) {
+      if (seen.insert(port).second) last_new = now;
+    }
+    longest = std::max(longest, now - last_new);
+    poll(nullptr, 0, 5);
+  }
+  EXPECT_GE(seen.size(), 6u);
+  EXPECT_LT(longest, kMostBetween);
 }
 
 TEST(StartupSocket, SaysWhatIsNotThereAndGivesUpInTime) {
