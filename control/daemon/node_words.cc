@@ -57,6 +57,7 @@ class Chooser {
     for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
       if ((nodes_[node].type & NT_ORIGIN) != 0 && nodes_[node].state != NodeState::kInvalid) add_node(node);
     }
+    if (chosen_.empty()) refuse(word_, "the origin does not belong to the universe any more");
   }
   // Processors from the first to the last, which both count.
   void add_processors(std::uint32_t first, std::uint32_t last) {

@@ -32,6 +32,14 @@ TEST(NodeWords, ChooseProcessorsThroughAllNodes) {
   EXPECT_EQ(choose_nodes({"c6"}, nodes(), 0), (Choices{{3, 1}}));
 }
 
+// lamshrink may have removed it.
+TEST(NodeWords, AnOriginThatIsNotThereIsRefused) {
+  std::vector<UniverseNode> without = nodes();
+  without[2] = {};
+  EXPECT_THROW(choose_nodes({"o"}, without, 0), std::invalid_argument);
+  EXPECT_THROW(choose_nodes({"h", "o"}, without, 0), std::invalid_argument);
+}
+
 TEST(NodeWords, OthersAreRefused) {
   for (const char* word : {"n1", "n4", "n0-4", "n", "n-1", "n2-0", "n0,", "n0-", "nx", "c7", "c0-4000000000", "x", "",
                            "n0-1-2", "n4294967296"}) {
