@@ -4,6 +4,7 @@
 //   to a helper     StartTasks       the first: the whole job, and so which tasks are this node's
 //                   TaskSignal       for all tasks
 //                   AskStandings     where the tasks stand
+//                   AskPresence      whether it answers at all
 //                   EndTasks         SIGTERM, and SIGKILL for who does not follow
 //                   TaskInput        for task 0; empty: the end
 //                   OutputTaken      so many bytes of output have gone to who reads them
@@ -13,6 +14,7 @@
 //                   HelperNote       a line to be shown
 //                   TaskEnded, TaskAttended, TaskAborted
 //                   InputTaken       more can come
+//                   Present          to AskPresence
 //                   TaskStandings    of all tasks of the node
 //                   TasksFinished    all tasks have ended and all output was sent
 //   among helpers   FenceData        all tasks here have come to this fence, and those of all nodes that report here
@@ -96,6 +98,12 @@ struct AskStandings {
   static constexpr std::uint8_t kKind = 8;
   static void describe(auto&, auto&) {}
   bool operator==(const AskStandings&) const = default;
+};
+
+struct AskPresence {
+  static constexpr std::uint8_t kKind = 9;
+  static void describe(auto&, auto&) {}
+  bool operator==(const AskPresence&) const = default;
 };
 
 struct TaskInput {
@@ -256,6 +264,12 @@ struct TaskStandings {
   bool operator==(const TaskStandings&) const = default;
 };
 
+struct Present {
+  static constexpr std::uint8_t kKind = 27;
+  static void describe(auto&, auto&) {}
+  bool operator==(const Present&) const = default;
+};
+
 struct ModexRequest {
   static constexpr std::uint8_t kKind = 32;
   std::uint32_t request = 0;
@@ -283,7 +297,7 @@ struct ModexAnswer {
 using JobBody =
     std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone, TasksStarted,
                  TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted, InputTaken, FenceData,
-                 TasksFinished, ModexRequest, ModexAnswer, AskStandings, TaskStandings>;
+                 TasksFinished, ModexRequest, ModexAnswer, AskStandings, TaskStandings, AskPresence, Present>;
 
 MessageBytes encode(const JobBody& body);
 // Nothing: no such body. In StartTasks the nodes have each task of the job once.

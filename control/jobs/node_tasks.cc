@@ -105,6 +105,7 @@ void NodeTasks::take(const daemon::JobMessage& message) {
   if (const auto* signal = std::get_if<TaskSignal>(&*body)) return take_signal(static_cast<int>(signal->signal));
   if (std::holds_alternative<EndTasks>(*body)) return end_tasks();
   if (std::holds_alternative<AskStandings>(*body)) return tell_standings();
+  if (std::holds_alternative<AskPresence>(*body)) return tell(Present{});
   if (auto* input = std::get_if<TaskInput>(&*body)) return take_input(std::move(input->bytes));
   if (const auto* taken = std::get_if<OutputTaken>(&*body)) return output_.taken(taken->bytes);
   if (const auto* closed = std::get_if<OutputClosed>(&*body)) return output_.close(closed->is_errors != 0);

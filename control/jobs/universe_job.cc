@@ -86,7 +86,7 @@ bool UniverseJob::start(const TaskEnvironment& environment, const std::string& d
 // -1: there is none.
 int UniverseJob::milliseconds_to_deadline() const {
   int least = -1;
-  for (const auto& deadline : {timeout_at_, tell_standings_at_, give_up_at_, complain_at_}) {
+  for (const auto& deadline : {timeout_at_, tell_standings_at_, present_by_, give_up_at_, complain_at_}) {
     if (!deadline) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
     const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
@@ -149,6 +149,7 @@ void UniverseJob::take_body(std::size_t node, JobBody body) {
   if (const auto* standings = std::get_if<TaskStandings>(&body)) return take_standings(node, *standings);
   if (std::holds_alternative<InputTaken>(body)) input_wanted_ = true;
   if (std::holds_alternative<TasksStarted>(body)) take_started(node);
+  if (std::holds_alternative<Present>(body)) nodes_[node].owes_answer = false;
   if (std::holds_alternative<TasksFinished>(body)) nodes_[node].finished = true;
   if (const auto* refused = std::get_if<TasksRefused>(&body)) {
     break_off(static_cast<int>(refused->status), name_of(node) + ": " + refused->why);
@@ -182,7 +183,7 @@ void UniverseJob::take_end_of_node(std::size_t node, const std::string& why) {
 void UniverseJob::take_cut_off(std::size_t node, const std::string& why) {
   Node& lost = nodes_[node];
   const bool was_over = lost.finished || lost.gone;
-  lost = {0, lost.started, true, true, false};
+  lost = {0, lost.started, true, true, false, false};
   if (was_over) return;
   if (!options_.outlive_daemons) return break_off(kExitOwnFailure, why);
   cut_off_ = true;
@@ -223,21 +224,14 @@ void UniverseJob::check_deadlines() {
   if (timeout_at_ && now >= *timeout_at_) take_timeout();
   if (tell_standings_at_ && now >= *tell_standings_at_) tell_standings();
   if (complain_at_ && now >= *complain_at_) name_late_nodes();
-  if (!give_up_at_ || now < *give_up_at_) return;
-  give_up_at_.reset();
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    if (!nodes_[node].finished) return break_off(kExitOwnFailure, name_of(node) + " does not end its tasks");
-  }
+  if (present_by_ && now >= *present_by_) check_presence();
+  if (give_up_at_ && now >= *give_up_at_) give_up(busy_nodes([](const Node&) { return true; }));
 }
 
 // A daemon that hangs, or is stopped, is not lost, and may go on: nothing else would be said for as long as it takes.
 void UniverseJob::name_late_nodes() {
   complain_at_.reset();
-  std::string late;
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    const Node& state = nodes_[node];
-    if (!state.started && !state.finished && !state.gone) late += (late.empty() ? "" : ", ") + name_of(node);
-  }
+  const std::string late = busy_nodes([](const Node& node) { return !node.started; });
   if (late.empty()) return;
   note("no answer after " + std::to_string(kStartTime.count()) + " s from " + late +
        ": the daemon there (lamd), or one on the way, hangs or is stopped; waiting for it");
@@ -259,7 +253,7 @@ void UniverseJob::flush_output() {
 
 // When lapirun has ended nothing of the job is left on the nodes; who does not answer is not waited for long.
 void UniverseJob::leave() {
-  for (auto* deadline : {&timeout_at_, &tell_standings_at_, &complain_at_}) deadline->reset();
+  for (auto* deadline : {&timeout_at_, &tell_standings_at_, &present_by_, &complain_at_}) deadline->reset();
   send(daemon::JobAction::kEnd, all_nodes(), EndTasks{});
   give_up_at_ = Clock::now() + (broken_off_ ? kLeaveTime / 4 : kLeaveTime);
   while (connected_ && !all(&Node::gone) && Clock::now() < *give_up_at_) wait_once(milliseconds_to_deadline());
@@ -275,6 +269,16 @@ std::vector<std::uint32_t> UniverseJob::all_nodes() const {
     if (!nodes_[node].gone) numbers.push_back(map_[node].node);
   }
   return numbers;
+}
+
+// Those that are not over and of which this is true.
+std::string UniverseJob::busy_nodes(bool (*are)(const Node&)) const {
+  std::string names;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    const Node& state = nodes_[node];
+    if (!state.finished && !state.gone && are(state)) names += (names.empty() ? "" : ", ") + name_of(node);
+  }
+  return names;
 }
 
 std::string UniverseJob::name_of(std::size_t node) const {

@@ -36,6 +36,7 @@ class UniverseJob {
     bool finished = false;
     bool gone = false;
     bool has_told_standings = false;
+    bool owes_answer = false;  // to AskPresence
   };
   struct Task {
     std::size_t node = 0;
@@ -69,6 +70,9 @@ class UniverseJob {
   void take_abort(const TaskAborted& aborted);
   void take_signals();
   void take_ending_signal(int signal);
+  void ask_presence();
+  void check_presence();
+  void give_up(const std::string& silent);
   void read_input();
   void acknowledge_output();
 
@@ -82,6 +86,7 @@ class UniverseJob {
   void report_phase(const char* what);
   bool all(bool Node::*state) const;
   std::vector<std::uint32_t> all_nodes() const;  // that have not gone
+  std::string busy_nodes(bool (*are)(const Node&)) const;
   std::string name_of(std::size_t node) const;
   std::string task_text(std::uint32_t task) const;
   void send(std::uint8_t action, const std::vector<std::uint32_t>& to, const JobBody& body);
@@ -109,6 +114,7 @@ class UniverseJob {
   std::optional<Clock::time_point> timeout_at_{};
   std::optional<Clock::time_point> tell_standings_at_{};  // --timeout is over, and not all nodes have answered
   std::vector<TaskStanding> standings_{};
+  std::optional<Clock::time_point> present_by_{};   // all nodes, or the job is broken off
   std::optional<Clock::time_point> give_up_at_{};   // waiting for nodes that do not answer
   std::optional<Clock::time_point> complain_at_{};  // of nodes that have not started their tasks
   Clock::time_point phase_start_ = Clock::now();

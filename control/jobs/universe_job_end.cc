@@ -131,11 +131,38 @@ void UniverseJob::take_signals() {
 void UniverseJob::take_ending_signal(int signal) {
   last_ending_signal_ = signal;
   ++ending_signals_;
-  if (ending_signals_ == 1) return tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});
+  if (ending_signals_ == 1) {
+    tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});
+    return ask_presence();
+  }
   record_failure(kExitSignalBase + signal);
   if (ending_signals_ > 2) return break_off(kExitSignalBase + signal, "");
   tell_all(TaskSignal{SIGKILL});
   give_up_at_ = Clock::now() + kEndTime;
+}
+
+// Tasks may take as long as they like to end by the first signal; nodes have to be there all the while.
+void UniverseJob::ask_presence() {
+  for (Node& node : nodes_) node.owes_answer = true;
+  tell_all(AskPresence{});
+  present_by_ = Clock::now() + kEndTime;
+}
+
+void UniverseJob::check_presence() {
+  present_by_.reset();
+  const std::string silent = busy_nodes([](const Node& node) { return node.owes_answer; });
+  if (silent.empty()) return ask_presence();
+  record_failure(kExitSignalBase + last_ending_signal_);
+  give_up(silent);
+}
+
+// Said whatever was said before: what there is to look after.
+void UniverseJob::give_up(const std::string& silent) {
+  give_up_at_.reset();
+  if (silent.empty()) return;
+  note("no answer within " + std::to_string(kEndTime.count()) + " s from " + silent +
+       ": the daemon there (lamd) or lamtasks hangs or is stopped; its tasks may go on");
+  break_off(kExitOwnFailure, "");
 }
 
 void UniverseJob::end_tasks() {

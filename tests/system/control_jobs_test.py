@@ -108,6 +108,17 @@ class Jobs(Universe):
     def state_of(process):
         return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
+    @staticmethod
+    def parent(process):
+        return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+    @staticmethod
+    def go_on(process):
+        try:
+            os.kill(process, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
 
 class PlaceTest(Jobs):
     def test_words_hosts_and_numbers(self):
@@ -397,7 +408,7 @@ class FaultTest(Jobs):
 
     def test_a_helper_that_hangs_is_killed_at_its_jobs_end(self):
         job, processes = self.start_staying("-n", 2, "n1")
-        helper = int(pathlib.Path(f"/proc/{processes[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        helper = self.parent(processes[0])
         self.assertEqual(pathlib.Path(f"/proc/{helper}/comm").read_text(), "lamtasks\n")
         os.kill(helper, signal.SIGSTOP)
         job.kill()
@@ -408,7 +419,7 @@ class FaultTest(Jobs):
         for node, end in (("n1", lambda: os.kill(self.process("n1"), signal.SIGKILL)),
                           ("n2", lambda: os.kill(self.process("n2"), signal.SIGTERM)), ("n3", self.halt)):
             job, processes = self.start_staying("-n", 2, node)
-            helper = int(pathlib.Path(f"/proc/{processes[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
+            helper = self.parent(processes[0])
             os.kill(helper, signal.SIGSTOP)
             end()
             self.finish(job)
@@ -463,6 +474,34 @@ class FaultTest(Jobs):
         status, _, errors = self.finish(job)
         self.assertEqual(status, 128 + signal.SIGTERM)  # as without a universe
         self.assertRegex(errors, r"lapirun: task [01] on n[0-9] \(\w+\) has not taken signal 15 within 2 s: ending the job\n")
+
+    def test_one_signal_and_what_hangs(self):
+        """Helpers of some tasks, of all tasks, and a daemon: what does not answer is named, and not waited for."""
+        for stopped in ("n1", "n2"), ("n2",), ("daemon",):
+            with self.subTest(stopped):
+                job, processes = self.start_staying("-n", 2, "n1", "n2")
+                helpers = {"n1": self.parent(processes[0]), "n2": self.parent(processes[1]), "daemon": self.process("n2")}
+                hanging = [helpers[name] for name in stopped]
+                for process in hanging:
+                    os.kill(process, signal.SIGSTOP)
+                try:
+                    job.send_signal(signal.SIGTERM)
+                    status, _, errors = self.finish(job)
+                finally:
+                    for process in hanging:
+                        self.go_on(process)
+                names = "n1 (pinky), n2 (blinky)" if len(stopped) == 2 else "n2 (blinky)"
+                self.assertEqual((status, errors), (128 + signal.SIGTERM, f"lapirun: no answer within 10 s from {names}: the "
+                                                    "daemon there (lamd) or lamtasks hangs or is stopped; its tasks may go on\n"))
+                self.eventually(lambda left=processes: not any(map(self.is_running, left.values())), "tasks stay")
+
+    def test_one_signal_that_tasks_take_their_time_for(self):
+        script = "trap 'sleep 21; echo late; exit 3' TERM; echo ready; while :; do sleep 0.02; done"
+        job = self.start("-n", 2, "n1", "n2", "sh", "-c", script)
+        self.assertEqual([job.stdout.readline() for _ in range(2)], ["ready\n"] * 2)
+        job.send_signal(signal.SIGTERM)
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, output.splitlines()[0]), (3, "late"), errors)
 
     def test_interrupted_once_and_twice(self):
         job, _ = self.start_staying("-n", 4)

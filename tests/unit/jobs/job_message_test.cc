@@ -31,6 +31,8 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(AskStandings{}), (MessageBytes{8}));
   EXPECT_EQ(encode(TaskStandings{{{1, 2, 3, "a", ""}}}),
             (MessageBytes{26, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 'a', 0, 0, 0, 0}));
+  EXPECT_EQ(encode(AskPresence{}), (MessageBytes{9}));
+  EXPECT_EQ(encode(Present{}), (MessageBytes{27}));
   EXPECT_EQ(encode(ModexRequest{1, 2}), (MessageBytes{32, 1, 0, 0, 0, 2, 0, 0, 0}));
   EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, 1, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
             (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0,   0, 0, 0, 0, 0,   2, 0, 0, 0, 0, 0, 0, 0,
@@ -59,6 +61,8 @@ TEST(JobMessage, ComesBackAsItWas) {
                             ModexRequest{1, 2},
                             ModexAnswer{1, 2, {3}},
                             AskStandings{},
+                            AskPresence{},
+                            Present{},
                             TaskStandings{{{1, 2, 3, "in", "why"}, {2, 3, TaskStandings::kNoTime, "out", ""}}}};
   EXPECT_EQ(std::size(bodies), std::variant_size_v<JobBody>);
   for (const JobBody& body : bodies) {
