@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "control/launch/fork_failure.h"
+#include "control/launch/peer_user.h"
 #include "control/launch/pmix_job_data.h"
 #include "control/launch/task_security.h"
 #include "control/launch/thread_starts.h"
@@ -179,6 +180,7 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
     return false;
   }
   choose_task_security();
+  refuse_other_users();
   const pmix_status_t status = initialise(job, hwloc_topology);
   started_ = status == PMIX_SUCCESS;
   const std::string no_thread = thread_start_failure();

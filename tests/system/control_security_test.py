@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Who may take part in a job of another user: nobody without the environment of its tasks, and with MUNGE nobody at all.
+"""Who may take part in a job of another user, or hold it up by connections to its PMIx servers: nobody.
 
     control_security_test.py LAPIRUN INTRUDER TOOLS PROCESS-SCHEMA [unittest arguments]
 
 Needs root, to be two ordinary users and to have a /run of its own, where it starts a munged.
 """
+import contextlib
 import fcntl
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import socket
 import stat
@@ -39,6 +41,16 @@ def eventually(condition):
     return condition()
 
 
+@contextlib.contextmanager
+def being(user):
+    """Sockets that are made in it are this user's."""
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 class Job:
     """Of two tasks of OWNER's that have joined, the first of which waits for the end of its standard input; and what it
     has in its environment."""
@@ -67,6 +79,19 @@ class SecurityTest(unittest.TestCase):
         os.chown(self.folder, OWNER, OWNER)
         os.chmod(self.folder, 0o711)
         self.lapirun, self.intruder = (shutil.copy(program, self.folder) for program in (LAPIRUN, INTRUDER))
+
+        self.environment = {"PATH": f"{TOOLS}:{os.environ['PATH']}", "TMPDIR": str(self.folder),
+                            "LAM_MPI_SSI_boot": "local"}
+
+    def run_as_owner(self, *words):
+        return subprocess.run(as_user(OWNER, words), env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+    def boot(self):
+        (self.folder / "hosts").write_text("localhost cpu=2\n")
+        booted = self.run_as_owner("lamboot", "-H", "-c", SCHEMA, "hosts")
+        self.assertEqual(booted.returncode, 0, booted)
+        self.addCleanup(self.run_as_owner, "lamhalt", "-H")
 
     def start_job(self, **variables):
         for old in self.folder.glob("env.*"):
@@ -122,7 +147,8 @@ class SecurityTest(unittest.TestCase):
         guesses = (f"lapirun-{0:032x}", job.task["PMIX_NAMESPACE"][:-1] + "x", "lapirun")
         for guess in guesses:
             self.assertFalse(self.intrude(job.task | {"PMIX_NAMESPACE": guess}), guess)
-        self.assertTrue(self.intrude(job.task), "with the environment of a task native lets a liar in")
+        self.assertFalse(self.intrude(job.task), "a liar with the environment of a task, whom native would let in")
+        self.assertTrue(self.intrude(job.task, user=0), "root, whose connection is not closed, lying to native")
         self.expect_good_end(job)
 
     @unittest.skipUnless(shutil.which("munged"), "needs munge")
@@ -131,6 +157,7 @@ class SecurityTest(unittest.TestCase):
         job = self.start_job()
         self.assertEqual(job.task["PMIX_SECURITY_MODE"], "munge")
         self.assertFalse(self.intrude(job.task), "a liar with the environment of a task")
+        self.assertFalse(self.intrude(job.task, user=0), "root, whose connection is not closed, lying")
         chooses = job.task | {"PMIX_SECURITY_MODE": "native", "PMIX_MCA_psec": "native", "PMIX_RANK": "1"}
         self.assertFalse(self.intrude(chooses), "a liar who chooses native")
         self.expect_good_end(job)
@@ -153,19 +180,47 @@ class SecurityTest(unittest.TestCase):
         self.assertEqual(job.task["PMIX_SECURITY_MODE"], "native")
         self.expect_good_end(job)
 
+    def hold_up(self, *options):
+        """Connections of a stranger that say nothing are there before the first task's; the job's end."""
+        gates = [self.folder / f"go.{task}" for task in range(2)]
+        for gate in gates:
+            os.mkfifo(gate)
+            os.chown(gate, OWNER, OWNER)
+        job = subprocess.Popen(
+            as_user(OWNER, [self.lapirun, *options, "sh", "-c", 'echo "$PMIX_SERVER_URI41" >uri.$PMIX_RANK; '
+                            f"read word <go.$PMIX_RANK; exec {self.intruder}"]),
+            cwd=self.folder, env=self.environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+        self.addCleanup(job.kill)
+        # These open when their tasks do.
+        open_gates = [self.enterContext(open(gate, "w", encoding="ascii")) for gate in gates]
+        for gate in gates:
+            gate.unlink()
+        host, port = re.search(r"tcp4://([0-9.]+):(\d+)", (self.folder / "uri.0").read_text()).groups()
+        with being(STRANGER):
+            strangers = [self.enterContext(socket.socket()) for _ in range(200)]
+        for stranger in strangers:
+            stranger.settimeout(DEADLINE)
+            stranger.connect((host, int(port)))
+        for gate in open_gates:
+            gate.write("go\n")
+            gate.flush()
+        output, _ = job.communicate(timeout=DEADLINE)
+        self.assertEqual((job.returncode, output), (0, "joined\n" * 2))
+        self.assertEqual({stranger.recv(1) for stranger in strangers}, {b""})
+
+    def test_idle_connections_of_a_stranger_hold_up_no_job(self):
+        self.hold_up("--no-universe", "-n", 2)
+
+    def test_idle_connections_of_a_stranger_hold_up_no_job_over_a_universe(self):
+        self.boot()
+        self.hold_up("C")
+
     @unittest.skipUnless(shutil.which("munged"), "needs munge")
     def test_munge_is_used_over_a_universe(self):
         self.start_munged()
-        (self.folder / "hosts").write_text("localhost cpu=2\n")
-        environment = {"PATH": f"{TOOLS}:{os.environ['PATH']}", "TMPDIR": str(self.folder), "LAM_MPI_SSI_boot": "local"}
-
-        def run(*words):
-            return subprocess.run(as_user(OWNER, words), env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=DEADLINE, check=False)
-        booted = run("lamboot", "-H", "-c", SCHEMA, "hosts")
-        self.assertEqual(booted.returncode, 0, booted)
-        self.addCleanup(run, "lamhalt", "-H")
-        done = run(self.lapirun, "C", "sh", "-c", f"echo $PMIX_SECURITY_MODE; exec {self.intruder}")
+        self.boot()
+        done = self.run_as_owner(self.lapirun, "C", "sh", "-c", f"echo $PMIX_SECURITY_MODE; exec {self.intruder}")
         self.assertEqual(sorted(done.stdout.split()), ["joined", "joined", "munge", "munge"], done)
 
     def test_a_stranger_cannot_name_what_tkill_ends(self):
