@@ -140,13 +140,23 @@ void Context::terminate() {
   unpin();
 }
 
-// Sends what waits and waits for the peers, and, unless it runs below a callback, for completion handlers.
+// The end of the wait in drain() has come, and something is left.
+void Context::say_left(const char* who, std::size_t count, const char* what) const {
+  if (count == 0) return;
+  std::fprintf(stderr,
+               "openlapi: task %u, LAPI_Term: %s %zu %s%s within %d s; they may be lost (OPENLAPI_TERM_WAIT is the "
+               "longest wait)\n",
+               own_task_, who, count, what, count == 1 ? "" : "s", resources_->settings.term_wait);
+}
+
+// Sends what waits and waits for the peers, for what this task has asked of them and sent to itself, and, unless it
+// runs below a callback, for completion handlers.
 void Context::drain() {
-  const int seconds = resources_->settings.term_wait;
-  const Nanoseconds until = now() + static_cast<Nanoseconds>(seconds) * kSecond;
+  const Nanoseconds until = now() + static_cast<Nanoseconds>(resources_->settings.term_wait) * kSecond;
   const bool below_callback = in_context_callback();
   auto finished = [&] {
-    return (endpoint_->drained() && (below_callback || resources_->completions->idle())) || now() >= until;
+    const bool done = endpoint_->drained() && endpoint_->not_answered() == 0 && endpoint_->not_accepted_of_own() == 0;
+    return (done && (below_callback || resources_->completions->idle())) || now() >= until;
   };
   struct Drained final : WaitCondition {
     explicit Drained(decltype(finished)& test) : test_(test) {}
@@ -158,12 +168,9 @@ void Context::drain() {
   poller_->enter();
   poller_->wait(condition);
   poller_->leave();
-  const std::size_t left = endpoint_->drained() ? 0 : endpoint_->not_taken();
-  if (left == 0) return;
-  std::fprintf(stderr,
-               "openlapi: task %u, LAPI_Term: other tasks have not taken %zu message%s within %d s; they may be lost "
-               "(OPENLAPI_TERM_WAIT is the longest wait)\n",
-               own_task_, left, left == 1 ? "" : "s", seconds);
+  say_left("other tasks have not taken", endpoint_->drained() ? 0 : endpoint_->not_taken(), "message");
+  say_left("other tasks have not answered", endpoint_->not_answered(), "request");
+  say_left("its own header handlers have not taken", endpoint_->not_accepted_of_own(), "message");
 }
 
 void Context::thread_begins() {

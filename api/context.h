@@ -226,6 +226,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   void take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
                              HeaderVerdict& verdict);
   void drain();
+  void say_left(const char* who, std::size_t count, const char* what) const;
   void forget_answered(const lapi_cntr_t* counter);
   void free_resources();
 

@@ -940,8 +940,9 @@ LAPI_PUBLIC int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);
 /* The same as Fortran calls it (chapter 9); lapif.h is Fortran's own header. The code is in *ierror as well. */
 LAPI_PUBLIC int plapi_init(lapi_handle_t* hndl, lapi_info_t* lapi_info, int* ierror);
 
-/* Ends a context (chapters 5, 18). Blocking, for a bounded time: until the other tasks have what was sent. Threads that
- * the context started end. Registered gather/scatter programs stay. May be called from error handlers.
+/* Ends a context (chapters 5, 18). Blocking, for a bounded time: until the other tasks have what was sent and have
+ * answered what they were asked. Threads that the context started end. Registered gather/scatter programs stay. May be
+ * called from error handlers.
  *   LAPI_ERR_HNDL_INVALID   the handle is not valid
  *   EDEADLK                 called from a header handler or an inline completion handler, or by a thread that holds a
  *                           context's lock */

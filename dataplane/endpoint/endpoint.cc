@@ -61,6 +61,8 @@ Nanoseconds Endpoint::deadline() const { return core_->deadline(); }
 bool Endpoint::has_work() const { return core_->has_work(); }
 bool Endpoint::drained() { return core_->drained(); }
 std::size_t Endpoint::not_taken() const { return core_->not_taken(); }
+std::size_t Endpoint::not_answered() const { return core_->not_answered(); }
+std::size_t Endpoint::not_accepted_of_own() const { return core_->not_accepted_of_own(); }
 bool Endpoint::handlers_exhausted() const { return core_->handlers_exhausted(); }
 std::uint64_t Endpoint::sends_completed() const { return core_->sends_completed(); }
 std::uint64_t Endpoint::receives_completed() const { return core_->receives_completed(); }

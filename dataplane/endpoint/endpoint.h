@@ -321,6 +321,12 @@ class Endpoint {
   // What has not been taken: messages that wait here, and packets that peers have not acknowledged.
   std::size_t not_taken() const;
 
+  // Gets and read-modify-writes whose answers have not come.
+  std::size_t not_answered() const;
+
+  // Messages to this task itself that its header handlers have refused so far.
+  std::size_t not_accepted_of_own() const;
+
   // Messages whose origin buffer became free / whose data arrived since the beginning (LAPI_Msgpoll).
   std::uint64_t sends_completed() const;
   std::uint64_t receives_completed() const;

@@ -69,6 +69,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   bool has_work() const;
   bool drained();
   std::size_t not_taken() const;
+  std::size_t not_answered() const { return requests_.size(); }
+  std::size_t not_accepted_of_own() const { return own_waiting_; }
   bool handlers_exhausted() const;
 
   void completion_returned(const CompletionRun& run);
@@ -445,8 +447,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::unordered_map<PeerIndex, FormerPeer> former_;
   std::uint32_t purged_peers_ = 0;
   LostCounters lost_counters_;
-  bool counters_watched_ = false;
-  bool guard_layouts_ = false;
+  bool counters_watched_ = false, guard_layouts_ = false;
   std::unordered_map<PeerIndex, std::uint32_t> expected_;  // by whom something is waited for: how many wait
 
   OutgoingMessages outgoing_;
@@ -460,7 +461,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint64_t own_kept_ = 0;    // messages to oneself that had to wait, so far
   std::size_t own_waiting_ = 0;   // and that do so now
   std::size_t untried_ = 0;  // among so many of waiting_, the first ones, are some that were not tried at all
-  Nanoseconds next_retry_ = 0;
+  Nanoseconds next_retry_ = 0, last_watch_ = 0;
   std::deque<DirectRead> reads_;
   std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
   std::uint32_t next_pull_;  // never 0
@@ -482,7 +483,6 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
 
   bool arrivals_ = false, arrivals_held_ = false;  // the present step has received something; nothing may be received
   mutable std::uint32_t idle_loops_ = 0;
-  Nanoseconds last_watch_ = 0;
 };
 
 template <typename Body>

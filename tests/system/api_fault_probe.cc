@@ -11,6 +11,9 @@
 //             leave      task 1 leaves with exit() and without LAPI_Term; the others as with gfence
 //             exit       all leave with exit() and without LAPI_Term
 //             missing    waits in LAPI_Gfence for a task that has never been there
+//             left       when told to, messages that a stopped task 1 does not take, then LAPI_Term
+//             left_get   likewise, gets and a read-modify-write that it does not answer
+//             left_own   likewise, messages to itself, which its header handler refuses
 //             term_exit  a message to an unknown handler; the error handler calls LAPI_Term and exit(0)
 //   ON_ERROR: return     the error handler returns
 //             term       it calls LAPI_Term and exit(5)
@@ -105,14 +108,30 @@ void flood(const std::vector<Window*>& windows) {
   if (errors == 0) report("gfence", LAPI_Gfence(handle));
 }
 
+void* refuse(lapi_handle_t*, void*, uint*, ulong* length, compl_hndlr_t**, void**) {
+  reinterpret_cast<lapi_return_info_t*>(length)->ctl_flags = LAPI_DROP_PKT;
+  return nullptr;
+}
+
+void begin_what_stays(Window& theirs) {
+  static int words[2], one = 1;
+  if (what == "left_own") {
+    CALL(LAPI_Amsend(handle, task, reinterpret_cast<void*>(refuse), nullptr, 0, large.data(), 100, nullptr, nullptr,
+                     nullptr));
+  } else if (what == "left") {
+    CALL(LAPI_Put(handle, 1, large.size(), theirs.bytes, large.data(), nullptr, nullptr, nullptr));
+  } else {
+    CALL(LAPI_Get(handle, 1, sizeof words[0], &theirs.word, &words[0], nullptr, nullptr));
+    CALL(LAPI_Rmw(handle, FETCH_AND_ADD, 1, &theirs.word, &one, &words[1], nullptr));
+  }
+}
+
 // The other task is stopped.
 void leave_something(const std::vector<Window*>& windows) {
   char word = 0;
   if (task == 1) wait_for_the_end();
   if (read(STDIN_FILENO, &word, 1) != 1) fail("nobody said when to begin");
-  for (int n = 0; n < 3; ++n) {
-    CALL(LAPI_Put(handle, 1, large.size(), windows[1]->bytes, large.data(), nullptr, nullptr, nullptr));
-  }
+  for (int n = 0; n < 3; ++n) begin_what_stays(*windows[1]);
   report("ended", LAPI_Term(handle));
 }
 
@@ -188,7 +207,7 @@ int main(int count, char** arguments) {
     report("ended", LAPI_Term(handle));
     return 0;
   }
-  if (what == "left") {
+  if (what == "left" || what == "left_get" || what == "left_own") {
     leave_something(windows);
     return 0;
   }

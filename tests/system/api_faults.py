@@ -173,6 +173,22 @@ def test_term_says_what_a_stopped_task_has_not_taken(jobs):
     nothing_new(before)
 
 
+def test_term_says_what_was_not_answered_and_not_accepted(jobs):
+    kinds = {"left_get": "other tasks have not answered 6 requests",
+             "left_own": "its own header handlers have not taken 3 messages"}
+    for what, words in kinds.items():
+        for mode, shared in (("interrupt", False), ("polling", True)):
+            processes = stop_one(jobs, mode, shared, what, OPENLAPI_TERM_WAIT="1")
+            try:
+                result = jobs.finish(processes[0], 45)
+            finally:
+                for process in processes:
+                    process.kill()
+                    process.wait()
+            expect_equal((result.status, result.value("ended")), (0, 0), result)
+            expect(f"task 0, LAPI_Term: {words} within 1 s" in result.err, result)
+
+
 def test_stopped_tasks_time_out_unless_they_are_debugged(jobs):
     """MP_DEBUG_NOTIMEOUT: what the one job reports after TIMEOUT the other one, which began earlier, does not."""
     before = traces()

@@ -117,6 +117,26 @@ TEST_P(ToldNumbers, HowOftenASilentPeerIsAsked) {
   EXPECT_LE(told(0).packets_sent - before, 21u) << "and acknowledgements";
 }
 
+// What only LAPI_Term waits for.
+TEST_P(ToldNumbers, WhatIsNotAnsweredAndWhatItRefusesOfItsOwn) {
+  job_.task(0).host.on_header = [](const ArrivedMessage&) { return HeaderVerdict{Delivery::drop}; };
+  ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, source_.data(), 8, 0, 0, 0}), Submit::accepted);
+  EXPECT_EQ(job_[0].not_accepted_of_own(), 1u);
+  EXPECT_EQ(job_[0].not_answered(), 0u);
+  ASSERT_EQ(job_[0].get({1, address(source_.data()), sink_.data(), 8, 0, 0}), Submit::accepted);
+  ASSERT_EQ(job_[0].read_modify_write({1, wire::RmwOperation::fetch_and_add, 8, address(&word_), 1, 0, nullptr, 0}),
+            Submit::accepted);
+  EXPECT_EQ(job_[0].not_answered(), 2u);
+  job_.settle();
+  EXPECT_EQ(job_[0].not_answered(), 0u);
+  EXPECT_EQ(job_[0].not_accepted_of_own(), 1u);
+  EXPECT_TRUE(job_[0].drained()) << "others have all";
+  job_.task(0).host.on_header = [](const ArrivedMessage&) { return HeaderVerdict{Delivery::bury}; };
+  job_.clock.advance(tuning::kRetryRefused);
+  job_.settle();
+  EXPECT_EQ(job_[0].not_accepted_of_own(), 0u);
+}
+
 // Answers to nothing that was asked: each is one, whichever way it comes.
 TEST_P(ToldNumbers, AnswersThatNobodyWaitsFor) {
   if (!reliable()) return;
