@@ -33,7 +33,7 @@ std::byte* place_of(const void* buffer, const ContiguousProgram& program) {
 // The context's function, and whether copies are guarded. An error: the handle is not valid, or the call is refused.
 int ask_context(lapi_handle_t handle, ddm_func_t*& function, bool& guards) {
   Context* const context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   Call call(*context, handle, CallKind::local);
   if (call.error() != LAPI_SUCCESS) return call.error();
   function = context->resources().distribution_function;
@@ -61,7 +61,7 @@ int unreserve_program(const lapi_dref_dgsp_t& command) { return programs().unres
 
 int register_distribution_function(lapi_handle_t handle, const lapi_reg_ddm_t& command) {
   Context* const context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   Call call(*context, handle, CallKind::local);
   if (call.error() != LAPI_SUCCESS) return call.error();
   context->resources().distribution_function = command.ddm_func;
@@ -70,11 +70,11 @@ int register_distribution_function(lapi_handle_t handle, const lapi_reg_ddm_t& c
 
 int pack(lapi_handle_t handle, lapi_pack_dgsp_t& command) {
   const Context* const context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   ContiguousProgram contiguous;
   const bool one_piece = programs().find_contiguous(command.dgsp_handle, command.bytes, contiguous);
   auto program = one_piece ? nullptr : programs().find(command.dgsp_handle);
-  if (!one_piece && program == nullptr) return LAPI_ERR_DGSP;
+  if (!one_piece && program == nullptr) return refuse_program(command.dgsp_handle);
   if (command.bytes > 0 && command.out_buf == nullptr) return LAPI_ERR_TGT_ADDR_NULL;
   if (!fits(command.position, command.bytes, command.out_size)) {
     return refuse(LAPI_ERR_PACK_SZ, "position is %lld, bytes %llu; together they may be %llu (out_size)",
@@ -87,7 +87,7 @@ int pack(lapi_handle_t handle, lapi_pack_dgsp_t& command) {
   if (one_piece) {
     error = copy_guarded(guards, [&] { copy_bytes(into, place_of(command.in_buf, contiguous), command.bytes); });
   } else {
-    if (const int fault = return_code(program->gather_fault(command.bytes))) return fault;
+    if (const int fault = refuse_fault(*program, program->gather_fault(command.bytes))) return fault;
     ProgramCursor cursor(std::move(program), address_of(command.in_buf), command.bytes);
     error = copy_guarded(guards, [&] { cursor.gather(into, command.bytes); });
   }
@@ -102,7 +102,7 @@ int unpack(lapi_handle_t handle, lapi_unpack_dgsp_t& command) {
   ContiguousProgram contiguous;
   const bool one_piece = programs().find_contiguous(command.dgsp_handle, command.bytes, contiguous);
   auto program = one_piece ? nullptr : programs().find(command.dgsp_handle);
-  if (!one_piece && program == nullptr) return LAPI_ERR_DGSP;
+  if (!one_piece && program == nullptr) return refuse_program(command.dgsp_handle);
   if (command.bytes > 0 && command.buf == nullptr) return LAPI_ERR_ORG_ADDR_NULL;
   if (!fits(command.position, command.bytes, command.in_size) || command.bytes > command.out_size) {
     return refuse(LAPI_ERR_PACK_SZ, "position is %lld, bytes %llu, in_size %llu, out_size %llu; bytes have to fit both",

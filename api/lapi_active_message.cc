@@ -18,7 +18,7 @@ int refuse_index(int index) {
 int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, void* udata, ulong udata_len,
                  lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return begin_active_message(*context, hndl,
                               {tgt, address_bits(hdr_hdl), uhdr, uhdr_len, udata, udata_len, address_bits(tgt_cntr),
                                address_bits(org_cntr), address_bits(cmpl_cntr)});
@@ -26,7 +26,7 @@ int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint u
 
 int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return refuse_index(addr_hndl);
   return context->look(hndl, [&] {
     context->resources().address_table[static_cast<unsigned>(addr_hndl)].store(addr, std::memory_order_release);
@@ -35,7 +35,7 @@ int PLAPI_Addr_set(lapi_handle_t hndl, void* addr, int addr_hndl) {
 
 int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return refuse_index(addr_hndl);
   if (addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return context->look(hndl, [&] {

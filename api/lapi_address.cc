@@ -6,6 +6,7 @@
 #include "api/lapi.h"
 #include "api/memory_reserve.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 
@@ -16,7 +17,7 @@ namespace {
 template <class Store>
 int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* table, Store store) {
   Context* context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   if (table == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return guarded_wait([&] {
     Call call(*context, handle, CallKind::waits);
@@ -62,7 +63,7 @@ int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* a
 
 int PLAPI_Gfence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

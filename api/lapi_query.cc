@@ -197,7 +197,7 @@ using namespace openlapi;
 
 int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (!is_query(query)) return refuse_query(query);
   if (ret_val == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return guarded([&] {
@@ -213,7 +213,7 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
 
 int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (!is_query(query)) return refuse_query(query);
   std::shared_ptr<Bell> bell;
   const int code = guarded([&] {

@@ -20,7 +20,7 @@ namespace {
 template <class Change>
 int change_peer(lapi_handle_t handle, uint task, Change change) {
   Context* context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   return guarded_whole([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
@@ -37,7 +37,7 @@ int change_peer(lapi_handle_t handle, uint task, Change change) {
 
 int add_udp_destination(lapi_handle_t handle, const lapi_add_udp_port_t& command) {
   Context* context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   if (command.udp_port == nullptr) return LAPI_ERR_UDP_PORT_INFO;
   Call call(*context, handle, CallKind::local);
   if (call.error() != LAPI_SUCCESS) return call.error();
@@ -53,7 +53,7 @@ using namespace openlapi;
 
 int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* cur_cntr_val) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (cntr_ptr == nullptr) return LAPI_ERR_CNTR_NULL;
   if (val <= 0) return refuse(LAPI_ERR_CNTR_VAL, "val is %d; allowed are 1 and more", val);
   if (handler_refuses(CallKind::waits)) return EDEADLK;
@@ -68,7 +68,7 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
 
 int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list, int* dest_status) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
   if (dest_list != nullptr && dest_status == nullptr) return LAPI_ERR_RET_PTR_NULL;
   return guarded([&] {

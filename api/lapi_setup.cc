@@ -9,6 +9,7 @@
 #include "api/lapi.h"
 #include "api/messages.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 
 using namespace openlapi;
 
@@ -38,7 +39,7 @@ int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
 
 int PLAPI_Term(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (holds_some_lock()) return EDEADLK;
   return guarded_whole([&] {
     Call call(*context, hndl, CallKind::waits);

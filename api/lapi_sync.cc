@@ -7,13 +7,14 @@
 #include "api/guarded.h"
 #include "api/lapi.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 #include "dataplane/base/sanitizer_order.h"
 
 using namespace openlapi;
 
 int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
   if (in_handler_inside() && !context->context_lock().owned_by_caller()) [[unlikely]]
     return guarded([&] { return context->set_counter_as_guest(hndl, cntr, val); });
@@ -25,7 +26,7 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
 
 int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
   const Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (context->checks_arguments()) {
     if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
     if (val == nullptr) return LAPI_ERR_RET_PTR_NULL;
@@ -37,7 +38,7 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
 
 int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_val) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
   if (handler_refuses(CallKind::waits)) [[unlikely]]
     return EDEADLK;
@@ -48,7 +49,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
 
 int PLAPI_Probe(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
@@ -60,7 +61,7 @@ int PLAPI_Probe(lapi_handle_t hndl) {
 
 int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (info == nullptr) return LAPI_ERR_MSG_INFO_NULL;
   return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
@@ -71,7 +72,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
 
 int PLAPI_Fence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

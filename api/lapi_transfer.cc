@@ -2,6 +2,7 @@
 #include "api/lapi.h"
 #include "api/operations.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 
@@ -12,7 +13,7 @@ template <class Word>
 int read_modify_write(lapi_handle_t handle, RMW_ops_t operation, uint target, Word* variable, const Word* input,
                       Word* previous, lapi_cntr_t* origin_counter) {
   Context* context = find_context(handle);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(handle);
   if (context->checks_arguments()) {
     const int error = check_read_modify_write(context->tasks(), operation, target, address_bits(variable), input);
     if (error != LAPI_SUCCESS) return error;
@@ -34,7 +35,7 @@ using namespace openlapi;
 int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
               lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return begin_put(*context, hndl,
                    {tgt, address_bits(tgt_addr), org_addr, len, address_bits(tgt_cntr), address_bits(org_cntr),
                     address_bits(cmpl_cntr)});
@@ -43,7 +44,7 @@ int PLAPI_Put(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org
 int PLAPI_Get(lapi_handle_t hndl, uint tgt, ulong len, void* tgt_addr, void* org_addr, lapi_cntr_t* tgt_cntr,
               lapi_cntr_t* org_cntr) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return begin_get(*context, hndl,
                    {tgt, address_bits(tgt_addr), org_addr, len, address_bits(tgt_cntr), address_bits(org_cntr)});
 }

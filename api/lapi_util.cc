@@ -43,7 +43,7 @@ int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd) {
       case LAPI_ADD_UDP_DEST_PORT:
         return add_udp_destination(hndl, util_cmd->Udp);
       case LAPI_GET_THREAD_FUNC:
-        if (find_context(hndl) == nullptr) return LAPI_ERR_HNDL_INVALID;
+        if (find_context(hndl) == nullptr) return refuse_handle(hndl);
         fill_thread_functions(util_cmd->ThreadFunc);
         return LAPI_SUCCESS;
       default:

@@ -1,6 +1,7 @@
 // LAPI_Putv, LAPI_Getv, LAPI_Amsendv.
 #include "api/lapi.h"
 #include "api/profiling.h"
+#include "api/refusal.h"
 #include "api/vector_operations.h"
 
 using namespace openlapi;
@@ -8,7 +9,7 @@ using namespace openlapi;
 int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
                lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return begin_put_vector(
       *context, hndl, VectorView(org_vec), VectorView(tgt_vec),
       {tgt, nullptr, nullptr, address_bits(tgt_cntr), address_bits(org_cntr), address_bits(cmpl_cntr)});
@@ -17,7 +18,7 @@ int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* or
 int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
                lapi_cntr_t* org_cntr) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return begin_get_vector(*context, hndl, VectorView(org_vec), VectorView(tgt_vec),
                           {tgt, nullptr, nullptr, address_bits(tgt_cntr), address_bits(org_cntr)});
 }
@@ -25,7 +26,7 @@ int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* or
 int PLAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, lapi_vec_t* org_vec,
                   lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   return begin_vector_message(*context, hndl, VectorView(org_vec),
                               {tgt, address_bits(hdr_hdl), uhdr, uhdr_len, nullptr, true, address_bits(tgt_cntr),
                                address_bits(org_cntr), address_bits(cmpl_cntr)});

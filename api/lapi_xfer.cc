@@ -90,7 +90,7 @@ using namespace openlapi;
 
 int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd) {
   Context* context = find_context(hndl);
-  if (context == nullptr) return LAPI_ERR_HNDL_INVALID;
+  if (context == nullptr) return refuse_handle(hndl);
   if (xfer_cmd == nullptr) return LAPI_ERR_XFER_CMD;
   switch (xfer_cmd->Xfer_type) {
     case LAPI_PUT_XFER:

@@ -20,8 +20,8 @@ int check_program(const lapi_amdgsp_t& command) {
     return LAPI_SUCCESS;
   }
   const auto program = programs().find(command.dgsp);
-  if (program == nullptr) return LAPI_ERR_DGSP;
-  return return_code(program->gather_fault(command.udata_len));
+  if (program == nullptr) return refuse_program(command.dgsp);
+  return refuse_fault(*program, program->gather_fault(command.udata_len));
 }
 
 // LAPI_ERR_DATA_LEN, DGSP, what is wrong with the program, HDR_HNDLR_NULL, TGT, UHDR_LEN, HDR_LEN, UHDR_NULL. `udata`
@@ -88,8 +88,8 @@ int send_one_piece(Context& context, lapi_handle_t handle, const lapi_amdgsp_t& 
 
 int send_program(Context& context, lapi_handle_t handle, const lapi_amdgsp_t& command) {
   auto program = programs().find(command.dgsp);
-  if (program == nullptr) return LAPI_ERR_DGSP;
-  if (const int error = return_code(program->gather_fault(command.udata_len))) return error;
+  if (program == nullptr) return refuse_program(command.dgsp);
+  if (const int error = refuse_fault(*program, program->gather_fault(command.udata_len))) return error;
   ProgramCursor source(std::move(program), address_bits(command.udata), command.udata_len);
   return send_layout(context, handle, command, source);
 }
@@ -97,7 +97,7 @@ int send_program(Context& context, lapi_handle_t handle, const lapi_amdgsp_t& co
 }  // namespace
 
 int begin_program_message(Context& context, lapi_handle_t handle, lapi_amdgsp_t& command) {
-  if (command.dgsp == nullptr) return LAPI_ERR_DGSP;
+  if (command.dgsp == nullptr) return refuse_null(LAPI_ERR_DGSP, "dgsp");
   if (context.checks_arguments()) {
     if (const int error = check(context, command)) return error;
   }

@@ -38,14 +38,19 @@ static_assert(LAPI_DGSM_UNIT == static_cast<int>(LayoutDensity::unit));
 
 // What must be right even without verification: a copy is made.
 int check_description(const lapi_dgsp_descr_t* description) {
-  if (description == nullptr) return LAPI_ERR_DGSP;
+  if (description == nullptr) return refuse_null(LAPI_ERR_DGSP, "idgsp");
   if (description->atom_size < 0 || description->atom_size > kMaxAtomSize) {
     return refuse(LAPI_ERR_DGSP_ATOM, "atom_size is %d; allowed are 0 to %d", static_cast<int>(description->atom_size),
                   static_cast<int>(kMaxAtomSize));
   }
-  if (description->code == nullptr || description->code_size <= 0) return LAPI_ERR_DGSP_OTHER;
+  if (description->code == nullptr || description->code_size <= 0) {
+    return refuse(LAPI_ERR_DGSP_OTHER, "code is %p and code_size %d; allowed are an address and 1 or more",
+                  static_cast<const void*>(description->code), static_cast<int>(description->code_size));
+  }
   const auto density = static_cast<int>(description->density);
-  return density < LAPI_DGSM_SPARSE || density > LAPI_DGSM_UNIT ? LAPI_ERR_DGSP_OTHER : LAPI_SUCCESS;
+  if (density >= LAPI_DGSM_SPARSE && density <= LAPI_DGSM_UNIT) return LAPI_SUCCESS;
+  return refuse(LAPI_ERR_DGSP_OTHER, "density is %d; allowed are %d (LAPI_DGSM_SPARSE) to %d (LAPI_DGSM_UNIT)", density,
+                static_cast<int>(LAPI_DGSM_SPARSE), static_cast<int>(LAPI_DGSM_UNIT));
 }
 
 ProgramSource source_of(const lapi_dgsp_descr_t& description) {
@@ -65,6 +70,13 @@ ProgramSource source_of(const lapi_dgsp_descr_t& description) {
 std::uint64_t contiguous_bytes(const lapi_dgsp_descr_t& description, const GatherScatterProgram& program) {
   if (program.fault != ProgramFault::none || program.has_control) return 0;
   return description.density == LAPI_DGSM_UNIT && program.repeats ? UINT64_MAX : program.contiguous_bytes();
+}
+
+// The code may be right where its description is not.
+int refuse_description(const lapi_dgsp_descr_t& description, ProgramFault disagreement) {
+  return refuse(
+      return_code(disagreement), "density is %d, size %ld, extent %ld, lext %ld, rext %ld; the code says otherwise",
+      static_cast<int>(description.density), description.size, description.extent, description.lext, description.rext);
 }
 
 std::size_t hash_of(lapi_dg_handle_t handle) {
@@ -95,6 +107,19 @@ int return_code(ProgramFault fault) {
   return LAPI_ERR_DGSP_OTHER;
 }
 
+int refuse_fault(const GatherScatterProgram& program, ProgramFault fault) {
+  const int code = return_code(fault);
+  if (code == LAPI_SUCCESS) return code;
+  const auto at = static_cast<long long>(program.fault_at);
+  if (program.fault == ProgramFault::stack) {
+    return refuse(code, "depth is too small, or a routine calls itself; looked at last was code[%lld]", at);
+  }
+  if (program.fault != ProgramFault::none) return refuse(code, "in the instruction at code[%lld]", at);
+  if (fault == ProgramFault::control) return refuse(code, "the program has CONTROL instructions, which only scatter");
+  return refuse(code, "more bytes are wanted than the %llu that the program has",
+                static_cast<unsigned long long>(program.bytes));
+}
+
 int ProgramRegistry::add(const lapi_dgsp_descr_t* description, bool verify, lapi_dg_handle_t& handle) {
   if (const int error = check_description(description)) return error;
   lapi_dgsp_descr_t copy = *description;
@@ -106,8 +131,8 @@ int ProgramRegistry::add(const lapi_dgsp_descr_t* description, bool verify, lapi
   if (verify) {
     catch_memory_faults();
     any_verified_.store(true, std::memory_order_relaxed);
-    if (program->fault != ProgramFault::none) return return_code(program->fault);
-    if (program->disagreement != ProgramFault::none) return return_code(program->disagreement);
+    if (const int error = refuse_fault(*program, program->fault)) return error;
+    if (program->disagreement != ProgramFault::none) return refuse_description(copy, program->disagreement);
   }
   const std::lock_guard lock(mutex_);
   Entry& entry = rested_entry();
@@ -126,7 +151,7 @@ int ProgramRegistry::add(const lapi_dgsp_descr_t* description, bool verify, lapi
 int ProgramRegistry::reserve(lapi_dg_handle_t handle) {
   const std::lock_guard lock(mutex_);
   Entry* const found = entry(handle);
-  if (found == nullptr || found->users == 0) return LAPI_ERR_DGSP;
+  if (found == nullptr || found->users == 0) return refuse_program(handle);
   ++found->users;
   return LAPI_SUCCESS;
 }
@@ -134,8 +159,11 @@ int ProgramRegistry::reserve(lapi_dg_handle_t handle) {
 int ProgramRegistry::unreserve(lapi_dg_handle_t handle) {
   const std::lock_guard lock(mutex_);
   Entry* const found = entry(handle);
-  if (found == nullptr) return LAPI_ERR_DGSP;
-  if (found->users == 0) return LAPI_ERR_DGSP_FREE;
+  if (found == nullptr) return refuse_program(handle);
+  if (found->users == 0) {
+    return refuse(LAPI_ERR_DGSP_FREE, "the program's handle is %p; nobody has it reserved",
+                  static_cast<const void*>(handle));
+  }
   if (found->users == 1) {
     unused_.push_back(found);
     found->contiguous_bytes.store(0, std::memory_order_relaxed);

@@ -23,6 +23,9 @@ inline constexpr int kMaxAtomSize = 64;  // any packet has room for some
 // The return code that says what is wrong with a program.
 int return_code(ProgramFault fault);
 
+// The same, told with the place (refusal.h): `fault` is the program's own, or what it cannot be used for.
+int refuse_fault(const GatherScatterProgram& program, ProgramFault fault);
+
 // Where data lies that is in one piece: the program need not run, only its first byte is asked for.
 struct ContiguousProgram {
   std::uint64_t offset = 0;  // added modulo 2^64

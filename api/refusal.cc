@@ -41,6 +41,15 @@ int refuse_user_header(std::uint32_t length, std::uint32_t longest) {
   return refuse(code, "uhdr_len is %u; allowed are multiples of 4 from 0 to %u (MAX_UHDR_SZ)", length, longest);
 }
 
+int refuse_handle(unsigned handle) {
+  return refuse(LAPI_ERR_HNDL_INVALID, "hndl is %u; allowed is what LAPI_Init gave, until LAPI_Term", handle);
+}
+
+int refuse_program(const void* handle) {
+  return refuse(LAPI_ERR_DGSP, "the program's handle is %p; allowed is what LAPI_REGISTER_DGSP gave, until unreserved",
+                handle);
+}
+
 int refuse_null(int code, const char* argument) { return refuse(code, "%s is NULL", argument); }
 
 int refuse_length(const char* argument, std::uint64_t length, const void* data) {

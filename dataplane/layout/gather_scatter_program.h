@@ -60,6 +60,7 @@ struct GatherScatterProgram {
   static std::shared_ptr<const GatherScatterProgram> compile(const ProgramSource& source);
 
   ProgramFault fault = ProgramFault::none;
+  std::int64_t fault_at = 0;  // of the code's ints: where the instruction begins that has it
   // What verification refuses besides: a description that does not agree with the code.
   ProgramFault disagreement = ProgramFault::none;
 

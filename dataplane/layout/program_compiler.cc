@@ -118,7 +118,7 @@ ProgramFault Compiler::walk() {
 
 ProgramFault Compiler::step(Activation& activation) {
   Instruction instruction;
-  const std::int64_t at = activation.at;
+  const std::int64_t at = program_.fault_at = activation.at;
   if (const ProgramFault fault = decode_instruction(source_.code, at, instruction); fault != ProgramFault::none) {
     return fault;
   }
@@ -179,6 +179,7 @@ ProgramFault Compiler::lower(WalkedRoutine& walked) {
   Instruction instruction;
   while (decode_instruction(source_.code, at, instruction) == ProgramFault::none &&
          instruction.opcode != Opcode::iterate) {
+    program_.fault_at = at;
     if (instruction.opcode == Opcode::copy) {
       append_copy(instruction.block);
     } else if (instruction.opcode == Opcode::mcopy) {

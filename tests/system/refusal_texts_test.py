@@ -28,6 +28,7 @@ OF_ERRORS = [
     r"LAPI_ERR_ADDR_HNDL_RANGE: addr_hndl is -?\d+; allowed are 1 to 255",
     r"LAPI_ERR_QUERY_TYPE: query is -?\d+; allowed are 0 to \d+",
     r"LAPI_ERR_SET_VAL: TIMEOUT is -?\d+; allowed are \d+ to \d+",
+    r"LAPI_ERR_HNDL_INVALID: hndl is \d+; allowed is what LAPI_Init gave, until LAPI_Term",
     r"LAPI_ERR_XFER_CMD: Xfer_type is -?\d+; allowed are 0 to 8 \(lapi_xfer_type_t\)",
 ]
 OF_VECTORS = [
@@ -37,6 +38,12 @@ OF_VECTORS = [
     r"LAPI_ERR_VEC_NUM_DIFF: num_vecs is \d+ here and \d+ there",
     r"LAPI_ERR_VEC_LEN_DIFF: (len\[\d+\]|the block's size) is \d+ here and \d+ there",
     r"LAPI_ERR_VEC_TYPE_DIFF: vec_type is \d here and \d there",
+]
+OF_PROGRAMS = [
+    r"LAPI_ERR_DGSP: dgsp is NULL",
+    r"LAPI_ERR_DGSP: the program's handle is 0x[0-9a-f]+; allowed is what LAPI_REGISTER_DGSP gave, until unreserved",
+    r"LAPI_ERR_DGSP_(OPC|BRANCH): in the instruction at code\[\d+\]",
+    r"LAPI_ERR_DGSP_CTL: the program has CONTROL instructions, which only scatter",
 ]
 LINE = re.compile(r"^openlapi: task [01]: (LAPI_ERR_\w+: .*)$", re.M)
 
@@ -58,6 +65,10 @@ def test_arguments_of_calls(jobs):
 
 def test_vectors(jobs):
     says_all(told(jobs, "api_vectors", "1") + told(jobs, "api_xfer_refusals", "1"), OF_VECTORS)
+
+
+def test_programs(jobs):
+    says_all(told(jobs, "api_xfer_layouts", "1"), OF_PROGRAMS)
 
 
 def test_nothing_is_said_at_level_0(jobs):
