@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The man pages as HTML, by mandoc: a file for each page, references made links, and an index by sections to search in.
+"""The man pages as HTML, by mandoc: a file for each page, references made links, and an index by sections, in which
+all words of all pages can be searched.
 
 usage: make_html.py MAN_FOLDER HTML_FOLDER"""
 import html
@@ -26,13 +27,16 @@ table.head, table.foot { width: 100%; color: #555; }
 .head-rtitle, .foot-os { text-align: right; }
 dd { margin-bottom: 0.5em; }
 """
-# Leaves those entries whose text has all the words.
+# Leaves those entries whose page has all the words, or beginnings of them.
 SEARCH = """
 const field = document.getElementById('words');
 field.addEventListener('input', () => {
   const words = field.value.toLowerCase().split(/\\s+/);
-  for (const entry of document.querySelectorAll('li'))
-    entry.hidden = !words.every(word => entry.textContent.toLowerCase().includes(word));
+  for (const entry of document.querySelectorAll('li')) {
+    const title = entry.textContent.toLowerCase(), page = ' ' + entry.dataset.words;
+    const has = word => title.includes(word) || page.includes(' ' + word) || page.includes('_' + word);
+    entry.hidden = !words.every(has);
+  }
 });
 """
 
@@ -56,8 +60,15 @@ def title_of(page):
     return name.split(r" \- ", 1)[1].replace(r"\-", "-").strip()
 
 
-def entry(name, file, title):
-    return f'<li><a href="{file}">{html.escape(name)}</a> - {html.escape(title)}</li>'
+def words_of(page):
+    """Every word once, in small letters, also of what looks like LAPI_USE_SHM or --hostfile."""
+    text = html.unescape(re.sub(r"<[^>]*>", " ", page)).lower()
+    return " ".join(sorted(set(re.findall(r"-{0,2}[a-z_][\w.-]*\w", text))))
+
+
+def entry(name, file, title, words):
+    return (f'<li data-words="{html.escape(words)}"><a href="{file}">{html.escape(name)}</a> - '
+            f"{html.escape(title)}</li>")
 
 
 def index_of(entries):
@@ -65,7 +76,7 @@ def index_of(entries):
                     for number in sorted(entries))
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>openlapi: manual pages</title>'
             '<link rel="stylesheet" href="style.css"></head>\n<body><h1>openlapi: manual pages</h1>\n'
-            '<p><input id="words" type="search" placeholder="words of a name or title" autofocus></p>\n'
+            '<p><input id="words" type="search" placeholder="words" autofocus></p>\n'
             f"{lists}<script>{SEARCH}</script></body></html>\n")
 
 
@@ -79,17 +90,19 @@ def converted(page):
 
 
 def make(man, target):
-    pages, sources, entries = {}, [], {}
+    sources = {}  # of each page's name: where its text is
     for page in sorted(man.glob("man*/*.[0-9]")):
         same = SAME_PAGE.search(page.read_text(encoding="utf-8"))
-        source = man / same.group(1) if same else page
-        pages[page.name] = file_of(source)
-        if not same:
-            sources.append(page)
-        entries.setdefault(page.suffix[1:], []).append(entry(page.stem, file_of(source), title_of(source)))
+        sources[page.name] = man / same.group(1) if same else page
+    pages = {name: file_of(source) for name, source in sources.items()}
+    texts = {source: converted(source) for source in set(sources.values())}
     target.mkdir(parents=True, exist_ok=True)
-    for page in sources:
-        (target / file_of(page)).write_text(linked(converted(page), pages), encoding="utf-8")
+    for source, text in texts.items():
+        (target / file_of(source)).write_text(linked(text, pages), encoding="utf-8")
+    entries = {}
+    for name, source in sources.items():
+        stem, _, section = name.rpartition(".")
+        entries.setdefault(section, []).append(entry(stem, pages[name], title_of(source), words_of(texts[source])))
     (target / "style.css").write_text(STYLE, encoding="utf-8")
     (target / "index.html").write_text(index_of(entries), encoding="utf-8")
 

@@ -71,6 +71,14 @@ class HtmlPages(unittest.TestCase):
         for page in MAN.glob("man*/*.[0-9]"):
             self.assertIn(f'.html">{page.stem}</a> - ', text)
 
+    def test_the_index_has_the_words_of_pages(self):
+        text = pathlib.Path(self.folder.name, "index.html").read_text(encoding="utf-8")
+        words = {name: set(found.split()) for found, name in re.findall(r'<li data-words="([^"]*)"><a [^>]*>([^<]*)', text)}
+        for name, wanted in {"lapi": {"lapi_use_shm", "openlapi_packet_auth"}, "lapirun": {"--hostfile", "universe"},
+                             "LAPI_Rmw": {"compare_and_swap", "lapi_err_rmw_op"}}.items():
+            self.assertLessEqual(wanted, words[name])
+        self.assertNotIn("openlapi_packet_auth", words["LAPI_Rmw"])
+
     def test_meson_compile_docs_makes_them_all(self):
         """In a project that has nothing else."""
         with tempfile.TemporaryDirectory(prefix="openlapi-docs-") as folder:
