@@ -26,8 +26,10 @@ def udp_list(tasks):
 
 def traces():
     """What a job could leave behind on this machine. (Abstract sockets and memfds die with their last process. lapirun's
-    folders are tried by its own tests, and may be those of another run.)"""
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("lapirun-")} | {name for name in os.listdir("/tmp") if "openlapi" in name}
+    folders are tried by its own tests, and may be those of another run. In /tmp other tests have folders, openlapi-...,
+    which come and go.)"""
+    in_memory = {name for name in os.listdir("/dev/shm") if not name.startswith("lapirun-")}
+    return in_memory | {name for name in os.listdir("/tmp") if re.search("openlapi(?!-(?!agent-))", name)}
 
 
 def nothing_new(before):
