@@ -108,6 +108,11 @@ TEST(GatherScatterCode, NumbersBelowTheLeastAreRefused) {
   EXPECT_EQ(last_block(0), ProgramFault::none);
   EXPECT_EQ(last_block(-1), ProgramFault::copy_size);
   EXPECT_EQ(fault([](TestProgram& p) { p.mcopy({{-1, -1}, {-1, 4}}); }), ProgramFault::copy_size);
+  EXPECT_EQ(fault([](TestProgram& p) {
+              p.mcopy({{-1, 4}}), p.copy(-1, -1), p.copy(-1, -1);
+            }),
+            ProgramFault::none)
+      << "what lies behind it is not its own";
   const auto gosub = [&](int repetitions) {
     return fault([&](TestProgram& p) { p.gosub(repetitions, -1, -1, -1, -1); });
   };

@@ -98,5 +98,15 @@ TEST_F(GuardedCopyTest, ZerosComeInTheRoomThatIsGiven) {
   EXPECT_EQ(zeros.next_pieces(pieces, 0), 0u);
 }
 
+TEST_F(GuardedCopyTest, ZerosAreNoMoreThanAreLeft) {
+  ZeroCursor zeros(10, 0);
+  zeros.seek(4);
+  std::array<LayoutPiece, 4> pieces{};
+  ASSERT_EQ(zeros.next_pieces(pieces, 100), 1u);
+  EXPECT_EQ(pieces[0].length, 6u);
+  EXPECT_EQ(zeros.bytes_left(), 0u);
+  EXPECT_EQ(zeros.next_pieces(pieces, 100), 0u);
+}
+
 }  // namespace
 }  // namespace openlapi

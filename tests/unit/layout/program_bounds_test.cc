@@ -142,6 +142,16 @@ TEST(ProgramBounds, ContiguousBytesAreThoseThatNeedNoProgram) {
   controlled.copy(4, 0);
   controlled.iterate(-static_cast<int>(controlled.code.size()));
   EXPECT_EQ(compiled(controlled)->contiguous_bytes(), 0U);
+  TestProgram never;  // calls the routine with the CONTROL no time at all
+  const int start = kCopy + kGosub + kIterate;
+  never.copy(4, 0);
+  never.gosub(0, 0, 0, start - kCopy, kGosub);
+  never.iterate(-kCopy - kGosub);
+  never.control(1, 2);
+  never.iterate(start - static_cast<int>(never.code.size()));
+  never.source.depth = 2;
+  ASSERT_TRUE(compiled(never)->has_control);
+  EXPECT_EQ(compiled(never)->contiguous_bytes(), 0U);
 }
 
 TEST(ProgramBounds, DensityIsThatOfTheWholeProgram) {

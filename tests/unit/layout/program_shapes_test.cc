@@ -186,6 +186,8 @@ TEST(ProgramShapes, NeighboursAreOnePiece) {
   ProgramCursor cursor(GatherScatterProgram::compile(program.described()), 1000, 24);
   expect_pieces(cursor, 8, 24, {{1000, 4}, {1008, 8}, {1020, 8}, {1032, 4}});
   EXPECT_EQ(cursor.bytes_left(), 0U);
+  cursor.seek(4);
+  expect_pieces(cursor, 8, 12, {{1008, 8}, {1020, 4}});
 }
 
 // Under a CONTROL blocks stay blocks, and are handed out together all the same.
