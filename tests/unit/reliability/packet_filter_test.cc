@@ -71,11 +71,16 @@ TEST_F(PacketFilter, TellsThoseApartThatAreRememberedInOnePlace) {
 // Nobody has epoch 0: also in an empty place of the table it is nobody's.
 TEST_F(PacketFilter, KnowsNobodyWithoutAnEpoch) {
   wire::PacketHeader header;
+  header.instance = 2;
   header.length = wire::kPacketHeaderSize;
   std::vector<std::byte> bytes(wire::kPacketHeaderSize);
   wire::encode(header, bytes.data());
   EXPECT_FALSE(admit(bytes));
   EXPECT_EQ(context_.counters.strangers, 1u);
+  context_.tagged = true;
+  wire::store_tag(bytes.data(), wire::packet_tag(SipKey{}, 0, bytes, {}));
+  EXPECT_FALSE(admit(bytes));
+  EXPECT_EQ(context_.counters.strangers, 2u);
 }
 
 TEST_F(PacketFilter, TellsStrangersByTheFirstBytes) {

@@ -32,6 +32,16 @@ class TaggedPacket : public testing::Test {
     }
   }
 
+  // Of what the left one sends to the right one.
+  static std::uint64_t association_of_pair() {
+    wire::PacketHeader header;
+    header.instance = 1;
+    header.source = 0;
+    header.destination = 1;
+    header.source_epoch = header.destination_epoch = 1;
+    return wire::association_of(ChannelEnd::kJobKey, header);
+  }
+
   std::uint64_t dropped() const {
     const ReliabilityCounters& counters = right_.counters();
     return counters.strangers + counters.malformed + counters.ghosts + counters.damaged;
@@ -80,12 +90,20 @@ TEST_F(TaggedPacket, IsNothingWhenAnyBitIsChanged) {
 TEST_F(TaggedPacket, DoesNotShowAnythingOfTheAssociation) {
   const wire::PacketHeader first = header_of(left_.pass(1, kStart)), second = header_of(left_.pass(2, kStart));
   EXPECT_NE(first.association, second.association);
-  wire::PacketHeader of_pair;
-  of_pair.instance = 1;
-  of_pair.source = 0;
-  of_pair.destination = 1;
-  of_pair.source_epoch = of_pair.destination_epoch = 1;
-  EXPECT_NE(first.association, wire::association_of(ChannelEnd::kJobKey, of_pair));
+  EXPECT_NE(first.association, association_of_pair());
+}
+
+// What a channel remembers its peer by.
+TEST_F(TaggedPacket, HasNoAssociationInThePlaceOfItsTag) {
+  const PacketBytes packet = left_.pass(1, kStart);
+  ASSERT_TRUE(header_of(packet).is_short());
+  PacketBytes forged = packet;
+  wire::store_tag(forged.data(), association_of_pair());
+  right_.receive(forged, kStart);
+  EXPECT_EQ(right_.counters().ghosts, 1u);
+  EXPECT_EQ(right_.delivered, numbers(0, 1));
+  right_.receive(packet, kStart);
+  EXPECT_EQ(right_.delivered, numbers(0, 2));
 }
 
 TEST_F(TaggedPacket, IsTakenOnce) {
