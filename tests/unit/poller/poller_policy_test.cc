@@ -12,10 +12,11 @@ namespace {
 
 class PollerPolicy : public testing::Test {
  protected:
-  void start(ThreadPolicy policy, bool blind = false) {
+  void start(ThreadPolicy policy, bool blind = false) { start(ServiceLimits{policy, 20 * kMicrosecond}, blind); }
+  void start(const ServiceLimits& limits, bool blind = false) {
     std::vector<WakeSource*> sources;
     if (!blind) sources.push_back(&engine.source);
-    const PollerConfig config{{policy, 20 * kMicrosecond}, {20, 5}, 2'000 * kSecond};
+    const PollerConfig config{limits, {20, 5}, 2'000 * kSecond};
     poller = std::make_unique<Poller>(engine, config, sources, blind);
     engine.lock();
     set_mode(*poller, true);
@@ -56,6 +57,16 @@ TEST_F(PollerPolicy, SpinNeverArms) {
   engine.lock_wanted = true;
   engine.unlock();
   while (engine.hand_overs < 3) std::this_thread::yield();
+}
+
+// It pauses, and nothing but that.
+TEST_F(PollerPolicy, SpinOnACoreOfItsOwnLeavesTheLockToOthers) {
+  start(ServiceLimits{ThreadPolicy::spin, 0, false});
+  for (int turn = 0; turn < 10; ++turn) {
+    steps(1'000);
+    engine.lock();
+    engine.unlock();
+  }
 }
 
 // The dataplane thread still counts as running when a user thread, which has switched to polling mode, goes to sleep:
