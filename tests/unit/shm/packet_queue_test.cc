@@ -1,67 +1,18 @@
 // The queue between senders and its owner, also with senders that die at the worst moments: they write through the
 // layout themselves, up to that moment.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
-#include <set>
-#include <thread>
-#include <vector>
+#include <csignal>
+#include <string>
 
 #include "dataplane/base/memory_fault_guard.h"
-#include "shm/receive_queue.h"
-#include "shm/send_queue.h"
-#include "tests/support/sanitizers.h"
+#include "tests/unit/shm/packet_queue.h"
 
 namespace openlapi::shm {
 namespace {
-
-constexpr PeerIndex kTasks[] = {10, 20, 30};
-
-class PacketQueue : public testing::Test {
- protected:
-  PacketQueue() : memory_(GroupMemory::create(layout_, 1, 10, error_)) {}
-
-  bool send(std::uint32_t source, std::uint64_t value) {
-    const ConstBuffer piece{&value, sizeof value};
-    const OutgoingPacket packet{{&piece, 1}, sizeof value};
-    return senders_[source].send({&packet, 1}) == 1;
-  }
-
-  // The value of the next packet; 0: none.
-  std::uint64_t receive() {
-    IncomingPacket packet{};
-    if (queue_.receive({&packet, 1}) == 0) return 0;
-    std::uint64_t value;
-    std::memcpy(&value, packet.data, sizeof value);
-    queue_.release(1);
-    return value;
-  }
-
-  // Does what SendQueue::claim() does, and then no more.
-  void claim_and_die(std::uint32_t source, std::uint64_t count, bool claimed = true) {
-    const std::uint64_t ticket = segment_.header->tail.load();
-    segment_.senders[source].claim.store(make_intent(ticket, count));
-    if (claimed) segment_.header->tail.store(ticket + count);
-    dead_.insert(source);
-  }
-
-  std::size_t skip() {
-    return queue_.skip_orphans([this](std::uint32_t source) { return dead_.count(source) != 0; });
-  }
-
-  ShmSetupError error_;
-  const GroupLayout layout_{3, 8, 64};
-  GroupMemory memory_;
-  SegmentView segment_ = memory_.segment(0);
-  SendQueue senders_[3] = {{segment_, layout_, 0}, {segment_, layout_, 1}, {segment_, layout_, 2}};
-  ReceiveQueue queue_{segment_, layout_, kTasks};
-  std::set<std::uint32_t> dead_;
-};
 
 TEST_F(PacketQueue, SequencesSurviveTheirWrap) {
   for (std::uint64_t i = 1; i < 1000; ++i) {
@@ -71,13 +22,27 @@ TEST_F(PacketQueue, SequencesSurviveTheirWrap) {
 }
 
 TEST_F(PacketQueue, HoldsExactlyItsSlots) {
-  for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(send(1, i));
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    EXPECT_TRUE(send(1, i));
+    EXPECT_EQ(segment_.senders[1].claim.load(), 0u) << "what it has announced it does not claim";
+  }
   EXPECT_FALSE(send(1, 9));
   EXPECT_FALSE(send(2, 9));
   EXPECT_EQ(segment_.senders[2].claim.load(), 0u) << "who claimed nothing announces nothing";
   for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_EQ(receive(), i);
   EXPECT_EQ(receive(), 0u);
   EXPECT_TRUE(send(2, 9));
+}
+
+TEST_F(PacketQueue, TheNextPacketChangesTheWordThatIsWatched) {
+  for (std::uint64_t i = 1; i < 20; ++i) {
+    ASSERT_EQ(receive(), 0u);
+    const ArrivalWord next = queue_.arrival_word();
+    EXPECT_EQ(next.word->load(), next.empty) << i;
+    ASSERT_TRUE(send(i % 3, i));
+    EXPECT_NE(next.word->load(), next.empty) << i;
+    ASSERT_EQ(receive(), i);
+  }
 }
 
 TEST_F(PacketQueue, ASlotWhoseOwnerDiedIsPassedOver) {
@@ -93,6 +58,37 @@ TEST_F(PacketQueue, ASlotWhoseOwnerDiedIsPassedOver) {
     EXPECT_TRUE(send(2, i));
     EXPECT_EQ(receive(), i);
   }
+}
+
+TEST_F(PacketQueue, ItMayBeAnyTaskThatDied) {
+  for (std::uint32_t source = 0; source < 3; ++source) {
+    claim_and_die(source, 1);
+    EXPECT_TRUE(send((source + 1) % 3, source + 1));
+    EXPECT_EQ(skip(), 1u) << source;
+    EXPECT_EQ(receive(), source + 1);
+    dead_.clear();
+  }
+}
+
+TEST_F(PacketQueue, WhatTheDeadOneHadNotClaimedIsNotPassedOver) {
+  claim_and_die(1, 1, false);
+  EXPECT_EQ(skip(), 0u);
+  EXPECT_TRUE(send(2, 5));
+  EXPECT_EQ(receive(), 5u);
+}
+
+// It was found dead, and nothing had been announced before that.
+TEST_F(PacketQueue, WhatADeadSenderAnnouncedAtTheLastMomentIsReceived) {
+  claim_and_die(1, 1);
+  const auto gone = [this](std::uint32_t) {
+    const std::uint64_t value = 6;
+    std::memcpy(segment_.lines[0].data, &value, sizeof value);
+    segment_.lines[0].control.store(make_control(0, 1, sizeof value));
+    return true;
+  };
+  EXPECT_EQ(queue_.skip_orphans(gone), 0u);
+  EXPECT_EQ(receive(), 6u);
+  EXPECT_EQ(queue_.dropped(), 0u);
 }
 
 TEST_F(PacketQueue, AnAbandonedPacketArrivesEmpty) {
@@ -116,6 +112,26 @@ TEST_F(PacketQueue, AnAbandonedPacketArrivesEmpty) {
     EXPECT_EQ(receive(), i + 1000);
   }
   EXPECT_EQ(queue_.dropped(), 0u);
+  munmap(nowhere, 4096);
+}
+
+TEST_F(PacketQueue, WhatABurstAnnouncedBeforeItWasAbandonedArrivesWhole) {
+  catch_memory_faults();
+  void* const nowhere = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  for (std::uint64_t i = 1; i < 100; ++i) {
+    const ConstBuffer good{&i, sizeof i}, bad{nowhere, 40};
+    const OutgoingPacket burst[] = {
+        {{&good, 1}, sizeof i}, {{&good, 1}, sizeof i}, {{&bad, 1}, 40}, {{&good, 1}, sizeof i}};
+    ASSERT_FALSE(survives([&] { senders_[1].send(burst); }));
+    senders_[1].abandon();
+    for (int packet = 0; packet < 2; ++packet) ASSERT_EQ(receive(), i);
+    IncomingPacket rest[3];
+    ASSERT_EQ(queue_.receive(rest), 2u);
+    EXPECT_EQ(rest[0].length, 0u);
+    EXPECT_EQ(rest[1].length, 0u);
+    queue_.release(2);
+  }
   munmap(nowhere, 4096);
 }
 
@@ -217,6 +233,17 @@ TEST_F(PacketQueue, LiesInTheControlWordAreCountedAndPassedOver) {
   EXPECT_EQ(queue_.dropped(), 2u);
 }
 
+// The segment has a place for it, but it is not among the tasks.
+TEST_F(PacketQueue, NobodyBehindTheLastTaskIsBelieved) {
+  ReceiveQueue of_two(segment_, layout_, std::span(kTasks).first(2));
+  EXPECT_TRUE(send(2, 5));
+  EXPECT_TRUE(send(1, 6));
+  IncomingPacket packet{};
+  ASSERT_EQ(of_two.receive({&packet, 1}), 1u);
+  EXPECT_EQ(packet.source, kTasks[1]);
+  EXPECT_EQ(of_two.dropped(), 1u);
+}
+
 TEST_F(PacketQueue, AKilledProcessMidClaimDoesNotStopTheQueue) {
   const pid_t child = fork();
   if (child == 0) {
@@ -255,146 +282,6 @@ TEST_F(PacketQueue, ASenderThatFaultsWhileItCopiesDoesNotStopTheQueue) {
   EXPECT_EQ(receive(), 0u);
   EXPECT_EQ(queue_.skip_orphans([this](std::uint32_t source) { return !memory_.life_lock_held(source); }), 2u);
   EXPECT_EQ(receive(), 4u);
-}
-
-// A purges and resumes B, as B does with A: the sender begins anew with the era that the owner has published.
-class Eras : public PacketQueue {
- protected:
-  std::uint64_t era(std::uint32_t source) const { return segment_.eras[source].load(); }
-  void begin_anew(std::uint32_t source) {
-    senders_[source] = SendQueue(segment_, layout_, source, begin_era(segment_, source));
-  }
-  void end_era(std::uint32_t source) {
-    queue_.close(source);
-    queue_.open(source);
-  }
-};
-
-TEST_F(Eras, WhatWasSentBeforeIsNotReceivedAndItsSlotsComeBack) {
-  EXPECT_TRUE(send(0, 1));
-  EXPECT_TRUE(send(1, 2));
-  EXPECT_TRUE(send(0, 3));
-  queue_.close(1);
-  EXPECT_TRUE(is_closed(era(1)));
-  EXPECT_TRUE(send(1, 4)) << "it does not know yet";
-  queue_.open(1);
-  EXPECT_FALSE(is_closed(era(1)));
-  EXPECT_TRUE(send(1, 5)) << "nor now";
-  EXPECT_EQ(receive(), 1u);
-  EXPECT_EQ(receive(), 3u);
-  EXPECT_EQ(receive(), 0u);
-  EXPECT_EQ(queue_.dropped(), 3u);
-  begin_anew(1);
-  for (std::uint64_t i = 10; i < 100; ++i) {
-    EXPECT_TRUE(send(1, i));
-    EXPECT_TRUE(send(2, 1000 + i));
-    EXPECT_EQ(receive(), i);
-    EXPECT_EQ(receive(), 1000 + i);
-  }
-  for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_TRUE(send(1, i));
-  EXPECT_FALSE(send(1, 9));
-}
-
-// The control words tell only so many eras apart; a queue that nobody empties in all that time must not.
-TEST_F(Eras, NothingComesBackWhenTheTagsOfErasDo) {
-  constexpr std::uint64_t kErasWithDifferentTags = 1u << (kSenderBits - kSourceBits);
-  for (std::uint64_t ended = 1; ended <= 3 * kErasWithDifferentTags; ++ended) {
-    const bool sent = send(1, ended);
-    queue_.close(1);
-    queue_.open(1);
-    begin_anew(1);
-    EXPECT_EQ(sent, ended <= 8);
-  }
-  EXPECT_EQ(receive(), 0u);
-  EXPECT_EQ(queue_.dropped(), 8u);
-  EXPECT_TRUE(send(1, 77));
-  EXPECT_EQ(receive(), 77u);
-}
-
-// Nor must a sender that knows nothing of all that.
-TEST_F(Eras, ASenderIsNotBelievedHoweverManyItHasMissed) {
-  for (const unsigned began : {0u, 1u, 31u}) {  // of the first era, and of later ones
-    for (unsigned i = 0; i < began; ++i) end_era(1);
-    begin_anew(1);
-    for (std::uint64_t missed = 1; missed <= 200; ++missed) {
-      end_era(1);
-      ASSERT_TRUE(send(1, missed));
-      ASSERT_EQ(receive(), 0u) << missed;
-    }
-    begin_anew(1);
-    EXPECT_TRUE(send(1, 77));
-    EXPECT_EQ(receive(), 77u);
-  }
-}
-
-// It was stopped between its claim and the announcement, all that time.
-TEST_F(Eras, AHalfWrittenPacketIsOfTheEraThatItWasBegunIn) {
-  EXPECT_TRUE(send(0, 1));
-  EXPECT_EQ(receive(), 1u);  // so that no ticket is 0, as the value of none is
-  for (unsigned missed = 1; missed <= 200; ++missed) {
-    const std::uint64_t ticket = segment_.header->tail.load();
-    const std::uint32_t sender = make_sender(1, era(1));
-    begin_anew(1);
-    claim_and_die(1, 1);
-    for (unsigned i = 0; i < missed; ++i) end_era(1);
-    PacketLine& line = segment_.lines[ticket & 7];
-    std::memcpy(line.data, &ticket, sizeof ticket);
-    line.control.store(make_control(ticket, sender, 8));
-    segment_.senders[1].claim.store(0);
-    ASSERT_EQ(receive(), 0u) << missed;
-  }
-}
-
-// A sender begins and sends while the owner ends era after era: whatever arrives is of the present one.
-TEST_F(Eras, ASenderThatBeginsWhileOneEndsIsOfOneOfBoth) {
-  std::atomic<bool> over = false;
-  std::thread sender([&] {
-    while (!over) {
-      const std::uint64_t mine = begin_era(segment_, 1);
-      senders_[1] = SendQueue(segment_, layout_, 1, mine);
-      for (int i = 0; i < 3 && !is_closed(mine); ++i) send(1, mine + 1);
-    }
-  });
-  std::uint64_t arrived = 0;
-  for (int round = 0; round < repetitions(200'000) || arrived == 0; ++round) {
-    for (unsigned ended = 0; ended < 32; ++ended) end_era(1);  // as many as there are tags
-    for (int i = 0; i < 2; ++i) {
-      const std::uint64_t value = receive();
-      arrived += value != 0;
-      if (value != 0 && value != era(1) + 1) ADD_FAILURE() << "of era " << value - 1 << " in " << era(1);
-    }
-  }
-  over = true;
-  sender.join();
-}
-
-TEST_F(Eras, AreCountedOnWhereTheirNumbersWrap) {
-  segment_.eras[1].store(UINT64_MAX - 5);
-  ReceiveQueue late(segment_, layout_, kTasks);
-  for (unsigned i = 0; i < 6; ++i) {
-    begin_anew(1);
-    ASSERT_TRUE(send(1, i + 1));
-    IncomingPacket packet{};
-    ASSERT_EQ(late.receive({&packet, 1}), 1u);
-    EXPECT_EQ(packet.source, kTasks[1]);
-    late.release(1);
-    ASSERT_TRUE(send(1, 100));
-    late.close(1);
-    ASSERT_EQ(late.receive({&packet, 1}), 0u);
-    late.open(1);
-  }
-}
-
-TEST_F(Eras, AreOfOnePairEach) {
-  queue_.close(1);
-  for (std::uint64_t i = 1; i < 50; ++i) {
-    EXPECT_TRUE(send(0, i));
-    EXPECT_TRUE(send(2, i + 100));
-    EXPECT_EQ(receive(), i);
-    EXPECT_EQ(receive(), i + 100);
-  }
-  EXPECT_EQ(era(0), 0u);
-  EXPECT_EQ(era(2), 0u);
 }
 
 }  // namespace

@@ -56,6 +56,21 @@ class Rooms : public testing::Test {
   ReceiveQueue queue_{segment_, layout_, kTasks};
 };
 
+TEST(CopyInline, WritesItsBytesAndNoOthers) {
+  constexpr std::size_t kAround = kInlineBytes;
+  constexpr std::byte kOther{0xee};
+  std::array<std::byte, 3 * kAround> source{}, target{};
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i + 1);
+  for (std::size_t length = 0; length <= kInlineBytes; ++length) {
+    target.fill(kOther);
+    copy_inline(target.data() + kAround, source.data() + kAround, length);
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      const bool inside = i >= kAround && i < kAround + length;
+      ASSERT_EQ(target[i], inside ? source[i] : kOther) << length << " bytes, byte " << i;
+    }
+  }
+}
+
 TEST_F(Rooms, FewPacketsUseTheNearOnesByTurns) {
   for (unsigned i = 0; i < 1000; ++i) {
     IncomingPacket packet{};
@@ -103,6 +118,7 @@ TEST_F(Rooms, BurstsArriveByteForByte) {
     ASSERT_EQ(queue_.receive(packets), 5u);
     for (std::size_t i = 0; i < 5; ++i) {
       EXPECT_EQ(packets[i].source, kTasks[length % 3]);
+      EXPECT_EQ(packets[i].origin, 0u) << "a task of this node has no address";
       ASSERT_EQ(packets[i].length, i == 2 ? sizeof number : length);
       const void* const sent = i == 2 ? static_cast<const void*>(&number) : bytes.data();
       ASSERT_EQ(std::memcmp(packets[i].data, sent, packets[i].length), 0) << length << " bytes, packet " << i;
