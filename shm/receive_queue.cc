@@ -52,18 +52,15 @@ void ReceiveQueue::pass_over() {
   ++next_;
 }
 
+// No hole is the first of what is to be given back: pass_over() marks only what lies behind a held packet.
 void ReceiveQueue::release_around_holes(std::size_t count) {
-  const auto step_over_holes = [this] {
-    while (hole_count_ != 0 && released_ != next_ && holes_[released_ & mask_]) {
+  for (; count != 0; --count) {
+    ++released_;
+    while (hole_count_ != 0 && holes_[released_ & mask_]) {
       holes_[released_ & mask_] = false;
       --hole_count_;
       ++released_;
     }
-  };
-  step_over_holes();
-  for (; count != 0; --count) {
-    ++released_;
-    step_over_holes();
   }
 }
 
