@@ -24,7 +24,7 @@ std::uint64_t LayoutRecord::build(const LayoutParts& parts, std::uint32_t max_re
   if (parts.destination != nullptr) return build_put(parts, max_record);
   RecordBytes fixed = fixed_part(parts);
   const auto head = static_cast<std::uint32_t>(fixed.length() + parts.user_header.length);
-  const std::uint64_t left = parts.total - parts.offset;
+  const std::uint64_t left = parts.left();
   const std::uint64_t bytes = take_data(*parts.source, std::min<std::uint64_t>(max_record - head, left), left);
   fixed.user_header_length(static_cast<std::uint32_t>(parts.user_header.length)).payload_length(bytes);
   finish(fixed, parts.user_header, bytes);
@@ -56,7 +56,7 @@ std::uint64_t LayoutRecord::build_put_strided(const LayoutParts& parts, const wi
   RecordBytes fixed(RecordKind::put_strided,
                     wire::PutStridedBody{put.target_counter, put.completion_counter, parts.total, layout.base,
                                          layout.block, layout.stride, parts.offset, parts.message_id, 0});
-  const std::uint64_t left = parts.total - parts.offset;
+  const std::uint64_t left = parts.left();
   const std::uint64_t bytes =
       take_data(*parts.source, std::min<std::uint64_t>(max_record - fixed.length(), left), left);
   parts.destination->seek(parts.offset + bytes);
@@ -66,7 +66,7 @@ std::uint64_t LayoutRecord::build_put_strided(const LayoutParts& parts, const wi
 
 std::uint64_t LayoutRecord::build_put_pieces(const LayoutParts& parts, std::uint32_t max_record) {
   constexpr std::uint32_t kFixed = sizeof(wire::RecordHeader) + sizeof(wire::PutPiecesBody);
-  const std::uint64_t left = parts.total - parts.offset;
+  const std::uint64_t left = parts.left();
   const std::uint64_t room = fit_destination(*parts.destination, left, max_record - kFixed);
   const std::uint64_t bytes = take_data(*parts.source, room, left);
   // What the source has not filled is none of this record's.

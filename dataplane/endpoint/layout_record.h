@@ -24,6 +24,8 @@ struct LayoutParts {
   std::uint32_t message_id;   // 0: the record is to be the whole message
   bool first;                 // record of the message
   bool vector;                // as in OutgoingMessage
+
+  std::uint64_t left() const { return total - offset; }
 };
 
 class LayoutRecord {
