@@ -76,8 +76,10 @@ bool EndpointCore::read_description(DirectRead& read, Peer& peer, IncomingMessag
   if (!wire::next_description(rest, layout) || layout.total_bytes < message.total) return false;
   read.source = cursor_of(layout);
   if (message.kind != wire::RecordKind::put) return rest.empty();
-  if (!wire::next_description(rest, layout) || layout.total_bytes < message.total || !rest.empty()) return false;
-  if (!is_own_layout(layout)) return false;  // refused when it comes in packets
+  if (!wire::next_description(rest, layout) || layout.total_bytes < message.total || !rest.empty() ||
+      !is_own_layout(layout)) {
+    return false;  // what is not this task's memory is refused when the data comes in packets
+  }
   message.layout = cursor_of(layout);
   return true;
 }
