@@ -1,9 +1,12 @@
 // Peers that take nothing hold a bounded share of what all peers draw from: the others go on.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <vector>
 
+#include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/layout/vector_cursor.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -118,6 +121,37 @@ TEST_F(SilentPeers, DoNotHoldAllRequests) {
   }
   EXPECT_EQ(add(kAlive), Submit::accepted);
   EXPECT_EQ(add(kAlive), Submit::accepted);
+}
+
+// Puts to many peers name memory that is not there: the packets that were opened for them hold no buffers.
+TEST(RefusedPuts, HoldNoPacketBuffers) {
+  constexpr PeerIndex kRefused = 61, kOther = kRefused + 1;
+  catch_memory_faults();
+  EndpointConfig config;
+  config.job_key = {0x1234, 0};
+  Job job(kOther + 1, config, 65504);  // a pool of 64 buffers
+  for (PeerIndex i = 0; i <= kOther; ++i) {
+    job.task(i).transport.make_lossy(0, i);
+    job.task(i).epoch_of_peers = 1;
+  }
+  job.start();
+  job[0].guard_layouts(true);
+  constexpr std::size_t kPage = 4096;
+  void* const nowhere = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  std::uint64_t word = 5, there = 0;
+  for (PeerIndex target = 1; target <= kRefused; ++target) {
+    StridedCursor source(address(nowhere), sizeof(word)), destination(address(&there), sizeof(there));
+    ASSERT_EQ(job[0].put_layout({target, &source, &destination, 0, 0, 0}), Submit::origin_memory);
+  }
+  munmap(nowhere, kPage);
+  int arrived = 0;
+  for (int n = 0; n < 8; ++n) {
+    ASSERT_EQ(job[0].put({kOther, address(&there), &word, sizeof(word), address(&arrived), 0, 0}), Submit::accepted);
+    job[0].progress();
+  }
+  for (int step = 0; step < 4; ++step) job[kOther].progress();
+  EXPECT_GE(arrived, 5);
 }
 
 }  // namespace

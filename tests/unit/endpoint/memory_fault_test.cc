@@ -161,6 +161,87 @@ TEST_P(MemoryFaultTest, APutThatFindsNoRoomIsRefused) {
   a_good_put_arrives();
 }
 
+// A message of several records finds no room for any of them: it is refused, however often, and keeps no copy.
+TEST_P(MemoryFaultTest, ALongPutThatFindsNoRoomIsRefused) {
+  job_.task(1).transport.set_room(0);
+  Pieces filling(1), from(6), to(6);
+  for (int i = 0; i < 400 && job_[0].load(1).copies == 0; ++i) ASSERT_EQ(put(filling, filling), Submit::accepted);
+  ASSERT_EQ(job_[0].load(1).copies, 1u);
+  for (int round = 0; round < 10; ++round) {
+    Pieces bad = from;
+    bad.list[4].address = address(nowhere_);
+    EXPECT_EQ(put(bad, to), Submit::origin_memory);
+    EXPECT_EQ(job_[0].load(1).copies, 1u);
+  }
+  from.fill(std::byte{1});
+  EXPECT_EQ(put(from, to), Submit::accepted);
+  from.fill(std::byte{2});
+  job_.task(1).transport.set_room(64);
+  settle();
+  EXPECT_TRUE(to.hold(std::byte{1}) && to.gaps_untouched()) << "the good one is what it was";
+  EXPECT_EQ(job_[0].load(1).copies, 0u);
+  EXPECT_EQ(faults(0), Faults{});
+}
+
+// Its first record has left.
+TEST_P(MemoryFaultTest, TheRestOfAPutThatFindsNoMoreRoomIsZeros) {
+  job_.task(1).transport.set_room(1);
+  Pieces from(6), to(6);
+  from.fill(std::byte{1});
+  from.list[4].address = address(nowhere_);
+  ASSERT_EQ(put(from, to), Submit::accepted);
+  EXPECT_EQ(faults(0), (Faults{{Fault::origin_vector, 1}}));
+  job_.task(1).transport.set_room(64);
+  settle();
+  EXPECT_EQ(arrived_ + free_ + done_, 3);
+  Pieces beginning = to;
+  beginning.list.resize(2);
+  EXPECT_TRUE(beginning.hold(std::byte{1}));
+  EXPECT_TRUE(to.hold(std::byte{0}, 4) && to.gaps_untouched());
+  EXPECT_EQ(job_[0].load(1).copies, 0u);
+}
+
+// One that is too long to be copied waits with its data where it is, which may be gone when its turn comes.
+TEST_P(MemoryFaultTest, APutWhoseMemoryGoesWhileItWaitsIsZeros) {
+  constexpr std::size_t kPages = 3;
+  void* const memory = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  std::memset(memory, 1, kPages * kPage);
+  job_.task(1).transport.set_room(0);
+  Pieces filling(1), from(20), to(20);
+  for (int i = 0; i < 400 && job_[0].load(1).copies == 0; ++i) ASSERT_EQ(put(filling, filling), Submit::accepted);
+  for (std::size_t i = 0; i < from.list.size(); ++i) from.list[i].address = address(memory) + i * kPiece;
+  settle();
+  arrived_ = free_ = done_ = 0;
+  ASSERT_EQ(put(from, to), Submit::accepted);
+  EXPECT_EQ(free_, 0);
+  munmap(memory, kPages * kPage);
+  job_.task(1).transport.set_room(64);
+  settle();
+  EXPECT_TRUE(to.hold(std::byte{0}) && to.gaps_untouched());
+  EXPECT_EQ(faults(0), (Faults{{Fault::origin_vector, 1}}));
+  EXPECT_EQ(free_, 1);
+  EXPECT_EQ(arrived_, done_);
+  a_good_put_arrives();
+}
+
+// Fences count puts, whichever way they go.
+TEST_P(MemoryFaultTest, AFenceWaitsForAPutOfEitherKind) {
+  job_.task(1).transport.set_room(0);
+  Pieces from(3), to(3);
+  const std::uint64_t word = 5;
+  std::uint64_t there = 0;
+  ASSERT_EQ(put(from, to), Submit::accepted);
+  ASSERT_EQ(job_[0].put({1, address(&there), &word, sizeof(word), 0, 0, 0}), Submit::accepted);
+  const FenceTicket fence = job_[0].begin_fence();
+  settle();
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  job_.task(1).transport.set_room(64);
+  settle();
+  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  EXPECT_EQ(there, word);
+}
+
 // What is copied for want of room comes behind what had waited before, counts, and is waited for.
 TEST_P(MemoryFaultTest, AGoodPutThatFindsNoRoomArrivesInItsTurn) {
   job_.task(1).transport.set_room(0);
@@ -243,6 +324,9 @@ TEST_P(MemoryFaultTest, OnesOwnMemoryIsFoundAtOnce) {
   EXPECT_FALSE(asked);
   EXPECT_EQ(arrived_ + free_ + done_, 0);
   EXPECT_EQ(faults(0), Faults{});
+  EXPECT_EQ(job_[0].layout_message({0, 100'000, nullptr, 0, &readable, true, 0, address(&free_), 0}), Submit::accepted);
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(free_, 1);
 }
 
 // A message that its handler has dropped and takes later: what was kept goes to memory that is not there.

@@ -1,5 +1,5 @@
 // Gets for which the target has no memory: they end, nobody waits for them, and later ones are answered. Over a
-// reliable transport and a lossy one.
+// reliable transport and a lossy one. And puts for which it has none, or the origin.
 #include <gtest/gtest.h>
 
 #include "dataplane/endpoint/outgoing_message.h"
@@ -104,6 +104,96 @@ TEST_P(NoMemory, ForTheAnswerToAPlainGet) {
   test::refuse_allocations(sizeof(OutgoingMessage), 2 * sizeof(OutgoingMessage));
   expect_ended();
 }
+
+// What is read from the origin's memory says in a description where it lies. Without one it comes in packets.
+TEST(NoMemoryForALayout, LetsAPutComeInPackets) {
+  constexpr std::size_t kLength = tuning::kSmallestAttachPiece;
+  Job job(2);
+  for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_readable();
+  job.start();
+  std::vector<std::byte> from(3 * kLength, std::byte{7}), to(3 * kLength);
+  std::vector<LayoutPiece> here, there;
+  for (std::size_t i : {2, 1, 0}) {
+    here.push_back({address(from.data() + i * kLength), kLength});
+    there.push_back({address(to.data() + i * kLength), kLength});
+  }
+  ListCursor source(PieceList::of_pieces(here.data(), 3)), destination(PieceList::of_pieces(there.data(), 3));
+  std::vector<std::byte> description;
+  for (const LayoutCursor* layout : {&source, &destination}) describe_layout(*layout, SIZE_MAX, description);
+  int arrived = 0;
+  ASSERT_EQ(job[0].put_layout({1, &source, &destination, address(&arrived), 0, 0}), Submit::accepted);
+  test::refuse_allocations(description.size(), description.size() + 1);
+  EXPECT_NE(job[1].progress(), 0u);
+  test::allow_allocations();
+  EXPECT_EQ(job[1].load(0).bytes, 0u);
+  job.settle();
+  EXPECT_EQ(arrived, 1);
+  EXPECT_TRUE(to == from);
+  EXPECT_EQ(job.task(1).transport.vectored_reads(), 0u);
+  EXPECT_TRUE(job.task(1).host.faults.empty());
+}
+
+// Messages that have to be copied when they find no more room, or are too long for that.
+class NoMemoryForACopy : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr std::size_t kLength = 2 * tuning::kSurelyFindsMemory;
+
+  NoMemoryForACopy() : job_(2, config()) {
+    job_.task(1).transport.set_room(3);
+    job_.start();
+  }
+  ~NoMemoryForACopy() override { test::allow_allocations(); }
+  static EndpointConfig config() {
+    EndpointConfig config = small_copies();
+    config.copy_limit = kLength;
+    return config;
+  }
+  // Contiguous, or from layout to layout.
+  Submit put(std::size_t length) {
+    if (!GetParam()) return job_[0].put({1, address(to_.data()), from_.data(), length, address(&arrived_), 0, 0});
+    StridedCursor source(address(from_.data()), length), destination(address(to_.data()), length);
+    return job_[0].put_layout({1, &source, &destination, address(&arrived_), 0, 0});
+  }
+  void expect_arrived(int count) {
+    job_.settle();
+    EXPECT_EQ(arrived_, count);
+    EXPECT_EQ(job_[0].not_taken(), 0u);
+  }
+
+  Job job_;
+  std::vector<std::byte> from_ = std::vector<std::byte>(kLength + 1, std::byte{7}), to_ = from_;
+  int arrived_ = 0;
+};
+
+// The memory is asked for before anything leaves: the call is as if it had not been made.
+TEST_P(NoMemoryForACopy, EndsTheCallBeforeAnythingLeaves) {
+  test::refuse_allocations(kLength, kLength + 1);
+  EXPECT_THROW(put(kLength), std::bad_alloc);
+  test::allow_allocations();
+  EXPECT_EQ(job_.task(1).transport.waiting(), 0u);
+  EXPECT_EQ(job_[0].load(1).copies, 0u);
+  EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done);
+  ASSERT_EQ(put(kLength), Submit::accepted);
+  expect_arrived(1);
+}
+
+TEST_P(NoMemoryForACopy, IsNoneForALongerMessage) {
+  test::refuse_allocations(kLength / 2);
+  EXPECT_EQ(put(kLength + 1), Submit::accepted);
+  expect_arrived(1);
+}
+
+// What has left needs no copy.
+TEST_P(NoMemoryForACopy, IsWantedForTheRestOnly) {
+  constexpr std::size_t kShort = 4000;
+  test::refuse_allocations(kShort / 2);
+  EXPECT_EQ(put(kShort), Submit::accepted);
+  EXPECT_EQ(job_[0].load(1).copies, 1u);
+  expect_arrived(1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NoMemoryForACopy, testing::Bool(),
+                         [](const auto& info) { return info.param ? "layout" : "contiguous"; });
 
 // Two that share memory begin anew with each other; the record that says so finds neither room nor memory to wait in.
 TEST(NoMemoryToBeginAnew, IsWanted) {
