@@ -42,6 +42,7 @@ TEST_F(CopiedMessage, IsUpToTheCopyLimit) {
       };
       ASSERT_EQ(begin(), Submit::accepted);
       EXPECT_EQ(origin == 1, length + (kind < 2 ? 0 : 40) <= limit) << "kind " << kind << " of " << length;
+      EXPECT_EQ(job_[0].load(1).copies, static_cast<std::size_t>(origin)) << "kind " << kind << " of " << length;
       job_.task(1).transport.set_room(1000);
       job_.settle();
       EXPECT_EQ(origin, 1) << "kind " << kind << " of " << length;
@@ -70,7 +71,7 @@ TEST_F(CopiedMessage, IsWhatItWasWhenTheCallReturned) {
   }
 }
 
-// It may not be asked for before the message: then it would be there first.
+// It may not be asked for before the message, which would come behind it: the target takes one packet at a time.
 TEST_F(CopiedMessage, IsThereWhenAFenceIsDoneThatBeganBeforeItLeft) {
   for (const std::size_t length : {3000u, 10'000u}) {
     std::vector<unsigned char> data(length, 7), data_there(length);
@@ -81,7 +82,7 @@ TEST_F(CopiedMessage, IsThereWhenAFenceIsDoneThatBeganBeforeItLeft) {
     const FenceTicket fence = job_[0].begin_fence();
     job_.settle();
     EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
-    job_.task(1).transport.set_room(64);
+    job_.task(1).transport.set_room(1);
     FenceState state = FenceState::pending;
     for (int step = 0; step < 100 && state == FenceState::pending; ++step) {
       job_[step % 2].progress();

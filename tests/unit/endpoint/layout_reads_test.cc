@@ -80,6 +80,22 @@ TEST_F(LayoutReads, EndWithThePiecesOfEitherSide) {
   expect_both_ways(few, many, kTotal / tuning::kDirectReadPiece + 1);
 }
 
+// What says where the pieces lie is kept because of the peer, from step to step.
+TEST_F(LayoutReads, CountTheirDescriptionUntilTheyEnd) {
+  job_.start();
+  Pieces from(3 * tuning::kDirectReadPiece, 100'000), to(3 * tuning::kDirectReadPiece, 70'001);
+  ListCursor source = from.cursor(), destination = to.cursor();
+  std::vector<std::byte> described;
+  for (const LayoutCursor* layout : {&source, &destination}) describe_layout(*layout, SIZE_MAX, described);
+  ASSERT_EQ(job_[0].put_layout({1, &source, &destination, 0, 0, 0}), Submit::accepted);
+  ASSERT_NE(job_[1].progress(), 0u);
+  ASSERT_TRUE(job_[1].has_work()) << "one piece of three";
+  EXPECT_GE(job_[1].load(0).bytes, described.size());
+  job_.settle();
+  EXPECT_EQ(job_[1].load(0).bytes, 0u);
+  EXPECT_EQ(job_.task(1).transport.vectored_reads(), 3u);
+}
+
 TEST_F(LayoutReads, ComeInPacketsFromAPeerThatTurnsOutToBeUnreadable) {
   for (const PeerIndex task : {0, 1}) job_.task(task).transport.close_peers();
   job_.start();
@@ -168,6 +184,26 @@ TEST_F(ForgedDescription, IsNotFollowed) {
   const std::size_t reads = job_.task(0).transport.reads();
   expect_refused(longest, longest.size(), "longer than any");
   EXPECT_EQ(job_.task(0).transport.reads(), reads) << "and is not even fetched";
+}
+
+// As those of others, of one packet: where the data is in one piece.
+TEST(OwnMessage, ShowsItsDataToTheHeaderHandler) {
+  Job job(1);
+  job.start();
+  std::vector<unsigned char> data(100);
+  const void* shown = nullptr;
+  job.task(0).host.on_header = [&](const ArrivedMessage& message) {
+    shown = message.one_packet_data;
+    return HeaderVerdict{Delivery::bury, CompletionStyle::thread, nullptr, nullptr, nullptr};
+  };
+  const auto send = [&](std::uint64_t blocks) {
+    StridedCursor source({address(data.data()), 10, 20, blocks});
+    ASSERT_EQ(job[0].layout_message({0, 1, nullptr, 0, &source, false, 0, 0, 0}), Submit::accepted);
+  };
+  send(1);
+  EXPECT_EQ(shown, data.data());
+  send(2);
+  EXPECT_EQ(shown, nullptr);
 }
 
 // A message to oneself whose buffer overlaps its data.

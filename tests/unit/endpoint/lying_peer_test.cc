@@ -380,7 +380,9 @@ class PurgingHandler : public testing::Test {
       return HeaderVerdict{Delivery::bury, CompletionStyle::inline_local, nullptr, &ran_, nullptr};
     };
     job_.task(0).host.on_completion = [this](const CompletionRun&, bool) {
-      if (++ran_ == purge_at_) job_[0].purge(1);
+      if (++ran_ != purge_at_) return true;
+      job_[0].purge(1);
+      if (resumes_) job_[0].resume(1, 2);
       return true;
     };
   }
@@ -393,11 +395,33 @@ class PurgingHandler : public testing::Test {
       job_.clock.advance(kMillisecond);
     }
     EXPECT_EQ(ran_, purge_at_);
-    EXPECT_TRUE(job_[0].purged(1));
+    EXPECT_NE(job_[0].purged(1), resumes_);
+  }
+  // The third message purges: the fourth and those behind it have come before the second.
+  void come_too_early() {
+    for (PeerIndex i = 0; i < 2; ++i) job_.task(i).transport.make_lossy(0, 1);
+    purge_at_ = 3;
+    start();
+    send();
+    for (unsigned n = 0; n < 10; ++n) {
+      job_[0].progress();
+      job_[1].progress();
+      job_.clock.advance(kMillisecond);
+    }
+    ASSERT_EQ(ran_, 1);
+    job_[1].progress();
+    for (unsigned n = 0; n < 5; ++n) send();
+    for (unsigned n = 0; n < 3; ++n) job_[1].progress();
+    auto packets = job_.task(0).transport.take_waiting();
+    ASSERT_GT(packets.size(), 2u);
+    std::rotate(packets.begin(), packets.begin() + 1, packets.end());  // the first one comes last
+    job_.task(0).transport.put_back(packets);
+    run();
   }
 
   std::vector<unsigned char> source_ = std::vector<unsigned char>(600);
   int ran_ = 0, purge_at_ = 1;
+  bool resumes_ = false;
   Job job_;
 };
 
@@ -418,25 +442,12 @@ TEST_F(PurgingHandler, LeavesTheRestOfThePacket) {
   run();
 }
 
-TEST_F(PurgingHandler, LeavesPacketsThatHadComeTooEarly) {
-  for (PeerIndex i = 0; i < 2; ++i) job_.task(i).transport.make_lossy(0, 1);
-  purge_at_ = 3;
-  start();
-  send();
-  for (unsigned n = 0; n < 10; ++n) {
-    job_[0].progress();
-    job_[1].progress();
-    job_.clock.advance(kMillisecond);
-  }
-  ASSERT_EQ(ran_, 1);
-  job_[1].progress();
-  for (unsigned n = 0; n < 5; ++n) send();
-  for (unsigned n = 0; n < 3; ++n) job_[1].progress();
-  auto packets = job_.task(0).transport.take_waiting();
-  ASSERT_GT(packets.size(), 2u);
-  std::rotate(packets.begin(), packets.begin() + 1, packets.end());  // the first one comes last
-  job_.task(0).transport.put_back(packets);
-  run();
+TEST_F(PurgingHandler, LeavesPacketsThatHadComeTooEarly) { come_too_early(); }
+
+// They are no packets of the peer's next life.
+TEST_F(PurgingHandler, LeavesThemAlsoWhenItResumesThePeer) {
+  resumes_ = true;
+  come_too_early();
 }
 
 }  // namespace

@@ -140,17 +140,27 @@ TEST_P(OutstandingBounds, HandlersThatNeverEndAreBounded) {
   EXPECT_EQ(word, static_cast<std::uint64_t>(adds));
 }
 
-// What was accepted from other contexts' handlers begins; those who accept it look whether there is an end.
+// What was accepted from other contexts' handlers begins; those who accept it look whether there is an end. Behind it
+// the bounds are those of before: for calls outside of handlers, and for this context's own handlers.
 TEST_P(OutstandingBounds, OtherContextsHandlersAreToldToStop) {
   std::uint64_t word = 0;
+  const auto add = [&] {
+    return job_[0].read_modify_write({1, wire::RmwOperation::fetch_and_add, 8, address(&word), 1, 0, nullptr, 0});
+  };
   job_[0].enter_handler();
   for (std::size_t n = 0; n < tuning::kMostRequestsOfHandlers; ++n) {
     ASSERT_FALSE(job_[0].handlers_exhausted());
-    ASSERT_EQ(job_[0].read_modify_write({1, wire::RmwOperation::fetch_and_add, 8, address(&word), 1, 0, nullptr, 0}),
-              Submit::accepted);
+    ASSERT_EQ(add(), Submit::accepted);
   }
   job_[0].leave_handler();
   EXPECT_TRUE(job_[0].handlers_exhausted());
+  EXPECT_EQ(add(), Submit::busy);
+  Submit of_own_handler = Submit::accepted;
+  job_.task(0).host.on_send_completion = [&](const SendCompletion&) { of_own_handler = add(); };
+  PutRequest to_self{0, address(sink_.data()), source_.data(), 8, 0, 0, 0};
+  to_self.send_handler.function = &of_own_handler;
+  ASSERT_EQ(job_[0].put(to_self), Submit::accepted);
+  EXPECT_EQ(of_own_handler, Submit::busy);
 }
 
 TEST_P(OutstandingBounds, ListsOfVectors) {
