@@ -90,9 +90,8 @@ inline constexpr std::size_t kReceiveBurst = 16;
 // Packets that one datagram can have: the shortest, with a header of 24 bytes and a frame's 8, fill 64 KiB.
 inline constexpr std::size_t kMostPacketsOfDatagram = 2048;
 // Packets of another secret's that come from where a peer is, which was never heard: how long until the user is told,
-// until the peer is given up, and after which pause they count as new. A peer repeats its first packet more often.
+// and after which pause they count as new. A peer repeats its first packet more often.
 inline constexpr std::uint64_t kOtherSecretSaid = 3'000'000'000;
-inline constexpr std::uint64_t kOtherSecretRefused = 60'000'000'000;
 inline constexpr std::uint64_t kOtherSecretPause = 10'000'000'000;
 // Between two questions to a peer that has said that it has another wire version and has not proved it. Two who have
 // different keys as well never can, and each takes the other's question for such a packet.

@@ -125,11 +125,18 @@ void ChannelSet::look_for_other_key(ChannelPath& path) {
   if (foreign.since == 0 || now - foreign.latest > tuning::kOtherSecretPause) foreign.since = now;
   foreign.latest = now;
   path.probe();
-  const Nanoseconds lasted = now - foreign.since;
-  const bool for_long = lasted >= tuning::kOtherSecretRefused;
-  if (for_long) foreign.since = 0;
-  if (!for_long && (lasted < tuning::kOtherSecretSaid || std::exchange(other_key_said_, true))) return;
-  listener_.channel_has_other_key(path.peer_, for_long);
+  if (now - foreign.since < tuning::kOtherSecretSaid || std::exchange(other_key_said_, true)) return;
+  listener_.channel_has_other_key(path.peer_, false);
+}
+
+// A stranger's packets shorten nobody's time to come; they may say why nothing else has come.
+void ChannelSet::timed_out(ChannelPath& path, Nanoseconds now) {
+  auto& foreign = path.foreign_;
+  const bool lasts =
+      now - foreign.latest <= tuning::kOtherSecretPause && foreign.latest - foreign.since >= tuning::kOtherSecretSaid;
+  if (foreign.since == 0 || !lasts || path.channel_.last_heard() != 0) return listener_.channel_timed_out(path.peer_);
+  foreign.since = 0;
+  listener_.channel_has_other_key(path.peer_, true);
 }
 
 // Whether all packets are right, which follow those of their datagram that were looked at before.
@@ -252,7 +259,7 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
       ran += path->transmit(now);
     }
     const Nanoseconds since = channel.waiting_since();
-    if (since <= now && now - since >= config_.timeout) listener_.channel_timed_out(path->peer_);
+    if (since <= now && now - since >= config_.timeout) timed_out(*path, now);
   }
   return ran;
 }

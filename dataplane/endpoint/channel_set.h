@@ -30,7 +30,7 @@ class ChannelListener {
   virtual void channel_restarted(PeerIndex peer, bool lost) = 0;
   virtual void channel_timed_out(PeerIndex peer) = 0;  // no acknowledgement for the whole time-out
   // Nothing right has ever come from where the peer is, but packets that another key has made: for some seconds, of
-  // which is told once, or `for_long`.
+  // which is told once, or `for_long`: until the peer timed out.
   virtual void channel_has_other_key(PeerIndex peer, bool for_long) { (void)peer, (void)for_long; }
   // The living peer, which was never heard, is of another wire version.
   virtual void channel_has_other_version(PeerIndex peer, std::uint8_t version) { (void)peer, (void)version; }
@@ -96,6 +96,7 @@ class ChannelSet {
   [[gnu::noinline, gnu::cold]] void look_for_other_task(Line& line, const IncomingPacket& packet);
   bool compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed);
   void look_for_other_key(ChannelPath& path);
+  void timed_out(ChannelPath& path, Nanoseconds now);
   bool admit_all(Line& line, std::span<const IncomingPacket> packets);
   void handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets, Nanoseconds now);
   bool admit(Line& line, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);

@@ -76,7 +76,7 @@ enum class Fault : std::uint8_t {
   program_memory,        // what a data gather/scatter program names, on either side
   out_of_memory,         // what the peer has sent needs more memory than there is here; it is lost
   too_much_kept,         // the peer has made this task keep more than any may (tuning.h), and is dropped
-  other_secret,          // for a minute packets came from where the peer is that the job's key has not made
+  other_secret,          // the peer timed out, and packets came from where it is that the job's key has not made
   other_version,         // the peer has another wire version
   lost_for_good,         // the peer was given up for its silence so often that it can be told no more, and is dropped
   target_out_of_memory,  // a get of this task needed more memory than the peer has; it has ended without its data
@@ -113,7 +113,8 @@ class HandlerHost {
   }
 
   // For some seconds packets have come from where `peer` is that the job's key has not made, and never any other. Told
-  // once; if it goes on, Fault::other_secret follows. Only with EndpointConfig::key_may_differ.
+  // once; if it goes on until the peer times out, Fault::other_secret follows. Only with
+  // EndpointConfig::key_may_differ.
   virtual void warn_of_other_secret(PeerIndex peer) { (void)peer; }
 
   // `peer` has this wire version, which is another one. Fault::other_version follows.

@@ -135,7 +135,7 @@ def test_a_stranger_cannot_be_a_task(jobs):
 
 
 def test_tasks_with_two_homes_are_told(jobs):
-    """As on nodes whose homes are not common: each makes a secret of its own. (That they refuse after a minute:
+    """As on nodes whose homes are not common: each makes a secret of its own. (That they refuse after TIMEOUT:
     unit/endpoint/other_secret_test.)"""
     addresses = ",".join(f"127.0.0.1:{port}" for port in free_ports(2))
     words = [jobs.program("api_init_probe"), f"list={addresses}"]

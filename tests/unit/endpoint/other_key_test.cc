@@ -12,6 +12,7 @@ constexpr SipKey kOtherKey{3, 4};
 EndpointConfig config() {
   EndpointConfig config;
   config.key_may_differ = true;
+  config.timeout = 60 * kSecond;
   return config;
 }
 
@@ -58,28 +59,53 @@ TEST_F(OtherKey, WhoIsAskedForAnAnswer) {
   EXPECT_EQ(peer_.transport.waiting(), 1u);
 }
 
-TEST_F(OtherKey, IsSaidAndRefusedWhenItHasLastedSoLong) {
+TEST_F(OtherKey, IsSaidSoonAndRefusedWhenThePeerTimesOut) {
   using Told = std::vector<bool>;
   receive_one();
+  task_.transmit();
   clock_.advance(tuning::kOtherSecretSaid - 1);
   receive_one();
   EXPECT_EQ(task_.other_keys, Told{});
   clock_.advance(1);
   receive_one();
   EXPECT_EQ(task_.other_keys, Told{false});
-  for (Nanoseconds lasted = tuning::kOtherSecretSaid; lasted < tuning::kOtherSecretRefused - kSecond;
-       lasted += kSecond) {
+  for (Nanoseconds lasted = tuning::kOtherSecretSaid; lasted < config().timeout - kSecond; lasted += kSecond) {
     clock_.advance(kSecond);
     receive_one();
   }
   clock_.advance(kSecond - 1);
   receive_one();
+  task_.set.run_timers(clock_.now());
   EXPECT_EQ(task_.other_keys, Told{false}) << "said once";
   clock_.advance(1);
-  receive_one();
+  task_.set.run_timers(clock_.now());
   EXPECT_EQ(task_.other_keys, (Told{false, true}));
+  EXPECT_TRUE(task_.timed_out.empty());
   receive_one();
   EXPECT_EQ(task_.other_keys.size(), 2u) << "another row begins";
+}
+
+// It has gone before the peer times out: that is silence like any other.
+TEST_F(OtherKey, WhatWasLongAgoIsNoReason) {
+  receive_one();
+  task_.transmit();
+  clock_.advance(tuning::kOtherSecretSaid);
+  receive_one();
+  clock_.advance(config().timeout - tuning::kOtherSecretSaid);
+  task_.set.run_timers(clock_.now());
+  EXPECT_EQ(task_.other_keys, std::vector<bool>{false});
+  EXPECT_EQ(task_.timed_out, std::vector<PeerIndex>{1});
+}
+
+// One packet, as anybody may have sent it.
+TEST_F(OtherKey, WhatHasNotLastedIsNoReason) {
+  ASSERT_TRUE(task_.send({1, 2, 3, 4}));
+  task_.transmit();
+  clock_.advance(config().timeout);
+  receive_one();
+  task_.set.run_timers(clock_.now());
+  EXPECT_TRUE(task_.other_keys.empty());
+  EXPECT_EQ(task_.timed_out, std::vector<PeerIndex>{1});
 }
 
 TEST_F(OtherKey, APauseEndsTheRow) {

@@ -1,5 +1,5 @@
-// Two tasks over UDP whose users have given them different keys: each is told, and refuses after a minute. Nobody who
-// sends such packets beside a task that has been heard, or is heard in time, can bring that about. Time is virtual.
+// Two tasks over UDP whose users have given them different keys: each is told, and refuses after the time-out. Nobody
+// who sends such packets beside a task that has been heard, or is heard in time, can bring that about. Time is virtual.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,6 +11,7 @@ namespace openlapi {
 namespace {
 
 constexpr Nanoseconds kStep = 20'000'000;
+constexpr Nanoseconds kTimeout = EndpointConfig{}.timeout;
 constexpr SipKey kOtherKey{3, 4};
 
 class OtherSecret : public testing::Test {
@@ -45,7 +46,7 @@ TEST_F(OtherSecret, BothAreToldOnceAndRefuse) {
   pass(10 * kSecond);
   EXPECT_EQ(first_.host.warnings, std::vector<PeerIndex>{1});
   EXPECT_EQ(second_.host.warnings, std::vector<PeerIndex>{0});
-  pass(45 * kSecond);
+  pass(kTimeout - 15 * kSecond);
   EXPECT_TRUE(first_.host.faults.empty() && second_.host.faults.empty());
   pass(10 * kSecond);
   EXPECT_EQ(first_.host.faults, (Faults{{Fault::other_secret, 1}}));
@@ -73,16 +74,27 @@ TEST_F(OtherSecret, WhoHasNotTalkedYetIsAskedAndHeard) {
   EXPECT_TRUE(second_.host.warnings.empty() && second_.host.faults.empty());
 }
 
-TEST_F(OtherSecret, WhoComesWithinAMinuteIsHeardBesideAStranger) {
+// A stranger shortens nobody's time to come.
+TEST_F(OtherSecret, WhoComesInTimeIsHeardBesideAStranger) {
   first_.start(0, kKey, *second_.transport);
   begin_stranger(kAddresses[1]);
-  pass(50 * kSecond);
+  pass(kTimeout - 10 * kSecond);
   EXPECT_EQ(first_.host.warnings, std::vector<PeerIndex>{1});
   second_.start(1, kKey, *first_.transport);
   second_.put_to(0);
   pass(200 * kSecond);
   EXPECT_TRUE(first_.host.faults.empty());
   EXPECT_TRUE(second_.host.faults.empty() && second_.host.warnings.empty());
+}
+
+TEST_F(OtherSecret, TheTimeoutIsTheUsers) {
+  first_.start(0, kKey, *second_.transport);
+  first_.endpoint->set_timeout(20 * kSecond);
+  begin_stranger(kAddresses[1]);
+  pass(19 * kSecond);
+  EXPECT_TRUE(first_.host.faults.empty());
+  pass(2 * kSecond);
+  EXPECT_EQ(first_.host.faults, (Faults{{Fault::other_secret, 1}}));
 }
 
 TEST_F(OtherSecret, NobodyElsewhereBringsItAbout) {
