@@ -22,7 +22,6 @@ namespace {
 constexpr std::chrono::seconds kProofTime{10};    // from connecting to the proof, however much is said meanwhile
 constexpr std::chrono::seconds kMessageTime{60};  // from the proof to the end of the message
 constexpr int kAcceptedAtOnce = 8;                // then those who are there have their turn
-constexpr std::chrono::milliseconds kShortageTime{100};
 // A server whose queue strangers have filled hears a first try only when the kernel repeats it, after a second.
 // The kernel does so more and more rarely: none of our tries is longer than it may take when there is room again.
 constexpr std::chrono::milliseconds kFirstTry{25}, kLongestTry{800};
@@ -186,7 +185,7 @@ void StartupServer::accept_clients(const AllowAddress& allow) {
         accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) {
       if (sealing::is_shortage(errno) && !make_place(0, 1))
-        accept_again_ = std::chrono::steady_clock::now() + kShortageTime;
+        accept_again_ = std::chrono::steady_clock::now() + sealing::kShortageTime;
       return;
     }
     if (!allow(from)) {

@@ -119,8 +119,8 @@ void Daemon::wait_once(std::optional<Time> limit) {
 void Daemon::run() {
   membership_.start();
   while (!over_) {
-    wait_once(
-        earlier(earlier(membership_.deadline(), links_.deadline()), earlier(jobs_.deadline(), networks_.deadline())));
+    const auto of_links = earlier(membership_.deadline(), links_.deadline());
+    wait_once(earlier(earlier(of_links, tools_.deadline()), earlier(jobs_.deadline(), networks_.deadline())));
   }
   if (!cut_off_) jobs_.end_helpers();
   session_.remove();

@@ -25,7 +25,6 @@ constexpr std::chrono::seconds kGreetingTime{10};
 constexpr std::chrono::seconds kComeAgainTime{5};  // a parent that closes all of them takes this daemon for lost
 constexpr std::chrono::milliseconds kFirstTry{25};
 constexpr std::chrono::milliseconds kFirstPause{5}, kLongestPause{160};
-constexpr std::chrono::milliseconds kShortageTime{100};
 constexpr std::size_t kMostReported = 1024;  // addresses
 constexpr int kAcceptedAtOnce = 8;           // then those who are there have their turn
 constexpr int kBacklog = 128;  // all children of a lost daemon come at once; who finds it full tries again soon
@@ -188,7 +187,7 @@ void PeerLinks::accept_peers() {
         accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
     const Time now = std::chrono::steady_clock::now();
     if (!socket.is_open()) {
-      if (sealing::is_shortage(errno) && !make_place(0, 1)) accept_again_ = now + kShortageTime;
+      if (sealing::is_shortage(errno) && !make_place(0, 1)) accept_again_ = now + sealing::kShortageTime;
       return;
     }
     const std::uint32_t address = ntohl(from.sin_addr.s_addr);

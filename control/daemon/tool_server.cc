@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <variant>
 #include <vector>
+
+#include "control/sealing/unproved_places.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -24,7 +27,10 @@ bool is_own_user(int socket) {
 void ToolServer::accept_tools() {
   while (tools_.size() < kMostTools) {
     FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
+    if (!socket.is_open()) {
+      if (sealing::is_shortage(errno)) accept_again_ = Clock::now() + sealing::kShortageTime;
+      return;
+    }
     if (is_own_user(socket.get())) {
       tools_.push_back({Connection(std::move(socket), std::make_unique<MessageStream>()), ++tools_seen_});
     }
@@ -90,7 +96,8 @@ void ToolServer::serve_tool(Tool& tool) {
 
 // A tool that does not read its answers is asked for nothing more.
 void ToolServer::watch(PollSet& poll_set) {
-  if (tools_.size() < kMostTools) poll_set.add(listener_.get(), POLLIN, [this] { accept_tools(); });
+  const bool accepts = tools_.size() < kMostTools && Clock::now() >= accept_again_;
+  if (accepts) poll_set.add(listener_.get(), POLLIN, [this] { accept_tools(); });
   for (Tool& tool : tools_) {
     if (tool.connection.has_outgoing()) {
       poll_set.add(tool.connection.fd(), POLLOUT, [&tool] { tool.over = !tool.connection.flush(); });
@@ -98,6 +105,11 @@ void ToolServer::watch(PollSet& poll_set) {
       poll_set.add(tool.connection.fd(), POLLIN, [this, &tool] { serve_tool(tool); });
     }
   }
+}
+
+std::optional<ToolServer::Clock::time_point> ToolServer::deadline() const {
+  if (accept_again_ <= Clock::now()) return std::nullopt;
+  return accept_again_;
 }
 
 void ToolServer::universe_linked() {

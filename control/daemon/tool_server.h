@@ -17,6 +17,7 @@ namespace openlapi::daemon {
 
 class ToolServer {
  public:
+  using Clock = std::chrono::steady_clock;
   // What tools ask of the daemon's other parts.
   struct Wishes {
     std::function<void(std::chrono::milliseconds limit)> halt{};
@@ -35,6 +36,8 @@ class ToolServer {
   void answer(std::uint64_t tool, const DaemonMessage& message);
 
   void watch(PollSet& poll_set);
+  // When watch() has to be asked anew.
+  std::optional<Clock::time_point> deadline() const;
   // Answers what waited for that.
   void universe_linked();
   void halted(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent);
@@ -60,6 +63,7 @@ class ToolServer {
   NodeChanges* changes_ = nullptr;
   bool linked_ = false;
   std::uint64_t tools_seen_ = 0;
+  Clock::time_point accept_again_{};
   std::list<Tool> tools_{};
 };
 

@@ -5,6 +5,7 @@
 // who was sent away comes again.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,5 +25,7 @@ std::optional<std::size_t> who_goes(std::span<const std::uint32_t> addresses, st
 
 // accept() has failed because there is no descriptor or no memory for one more connection.
 bool is_shortage(int error);
+// How long who listens waits then: until it has accepted, its socket is ready all the time.
+constexpr std::chrono::milliseconds kShortageTime{100};
 
 }  // namespace openlapi::sealing

@@ -8,6 +8,7 @@ import ctypes
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -122,6 +123,29 @@ class ToolsTest(Universe):
         self.assertIn("too little memory for the PMIx server", done.stderr)
         found = subprocess.run(["pgrep", "-f", f"^lamtasks {self.session()}"], capture_output=True, text=True, check=False)
         self.assert_gone([int(process) for process in found.stdout.split()])
+
+    def test_a_daemon_without_descriptors_for_tools_waits_for_some(self):
+        self.boot(["localhost"])
+        daemon = self.process()
+
+        def used():
+            """Nanoseconds of a processor."""
+            return int(pathlib.Path(f"/proc/{daemon}/schedstat").read_text().split()[0])
+        limits = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
+        files = max(int(name) for name in os.listdir(f"/proc/{daemon}/fd")) + 1
+        resource.prlimit(daemon, resource.RLIMIT_NOFILE, (files, limits[1]))
+        for _ in range(files):  # also in place of lamboot's, which goes
+            self.enterContext(socket.socket(socket.AF_UNIX)).connect(str(self.session() / "lam-kernel-socket"))
+        before = used()
+        waits = subprocess.Popen([TOOLS / "lamnodes", "-n", "-c"], cwd=self.folder, env=self.environment, text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(waits.kill)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            waits.communicate(timeout=1)
+        spent = used() - before
+        resource.prlimit(daemon, resource.RLIMIT_NOFILE, limits)
+        self.assertEqual(waits.communicate(timeout=PATIENCE)[0], "localhost\n")
+        self.assertLess(spent, 100_000_000, "it asked for a descriptor all the time")
 
     def test_boot_nodes_halt(self):
         self.assertRegex(self.boot(["inky", "pinky cpu=2", "blinky schedule=no"], "-v"),
