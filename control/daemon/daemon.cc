@@ -46,7 +46,7 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
               .network = [this](std::uint64_t tool,
                                 const DaemonMessage& message) { return networks_.take(tool, message); },
               .tool_gone = [this](std::uint64_t tool) { networks_.tool_gone(tool); }}),
-      changes_(table_, setup.key,
+      changes_(table_, setup.key, setup.promiscuous,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       membership_(table_, *this, Clock::now, setup.joins) {
   links_.serve(membership_);

@@ -136,11 +136,13 @@ struct GrowthMessage {
   static constexpr std::uint8_t kKind = 19;
   std::uint32_t origin = 0;
   MessageBytes key{};
-  std::string refused{};  // why; empty: it is not
+  std::string refused{};         // why; empty: it is not
+  std::uint8_t promiscuous = 0;  // the universe was booted with boot_base_promisc 1
   static void describe(auto& fields, auto& message) {
     fields.number(message.origin);
     fields.list(message.key, 1, [](auto& element, auto& byte) { element.byte(byte); });
     fields.text(message.refused);
+    fields.byte(message.promiscuous);
   }
   bool operator==(const GrowthMessage&) const = default;
 };

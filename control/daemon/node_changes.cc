@@ -33,10 +33,11 @@ void NodeChanges::settle_growth(const std::string& failure) {
 }
 
 void NodeChanges::take_request(std::uint64_t tool) {
-  if (grower_ && grower_ != tool) return answer_(tool, GrowthMessage{0, {}, "another lamgrow is at work here"});
-  if (!membership_->is_linked()) return answer_(tool, GrowthMessage{0, {}, "its daemons are not all linked yet"});
+  if (grower_ && grower_ != tool) return answer_(tool, GrowthMessage{0, {}, "another lamgrow is at work here", 0});
+  if (!membership_->is_linked()) return answer_(tool, GrowthMessage{0, {}, "its daemons are not all linked yet", 0});
   grower_ = tool;
-  answer_(tool, GrowthMessage{table_.origin(), MessageBytes(key_.begin(), key_.end()), ""});
+  answer_(tool, GrowthMessage{table_.origin(), MessageBytes(key_.begin(), key_.end()), "",
+                              static_cast<std::uint8_t>(promiscuous_)});
 }
 
 void NodeChanges::grow(std::uint64_t tool, const NodeRecord& record) {

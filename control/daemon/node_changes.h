@@ -17,8 +17,8 @@ class NodeChanges {
  public:
   using Answer = std::function<void(std::uint64_t tool, const DaemonMessage& message)>;
 
-  NodeChanges(const UniverseTable& table, const BootKey& key, Answer answer)
-      : table_(table), key_(key), answer_(std::move(answer)) {}
+  NodeChanges(const UniverseTable& table, const BootKey& key, bool promiscuous, Answer answer)
+      : table_(table), key_(key), promiscuous_(promiscuous), answer_(std::move(answer)) {}
 
   void serve(Membership& membership) { membership_ = &membership; }
 
@@ -39,6 +39,7 @@ class NodeChanges {
 
   const UniverseTable& table_;
   BootKey key_;
+  bool promiscuous_;
   Answer answer_;
   Membership* membership_ = nullptr;
   std::optional<std::uint64_t> grower_{};               // one at a time

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -99,6 +100,8 @@ int run(BootOptions& options) {
   // Only now nobody else here takes a number.
   auto universe = ask<UniverseMessage>(daemon, UniverseRequest{1});
   take_key(growth.key);
+  // The new daemon takes connections from where those of the others come; what the user says here counts more.
+  if (growth.promiscuous != 0) setenv("LAM_MPI_SSI_boot_base_promisc", "1", 0);
   const std::vector<lamnode> nodes = nodes_of(universe);
   if (lam_ssi_boot_base_set_universe(nodes.data(), static_cast<int>(nodes.size()), static_cast<int>(growth.origin)) !=
       0) {

@@ -130,7 +130,7 @@ def test_second_addresses():
               ["lam-root@host0", "lam-root@host0-n5"] and len(folders(HOSTS[1])) == 2
               and folders(HOSTS[1])[0] == "lam-root@host1", (folders(HOSTS[0]), folders(HOSTS[1])))
         joined = Done(["ssh", HOSTS[2], f"SHELL=/bin/bash {FOLDER}/bin/lamgrow -c {SCHEMA} -prefix {FOLDER} -ssi boot rsh "
-                       f"-ssi boot_base_promisc 1 -n 8 {HOSTS[2]}"])
+                       f"-n 8 {HOSTS[2]}"])
         check(f"{what}: a second node joins on a host", joined.status == 0 and
               folders(HOSTS[2]) == ["lam-root@host2", "lam-root@host2-n8"], (joined, folders(HOSTS[2])))
         halted = on(HOSTS[-1], "lamhalt", "-v", "-H")

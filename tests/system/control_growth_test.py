@@ -171,6 +171,17 @@ class GrowTest(Growing):
         done = self.tool("lamhalt", "-v", "-H")
         self.assertEqual((done.returncode, done.stdout), (0, "3 of 3 daemons have ended\n"))
 
+    def test_a_node_takes_connections_from_where_the_others_do(self):
+        for booted, said, expected in (({}, [], 0), ({"LAM_MPI_SSI_boot_base_promisc": "1"}, [], 1),
+                                       ({"LAM_MPI_SSI_boot_base_promisc": "1"}, ["-ssi", "boot_base_promisc", 0], 0)):
+            done = self.lamboot(["inky", "pinky"], **booted)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.grown(*said, "127.0.0.5")
+            words = pathlib.Path(f"/proc/{self.process('n2')}/cmdline").read_text().split("\0")
+            self.assertEqual(words.count("boot_base_promisc"), expected, (booted, said, words))
+            self.everywhere(["n0\tinky", "n1\tpinky", "n2\t127.0.0.5"], ("", "n1", "n2"))
+            self.halt()
+
     def test_a_universe_without_its_origin_grows(self):
         self.boot(["inky", "pinky"])
         done = self.tool("lamshrink", "-v", "-sessionsuffix", "n1", "o")

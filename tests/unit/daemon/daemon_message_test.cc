@@ -26,8 +26,8 @@ TEST(DaemonMessage, HasTheseBytes) {
   EXPECT_EQ(encode(LinkMessage{3, {small_record()}}), with_record({1, 1, 3, 0, 0, 0, 1, 0, 0, 0}));
   EXPECT_EQ(encode(NodeMessage{small_record()}), with_record({1, 7}));
   EXPECT_EQ(encode(GrowthRequest{}), (MessageBytes{1, 18}));
-  EXPECT_EQ(encode(GrowthMessage{9, {0, 1, 255}, "no"}),
-            (MessageBytes{1, 19, 9, 0, 0, 0, 3, 0, 0, 0, 0, 1, 255, 2, 0, 0, 0, 'n', 'o'}));
+  EXPECT_EQ(encode(GrowthMessage{9, {0, 1, 255}, "no", 1}),
+            (MessageBytes{1, 19, 9, 0, 0, 0, 3, 0, 0, 0, 0, 1, 255, 2, 0, 0, 0, 'n', 'o', 1}));
   EXPECT_EQ(encode(GrowMessage{small_record()}), with_record({1, 20}));
   EXPECT_EQ(encode(ShrinkMessage{3, 600, 1}), (MessageBytes{1, 21, 3, 0, 0, 0, 0x58, 2, 0, 0, 1}));
   EXPECT_EQ(encode(OutcomeMessage{"no"}), (MessageBytes{1, 22, 2, 0, 0, 0, 'n', 'o'}));
@@ -58,7 +58,7 @@ TEST(DaemonMessage, ComesBackAsItWas) {
                                     small_universe(),
                                     small_job(),
                                     GrowthRequest{},
-                                    GrowthMessage{1, MessageBytes(32), ""},
+                                    GrowthMessage{1, MessageBytes(32), "", 0},
                                     GrowMessage{small_record()},
                                     ShrinkMessage{1, 2, 0},
                                     OutcomeMessage{},
