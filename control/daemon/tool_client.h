@@ -23,6 +23,8 @@ class ToolClient {
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
   // Nothing: it has not come by then.
   std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
+  // Returns when it has been taken; whatever it is answered later is nobody's.
+  void tell(const DaemonMessage& message, std::chrono::seconds limit);
   // The daemon here goes on when it was stopped.
   void wake();
   // Throws std::runtime_error: the daemon here says nothing, not even what it need not ask others for.

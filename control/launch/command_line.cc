@@ -394,6 +394,11 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
         "':': a job has one program; let a shell choose: sh -c 'if [ $PMIX_RANK = 0 ]; then exec ./a; else exec ./b; "
         "fi'. Where ':' is a word of the program's, -- goes before the program");
   }
+  // With words for nodes LAM's users write the program's own words behind "--".
+  if (program == own.count && !own.node_words.empty() && parsed.options.command.size() > 1 &&
+      parsed.options.command[1] == "--") {
+    parsed.options.command.erase(parsed.options.command.begin() + 1);
+  }
   if (parsed.options.command.empty() && !parsed.options.list_jobs)
     return refusal(name, kExitNotFound, "no program given");
   return parsed.options;

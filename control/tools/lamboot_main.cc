@@ -29,6 +29,7 @@ constexpr char kUsage[] =
     "  -H  no headline                  -V  print the version and end\n"
     "  -c CONF                  process schema (default: lam-conf.lamd)\n"
     "  -prefix FOLDER           where openlapi is installed on hosts whose line does not say it\n"
+    "  -withlamprefixpath FOLDER  accepted for LAM\n"
     "  -ssi KEY VALUE           parameter of the boot service, for example -ssi boot local\n"
     "  -sessionprefix FOLDER    where the session's folder lies (default: $TMPDIR, else /tmp)\n"
     "  -sessionsuffix NAME      end of its name: several universes of one user on one machine\n";
@@ -140,7 +141,7 @@ int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
   options.add_flags("vdxlHVhbs");
   options.add_words({"nn", "np"});
-  options.add_values({"c", "prefix"});
+  options.add_values({"c", "prefix", "withlamprefixpath"});
   options.add_common();
   return openlapi::daemon::tool_main("lamboot", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr char kUsage[] =
     "usage: lamhalt [options]\n"
     "  ends all daemons of the universe\n"
-    "  -v, -d  say how many have ended    -H  no headline\n"
+    "  -v, -d  say how many have ended    -H  no headline    -i  do not wait for their end\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
 constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(60);
@@ -57,6 +57,10 @@ int run(BootOptions& options) {
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
   daemon.wake();
   daemon.check_alive();
+  if (options.has("i")) {
+    daemon.tell(HaltMessage{kHaltMilliseconds}, kAnswerTime);
+    return 0;
+  }
   const DaemonMessage before = daemon.ask(UniverseRequest{0}, kAnswerTime);
   const auto begin = std::chrono::steady_clock::now();
   const DaemonMessage after = daemon.ask(HaltMessage{kHaltMilliseconds}, kAnswerTime);
@@ -80,7 +84,7 @@ int run(BootOptions& options) {
 
 int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
-  options.add_flags("vdHh");
+  options.add_flags("vdHhi");
   options.add_common();
   return openlapi::daemon::tool_main("lamhalt", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
 }

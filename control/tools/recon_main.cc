@@ -12,7 +12,7 @@ namespace {
 constexpr char kUsage[] =
     "usage: recon [options] [boot schema]\n"
     "  tells whether a universe could be booted on the hosts of the boot schema; boots nothing\n"
-    "  -v  say of which hosts           -d  say everything           -a  accepted for LAM\n"
+    "  -v  say of which hosts           -d  say everything           -a, -c CONF  accepted for LAM\n"
     "  -b  the shell there is the one here     -nn  no -n for the remote shell     -np  never read .profile there\n"
     "  -ssi KEY VALUE                             parameter of the boot service\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
@@ -39,6 +39,7 @@ int main(int count, char** words) {
   openlapi::daemon::BootOptions options;
   options.add_flags("vdhab");
   options.add_words({"nn", "np"});
+  options.add_values({"c"});
   options.add_common();
   return openlapi::daemon::tool_main("recon", openlapi::daemon::kUsage, options, count, words, openlapi::daemon::run);
 }

@@ -364,6 +364,26 @@ class ToolsTest(Universe):
         self.assertIn("recon: n1 (pinky): tkill cannot be run there\n", done.stderr)
         self.assertNotIn("n0 (", done.stderr)
 
+    def test_words_of_lam_that_change_nothing_here(self):
+        (self.folder / "hosts").write_text("inky\npinky\n")
+        done = self.tool("recon", "-v", "-c", "no.such.schema", "hosts")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "n0 (inky): can be booted\nn1 (pinky): can be booted\n", ""))
+        self.boot(["inky", "pinky"], "-withlamprefixpath", "/nowhere")
+        processes = [self.process(), self.process("n1")]
+        for name in ("lamwipe", "wipe"):
+            done = self.tool(name, "-V", "hosts")
+            self.assertEqual((done.returncode, done.stdout[:9], done.stderr), (0, "openlapi ", ""))
+            done = self.tool(name, "-w", 0, "hosts")
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(f"{name}: option -w is 0; allowed: 1 to 65536", done.stderr)
+        self.assertTrue(all(map(self.is_running, processes)))
+        done = self.tool("lamwipe", "-v", "-withlamprefixpath", "/nowhere", "-w", 1, "hosts")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "n0 (inky): wiped\n", ""))
+        self.assert_gone(processes[:1])
+        self.assertEqual(self.tool("lamwipe", "-n", 2, "hosts").returncode, 0)
+        self.assert_gone(processes)
+
     def test_parameters(self):
         done = self.lamboot(["inky", "pinky"], "-H", "-ssi", "boot", "local", "-ssi", "boot", "lost", LAM_MPI_SSI_boot="")
         self.assertEqual((done.returncode, done.stderr), (0, "lamboot: -ssi boot is there twice: the first counts\n"))
@@ -459,6 +479,22 @@ class LossTest(Universe):
                          "or tkill there\n")
         self.assert_gone(processes)
         self.assertEqual(list(self.folder.glob("lam-*")), [])
+
+    def test_lamhalt_that_returns_at_once(self):
+        """One daemon hangs, and the rest end behind it, one by one: nobody waits for that."""
+        for hosts in ["inky"], ["inky", "pinky", "blinky"]:
+            self.boot(hosts)
+            processes = [self.process(member) for member in ("", "n1", "n2")[:len(hosts)]]
+            if len(hosts) > 1:
+                os.kill(processes[1], signal.SIGSTOP)
+            done = self.tool("lamhalt", "-i", "-v", "-H")
+            here = self.is_running(processes[0])
+            if len(hosts) > 1:
+                os.kill(processes[1], signal.SIGCONT)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+            self.assertTrue(here or len(hosts) == 1, "lamhalt has waited for the daemon here")
+            self.assert_gone(processes)
+            self.assertEqual(list(self.folder.glob("lam-*")), [])
 
     @staticmethod
     def has_unread(process):

@@ -320,6 +320,15 @@ TEST(CommandLine, PrintsHelpAndVersion) {
   EXPECT_EQ(refused({"--version"}).text, "lapirun (openlapi) 1.2.3\n");
 }
 
+// As LAM's synopses have it: where ... program -- arguments.
+TEST(CommandLine, TakesLamsDashesBehindTheProgramWithWordsForNodes) {
+  EXPECT_EQ(parse({"N", "prog", "--", "-a", "--", "b"}).command, (Words{"prog", "-a", "--", "b"}));
+  EXPECT_EQ(parse({"-v", "c0-1", "n0", "prog", "--"}).command, Words{"prog"});
+  EXPECT_EQ(parse({"N", "prog", "-a", "--"}).command, (Words{"prog", "-a", "--"}));
+  EXPECT_EQ(parse({"N", "--", "prog", "--", "-a"}).command, (Words{"prog", "--", "-a"}));
+  EXPECT_EQ(parse({"-n", "2", "prog", "--", "-a"}).command, (Words{"prog", "--", "-a"}));
+}
+
 // What -x says of the same variable comes behind it, and counts.
 TEST(CommandLine, ATrustedNetworkTakesNoTags) {
   EXPECT_EQ(parse({"--trusted-network", "-n", "2", "prog"}).variables, Words{"OPENLAPI_PACKET_AUTH=no"});
