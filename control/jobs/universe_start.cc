@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -15,6 +14,7 @@
 #include "control/jobs/fence_tree.h"
 #include "control/jobs/job_map.h"
 #include "control/jobs/universe_job.h"
+#include "control/launch/file_text.h"
 #include "control/launch/this_host.h"
 
 namespace openlapi::jobs {
@@ -48,8 +48,7 @@ std::string working_directory(const JobOptions& options) {
 
 // The words of a process as they were given; empty: it has ended.
 std::string command_of(std::uint32_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/cmdline");
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text = file_text("/proc/" + std::to_string(process) + "/cmdline");
   if (!text.empty()) text.pop_back();
   std::ranges::replace_if(
       text, [](char letter) { return letter >= 0 && letter < ' '; }, ' ');

@@ -4,10 +4,9 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
+#include "control/launch/file_text.h"
 #include "dataplane/base/task_page.h"
 
 namespace openlapi {
@@ -88,8 +87,7 @@ std::vector<TaskPages::Wait> known_waits(const TaskPages::Words& words) {
 
 // 'R', 'S', 'T' and the like; 0: no such thread or process. `name`: of the thread.
 char state_in(const std::filesystem::path& folder, std::string* name = nullptr) {
-  std::ifstream file(folder / "stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = file_text(folder / "stat");
   const std::size_t open = text.find('('), close = text.rfind(')');
   if (close == std::string::npos || close + 2 >= text.size()) return 0;
   if (name != nullptr) *name = text.substr(open + 1, close - open - 1);

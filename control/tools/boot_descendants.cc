@@ -11,13 +11,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "control/launch/file_text.h"
 #include "control/launch/process_handle.h"
 
 namespace openlapi::daemon {
@@ -32,8 +32,7 @@ constexpr std::string_view kPrograms[] = {"hboot", "lamd", "lamtree"};
 constexpr char kUniverseVariable[] = "LAM_MPI_SSI_boot_base_universe";
 
 std::string text_of(pid_t process, const char* file) {
-  std::ifstream stream("/proc/" + std::to_string(process) + "/" + file);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return file_text("/proc/" + std::to_string(process) + "/" + file);
 }
 
 // Agents have the word as well, and so has what they leave in the background for others: the master connection of ssh,
