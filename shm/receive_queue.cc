@@ -56,7 +56,7 @@ void ReceiveQueue::pass_over() {
 void ReceiveQueue::release_around_holes(std::size_t count) {
   for (; count != 0; --count) {
     ++released_;
-    while (hole_count_ != 0 && holes_[released_ & mask_]) {
+    while (holes_[released_ & mask_]) {
       holes_[released_ & mask_] = false;
       --hole_count_;
       ++released_;
