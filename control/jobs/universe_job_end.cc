@@ -116,7 +116,10 @@ void UniverseJob::take_signals() {
         connection_.flush();
         raise(SIGSTOP);
         break;
-      case SIGCONT:
+      case SIGCONT:  // what nodes have answered while this process was stopped may not have been read
+        if (present_by_) ask_presence();
+        if (give_up_at_) give_up_at_ = Clock::now() + kEndTime;
+        [[fallthrough]];
       case SIGUSR1:
       case SIGUSR2:
         tell_all(TaskSignal{static_cast<std::uint32_t>(signal)});

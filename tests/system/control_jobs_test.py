@@ -495,6 +495,26 @@ class FaultTest(Jobs):
                                                     "daemon there (lamd) or lamtasks hangs or is stopped; its tasks may go on\n"))
                 self.eventually(lambda left=processes: not any(map(self.is_running, left.values())), "tasks stay")
 
+    def test_one_signal_to_a_lapirun_that_is_stopped(self):
+        """An answer lies behind much output when it goes on, after the time for it."""
+        script = (f"trap 'head -c 300000 /dev/zero | tr \"\\0\" x; echo > {self.folder}/took$PMIX_RANK; exit 3' TERM; "
+                  "echo $PMIX_RANK $$; while :; do sleep 0.02; done")
+        job = self.start("-n", 2, "n1", "n2", "sh", "-c", script)
+        processes = {int(task): int(number) for task, number in (job.stdout.readline().split() for _ in range(2))}
+        helper = self.parent(processes[1])
+        os.kill(helper, signal.SIGSTOP)
+        job.send_signal(signal.SIGTERM)
+        until = time.monotonic() + 11
+        self.eventually((self.folder / "took0").exists, "the first task has not heard of the signal")
+        for process, number in ((job.pid, signal.SIGSTOP), (helper, signal.SIGCONT)):
+            os.kill(process, number)
+        self.eventually((self.folder / "took1").exists, "the second task has not heard of the signal")
+        time.sleep(max(0, until - time.monotonic()))
+        job.send_signal(signal.SIGCONT)
+        status, output, errors = self.finish(job)
+        self.assertEqual((status, output.count("x")), (3, 600000), errors)
+        self.assertNotIn("no answer", errors)
+
     def test_one_signal_that_tasks_take_their_time_for(self):
         script = "trap 'sleep 21; echo late; exit 3' TERM; echo ready; while :; do sleep 0.02; done"
         job = self.start("-n", 2, "n1", "n2", "sh", "-c", script)
