@@ -29,12 +29,14 @@ const verbs::PacketConnectionCounters& counters(const VerbsTransport& transport)
   return transport.connections()->counters();
 }
 
+constexpr std::uint64_t kKnock = 1;  // the number in packets that connect; datagrams among them may come late
+
 // Sends until a packet has gone through a connection.
 bool connects(VerbsTransport& from, PeerIndex to, VerbsTransport& at) {
   const std::uint64_t before = counters(from).packets_sent;
   return wait_for(
       [&] {
-        send_number(from, to, 1);
+        send_number(from, to, kKnock);
         empty(at);
         empty(from);
         return counters(from).packets_sent > before;
@@ -49,12 +51,18 @@ void break_queue_pair(ibv_qp* queue_pair) {
   ASSERT_EQ(ibv_modify_qp(queue_pair, &attributes, IBV_QP_STATE), 0);
 }
 
+std::uint64_t receive_behind_knocks(VerbsTransport& at) {
+  std::uint64_t number = kKnock;
+  while (number == kKnock) number = receive_number(at);
+  return number;
+}
+
 // All in flight has come when its last one has: connections keep the order.
 void exchange_numbers(VerbsTransport& from, PeerIndex to, VerbsTransport& at, std::uint64_t first,
                       std::uint64_t count) {
   for (std::uint64_t number = first; number < first + count; ++number) {
     ASSERT_TRUE(wait_for([&] { return send_number(from, to, number, 8 + number % 4000) == 1; }));
-    ASSERT_EQ(receive_number(at), number);
+    ASSERT_EQ(receive_behind_knocks(at), number);
   }
 }
 
@@ -68,8 +76,6 @@ TEST(VerbsConnections, APeerThatIsSentMuchGetsOne) {
   EXPECT_EQ(counters(*pair.left).packets_sent, 0u);
   EXPECT_EQ(pair.left->connections()->queue_pair_to(1), nullptr) << "not before";
   ASSERT_TRUE(connects(*pair.left, 1, *pair.right));
-  empty(*pair.right);
-  ASSERT_TRUE(wait_for([&] { return empty(*pair.right) == 0; }));
   const std::uint64_t before = counters(*pair.left).packets_sent;
   exchange_numbers(*pair.left, 1, *pair.right, 1000, 500);
   EXPECT_EQ(counters(*pair.left).packets_sent, before + 500) << "and then no datagrams";
@@ -94,7 +100,7 @@ TEST(VerbsConnections, ManyPacketsOfOneBurstArriveInOrder) {
     for (std::size_t i = 0; i < count; ++i) {
       std::uint64_t number = 0;
       std::memcpy(&number, packets[i].data, sizeof number);
-      if (number == 1) continue;  // of those that connected
+      if (number == kKnock) continue;
       EXPECT_EQ(number, expected++);
     }
     pair.right->release(count);
@@ -125,7 +131,7 @@ TEST(VerbsConnections, AReceiverWithoutRoomIsWaitedFor) {
   std::memcpy(&last, held[count - 1].data, sizeof last);
   pair.right->release(count);
   while (last < 99 + taken) {
-    const std::uint64_t number = receive_number(*pair.right);
+    const std::uint64_t number = receive_behind_knocks(*pair.right);
     ASSERT_EQ(number, last + 1);
     last = number;
   }
@@ -161,7 +167,6 @@ TEST(VerbsConnections, MorePacketsThan32BitsCountGoThroughOne) {
   const auto& [left, others] = star;
   for (PeerIndex i = 1; i <= 2; ++i) {
     ASSERT_TRUE(connects(*left, i, *others[i - 1]));
-    ASSERT_TRUE(wait_for([&, &others = others] { return empty(*others[i - 1]) == 0; }));
   }
   for (std::uint64_t first = 1000; first < 1500; first += 100) {
     exchange_numbers(*left, 1, *others[0], first, 100);
