@@ -23,6 +23,17 @@ constexpr std::uint32_t kIdlePollsBeforeYield = 100;
 constexpr std::uint32_t kIdlePollsBetweenNotes = 1024;  // of them in the task's page
 constexpr int kAbandonTries = 1000;
 
+class Pin {
+ public:
+  explicit Pin(Context& context) : context_(context) { context_.pin(); }
+  ~Pin() { context_.unpin(); }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+ private:
+  Context& context_;
+};
+
 // A thread that is cancelled in its fence waits no longer; the operations go on.
 class FenceWait {
  public:
@@ -218,6 +229,7 @@ bool Context::probe() {
   } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
     if (idle_polls_ % kIdlePollsBetweenNotes == 0) count_fruitless_polls();
     // A program that probes in a loop shares its core with the task it waits for.
+    const Pin pin(*this);  // LAPI_Term may come meanwhile, and a cancellation
     poller_->rest();
     return true;
   }
@@ -238,9 +250,8 @@ void Context::look_for_arrival() {
 
 // Chapter 12: a program that polls in a long critical section gives others a chance to have the lock.
 void Context::let_others_in() {
-  pin();
+  const Pin pin(*this);
   poller_->relinquish();
-  unpin();
 }
 
 bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {

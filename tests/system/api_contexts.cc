@@ -287,6 +287,31 @@ void ended_under_a_waiter() {
   }
 }
 
+std::atomic<int> probing{0};
+
+void* probe_until_refused(void* argument) {
+  const lapi_handle_t which = *static_cast<lapi_handle_t*>(argument);
+  ++probing;
+  while (LAPI_Probe(which) == LAPI_SUCCESS) {
+  }
+  --probing;
+  return nullptr;
+}
+
+// Threads that look again and again rest now and then, and the context may end meanwhile.
+void ended_under_probes() {
+  constexpr int kThreads = 8;
+  for (int round = 0; round < 50; ++round) {
+    lapi_handle_t which = open_instance(0);
+    pthread_t threads[kThreads];
+    for (pthread_t& thread : threads) EXPECT_EQUAL(pthread_create(&thread, nullptr, probe_until_refused, &which), 0);
+    while (probing < kThreads) sched_yield();
+    CALL(LAPI_Gfence(which));
+    CALL(LAPI_Term(which));
+    for (const pthread_t thread : threads) EXPECT_EQUAL(pthread_join(thread, nullptr), 0);
+  }
+}
+
 // What was sent before LAPI_Term arrives; the target is still there.
 void ended_in_flight() {
   for (int round = 1; round <= 10; ++round) {
@@ -326,6 +351,7 @@ int main(int count, char** arguments) {
   run("several threads on one handle", 60, threads_on_one_handle);
   run("several threads on one counter", 60, threads_on_one_counter);
   run("LAPI_Term sends waiting threads home", 60, ended_under_a_waiter);
+  run("LAPI_Term sends threads home that probe", 60, ended_under_probes);
   run("LAPI_Term delivers what was sent", 60, ended_in_flight);
   return finish();
 }
