@@ -197,7 +197,7 @@ TEST_F(OtherVersion, WhoHasAnotherSecretTooIsOneOfThose) {
   repeats_ = true;
   pass(10 * kSecond);
   EXPECT_EQ(first_.host.warnings, std::vector<PeerIndex>{1});
-  pass(60 * kSecond);
+  pass(EndpointConfig{}.timeout);
   EXPECT_EQ(first_.host.faults, (Faults{{Fault::other_secret, 1}}));
   EXPECT_TRUE(first_.host.other_versions.empty());
 }
