@@ -14,7 +14,7 @@ namespace {
 
 std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
-// Hands data on as a program with CONTROL does: it must come in whole atoms.
+// Hands data on as a program with CONTROL does: it must come in whole atoms, up to the end of the message.
 class AtomCursor final : public LayoutCursor {
  public:
   AtomCursor(std::byte* memory, std::uint64_t total, std::uint32_t atom)
@@ -27,7 +27,7 @@ class AtomCursor final : public LayoutCursor {
   }
   void scatter(const std::byte* from, std::uint64_t bytes) override {
     EXPECT_EQ(position_ % atom_, 0u);
-    EXPECT_EQ(bytes % atom_, 0u);
+    EXPECT_TRUE(bytes % atom_ == 0 || bytes == bytes_left()) << bytes << " at " << position_;
     std::copy_n(from, bytes, memory_ + position_);
     position_ += bytes;
   }
@@ -109,6 +109,62 @@ TEST(Atoms, AreNotCutBehindALongUserHeader) {
         job.settle();
         EXPECT_TRUE(from == to) << atoms << " atoms of " << atom << " bytes behind " << length;
       }
+    }
+  }
+}
+
+// Memory in pieces that no atom fits, one behind the other.
+class ShortPieces final : public LayoutCursor {
+ public:
+  ShortPieces(const std::vector<std::byte>& memory, std::uint32_t atom)
+      : LayoutCursor(memory.size()), memory_(memory.data()), atom_(atom) {}
+  void seek(std::uint64_t position) override { position_ = position; }
+  std::size_t next_pieces(std::span<LayoutPiece> pieces, std::uint64_t bytes) override {
+    bytes = std::min(bytes, bytes_left());
+    std::size_t count = 0;
+    for (; count < pieces.size() && bytes != 0; ++count) {
+      const std::uint64_t length = std::min(kPiece - position_ % kPiece, bytes);
+      pieces[count] = {address(memory_ + position_), length};
+      position_ += length;
+      bytes -= length;
+    }
+    return count;
+  }
+  std::uint32_t atom_size() const override { return atom_; }
+  std::uint64_t piece_count() const override { return total_bytes_ / kPiece + 1; }
+  std::unique_ptr<LayoutCursor> clone() const override {
+    auto copy = std::make_unique<ShortPieces>(*this);
+    copy->position_ = 0;
+    return copy;
+  }
+  std::unique_ptr<LayoutCursor> detached() const override { return clone(); }
+
+ private:
+  static constexpr std::uint64_t kPiece = 5;
+  const std::byte* memory_;
+  std::uint32_t atom_;
+};
+
+// A record that is full of pieces before it is full of bytes ends inside of an atom: what is too much goes to the next
+// one. Only at the end of the message there may be less than an atom.
+TEST(Atoms, AreNotCutWhereARecordHasAsManyPiecesAsItMay) {
+  for (const std::uint32_t atom : {8u, 24u, 26u, 2560u, 1u}) {
+    for (const std::size_t total : {std::size_t{2560}, 20 * std::size_t{2560}, std::size_t{9'007}}) {
+      Job job(2, small_copies(), 32 * 1024);
+      job.start();
+      std::vector<std::byte> from(total), to(total);
+      for (std::size_t i = 0; i < total; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
+      job.task(1).host.on_header = [&](const ArrivedMessage&) {
+        HeaderVerdict verdict;
+        verdict.layout = std::make_unique<AtomCursor>(to.data(), total, atom);
+        return verdict;
+      };
+      ShortPieces source(from, atom);
+      int arrived = 0;
+      ASSERT_EQ(job[0].layout_message({1, 5, nullptr, 0, &source, false, address(&arrived), 0, 0}), Submit::accepted);
+      for (int step = 0; step < 100; ++step) job[step % 2].progress();
+      EXPECT_EQ(arrived, 1);
+      EXPECT_TRUE(from == to) << total << " bytes in atoms of " << atom;
     }
   }
 }

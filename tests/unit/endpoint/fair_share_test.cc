@@ -154,5 +154,65 @@ TEST(RefusedPuts, HoldNoPacketBuffers) {
   EXPECT_GE(arrived, 5);
 }
 
+// Nobody acknowledges anything: more peers than there are buffers get their packet all the same.
+TEST(FirstPackets, FindABufferWhenAllAreInUse) {
+  constexpr PeerIndex kOthers = 80;
+  EndpointConfig config;
+  config.job_key = {0x1234, 0};
+  Job job(kOthers + 1, config, 65504);  // a pool of 64 buffers
+  for (PeerIndex i = 0; i <= kOthers; ++i) {
+    job.task(i).transport.make_lossy(0, i);
+    job.task(i).epoch_of_peers = 1;
+  }
+  job.start();
+  const std::uint64_t word = 5;
+  std::uint64_t there = 0;
+  int arrived = 0;
+  for (PeerIndex target = 1; target <= kOthers; ++target) {
+    ASSERT_EQ(job[0].put({target, address(&there), &word, sizeof(word), address(&arrived), 0, 0}), Submit::accepted);
+  }
+  for (PeerIndex target = 1; target <= kOthers; ++target) job[target].progress();
+  EXPECT_EQ(arrived, static_cast<int>(kOthers));
+}
+
+// The peer has its share of the buffers. A record whose data stays where it is needs none, but a long user header does.
+TEST(LongHeaders, WaitForABuffer) {
+  std::vector<unsigned char> header(200, 1), data(5000, 2), there(5000);
+  const std::uint64_t word = 5;
+  std::uint64_t words = 0;
+  int share = 1000;
+  for (const bool counting : {true, false}) {
+    Job job(2, small_copies(), 65504);
+    for (PeerIndex i = 0; i < 2; ++i) {
+      job.task(i).transport.make_lossy(0, i);
+      job.task(i).transport.set_room(1000);
+      job.task(i).epoch_of_peers = 1;
+    }
+    job.task(1).host.on_header = [&](const ArrivedMessage&) {
+      return HeaderVerdict{Delivery::deliver, CompletionStyle::thread, there.data(), nullptr, nullptr};
+    };
+    job.start();
+    int begun = 0, arrived = 0;
+    while (begun < share && job[0].load(1).copies == 0) {
+      ASSERT_EQ(job[0].put({1, address(&words), &word, sizeof(word), 0, 0, 0}), Submit::accepted);
+      job[0].progress();
+      ++begun;
+    }
+    if (counting) {
+      share = begun - 1;  // the last one found no buffer
+      continue;
+    }
+    ASSERT_EQ(job[0].load(1).copies, 0u);
+    ASSERT_EQ(job[0].active_message({1, 1, header.data(), 200, data.data(), data.size(), address(&arrived), 0, 0}),
+              Submit::accepted);
+    for (int step = 0; step < 200; ++step) {
+      job[step % 2].progress();
+      job.clock.advance(kMillisecond);
+    }
+    EXPECT_EQ(arrived, 1);
+    EXPECT_EQ(there, data);
+  }
+}
+
 }  // namespace
 }  // namespace openlapi

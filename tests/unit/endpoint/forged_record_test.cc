@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/layout/vector_cursor.h"
+#include "dataplane/tuning.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -29,14 +31,16 @@ class ForgedRecord : public testing::Test {
   ForgedRecord() : job_(2, small_copies()) { job_.start(); }
 
   // From task 1 to task 0: a record whose payload is `length` bytes of 0xbb.
-  void forge(RecordBytes record, std::size_t length) {
-    const std::vector<unsigned char> payload(length, 0xbb);
-    record.payload_length(length);
-    const ConstBuffer pieces[] = {record.piece(), {payload.data(), length}};
-    const OutgoingPacket packet{pieces, static_cast<std::uint32_t>(record.length() + length)};
+  void forge(RecordBytes record, std::size_t length) { forge(record, std::vector<std::byte>(length, std::byte{0xbb})); }
+
+  void forge(RecordBytes record, std::span<const std::byte> payload) {
+    record.payload_length(payload.size());
+    const ConstBuffer pieces[] = {record.piece(), {payload.data(), payload.size()}};
+    const OutgoingPacket packet{pieces, static_cast<std::uint32_t>(record.length() + payload.size())};
     ASSERT_EQ(job_.task(1).transport.send_burst(0, {&packet, 1}), 1u);
     job_[0].progress();
   }
+  std::uint64_t ghosts() { return job_[0].statistics(StatisticsPath::network).ghost_packets; }
 
   void expect_untouched(const char* when) {
     EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xee), static_cast<std::ptrdiff_t>(memory_.size())) << when;
@@ -134,6 +138,114 @@ TEST_F(ForgedRecord, PartsOfAnotherMessageAreDropped) {
   EXPECT_EQ(counter_, 0) << "more than is left";
   part(9, kLength, 40, 24);
   EXPECT_EQ(counter_, 1);
+}
+
+TEST_F(ForgedRecord, ADescriptionThatIsCutOffOrGoesOnIsNoGet) {
+  const StridedCursor asked(address(memory_.data()), kLength);
+  std::vector<std::byte> whole;
+  ASSERT_TRUE(describe_layout(asked, SIZE_MAX, whole));
+  std::vector<std::byte> shorter(whole.begin(), whole.end() - 1), longer = whole;
+  longer.resize(whole.size() + 8);
+  const RecordBytes get(wire::RecordKind::get_layout, wire::GetLayoutBody{address(&counter_), 1, 0});
+  forge(get, shorter);
+  forge(get, longer);
+  forge(get, std::span<const std::byte>());
+  EXPECT_EQ(ghosts(), 3u);
+  EXPECT_EQ(job_.task(1).transport.waiting(), 0u) << "an answer";
+  EXPECT_EQ(counter_, 0);
+  forge(get, whole);
+  EXPECT_EQ(ghosts(), 3u);
+  EXPECT_EQ(job_.task(1).transport.waiting(), 1u);
+  EXPECT_EQ(counter_, 1);
+}
+
+TEST_F(ForgedRecord, WhatIsNobodysOrHasAnIdThatIsInUseIsAGhost) {
+  job_.task(0).transport.put_back({std::vector<std::byte>(40)});
+  job_[0].progress();
+  EXPECT_EQ(ghosts(), 1u);
+  RecordBytes first(wire::RecordKind::put, wire::PutBody{address(place()), address(&counter_), 0});
+  first.extend({kLength, 0, 7, 0}, wire::kFlagLong);
+  forge(first, 8);
+  EXPECT_EQ(ghosts(), 1u);
+  forge(first, 16);
+  EXPECT_EQ(ghosts(), 2u);
+  EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xbb), 8);
+}
+
+// The put lies in the origin's memory, which this task cannot read: its records will say where it goes, these do not.
+TEST_F(ForgedRecord, DataOfAPutWhosePlaceIsNotKnownGoesNowhere) {
+  RecordBytes first(wire::RecordKind::put, wire::PutBody{0, address(&counter_), 0});
+  first.extend({kLength, address(memory_.data()), 9, 40}, wire::kFlagLong | wire::kFlagAttach | wire::kFlagLayout);
+  forge(first, 0);
+  forge(RecordBytes(wire::RecordKind::data, wire::DataBody{9, 0, 0}), 8);
+  expect_untouched("the put has no place");
+}
+
+// As nobody cuts messages, but anybody may.
+TEST_F(ForgedRecord, AFirstRecordMayBringASingleByte) {
+  std::uint32_t id = 0;
+  const auto arrives = [&](RecordBytes first, int refusals, bool layout) {
+    std::fill(memory_.begin(), memory_.end(), 0xee);
+    counter_ = 0;
+    job_.task(0).host.on_header = [&](const ArrivedMessage&) {
+      HeaderVerdict verdict;
+      if (refusals-- > 0) verdict.delivery = Delivery::drop;
+      if (layout) verdict.layout = std::make_unique<StridedCursor>(address(place()), kLength);
+      if (!layout) verdict.buffer = place();
+      return verdict;
+    };
+    first.extend({2, 0, ++id, 0}, wire::kFlagLong);
+    forge(first, 1);
+    for (int look = 0; look < 3; ++look) {
+      job_.clock.advance(tuning::kRetryRefused);
+      job_[0].progress();
+    }
+    forge(RecordBytes(wire::RecordKind::data, wire::DataBody{id, 0, 1}), 1);
+    EXPECT_EQ(counter_, 1);
+    EXPECT_EQ(std::count(place(), place() + 2, 0xbb), 2) << id;
+    EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 0xee), static_cast<std::ptrdiff_t>(memory_.size()) - 2);
+  };
+  arrives(RecordBytes(wire::RecordKind::put, wire::PutBody{address(place()), address(&counter_), 0}), 0, false);
+  for (const int refusals : {0, 1}) {
+    for (const bool layout : {false, true}) {
+      arrives(RecordBytes(wire::RecordKind::active_message, wire::ActiveMessageBody{1, address(&counter_), 0}),
+              refusals, layout);
+    }
+  }
+}
+
+// A peer makes this task keep nearly all that it may, and then has a message refused which would be more: it is
+// dropped, and the message that was refused just before, another one's, is still delivered.
+TEST(RefusedMessages, OfOneThatIsDroppedAreNotTakenForOthers) {
+  Job job(3, small_copies());
+  job.start();
+  Delivery delivery = Delivery::drop;
+  std::uint64_t there = 0;
+  const std::uint64_t word = 77;
+  int arrived = 0;
+  job.task(0).host.on_header = [&](const ArrivedMessage&) {
+    return HeaderVerdict{delivery, CompletionStyle::thread, &there, nullptr, nullptr};
+  };
+  const auto lie = [&](std::uint64_t length, std::uint32_t id, unsigned flags, std::uint32_t header_length) {
+    RecordBytes record(wire::RecordKind::active_message, wire::ActiveMessageBody{1, 0, 0});
+    record.extend({length, address(&there), id, 0}, static_cast<std::uint8_t>(wire::kFlagLong | flags))
+        .user_header_length(header_length);
+    const std::vector<std::byte> header(header_length);
+    const ConstBuffer pieces[] = {record.piece(), {header.data(), header.size()}};
+    const OutgoingPacket packet{pieces, record.length() + header_length};
+    ASSERT_EQ(job.task(1).transport.send_burst(0, {&packet, 1}), 1u);
+  };
+  lie(tuning::kMostBytesOfPeer - 8, 1, 0, 0);
+  job[0].progress();
+  ASSERT_EQ(job[2].active_message({0, 1, nullptr, 0, &word, sizeof(word), address(&arrived), 0, 0}), Submit::accepted);
+  lie(100, 2, wire::kFlagAttach, 64);
+  job[0].progress();
+  EXPECT_EQ(job.task(0).host.faults, std::vector(1, std::pair(Fault::too_much_kept, PeerIndex{1})));
+  delivery = Delivery::deliver;
+  job.clock.advance(kSecond);
+  job[0].progress();
+  EXPECT_EQ(arrived, 1);
+  EXPECT_EQ(there, word);
 }
 
 }  // namespace

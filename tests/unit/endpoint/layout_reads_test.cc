@@ -96,6 +96,30 @@ TEST_F(LayoutReads, CountTheirDescriptionUntilTheyEnd) {
   EXPECT_EQ(job_.task(1).transport.vectored_reads(), 3u);
 }
 
+// Both lists of a get are kept here, and what the target says of its data meanwhile is none of its.
+TEST_F(LayoutReads, OfAGetTakeNoAnswer) {
+  job_.start();
+  Pieces from(3 * tuning::kDirectReadPiece, 100'000), to(3 * tuning::kDirectReadPiece, 70'001);
+  from.fill();
+  ListCursor source = from.cursor(), destination = to.cursor();
+  int target = 0, origin = 0;
+  ASSERT_EQ(job_[0].get_layout({1, &source, &destination, address(&target), address(&origin)}), Submit::accepted);
+  EXPECT_EQ(job_[0].load(1).kept_bytes, source.detached()->list_bytes() + destination.detached()->list_bytes());
+  const std::vector<unsigned char> lie(800, 0xbb);
+  for (std::uint32_t id = 0; id < 4; ++id) {
+    RecordBytes record(wire::RecordKind::get_data, wire::GetDataBody{id, 0, 0});
+    record.payload_length(lie.size());
+    const ConstBuffer pieces[] = {record.piece(), {lie.data(), lie.size()}};
+    const OutgoingPacket packet{pieces, static_cast<std::uint32_t>(record.length() + lie.size())};
+    ASSERT_EQ(job_.task(1).transport.send_burst(0, {&packet, 1}), 1u);
+  }
+  job_.settle();
+  EXPECT_EQ(origin, 1);
+  EXPECT_EQ(target, 1);
+  EXPECT_EQ(from.bytes(), to.bytes());
+  EXPECT_EQ(job_[0].load(1).kept_bytes, 0u);
+}
+
 TEST_F(LayoutReads, ComeInPacketsFromAPeerThatTurnsOutToBeUnreadable) {
   for (const PeerIndex task : {0, 1}) job_.task(task).transport.close_peers();
   job_.start();

@@ -116,6 +116,9 @@ TEST_P(MemoryFaultTest, ALongPutThatBeginsBadlyIsRefused) {
     Pieces from(pieces), to(pieces);
     from.list[0].address = address(nowhere_);
     EXPECT_EQ(put(from, to), Submit::origin_memory);
+    if (!lossy()) {
+      EXPECT_EQ(job_[0].deadline(), UINT64_MAX) << "nothing waits for room";
+    }
     settle();
     EXPECT_TRUE(to.hold(std::byte{0xee}));
     EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done) << "there is nothing to wait for";
@@ -268,7 +271,7 @@ TEST_P(MemoryFaultTest, TheTargetHearsOfItsMemoryOnce) {
   for (const std::size_t pieces : {3u, 60u}) {
     Pieces from(pieces), to(pieces);
     from.fill(std::byte{1});
-    to.list[1].address = address(nowhere_);
+    to.list[1].address = to.list[pieces - 1].address = address(nowhere_);
     arrived_ = free_ = done_ = 0;
     ASSERT_EQ(put(from, to), Submit::accepted);
     settle();
@@ -314,6 +317,11 @@ TEST_P(MemoryFaultTest, OnesOwnMemoryIsFoundAtOnce) {
   ListCursor readable = good.cursor(), unreadable = bad.cursor();
   EXPECT_EQ(job_[0].get_layout({0, &unreadable, &readable, 0, address(&free_)}), Submit::target_memory);
   EXPECT_EQ(job_[0].get_layout({0, &readable, &unreadable, 0, address(&free_)}), Submit::origin_memory);
+  job_[0].guard_layouts(false);  // one of the two may ask for it alone
+  unreadable.set_guarded(true);
+  EXPECT_EQ(job_[0].get_layout({0, &unreadable, &readable, 0, address(&free_)}), Submit::target_memory);
+  EXPECT_EQ(job_[0].get_layout({0, &readable, &unreadable, 0, address(&free_)}), Submit::origin_memory);
+  job_[0].guard_layouts(true);
   bool asked = false;
   job_.task(0).host.on_header = [&](const ArrivedMessage&) {
     asked = true;

@@ -89,6 +89,7 @@ TEST_P(NoMemory, ForTheAnswerAfterTheDescription) {
   job_.task(1).transport.set_room(2);
   ASSERT_EQ(get_pieces(), Submit::accepted);
   ASSERT_NE(job_[1].progress(), 0u) << "it has taken the first part, and keeps room for all";
+  EXPECT_GE(job_[1].load(0).bytes, kDescription);
   test::refuse_allocations(kDescription);
   expect_ended();
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dataplane/layout/vector_cursor.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -270,6 +271,24 @@ INSTANTIATE_TEST_SUITE_P(Ways, GetHandlers,
                          testing::Values(Way{"packets", false, false, 0}, Way{"read", false, true, SIZE_MAX},
                                          Way{"read_fails", false, true, 2}, Way{"acknowledged", true, false, 0}),
                          [](const auto& info) { return info.param.name; });
+
+TEST_F(OriginHandlers, OfAGetFromOneselfBetweenLayoutsRunsAfterTheCounters) {
+  job_.start();
+  std::uint64_t from[] = {1, 2, 3}, to[] = {0, 0, 0};
+  StridedCursor source({address(from), 8, 16, 2}), destination({address(to), 8, 16, 2});
+  int ran = 0;
+  job_.task(0).host.on_completion = [&](const CompletionRun& run, bool) {
+    EXPECT_EQ(run.handler, &handler_tag);
+    EXPECT_EQ(origin_ + target_, 2);
+    EXPECT_EQ(to[2], 3u);
+    ++ran;
+    return true;
+  };
+  ASSERT_EQ(job_[0].get_layout({0, &source, &destination, address(&target_), address(&origin_), handler()}),
+            Submit::accepted);
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(to[1], 0u);
+}
 
 }  // namespace
 }  // namespace openlapi

@@ -121,6 +121,9 @@ TEST_F(Steps, ARecordThatWaitsForRoomIsLookedAtSoon) {
   EXPECT_EQ(mine().progress(), 0u);
   EXPECT_FALSE(mine().has_work()) << "nothing moves as long as the peer takes nothing";
   EXPECT_EQ(mine().deadline(), now() + tuning::kLookForRoom);
+  job_.task(0).transport.set_room(10);
+  EXPECT_EQ(mine().progress(), 1u);
+  EXPECT_EQ(mine().deadline(), UINT64_MAX) << "nothing waits any more";
 }
 
 // Who has slept makes a single step, and looks after those who owe it an answer.

@@ -264,5 +264,7 @@ TEST_F(ToldState, APeerThatOwesAnAnswerIsLookedAfter) {
   EXPECT_EQ(job_[0].deadline(), UINT64_MAX);
 }
 
+TEST_F(ToldState, ThereIsAlwaysRoomForAnswersToOneself) { EXPECT_TRUE(job_[0].reply_has_room(0)); }
+
 }  // namespace
 }  // namespace openlapi
