@@ -81,6 +81,7 @@ class ChannelSide final : public ChannelListener {
   std::vector<std::uint64_t> acknowledged;
   std::vector<PeerIndex> timed_out;
   std::vector<bool> other_keys;  // `for_long`
+  std::vector<unsigned> other_versions;
   std::vector<PeerIndex> asked_for;
   std::function<void()> on_delivery = [] {};
 
@@ -104,6 +105,7 @@ class ChannelSide final : public ChannelListener {
   void channel_restarted(PeerIndex, bool) override {}
   void channel_timed_out(PeerIndex peer) override { timed_out.push_back(peer); }
   void channel_has_other_key(PeerIndex, bool for_long) override { other_keys.push_back(for_long); }
+  void channel_has_other_version(PeerIndex, std::uint8_t version) override { other_versions.push_back(version); }
 
   Clock& clock_;
 };

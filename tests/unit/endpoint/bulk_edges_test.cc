@@ -84,6 +84,60 @@ TEST_F(BulkEdges, EndingsOfNobodysReadsMeanNothing) {
   EXPECT_EQ(pair_.statistics(1).bulk_fallbacks, 0u);
 }
 
+// The adapter has room for one read, of the first transfer: none of the second one has begun yet.
+TEST_F(BulkEdges, EndingsBeforeTheFirstReadMeanNothing) {
+  adapter(1).room = 1;
+  adapter(1).holds_endings = true;
+  job().start();
+  for (int n = 0; n < 2; ++n) ASSERT_EQ(put(0), Submit::accepted);
+  job().settle();
+  ASSERT_EQ(adapter(1).under_way.size(), 1u);
+  adapter(1).say({std::uint64_t{2} << 32, false});
+  job().settle();
+  for (int n = 0; n < 2; ++n) {
+    ASSERT_EQ(adapter(1).under_way.size(), 1u);
+    adapter(1).end(0, true);
+    for (int step = 0; step < 3; ++step) job().settle();
+  }
+  EXPECT_TRUE(sink_ == source_);
+  EXPECT_EQ(pair_.statistics(1).bulk_received, 2u);
+  EXPECT_EQ(pair_.statistics(1).bulk_fallbacks, 0u);
+}
+
+TEST_F(BulkEdges, WhatCannotBeReadIsNotExposedWhileItTravelsInPackets) {
+  adapter(1).begins_until_failure = 0;
+  job().start();
+  ASSERT_EQ(put(0), Submit::accepted);
+  ASSERT_EQ(adapter(0).exposed(), 1u);
+  job()[1].progress();
+  job().task(1).transport.set_room(0);
+  job()[0].progress();
+  EXPECT_EQ(job()[0].not_taken(), 1u);
+  EXPECT_EQ(adapter(0).exposed(), 0u);
+  job().task(1).transport.set_room(64);
+  expect_arrives(Submit::accepted);
+}
+
+// Once dropped and once accepted; while it is read it waits for nobody.
+TEST_F(BulkEdges, AMessageThatIsAcceptedLaterIsNotOfferedAgain) {
+  unsigned asked = 0;
+  job().task(1).host.on_header = [&](const ArrivedMessage&) {
+    return HeaderVerdict{++asked == 1 ? Delivery::drop : Delivery::deliver, CompletionStyle::thread, sink_.data()};
+  };
+  adapter(1).holds_endings = true;
+  job().start();
+  ASSERT_EQ(job()[0].active_message({1, 1, nullptr, 0, source_.data(), kLong, 0, 0, 0}), Submit::accepted);
+  for (int look = 0; look < 4; ++look) {
+    job().settle();
+    job().clock.advance(kSecond);
+  }
+  ASSERT_EQ(adapter(1).under_way.size(), 1u);
+  EXPECT_EQ(asked, 2u);
+  adapter(1).end(0, true);
+  expect_arrives(Submit::accepted);
+  EXPECT_EQ(asked, 2u);
+}
+
 TEST_F(BulkEdges, ASingleReadIsStoppedToo) {
   adapter(1).holds_endings = true;
   job().start();
