@@ -148,7 +148,7 @@ class ShortPieces final : public LayoutCursor {
 // A record that is full of pieces before it is full of bytes ends inside of an atom: what is too much goes to the next
 // one. Only at the end of the message there may be less than an atom.
 TEST(Atoms, AreNotCutWhereARecordHasAsManyPiecesAsItMay) {
-  for (const std::uint32_t atom : {8u, 24u, 26u, 2560u, 1u}) {
+  for (const std::uint32_t atom : {8u, 24u, 26u, 853u, 2560u, 1u}) {
     for (const std::size_t total : {std::size_t{2560}, 20 * std::size_t{2560}, std::size_t{9'007}}) {
       Job job(2, small_copies(), 32 * 1024);
       job.start();

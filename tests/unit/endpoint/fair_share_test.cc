@@ -177,7 +177,7 @@ TEST(FirstPackets, FindABufferWhenAllAreInUse) {
 
 // The peer has its share of the buffers. A record whose data stays where it is needs none, but a long user header does.
 TEST(LongHeaders, WaitForABuffer) {
-  std::vector<unsigned char> header(200, 1), data(5000, 2), there(5000);
+  std::vector<unsigned char> header(200, 1), data(100'000, 2), there(data.size());
   const std::uint64_t word = 5;
   std::uint64_t words = 0;
   int share = 1000;
