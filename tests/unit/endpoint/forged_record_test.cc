@@ -1,6 +1,8 @@
 // Records as only a peer that lies sends them: nothing is written beyond what the operation has named, and what the
 // peer sends in truth afterwards arrives.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -179,6 +181,19 @@ TEST_F(ForgedRecord, DataOfAPutWhosePlaceIsNotKnownGoesNowhere) {
   forge(first, 0);
   forge(RecordBytes(wire::RecordKind::data, wire::DataBody{9, 0, 0}), 8);
   expect_untouched("the put has no place");
+}
+
+// It is as wrong as any other address, which a process does not survive.
+TEST_F(ForgedRecord, ALongPutToAddressZeroIsNotThrownAway) {
+  RecordBytes first(wire::RecordKind::put, wire::PutBody{0, address(&counter_), 0});
+  first.extend({kLength, 0, 7, 0}, wire::kFlagLong);
+  const auto not_survived = [](int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; };
+  EXPECT_EXIT(
+      {
+        forge(first, 8);
+        _exit(0);
+      },
+      not_survived, "");
 }
 
 // As nobody cuts messages, but anybody may.
