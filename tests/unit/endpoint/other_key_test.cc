@@ -81,6 +81,8 @@ TEST_F(OtherKey, IsSaidSoonAndRefusedWhenThePeerTimesOut) {
   task_.set.run_timers(clock_.now());
   EXPECT_EQ(task_.other_keys, (Told{false, true}));
   EXPECT_TRUE(task_.timed_out.empty());
+  task_.set.run_timers(clock_.now());
+  EXPECT_EQ(task_.timed_out, std::vector<PeerIndex>{1}) << "told once: what goes on is silence";
   receive_one();
   EXPECT_EQ(task_.other_keys.size(), 2u) << "another row begins";
 }
