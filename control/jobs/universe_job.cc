@@ -220,6 +220,7 @@ void UniverseJob::acknowledge_output() {
 }
 
 void UniverseJob::check_deadlines() {
+  take_signals();  // one that this process goes on with puts off what has passed while it was stopped
   const Clock::time_point now = Clock::now();
   if (timeout_at_ && now >= *timeout_at_) take_timeout();
   if (tell_standings_at_ && now >= *tell_standings_at_) tell_standings();

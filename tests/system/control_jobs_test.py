@@ -497,7 +497,8 @@ class FaultTest(Jobs):
 
     def test_one_signal_to_a_lapirun_that_is_stopped(self):
         """An answer lies behind much output when it goes on, after the time for it."""
-        script = (f"trap 'head -c 300000 /dev/zero | tr \"\\0\" x; echo > {self.folder}/took$PMIX_RANK; exit 3' TERM; "
+        script = ("trap 'trap \"\" TERM; head -c 300000 /dev/zero | tr \"\\0\" x; "
+                  f"echo > {self.folder}/took$PMIX_RANK; exit 3' TERM; "
                   "echo $PMIX_RANK $$; while :; do sleep 0.02; done")
         job = self.start("-n", 2, "n1", "n2", "sh", "-c", script)
         processes = {int(task): int(number) for task, number in (job.stdout.readline().split() for _ in range(2))}
