@@ -184,15 +184,19 @@ TEST_P(TransportContract, AKilledPeerIsNoticedAndHangsNobody) {
     }
     EXPECT_FALSE(task.transport.peer_gone(1 - task.self));
     for (std::uint32_t i = 0; i < 1000; ++i) ASSERT_TRUE(send_one(task.transport, 2, make_packet(task.self, i, 200)));
-    // The living still talk.
-    ASSERT_TRUE(send_one(task.transport, 1 - task.self, make_packet(task.self, 5, 64)));
-    IncomingPacket packet;
-    ASSERT_TRUE(receive_one(task.transport, packet));
-    EXPECT_EQ(check_packet(packet, 1 - task.self), 5u);
-    task.transport.release(1);
-    task.board.arrived.fetch_add(1);
-    // Nobody closes while the other still looks.
-    ASSERT_TRUE(wait_for([&] { return task.board.arrived.load() >= 2 * 3 + 2; }));
+    // The living still talk. A packet may be lost where the other's end is not up yet, so it is repeated; and nobody
+    // closes while the other still looks.
+    std::size_t heard = 0;
+    ASSERT_TRUE(wait_for([&] {
+      EXPECT_TRUE(send_one(task.transport, 1 - task.self, make_packet(task.self, 5, 64)));
+      IncomingPacket packet;
+      while (task.transport.receive_burst({&packet, 1}) == 1) {
+        EXPECT_EQ(check_packet(packet, 1 - task.self), 5u);
+        task.transport.release(1);
+        if (heard++ == 0) task.board.arrived.fetch_add(1);
+      }
+      return task.board.arrived.load() >= 2 * 3 + 2;
+    }));
   });
   ASSERT_TRUE(wait_for([&] { return tasks.board().words[0].load() == 3; }));
   tasks.kill_task(2);
