@@ -57,6 +57,7 @@ void EndpointCore::place_put(Peer& from, const PutFragment& put, LayoutCursor& l
   if (part_of == nullptr) {
     IncomingMessage begun;
     begun.kind = RecordKind::put;
+    begun.vector = true;
     begun.total = put.total;
     begun.run = run;
     part_of = add_incoming(from, put.message_id, std::move(begun));

@@ -27,13 +27,16 @@ bool name_own(const FaultingCall& call, FaultLine& line) {
   return true;
 }
 
-// What the thread was doing last lies lowest on its stack. False: it is not known.
+// What the thread was doing last: of a call and what it serves or moves that which lies lower on the stack (the places
+// of the latter two may share a frame, in any order). False: it is not known.
 bool name_work(const EndpointCore& core, const FaultingCall& call, const void* address, FaultLine& line) {
-  const std::uintptr_t served = place_of(served_packet), moved = place_of(moved_message);
   const std::uintptr_t called = call.name != nullptr ? call.frame : UINTPTR_MAX;
   const bool in_handler = call.where == FaultIn::program;
-  if (served < moved && served < called) return name_served(*served_packet, in_handler, line);
-  if (moved < called) return name_moved(*moved_message, in_handler, line);
+  if (moved_message != nullptr && moved_message->within == served_packet) {
+    if (place_of(moved_message) < called) return name_moved(*moved_message, in_handler, line);
+  } else if (place_of(served_packet) < called) {
+    return name_served(*served_packet, in_handler, line);
+  }
   if (call.where != FaultIn::library) return false;
   if (const OutgoingMessage* const sent = core.sent_from(address); sent != nullptr) return name_leaving(*sent, line);
   return name_own(call, line);
@@ -76,7 +79,9 @@ bool install_where_none_is(int signal) {
 
 }  // namespace
 
-MovedMessage::MovedMessage(Message message) : message(message), outer_(moved_message) { moved_message = this; }
+MovedMessage::MovedMessage(Message message) : message(message), within(served_packet), outer_(moved_message) {
+  moved_message = this;
+}
 MovedMessage::~MovedMessage() { moved_message = outer_; }
 
 void explain_memory_faults(EndpointCore* (*inside)(), unsigned self) {

@@ -46,6 +46,7 @@ class MovedMessage {
   MovedMessage& operator=(const MovedMessage&) = delete;
 
   const Message message;
+  const ServedPacket* const within;  // the packet that was carried out when this began; null: none
 
  private:
   const MovedMessage* const outer_;
