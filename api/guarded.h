@@ -30,6 +30,15 @@ inline int guarded_wait(Body body) {
   return guarded(body);
 }
 
+// Of a call that waits for nobody but its own task: where the thread has been cancelled already it ends before it does
+// anything, even if there were nothing to wait for. A collective call is made all the same, since others wait for it.
+template <class Body>
+inline int guarded_point(Body body) {
+  const CancellationAtPoints points;
+  pthread_testcancel();
+  return guarded(body);
+}
+
 // Of a call that is carried out as a whole although its thread is cancelled meanwhile.
 template <class Body>
 inline int guarded_whole(Body body) {

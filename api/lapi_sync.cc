@@ -42,6 +42,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
   if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
   if (handler_refuses(CallKind::waits)) [[unlikely]]
     return EDEADLK;
+  pthread_testcancel();
   // Polling mode lives on calls making progress, so there it polls even when the counter is there already.
   if (!context->polling_mode() && subtract_if_reached(cntr, val, cur_cntr_val)) return LAPI_SUCCESS;
   return wait_for_counter(*context, hndl, cntr, val, cur_cntr_val, WaitStyle::polling);
@@ -50,7 +51,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
 int PLAPI_Probe(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  return guarded_wait([&] {
+  return guarded_point([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     context->probe();
@@ -63,7 +64,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
   if (info == nullptr) return LAPI_ERR_MSG_INFO_NULL;
-  return guarded_wait([&] {
+  return guarded_point([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->poll_messages(cnt, !call.took_lock(), info->status) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
@@ -73,7 +74,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
 int PLAPI_Fence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  return guarded_wait([&] {
+  return guarded_point([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->fence();

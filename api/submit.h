@@ -41,6 +41,7 @@ constexpr WaitedCall waited_call(const LayoutMessageRequest&) { return WaitedCal
 template <class Start>
 [[gnu::noinline]] int submit_when_room(Context& context, WaitedCall call, PeerIndex target, Start& start) {
   const CancellationAtPoints points;
+  pthread_testcancel();  // others may begin it so soon that its waits never come to a point
   Endpoint& endpoint = context.endpoint();
   const std::uint32_t life = endpoint.life_of(target);
   Submit result = Submit::busy;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <vector>
 
 #include "tests/system/api_case.h"
@@ -141,6 +142,37 @@ void polls() {
   cancel_in(poll_messages, Repeats::yes);
   goes_on();
   cancel_in(probe, Repeats::yes);
+  goes_on();
+}
+
+// Who has been cancelled before the call ends in it although there is nothing to wait for.
+lapi_cntr_t reached{};
+int wait_for_what_is_there() { return LAPI_Waitcntr(handle, &reached, 1, nullptr); }
+int wait_patiently_for_what_is_there() { return LAPI_Nopoll_wait(handle, &reached, 1, nullptr); }
+int probe_once() { return LAPI_Probe(handle); }
+int poll_once() {
+  lapi_msg_info_t info;
+  return LAPI_Msgpoll(handle, 0, &info);
+}
+
+void* be_cancelled_before(void* argument) {
+  pthread_cancel(pthread_self());
+  return be_cancelled(argument);
+}
+
+void pending() {
+  CALL(LAPI_Setcntr(handle, &reached, 1));
+  for (int (*const call)() : {wait_for_what_is_there, wait_patiently_for_what_is_there, probe_once, poll_once, fence}) {
+    Victim victim{call, PTHREAD_CANCEL_DEFERRED};
+    pthread_t thread;
+    EXPECT_EQUAL(pthread_create(&thread, nullptr, be_cancelled_before, &victim), 0);
+    void* result = nullptr;
+    EXPECT_EQUAL(pthread_join(thread, &result), 0);
+    EXPECT(result == PTHREAD_CANCELED);
+  }
+  int value = 0;
+  CALL(LAPI_Getcntr(handle, &reached, &value));
+  EXPECT_EQUAL(value, 1);
   goes_on();
 }
 
@@ -288,10 +320,11 @@ std::atomic<long> sent{0};
 
 void* send_for_ever(void*) {
   static const std::vector<char> data(kLong);
-  for (;;) {
+  for (unsigned calls = 1;; ++calls) {
     CALL(LAPI_Amsend(handle, right(), reinterpret_cast<void*>(kPointed), nullptr, 0, const_cast<char*>(data.data()),
                      data.size(), nullptr, nullptr, nullptr));
     ++sent;
+    if (calls % 64 == 0) pthread_testcancel();  // the last of the threads may always find room
   }
 }
 
@@ -304,7 +337,11 @@ void sends() {
   for (int turn = 0; turn < 150; ++turn) {
     pthread_t threads[4];
     for (pthread_t& thread : threads) EXPECT_EQUAL(pthread_create(&thread, nullptr, send_for_ever, nullptr), 0);
-    for (int probes = 0; probes < 20 * (1 + turn % 7); ++probes) CALL(LAPI_Probe(handle));
+    // Where the other task is at its end already, four senders leave this thread the lock each few milliseconds only.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+    for (int probes = 0; probes < 20 * (1 + turn % 7) && std::chrono::steady_clock::now() < end; ++probes) {
+      CALL(LAPI_Probe(handle));
+    }
     for (const pthread_t thread : threads) EXPECT_EQUAL(pthread_cancel(thread), 0);
     for (const pthread_t thread : threads) {
       probe_until([thread] { return pthread_tryjoin_np(thread, nullptr) == 0; });
@@ -331,6 +368,7 @@ int main(int count, char** arguments) {
   run("waits for a counter are cancelled", 60, counters);
   run("one of several that wait is cancelled", 60, one_of_several);
   run("LAPI_Probe and LAPI_Msgpoll in a loop are cancelled", 60, polls);
+  run("who is cancelled already ends in a call that need not wait", 60, pending);
   run("fences are cancelled", 60, fences);
   run("a task takes part in the collective call that its thread is cancelled in", 60, collectives);
   run("a task takes part in a LAPI_Gfence that still waited for its own messages", 60, behind_a_fence);
