@@ -64,29 +64,79 @@ void ReceiveQueue::release_around_holes(std::size_t count) {
   }
 }
 
-// Whether the claimed, unannounced slot next_ has no living owner. A sender's intent covers its tickets from before its
-// claim is visible until after their publication, so the owner is among those whose intent covers the ticket: alive, we
-// wait for it; otherwise, and if the slot is still not announced after we looked, nobody will ever announce it.
-bool ReceiveQueue::orphaned(const std::function<bool(std::uint32_t)>& gone) const {
-  bool owner_dead = false;
+// Of the claimed, unannounced slot next_. A sender's intent covers its tickets from before its claim is visible until
+// after their publication, so the owner is among those whose intent covers the ticket: alive, we wait for it.
+// Otherwise, if the slot is still not announced after we looked: if all are dead, nobody will ever announce it; if some
+// live and have not begun the present era, what they may still announce is void. `claim` is one of theirs.
+ReceiveQueue::Owner ReceiveQueue::owner(const std::function<bool(std::uint32_t)>& gone, std::uint64_t& claim) const {
+  bool found = false, only_given_up = false;
   for (std::uint32_t source = 0; source < tasks_.size(); ++source) {
     // Acquire: pairs with the releases in SendQueue; a cleared intent shows us the publication.
     const std::uint64_t intent = sender_lines_[source].claim.load(std::memory_order_acquire);
     if (!intent_covers(intent, next_)) continue;
-    if (!gone(source)) return false;
-    owner_dead = true;
+    found = true;
+    if (gone(source)) continue;
+    if (has_begun(source)) return Owner::living;
+    only_given_up = true;
+    claim = intent;
   }
-  return owner_dead && !waiting();
+  if (!found || waiting()) return Owner::living;
+  return only_given_up ? Owner::given_up : Owner::dead;
+}
+
+// Relaxed: whoever has seen a claim of the source's sees the era that it had begun before.
+bool ReceiveQueue::has_begun(std::uint32_t source) const {
+  const std::uint64_t begun = sender_lines_[source].begun.load(std::memory_order_relaxed);
+  return era_number(begun) == era_number(era_of(source));
 }
 
 std::size_t ReceiveQueue::skip_orphans(const std::function<bool(std::uint32_t)>& gone) {
   std::size_t skipped = 0;
-  while (!waiting() && claimed() && orphaned(gone)) {
+  while (pass_withheld() && !waiting() && claimed()) {
+    std::uint64_t claim = 0;
+    const Owner found = owner(gone, claim);
+    if (found == Owner::living || (found == Owner::given_up && !(overdue(claim) && withhold()))) break;
     pass_over();
     ++dropped_;
     ++skipped;
   }
+  if (released_ != published_) publish_head();  // the task may go to sleep now
   return skipped;
+}
+
+// A claim's tickets are passed over together.
+bool ReceiveQueue::overdue(std::uint64_t claim) {
+  if (claim != claim_looked_at_) looks_at_claim_ = 0;
+  claim_looked_at_ = claim;
+  return looks_at_claim_ == kLooksAtClaim || ++looks_at_claim_ == kLooksAtClaim;
+}
+
+// The slot next_ is never used again. Relaxed: who reads it has seen a later head (publish_head()).
+bool ReceiveQueue::withhold() {
+  if (withheld_count_ > mask_ / 2) return false;
+  const std::uint64_t slot = next_ & mask_;
+  withheld_bits_[slot / 64].fetch_or(std::uint64_t{1} << slot % 64, std::memory_order_relaxed);
+  header_->withheld.store(++withheld_count_, std::memory_order_relaxed);
+  return true;
+}
+
+// Whoever owns a ticket of a withheld slot announces nothing there; what stands there is of before. False: the next
+// packet's slot is withheld, and nobody has claimed it yet.
+bool ReceiveQueue::pass_withheld() {
+  while (is_withheld(next_)) {
+    if (!claimed()) return false;
+    pass_over();
+  }
+  return true;
+}
+
+ReceiveQueue::Holder ReceiveQueue::holder(const std::function<bool(std::uint32_t)>& gone) const {
+  if (waiting() || !claimed()) return {};
+  for (std::uint32_t source = 0; source < tasks_.size(); ++source) {
+    const std::uint64_t intent = sender_lines_[source].claim.load(std::memory_order_acquire);
+    if (intent_covers(intent, next_) && has_begun(source) && !gone(source)) return {source, next_};
+  }
+  return {};
 }
 
 }  // namespace openlapi::shm

@@ -26,6 +26,7 @@ class ReceiveQueue {
         header_(segment.header),
         sender_lines_(segment.senders),
         eras_(segment.eras),
+        withheld_bits_(segment.withheld),
         holes_(layout.slots),
         senders_(std::size_t{1} << kSenderBits, kUnknownPeer) {
     for (std::uint32_t source = 0; source < tasks.size(); ++source) admit(source);
@@ -35,6 +36,10 @@ class ReceiveQueue {
   std::size_t receive(std::span<IncomingPacket> packets) {
     std::size_t count = 0;
     while (count < packets.size()) {
+      if (withheld_count_ != 0 && !pass_withheld()) [[unlikely]] {
+        last_look_ = lines_[next_ & mask_].control.load(std::memory_order_relaxed);
+        break;
+      }
       PacketLine& line = lines_[next_ & mask_];
       // Acquire: the packet's bytes after its announcement; pairs with the release in SendQueue::send().
       const std::uint64_t control = line.control.load(std::memory_order_acquire);
@@ -70,7 +75,7 @@ class ReceiveQueue {
   // Whether the queue's next slot is announced.
   bool waiting() const {
     const std::uint64_t control = lines_[next_ & mask_].control.load(std::memory_order_acquire);
-    return control_sequence(control) == static_cast<std::uint32_t>(next_ + 1);
+    return control_sequence(control) == static_cast<std::uint32_t>(next_ + 1) && !is_withheld(next_);
   }
 
   // The word that the next packet's sender will change; after a receive() that did not fill its span.
@@ -80,9 +85,18 @@ class ReceiveQueue {
   // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
   bool claimed() const { return header_->tail.load(std::memory_order_seq_cst) != next_; }
 
-  // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
-  // local task is known to be dead. Returns how many.
+  // Passes over the slots at the front of the queue whose owners died before they published, or are given up or purged
+  // and have not done so in some looks: those slots are withheld. `gone` says whether a local task is known to be dead.
+  // Returns how many.
   std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);
+
+  // Whose packet is awaited although it is claimed, one of them if several may have claimed it: neither one that is
+  // `gone`, nor one that is given up already. What is returned differs from packet to packet.
+  struct Holder {
+    std::uint32_t source = UINT32_MAX;  // local index; UINT32_MAX: no packet is
+    std::uint64_t ticket = 0;
+  };
+  Holder holder(const std::function<bool(std::uint32_t)>& gone) const;
 
   // `source` is purged or given up: what it has sent so far is void, and so is what it sends until it is opened and has
   // begun anew.
@@ -104,6 +118,10 @@ class ReceiveQueue {
   // lines come from another core, one by one, when a handler reads its data in place.
   static constexpr std::size_t kPrefetchBytes = 2048;
   static constexpr std::uint32_t kLookAfter = 1 << 14;
+
+  // How often in a row skip_orphans() finds the same claim of one that was given up before it withholds the slots: who
+  // is not stopped publishes meanwhile. No more than half of the slots are withheld.
+  static constexpr std::uint32_t kLooksAtClaim = 64;
 
  private:
   void note_empty() {
@@ -131,7 +149,18 @@ class ReceiveQueue {
   void void_packets_of(std::uint32_t source);
   void pass_over();
   void release_around_holes(std::size_t count);
-  bool orphaned(const std::function<bool(std::uint32_t)>& gone) const;
+  enum class Owner : std::uint8_t { living, dead, given_up };
+  Owner owner(const std::function<bool(std::uint32_t)>& gone, std::uint64_t& claim) const;
+  bool has_begun(std::uint32_t source) const;
+  bool overdue(std::uint64_t claim);
+  bool withhold();
+  bool pass_withheld();
+  bool is_withheld(std::uint64_t ticket) const {
+    if (withheld_count_ == 0) [[likely]]
+      return false;
+    const std::uint64_t slot = ticket & mask_;
+    return (withheld_bits_[slot / 64].load(std::memory_order_relaxed) >> slot % 64 & 1) != 0;
+  }
 
   PacketLine* lines_;
   std::uint64_t mask_;
@@ -148,6 +177,10 @@ class ReceiveQueue {
   SegmentHeader* header_;
   const SenderLine* sender_lines_;
   Era* eras_;
+  WithheldBits* withheld_bits_;
+  std::uint32_t withheld_count_ = 0;
+  std::uint32_t looks_at_claim_ = 0;
+  std::uint64_t claim_looked_at_ = 0;
   std::size_t hole_count_ = 0;  // slots passed over and not yet given back, marked in holes_
   std::vector<bool> holes_;
   std::vector<PeerIndex> senders_;  // by what make_sender() gives; kUnknownPeer: no task's present era

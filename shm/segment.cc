@@ -135,6 +135,7 @@ SegmentView GroupMemory::segment(std::uint32_t index) const {
   return {reinterpret_cast<SegmentHeader*>(start),
           reinterpret_cast<SenderLine*>(start + layout_.senders_offset()),
           reinterpret_cast<Era*>(start + layout_.eras_offset()),
+          reinterpret_cast<WithheldBits*>(start + layout_.withheld_offset()),
           reinterpret_cast<PacketLine*>(start + layout_.lines_offset()),
           start + layout_.near_rooms_offset(),
           start + layout_.rooms_offset()};

@@ -31,6 +31,7 @@ struct SegmentView {
   SegmentHeader* header = nullptr;
   SenderLine* senders = nullptr;  // by local index, as eras
   Era* eras = nullptr;
+  WithheldBits* withheld = nullptr;  // by slot
   PacketLine* lines = nullptr;
   std::byte* near_rooms = nullptr;
   std::byte* rooms = nullptr;

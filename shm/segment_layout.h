@@ -2,7 +2,8 @@
 // Every field names its writer. A segment belongs to its receiver; any task of the group may send into it.
 //
 //   group:    GroupHeader | Segment 0 | Segment 1 | ...                       (each part starts on a page)
-//   segment:  SegmentHeader | SenderLine[tasks] | era[tasks] | PacketLine[slots] | room[kNearRooms] | room[slots]
+//   segment:  SegmentHeader | SenderLine[tasks] | era[tasks] | withheld[slots / 64] | PacketLine[slots] |
+//   room[kNearRooms] | room[slots]
 //
 // Slot i of a queue is PacketLine i. A packet of up to kInlineBytes lives in its line alone, so that an 8-byte put
 // moves one cache line and a stream of them touches consecutive lines; a longer one lives in a room and the line only
@@ -24,7 +25,7 @@ inline constexpr std::size_t kLinePair = 128;  // adjacent-line prefetchers fetc
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kInlineBytes = 56;
 inline constexpr std::uint32_t kNearRooms = 16;
-inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d33;  // "lapishm3"
+inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d34;  // "lapishm4"
 
 enum class GroupState : std::uint32_t { kForming = 0, kOpen = 1, kFailed = 2 };
 enum class TaskState : std::uint32_t { kAbsent = 0, kReady = 1, kClosed = 2 };
@@ -100,12 +101,19 @@ struct alignas(kCacheLine) SenderLine {
   // find tickets whose owner died (receive_queue.cc).
   //   bits 0..15  number of tickets;  16..63  first ticket
   std::atomic<std::uint64_t> claim;
-  // Of the owner's eras with it the one that it began last. The owner reads it when it ends an era.
+  // Of the owner's eras with it the one that it began last. The owner reads it when it ends an era,
+  // and when a claim keeps it waiting.
   std::atomic<std::uint64_t> begun;
 };
 
 // The owner's era with one sender. Written by the owner; read by that sender when it begins anew, or waits for that.
 using Era = std::atomic<std::uint64_t>;
+
+// A bit for each slot, written by the owner: it waits no longer for what a sender that it has given up was about to put
+// there, and the sender, which may go on one day, still writes. Such a slot is never used again: whoever owns a ticket
+// of it passes it over, and so does the owner. Set before `head` passes the ticket that was given up, so that who owns
+// a later one of the slot has seen it.
+using WithheldBits = std::atomic<std::uint64_t>;
 
 inline constexpr std::uint64_t kTicketMask = (std::uint64_t{1} << 48) - 1;
 
@@ -128,9 +136,10 @@ struct SegmentHeader {
   alignas(kLinePair) std::uint64_t process_token;  // random per process: tells a task of the same process
   std::uint64_t proof_address;                     // where in the owner's memory `proof` can be read
   std::uint64_t proof;
-  std::uint32_t process_id;          // in the owner's process namespace
-  std::uint32_t task;                // PeerIndex
-  std::atomic<std::uint32_t> state;  // TaskState
+  std::uint32_t process_id;             // in the owner's process namespace
+  std::uint32_t task;                   // PeerIndex
+  std::atomic<std::uint32_t> state;     // TaskState
+  std::atomic<std::uint32_t> withheld;  // how many slots are
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
@@ -158,8 +167,9 @@ struct GroupLayout {
   }
   constexpr std::uint64_t senders_offset() const { return sizeof(SegmentHeader); }
   constexpr std::uint64_t eras_offset() const { return senders_offset() + std::uint64_t{tasks} * sizeof(SenderLine); }
+  constexpr std::uint64_t withheld_offset() const { return eras_offset() + std::uint64_t{tasks} * sizeof(Era); }
   constexpr std::uint64_t lines_offset() const {
-    return (eras_offset() + std::uint64_t{tasks} * sizeof(Era) + kPage - 1) / kPage * kPage;
+    return (withheld_offset() + (slots + 63) / 64 * sizeof(WithheldBits) + kPage - 1) / kPage * kPage;
   }
   constexpr std::uint64_t near_rooms_offset() const {
     return lines_offset() + std::uint64_t{slots} * sizeof(PacketLine);

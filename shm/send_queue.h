@@ -63,35 +63,42 @@ class SendQueue {
         room_stride_(layout.room_stride()),
         slots_(layout.slots),
         sender_(make_sender(source, era)),
+        withheld_bits_(segment.withheld),
         header_(segment.header) {}
 
   // Takes as many packets, in order, as there is room for, and publishes them. Never waits.
   std::size_t send(std::span<const OutgoingPacket> packets) {
     std::uint64_t ticket;
     const std::size_t count = claim(packets.size(), ticket);
+    std::size_t taken = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t length = packets[i].length;
+      if (withholds_ && withheld(ticket + i)) [[unlikely]]
+        continue;
+      const OutgoingPacket& packet = packets[taken++];
+      const std::uint32_t length = packet.length;
       PacketLine& line = lines_[(ticket + i) & (slots_ - 1)];
       std::uint32_t place = 0;
       if (length <= kInlineBytes) {
-        gather_inline(line.data, packets[i]);
+        gather_inline(line.data, packet);
       } else {
-        place = fill_room(ticket + i, packets[i]);
+        place = fill_room(ticket + i, packet);
       }
       // Release: the packet's bytes before its announcement; pairs with the acquire in ReceiveQueue::receive().
       line.control.store(make_control(ticket + i, sender_, length, place), std::memory_order_release);
     }
-    // Release: publications before the cleared intent; pairs with the acquire in ReceiveQueue::orphaned().
+    // Release: publications before the cleared intent; pairs with the acquire in ReceiveQueue::owner().
     if (count != 0) intent_->store(0, std::memory_order_release);
-    return count;
+    return taken;
   }
 
   // send() was left while it read a packet: the claimed places that it has not announced are announced as packets
-  // without bytes, which mean nothing to anybody.
+  // without bytes, which mean nothing to anybody. Slots that were given back are others' by now.
   void abandon() {
+    const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
     const std::uint64_t intent = intent_->load(std::memory_order_relaxed);
     const std::uint64_t end = intent_ticket(intent) + intent_count(intent);
     for (std::uint64_t ticket = intent_ticket(intent); ticket != end; ++ticket) {
+      if (static_cast<std::int64_t>(ticket - head) < 0) continue;
       PacketLine& line = lines_[ticket & (slots_ - 1)];
       const std::uint32_t found = control_sequence(line.control.load(std::memory_order_relaxed));
       const bool announced = static_cast<std::int32_t>(found - static_cast<std::uint32_t>(ticket + 1)) >= 0;
@@ -110,8 +117,7 @@ class SendQueue {
     for (;;) {
       std::size_t count = wanted;
       if (ticket + wanted - cached_head_ > slots_) {
-        // Acquire: the owner is done with the slots below head; pairs with ReceiveQueue::publish_head().
-        cached_head_ = header_->head.load(std::memory_order_acquire);
+        look_at_head();
         const std::uint64_t used = ticket - cached_head_;
         if (used >= slots_) [[unlikely]] {
           // A claim that failed before may have left one, for tickets that another sender owns: should that one die,
@@ -143,16 +149,28 @@ class SendQueue {
     return start;
   }
 
-  // Tickets kNearRooms apart share a near room: the one before must have been given back. Reading `head` costs a line
-  // that the owner writes, so it is read once in so many packets.
+  // Acquire: the owner is done with the slots below head, and has withheld what it has; pairs with
+  // ReceiveQueue::publish_head().
+  void look_at_head() {
+    cached_head_ = header_->head.load(std::memory_order_acquire);
+    withholds_ = header_->withheld.load(std::memory_order_relaxed) != 0;
+  }
+
+  bool withheld(std::uint64_t ticket) const {
+    const std::uint64_t slot = ticket & (slots_ - 1);
+    return (withheld_bits_[slot / 64].load(std::memory_order_relaxed) >> slot % 64 & 1) != 0;
+  }
+
+  // Tickets kNearRooms apart share a near room: the one before must have been given back, and not withheld, or somebody
+  // else may still write there. Reading `head` costs a line that the owner writes, so it is read once in so many
+  // packets.
   bool near_room_is_free(std::uint64_t ticket) {
     if (ticket - cached_head_ < kNearRooms) [[likely]]
-      return true;
+      return !withholds_;
     if (static_cast<std::int64_t>(ticket - next_look_) < 0) return false;
     next_look_ = ticket + kNearRooms / 2;
-    // Acquire: as in claim().
-    cached_head_ = header_->head.load(std::memory_order_acquire);
-    return ticket - cached_head_ < kNearRooms;
+    look_at_head();
+    return ticket - cached_head_ < kNearRooms && !withholds_;
   }
 
   static void gather_inline(std::byte* target, const OutgoingPacket& packet) {
@@ -183,6 +201,8 @@ class SendQueue {
   std::size_t room_stride_ = 0;
   std::uint32_t slots_ = 0;
   std::uint32_t sender_ = 0;
+  bool withholds_ = false;  // the owner some slot
+  const WithheldBits* withheld_bits_ = nullptr;
   SegmentHeader* header_ = nullptr;
 };
 

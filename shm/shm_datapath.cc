@@ -88,6 +88,26 @@ Transport::Intake ShmTransport::intake(PeerIndex peer) {
   return {head, header.tail.load(std::memory_order_relaxed) != head};
 }
 
+Transport::Turn ShmTransport::awaited_turn() {
+  const auto holder = queue_.holder([this](std::uint32_t index) { return group_->gone(index); });
+  if (holder.source == UINT32_MAX) return {};
+  return {group_->tasks()[holder.source], holder.ticket};
+}
+
+// The owner has given back all that it has received when it finds nothing more.
+bool ShmTransport::waits_for_another(PeerIndex peer) {
+  const shm::SegmentView segment = group_->segment(group_->index_of(peer));
+  const std::uint64_t head = segment.header->head.load(std::memory_order_acquire);
+  const std::uint64_t slot = head & (group_->memory().layout().slots - 1);
+  const std::uint64_t control = segment.lines[slot].control.load(std::memory_order_acquire);
+  if (shm::control_sequence(control) == static_cast<std::uint32_t>(head + 1)) return false;
+  for (std::uint32_t source = 0; source < group_->size(); ++source) {
+    const std::uint64_t claim = segment.senders[source].claim.load(std::memory_order_acquire);
+    if (source != group_->self() && shm::intent_covers(claim, head)) return true;
+  }
+  return false;
+}
+
 void ShmTransport::close_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (index != shm::kNoIndex) queue_.close(index);

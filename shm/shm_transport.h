@@ -78,6 +78,8 @@ class ShmTransport final : public Transport {
   bool peer_gone(PeerIndex peer) override;
   bool peer_left(PeerIndex peer) override;
   Intake intake(PeerIndex peer) override;
+  Turn awaited_turn() override;
+  bool waits_for_another(PeerIndex peer) override;
   void close_peer(PeerIndex peer) override;
   void open_peer(PeerIndex peer) override;
   void give_up_peer(PeerIndex peer) override;

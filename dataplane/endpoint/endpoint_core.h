@@ -402,6 +402,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void watch_peers(Nanoseconds now);
   void watch_direct_peer(Peer& peer, Nanoseconds now);
   void ask_direct_peer(Peer& peer, Nanoseconds now);
+  void watch_turn(Transport& transport, Nanoseconds now);
   bool something_outstanding(const Peer& peer) const;
   void give_up(Peer& peer, Fault fault);
   void give_up_counters(Peer& peer, CounterLoss why);
@@ -461,7 +462,8 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint64_t own_kept_ = 0;    // messages to oneself that had to wait, so far
   std::size_t own_waiting_ = 0;   // and that do so now
   std::size_t untried_ = 0;  // among so many of waiting_, the first ones, are some that were not tried at all
-  Nanoseconds next_retry_ = 0, last_watch_ = 0;
+  Nanoseconds next_retry_ = 0, last_watch_ = 0, turn_since_ = 0;
+  Transport::Turn turn_seen_{};
   std::deque<DirectRead> reads_;
   std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
   std::uint32_t next_pull_;  // never 0
@@ -471,11 +473,9 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::uint64_t next_fence_;
   unsigned inline_depth_ = 0;  // > 0 while an inline completion handler calls, whose bounds are wider
   unsigned guest_depth_ = 0;   // > 0 while another context's handler does: nothing is answered `busy`
-  std::vector<SendCompletion> send_completions_;     // whose handlers have to run
-  std::vector<SendCompletion> running_completions_;  // scratch of run_send_handlers()
-  std::vector<Loss> losses_;                         // to be reported at the end of progress()
-  std::vector<Loss> dropped_;                        // to be parted from there
-  std::vector<std::unique_ptr<Peer>> buried_;        // purged by handlers of this step, which may still refer to them
+  std::vector<SendCompletion> send_completions_, running_completions_;  // whose handlers have to run; that do so now
+  std::vector<Loss> losses_, dropped_;         // to be reported at the end of progress(); to be parted from there
+  std::vector<std::unique_ptr<Peer>> buried_;  // purged by handlers of this step, which may still refer to them
   bool stepping_ = false;
 
   std::array<MessageStatistics, 3> statistics_{};

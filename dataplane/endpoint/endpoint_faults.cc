@@ -28,6 +28,7 @@ bool EndpointCore::something_outstanding(const Peer& peer) const {
 // That includes the one whose message a collective needs next, who may never have been talked to.
 void EndpointCore::watch_peers(Nanoseconds now) {
   for (const auto& [index, waiters] : expected_) contact(index);
+  for (Transport* const transport : direct_transports_) watch_turn(*transport, now);
   // A task alone waits for itself, between the exchange and its confirmation.
   const bool others = collective_.active() && collective_.awaited() != config_.self;
   if (others && contact(collective_.awaited()) == nullptr) fail_collective(collective_.awaited());
@@ -66,9 +67,25 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   } else if (peer.silent_since == 0 || peer.taken_seen != intake.taken) {
     peer.silent_since = now;
   } else if (now - peer.silent_since >= config_.timeout) {
-    return lose(peer, Fault::timeout);
+    // One that is held up by a third task gives that one up first.
+    const bool in_vain = now - peer.silent_since - config_.timeout >= config_.timeout;
+    if (in_vain || !peer.direct->waits_for_another(peer.index)) return lose(peer, Fault::timeout);
   }
   peer.taken_seen = intake.taken;
+}
+
+// A task that stops while it hands over a packet holds up what all others hand over behind it. It is lost after the
+// time-out, as one that owes an answer is.
+void EndpointCore::watch_turn(Transport& transport, Nanoseconds now) {
+  const Transport::Turn turn = transport.awaited_turn();
+  if (turn.peer == kUnknownPeer || turn != turn_seen_) {
+    turn_seen_ = turn;
+    turn_since_ = now;
+    return;
+  }
+  if (now - turn_since_ < config_.timeout) return;
+  turn_since_ = now;
+  if (Peer* const peer = contact(turn.peer)) lose(*peer, Fault::timeout);
 }
 
 void EndpointCore::ask_direct_peer(Peer& peer, Nanoseconds now) {

@@ -181,6 +181,22 @@ class Transport {
     return {};
   }
 
+  // A reliable transport hands on all packets of all peers in one order: which peer has its turn in it and has not sent
+  // yet, and a number that differs from turn to turn. kUnknownPeer: none. May be of another peer whose turn could be
+  // the same.
+  struct Turn {
+    PeerIndex peer = kUnknownPeer;
+    std::uint64_t number = 0;
+    bool operator==(const Turn&) const = default;
+  };
+  virtual Turn awaited_turn() { return {}; }
+
+  // Whether it is for another peer's turn that a peer takes nothing.
+  virtual bool waits_for_another(PeerIndex peer) {
+    (void)peer;
+    return false;
+  }
+
   // Eras (guide, chapter 19): the user purges `peer`, and resumes it later; or the engine gives it up, and both at
   // once. Of a reliable transport only; the engine's channels see to it over others. From close_peer() on nothing is
   // received that the peer has sent, or still sends, before it was added anew after open_peer(). Until then a sender
