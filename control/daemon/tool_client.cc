@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -41,6 +42,26 @@ bool is_own_daemon(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
+[[noreturn]] void name_silent(const std::string& folder) {
+  char host[HOST_NAME_MAX + 1] = "";
+  gethostname(host, sizeof host - 1);
+  throw std::runtime_error("no answer after " + std::to_string(kSilentTime.count()) +
+                           " s from the daemon here (lamd on " + host + ", process " +
+                           std::to_string(session_process(folder)) + "): it hangs or is stopped; tkill ends it");
+}
+
+// A daemon that accepts nobody still has those in its queue who have given up; when that is full, connect() waits.
+// False: errno says why, EAGAIN when it is full for all of kSilentTime.
+bool connect_in_time(int socket, const sockaddr_un& address) {
+  const timeval limit{kSilentTime.count(), 0};
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  int status = -1;
+  do {
+    status = connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  } while (status != 0 && errno == EINTR);
+  return status == 0;
+}
+
 }  // namespace
 
 ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
@@ -51,7 +72,8 @@ ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
   // A stranger's daemon may let nobody in, and connect() would not say why.
   check_own_session(folder);
   socket_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (!connect_in_time(socket_.get(), address)) {
+    if (errno == EAGAIN) name_silent(folder);
     throw std::runtime_error("no lamd is running here for this user (" + path + ": " + std::strerror(errno) +
                              "); lamboot starts one");
   }
@@ -77,12 +99,7 @@ void ToolClient::tell(const DaemonMessage& message, std::chrono::seconds limit) 
 }
 
 void ToolClient::check_alive() {
-  if (ask_within(UniverseRequest{0}, kSilentTime)) return;
-  char host[HOST_NAME_MAX + 1] = "";
-  gethostname(host, sizeof host - 1);
-  throw std::runtime_error("no answer after " + std::to_string(kSilentTime.count()) +
-                           " s from the daemon here (lamd on " + host + ", process " +
-                           std::to_string(session_process(folder_)) + "): it hangs or is stopped; tkill ends it");
+  if (!ask_within(UniverseRequest{0}, kSilentTime)) name_silent(folder_);
 }
 
 std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& question, std::chrono::seconds limit) {
@@ -102,12 +119,13 @@ std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& questio
   }
 }
 
-void ToolClient::wake() {
-  if (process_.is_open()) send_signal(process_.get(), SIGCONT);
-}
-
 bool ToolClient::wait_for_end(std::chrono::seconds limit) {
   return !process_.is_open() || wait_ready(process_.get(), POLLIN, Clock::now() + limit);
+}
+
+void wake_daemon(const std::string& folder) {
+  const FileDescriptor process = open_session_process(folder).handle;
+  if (process.is_open()) send_signal(process.get(), SIGCONT);
 }
 
 }  // namespace openlapi::daemon

@@ -16,7 +16,7 @@ namespace openlapi::daemon {
 
 class ToolClient {
  public:
-  // Throws std::runtime_error: no daemon lives in this session folder.
+  // Throws std::runtime_error: no daemon lives in this session folder, or it lets nobody in.
   explicit ToolClient(const std::string& folder);
 
   // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
@@ -25,8 +25,6 @@ class ToolClient {
   std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
   // Returns when it has been taken; whatever it is answered later is nobody's.
   void tell(const DaemonMessage& message, std::chrono::seconds limit);
-  // The daemon here goes on when it was stopped.
-  void wake();
   // Throws std::runtime_error: the daemon here says nothing, not even what it need not ask others for.
   void check_alive();
   // For more than one question and answer.
@@ -39,5 +37,8 @@ class ToolClient {
   FileDescriptor socket_{};
   FileDescriptor process_{};
 };
+
+// The daemon of this session folder goes on when it was stopped.
+void wake_daemon(const std::string& folder);
 
 }  // namespace openlapi::daemon

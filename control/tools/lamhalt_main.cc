@@ -53,9 +53,9 @@ Missing missing(const std::vector<UniverseNode>& universe, const HaltedMessage& 
 int run(BootOptions& options) {
   options.check_words(0, 0, "word");
   const std::string folder = session_path(options.session_name());
+  wake_daemon(folder);
   ToolClient daemon(folder);
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
-  daemon.wake();
   daemon.check_alive();
   if (options.has("i")) {
     daemon.tell(HaltMessage{kHaltMilliseconds}, kAnswerTime);

@@ -463,6 +463,28 @@ class LossTest(Universe):
             self.assertEqual([os.waitpid(process, 0)[1] for process in processes], [0, 0], tool)
             self.assertEqual(list(self.folder.glob("lam-*")), [], tool)
 
+    def test_a_stopped_daemon_whose_queue_is_full_is_named(self):
+        """Who has given up and closed still lies there."""
+        self.boot(["inky"])
+        process = self.process()
+        os.kill(process, signal.SIGSTOP)
+        for _ in range(1000):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.setblocking(False)
+                try:
+                    client.connect(str(self.session() / "lam-kernel-socket"))
+                except BlockingIOError:
+                    break
+        else:
+            self.fail("its queue has no end")
+        for tool in (["lamnodes"], ["../lapirun", "-n", 1, "true"]):
+            done = self.tool(*tool)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), tool)
+            self.assertIn(f": no answer after 10 s from the daemon here (lamd on {socket.gethostname()}, process {process}): "
+                          "it hangs or is stopped; tkill ends it\n", done.stderr)
+        self.halt()
+        self.assert_gone([process])
+
     def test_lamhalt_names_a_daemon_that_hangs(self):
         """It ends the others, and the one that hangs ends when it goes on."""
         self.boot(["inky", "pinky", "blinky"])
