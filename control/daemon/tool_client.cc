@@ -30,7 +30,7 @@ bool wait_ready(int fd, short events, Clock::time_point limit) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now()).count();
     const int ready = poll(&wait, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000)));
     if (ready > 0) return true;
-    if (ready == 0) return false;
+    if (ready == 0 && Clock::now() >= limit) return false;
   }
 }
 

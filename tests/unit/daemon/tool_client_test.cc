@@ -1,0 +1,69 @@
+#include "control/daemon/tool_client.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "control/daemon/connection.h"
+#include "control/daemon/session_folder.h"
+#include "tests/unit/control/temporary_folder.h"
+
+namespace {
+
+// Stands for a time-out that is over, once.
+std::function<void()> time_is_over;
+
+}  // namespace
+
+// In place of libc's.
+extern "C" int poll(pollfd* watched, nfds_t count, int milliseconds) {
+  if (const auto over = std::exchange(time_is_over, nullptr)) return over(), 0;
+  const timespec limit{milliseconds / 1000, milliseconds % 1000 * 1'000'000L};
+  return ppoll(watched, count, milliseconds < 0 ? nullptr : &limit, nullptr);
+}
+
+namespace openlapi::daemon {
+namespace {
+
+class ToolClientTest : public testing::Test {
+ protected:
+  // The daemon's end of the connection.
+  Connection accept_tool() {
+    return {FileDescriptor(accept(listener_.get(), nullptr, nullptr)), std::make_unique<MessageStream>()};
+  }
+  static void answer(Connection& daemon) {
+    daemon.send(OutcomeMessage{"taken"});
+    EXPECT_TRUE(daemon.flush());
+  }
+  static std::string text_of(const std::optional<DaemonMessage>& message) {
+    const auto* outcome = message ? std::get_if<OutcomeMessage>(&*message) : nullptr;
+    return outcome == nullptr ? "no answer" : outcome->failure;
+  }
+
+  test::TemporaryFolder parent_{};
+  SessionFolder folder_{parent_.path("session")};
+  FileDescriptor listener_ = folder_.listen_to_tools();
+  ToolClient client_{parent_.path("session")};
+  Connection daemon_ = accept_tool();
+};
+
+// poll() is asked for an hour at a time.
+TEST_F(ToolClientTest, WaitsForAnAnswerForHours) {
+  time_is_over = [this] { answer(daemon_); };
+  EXPECT_EQ(text_of(client_.ask_within(ShrinkMessage{0, 7200, 0}, std::chrono::hours(2))), "taken");
+  EXPECT_EQ(time_is_over, nullptr) << "nobody has waited";
+}
+
+TEST_F(ToolClientTest, GivesUpAtItsLimit) {
+  EXPECT_EQ(text_of(client_.ask_within(UniverseRequest{0}, std::chrono::seconds(0))), "no answer");
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
