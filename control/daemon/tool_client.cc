@@ -106,7 +106,8 @@ std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& questio
   const auto until = Clock::now() + limit;
   Connection connection(FileDescriptor(dup(socket_.get())), std::make_unique<MessageStream>());
   connection.send(question);
-  bool goes_on = connection.flush();
+  connection.flush();
+  bool goes_on = true;  // what came before the end of the connection is read, also when nothing could be sent
   while (true) {
     if (const auto bytes = connection.stream().next()) {
       const auto answer = decode(*bytes);

@@ -65,5 +65,17 @@ TEST_F(ToolClientTest, GivesUpAtItsLimit) {
   EXPECT_EQ(text_of(client_.ask_within(UniverseRequest{0}, std::chrono::seconds(0))), "no answer");
 }
 
+// One that ends may have gone when the next question comes.
+TEST_F(ToolClientTest, HearsTheLastWordsOfADaemonThatHasEnded) {
+  answer(daemon_);
+  daemon_.close();
+  EXPECT_NO_THROW(client_.tell(HaltMessage{1000}, std::chrono::seconds(10)));
+}
+
+TEST_F(ToolClientTest, SaysThatADaemonHasEndedWithoutAnAnswer) {
+  daemon_.close();
+  EXPECT_THROW(client_.ask(UniverseRequest{0}, std::chrono::seconds(10)), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace openlapi::daemon
