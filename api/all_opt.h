@@ -36,8 +36,9 @@ LAM_SSI_PUBLIC int ao_setopt(OPT* aod, const char* opt, const char* mutex, int n
 LAM_SSI_PUBLIC int ao_setopt1(OPT* aod, const char* letters, const char* mutex, int nparams, int flags);
 
 /* Parses argv from its second word on. Words that are no option stay in argv (see AOPRESERVE_ARGV), `*argc` of them;
- * words behind "--" are the tail. If all options are single letters they can be written together. 0, or LAMERROR with
- * the reason on standard error. Both NULL: parses again what was unused, with options that were declared since. */
+ * words behind "--" are the tail. If all options are single letters they can be written together; else those without
+ * parameters can, unless unknown options are ignored. 0, or LAMERROR with the reason on standard error. Both NULL:
+ * parses again what was unused, with options that were declared since. */
 LAM_SSI_PUBLIC int ao_parse(OPT* aod, int* argc, char** argv);
 
 LAM_SSI_PUBLIC char* ao_argv0(OPT* aod);

@@ -55,9 +55,18 @@ class OptionParser {
       return parse_letters(name);
     }
     if ((options_->flags & AOIGN_UNRECOG) == 0) {
+      if (has_only_flags(name)) return parse_letters(name);
       throw BootError("option -" + name + " is unknown; allowed: " + names());
     }
     unused_.push_back("-" + name);
+  }
+
+  // Of LAM's tools some have single letters alone; here each has longer options as well.
+  bool has_only_flags(const std::string& name) const {
+    return std::ranges::all_of(name, [&](char letter) {
+      const DeclaredOption* option = find_option(options_, {&letter, 1});
+      return option != nullptr && option->parameters == 0;
+    });
   }
 
   // "-vdn5": letters without parameters, the last one may be followed by its parameter.

@@ -153,12 +153,13 @@ class ToolsTest(Universe):
         self.assertEqual(self.lines(), ["n0\tinky:1:origin,this_node", "n1\tpinky:2:", "n2\tblinky:1:no_schedule"])
         self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky", "n2\tblinky"])
         self.assertEqual(self.lines("-n", "-c", "n1-2"), ["pinky", "blinky"])
+        self.assertEqual(self.lines("-cn", "n1-2"), ["pinky", "blinky"])
         self.assertEqual(self.lines("-i", "-c", "h"), ["n0\t127.0.0.1"])
         self.assertEqual(self.lines("c1-2"), ["n1\tpinky:2:"])
         # Of another daemon's session, as seen from there.
         self.assertEqual(self.lines("-sessionsuffix", "n1")[:2], ["n0\tinky:1:origin", "n1\tpinky:2:this_node"])
         processes = [self.process(member) for member in ("", "n1", "n2")]
-        done = self.tool("lamhalt", "-v")
+        done = self.tool("lamhalt", "-dv")
         self.assertRegex(done.stdout, r"^openlapi [\d.]+\n3 of 3 daemons have ended\n$")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(list(self.folder.glob("lam-*")), [])

@@ -99,6 +99,21 @@ TEST_F(OptionParser, TakesLettersTogetherWithAParameter) {
   EXPECT_EQ(ao_intparam(options_, "n", 2, 0, &number), LAMERROR);
 }
 
+TEST_F(OptionParser, TakesFlagsTogetherBesideLongerOptions) {
+  ao_setopt1(options_, "vdH", nullptr, 0, 0);
+  ao_setopt(options_, "n", nullptr, 1, AOINT);
+  ao_setopt(options_, "dv", nullptr, 1, 0);
+  ASSERT_EQ(parse({"-dHv", "-dv", "x"}), 0);
+  EXPECT_EQ(ao_ninsts(options_, "H"), 1);
+  EXPECT_EQ(ao_ninsts(options_, "v"), 1);
+  EXPECT_EQ(parameter("dv"), "x") << "an option's own name counts first";
+  ASSERT_EQ(parse({"-vn12"}), LAMERROR);
+  EXPECT_NE(error_.find("option -vn12 is unknown"), std::string::npos) << error_;
+  ao_setflags(options_, AOIGN_UNRECOG);
+  ASSERT_EQ(parse({"-Hv"}), 0);
+  EXPECT_EQ(ao_ninsts(options_, "H"), 1) << "it may be an option that is declared later";
+}
+
 TEST_F(OptionParser, TakesABareNumberAndVariableNumbersOfParameters) {
   ao_setopt(options_, "#", nullptr, 0, 0);
   ao_setopt(options_, "hosts", nullptr, AOVARNUM, 0);
