@@ -18,6 +18,7 @@ constexpr char kUsage[] =
     "  no_schedule, leaving (lamshrink removes it), lost (its daemon is gone)\n"
     "  nodes: n0-3,7 or N (all, the default), c0-3,7 or C (by processors), h (here), o (the origin)\n"
     "  -c  no processors and flags    -n  no numbers    -i  addresses instead of names\n"
+    "  -c -n: of c0-3,7 or C a line for each processor, as a boot schema has them\n"
     "  -sessionprefix FOLDER, -sessionsuffix NAME: as given to lamboot\n";
 
 constexpr std::chrono::seconds kAnswerTime{30};
@@ -43,14 +44,20 @@ std::string host_of(const UniverseNode& node, bool as_address) {
   return text;
 }
 
-void print_node(const UniverseMessage& universe, const NodeChoice& choice, const BootOptions& options) {
+struct Lines {
+  NodeChoice choice{};
+  std::uint32_t count = 1;  // as LAM, one for each processor where neither numbers nor processors are told
+};
+
+void print_node(const UniverseMessage& universe, const Lines& lines, const BootOptions& options) {
+  const NodeChoice& choice = lines.choice;
   const UniverseNode& node = universe.nodes[choice.node];
   std::string line = options.has("n") ? "" : "n" + std::to_string(choice.node) + "\t";
   line += host_of(node, options.has("i"));
   if (!options.has("c")) {
     line += ":" + std::to_string(choice.cpus) + ":" + flags_of(node, choice.node == universe.here);
   }
-  std::puts(line.c_str());
+  for (std::uint32_t n = 0; n < lines.count; ++n) std::puts(line.c_str());
 }
 
 int run(BootOptions& options) {
@@ -62,9 +69,14 @@ int run(BootOptions& options) {
   const DaemonMessage answer = daemon.ask(UniverseRequest{0}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);
   if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  for (const NodeChoice& choice : choose_nodes(words, universe->nodes, universe->here)) {
-    print_node(*universe, choice, options);
+  std::vector<Lines> all;
+  for (const std::string& word : words) {
+    const bool each = options.has("c") && options.has("n") && (word.starts_with('c') || word == "C");
+    for (const NodeChoice& choice : choose_nodes({word}, universe->nodes, universe->here)) {
+      all.push_back({choice, each ? choice.cpus : 1});
+    }
   }
+  for (const Lines& lines : all) print_node(*universe, lines, options);
   return std::fflush(stdout) == 0 ? 0 : kExitFailure;
 }
 

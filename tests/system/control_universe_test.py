@@ -154,6 +154,9 @@ class ToolsTest(Universe):
         self.assertEqual(self.lines("-c"), ["n0\tinky", "n1\tpinky", "n2\tblinky"])
         self.assertEqual(self.lines("-n", "-c", "n1-2"), ["pinky", "blinky"])
         self.assertEqual(self.lines("-cn", "n1-2"), ["pinky", "blinky"])
+        self.assertEqual(self.lines("-cn", "C"), ["inky", "pinky", "pinky", "blinky"])
+        self.assertEqual(self.lines("-cn", "c2-3", "N"), ["pinky", "blinky", "inky", "pinky", "blinky"])
+        self.assertEqual(self.lines("-c", "C"), ["n0\tinky", "n1\tpinky", "n2\tblinky"])
         self.assertEqual(self.lines("-i", "-c", "h"), ["n0\t127.0.0.1"])
         self.assertEqual(self.lines("c1-2"), ["n1\tpinky:2:"])
         # Of another daemon's session, as seen from there.
