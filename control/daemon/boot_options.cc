@@ -33,6 +33,9 @@ bool BootOptions::parse(int count, char** words) {
   if (ao_parse(options_, &count, words) != 0 || !set_parameters()) return false;
   const std::string mistake = suffix_mistake(value("sessionsuffix"));
   if (!mistake.empty()) throw std::invalid_argument(mistake);
+  if (has("prefix") && !value("prefix").starts_with('/')) {
+    throw std::invalid_argument("option -prefix is " + value("prefix") + "; allowed: an absolute path");
+  }
   return true;
 }
 

@@ -74,6 +74,7 @@ bool NodeTasks::prepare(std::string& error) {
 
 bool NodeTasks::find_program(std::string& error) {
   if (chdir(job_.directory.c_str()) != 0) {
+    refused_status_ = kExitUsage;
     error = "cannot change to '" + job_.directory + "': " + std::strerror(errno);
     return false;
   }

@@ -386,6 +386,10 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));
   const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
   parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
+  if (parsed.options.list_jobs && !parsed.options.command.empty()) {
+    return usage_error("--jobs: the command line has the program '" + parsed.options.command[0] +
+                       "'; allowed: options only");
+  }
   if (is_file_of_hosts(arguments, program)) {
     return usage_error(answer_to_file_of_hosts(arguments[program], name));
   }

@@ -29,12 +29,19 @@ int grace_of(const BootOptions& options) {
   return grace;
 }
 
-std::uint32_t one_node(const BootOptions& options, const UniverseMessage& universe) {
-  const std::vector<std::string> words = options.plain_words();
-  const auto chosen = choose_nodes(words, universe.nodes, universe.here);
-  if (chosen.size() != 1 || words[0].starts_with('c') || words[0].starts_with('C')) {
-    throw std::invalid_argument("\"" + words[0] + "\" is not one node; allowed: n and its number, or o");
-  }
+[[noreturn]] void refuse(const std::string& word) {
+  throw std::invalid_argument("\"" + word + "\" is not one node; allowed: n and its number, or o");
+}
+
+// What is wrong in any universe.
+void check_word(const std::string& word) {
+  check_node_words({word});
+  if (word.starts_with('c') || word.starts_with('C')) refuse(word);
+}
+
+std::uint32_t one_node(const std::string& word, const UniverseMessage& universe) {
+  const auto chosen = choose_nodes({word}, universe.nodes, universe.here);
+  if (chosen.size() != 1) refuse(word);
   return chosen[0].node;
 }
 
@@ -52,13 +59,14 @@ bool ask_to_leave(ToolClient& daemon, std::uint32_t node, int grace, bool force,
 int run(BootOptions& options) {
   options.check_words(1, 1, "node");
   const int grace = grace_of(options);
-  check_node_words(options.plain_words());
+  const std::string word = options.plain_words()[0];
+  check_word(word);
   ToolClient daemon(session_path(options.session_name()));
   daemon.check_alive();
   const DaemonMessage answer = daemon.ask(UniverseRequest{1}, kAnswerTime);
   const auto* universe = std::get_if<UniverseMessage>(&answer);
   if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  const std::uint32_t node = one_node(options, *universe);
+  const std::uint32_t node = one_node(word, *universe);
   const std::string name = "n" + std::to_string(node) + " (" + universe->nodes[node].host + ")";
   if (!ask_to_leave(daemon, node, grace, false, std::chrono::seconds(grace) + kEndTime)) {
     ask_to_leave(daemon, node, 0, true, kAnswerTime);

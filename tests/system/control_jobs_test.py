@@ -353,7 +353,7 @@ class FaultTest(Jobs):
                                  r"cannot run 'no.such.program': not found in PATH\n$")
         _, errors = self.run_job("n1", "/etc/passwd", status=126)
         self.assertEqual(errors, "lapirun: n1 (pinky): cannot run '/etc/passwd': Permission denied\n")
-        _, errors = self.run_job("n1", "--wd", "/no/such", "true", status=1)
+        _, errors = self.run_job("n1", "--wd", "/no/such", "true", status=2)
         self.assertEqual(errors, "lapirun: n1 (pinky): cannot change to '/no/such': No such file or directory\n")
 
     def test_each_launcher_speaks_under_its_own_name(self):

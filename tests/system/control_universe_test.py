@@ -248,6 +248,10 @@ class ToolsTest(Universe):
                 done = self.tool(name, word)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), name)
                 self.assertIn(f'{name}: "{word}": ', done.stderr)
+        for word in ("c0", "C"):
+            done = self.tool("lamshrink", word)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), word)
+            self.assertIn(f'lamshrink: "{word}" is not one node; allowed: n and its number, or o', done.stderr)
         self.assertEqual(self.tool("tkill").returncode, 0)
         self.assertEqual(self.tool("tkill", "-N").returncode, 0)
 
@@ -304,6 +308,10 @@ class ToolsTest(Universe):
                 done = self.tool(name, *words)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), name)
                 self.assertIn(f"{name}: {mistake}", done.stderr)
+        for name in ("lamboot", "lamgrow", "lamwipe"):
+            done = self.tool(name, "-prefix", "opt", "hosts")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), name)
+            self.assertIn(f"{name}: option -prefix is opt; allowed: an absolute path", done.stderr)
         self.assertEqual(self.lines("-c"), ["n0\tinky"])
         self.assertEqual(self.tool("lamboot", "-V").returncode, 0)
 

@@ -53,6 +53,9 @@ TEST(CommandLine, TakesNodesAsLamDoes) {
 
 TEST(CommandLine, ListsJobsWithoutAProgram) {
   EXPECT_TRUE(parse({"--jobs"}).list_jobs);
+  EXPECT_EQ(refused({"--jobs", "extra"}).status, kExitUsage);
+  EXPECT_NE(refused({"--jobs", "extra"}).text.find("--jobs: the command line has the program 'extra'"),
+            std::string::npos);
   EXPECT_FALSE(parse({"prog", "--jobs"}).list_jobs);
 }
 
