@@ -348,6 +348,24 @@ std::string in_users_words(std::string reason, const OwnArguments& own) {
   return reason.substr(0, at) + " is there " + reason.substr(at + kTooMany.size()) + " times; allowed: once";
 }
 
+// In LAM's way: lamexec, words for nodes, -ssi, -np and -c, where lapirun's own is -n.
+bool is_of_lam(const OwnArguments& own, Launcher launcher) {
+  return launcher == Launcher::kLamexec || !own.node_words.empty() || !own.parameters.empty() ||
+         std::ranges::any_of(own.given_as,
+                             [](const auto& given) { return given.second == "-np" || given.second == "-c"; });
+}
+
+// LAM's synopses: program [-- arguments]. The program may have meant it for itself, and lamexec is LAM's alone.
+void take_out_lams_dashes(JobOptions& options) {
+  std::vector<std::string>& command = options.command;
+  if (command.size() < 2 || command[1] != "--") return;
+  command.erase(command.begin() + 1);
+  if (options.launcher == Launcher::kLamexec) return;
+  options.notices.push_back(
+      "-- behind '" + command[0] +
+      "' is taken for LAM's, not for an argument; where it is one, -- goes before the program, too");
+}
+
 CommandLineEnd refusal(const std::string& name, int status, const std::string& reason) {
   return {status, name + ": " + reason + "\nTry '" + name + " --help'.\n"};
 }
@@ -398,11 +416,7 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
         "':': a job has one program; let a shell choose: sh -c 'if [ $PMIX_RANK = 0 ]; then exec ./a; else exec ./b; "
         "fi'. Where ':' is a word of the program's, -- goes before the program");
   }
-  // With words for nodes LAM's users write the program's own words behind "--".
-  if (program == own.count && !own.node_words.empty() && parsed.options.command.size() > 1 &&
-      parsed.options.command[1] == "--") {
-    parsed.options.command.erase(parsed.options.command.begin() + 1);
-  }
+  if (program == own.count && is_of_lam(own, launcher)) take_out_lams_dashes(parsed.options);
   if (parsed.options.command.empty() && !parsed.options.list_jobs)
     return refusal(name, kExitNotFound, "no program given");
   return parsed.options;

@@ -323,13 +323,37 @@ TEST(CommandLine, PrintsHelpAndVersion) {
   EXPECT_EQ(refused({"--version"}).text, "lapirun (openlapi) 1.2.3\n");
 }
 
-// As LAM's synopses have it: where ... program -- arguments.
-TEST(CommandLine, TakesLamsDashesBehindTheProgramWithWordsForNodes) {
+// As LAM's synopses have it: program -- arguments.
+TEST(CommandLine, TakesLamsDashesBehindTheProgramInLamsCommandLines) {
   EXPECT_EQ(parse({"N", "prog", "--", "-a", "--", "b"}).command, (Words{"prog", "-a", "--", "b"}));
   EXPECT_EQ(parse({"-v", "c0-1", "n0", "prog", "--"}).command, Words{"prog"});
   EXPECT_EQ(parse({"N", "prog", "-a", "--"}).command, (Words{"prog", "-a", "--"}));
   EXPECT_EQ(parse({"N", "--", "prog", "--", "-a"}).command, (Words{"prog", "--", "-a"}));
-  EXPECT_EQ(parse({"-n", "2", "prog", "--", "-a"}).command, (Words{"prog", "--", "-a"}));
+  for (const Words& of_lam : {Words{"-np", "2"}, Words{"-c", "2"}, Words{"-ssi", "rpi", "tcp"}, Words{"h"}}) {
+    Words words = of_lam;
+    words.insert(words.end(), {"prog", "--", "-a"});
+    EXPECT_EQ(parse(words).command, (Words{"prog", "-a"})) << of_lam[0];
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(of_lam.size()), "--");
+    EXPECT_EQ(parse(words).command, (Words{"prog", "--", "-a"})) << of_lam[0];
+  }
+  for (const Words& own : {Words{"-n", "2"}, Words{"-host", "localhost"}, Words{}}) {
+    Words words = own;
+    words.insert(words.end(), {"prog", "--", "-a"});
+    EXPECT_EQ(parse(words).command, (Words{"prog", "--", "-a"}));
+  }
+  const auto programs = parse_command_line({"-n", "2", "prog", "--", "-a"}, "1.2.3", Launcher::kLamexec);
+  EXPECT_EQ(std::get<JobOptions>(programs).command, (Words{"prog", "-a"}));
+  EXPECT_EQ(std::get<JobOptions>(programs).notices, Words{});
+}
+
+// The program may have meant them for itself.
+TEST(CommandLine, SaysThatItTakesLamsDashes) {
+  EXPECT_EQ(
+      parse({"n0", "grep", "--", "-x", "f"}).notices,
+      Words{"-- behind 'grep' is taken for LAM's, not for an argument; where it is one, -- goes before the program, "
+            "too"});
+  EXPECT_EQ(parse({"n0", "--", "grep", "--", "-x", "f"}).notices, Words{});
+  EXPECT_EQ(parse({"-n", "1", "grep", "--", "-x", "f"}).notices, Words{});
 }
 
 // What -x says of the same variable comes behind it, and counts.
