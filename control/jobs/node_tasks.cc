@@ -130,6 +130,7 @@ void NodeTasks::take_signal(int signal) {
 }
 
 void NodeTasks::name_missing_tasks() {
+  if (pages_.somebody_is_through()) meeting_.take_over();
   const std::string late = meeting_.look(tasks_);
   if (late.empty() || ending_) return;
   tell(HelperNote{late + ", on n" + std::to_string(own().node) + " (" + own().host + ")"});

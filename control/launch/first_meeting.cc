@@ -20,6 +20,7 @@ void FirstMeeting::take_over() {
 }
 
 std::string FirstMeeting::look(const std::vector<TaskProcess>& tasks) {
+  if (over_) return {};
   const std::string late = missing(tasks);
   look_at_.reset();
   if (late.empty()) {

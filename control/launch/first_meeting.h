@@ -19,7 +19,7 @@ class FirstMeeting {
 
   // A task of this node has come to the PMIx server: others may wait for all from now on.
   void take_connected(std::uint32_t rank);
-  // All tasks of this node have, or one has left again: it did not wait.
+  // All tasks of this node have met, or one has left again: it did not wait.
   void take_over();
 
   // When to look again; none: nobody waits.

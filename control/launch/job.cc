@@ -196,6 +196,8 @@ void Job::check_deadlines() {
   const TimePoint now = Clock::now();
   if (timeout_at_ && now >= *timeout_at_) take_timeout();
   if (meeting_.look_at() && now >= *meeting_.look_at()) {
+    // On one node libpmix carries out a fence by itself.
+    if (pages_.somebody_is_through()) meeting_.take_over();
     const std::string late = meeting_.look(tasks_);
     if (!late.empty() && !ending_) output_.note("lapirun: " + late);
   }

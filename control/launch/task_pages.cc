@@ -10,6 +10,7 @@ namespace openlapi {
 
 // The room is there before a task writes to its mapping, or the task would die of a full disk.
 void TaskPages::make(const std::string& folder, std::size_t tasks) {
+  tasks_ = tasks;
   path_ = folder + "/pages";
   file_.reset(open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   bool whole = file_.is_open() && posix_fallocate(file_.get(), 0, static_cast<off_t>(tasks * sizeof(TaskPage))) == 0;
@@ -40,6 +41,13 @@ TaskPages::Words TaskPages::read(std::size_t place) const {
   for (const TaskPage::Wait& wait : page.waits)
     if (wait.call != 0) words.waits.push_back({wait.call, wait.since, wait.first, wait.second});
   return words;
+}
+
+bool TaskPages::somebody_is_through() const {
+  for (std::size_t place = 0; place < tasks_; ++place) {
+    if (read(place).opened != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace openlapi

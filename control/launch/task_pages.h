@@ -35,7 +35,11 @@ class TaskPages {
   };
   Words read(std::size_t place) const;
 
+  // Whether a task here has ever come through LAPI_Init, where it has met all others.
+  bool somebody_is_through() const;
+
  private:
+  std::size_t tasks_ = 0;
   std::string path_;
   FileDescriptor file_;
 };

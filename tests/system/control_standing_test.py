@@ -70,6 +70,10 @@ class OneMachineTest(Standing):
         self.expect_lines(["--standalone"], ["gfence", "asleep"], rf"task 0 \(process \d+\): in LAPI_Gfence {TIME}",
                           r"task 1 \(process \d+\): outside of LAPI, asleep")
 
+    def test_one_stopped_behind_init_is_not_waited_for_there(self):
+        _, errors = self.run_job("-n", 3, "--timeout", 13, PROBE, "asleep", "stopped", "asleep", status=124)
+        self.assertNotIn("still wait in LAPI_Init", errors)
+
     def process_in_gfence(self):
         """0: none yet. Of the tasks' pages (dataplane/base/task_page.h)."""
         for path in self.temporary.glob("*/pages"):
