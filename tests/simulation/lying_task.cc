@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dataplane/wire/layout_description.h"
 #include "tests/simulation/lie_arena.h"
 #include "tests/simulation/simulation.h"
 
@@ -20,7 +21,7 @@ constexpr Nanoseconds kLongestLying = 200 * kMillisecond;  // most of the others
 constexpr std::uint64_t kLongestPayload = 900;
 constexpr RecordKind kFloods[] = {RecordKind::put,           RecordKind::active_message, RecordKind::get_request,
                                   RecordKind::fence_request, RecordKind::collective,     RecordKind::put_strided,
-                                  RecordKind::rmw_request};
+                                  RecordKind::rmw_request,   RecordKind::put_pieces,     RecordKind::get_layout};
 
 }  // namespace
 
@@ -190,16 +191,92 @@ std::uint64_t LyingTask::length() {
 }
 
 std::vector<std::byte> LyingTask::record(PeerIndex peer, RecordKind kind) {
-  std::uint64_t payload = 0;
-  const RecordBytes fixed = fixed_part(peer, kind, payload);
-  std::vector<std::byte> bytes(fixed.length() + payload);
+  if (kind == RecordKind::put_pieces) return pieces_record(peer);
+  if (kind == RecordKind::get_layout) return layout_record(peer);
+  std::uint64_t behind = 0;
+  const RecordBytes fixed = fixed_part(peer, kind, behind);
+  std::vector<std::byte> bytes(fixed.length() + behind);
   std::memcpy(bytes.data(), fixed.piece().data, fixed.length());
   for (std::size_t at = fixed.length(); at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at);
   return bytes;
 }
 
+// So many bytes of the peer's memory, or of this task's, in blocks or in pieces; or something that is no description.
+void LyingTask::describe(std::vector<std::byte>& out, std::uint64_t total, PeerIndex peer, bool own) {
+  const auto somewhere = [&](std::uint64_t length) {
+    const auto here = reinterpret_cast<std::uintptr_t>(own_.data());
+    return own ? here + random_.below(own_.size() - length) : place(peer, length);
+  };
+  const std::size_t begin = out.size();
+  if (random_.chance(0.5)) {
+    const std::uint64_t block = random_.between(1, 64), count = total / block + 1;
+    wire::append_description(out, wire::StridedLayout{somewhere(2 * block * count), block, 2 * block, count});
+  } else {
+    std::vector<wire::LayoutPiece> pieces;
+    for (std::uint64_t left = total; left != 0; left -= pieces.back().length) {
+      const std::uint64_t piece = std::min(left, random_.below(total / 4 + 2));
+      pieces.push_back({somewhere(piece), piece});
+    }
+    wire::append_description(out, pieces, total);
+  }
+  if (random_.chance(0.1)) out[begin + 8 * random_.below(3)] ^= std::byte{1};  // kind, count, or total
+}
+
+std::vector<std::byte> LyingTask::pieces_record(PeerIndex peer) {
+  const bool flood = flood_left_ != 0 && peer == flooded_ && flood_ == RecordKind::put_pieces;
+  std::vector<wire::LayoutPiece> pieces(random_.below(6));
+  std::uint64_t bytes = 0;
+  for (wire::LayoutPiece& piece : pieces) {
+    piece.length = random_.below(150);
+    piece.address = place(peer, piece.length);
+    bytes += piece.length;
+  }
+  const std::uint32_t id = flood ? 1'000'000 + next_flood_++ : random_.chance(0.4) ? 0 : number(peer);
+  const std::uint64_t total = flood ? 1000 : id == 0 && random_.chance(0.8) ? bytes : bytes + length();
+  const std::uint64_t list = pieces.size() * sizeof(wire::LayoutPiece);
+  const std::uint32_t said = static_cast<std::uint32_t>(pieces.size()) + (!flood && random_.chance(0.05) ? 1 : 0);
+  RecordBytes fixed(
+      RecordKind::put_pieces,
+      wire::PutPiecesBody{counter(peer), flood || random_.chance(0.5) ? 0 : random_.next(), total, id, said});
+  fixed.payload_length(list + bytes);
+  std::vector<std::byte> record(fixed.length() + list + bytes, std::byte{0xa5});
+  std::memcpy(record.data(), fixed.piece().data, fixed.length());
+  if (list != 0) std::memcpy(record.data() + fixed.length(), pieces.data(), list);
+  return record;
+}
+
+// A description that comes in several records is never finished: what random fragments made of it could name anything.
+std::vector<std::byte> LyingTask::layout_record(PeerIndex peer) {
+  const bool flood = flood_left_ != 0 && peer == flooded_ && flood_ == RecordKind::get_layout;
+  std::vector<std::byte> description;
+  describe(description, random_.below(3000), peer, false);
+  RecordBytes fixed(RecordKind::get_layout, wire::GetLayoutBody{counter(peer), number(peer), 0});
+  if (flood || random_.chance(0.2)) {
+    const std::uint64_t more = random_.chance(0.2) ? random_.next() >> 1 : random_.chance(0.5) ? length() + 1 : 24;
+    fixed.extend({description.size() + more, random_.next(), 2'000'000 + next_flood_++, 0}, wire::kFlagLong);
+  }
+  fixed.payload_length(description.size());
+  const auto* begin = static_cast<const std::byte*>(fixed.piece().data);
+  description.insert(description.begin(), begin, begin + fixed.length());
+  return description;
+}
+
+// What the other one shall read by itself: the extension's flags, and in it where.
+std::uint8_t LyingTask::elsewhere(PeerIndex peer, RecordKind kind, wire::LongExtension& extension) {
+  const std::uint64_t way = random_.below(3);
+  if (way == 0) return wire::kFlagAttach;
+  if (way == 1) return wire::kFlagAttach | wire::kFlagBulk;
+  extension.total_length = random_.below(3000);
+  std::vector<std::byte>& description = descriptions_.emplace_back();
+  describe(description, extension.total_length, peer, true);
+  if (kind == RecordKind::put) describe(description, extension.total_length, peer, false);
+  extension.source_address = reinterpret_cast<std::uintptr_t>(description.data());
+  extension.layout_length = static_cast<std::uint32_t>(description.size() - (random_.chance(0.1) ? 8 : 0));
+  return wire::kFlagAttach | wire::kFlagLayout;
+}
+
 // Of a put or an active message; a flood's do not end, or are dropped.
-RecordBytes LyingTask::long_part(PeerIndex peer, RecordKind kind, std::uint64_t& payload) {
+RecordBytes LyingTask::long_part(PeerIndex peer, RecordKind kind, std::uint64_t& behind) {
   const bool flood = flood_left_ != 0 && peer == flooded_ && kind == flood_;
   const std::uint64_t total = flood ? 1000 : length();
   const std::uint64_t completion = flood ? 0 : random_.next();
@@ -207,29 +284,52 @@ RecordBytes LyingTask::long_part(PeerIndex peer, RecordKind kind, std::uint64_t&
                                                                 : random_.next() & ~std::uint64_t{flood ? 3u : 0u},
                                         counter(peer), random_.chance(0.5) ? 0 : completion});
   const bool attach = !flood && random_.chance(0.3);
-  const std::uint32_t id = flood ? 1'000'000 + next_flood_++ : number(peer);
-  const auto source = reinterpret_cast<std::uintptr_t>(own_.data());
-  if (flood || random_.chance(0.6)) {
-    fixed.extend({total, source, id, 0}, wire::kFlagLong | (attach ? wire::kFlagAttach : 0));
+  const bool message = kind == RecordKind::active_message;
+  std::uint8_t flags = 0;
+  if (message && !flood && random_.chance(0.2)) flags |= wire::kFlagVector;
+  if (message && !flood && random_.chance(0.1)) flags |= wire::kFlagAtoms;
+  if (flood || attach || random_.chance(0.6)) {
+    wire::LongExtension extension{total, reinterpret_cast<std::uintptr_t>(own_.data()),
+                                  flood ? 1'000'000 + next_flood_++ : number(peer), 0};
+    flags |= wire::kFlagLong | (attach ? elsewhere(peer, kind, extension) : 0);
+    fixed.extend(extension, flags);
+    if ((flags & wire::kFlagBulk) != 0) fixed.key(key());
+  } else {
+    fixed.flags(flags);
   }
-  payload = attach || flood ? 0 : std::min(random_.below(kLongestPayload), total);
-  return fixed.payload_length(payload);
+  behind = attach || flood ? 0 : std::min(random_.below(kLongestPayload), total);
+  fixed.payload_length(behind);
+  if (message && random_.chance(0.4)) {
+    const std::uint64_t user_header = 4 * random_.below(40);
+    fixed.user_header_length(static_cast<std::uint32_t>(user_header));
+    behind += user_header;
+  }
+  return fixed;
 }
 
-RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t& payload) {
-  const auto fragment = [&] { return payload = random_.below(kLongestPayload); };
+// Of no adapter's memory, or of one's that is there.
+wire::BulkKey LyingTask::key() {
+  const std::uint64_t words[2] = {random_.below(8), random_.below(8)};
+  wire::BulkKey key;
+  std::memcpy(key.bytes, words, sizeof key.bytes);
+  return key;
+}
+
+RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t& behind) {
+  const auto fragment = [&] { return behind = random_.below(kLongestPayload); };
   const std::uint64_t offset = random_.chance(0.5) ? random_.below(3000) : length();
   switch (kind) {
     case RecordKind::put:
     case RecordKind::active_message:
-      return long_part(peer, kind, payload);
+      return long_part(peer, kind, behind);
     case RecordKind::data:
       return RecordBytes(kind, wire::DataBody{number(peer), 0, offset}).payload_length(fragment());
     case RecordKind::get_data:
       return RecordBytes(kind, wire::GetDataBody{number(peer), 0, offset}).payload_length(fragment());
     case RecordKind::get_request: {
       const std::uint64_t bytes = length();
-      return {kind, wire::GetRequestBody{place(peer, bytes), bytes, counter(peer), number(peer), 0}};
+      RecordBytes fixed(kind, wire::GetRequestBody{place(peer, bytes), bytes, counter(peer), number(peer), 0});
+      return random_.chance(0.3) ? fixed.flags(wire::kFlagBulk) : fixed;
     }
     case RecordKind::rmw_request:
       return {kind, wire::RmwRequestBody{static_cast<std::uint8_t>(random_.below(6)),
@@ -246,17 +346,17 @@ RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t
     case RecordKind::fence_reply:
       return {kind, wire::FenceBody{number(peer), number(peer)}};
     case RecordKind::collective: {
-      payload = random_.below(9) * 8;
+      behind = random_.below(9) * 8;
       const wire::CollectiveBody body{flood_ == kind ? next_flood_++ : number(peer),
                                       static_cast<std::uint32_t>(random_.below(4))};
-      return RecordBytes(kind, body).payload_length(payload);
+      return RecordBytes(kind, body).payload_length(behind);
     }
     case RecordKind::memory_read:
       return {kind, wire::MemoryReadBody{counter(peer), length()}};
     case RecordKind::put_strided: {
       const bool flood = flood_ == kind;
       const std::uint64_t block = random_.between(1, 64), total = random_.between(1000, 3000);
-      payload = flood ? 0 : random_.below(kLongestPayload);
+      behind = flood ? 0 : random_.below(kLongestPayload);
       const wire::PutStridedBody body{counter(peer),
                                       0,
                                       total,
@@ -266,14 +366,17 @@ RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t
                                       flood ? 0 : random_.below(total),
                                       flood ? 1'000'000 + next_flood_++ : number(peer),
                                       0};
-      return RecordBytes(kind, body).payload_length(payload);
+      return RecordBytes(kind, body).payload_length(behind);
     }
     case RecordKind::request_refused:
       // Who says that it begins anew in an era that it has not got is not listened to any more.
       return {kind, wire::RequestRefusedBody{
                         number(peer), static_cast<wire::RefusalReason>(random_.below(random_.chance(0.02) ? 3 : 2))}};
-    default:
-      break;  // lists and keys lie about what the other kinds lie about as well
+    case RecordKind::get_key:
+      return {kind, wire::GetKeyBody{number(peer), number(peer), reinterpret_cast<std::uintptr_t>(own_.data()), key()}};
+    case RecordKind::put_pieces:
+    case RecordKind::get_layout:
+      break;  // record() makes them
   }
   return {RecordKind::fence_request, wire::FenceBody{1, 1}};
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -51,8 +52,14 @@ class LyingTask final : public ChannelListener {
 
   // One record, of any kind or of that which floods.
   std::vector<std::byte> record(PeerIndex peer, wire::RecordKind kind);
-  RecordBytes fixed_part(PeerIndex peer, wire::RecordKind kind, std::uint64_t& payload);
-  RecordBytes long_part(PeerIndex peer, wire::RecordKind kind, std::uint64_t& payload);
+  std::vector<std::byte> pieces_record(PeerIndex peer);
+  std::vector<std::byte> layout_record(PeerIndex peer);
+  void describe(std::vector<std::byte>& out, std::uint64_t total, PeerIndex peer, bool own);
+  // `behind`: how many bytes of user header and payload follow.
+  RecordBytes fixed_part(PeerIndex peer, wire::RecordKind kind, std::uint64_t& behind);
+  RecordBytes long_part(PeerIndex peer, wire::RecordKind kind, std::uint64_t& behind);
+  std::uint8_t elsewhere(PeerIndex peer, wire::RecordKind kind, wire::LongExtension& extension);
+  wire::BulkKey key();
   std::uint64_t place(PeerIndex peer, std::uint64_t length);
   std::uint64_t counter(PeerIndex peer);
   std::uint32_t number(PeerIndex peer);  // one that may mean something
@@ -67,6 +74,7 @@ class LyingTask final : public ChannelListener {
   std::unique_ptr<ChannelSet> channels_;
   std::vector<Victim> victims_;  // by task
   std::vector<std::byte> own_;   // what others read
+  std::list<std::vector<std::byte>> descriptions_;  // the same, at any time
   PeerIndex flooded_;
   wire::RecordKind flood_;
   std::uint32_t next_flood_ = 1;

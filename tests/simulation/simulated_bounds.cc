@@ -2,6 +2,7 @@
 // neither ever takes more of its memory than the engine allows.
 #include <algorithm>
 
+#include "dataplane/layout/vector_cursor.h"
 #include "tests/simulation/simulated_engine.h"
 #include "tests/simulation/simulation.h"
 
@@ -83,7 +84,11 @@ HeaderVerdict SimulatedEngine::hear_the_liar(const ArrivedMessage& message) {
   const bool dropped = refused && !simulation_.lies_are_over(context_);
   std::byte* const buffer = dropped ? nullptr : simulation_.arena(task_).buffer_of(message.length);
   verdict.delivery = dropped ? Delivery::drop : buffer == nullptr ? Delivery::bury : Delivery::deliver;
-  verdict.buffer = buffer;
+  if (message.vector && buffer != nullptr) {
+    verdict.layout = std::make_unique<StridedCursor>(reinterpret_cast<std::uintptr_t>(buffer), message.length);
+  } else {
+    verdict.buffer = buffer;
+  }
   verdict.style = static_cast<CompletionStyle>(random_.below(3));
   if (random_.chance(0.5)) verdict.completion_handler = &liars_handler_tag;
   return verdict;
