@@ -16,7 +16,9 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/agent_guard.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/boot_key.h"
 #include "control/boot/bound_process.h"
+#include "control/boot/munge_credential.h"
 #include "control/boot/pipe.h"
 #include "control/boot/remaining_time.h"
 #include "control/boot/schema_words.h"
@@ -123,7 +125,19 @@ bool gives_sign(int process, const FileDescriptor& output, std::string_view sign
 
 }  // namespace
 
+FileDescriptor pipe_with(std::string_view text) {
+  Pipe in = make_pipe();
+  if (write(in.writer.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    throw BootError(std::string("a pipe cannot be filled: ") + std::strerror(errno));
+  }
+  return std::move(in.reader);
+}
+
 FileDescriptor input_for(const std::string& program, AgentInput input) {
+  if (input == AgentInput::kSealedKey) {
+    const StartupKey& key = boot_key();
+    return pipe_with(seal_by_munge({reinterpret_cast<const char*>(key.data()), key.size()}) + "\n");
+  }
   Pipe in = make_pipe();
   if (input == AgentInput::kKey && lam_ssi_boot_base_write_key(in.writer.get()) != 0) {
     throw BootError("the key cannot be passed to " + program);
@@ -132,7 +146,10 @@ FileDescriptor input_for(const std::string& program, AgentInput input) {
 }
 
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit) {
-  const FileDescriptor in = input_for(words[0], input);
+  return run_agent(words, input_for(words[0], input), limit);
+}
+
+AgentResult run_agent(const std::vector<std::string>& words, const FileDescriptor& in, std::chrono::seconds limit) {
   Pipe out = make_pipe(), err = make_pipe();
   BoundProcess process(words, in.get(), out.writer.get(), err.writer.get());
   for (FileDescriptor* ours : {&out.writer, &err.writer}) ours->reset();

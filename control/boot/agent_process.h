@@ -18,14 +18,19 @@ struct AgentResult {
   bool goes_on = false;  // it gave its sign and was let go; there is no status
 };
 
-enum class AgentInput { kNothing, kKey };  // standard input: empty, or the key of this boot and then its end
+// Standard input: empty, or the key of this boot and then its end. Sealed: in a line that MUNGE has made of it.
+enum class AgentInput { kNothing, kKey, kSealedKey };
 
 // What a program reads then; closed on exec. Throws BootError.
 FileDescriptor input_for(const std::string& program, AgentInput input);
 
+// The text, of at most 64 KiB, and its end. Throws BootError.
+FileDescriptor pipe_with(std::string_view text);
+
 // Ends it when `limit` is over, or when this process ends before it. What it leaves behind is not waited for,
 // also when it holds the outputs. Thread safe. Throws BootError: it cannot be started.
 AgentResult run_agent(const std::vector<std::string>& words, AgentInput input, std::chrono::seconds limit);
+AgentResult run_agent(const std::vector<std::string>& words, const FileDescriptor& in, std::chrono::seconds limit);
 
 // The same, but it has a session of its own, and when it says `sign` on its output it is let go: it goes on, and its
 // end is not waited for. Until then it is ended when this process ends, however it does.

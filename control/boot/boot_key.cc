@@ -13,6 +13,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/boot/munge_credential.h"
 #include "dataplane/base/random_number.h"
 
 namespace openlapi::boot {
@@ -29,6 +30,36 @@ void check_private(int fd) {
   }
 }
 
+// What stands behind it in its line, or to the end.
+std::string rest_of_line(int fd) {
+  constexpr std::size_t kLongest = 4096;
+  std::string line;
+  char letter = 0;
+  while (line.size() < kLongest) {
+    const ssize_t count = read(fd, &letter, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0 || letter == '\n') break;
+    line += letter;
+  }
+  return line;
+}
+
+// What looks like it is no random key but once in 2^48.
+bool is_credential(const StartupKey& bytes) {
+  return std::memcmp(bytes.data(), kCredentialBegin.data(), kCredentialBegin.size()) == 0;
+}
+
+StartupKey key_in_credential(const StartupKey& begin, int fd) {
+  const std::string credential(reinterpret_cast<const char*>(begin.data()), begin.size());
+  const std::string content = open_by_munge(credential + rest_of_line(fd) + "\n");
+  StartupKey bytes{};
+  if (content.size() != bytes.size()) {
+    throw BootError("the credential with the key holds " + std::to_string(content.size()) + " bytes; allowed: 32");
+  }
+  std::memcpy(bytes.data(), content.data(), bytes.size());
+  return bytes;
+}
+
 StartupKey read_key(int fd) {
   StartupKey bytes{};
   std::size_t have = 0;
@@ -41,7 +72,7 @@ StartupKey read_key(int fd) {
     }
     have += static_cast<std::size_t>(count);
   }
-  return bytes;
+  return is_credential(bytes) ? key_in_credential(bytes, fd) : bytes;
 }
 
 }  // namespace

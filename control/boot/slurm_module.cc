@@ -16,6 +16,7 @@
 #include "control/boot/built_in_modules.h"
 #include "control/boot/local_processes.h"
 #include "control/boot/module_algorithms.h"
+#include "control/boot/munge_credential.h"
 #include "control/boot/node_array.h"
 #include "control/boot/remote_programs.h"
 #include "control/boot/schema_path.h"
@@ -33,6 +34,7 @@ bool grows = false;
 bool is_login_node = false;  // this machine is not of the allocation
 OriginNode origin_node;
 std::chrono::seconds start_time = kAgentTime;
+AgentInput key_input = AgentInput::kKey;
 
 int parse_options(OPT* args, int bhost_schema_args) {
   grows = bhost_schema_args != 1;
@@ -100,9 +102,21 @@ int verify_nodes(lamnode* nodes, int nnodes) {
   });
 }
 
+// srun hands standard input on in clear. Where Slurm knows users by MUNGE, munge is on every host.
+AgentInput find_key_input() {
+  try {
+    seal_by_munge("");
+    return AgentInput::kSealedKey;
+  } catch (const BootError& error) {
+    if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: the key goes to srun as it is: %s", error.what());
+    return AgentInput::kKey;
+  }
+}
+
 int prepare_boot() {
   return guarded(LAMERROR, [] {
     start_time = agent_time("LAM_MPI_SSI_boot_slurm_time");
+    key_input = find_key_input();
     return 0;
   });
 }
@@ -136,7 +150,7 @@ int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) {
     if (which == LAM_SSI_BOOT_PROC_LAMD) {
       std::vector<std::string> words = hboot_words(*node, origin_node);
       words.insert(words.begin() + 1, "-stay");
-      run_there(*node, words, AgentInput::kKey, "started\n");
+      run_there(*node, words, key_input, "started\n");
     } else {
       run_there(*node, tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON), AgentInput::kNothing, "");
     }

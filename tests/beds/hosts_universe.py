@@ -211,6 +211,11 @@ def until(condition):
             f"for try in $(seq 200); do if {condition}; then echo so; break; fi; sleep 0.1; done\n")
 
 
+# An srun in front of the real one that keeps what it is given on standard input.
+TAP = r"""mkdir /tmp/tap && printf '#!/bin/sh\ntee /tmp/tap/heard.$$ | exec %s "$@"\n' "$(command -v srun)" > /tmp/tap/srun
+chmod 755 /tmp/tap/srun; PATH=/tmp/tap:$PATH
+"""
+NO_MUNGE = r"rm /tmp/tap/heard.*; printf '#!/bin/sh\nexit 3\n' > /tmp/tap/munge; chmod 755 /tmp/tap/munge; "
 BOOT = f"lamboot -v -c {SCHEMA} && lamnodes && "
 
 
@@ -235,6 +240,14 @@ def test_slurm():
     check("an allocation that ends", done.status == 0 and "/tmp/lam-" in done.out, done)
     check("takes its daemons with it", wait_until(lambda: "lamd" not in everywhere("pgrep -x lamd >/dev/null && echo lamd")))
     check("and their folders", wait_until(lambda: "lam-" not in everywhere("ls /tmp")), everywhere("ls /tmp"))
+    heard = 'for file in /tmp/tap/heard.*; do echo "$(head -c 6 $file | tr -dc A-Z:) $(wc -c < $file)"; done; lamhalt; '
+    for user in (None, "booter"):
+        done = salloc(["-w", "host0,host1"], TAP + BOOT + heard + NO_MUNGE + BOOT + heard + "rm -r /tmp/tap", user=user)
+        sizes = [line.split(" ")[-1] for line in done.out.splitlines() if line.startswith("MUNGE: ")]
+        check(f"srun does not see the key, as {user or 'root'}", done.status == 0 and len(sizes) == 2
+              and all(int(size) > 100 for size in sizes), done)
+        check("but where there is no MUNGE, which is said", done.out.splitlines().count(" 32") == 2 and
+              "slurm: the key goes to srun as it is: munge ended with status 3" in done.out + done.err, done)
     done = salloc(["-w", "host0,host1"], f"lamboot {SCHEMA}")
     check("a boot schema is refused", done.status != 0 and f'the command line names the boot schema "{SCHEMA}"' in done.err,
           done)
