@@ -31,7 +31,8 @@
 
 namespace openlapi::daemon {
 
-inline constexpr std::uint8_t kMessageVersion = 1;
+// Of what daemons, tools and lamtasks tell each other; another one is not understood. 1: openlapi 0.1.0.
+inline constexpr std::uint8_t kMessageVersion = 2;
 
 inline constexpr std::size_t kLeastRecordBytes = 37;
 void describe_record(auto& fields, auto& record) {
