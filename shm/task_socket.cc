@@ -94,7 +94,9 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
     error.no_descriptor = number == EMFILE;
     error.reason = std::string("cannot open the task's local socket @") + (name.sun_path + 1) + ": " +
                    std::strerror(number) +
-                   (number == EADDRINUSE ? " (a task of this job and number runs already)" : "");
+                   (number == EADDRINUSE ? " (a task of this job and number runs already, or another "
+                                           "user has taken the name)"
+                                         : "");
     return {};
   }
   return made;
