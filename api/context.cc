@@ -37,10 +37,9 @@ class Pin {
 // A thread that is cancelled in its fence waits no longer; the operations go on.
 class FenceWait {
  public:
-  FenceWait(Context& context, const FenceTicket& ticket) : context_(context), ticket_(ticket) { context_.pin(); }
+  FenceWait(Context& context, const FenceTicket& ticket) : context_(context), ticket_(ticket), pin_(context) {}
   ~FenceWait() {
     if (!ended_) context_.endpoint().forget_fence(ticket_);
-    context_.unpin();
   }
   void end() { ended_ = true; }
   FenceWait(const FenceWait&) = delete;
@@ -49,6 +48,7 @@ class FenceWait {
  private:
   Context& context_;
   const FenceTicket ticket_;
+  const Pin pin_;
   bool ended_ = false;
 };
 

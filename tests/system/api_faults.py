@@ -154,18 +154,22 @@ def stop_one(jobs, mode, shared, what="flood", **variables):
     return processes
 
 
+def end_first(jobs, processes):
+    """The result of the first one, which ends by itself; the others are ended."""
+    try:
+        return jobs.finish(processes[0], 45)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 def test_term_says_what_a_stopped_task_has_not_taken(jobs):
     before = traces()
     for mode in ("interrupt", "polling"):
         for shared in (True, False):
             for seconds in ("0", "1"):
-                processes = stop_one(jobs, mode, shared, "left", OPENLAPI_TERM_WAIT=seconds)
-                try:
-                    result = jobs.finish(processes[0], 45)
-                finally:
-                    for process in processes:
-                        process.kill()
-                        process.wait()
+                result = end_first(jobs, stop_one(jobs, mode, shared, "left", OPENLAPI_TERM_WAIT=seconds))
                 expect_equal((result.status, result.value("ended")), (0, 0), result)
                 said = re.search(r"task 0, LAPI_Term: other tasks have not taken (\d+) messages? within (\d+) s",
                                  result.err)
@@ -180,13 +184,7 @@ def test_term_says_what_was_not_answered_and_not_accepted(jobs):
              "left_own": "its own header handlers have not taken 3 messages"}
     for what, words in kinds.items():
         for mode, shared in (("interrupt", False), ("polling", True)):
-            processes = stop_one(jobs, mode, shared, what, OPENLAPI_TERM_WAIT="1")
-            try:
-                result = jobs.finish(processes[0], 45)
-            finally:
-                for process in processes:
-                    process.kill()
-                    process.wait()
+            result = end_first(jobs, stop_one(jobs, mode, shared, what, OPENLAPI_TERM_WAIT="1"))
             expect_equal((result.status, result.value("ended")), (0, 0), result)
             expect(f"task 0, LAPI_Term: {words} within 1 s" in result.err, result)
 
