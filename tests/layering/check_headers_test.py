@@ -37,6 +37,16 @@ class CheckHeaders(unittest.TestCase):
     def test_refuses_a_header_without_a_guard(self):
         self.assertEqual(check({"shm/queue.h": "struct Queue {};\n"})[0], 1)
 
+    def test_leaves_alone_what_the_build_compiles_alone(self):
+        lacking = "#pragma once\nstruct Queue { std::uint32_t size; };\n"
+        self.assertEqual(check({"shm/queue.h": lacking, "shm/queue.cc": '// A queue.\n#include "shm/queue.h"\n',
+                                "shm/other.h": "#pragma once\n"}), (0, "1 headers compiled alone, 0 failed\n"))
+        for source, include in (("shm/queue.cc", '#include <cstdint>\n\n#include "shm/queue.h"\n'),
+                                ("tests/unit/queue_test.cc", '#include "shm/queue.h"\n')):
+            self.assertEqual(check({"shm/queue.h": lacking, source: include})[0], 1, source)
+        without_guard = {"shm/queue.h": "struct Queue {};\n", "shm/queue.cc": '#include "shm/queue.h"\n'}
+        self.assertEqual(check(without_guard)[0], 1)
+
     def test_refuses_cplusplus_in_the_users_header(self):
         status, output = check({"api/lapi.h": "#pragma once\nclass Context {};\n"})
         self.assertEqual(status, 1)
