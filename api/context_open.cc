@@ -57,11 +57,12 @@ ProcessState& process() {
 }
 
 // Who sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
-// kernel, but not the names by which tasks find each other, which another user could take first: a secret that is there
-// hides them. In user space mode the daemon's network table comes with a random cookie.
+// kernel, and in user space mode the daemon's network table comes with a random cookie.
 std::optional<SecretPlace> secret_place(const Settings& settings) {
-  if (settings.library != CommunicationLibrary::kIp || settings.secret == SecretSource::kPartition) return std::nullopt;
-  return SecretPlace{settings.secret_file, settings.shared_memory != SharedMemoryUse::kOnly};
+  const bool over_udp =
+      settings.library == CommunicationLibrary::kIp && settings.shared_memory != SharedMemoryUse::kOnly;
+  if (!over_udp || settings.secret == SecretSource::kPartition) return std::nullopt;
+  return SecretPlace{settings.secret_file};
 }
 
 bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenError& error) {

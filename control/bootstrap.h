@@ -71,13 +71,12 @@ std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error);
 
 // Where the secret is that keeps strangers out of a job without a launcher (shared_secret.h).
 struct SecretPlace {
-  std::string file;      // empty: the user's own file in the folder that HOME names
-  bool required = true;  // false: where it cannot be had there is none
+  std::string file;  // empty: the user's own file in the folder that HOME names
 };
 
 // The standalone environment: MP_CHILD, MP_PROCS, MP_PARTITION and MP_COMMON_TASKS. Null: `error` names the variable,
 // its value and what is allowed, or what is wrong with the secret; `missing` is true when a required variable is not
-// set at all. Without a secret the cookie comes from MP_PARTITION alone.
+// set at all. Without `secret` the cookie comes from MP_PARTITION alone.
 std::shared_ptr<Bootstrap> open_standalone_bootstrap(const ReadEnvironment& read,
                                                      const std::optional<SecretPlace>& secret, std::string& error,
                                                      bool& missing);

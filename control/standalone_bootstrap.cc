@@ -117,11 +117,7 @@ bool StandaloneBootstrap::open(const ReadEnvironment& read, const std::optional<
   const char* common = read("MP_COMMON_TASKS");
   if (common != nullptr && !read_common_tasks(common, error)) return false;
   SipKey shared;
-  if (secret && !read_shared_secret(secret->file, read("HOME"), shared, error)) {
-    if (secret->required) return false;
-    shared = {};
-    error.clear();
-  }
+  if (secret && !read_shared_secret(secret->file, read("HOME"), shared, error)) return false;
   key_ = {cookie_of(key, shared), cookie_of(std::string(key) + ", packets", shared)};
   return true;
 }

@@ -151,19 +151,6 @@ TEST(StandaloneBootstrap, TakesTheSecretOfTheHomeFolderThatTheEnvironmentNames) 
   EXPECT_NE(homeless.error.find("HOME is not set"), std::string::npos) << homeless.error;
 }
 
-// Tasks that only share memory have none where none can be had, and all of them the same.
-TEST(StandaloneBootstrap, DoesWithoutASecretThatIsNotRequired) {
-  const test::TemporaryFolder home;
-  const SecretPlace optional{"", false};
-  const Opened without = open(task_1_of_4(), optional);
-  ASSERT_NE(without.bootstrap, nullptr) << without.error;
-  EXPECT_EQ(without.error, "");
-  EXPECT_EQ(without.bootstrap->job_cookie(), open(task_1_of_4()).bootstrap->job_cookie());
-  const std::uint64_t cookie = open(with("HOME", home.path()), optional).bootstrap->job_cookie();
-  EXPECT_NE(cookie, without.bootstrap->job_cookie());
-  EXPECT_EQ(cookie, open(with("HOME", home.path()), SecretPlace{}).bootstrap->job_cookie());
-}
-
 // A wrong environment is told first, and leaves no file behind.
 TEST(StandaloneBootstrap, MakesNoSecretForATaskThatDoesNotKnowItsPlace) {
   const test::TemporaryFolder home;
