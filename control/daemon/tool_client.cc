@@ -53,13 +53,15 @@ bool is_own_daemon(int socket) {
 // A daemon that accepts nobody still has those in its queue who have given up; when that is full, connect() waits.
 // False: errno says why, EAGAIN when it is full for all of kSilentTime.
 bool connect_in_time(int socket, const sockaddr_un& address) {
-  const timeval limit{kSilentTime.count(), 0};
-  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  int status = -1;
-  do {
-    status = connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  } while (status != 0 && errno == EINTR);
-  return status == 0;
+  const auto until = Clock::now() + kSilentTime;
+  while (true) {
+    // At least a microsecond: 0 would be no limit.
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - Clock::now()).count();
+    const timeval limit{left > 0 ? left / 1'000'000 : 0, left > 0 ? left % 1'000'000 : 1};
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
+    if (errno != EINTR) return false;
+  }
 }
 
 }  // namespace
@@ -114,7 +116,9 @@ std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& questio
       if (answer) return answer;
       throw std::runtime_error("lamd's answer makes no sense: is it of another version?");
     }
-    if (!goes_on) throw std::runtime_error("lamd has ended without an answer");
+    if (!goes_on) {
+      throw std::runtime_error("lamd gave no answer: it has ended, or is of another version (tkill ends it)");
+    }
     if (!wait_ready(connection.fd(), connection.events(), until)) return std::nullopt;
     goes_on = connection.serve();
   }

@@ -309,7 +309,7 @@ class GrowTest(Growing):
         (self.folder / "go").write_text("\n")
         output, errors = first.communicate(timeout=PATIENCE)
         self.assertEqual((first.returncode, output), (1, ""))
-        self.assertIn("lamd has ended without an answer", errors)
+        self.assertIn("lamd gave no answer: it has ended, or ", errors)
         self.await_true("the new daemon waits for its sponsor no longer than it may",
                         lambda: list(self.folder.glob("lam-*-n2")) == [])
         self.assertEqual(self.lines("-c", "-sessionsuffix", "n1"), ["n0\tinky", "n1\tpinky"])
