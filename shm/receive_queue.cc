@@ -95,7 +95,8 @@ std::size_t ReceiveQueue::skip_orphans(const std::function<bool(std::uint32_t)>&
   while (pass_withheld() && !waiting() && claimed()) {
     std::uint64_t claim = 0;
     const Owner found = owner(gone, claim);
-    if (found == Owner::living || (found == Owner::given_up && !(overdue(claim) && withhold()))) break;
+    if (found == Owner::living) break;
+    if (found == Owner::given_up && (claim != overdue_claim_ || !withhold())) break;  // a claim's tickets go together
     pass_over();
     ++dropped_;
     ++skipped;
@@ -104,11 +105,13 @@ std::size_t ReceiveQueue::skip_orphans(const std::function<bool(std::uint32_t)>&
   return skipped;
 }
 
-// A claim's tickets are passed over together.
-bool ReceiveQueue::overdue(std::uint64_t claim) {
-  if (claim != claim_looked_at_) looks_at_claim_ = 0;
-  claim_looked_at_ = claim;
-  return looks_at_claim_ == kLooksAtClaim || ++looks_at_claim_ == kLooksAtClaim;
+std::size_t ReceiveQueue::look_at_turn(const std::function<bool(std::uint32_t)>& gone) {
+  const std::size_t orphans = skip_orphans(gone);
+  std::uint64_t claim = 0;
+  const bool given_up = pass_withheld() && !waiting() && claimed() && owner(gone, claim) == Owner::given_up;
+  overdue_claim_ = given_up && claim == given_up_claim_ ? claim : 0;
+  given_up_claim_ = given_up ? claim : 0;
+  return overdue_claim_ != 0 ? orphans + skip_orphans(gone) : orphans;
 }
 
 // The slot next_ is never used again. Relaxed: who reads it has seen a later head (publish_head()).

@@ -85,10 +85,13 @@ class ReceiveQueue {
   // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
   bool claimed() const { return header_->tail.load(std::memory_order_seq_cst) != next_; }
 
-  // Passes over the slots at the front of the queue whose owners died before they published, or are given up or purged
-  // and have not done so in some looks: those slots are withheld. `gone` says whether a local task is known to be dead.
-  // Returns how many.
+  // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
+  // local task is known to be dead. Returns how many.
   std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);
+
+  // The same, and finds the claim of one that is given up or purged: when it finds it the second time, those slots are
+  // withheld, but no more than half of all. Far enough from call to call that who is not stopped publishes meanwhile.
+  std::size_t look_at_turn(const std::function<bool(std::uint32_t)>& gone);
 
   // Whose packet is awaited although it is claimed, one of them if several may have claimed it: neither one that is
   // `gone`, nor one that is given up already. What is returned differs from packet to packet.
@@ -119,10 +122,6 @@ class ReceiveQueue {
   static constexpr std::size_t kPrefetchBytes = 2048;
   static constexpr std::uint32_t kLookAfter = 1 << 14;
 
-  // How often in a row skip_orphans() finds the same claim of one that was given up before it withholds the slots: who
-  // is not stopped publishes meanwhile. No more than half of the slots are withheld.
-  static constexpr std::uint32_t kLooksAtClaim = 64;
-
  private:
   void note_empty() {
     if (released_ != published_) publish_head();
@@ -152,7 +151,6 @@ class ReceiveQueue {
   enum class Owner : std::uint8_t { living, dead, given_up };
   Owner owner(const std::function<bool(std::uint32_t)>& gone, std::uint64_t& claim) const;
   bool has_begun(std::uint32_t source) const;
-  bool overdue(std::uint64_t claim);
   bool withhold();
   bool pass_withheld();
   bool is_withheld(std::uint64_t ticket) const {
@@ -179,8 +177,8 @@ class ReceiveQueue {
   Era* eras_;
   WithheldBits* withheld_bits_;
   std::uint32_t withheld_count_ = 0;
-  std::uint32_t looks_at_claim_ = 0;
-  std::uint64_t claim_looked_at_ = 0;
+  std::uint64_t given_up_claim_ = 0;  // found by the last look_at_turn(); 0: none
+  std::uint64_t overdue_claim_ = 0;   // and by the one before
   std::size_t hole_count_ = 0;  // slots passed over and not yet given back, marked in holes_
   std::vector<bool> holes_;
   std::vector<PeerIndex> senders_;  // by what make_sender() gives; kUnknownPeer: no task's present era

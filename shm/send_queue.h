@@ -68,27 +68,13 @@ class SendQueue {
 
   // Takes as many packets, in order, as there is room for, and publishes them. Never waits.
   std::size_t send(std::span<const OutgoingPacket> packets) {
-    std::uint64_t ticket;
-    const std::size_t count = claim(packets.size(), ticket);
-    std::size_t taken = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (withholds_ && withheld(ticket + i)) [[unlikely]]
-        continue;
-      const OutgoingPacket& packet = packets[taken++];
-      const std::uint32_t length = packet.length;
-      PacketLine& line = lines_[(ticket + i) & (slots_ - 1)];
-      std::uint32_t place = 0;
-      if (length <= kInlineBytes) {
-        gather_inline(line.data, packet);
-      } else {
-        place = fill_room(ticket + i, packet);
-      }
-      // Release: the packet's bytes before its announcement; pairs with the acquire in ReceiveQueue::receive().
-      line.control.store(make_control(ticket + i, sender_, length, place), std::memory_order_release);
+    for (;;) {
+      std::uint64_t ticket;
+      const std::size_t count = claim(packets.size(), ticket);
+      const std::size_t taken = publish(packets, ticket, count);
+      if (taken != 0 || count == 0) [[likely]]
+        return taken;  // else all slots that were claimed are withheld
     }
-    // Release: publications before the cleared intent; pairs with the acquire in ReceiveQueue::owner().
-    if (count != 0) intent_->store(0, std::memory_order_release);
-    return taken;
   }
 
   // send() was left while it read a packet: the claimed places that it has not announced are announced as packets
@@ -111,6 +97,29 @@ class SendQueue {
   SegmentHeader& header() const { return *header_; }
 
  private:
+  // How many packets the claimed slots have taken, without those that are withheld.
+  std::size_t publish(std::span<const OutgoingPacket> packets, std::uint64_t ticket, std::size_t count) {
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (withholds_ && withheld(ticket + i)) [[unlikely]]
+        continue;
+      const OutgoingPacket& packet = packets[taken++];
+      const std::uint32_t length = packet.length;
+      PacketLine& line = lines_[(ticket + i) & (slots_ - 1)];
+      std::uint32_t place = 0;
+      if (length <= kInlineBytes) {
+        gather_inline(line.data, packet);
+      } else {
+        place = fill_room(ticket + i, packet);
+      }
+      // Release: the packet's bytes before its announcement; pairs with the acquire in ReceiveQueue::receive().
+      line.control.store(make_control(ticket + i, sender_, length, place), std::memory_order_release);
+    }
+    // Release: publications before the cleared intent; pairs with the acquire in ReceiveQueue::owner().
+    if (count != 0) intent_->store(0, std::memory_order_release);
+    return taken;
+  }
+
   // Reserves up to `wanted` tickets; the first one in `ticket`.
   std::size_t claim(std::size_t wanted, std::uint64_t& ticket) {
     ticket = tail_->load(std::memory_order_relaxed);

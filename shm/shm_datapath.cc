@@ -89,9 +89,12 @@ Transport::Intake ShmTransport::intake(PeerIndex peer) {
 }
 
 Transport::Turn ShmTransport::awaited_turn() {
-  const auto holder = queue_.holder([this](std::uint32_t index) { return group_->gone(index); });
-  if (holder.source == UINT32_MAX) return {};
-  return {group_->tasks()[holder.source], holder.ticket};
+  const auto gone = [this](std::uint32_t index) { return group_->gone(index); };
+  queue_.look_at_turn(gone);
+  const auto holder = queue_.holder(gone);
+  const bool is_awaited = !queue_.waiting() && queue_.claimed();
+  if (holder.source == UINT32_MAX) return {kUnknownPeer, 0, is_awaited};
+  return {group_->tasks()[holder.source], holder.ticket, is_awaited};
 }
 
 // The owner has given back all that it has received when it finds nothing more.

@@ -28,7 +28,10 @@ bool EndpointCore::something_outstanding(const Peer& peer) const {
 // That includes the one whose message a collective needs next, who may never have been talked to.
 void EndpointCore::watch_peers(Nanoseconds now) {
   for (const auto& [index, waiters] : expected_) contact(index);
-  for (Transport* const transport : direct_transports_) watch_turn(*transport, now);
+  if (now - turn_asked_ >= tuning::kWatchPeers) {
+    turn_asked_ = now;
+    for (Transport* const transport : direct_transports_) watch_turn(*transport, now);
+  }
   // A task alone waits for itself, between the exchange and its confirmation.
   const bool others = collective_.active() && collective_.awaited() != config_.self;
   if (others && contact(collective_.awaited()) == nullptr) fail_collective(collective_.awaited());
@@ -47,7 +50,9 @@ void EndpointCore::watch_peers(Nanoseconds now) {
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
 // nothing for the whole time-out although something waited for it. Where nothing waits it gets an empty packet.
 void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
-  // A task that ends in order has answered before; its answers count as long as there is anything to receive.
+  // A task that ends in order has answered before; its answers count as long as there is anything to receive, or they
+  // may lie behind another's turn, though not for ever.
+  if (peer.gone && now - peer.silent_since < 2 * config_.timeout && peer.direct->packets_come()) return look_soon();
   if (peer.gone && !arrivals_ && !arrivals_held_) {
     const bool in_order =
         !something_outstanding(peer) && !collective_.waits_for(peer.index) && peer.direct->peer_left(peer.index);
@@ -56,9 +61,8 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   }
   peer.gone = peer.gone || peer.direct->peer_gone(peer.index);
   if (peer.gone) {
-    idle_loops_ = tuning::kIdleLoopsBetweenTimers;
-    last_watch_ = 0;
-    return;
+    peer.silent_since = now;
+    return look_soon();
   }
   const Transport::Intake intake = peer.direct->intake(peer.index);
   if (!intake.waits) {
@@ -74,10 +78,16 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   peer.taken_seen = intake.taken;
 }
 
+void EndpointCore::look_soon() {
+  idle_loops_ = tuning::kIdleLoopsBetweenTimers;
+  last_watch_ = 0;
+}
+
 // A task that stops while it hands over a packet holds up what all others hand over behind it. It is lost after the
 // time-out, as one that owes an answer is.
 void EndpointCore::watch_turn(Transport& transport, Nanoseconds now) {
   const Transport::Turn turn = transport.awaited_turn();
+  if (turn.is_awaited) idle_loops_ = tuning::kIdleLoopsBetweenTimers;  // also who seldom comes here looks again soon
   if (turn.peer == kUnknownPeer || turn != turn_seen_) {
     turn_seen_ = turn;
     turn_since_ = now;

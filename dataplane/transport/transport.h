@@ -182,14 +182,19 @@ class Transport {
   }
 
   // A reliable transport hands on all packets of all peers in one order: which peer has its turn in it and has not sent
-  // yet, and a number that differs from turn to turn. kUnknownPeer: none. May be of another peer whose turn could be
-  // the same.
+  // yet, and a number that differs from turn to turn. kUnknownPeer: none, or none that is not given up already. May be
+  // of another peer whose turn could be the same. Asked at least a tenth of a second apart: the turn of one that is
+  // given up passes when it is found twice.
   struct Turn {
     PeerIndex peer = kUnknownPeer;
     std::uint64_t number = 0;
+    bool is_awaited = false;  // also one of a peer that is given up
     bool operator==(const Turn&) const = default;
   };
   virtual Turn awaited_turn() { return {}; }
+
+  // Whether something has been handed over by anybody, or is about to be, and has not been received.
+  virtual bool packets_come() const { return false; }
 
   // Whether it is for another peer's turn that a peer takes nothing.
   virtual bool waits_for_another(PeerIndex peer) {

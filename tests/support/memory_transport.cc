@@ -71,7 +71,7 @@ std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const Outgoing
 
 std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
   std::size_t count = 0;
-  while (count < packets.size() && !queue_.empty()) {
+  while (turn_ == kUnknownPeer && count < packets.size() && !queue_.empty()) {
     held_.push_back(std::move(queue_.front()));
     queue_.pop_front();
     ++taken_;

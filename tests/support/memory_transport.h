@@ -25,6 +25,8 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   // How many packets may wait at this receiver.
   void set_room(std::size_t packets) { room_ = packets; }
   void set_gone(PeerIndex peer, bool in_order = false) { gone_ = peer, left_ = in_order; }
+  // `peer` is about to hand over a packet, and what others have handed over waits behind it; kUnknownPeer: no longer.
+  void hold_turn(PeerIndex peer) { turn_ = peer; }
   // `pieces` reads succeed, all others fail; SIZE_MAX: all succeed.
   void make_readable(std::size_t pieces = SIZE_MAX) { readable_ = true, reads_until_failure_ = pieces; }
   // From now on this transport finds that it cannot read any peer at all.
@@ -80,9 +82,14 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     const MemoryTransport& to = *peers_.at(peer);
     return {to.taken_, !to.queue_.empty() || to.room_ == 0 || !to.eras_.receives(self_, eras_.sends_for(peer))};
   }
+  Turn awaited_turn() override { return {turn_, 1, turn_ != kUnknownPeer}; }
+  bool packets_come() const override { return turn_ != kUnknownPeer || !queue_.empty(); }
   void close_peer(PeerIndex peer) override { eras_.close(peer); }
   void open_peer(PeerIndex peer) override { eras_.open(peer); }
-  void give_up_peer(PeerIndex peer) override { eras_.give_up(peer); }
+  void give_up_peer(PeerIndex peer) override {
+    eras_.give_up(peer);
+    if (turn_ == peer) turn_ = kUnknownPeer;
+  }
   bool peer_began_anew(PeerIndex peer) override { return eras_.began_anew(peer, self_, peers_.at(peer)->eras_); }
   bool gave_up(PeerIndex peer) const override { return eras_.was_given_up(peer); }
   std::uint32_t era_with(PeerIndex peer) const override { return static_cast<std::uint32_t>(eras_.number_of(peer)); }
@@ -121,7 +128,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::uint64_t taken_ = 0;
   PairEras eras_;
   std::size_t room_ = 64;
-  PeerIndex gone_ = kUnknownPeer;
+  PeerIndex gone_ = kUnknownPeer, turn_ = kUnknownPeer;
   std::uint64_t origin_of_peers_ = 0, origin_of_packets_ = 0;
   bool left_ = false;
   double loss_ = 0;

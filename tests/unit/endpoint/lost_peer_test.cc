@@ -74,6 +74,52 @@ TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoWhenArrivalsAreHeld) {
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 
+// Nobody has lost the one that waits, and it loses nobody but who holds it up.
+TEST(LostPeer, WhoHoldsUpAllOthersIsGivenUp) {
+  Job job(3, watchful());
+  job.start();
+  int value = 1, sink = 0;
+  ASSERT_EQ(job[2].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+  job.task(0).transport.hold_turn(1);
+  const auto run = [&](unsigned steps) {
+    for (unsigned step = 0; step < steps; ++step) {
+      job.clock.advance(100 * kMillisecond);
+      job[0].progress();
+    }
+  };
+  run(90);
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+  EXPECT_EQ(sink, 0);
+  run(20);
+  ASSERT_EQ(job.task(0).host.faults.size(), 1u);
+  EXPECT_EQ(job.task(0).host.faults[0], std::pair(Fault::timeout, PeerIndex{1}));
+  EXPECT_EQ(sink, 1);
+}
+
+// It ends in order behind one that is about to hand over a packet: what it has sent before is there, and counts.
+TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoBehindAnothersTurn) {
+  Job job(3, watchful());
+  job.start();
+  int value = 7, sink = 0, counter = 0;
+  ASSERT_EQ(job[0].get({2, address(&value), &sink, sizeof(sink), 0, address(&counter)}), Submit::accepted);
+  job[2].progress();
+  job.task(0).transport.hold_turn(1);
+  job.task(0).transport.set_gone(2, true);
+  for (int step = 0; step < 20; ++step) {
+    job.clock.advance(100 * kMillisecond);
+    job[0].progress();
+  }
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+  job.task(0).transport.hold_turn(kUnknownPeer);
+  for (int step = 0; step < 20; ++step) {
+    job.clock.advance(100 * kMillisecond);
+    job[0].progress();
+  }
+  EXPECT_EQ(counter, 1);
+  EXPECT_EQ(sink, 7);
+  EXPECT_TRUE(job.task(0).host.faults.empty());
+}
+
 // A task that was stopped for longer than its peer's time-out, and goes on: what it is owed will never come, and it
 // learns that within its own time-out, whatever it waits for and however full its queue was.
 enum class Way {
