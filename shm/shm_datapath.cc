@@ -28,7 +28,7 @@ std::size_t ShmTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   if (taken == offered) return taken;
   // Those who filled the queue may have died before they rang: then its owner sleeps, for ever if nobody else rings.
   if (taken == 0) doorbell_.published(target.queue.header(), index);
-  return refused(index, offered, taken);
+  return refused(index, taken);
 }
 
 void ShmTransport::send_abandoned(PeerIndex peer) {
@@ -38,22 +38,22 @@ void ShmTransport::send_abandoned(PeerIndex peer) {
   doorbell_.published(target.queue.header(), index);
 }
 
-// A queue that stays full may belong to a task that is gone: then its packets count as taken, and lost.
-std::size_t ShmTransport::refused(std::uint32_t index, std::size_t offered, std::size_t taken) {
+// A queue that stays full may belong to a task that is gone: then nothing is copied there any more. What is refused
+// waits, so that the engine looks after that task, and tells whose it was that it is lost.
+std::size_t ShmTransport::refused(std::uint32_t index, std::size_t taken) {
   Peer& target = peers_[index];
   ++counters_.send_refused;
-  if (taken != 0 || ++target.full_in_a_row % kAskAfterFull != 0 || !group_->gone(index)) return taken;
-  is_gone(target);
-  return offered;
+  if (taken == 0 && ++target.full_in_a_row % kAskAfterFull == 0 && group_->gone(index)) is_gone(target);
+  return taken;
 }
 
 // Who has purged this task takes nothing until it resumes, and a later era only once peer_began_anew() has told of it.
 std::size_t ShmTransport::send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const std::uint32_t index = group_->index_of(peer);
   Peer& target = peers_[index];
-  if (target.gone) return packets.size();
+  if (target.gone) return 0;
   const std::uint64_t era = era_of(index);
-  if (!is_open(target, era)) return refused(index, packets.size(), 0);
+  if (!is_open(target, era)) return refused(index, 0);
   target.era = era;
   target.shut = false;
   remote_memory_.begin_era(index, era);

@@ -116,7 +116,7 @@ class ShmTransport final : public Transport {
   }
   void is_gone(Peer& target) { target.gone = target.shut = true; }
   [[gnu::noinline]] std::size_t send_to_shut(PeerIndex peer, std::span<const OutgoingPacket> packets);
-  std::size_t refused(std::uint32_t index, std::size_t offered, std::size_t taken);
+  std::size_t refused(std::uint32_t index, std::size_t taken);
   void look_for_orphans();
 
   std::unique_ptr<shm::ShmGroup> group_;

@@ -5,6 +5,7 @@
 //   WHAT:     gfence     waits in LAPI_Gfence, to which task 1 never comes
 //             rmw        read-modify-writes to task 1 until an error ends it
 //             put        long puts to task 1, likewise
+//             bare       likewise, puts that no counter and no other call waits for
 //             xfer       likewise, with a send completion handler
 //             flood      when told to on its input, 5,000 puts to task 1, then LAPI_Gfence, to which task 1 comes, too
 //             idle       does not call LAPI at all
@@ -85,6 +86,14 @@ void keep_talking(const std::vector<Window*>& windows) {
       code = LAPI_Probe(handle);
       if (code == LAPI_SUCCESS) code = LAPI_Getcntr(handle, &done, &value);
     }
+  }
+  report("talk", code);
+}
+
+void put_blindly(const std::vector<Window*>& windows) {
+  int code = LAPI_SUCCESS;
+  while (code == LAPI_SUCCESS) {
+    code = LAPI_Put(handle, 1, sizeof window.word, &windows[1]->word, &task, nullptr, nullptr, nullptr);
   }
   report("talk", code);
 }
@@ -216,6 +225,8 @@ int main(int count, char** arguments) {
   if (task == 1 || what == "idle") wait_for_the_end();
   if (what == "rmw" || what == "put") {
     keep_talking(windows);
+  } else if (what == "bare") {
+    put_blindly(windows);
   } else {
     report("gfence", LAPI_Gfence(handle));
   }

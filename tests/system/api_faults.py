@@ -100,6 +100,14 @@ def test_operations_to_a_killed_task_end(jobs):
         heard_of_it(kill_one(jobs, what, "return", False, "polling", tasks=2), 0)
 
 
+def test_puts_to_a_killed_task_that_nobody_waits_for_end(jobs):
+    for mode in ("interrupt", "polling"):
+        for shared in (True, False):
+            results = kill_one(jobs, "bare", "return", shared, mode, tasks=2)
+            heard_of_it(results, 0)
+            expect_equal([result.value("talk") for result in results], [NO_CONNECTIVITY], results)
+
+
 def test_a_send_completion_handler_hears_of_a_killed_target(jobs):
     for shared in (True, False):
         results = kill_one(jobs, "xfer", "return", shared, "polling", tasks=2)
