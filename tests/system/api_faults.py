@@ -150,6 +150,11 @@ def test_a_task_that_never_comes(jobs):
         expect_equal((result.value("gfence"), result.value("ended")), (NO_CONNECTIVITY, 0), result)
 
 
+def is_stopped(process):
+    threads = [content(f"/proc/{process}/task/{thread}/stat") for thread in os.listdir(f"/proc/{process}/task")]
+    return all(thread.rpartition(")")[2].split()[:1] == ["T"] for thread in threads)
+
+
 def stop_one(jobs, mode, shared, what="flood", **variables):
     """Two standalone tasks, of which task 1 is stopped before the other floods it, or does what is said."""
     places = {"LAPI_USE_SHM": "only"} if shared else {"LAPI_USE_SHM": "no", "API_UDP_LIST": udp_list(2)}
@@ -157,6 +162,7 @@ def stop_one(jobs, mode, shared, what="flood", **variables):
     for process in processes:
         read_until(process, "ready")
     processes[1].send_signal(signal.SIGSTOP)
+    wait_for(lambda: is_stopped(processes[1].pid), "the task does not stop")
     processes[0].stdin.write("\n")
     processes[0].stdin.flush()
     return processes
