@@ -40,6 +40,8 @@ struct FormerHandler {
 
 FormerHandler of_segmentation_faults, of_bus_errors;
 
+constinit std::atomic<void (*)(const siginfo_t&, const void*)> explainer{nullptr};
+
 // Raised by the instruction that was under way, and not by a kill() or by failing hardware.
 bool is_bad_access(int signal, const siginfo_t& info) {
   if (signal == SIGBUS && (info.si_code == BUS_MCEERR_AO || info.si_code == BUS_MCEERR_AR)) return false;
@@ -61,7 +63,11 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   const bool comes_again = info->si_code > 0 && !(signal == SIGBUS && info->si_code == BUS_MCEERR_AO);
   const bool takes_info = (action.sa_flags & SA_SIGINFO) != 0;
   const bool spent = (action.sa_flags & SA_RESETHAND) != 0 && former.spent.exchange(true);
-  if (spent || (!takes_info && action.sa_handler == SIG_DFL)) return take_default_action(signal, comes_again);
+  if (spent || (!takes_info && action.sa_handler == SIG_DFL)) {
+    const auto explain = explainer.load();
+    if (explain != nullptr && comes_again) explain(*info, context);
+    return take_default_action(signal, comes_again);
+  }
   if (!takes_info && action.sa_handler == SIG_IGN) {
     if (comes_again) take_default_action(signal, comes_again);
     return;
@@ -99,6 +105,8 @@ void catch_memory_faults() {
   [[maybe_unused]] static const bool installed =
       install(SIGSEGV, of_segmentation_faults) && install(SIGBUS, of_bus_errors);
 }
+
+void explain_unhandled_faults(void (*explain)(const siginfo_t& info, const void* context)) { explainer = explain; }
 
 bool in_guarded_copy() { return innermost != nullptr; }
 

@@ -11,6 +11,8 @@
 // cannot form comes without one, and cursors need not know their last piece. So only copying is put under a guard.
 #pragma once
 
+#include <signal.h>
+
 #include <type_traits>
 
 namespace openlapi {
@@ -18,6 +20,10 @@ namespace openlapi {
 // Installs the handlers of SIGSEGV and SIGBUS, at most once per process. A guard without them guards nothing. Any
 // thread.
 void catch_memory_faults();
+
+// Called in the signal's handler for a fault that nobody handles, if the guard's handlers are installed, now or later.
+// `explain` may use what a handler may. Any thread.
+void explain_unhandled_faults(void (*explain)(const siginfo_t& info, const void* context));
 
 // Whether the calling thread is inside a guarded copy.
 bool in_guarded_copy();

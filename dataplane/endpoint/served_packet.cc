@@ -1,8 +1,13 @@
 #include "dataplane/endpoint/served_packet.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 
+#include <cstring>
+#include <string_view>
+
 #include "dataplane/base/faulting_call.h"
+#include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/fault_names.h"
 
@@ -54,11 +59,11 @@ void explain(const siginfo_t& info, const void* context) {
   if (known) (line << "\n").write_out();
 }
 
-// The instruction faults again when this returns.
+struct sigaction before_segmentation_faults, before_bus_errors;
+
+// The instruction faults again when this returns, and meets the handler that was there before.
 void on_unexpected_fault(int signal, siginfo_t* info, void* context) {
-  struct sigaction by_default {};
-  by_default.sa_handler = SIG_DFL;
-  sigaction(signal, &by_default, nullptr);
+  sigaction(signal, signal == SIGSEGV ? &before_segmentation_faults : &before_bus_errors, nullptr);
   if (info->si_code <= 0) {  // somebody has sent it
     raise(signal);
   } else {
@@ -66,10 +71,22 @@ void on_unexpected_fault(int signal, siginfo_t* info, void* context) {
   }
 }
 
-bool install_where_none_is(int signal) {
-  struct sigaction former {};
-  sigaction(signal, nullptr, &former);
-  if ((former.sa_flags & SA_SIGINFO) != 0 || former.sa_handler != SIG_DFL) return false;
+// A handler that tells where the program died, and lets it die: those of Fortran's main programs, of Open MPI and of
+// UCX. Others may have their own ways with a fault, and go on.
+bool is_crash_reporter(const struct sigaction& action) {
+  const void* code = nullptr;
+  static_assert(sizeof(code) == sizeof(action.sa_handler));
+  std::memcpy(&code, &action.sa_handler, sizeof(code));  // sa_sigaction lies at the same place
+  Dl_info object{};
+  if (dladdr(code, &object) == 0 || object.dli_fname == nullptr) return false;
+  const std::string_view path = object.dli_fname, file = path.substr(path.rfind('/') + 1);
+  return file.starts_with("libgfortran.") || file.starts_with("libopen-pal.") || file.starts_with("libucs.");
+}
+
+bool install_where_nobody_handles(int signal, struct sigaction& before) {
+  sigaction(signal, nullptr, &before);
+  const bool is_default = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_DFL;
+  if (!is_default && !is_crash_reporter(before)) return false;
   struct sigaction ours {};
   ours.sa_sigaction = on_unexpected_fault;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -88,8 +105,9 @@ void explain_memory_faults(EndpointCore* (*inside)(), unsigned self) {
   [[maybe_unused]] static const bool installed = [inside, self] {
     endpoint_inside = inside;
     own_task = self;
-    const bool segmentation = install_where_none_is(SIGSEGV);
-    return install_where_none_is(SIGBUS) && segmentation;
+    explain_unhandled_faults(explain);
+    const bool segmentation = install_where_nobody_handles(SIGSEGV, before_segmentation_faults);
+    return install_where_nobody_handles(SIGBUS, before_bus_errors) && segmentation;
   }();
 }
 

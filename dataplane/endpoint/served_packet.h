@@ -61,8 +61,9 @@ inline ServedPacket::ServedPacket(EndpointCore& core, PeerIndex source)
 }
 inline ServedPacket::~ServedPacket() { served_packet = outer_; }
 
-// Handlers of SIGSEGV and SIGBUS that write the line and let the signal do what it does by default. Where the program
-// has a handler it stays. `endpoint_inside`: that whose functions the calling thread is in, null: none. `self`: this
+// Handlers of SIGSEGV and SIGBUS that write the line and let the signal do what it does by default, or the handler of a
+// run-time library that only tells where the program dies. Where the program has another handler it stays.
+// `endpoint_inside`: that whose functions the calling thread is in, null: none. `self`: this
 // task. At most once per process; any thread.
 void explain_memory_faults(EndpointCore* (*endpoint_inside)(), unsigned self);
 

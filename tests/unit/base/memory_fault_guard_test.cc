@@ -46,7 +46,7 @@ void in_child(const Body& body, const testing::ExitedWithCode& expected = testin
       expected, "");
 }
 template <class Body>
-void kills_child(int signal_number, const Body& body) {
+void kills_child(int signal_number, const Body& body, const char* said = "") {
   EXPECT_EXIT(
       {
         signal(SIGSEGV, SIG_DFL);
@@ -54,7 +54,7 @@ void kills_child(int signal_number, const Body& body) {
         body();
         _exit(0);
       },
-      testing::KilledBySignal(signal_number), "");
+      testing::KilledBySignal(signal_number), said);
 }
 
 void demand(bool condition, int code) {
@@ -133,6 +133,21 @@ TEST(MemoryFaultGuardTest, OtherFaultsKillAsBefore) {
     survives([] {});
     read_at(page(PROT_NONE));
   });
+}
+
+TEST(MemoryFaultGuardTest, WhatKillsIsExplainedBefore) {
+  kills_child(
+      SIGSEGV,
+      [] {
+        catch_memory_faults();
+        explain_unhandled_faults([](const siginfo_t& info, const void*) {
+          if (write(STDERR_FILENO, info.si_code == SEGV_ACCERR ? "explained" : "wrong", 9) != 9) _exit(98);
+        });
+        static volatile unsigned char* const place = page(PROT_NONE);
+        EXPECT_FALSE(survives([] { *place = 1; }));  // without a word
+        *place = 1;
+      },
+      "^explained$");
 }
 
 TEST(MemoryFaultGuardTest, FaultsThatCannotBeIgnoredKill) {
