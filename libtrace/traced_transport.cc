@@ -40,7 +40,7 @@ class TracedTransport final : public Transport {
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
   Intake intake(PeerIndex peer) override { return inner_->intake(peer); }
   Turn awaited_turn() override { return inner_->awaited_turn(); }
-  bool packets_come() const override { return inner_->packets_come(); }
+  Arrivals arrivals() const override { return inner_->arrivals(); }
   bool waits_for_another(PeerIndex peer) override { return inner_->waits_for_another(peer); }
   void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
   void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }

@@ -85,6 +85,10 @@ class ReceiveQueue {
   // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
   bool claimed() const { return header_->tail.load(std::memory_order_seq_cst) != next_; }
 
+  // Tickets: what was handed out so far, and what was received.
+  std::uint64_t handed_out() const { return header_->tail.load(std::memory_order_acquire); }
+  std::uint64_t received() const { return next_; }
+
   // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
   // local task is known to be dead. Returns how many.
   std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);

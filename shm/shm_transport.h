@@ -79,7 +79,7 @@ class ShmTransport final : public Transport {
   bool peer_left(PeerIndex peer) override;
   Intake intake(PeerIndex peer) override;
   Turn awaited_turn() override;
-  bool packets_come() const override { return queue_.claimed(); }
+  Arrivals arrivals() const override { return {queue_.handed_out(), queue_.received()}; }
   bool waits_for_another(PeerIndex peer) override;
   void close_peer(PeerIndex peer) override;
   void open_peer(PeerIndex peer) override;

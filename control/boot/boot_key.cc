@@ -51,7 +51,14 @@ bool is_credential(const StartupKey& bytes) {
 
 StartupKey key_in_credential(const StartupKey& begin, int fd) {
   const std::string credential(reinterpret_cast<const char*>(begin.data()), begin.size());
-  const std::string content = open_by_munge(credential + rest_of_line(fd) + "\n");
+  const std::string content = [&] {
+    try {
+      return open_by_munge(credential + rest_of_line(fd) + "\n");
+    } catch (const BootError& error) {
+      throw BootError(std::string("the key is sealed by MUNGE (not with LAM_MPI_SSI_boot_slurm_munge=0): ") +
+                      error.what());
+    }
+  }();
   StartupKey bytes{};
   if (content.size() != bytes.size()) {
     throw BootError("the credential with the key holds " + std::to_string(content.size()) + " bytes; allowed: 32");

@@ -104,10 +104,17 @@ int verify_nodes(lamnode* nodes, int nnodes) {
 
 // srun hands standard input on in clear. Where Slurm knows users by MUNGE, munge is on every host.
 AgentInput find_key_input() {
+  const char* const asked = std::getenv("LAM_MPI_SSI_boot_slurm_munge");
+  const std::string wanted = asked != nullptr ? asked : "";
+  if (wanted == "0") return AgentInput::kKey;
+  if (!wanted.empty() && wanted != "1") {
+    throw BootError("LAM_MPI_SSI_boot_slurm_munge is " + shown(wanted) + "; allowed: 0, 1");
+  }
   try {
     seal_by_munge("");
     return AgentInput::kSealedKey;
   } catch (const BootError& error) {
+    if (wanted == "1") throw;
     if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: the key goes to srun as it is: %s", error.what());
     return AgentInput::kKey;
   }

@@ -55,9 +55,12 @@ bool is_own_daemon(int socket) {
 bool connect_in_time(int socket, const sockaddr_un& address) {
   const auto until = Clock::now() + kSilentTime;
   while (true) {
-    // At least a microsecond: 0 would be no limit.
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - Clock::now()).count();
-    const timeval limit{left > 0 ? left / 1'000'000 : 0, left > 0 ? left % 1'000'000 : 1};
+    if (left <= 0) {
+      errno = EAGAIN;
+      return false;
+    }
+    const timeval limit{left / 1'000'000, left % 1'000'000};
     setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
     if (errno != EINTR) return false;

@@ -74,8 +74,9 @@ bool NodeTasks::prepare(std::string& error) {
 
 bool NodeTasks::find_program(std::string& error) {
   if (chdir(job_.directory.c_str()) != 0) {
-    refused_status_ = kExitUsage;
-    error = "cannot change to '" + job_.directory + "': " + std::strerror(errno);
+    const int reason = errno;
+    if (reason == ENOENT || reason == ENOTDIR) refused_status_ = kExitUsage;
+    error = "cannot change to '" + job_.directory + "': " + std::strerror(reason);
     return false;
   }
   TaskEnvironment environment(std::vector<const char*>{nullptr}.data());

@@ -403,6 +403,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void watch_direct_peer(Peer& peer, Nanoseconds now);
   void ask_direct_peer(Peer& peer, Nanoseconds now);
   void watch_turn(Transport& transport, Nanoseconds now);
+  void watch_gone_peer(Peer& peer, Nanoseconds now);
   void look_soon();
   bool something_outstanding(const Peer& peer) const;
   void give_up(Peer& peer, Fault fault);
@@ -480,7 +481,6 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
 
   std::array<MessageStatistics, 3> statistics_{};
   std::uint64_t network_ghosts_ = 0, sends_completed_ = 0, receives_completed_ = 0;
-
   bool arrivals_ = false, arrivals_held_ = false;  // the present step has received something; nothing may be received
   mutable std::uint32_t idle_loops_ = 0;
 };

@@ -38,6 +38,10 @@ void EndpointCore::watch_peers(Nanoseconds now) {
   for (std::size_t i = 0; i < contacted_.size(); ++i) {  // grows when a loss is passed on to others
     Peer* peer = contacted_[i];
     if (peer->is_direct() && follow(*peer)) continue;
+    if (peer->untold && peer->direct->peer_gone(peer->index)) {  // it need not be told any more
+      peer->untold = false;
+      look_whether_pending(*peer);
+    }
     if (!something_outstanding(*peer) && !collective_.active()) continue;
     if (peer->is_direct()) {
       watch_direct_peer(*peer, now);
@@ -50,17 +54,10 @@ void EndpointCore::watch_peers(Nanoseconds now) {
 // Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
 // nothing for the whole time-out although something waited for it. Where nothing waits it gets an empty packet.
 void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
-  // A task that ends in order has answered before; its answers count as long as there is anything to receive, or they
-  // may lie behind another's turn, though not for ever.
-  if (peer.gone && now - peer.silent_since < 2 * config_.timeout && peer.direct->packets_come()) return look_soon();
-  if (peer.gone && !arrivals_ && !arrivals_held_) {
-    const bool in_order =
-        !something_outstanding(peer) && !collective_.waits_for(peer.index) && peer.direct->peer_left(peer.index);
-    if (!in_order) lose(peer, Fault::no_connectivity);
-    return;
-  }
-  peer.gone = peer.gone || peer.direct->peer_gone(peer.index);
-  if (peer.gone) {
+  if (peer.gone) return watch_gone_peer(peer, now);
+  if (peer.direct->peer_gone(peer.index)) {
+    peer.gone = true;
+    peer.last_arrival = peer.direct->arrivals().handed_over;
     peer.silent_since = now;
     return look_soon();
   }
@@ -78,6 +75,19 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   peer.taken_seen = intake.taken;
 }
 
+// A task that ends in order has answered before. Its answers count: until all that was handed over before its end is
+// here, though not for ever if that waits for another's turn; or as long as there is anything to receive, where the
+// transport does not count.
+void EndpointCore::watch_gone_peer(Peer& peer, Nanoseconds now) {
+  const Transport::Arrivals arrivals = peer.direct->arrivals();
+  const bool to_come = arrivals.received < peer.last_arrival && now - peer.silent_since < 2 * config_.timeout;
+  const bool counts = arrivals.received != 0;
+  if (to_come || (!counts && (arrivals_ || arrivals_held_))) return look_soon();
+  const bool in_order =
+      !something_outstanding(peer) && !collective_.waits_for(peer.index) && peer.direct->peer_left(peer.index);
+  if (!in_order) lose(peer, Fault::no_connectivity);
+}
+
 void EndpointCore::look_soon() {
   idle_loops_ = tuning::kIdleLoopsBetweenTimers;
   last_watch_ = 0;
@@ -87,7 +97,6 @@ void EndpointCore::look_soon() {
 // time-out, as one that owes an answer is.
 void EndpointCore::watch_turn(Transport& transport, Nanoseconds now) {
   const Transport::Turn turn = transport.awaited_turn();
-  if (turn.is_awaited) idle_loops_ = tuning::kIdleLoopsBetweenTimers;  // also who seldom comes here looks again soon
   if (turn.peer == kUnknownPeer || turn != turn_seen_) {
     turn_seen_ = turn;
     turn_since_ = now;
@@ -191,7 +200,7 @@ void EndpointCore::give_up(Peer& peer, Fault fault) {
   std::erase_if(reads_, [&](const DirectRead& read) { return read.peer == peer.index; });
   peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
   ++peer.life;
-  if (peer.is_direct() && !peer.closed) tell_beginning(peer);
+  if (peer.is_direct() && !peer.closed && !peer.gone) tell_beginning(peer);
   if (collective_.active()) collective_.fail(fault == Fault::purged ? kUnknownPeer : peer.index, *this);
 }
 

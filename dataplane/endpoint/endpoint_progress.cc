@@ -100,7 +100,7 @@ bool EndpointCore::timers_due(Step step) {
     if (step == Step::first || channels_->must_send()) return true;
     loops = std::min(loops, tuning::kStepsBetweenTimers);
   }
-  return ++idle_loops_ >= loops;
+  return ++idle_loops_ >= loops || turn_seen_.is_awaited;  // also who seldom comes here gives somebody's turn up
 }
 
 Nanoseconds EndpointCore::deadline() const {

@@ -193,8 +193,12 @@ class Transport {
   };
   virtual Turn awaited_turn() { return {}; }
 
-  // Whether something has been handed over by anybody, or is about to be, and has not been received.
-  virtual bool packets_come() const { return false; }
+  // How many packets all peers together have handed over so far, or are about to, in that order, and how many of them
+  // have been received. A transport that does not count says 0.
+  struct Arrivals {
+    std::uint64_t handed_over = 0, received = 0;
+  };
+  virtual Arrivals arrivals() const { return {}; }
 
   // Whether it is for another peer's turn that a peer takes nothing.
   virtual bool waits_for_another(PeerIndex peer) {

@@ -83,7 +83,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     return {to.taken_, !to.queue_.empty() || to.room_ == 0 || !to.eras_.receives(self_, eras_.sends_for(peer))};
   }
   Turn awaited_turn() override { return {turn_, 1, turn_ != kUnknownPeer}; }
-  bool packets_come() const override { return turn_ != kUnknownPeer || !queue_.empty(); }
+  Arrivals arrivals() const override { return {taken_ + queue_.size(), taken_}; }
   void close_peer(PeerIndex peer) override { eras_.close(peer); }
   void open_peer(PeerIndex peer) override { eras_.open(peer); }
   void give_up_peer(PeerIndex peer) override {

@@ -120,6 +120,52 @@ TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoBehindAnothersTurn) {
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 
+// Time-outs are looked at once in 8,192 steps, which may be minutes; but not while somebody's turn is awaited.
+TEST(LostPeer, WhoHoldsUpAllOthersIsGivenUpInTimeByATaskThatComesHereSeldom) {
+  EndpointConfig config = watchful();
+  config.idle_loops_between_timers = 8192;
+  Job job(3, config);
+  job.start();
+  job.task(0).transport.hold_turn(1);
+  unsigned steps = 0;
+  for (; steps < 20'000 && job.task(0).host.faults.empty(); ++steps) {
+    job.clock.advance(50 * kMillisecond);
+    job[0].progress();
+  }
+  EXPECT_LE(steps, 8192u + 10'000 / 50 + 10);
+}
+
+TEST(LostPeer, ItsEndIsToldAlsoWhileOthersSendWithoutEnd) {
+  Job job(3, watchful());
+  job.start();
+  int value = 7, sink = 0, counter = 0;
+  ASSERT_EQ(job[0].get({1, address(&value), &sink, sizeof(sink), 0, address(&counter)}), Submit::accepted);
+  job.task(0).transport.set_gone(1);
+  for (int step = 0; step < 20; ++step) {
+    ASSERT_EQ(job[2].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
+    job[2].progress();
+    job.clock.advance(100 * kMillisecond);
+    job[0].progress();
+  }
+  ASSERT_EQ(job.task(0).host.faults.size(), 1u);
+  EXPECT_EQ(job.task(0).host.faults[0], std::pair(Fault::no_connectivity, PeerIndex{1}));
+}
+
+TEST(LostPeer, WhoHasEndedCostsNothingAfterItIsLost) {
+  Job job(2, watchful());
+  job.start();
+  int value = 7, sink = 0, counter = 0;
+  ASSERT_EQ(job[0].get({1, address(&value), &sink, sizeof(sink), 0, address(&counter)}), Submit::accepted);
+  job.task(1).transport.set_room(0);
+  job.task(0).transport.set_gone(1);
+  for (int step = 0; step < 50; ++step) {
+    job.clock.advance(100 * kMillisecond);
+    job[0].progress();
+  }
+  ASSERT_EQ(job.task(0).host.faults.size(), 1u);
+  EXPECT_EQ(job[0].deadline(), UINT64_MAX);
+}
+
 // A task that was stopped for longer than its peer's time-out, and goes on: what it is owed will never come, and it
 // learns that within its own time-out, whatever it waits for and however full its queue was.
 enum class Way {
