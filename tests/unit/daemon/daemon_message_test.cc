@@ -23,26 +23,26 @@ MessageBytes with_record(MessageBytes begin) {
 }
 
 TEST(DaemonMessage, HasTheseBytes) {
-  EXPECT_EQ(encode(LinkMessage{3, {small_record()}}), with_record({1, 1, 3, 0, 0, 0, 1, 0, 0, 0}));
-  EXPECT_EQ(encode(NodeMessage{small_record()}), with_record({1, 7}));
-  EXPECT_EQ(encode(GrowthRequest{}), (MessageBytes{1, 18}));
+  EXPECT_EQ(encode(LinkMessage{3, {small_record()}}), with_record({2, 1, 3, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(encode(NodeMessage{small_record()}), with_record({2, 7}));
+  EXPECT_EQ(encode(GrowthRequest{}), (MessageBytes{2, 18}));
   EXPECT_EQ(encode(GrowthMessage{9, {0, 1, 255}, "no", 1}),
-            (MessageBytes{1, 19, 9, 0, 0, 0, 3, 0, 0, 0, 0, 1, 255, 2, 0, 0, 0, 'n', 'o', 1}));
-  EXPECT_EQ(encode(GrowMessage{small_record()}), with_record({1, 20}));
-  EXPECT_EQ(encode(ShrinkMessage{3, 600, 1}), (MessageBytes{1, 21, 3, 0, 0, 0, 0x58, 2, 0, 0, 1}));
-  EXPECT_EQ(encode(OutcomeMessage{"no"}), (MessageBytes{1, 22, 2, 0, 0, 0, 'n', 'o'}));
-  EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{1, 2}));
-  EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{1, 3, 1, 2, 3, 4}));
-  EXPECT_EQ(encode(HaltMessage{10'000}), (MessageBytes{1, 4, 0x10, 0x27, 0, 0}));
-  EXPECT_EQ(encode(HaltedMessage{{5}, {6}}), (MessageBytes{1, 5, 1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0}));
+            (MessageBytes{2, 19, 9, 0, 0, 0, 3, 0, 0, 0, 0, 1, 255, 2, 0, 0, 0, 'n', 'o', 1}));
+  EXPECT_EQ(encode(GrowMessage{small_record()}), with_record({2, 20}));
+  EXPECT_EQ(encode(ShrinkMessage{3, 600, 1}), (MessageBytes{2, 21, 3, 0, 0, 0, 0x58, 2, 0, 0, 1}));
+  EXPECT_EQ(encode(OutcomeMessage{"no"}), (MessageBytes{2, 22, 2, 0, 0, 0, 'n', 'o'}));
+  EXPECT_EQ(encode(ReadyMessage{}), (MessageBytes{2, 2}));
+  EXPECT_EQ(encode(LostMessage{0x04030201}), (MessageBytes{2, 3, 1, 2, 3, 4}));
+  EXPECT_EQ(encode(HaltMessage{10'000}), (MessageBytes{2, 4, 0x10, 0x27, 0, 0}));
+  EXPECT_EQ(encode(HaltedMessage{{5}, {6}}), (MessageBytes{2, 5, 1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0}));
   EXPECT_EQ(encode(JobMessage{1, 2, 3, JobAction::kData, {4}, {9}}),
-            (MessageBytes{1, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
-  EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{1, 23}));
+            (MessageBytes{2, 6, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 9}));
+  EXPECT_EQ(encode(JobsRequest{}), (MessageBytes{2, 23}));
   EXPECT_EQ(encode(JobsMessage{{{1, 2, 3, 4, {5}}}}),
-            (MessageBytes{1, 24, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
-  EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{1, 16, 1}));
+            (MessageBytes{2, 24, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(encode(UniverseRequest{1}), (MessageBytes{2, 16, 1}));
   EXPECT_EQ(encode(UniverseMessage{0, {{NodeState::kMember, 0x7f000001, 4711, 4, 2, "ab"}}, {0}}),
-            (MessageBytes{1, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1,   1,   0, 0, 0x7f, 0x67, 0x12, 0, 0, 4, 0,
+            (MessageBytes{2, 17, 0, 0, 0, 0, 1, 0, 0, 0, 1,   1,   0, 0, 0x7f, 0x67, 0x12, 0, 0, 4, 0,
                           0, 0,  2, 0, 0, 0, 2, 0, 0, 0, 'a', 'b', 1, 0, 0,    0,    0,    0, 0, 0}));
 }
 
@@ -84,13 +84,13 @@ TEST(DaemonMessage, AnyOtherLengthIsRefused) {
 }
 
 TEST(DaemonMessage, AnotherVersionOrKindIsRefused) {
-  EXPECT_FALSE(decode(MessageBytes{2, 2}).has_value());
-  EXPECT_FALSE(decode(MessageBytes{1, 99}).has_value());
+  EXPECT_FALSE(decode(MessageBytes{1, 2}).has_value());
+  EXPECT_FALSE(decode(MessageBytes{2, 99}).has_value());
 }
 
 TEST(DaemonMessage, ACountThatTheBytesCannotHoldReservesNothing) {
-  EXPECT_FALSE(decode(MessageBytes{1, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}).has_value());
-  EXPECT_FALSE(decode(MessageBytes{1, 17, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f, 1}).has_value());
+  EXPECT_FALSE(decode(MessageBytes{2, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}).has_value());
+  EXPECT_FALSE(decode(MessageBytes{2, 17, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f, 1}).has_value());
 }
 
 TEST(DaemonMessage, ImpossibleNodesAreRefused) {

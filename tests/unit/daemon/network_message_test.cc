@@ -13,25 +13,25 @@ WindowState small_state() { return {"7", 2, {1, 3, 5, "sn1", "rxe0:1"}, 77}; }
 
 TEST(NetworkMessage, HasTheseBytes) {
   const MessageBytes window{1, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0, 's', '1', 1, 0, 0, 0, 'd'};
-  MessageBytes table{1, 32, 1, 0, 0, 0, '7', 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0};
+  MessageBytes table{2, 32, 1, 0, 0, 0, '7', 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0};
   table.insert(table.end(), window.begin(), window.end());
   EXPECT_EQ(encode(LoadRequest{{"7", 9, 2, {{1, 3, 5, "s1", "d"}}}}), table);
-  EXPECT_EQ(encode(UnloadRequest{"7"}), (MessageBytes{1, 33, 1, 0, 0, 0, '7'}));
-  EXPECT_EQ(encode(TablesRequest{""}), (MessageBytes{1, 34, 0, 0, 0, 0}));
-  MessageBytes tables{1, 35, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, '7', 2, 0, 0, 0};
+  EXPECT_EQ(encode(UnloadRequest{"7"}), (MessageBytes{2, 33, 1, 0, 0, 0, '7'}));
+  EXPECT_EQ(encode(TablesRequest{""}), (MessageBytes{2, 34, 0, 0, 0, 0}));
+  MessageBytes tables{2, 35, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, '7', 2, 0, 0, 0};
   tables.insert(tables.end(), window.begin(), window.end());
   tables.insert(tables.end(), {77, 0, 0, 0});
   EXPECT_EQ(encode(TablesMessage{"", {{"7", 2, {1, 3, 5, "s1", "d"}, 77}}}), tables);
   EXPECT_EQ(encode(OpenWindows{"7", 1, 2, {{5, "s"}}}),
-            (MessageBytes{1, 36, 1, 0, 0, 0, '7', 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 's'}));
-  EXPECT_EQ(encode(WindowsMessage{"", 9, {"d"}, {1}}), (MessageBytes{1, 37, 0, 0, 0, 0, 9,   0, 0, 0, 0, 0, 0, 0, 1, 0,
+            (MessageBytes{2, 36, 1, 0, 0, 0, '7', 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 's'}));
+  EXPECT_EQ(encode(WindowsMessage{"", 9, {"d"}, {1}}), (MessageBytes{2, 37, 0, 0, 0, 0, 9,   0, 0, 0, 0, 0, 0, 0, 1, 0,
                                                                      0, 0,  1, 0, 0, 0, 'd', 1, 0, 0, 0, 1, 0, 0, 0}));
   EXPECT_EQ(encode(GiveAddresses{{{1, "k", {255}}}}),
-            (MessageBytes{1, 38, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 'k', 1, 0, 0, 0, 255}));
-  EXPECT_EQ(encode(AddressesMessage{"no", {}}), (MessageBytes{1, 39, 2, 0, 0, 0, 'n', 'o', 0, 0, 0, 0}));
+            (MessageBytes{2, 38, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 'k', 1, 0, 0, 0, 255}));
+  EXPECT_EQ(encode(AddressesMessage{"no", {}}), (MessageBytes{2, 39, 2, 0, 0, 0, 'n', 'o', 0, 0, 0, 0}));
   EXPECT_EQ(encode(NetworkMessage{1, 2, {3}, {4}}),
-            (MessageBytes{1, 40, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 4}));
-  EXPECT_EQ(encode(CleanRequest{}), (MessageBytes{1, 41}));
+            (MessageBytes{2, 40, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 4}));
+  EXPECT_EQ(encode(CleanRequest{}), (MessageBytes{2, 41}));
 }
 
 TEST(NetworkMessage, ActionsHaveTheseBytes) {
