@@ -5,20 +5,22 @@ pages without a complaint.
 usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
        check_man_pages.py --self-test LAPI_H MAN_DIRECTORY [GROFF]
 
-Every call has a page in section 3 that declares it and its twin with all parameters, describes each parameter, and
-lists exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. Every
-page of a command (section 1) has an example, and lapi.hpp.7 names all of lapi.hpp. With --self-test copies of the pages
-are damaged, and each damage has to be found.
+Every call has a page in section 3 that declares it and its twin as lapi.h does, describes each parameter, and lists
+exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. Every page of a
+command (section 1) has an example, and lapi.hpp.7 names all of lapi.hpp. With --self-test copies of the pages are
+damaged, and each damage has to be found.
 """
 
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 
-CALL = re.compile(r"/\*((?:(?!\*/).)*)\*/\nLAPI_PUBLIC int (LAPI_\w+)\(([^;]*)\);\nLAPI_PUBLIC int P(LAPI_\w+)\(", re.S)
+CALL = re.compile(
+    r"/\*((?:(?!\*/).)*)\*/\nLAPI_PUBLIC int (LAPI_\w+)\(([^;]*)\);\nLAPI_PUBLIC int P(LAPI_\w+)\(([^;]*)\);", re.S)
 ERROR_IN_COMMENT = re.compile(r"^ \*   (LAPI_ERR_\w+|E[A-Z]+)\s", re.M)
 ERROR_IN_PAGE = re.compile(r"^\.TP\n\.B (LAPI_ERR_\w+|E[A-Z]+)$", re.M)
 SECTIONS = [
@@ -32,17 +34,25 @@ def section(page, name):
     return found.group(1) if found else ""
 
 
-def check_page(name, comment, parameters, page):
+def as_printed(section_text):
+    """The lines in bold: .BI puts its arguments together without a blank, so a blank that is missing shows."""
+    lines = [shlex.split(line) for line in section_text.splitlines() if re.match(r"\.BI? ", line)]
+    return "\n".join((" " if macro == ".B" else "").join(arguments) for macro, *arguments in lines)
+
+
+def without_layout(declaration):
+    return re.sub(r"\s*(\*+)\s*", r"\1", " ".join(declaration.split()))
+
+
+def check_page(name, comment, declarations, parameters, page):
     for title in SECTIONS:
         if not section(page, title):
             yield f"{name}.3 has no section {title}"
-    synopsis = section(page, "SYNOPSIS")
-    for function in (name, "P" + name):
-        if f"int {function}(" not in synopsis:
-            yield f"{name}.3 does not declare {function}"
+    synopsis = without_layout(as_printed(section(page, "SYNOPSIS")))
+    for declaration in declarations:
+        if without_layout(declaration) not in synopsis:
+            yield f"{name}.3 does not declare: {' '.join(declaration.split())}"
     for parameter in parameters:
-        if f'" {parameter} "' not in synopsis:
-            yield f"{name}.3 does not declare the parameter {parameter}"
         if f".I {parameter}\n" not in section(page, "PARAMETERS"):
             yield f"{name}.3 does not describe the parameter {parameter}"
     in_header = set(ERROR_IN_COMMENT.findall(comment))
@@ -130,7 +140,7 @@ def check(header_path, man, groff):
         problems.append(f"no calls found in {header_path}")
     overview = man / "man7" / "lapi.7"
     overview_text = overview.read_text() if overview.exists() else ""
-    for comment, name, parameter_list, twin in calls:
+    for comment, name, parameter_list, twin, twins_list in calls:
         parameters = [re.search(r"(\w+)(\[\])?$", part.strip()).group(1) for part in parameter_list.split(",")]
         page = man / "man3" / f"{name}.3"
         twin_page = man / "man3" / f"P{name}.3"
@@ -139,7 +149,8 @@ def check(header_path, man, groff):
         if not page.exists():
             problems.append(f"{name} has no page")
             continue
-        problems += check_page(name, comment, parameters, page.read_text())
+        declarations = [f"int {name}({parameter_list});", f"int P{name}({twins_list});"]
+        problems += check_page(name, comment, declarations, parameters, page.read_text())
         if not twin_page.exists() or twin_page.read_text() != f".so man3/{name}.3\n":
             problems.append(f"P{name}.3 does not refer to {name}.3")
         if f".BR {name} (3)" not in overview_text:
@@ -162,6 +173,8 @@ def self_test(header_path, man, groff):
         ("man3/LAPI_Put.3", ".B LAPI_ERR_TGT_ADDR_NULL", ".B LAPI_ERR_TGT_ADDR"),
         ("man3/LAPI_Get.3", ".I org_cntr\n", ".I counter\n"),
         ("man3/PLAPI_Rmw.3", "LAPI_Rmw.3", "LAPI_Rmw64.3"),
+        ("man3/LAPI_Purge_totask.3", 'int LAPI_Purge_totask(lapi_handle_t "', 'int LAPI_Purge_totask(lapi_handle_t"'),
+        ("man3/LAPI_Amsendv.3", "lapi_vec_t *", "void *"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
         ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
         ("man7/lapi.7", "known to wait inside", "known to be inside"),
