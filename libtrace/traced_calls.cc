@@ -65,6 +65,29 @@ int LAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hndl, void* uhdr, uint u
                 udata_len, static_cast<void*>(tgt_cntr), static_cast<void*>(org_cntr), static_cast<void*>(cmpl_cntr));
 }
 
+int LAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
+              lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
+  TRACED_RETURN(PLAPI_Putv(hndl, tgt, tgt_vec, org_vec, tgt_cntr, org_cntr, cmpl_cntr),
+                "LAPI_Putv(%u, %u, %p, %p, %p, %p, %p)", hndl, tgt, static_cast<void*>(tgt_vec),
+                static_cast<void*>(org_vec), static_cast<void*>(tgt_cntr), static_cast<void*>(org_cntr),
+                static_cast<void*>(cmpl_cntr));
+}
+
+int LAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, lapi_vec_t* org_vec, lapi_cntr_t* tgt_cntr,
+              lapi_cntr_t* org_cntr) {
+  TRACED_RETURN(PLAPI_Getv(hndl, tgt, tgt_vec, org_vec, tgt_cntr, org_cntr), "LAPI_Getv(%u, %u, %p, %p, %p, %p)", hndl,
+                tgt, static_cast<void*>(tgt_vec), static_cast<void*>(org_vec), static_cast<void*>(tgt_cntr),
+                static_cast<void*>(org_cntr));
+}
+
+int LAPI_Amsendv(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* uhdr, uint uhdr_len, lapi_vec_t* org_vec,
+                 lapi_cntr_t* tgt_cntr, lapi_cntr_t* org_cntr, lapi_cntr_t* cmpl_cntr) {
+  TRACED_RETURN(PLAPI_Amsendv(hndl, tgt, hdr_hdl, uhdr, uhdr_len, org_vec, tgt_cntr, org_cntr, cmpl_cntr),
+                "LAPI_Amsendv(%u, %u, %p, %p, %u, %p, %p, %p, %p)", hndl, tgt, hdr_hdl, uhdr, uhdr_len,
+                static_cast<void*>(org_vec), static_cast<void*>(tgt_cntr), static_cast<void*>(org_cntr),
+                static_cast<void*>(cmpl_cntr));
+}
+
 int LAPI_Rmw(lapi_handle_t hndl, RMW_ops_t op, uint tgt, int* tgt_var, int* in_val, int* prev_tgt_val,
              lapi_cntr_t* org_cntr) {
   TRACED_RETURN(PLAPI_Rmw(hndl, op, tgt, tgt_var, in_val, prev_tgt_val, org_cntr),

@@ -24,6 +24,14 @@ constexpr std::size_t kLarge = 300'000;
 int task = -1;
 int tasks = 0;
 
+// Two numbers that are not beside each other: the first and the last of three, here or in the target.
+struct Pair {
+  void* info[2];
+  ulong len[2] = {sizeof(int), sizeof(int)};
+  lapi_vec_t vector = {LAPI_GEN_IOVECTOR, 2, info, len};
+  explicit Pair(int* numbers) : info{&numbers[0], &numbers[2]} {}
+};
+
 struct Shared {
   int word = 0;
   long long wide = 0;
@@ -31,6 +39,7 @@ struct Shared {
   std::vector<unsigned char> large = std::vector<unsigned char>(kLarge);
   int message = 0;
   int handled = 0;
+  int numbers[3] = {};
 } shared;
 
 void complete(lapi_handle_t*, void* info) { __atomic_fetch_add(static_cast<int*>(info), 1, __ATOMIC_RELEASE); }
@@ -42,6 +51,12 @@ void* accept_message(lapi_handle_t*, void* header, uint* header_length, ulong* l
   *completion = complete;
   *info = &shared.handled;
   return &shared.message;
+}
+
+lapi_vec_t* accept_pair(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** completion, void**) {
+  static Pair pair(shared.numbers);
+  *completion = nullptr;
+  return &pair.vector;
 }
 
 template <class T>
@@ -96,6 +111,32 @@ void put_get_and_message(lapi_handle_t handle) {
   CALL(LAPI_Gfence(handle));
 }
 
+void put_get_and_message_pairs(lapi_handle_t handle) {
+  const auto right = static_cast<uint>((task + 1) % tasks);
+  const int left = (task + tasks - 1) % tasks;
+  CALL(LAPI_Addr_set(handle, reinterpret_cast<void*>(&accept_pair), 8));
+  Pair there(exchange(handle, shared.numbers)[right]);
+  int sent[3] = {task + 1, -1, task + 2};
+  Pair origin(sent);
+  lapi_cntr_t completed{};
+  CALL(LAPI_Putv(handle, right, &there.vector, &origin.vector, nullptr, nullptr, &completed));
+  CALL(LAPI_Waitcntr(handle, &completed, 1, nullptr));
+
+  int back[3] = {};
+  Pair destination(back);
+  lapi_cntr_t fetched{};
+  CALL(LAPI_Getv(handle, right, &there.vector, &destination.vector, nullptr, &fetched));
+  CALL(LAPI_Waitcntr(handle, &fetched, 1, nullptr));
+  EXPECT(back[0] == task + 1 && back[1] == 0 && back[2] == task + 2);
+
+  sent[0] = task + 3;
+  CALL(LAPI_Amsendv(handle, right, reinterpret_cast<void*>(8), nullptr, 0, &origin.vector, nullptr, nullptr,
+                    &completed));
+  CALL(LAPI_Waitcntr(handle, &completed, 1, nullptr));
+  CALL(LAPI_Gfence(handle));
+  EXPECT(shared.numbers[0] == left + 3 && shared.numbers[1] == 0 && shared.numbers[2] == left + 2);
+}
+
 void count_together(lapi_handle_t handle) {
   const std::vector<long long*> wides = exchange(handle, &shared.wide);
   long long one = 1;
@@ -122,6 +163,7 @@ int main(int argc, char** argv) {
   CALL(LAPI_Senv(handle, ERROR_CHK, 1));
   if (argc > 1 && std::strcmp(argv[1], "polling") == 0) CALL(LAPI_Senv(handle, INTERRUPT_SET, 0));
   put_get_and_message(handle);
+  put_get_and_message_pairs(handle);
   count_together(handle);
   if (task == 0) std::printf("smoke: %d tasks, protocol %d: all right\n", tasks, info.protocol);
   CALL(LAPI_Gfence(handle));

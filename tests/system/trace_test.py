@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """MP_LAPI_TRACE_LEVEL 0 to 5 with the tracing library, and that the ordinary one says that it ignores it (appendix D).
 
-usage: trace_test.py LAPIRUN SMOKE LIBTRACE_FOLDER"""
+usage: trace_test.py LAPIRUN SMOKE LIBTRACE_FOLDER LAPI_H"""
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import unittest
 
-LAPIRUN, SMOKE, LIBTRACE = sys.argv[1:4]
+LAPIRUN, SMOKE, LIBTRACE, HEADER = sys.argv[1:5]
 LINE = re.compile(r"^lapi-trace [01] \d+\.\d{9} \d+ (.*)$")
 
 
@@ -41,6 +42,18 @@ class TraceTest(unittest.TestCase):
         self.assertTrue([event for event in seen if re.match(r"LAPI_Put\(\d+, \d, .* = 0 LAPI_SUCCESS$", event)])
         self.assertTrue([event for event in seen if event.startswith("LAPI_Gfence(")])
         self.assertFalse([event for event in seen if "handler" in event])
+        for call in ("LAPI_Putv", "LAPI_Getv", "LAPI_Amsendv"):
+            right = re.compile(call + r"\(\d+, \d, .* = 0 LAPI_SUCCESS$")
+            self.assertTrue([event for event in seen if right.match(event)], call)
+
+    def test_every_call_of_the_header_is_traced(self):
+        calls = re.findall(r"^LAPI_PUBLIC int (LAPI_\w+)\(", pathlib.Path(HEADER).read_text(), re.M)
+        self.assertTrue(calls)
+        library = pathlib.Path(LIBTRACE, "liblapi.so")
+        lines = subprocess.check_output(["nm", "-D", "--defined-only", library], text=True).splitlines()
+        # Those of the library are weak.
+        traced = {name.split("@")[0] for _, kind, name in map(str.split, lines) if kind == "T"}
+        self.assertEqual(sorted(set(calls) - traced), [])
 
     def test_level_3_shows_handlers(self):
         seen = events(3)
