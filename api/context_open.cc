@@ -411,8 +411,9 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
                     "It concerns RDMA; shared memory and UDP work as they do without it.");
   }
   if (settings().trace_level > 0 && !tracing_is_built() && settings().info_level >= kLevelWarning) {
-    std::fprintf(stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, libtrace does\n",
-                 settings().trace_level);
+    std::fprintf(
+        stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, the one in openlapi/ does\n",
+        settings().trace_level);
   }
   const bool found = find_bootstrap(settings(), resources_->bootstrap, error_);
   if (!found || bootstrap().rank() == 0) name_unknown_variables();

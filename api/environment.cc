@@ -379,7 +379,7 @@ std::vector<SettingRow> diagnostic_rows() {
           "MP_INFOLEVEL", LAPI_ERR_SET_VAL,
           "messages: 0 errors, 1 and warnings, 2 and information, 3-6 and diagnostics"),
       integer_row<&Settings::trace_level, 0, 5>("MP_LAPI_TRACE_LEVEL", LAPI_ERR_SET_VAL,
-                                                "trace output, 0 none; only the library in libtrace/ obeys it"),
+                                                "trace output, 0 none; only the tracing library obeys it"),
   };
 }
 

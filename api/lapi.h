@@ -933,7 +933,7 @@ typedef union {
  *   LAPI_ERR_NO_CONNECTIVITY       a task of this node that was in an earlier context has ended
  *   LAPI_ERR_PSS_NON_ROOT          never: persistent subsystem mode is not offered
  *   LAPI_ERR_SHM_KE_NOT_LOADED     never: no kernel extension is needed
- *   LAPI_ERR_UNKNOWN               internal
+ *   LAPI_ERR_UNKNOWN               tasks have libraries of different wire versions, or something internal
  *   EDEADLK                        called from a header handler or an inline completion handler, or by a thread that
  *                                  holds a context's lock */
 LAPI_PUBLIC int LAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info);

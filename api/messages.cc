@@ -27,7 +27,7 @@ constexpr Message kMessages[] = {
     OPENLAPI_MESSAGE(LAPI_SUCCESS, "The call was successful."),
     // The one errno value whose own text does not help: most programs meet it by leaving lapi_info_t at zero.
     OPENLAPI_MESSAGE(EPERM, "Not the lock's owner; or the call needs LAST_LIB as lib_vers in LAPI_Init."),
-    OPENLAPI_MESSAGE(LAPI_ERR_UNKNOWN, "An internal error occurred during communication."),
+    OPENLAPI_MESSAGE(LAPI_ERR_UNKNOWN, "An internal error; or tasks have libraries of other wire versions."),
     OPENLAPI_MESSAGE(LAPI_ERR_ALL_HNDL_IN_USE,
                      "No LAPI instance is free: the one asked for, or all 16 of this task, are in use."),
     OPENLAPI_MESSAGE(LAPI_ERR_BOTH_NETSTR_SET,

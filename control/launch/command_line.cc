@@ -105,10 +105,11 @@ void declare(CLI::App& app, Parsed& parsed) {
   app.add_option("-n,--np", options.placement.tasks, "Number of tasks (also -np, -c); 1, or one for each place named")
       ->check(number_of_tasks())
       ->type_name("N");
-  app.add_option("-N", options.placement.per_node, "Universe: tasks on each node")
+  app.add_option("-N", options.placement.per_node,
+                 "Tasks on each node; without a universe this machine is the only one")
       ->check(number_of_tasks())
       ->type_name("N");
-  app.add_option("--host", parsed.hosts, "Universe: hosts to use (also -host)")
+  app.add_option("--host", parsed.hosts, "Nodes to use, by their names; without a universe localhost (also -host)")
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME...]");
   app.add_option("--sessionprefix", options.session_prefix, "As given to lamboot (also -sessionprefix)")
