@@ -309,7 +309,7 @@ class InstallTest(unittest.TestCase):
 
     def test_the_unit_names_what_is_installed(self):
         unit = (self.prefix / "share/openlapi/systemd/lamd.service").read_text()
-        programs = re.findall(r"^Exec\w+=(/\S+)", unit, re.M)
+        programs = re.findall(r'^Exec\w+="(/[^"]+)"', unit, re.M)
         self.assertEqual([os.path.basename(program) for program in programs], ["lamboot", "lamhalt", "tkill"])
         for program in programs:
             self.assertTrue(str(self.prefix).endswith(os.path.dirname(os.path.dirname(program))), program)
