@@ -76,6 +76,14 @@ class WrappersTest(unittest.TestCase):
         done = run("lapicc", "x.c", LAPI_TRACE_LIBRARY="1")
         self.assertEqual((done.returncode, done.stderr), (1, "lapicc: LAPI_TRACE_LIBRARY=1: allowed is yes or no\n"))
 
+    def test_a_tracing_library_that_is_not_there_is_named(self):
+        for wrapper in COMPILERS:  # beside these in the build folder there is none
+            done = run(wrapper, "--show", "x.o", LAPI_TRACE_LIBRARY="yes")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, rf"^{wrapper}: LAPI_TRACE_LIBRARY=yes: there is no library that traces; "
+                                          r"looked for: /\S+/openlapi/liblapi\.so\n$")
+            self.assertIn(" -c ", answer(wrapper, "--show", "-c", "x.c", LAPI_TRACE_LIBRARY="yes"))
+
     def test_a_variable_names_the_compiler(self):
         self.assertTrue(answer("lapicc", "--showme", "program.c", LAPI_CC="clang -O1").startswith("clang -O1 "))
 
