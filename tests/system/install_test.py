@@ -64,6 +64,14 @@ find_package(openlapi VERSION_WANTED REQUIRED)
 add_executable(program program.c)
 target_link_libraries(program openlapi::lapi)
 """
+CMAKE_FORTRAN_PROJECT = """cmake_minimum_required(VERSION 3.18)
+project(programs Fortran)
+find_package(openlapi REQUIRED)
+foreach(name program module)
+  add_executable(${name} ../${name}.f)
+  target_link_libraries(${name} openlapi::lapif)
+endforeach()
+"""
 
 # Passes a procedure of its own to another task, and counters of two kinds to one call.
 FORTRAN_PROGRAM = r"""
@@ -211,26 +219,45 @@ class InstallTest(unittest.TestCase):
         run("sh", "-c", line, cwd=work, env=dict(os.environ, PKG_CONFIG_LIBDIR=str(descriptions)))
         self.check_runs(work / "program")
 
-    def configured_with_cmake(self, name, version):
-        """Whether CMake finds a library of this version, and the folder of the build."""
+    def configured_with_cmake(self, name, project, prefix=None):
+        """Whether CMake finds the library, what it says, and the folder of the build."""
         work = pathlib.Path(self.folder.name) / name
         work.mkdir()
         (work / "program.c").write_text(PROGRAM)
-        (work / "CMakeLists.txt").write_text(CMAKE_PROJECT.replace("VERSION_WANTED", version))
-        done = subprocess.run(["cmake", "-S", work, "-B", work / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"],
-                              capture_output=True, text=True, timeout=60, check=False)
-        return done.returncode == 0, work / "build"
+        (work / "CMakeLists.txt").write_text(project)
+        command = ["cmake", "-S", work, "-B", work / "build", f"-DCMAKE_PREFIX_PATH={prefix or self.prefix}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode == 0, done.stdout + done.stderr, work / "build"
 
     @unittest.skipUnless(shutil.which("cmake"), "no CMake")
     def test_cmake_builds_programs_that_run(self):
-        found, folder = self.configured_with_cmake("cmake", "0.1")
-        self.assertTrue(found)
+        found, text, folder = self.configured_with_cmake("cmake", CMAKE_PROJECT.replace("VERSION_WANTED", "0.1"))
+        self.assertTrue(found, text)
+        run("cmake", "--build", folder)
+        self.check_runs(folder / "program")
+
+    @unittest.skipUnless(shutil.which("cmake") and GFORTRAN, "no CMake or no Fortran compiler")
+    def test_cmake_builds_fortran_programs_that_run(self):
+        found, text, folder = self.configured_with_cmake("cmake-fortran", CMAKE_FORTRAN_PROJECT)
+        self.assertTrue(found, text)
+        run("cmake", "--build", folder)
+        for program in ("program", "module"):
+            self.check_runs(folder / program)
+
+    @unittest.skipUnless(shutil.which("cmake"), "no CMake")
+    def test_cmake_finds_the_library_through_a_link(self):
+        root = pathlib.Path(self.folder.name) / "linked"  # as / is where /lib is a link to usr/lib
+        root.mkdir()
+        (root / "lib").symlink_to(self.prefix / "lib")
+        project = CMAKE_PROJECT.replace("VERSION_WANTED", "")
+        found, text, folder = self.configured_with_cmake("cmake-linked", project, root)
+        self.assertTrue(found, text)
         run("cmake", "--build", folder)
         self.check_runs(folder / "program")
 
     @unittest.skipUnless(shutil.which("cmake"), "no CMake")
     def test_cmake_refuses_a_library_that_is_too_old(self):
-        self.assertFalse(self.configured_with_cmake("cmake-newer", "99.0")[0])
+        self.assertFalse(self.configured_with_cmake("cmake-newer", CMAKE_PROJECT.replace("VERSION_WANTED", "99.0"))[0])
 
     def test_the_guides_library_name_links(self):
         program = self.source.with_suffix(".lapi_r")
