@@ -17,6 +17,7 @@ from api_jobs import free_ports
 
 BUILD = sys.argv[1]
 README = pathlib.Path(__file__).parents[2] / "README.md"
+LAPIF = pathlib.Path(__file__).parents[2] / "deploy/man/man7/lapif.7"
 PROGRAM = r"""
 #include <lapi.h>
 #include <stdio.h>
@@ -206,18 +207,30 @@ class InstallTest(unittest.TestCase):
         run("cc", self.source, "-o", program, *flags)
         self.check_runs(program, LD_LIBRARY_PATH=str(self.libdir))
 
+    def check_line(self, line, source, text, **environment):
+        """The line of a document, typed where there is a program of that name, builds one that runs."""
+        with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
+            work = pathlib.Path(folder)
+            # As `meson setup --prefix` would have written them for this folder.
+            for name in ("lapi.pc", "lapif.pc"):
+                installed = (self.libdir / "pkgconfig" / name).read_text()
+                (work / name).write_text(re.sub("^prefix=.*", f"prefix={self.prefix}", installed, flags=re.M))
+            (work / source).write_text(text)
+            run("sh", "-c", line, cwd=work, env={**os.environ, "PKG_CONFIG_LIBDIR": folder, **environment})
+            self.check_runs(work / "program")
+
     def test_the_readmes_compile_line_builds_programs_that_run(self):
         [line] = re.findall(r"^    (cc .*pkg-config.*)$", README.read_text(), re.M)
-        # As `meson setup --prefix` would have written it for this folder.
-        descriptions = pathlib.Path(self.folder.name) / "pkgconfig"
-        descriptions.mkdir()
-        installed = (self.libdir / "pkgconfig/lapi.pc").read_text()
-        (descriptions / "lapi.pc").write_text(re.sub("^prefix=.*", f"prefix={self.prefix}", installed, flags=re.M))
-        work = pathlib.Path(self.folder.name) / "readme"
-        work.mkdir()
-        (work / "program.c").write_text(PROGRAM)
-        run("sh", "-c", line, cwd=work, env=dict(os.environ, PKG_CONFIG_LIBDIR=str(descriptions)))
-        self.check_runs(work / "program")
+        self.check_line(line, "program.c", PROGRAM)
+
+    @unittest.skipUnless(GFORTRAN, "no Fortran compiler")
+    def test_the_compile_line_of_lapif_builds_programs_that_run(self):
+        [line] = re.findall(r"^\.B (gfortran .*pkg-config.*)$", LAPIF.read_text().replace("\\-", "-"), re.M)
+        line = line.replace("program.f90", "program.f")
+        for text in (FORTRAN_PROGRAM, MODULE_PROGRAM):
+            self.check_line(line, "program.f", text)
+            # As below /usr, where pkg-config leaves out the headers' folder.
+            self.check_line(line, "program.f", text, PKG_CONFIG_SYSTEM_INCLUDE_PATH=str(self.prefix / "include"))
 
     def configured_with_cmake(self, name, project, prefix=None):
         """Whether CMake finds the library, what it says, and the folder of the build."""
