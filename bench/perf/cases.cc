@@ -143,7 +143,7 @@ class CaseList {
   }
 
   void put_complete(std::size_t size) {
-    if (!small(size) || size > 8192) return;
+    if (!small(size) || size > kLargestPutComplete) return;
     Operations& o = bench_.operations;
     Case row{.operation = "put-complete", .size = size};
     set_answered_floor(row, size);
@@ -196,7 +196,7 @@ class CaseList {
   void active_messages(std::size_t size) {
     if (small(size)) {
       small_active_message("am", size, Handler::read_in_place);
-      if (size > 64) small_active_message("am-untouched", size, Handler::leave_untouched);
+      if (size > kLargestFreeToRead) small_active_message("am-untouched", size, Handler::leave_untouched);
       if (size != options_.sizes.front()) return;
       small_active_message("am-inline", size, Handler::complete_inline);
       small_active_message("am-thread", size, Handler::complete_in_thread);

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -84,6 +85,24 @@ void check_tasks(LapiJob& job) {
   std::_Exit(2);
 }
 
+// Before the last transport: operations that have no row with any, as the library copies messages of all their sizes,
+// or of none.
+void check_rows(LapiJob& job, const Options& options, const std::vector<Row>& rows, const std::vector<Case>& cases) {
+  std::string missing;
+  for (const std::string& operation : options.operations) {
+    if (std::ranges::find(rows, operation, &Row::operation) != rows.end()) continue;
+    if (std::ranges::find(cases, operation, &Case::operation) != cases.end()) continue;
+    missing.append(missing.empty() ? "" : ",").append(operation);
+  }
+  if (missing.empty()) return;
+  if (job.task() == 0) {
+    std::fprintf(stderr, "lapi_perf: --ops %s: nothing to measure with these sizes (--sizes)\n", missing.c_str());
+  }
+  std::fflush(stdout);
+  job.fence_all();
+  std::_Exit(2);
+}
+
 void measure_wire(Wire wire, const Options& options, RunDescription& run, std::vector<Row>& rows) {
   const std::size_t largest = std::max<std::size_t>(options.sizes.back(), 4096);
   LapiJob job(wire, options.mode, largest);
@@ -97,6 +116,9 @@ void measure_wire(Wire wire, const Options& options, RunDescription& run, std::v
   std::string error;
   if (!bench.open(error)) give_up(error);
   const bool speaks = job.task() == 0;
+  const std::vector<Case> cases = make_cases(bench, options);
+  if (wire == options.wires.back()) check_rows(job, options, rows, cases);
+  if (cases.empty()) return job.fence_all();
   const FlagBounds flag = usual_flag(bench);
   if (speaks && rows.empty()) {
     run.cores = {core, other};
@@ -105,7 +127,6 @@ void measure_wire(Wire wire, const Options& options, RunDescription& run, std::v
   }
   if (speaks) print_table_head(stdout, wire, options.mode);
   Runner runner(bench, options, flag);
-  const std::vector<Case> cases = make_cases(bench, options);
   Progress progress(stderr, isatty(STDERR_FILENO) == 1, cases.size());
   for (const Case& row : cases) {
     if (speaks) progress.step(std::string(name_of(wire)) + " " + row.operation + " " + size_text(row.size));

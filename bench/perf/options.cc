@@ -126,6 +126,43 @@ bool check_plot(const Options& options, std::string& error) {
   return false;
 }
 
+// Why the operation has no row, whatever the machine is. Null: it may have one.
+const char* lack_of_row(const std::string& operation, const Options& options) {
+  if (operation == "wake" && options.mode == Mode::polling) {
+    return "a task that polls does not sleep; it needs --mode interrupt";
+  }
+  if (operation == "put-warm" && std::ranges::find(options.wires, Wire::shm) == options.wires.end()) {
+    return "only puts through shared memory are touched by nobody in between; it needs --transport shm";
+  }
+  if (operation == "put-complete" && options.sizes.front() > kLargestPutComplete) {
+    return "larger puts are always timed until completed; it needs --sizes up to 8K";
+  }
+  if (operation == "am-untouched" && options.sizes.back() <= kLargestFreeToRead) {
+    return "so few bytes cost nothing to read; it needs --sizes over 64";
+  }
+  return nullptr;
+}
+
+bool check_operations(const Options& options, std::string& error) {
+  for (const std::string& operation : options.operations) {
+    const char* const lack = lack_of_row(operation, options);
+    if (lack == nullptr) continue;
+    error = "--ops " + operation + ": " + lack;
+    return false;
+  }
+  return true;
+}
+
+bool check_pairs(const CLI::App& app, std::string& error) {
+  if (app.count("--pairs") == 0) return true;
+  for (const char* option : {"--sizes", "--ops", "--iterations", "--json", "--plot"}) {
+    if (app.count(option) == 0) continue;
+    error = std::string(option) + " and --pairs: pairs put 8 bytes for a second, and no file is written; leave one out";
+    return false;
+  }
+  return true;
+}
+
 // What would be measured for nothing.
 bool check_files(const CLI::App& app, const Options& options, std::string& error) {
   if (app.count("--json") != 0 && options.json_file.empty()) {
@@ -177,12 +214,8 @@ bool interpret(const CLI::App& app, const Words& words, const char* shared_memor
   if (app.count("--pairs") != 0) options.pairs = words.pairs == "halves" ? PairPattern::halves : PairPattern::adjacent;
   if (!parse_sizes(words.sizes, options.sizes, error)) return false;
   if (app.count("--ops") != 0 && !parse_operations(words.operations, options.operations, error)) return false;
-  if (options.mode == Mode::polling && options.operations == std::vector<std::string>{"wake"}) {
-    error = "--ops wake: a task that polls does not sleep; it needs --mode interrupt";
-    return false;
-  }
   if (!choose_wires(words.transport, shared_memory, options.wires, error)) return false;
-  return check_files(app, options, error);
+  return check_pairs(app, error) && check_operations(options, error) && check_files(app, options, error);
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ const char* name_of(Wire wire);
 const char* title_of(Wire wire);
 const char* name_of(Mode mode);
 
+// Of a small operation: the largest put that is also timed until the origin knows, and the largest active message whose
+// reading costs nothing, so that it has one row.
+inline constexpr std::size_t kLargestPutComplete = 8192;
+inline constexpr std::size_t kLargestFreeToRead = 64;
+
 struct Options {
   std::vector<Wire> wires;  // in the order of measuring
   Mode mode = Mode::polling;

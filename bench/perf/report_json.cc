@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -43,7 +45,12 @@ Json row_json(const Row& row) {
 }  // namespace
 
 bool can_write(const char* option, const std::string& file, std::string& error) {
-  if (file.empty() || std::ofstream(file, std::ios::app)) return true;
+  if (file.empty()) return true;
+  const bool was_there = access(file.c_str(), F_OK) == 0;
+  if (std::ofstream(file, std::ios::app)) {
+    if (!was_there) unlink(file.c_str());  // who measures nothing leaves none
+    return true;
+  }
   error = std::string(option) + " " + file + ": cannot be written: " + std::strerror(errno);
   return false;
 }

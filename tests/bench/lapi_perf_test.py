@@ -119,12 +119,20 @@ class LapiPerf(unittest.TestCase):
                 self.assertEqual(result.stdout.count(pair), 2, result.stdout)
 
     def test_wrong_number_of_tasks(self):
-        result = run("--transport", "shm", tasks=3)
+        result = run("--transport", "shm", "--json", self.file("a.json"), tasks=3)
         self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertFalse(pathlib.Path(self.file("a.json")).exists(), "nothing was measured")
         self.assertIn("needs 2 tasks, this job has 3", result.stderr)
         result = run("--transport", "shm", "--pairs", tasks=3)
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("even number of tasks, not 3", result.stderr)
+
+    def test_operations_without_a_row_are_named_before_anything_is_measured(self):
+        result = run(*FAST, "--transport", "shm", "--ops", "put,put-warm,am-inline", "--sizes", "8", "--json",
+                     self.file("a.json"))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("lapi_perf: --ops put-warm: nothing to measure with these sizes (--sizes)\n", result.stderr)
+        self.assertFalse(pathlib.Path(self.file("a.json")).exists())
 
     def test_contradicting_environment(self):
         result = run("--transport", "shm", LAPI_USE_SHM="no")

@@ -25,9 +25,8 @@ TEST(Options, Defaults) {
 }
 
 TEST(Options, EveryOption) {
-  const ParsedOptions parsed =
-      parse({"--transport", "udp", "--mode", "interrupt", "--sizes", "1M,8,8", "--ops", "get,am", "--iterations", "40",
-             "--json", "a.json", "--quick", "--no-pin", "--pairs", "halves"});
+  const ParsedOptions parsed = parse({"--transport", "udp", "--mode", "interrupt", "--sizes", "1M,8,8", "--ops",
+                                      "get,am", "--iterations", "40", "--json", "a.json", "--quick", "--no-pin"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   EXPECT_THAT(parsed.options.wires, ElementsAre(Wire::udp));
   EXPECT_EQ(parsed.options.mode, Mode::interrupt);
@@ -37,7 +36,7 @@ TEST(Options, EveryOption) {
   EXPECT_EQ(parsed.options.json_file, "a.json");
   EXPECT_TRUE(parsed.options.quick);
   EXPECT_FALSE(parsed.options.pin);
-  EXPECT_EQ(parsed.options.pairs, PairPattern::halves);
+  EXPECT_EQ(parse({"--pairs", "halves"}).options.pairs, PairPattern::halves);
 }
 
 TEST(Options, PairsAloneMeansAdjacent) {
@@ -83,6 +82,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--no-such"}, nullptr, "--no-such"},
                     Wrong{{"--ops", ""}, nullptr, "--ops '': allowed are put,"},
                     Wrong{{"--ops", "wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
+                    Wrong{{"--ops", "put,wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
+                    Wrong{{"--ops", "wake,wake"}, nullptr, "--ops wake: a task that polls does not sleep"},
+                    Wrong{{"--ops", "put-warm", "-t", "udp"}, nullptr, "--ops put-warm: only puts through shared"},
+                    Wrong{{"--ops", "put-warm"}, "no", "--ops put-warm: only puts through shared memory"},
+                    Wrong{{"--ops", "put-complete", "-s", "1M"}, nullptr, "it needs --sizes up to 8K"},
+                    Wrong{{"--ops", "am-untouched", "-s", "8,64"}, nullptr, "it needs --sizes over 64"},
+                    Wrong{{"--pairs", "--sizes", "1M"}, nullptr, "--sizes and --pairs: pairs put 8 bytes"},
+                    Wrong{{"--pairs", "--ops", "get"}, nullptr, "--ops and --pairs"},
+                    Wrong{{"--pairs", "--iterations", "50"}, nullptr, "--iterations and --pairs"},
+                    Wrong{{"--pairs", "--json", "a.json"}, nullptr, "--json and --pairs"},
+                    Wrong{{"--pairs", "--plot", "a.svg"}, nullptr, "--plot and --pairs"},
                     Wrong{{"--json", ""}, nullptr, "--json '': allowed is a file name"},
                     Wrong{{"--plot", ""}, nullptr, "--plot '': allowed is a file name that ends in .svg"},
                     Wrong{{"--transport", "shm"}, "no", "contradicts LAPI_USE_SHM=no"},
