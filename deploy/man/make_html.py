@@ -85,7 +85,8 @@ def converted(page):
     text = page.read_text(encoding="utf-8")
     text = EXAMPLE.sub(lambda example: EMPTY_OR_INDENTED.sub(LINE_BEGINS, example.group()), text)
     command = ["mandoc", "-W", "error,stop", "-T", "html", "-O", "style=style.css"]
-    text = subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout.replace("&#xE000;", "")
+    done = subprocess.run(command, input=text, check=True, capture_output=True, encoding="utf-8")
+    text = done.stdout.replace("&#xE000;", "")
     return text.replace("<body>", '<body>\n<p><a href="index.html">All pages</a></p>', 1)
 
 

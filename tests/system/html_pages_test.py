@@ -3,6 +3,7 @@
 
 usage: html_pages_test.py MAKE_HTML MAN_FOLDER"""
 import html.parser
+import os
 import pathlib
 import re
 import shutil
@@ -41,7 +42,10 @@ class HtmlPages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="openlapi-html-")
-        subprocess.run([sys.executable, MAKE_HTML, MAN, cls.folder.name], check=True, stdout=subprocess.DEVNULL)
+        # Whatever the encoding of the locale is: what Python has here knows ASCII alone.
+        ascii_locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        subprocess.run([sys.executable, MAKE_HTML, MAN, cls.folder.name], check=True, stdout=subprocess.DEVNULL,
+                       env=ascii_locale)
         root = pathlib.Path(cls.folder.name)
         cls.pages = {file.name: Page(file.read_text(encoding="utf-8")) for file in root.glob("*.html")}
         cls.files = {file.name for file in root.iterdir()}
