@@ -51,6 +51,7 @@ constexpr std::string_view kHostFile = "lamboot takes the file of hosts: lamboot
 constexpr std::string_view kPlaces = "name places instead: C goes round processors, N round nodes, -N 2 puts 2 on each";
 constexpr std::string_view kVariable = "-x NAME=VALUE sets a variable; all that are set here go along anyway";
 constexpr std::string_view kTags = "--tag-output puts [task] in front of each line of output";
+constexpr std::string_view kNoLimit = "a node may have more tasks than processors; -N says how many it has";
 constexpr std::string_view kOpenMpi = "parameters of Open MPI have no effect here";
 
 constexpr LamOption kLamOptions[] = {
@@ -83,6 +84,9 @@ constexpr LamOption kLamOptions[] = {
     {"--quiet", 0, false, ""},
     {"-quiet", 0, false, ""},
     {"--oversubscribe", 0, false, ""},
+    {"-oversubscribe", 0, false, ""},
+    {"--nooversubscribe", 0, true, kNoLimit},
+    {"-nooversubscribe", 0, true, kNoLimit},
     {"--allow-run-as-root", 0, false, ""},
     {"--mca", 2, false, kOpenMpi},
     {"-mca", 2, false, kOpenMpi},

@@ -206,10 +206,11 @@ TEST(CommandLine, UnderstandsHabitsOfOtherLaunchers) {
   EXPECT_EQ(options.command, (Words{"prog", "--mca"}));
   EXPECT_EQ(options.notices, Words{"--mca btl tcp,self: parameters of Open MPI have no effect here"});
   for (const char* word : {"-hostfile", "--hostfile", "-machinefile", "--map-by", "--map-by=core", "--rank-by",
-                           "--output=tag", "--display-map", "-genv", "-env"}) {
+                           "--output=tag", "--display-map", "-genv", "-env", "--nooversubscribe"}) {
     const CommandLineEnd end = refused({word, "x", "-n", "2", "prog"});
     EXPECT_EQ(end.status, kExitUsage) << word;
     EXPECT_EQ(end.text.find(std::string("lapirun: ") + word + ": "), 0U) << end.text;
+    EXPECT_EQ(end.text.find("did you mean"), std::string::npos) << end.text;
   }
   EXPECT_TRUE(parse({"-l", "-report-bindings", "-timeout", "5", "-quiet", "prog"}).tag_output);
   EXPECT_EQ(refused({"-V"}).status, 0);
