@@ -5,6 +5,7 @@
 #include "api/context_epoch.h"
 #include "api/context_network.h"
 #include "api/context_resources.h"
+#include "api/refusal.h"
 
 namespace openlapi {
 
@@ -53,11 +54,16 @@ bool Context::begin_patient_wait(const lapi_cntr_t* counter) {
 void Context::end_patient_wait(const lapi_cntr_t* counter) { std::erase(patient_waits_, counter); }
 
 int Context::add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address) {
-  if (resources_->bootstrap->can_exchange() || !resources_->routes->has_network()) return LAPI_ERR_UTIL_CMD;
+  if (resources_->bootstrap->can_exchange() || !resources_->routes->has_network()) {
+    return refuse(LAPI_ERR_UTIL_CMD, "LAPI_ADD_UDP_DEST_PORT is for tasks without a launcher that use UDP");
+  }
   PeerAddress place;
   std::string reason;
-  if (!udp_address_of(address, place)) return LAPI_ERR_UDP_PORT_INFO;
-  return resources_->routes->change_address(task, adapter, place, reason) ? LAPI_SUCCESS : LAPI_ERR_UDP_PORT_INFO;
+  if (!udp_address_of(address, place)) {
+    return refuse(LAPI_ERR_UDP_PORT_INFO, "port_no is %u; allowed are 1 to 65535", address.port_no);
+  }
+  if (resources_->routes->change_address(task, adapter, place, reason)) return LAPI_SUCCESS;
+  return refuse(LAPI_ERR_UDP_PORT_INFO, "%s", reason.c_str());
 }
 
 }  // namespace openlapi

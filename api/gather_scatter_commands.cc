@@ -75,7 +75,7 @@ int pack(lapi_handle_t handle, lapi_pack_dgsp_t& command) {
   const bool one_piece = programs().find_contiguous(command.dgsp_handle, command.bytes, contiguous);
   auto program = one_piece ? nullptr : programs().find(command.dgsp_handle);
   if (!one_piece && program == nullptr) return refuse_program(command.dgsp_handle);
-  if (command.bytes > 0 && command.out_buf == nullptr) return LAPI_ERR_TGT_ADDR_NULL;
+  if (command.bytes > 0 && command.out_buf == nullptr) return refuse_null(LAPI_ERR_TGT_ADDR_NULL, "out_buf");
   if (!fits(command.position, command.bytes, command.out_size)) {
     return refuse(LAPI_ERR_PACK_SZ, "position is %lld, bytes %llu; together they may be %llu (out_size)",
                   static_cast<long long>(command.position), static_cast<unsigned long long>(command.bytes),
@@ -103,7 +103,7 @@ int unpack(lapi_handle_t handle, lapi_unpack_dgsp_t& command) {
   const bool one_piece = programs().find_contiguous(command.dgsp_handle, command.bytes, contiguous);
   auto program = one_piece ? nullptr : programs().find(command.dgsp_handle);
   if (!one_piece && program == nullptr) return refuse_program(command.dgsp_handle);
-  if (command.bytes > 0 && command.buf == nullptr) return LAPI_ERR_ORG_ADDR_NULL;
+  if (command.bytes > 0 && command.buf == nullptr) return refuse_null(LAPI_ERR_ORG_ADDR_NULL, "buf");
   if (!fits(command.position, command.bytes, command.in_size) || command.bytes > command.out_size) {
     return refuse(LAPI_ERR_PACK_SZ, "position is %lld, bytes %llu, in_size %llu, out_size %llu; bytes have to fit both",
                   static_cast<long long>(command.position), static_cast<unsigned long long>(command.bytes),
@@ -114,7 +114,8 @@ int unpack(lapi_handle_t handle, lapi_unpack_dgsp_t& command) {
   if (one_piece) {
     error = copy_guarded(guards, [&] { copy_bytes(place_of(command.out_buf, contiguous), from, command.bytes); });
   } else {
-    if (const int fault = return_code(program->scatter_fault(command.bytes, function != nullptr))) return fault;
+    if (const int fault = refuse_fault(*program, program->scatter_fault(command.bytes, function != nullptr)))
+      return fault;
     ProgramCursor cursor(std::move(program), address_of(command.out_buf), command.bytes, function);
     error = copy_guarded(guards, [&] { cursor.scatter(from, command.bytes); });
   }

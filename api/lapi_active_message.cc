@@ -37,7 +37,7 @@ int PLAPI_Addr_get(lapi_handle_t hndl, void** addr, int addr_hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
   if (addr_hndl < 1 || addr_hndl >= kAddressTableSize) return refuse_index(addr_hndl);
-  if (addr == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  if (addr == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "addr");
   return context->look(hndl, [&] {
     *addr = context->resources().address_table[static_cast<unsigned>(addr_hndl)].load(std::memory_order_acquire);
   });

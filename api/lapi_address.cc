@@ -18,7 +18,7 @@ template <class Store>
 int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* table, Store store) {
   Context* context = find_context(handle);
   if (context == nullptr) return refuse_handle(handle);
-  if (table == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  if (table == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "add_tab");
   return guarded_wait([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
@@ -43,8 +43,8 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
 using namespace openlapi;
 
 int PLAPI_Address(void* my_addr, ulong* ret_addr) {
-  if (my_addr == nullptr) return LAPI_ERR_ORG_ADDR_NULL;
-  if (ret_addr == nullptr) return LAPI_ERR_TGT_ADDR_NULL;
+  if (my_addr == nullptr) return refuse_null(LAPI_ERR_ORG_ADDR_NULL, "my_addr");
+  if (ret_addr == nullptr) return refuse_null(LAPI_ERR_TGT_ADDR_NULL, "ret_addr");
   *ret_addr = reinterpret_cast<ulong>(my_addr);
   return LAPI_SUCCESS;
 }

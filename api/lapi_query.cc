@@ -199,7 +199,7 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
   if (!is_query(query)) return refuse_query(query);
-  if (ret_val == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  if (ret_val == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "ret_val");
   return guarded([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() == EAGAIN && !needs_lock(query)) {

@@ -33,12 +33,14 @@ int change_peer(lapi_handle_t handle, uint task, Change change) {
   });
 }
 
+int refuse_statuses() { return refuse(EPERM, "lib_vers was L1_LIB in LAPI_Init; allowed are L2_LIB and LAST_LIB"); }
+
 }  // namespace
 
 int add_udp_destination(lapi_handle_t handle, const lapi_add_udp_port_t& command) {
   Context* context = find_context(handle);
   if (context == nullptr) return refuse_handle(handle);
-  if (command.udp_port == nullptr) return LAPI_ERR_UDP_PORT_INFO;
+  if (command.udp_port == nullptr) return refuse_null(LAPI_ERR_UDP_PORT_INFO, "udp_port");
   Call call(*context, handle, CallKind::local);
   if (call.error() != LAPI_SUCCESS) return call.error();
   if (command.tgt >= context->tasks() || command.tgt == context->own_task()) {
@@ -54,13 +56,13 @@ using namespace openlapi;
 int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* cur_cntr_val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (cntr_ptr == nullptr) return LAPI_ERR_CNTR_NULL;
+  if (cntr_ptr == nullptr) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr_ptr");
   if (val <= 0) return refuse(LAPI_ERR_CNTR_VAL, "val is %d; allowed are 1 and more", val);
   if (handler_refuses(CallKind::waits)) return EDEADLK;
   {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (!context->has_counter_statuses()) return EPERM;
+    if (!context->has_counter_statuses()) return refuse_statuses();
   }
   if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
   return wait_for_counter(*context, hndl, cntr_ptr, val, cur_cntr_val, WaitStyle::patient);
@@ -69,12 +71,12 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
 int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, uint* dest_list, int* dest_status) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
-  if (dest_list != nullptr && dest_status == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  if (cntr == nullptr) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
+  if (dest_list != nullptr && dest_status == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "dest_status");
   return guarded([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (!context->has_counter_statuses()) return EPERM;
+    if (!context->has_counter_statuses()) return refuse_statuses();
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     const std::size_t destinations = dest_list != nullptr && num_dest > 0 ? static_cast<std::size_t>(num_dest) : 0;
     cntr->num_dest = static_cast<int>(destinations);

@@ -50,7 +50,7 @@ int PLAPI_Term(lapi_handle_t hndl) {
 }
 
 int PLAPI_Msg_string(int error_code, void* buf) {
-  if (buf == nullptr) return LAPI_ERR_RET_PTR_NULL;
+  if (buf == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "buf");
   const char* text = message_text(error_code);
   if (text == nullptr) {
     std::snprintf(static_cast<char*>(buf), kMaxMessageLength + 1, "%d is no code of LAPI", error_code);

@@ -15,7 +15,7 @@ using namespace openlapi;
 int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
+  if (cntr == nullptr && context->checks_arguments()) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
   if (in_handler_inside() && !context->context_lock().owned_by_caller()) [[unlikely]]
     return guarded([&] { return context->set_counter_as_guest(hndl, cntr, val); });
   tell_release(cntr);
@@ -28,8 +28,8 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
   const Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
   if (context->checks_arguments()) {
-    if (cntr == nullptr) return LAPI_ERR_CNTR_NULL;
-    if (val == nullptr) return LAPI_ERR_RET_PTR_NULL;
+    if (cntr == nullptr) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
+    if (val == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "val");
   }
   *val = value_of(cntr).load(std::memory_order_acquire);
   tell_acquire(cntr);
@@ -39,7 +39,7 @@ int PLAPI_Getcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int* val) {
 int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr_val) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (cntr == nullptr && context->checks_arguments()) return LAPI_ERR_CNTR_NULL;
+  if (cntr == nullptr && context->checks_arguments()) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
   if (handler_refuses(CallKind::waits)) [[unlikely]]
     return EDEADLK;
   pthread_testcancel();
@@ -63,7 +63,7 @@ int PLAPI_Probe(lapi_handle_t hndl) {
 int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (info == nullptr) return LAPI_ERR_MSG_INFO_NULL;
+  if (info == nullptr) return refuse_null(LAPI_ERR_MSG_INFO_NULL, "info");
   return guarded_point([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

@@ -24,7 +24,7 @@ bool needs_memory(lapi_util_type_t type) {
 using namespace openlapi;
 
 int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd) {
-  if (util_cmd == nullptr) return LAPI_ERR_UTIL_CMD;
+  if (util_cmd == nullptr) return refuse_null(LAPI_ERR_UTIL_CMD, "util_cmd");
   return guarded([&] {
     if (needs_memory(util_cmd->Util_type) && memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     switch (util_cmd->Util_type) {

@@ -91,7 +91,7 @@ using namespace openlapi;
 int PLAPI_Xfer(lapi_handle_t hndl, lapi_xfer_t* xfer_cmd) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (xfer_cmd == nullptr) return LAPI_ERR_XFER_CMD;
+  if (xfer_cmd == nullptr) return refuse_null(LAPI_ERR_XFER_CMD, "xfer_cmd");
   switch (xfer_cmd->Xfer_type) {
     case LAPI_PUT_XFER:
       return transfer(*context, hndl, xfer_cmd->Put);

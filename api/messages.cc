@@ -112,7 +112,9 @@ constexpr Message kMessages[] = {
     OPENLAPI_MESSAGE(LAPI_ERR_UDP_PORT_INFO,
                      "The UDP address information is NULL or not usable (ports are from 1 to 65535)."),
     OPENLAPI_MESSAGE(LAPI_ERR_XFER_CMD, "The command of LAPI_Xfer is NULL, or its Xfer_type is none."),
-    OPENLAPI_MESSAGE(LAPI_ERR_UTIL_CMD, "The command of LAPI_Util is NULL, or its Util_type is none."),
+    OPENLAPI_MESSAGE(
+        LAPI_ERR_UTIL_CMD,
+        "The command of LAPI_Util is NULL, its Util_type is none, or a launcher has said where tasks are."),
     OPENLAPI_MESSAGE(LAPI_ERR_CATALOG_FAIL, "The message catalog cannot be opened."),
     OPENLAPI_MESSAGE(LAPI_ERR_PACK_SZ, "The buffer for packed data is too small."),
     OPENLAPI_MESSAGE(

@@ -15,16 +15,19 @@ constexpr auto kMostBytes = static_cast<std::uint64_t>(LAPI_MAX_MSG_SZ);
 
 // The codes that name a mistake in the vector of one side.
 struct Codes {
+  const char* vector;
   int extent, stride, address, length, null, type, strided_null;
 };
-constexpr Codes kOrigin = {LAPI_ERR_ORG_EXTENT,
+constexpr Codes kOrigin = {"org_vec",
+                           LAPI_ERR_ORG_EXTENT,
                            LAPI_ERR_ORG_STRIDE,
                            LAPI_ERR_ORG_VEC_ADDR,
                            LAPI_ERR_ORG_VEC_LEN,
                            LAPI_ERR_ORG_VEC_NULL,
                            LAPI_ERR_ORG_VEC_TYPE,
                            LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL};
-constexpr Codes kTarget = {LAPI_ERR_TGT_EXTENT,
+constexpr Codes kTarget = {"tgt_vec",
+                           LAPI_ERR_TGT_EXTENT,
                            LAPI_ERR_TGT_STRIDE,
                            LAPI_ERR_TGT_VEC_ADDR,
                            LAPI_ERR_TGT_VEC_LEN,
@@ -37,7 +40,7 @@ bool type_exists(const VectorView& vector, bool generic) {
 }
 
 int check_usable(const VectorView& vector, const Codes& codes, bool generic) {
-  if (vector.is_null) return codes.null;
+  if (vector.is_null) return refuse_null(codes.null, codes.vector);
   if (type_exists(vector, generic)) return LAPI_SUCCESS;
   return refuse(codes.type, "vec_type is %d; allowed are %d (LAPI_GEN_IOVECTOR), %d (LAPI_GEN_STRIDED_XFER)%s",
                 static_cast<int>(vector.type), LAPI_GEN_IOVECTOR, LAPI_GEN_STRIDED_XFER,
@@ -61,15 +64,21 @@ int check_blocks(const VectorView& vector, const Codes& codes) {
                 block);
 }
 
+int refuse_piece(const Codes& codes, std::uint64_t index, const LayoutPiece& piece) {
+  const auto number = static_cast<unsigned long long>(index);
+  return refuse(codes.address, "info[%llu] is %#llx and len[%llu] %llu; there is no such memory", number,
+                static_cast<unsigned long long>(piece.address), number, static_cast<unsigned long long>(piece.length));
+}
+
 // Addresses, then lengths. A piece that reaches beyond the address space has a wrong address.
 int check_pieces(const VectorView& vector, const Codes& codes) {
   if (vector.count == 0) return LAPI_SUCCESS;
-  if (vector.len == nullptr) return codes.length;
+  if (vector.len == nullptr) return refuse_null(codes.length, "len");
   const PieceList pieces = vector.pieces();
   if (vector.info == nullptr) {
     const PieceList lengths = PieceList::of_arrays(vector.len, vector.len, vector.word_bytes, vector.count);
     for (std::uint64_t i = 0; i < vector.count; ++i) {
-      if (lengths[i].length != 0) return codes.address;
+      if (lengths[i].length != 0) return refuse_piece(codes, i, {0, lengths[i].length});
     }
     return LAPI_SUCCESS;
   }
@@ -79,7 +88,7 @@ int check_pieces(const VectorView& vector, const Codes& codes) {
     const LayoutPiece piece = pieces[i];
     if (piece.length == 0) continue;
     if (piece.length <= kMostBytes && (piece.address == 0 || !wire::is_range(piece.address, piece.length))) {
-      return codes.address;
+      return refuse_piece(codes, i, piece);
     }
     too_long |= __builtin_add_overflow(total, piece.length, &total) || total > kMostBytes;
   }
@@ -103,8 +112,10 @@ int check_vector(const VectorView& vector, const Codes& codes, bool generic) {
 
 int check_strided_address(const VectorView& vector, const Codes& codes) {
   if (vector.is_null || !vector.is_strided()) return LAPI_SUCCESS;
-  if (vector.info == nullptr) return codes.strided_null;
-  return check_lists(codes, [&] { return vector.blocks().base == 0 ? codes.strided_null : LAPI_SUCCESS; });
+  if (vector.info == nullptr) return refuse_null(codes.strided_null, "info");
+  return check_lists(codes, [&] {
+    return vector.blocks().base == 0 ? refuse_null(codes.strided_null, "info[0], the base,") : LAPI_SUCCESS;
+  });
 }
 
 int refuse_lengths(const char* which, std::uint64_t here, std::uint64_t there) {

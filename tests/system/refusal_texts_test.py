@@ -25,6 +25,10 @@ OF_ERRORS = [
     r"LAPI_ERR_ORG_ADDR_NULL: (org_addr|udata) is NULL",
     r"LAPI_ERR_TGT_ADDR_NULL: tgt_addr is NULL",
     r"LAPI_ERR_TGT_VAR_NULL: tgt_var is NULL",
+    r"LAPI_ERR_CNTR_NULL: cntr is NULL",
+    r"LAPI_ERR_RET_PTR_NULL: (val|addr|ret_val|add_tab|buf) is NULL",
+    r"LAPI_ERR_MSG_INFO_NULL: info is NULL",
+    r"LAPI_ERR_XFER_CMD: xfer_cmd is NULL",
     r"LAPI_ERR_ADDR_HNDL_RANGE: addr_hndl is -?\d+; allowed are 1 to 255",
     r"LAPI_ERR_QUERY_TYPE: query is -?\d+; allowed are 0 to \d+",
     r"LAPI_ERR_SET_VAL: TIMEOUT is -?\d+; allowed are \d+ to \d+",
@@ -32,6 +36,10 @@ OF_ERRORS = [
     r"LAPI_ERR_XFER_CMD: Xfer_type is -?\d+; allowed are 0 to 8 \(lapi_xfer_type_t\)",
 ]
 OF_VECTORS = [
+    r"LAPI_ERR_(ORG|TGT)_VEC_NULL: (org|tgt)_vec is NULL",
+    r"LAPI_ERR_(ORG|TGT)_VEC_ADDR: info\[\d+\] is (0x[0-9a-f]+|0) and len\[\d+\] \d+; there is no such memory",
+    r"LAPI_ERR_(ORG|TGT)_VEC_LEN: len is NULL",
+    r"LAPI_ERR_STRIDE_(ORG|TGT)_VEC_ADDR_NULL: info(\[0\], the base,)? is NULL",
     r"LAPI_ERR_(ORG|TGT)_VEC_TYPE: vec_type is \d+; allowed are 1 \(LAPI_GEN_IOVECTOR\), 2 \(LAPI_GEN_STRIDED_XFER\)",
     r"LAPI_ERR_(ORG|TGT)_STRIDE: info\[2\], the stride, is \d+; allowed is \d+, the block's size, and more",
     r"LAPI_ERR_(ORG|TGT)_EXTENT: num_vecs is \d+ and the stride \d+; their product may be \d+",
@@ -45,7 +53,15 @@ OF_PROGRAMS = [
     r"LAPI_ERR_DGSP_(OPC|BRANCH): in the instruction at code\[\d+\]",
     r"LAPI_ERR_DGSP_CTL: the program has CONTROL instructions, which only scatter",
 ]
-LINE = re.compile(r"^openlapi: task [01]: (LAPI_ERR_\w+: .*)$", re.M)
+OF_RECOVERY = [
+    r"LAPI_ERR_UTIL_CMD: util_cmd is NULL",
+    r"LAPI_ERR_UTIL_CMD: LAPI_ADD_UDP_DEST_PORT is for tasks without a launcher that use UDP",
+    r"LAPI_ERR_UDP_PORT_INFO: udp_port is NULL",
+    r"LAPI_ERR_CNTR_NULL: cntr_ptr is NULL",
+    r"LAPI_ERR_RET_PTR_NULL: dest_status is NULL",
+    r"EPERM: lib_vers was L1_LIB in LAPI_Init; allowed are L2_LIB and LAST_LIB",
+]
+LINE = re.compile(r"^openlapi: task [01]: ((?:LAPI_ERR_\w+|EPERM): .*)$", re.M)
 
 
 def told(jobs, program, level):
@@ -69,6 +85,10 @@ def test_vectors(jobs):
 
 def test_programs(jobs):
     says_all(told(jobs, "api_xfer_layouts", "1"), OF_PROGRAMS)
+
+
+def test_recovery(jobs):
+    says_all(told(jobs, "api_recovery_errors", "1"), OF_RECOVERY)
 
 
 def test_nothing_is_said_at_level_0(jobs):
