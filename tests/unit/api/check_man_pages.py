@@ -6,9 +6,9 @@ usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
        check_man_pages.py --self-test LAPI_H MAN_DIRECTORY [GROFF]
 
 Every call has a page in section 3 that declares it and its twin as lapi.h does, describes each parameter, and lists
-exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. Every page of a
-command (section 1) has an example, and lapi.hpp.7 names all of lapi.hpp. With --self-test copies of the pages are
-damaged, and each damage has to be found.
+exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. The fields of
+lapi.h's structures are on pages of section 3. Every page of a command (section 1) has an example, and lapi.hpp.7 names
+all of lapi.hpp. With --self-test copies of the pages are damaged, and each damage has to be found.
 """
 
 import pathlib
@@ -26,6 +26,9 @@ ERROR_IN_PAGE = re.compile(r"^\.TP\n\.B (LAPI_ERR_\w+|E[A-Z]+)$", re.M)
 SECTIONS = [
     "NAME", "SYNOPSIS", "DESCRIPTION", "PARAMETERS", "THREADS AND BLOCKING", "RETURN VALUES", "NOTES", "EXAMPLES",
     "SEE ALSO",
+]
+FUNCTIONS_OF_PROGRAMS = [
+    "LAPI_err_hdlr", "udp_init_hdlr", "hdr_hndlr_t", "vhdr_hndlr_t", "compl_hndlr_t", "scompl_hndlr_t", "ddm_func_t",
 ]
 
 
@@ -61,6 +64,28 @@ def check_page(name, comment, declarations, parameters, page):
         yield f"{name}.3 does not list {error}"
     for error in sorted(in_page - in_header):
         yield f"{name}.3 lists {error}, lapi.h does not"
+
+
+def fields_of(body):
+    """The names of each field; in a union of names for one field, any of them."""
+    for union in re.findall(r"\bunion \{(.*?)\};", body, re.S):
+        yield re.findall(r"(\w+);", union)
+    for declaration in re.sub(r"\bunion \{.*?\};", "", body, flags=re.S).split(";"):
+        name = re.search(r"\(\*(\w+)\)\(|(\w+)(?:\[\w+\])?\s*$", declaration)
+        if name:
+            yield [name.group(1) or name.group(2)]
+
+
+def check_structures(header, man):
+    """A page of section 3 names every field of lapi.h's structures, and every kind of function that a program gives."""
+    pages = "\n".join(re.sub(r"\\f[BIPR]", "", page.read_text()) for page in sorted((man / "man3").glob("*.3")))
+    code = re.sub(r"/\*.*?\*/|__extension__", "", header, flags=re.S)
+    wanted = [(kind, [kind]) for kind in FUNCTIONS_OF_PROGRAMS]
+    for tag, body, name in re.findall(r"^(?:typedef )?struct(?: (\w+))? \{\n(.*?)^\} ?(\w*);", code, re.M | re.S):
+        wanted += [(f"{names[0]} of {name or tag}", names) for names in fields_of(body) if names != ["reserve"]]
+    for what, names in wanted:
+        if not re.search(rf"\b({'|'.join(names)})\b", pages):
+            yield f"no page of section 3 names {what}"
 
 
 def check_hpp(header_path, man):
@@ -157,6 +182,7 @@ def check(header_path, man, groff):
             problems.append(f"lapi.7 does not name {name}")
     problems += check_ssi(header_path.parent, man)
     problems += check_commands(man)
+    problems += check_structures(header, man)
     problems += check_hpp(header_path, man)
     problems += check_most_tasks(header, man)
     problems += check_asynchronous_cancellation(header, man)
@@ -176,6 +202,9 @@ def self_test(header_path, man, groff):
         ("man3/LAPI_Purge_totask.3", 'int LAPI_Purge_totask(lapi_handle_t "', 'int LAPI_Purge_totask(lapi_handle_t"'),
         ("man3/LAPI_Amsendv.3", "lapi_vec_t *", "void *"),
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
+        ("man3/LAPI_Init.3", "port_no", "port"),
+        ("man3/LAPI_Util.3", "ret_loc", "there"),
+        ("man3/LAPI_Init.3", "udp_init_hdlr", "udp_hdlr"),
         ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
         ("man7/lapi.7", "known to wait inside", "known to be inside"),
         ("man7/lapif.7", '"openlapi 0.', '"openlapi 9.'),
