@@ -22,6 +22,8 @@ class RpmTest(unittest.TestCase):
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
         copy_of_the_tree(cls.folder / "openlapi")
+        for name in ("LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"):
+            (cls.folder / "openlapi" / name).chmod(0o600)  # as of a checkout with umask 077
         run("rpmbuild", "-bb", "--build-in-place", "--nodeps", "--with", "quick", "--define",
             f"_topdir {cls.folder}/rpmbuild", "deploy/openlapi.spec", cwd=cls.folder / "openlapi")
         built = (cls.folder / "rpmbuild/RPMS").glob("*/*.rpm")
@@ -41,6 +43,11 @@ class RpmTest(unittest.TestCase):
                  for name in run("rpm", "-qp", "--queryformat", "[%{FILEMODES:perms} %{FILENAMES}\n]", path).splitlines()
                  if not name.startswith("d")]
         self.assertEqual(len(files), len(set(files)))
+
+    def test_everybody_can_read_all_files(self):
+        for path in self.packages.values():
+            lines = run("rpm", "-qp", "--queryformat", "[%{FILEMODES:perms} %{FILENAMES}\n]", path).splitlines()
+            self.assertEqual([line for line in lines if line[7] != "r"], [])
 
     def test_they_are_installed_used_and_removed(self):
         self.assertEqual(set(self.packages) - {f"{name}-debuginfo" for name in NAMES}, NAMES)
