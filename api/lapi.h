@@ -1117,7 +1117,7 @@ LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* 
  *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_ORG_VEC_ADDR      org_vec: an address is NULL and its length is not 0, the piece reaches beyond the
  *                              address space, or is not there, or info or len is not there
- *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
  *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this call; always checked
  *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
@@ -1127,7 +1127,7 @@ LAPI_PUBLIC int PLAPI_Amsend(lapi_handle_t hndl, uint tgt, void* hdr_hdl, void* 
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_TGT_STRIDE        tgt_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_TGT_VEC_ADDR      tgt_vec: as LAPI_ERR_ORG_VEC_ADDR
- *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_TGT_VEC_NULL      tgt_vec is NULL; always checked
  *   LAPI_ERR_TGT_VEC_TYPE      tgt_vec: no such type, or not one for this call; always checked
  *   LAPI_ERR_VEC_LEN_DIFF      the lengths of the pieces, or the sizes of the blocks, differ
@@ -1156,7 +1156,7 @@ LAPI_PUBLIC int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
  *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_ORG_VEC_ADDR      org_vec: an address is NULL and its length is not 0, the piece reaches beyond the
  *                              address space, or is not there, or info or len is not there
- *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
  *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this call; always checked
  *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
@@ -1166,7 +1166,7 @@ LAPI_PUBLIC int PLAPI_Putv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
  *   LAPI_ERR_TGT_PURGED        messages to tgt have been purged
  *   LAPI_ERR_TGT_STRIDE        tgt_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_TGT_VEC_ADDR      tgt_vec: as LAPI_ERR_ORG_VEC_ADDR
- *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_TGT_VEC_NULL      tgt_vec is NULL; always checked
  *   LAPI_ERR_TGT_VEC_TYPE      tgt_vec: no such type, or not one for this call; always checked
  *   LAPI_ERR_VEC_LEN_DIFF      the lengths of the pieces, or the sizes of the blocks, differ
@@ -1205,7 +1205,7 @@ LAPI_PUBLIC int PLAPI_Getv(lapi_handle_t hndl, uint tgt, lapi_vec_t* tgt_vec, la
  *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_ORG_VEC_ADDR      org_vec: an address is NULL and its length is not 0, the piece reaches beyond the
  *                              address space, or is not there, or info or len is not there
- *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
  *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this call; always checked
  *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
@@ -1301,7 +1301,7 @@ LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long lon
  *   LAPI_ERR_ORG_EXTENT        org_vec: as LAPI_Putv
  *   LAPI_ERR_ORG_STRIDE        org_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_ORG_VEC_ADDR      org_vec: as LAPI_Putv
- *   LAPI_ERR_ORG_VEC_LEN       org_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_ORG_VEC_LEN       org_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_ORG_VEC_NULL      org_vec is NULL; always checked
  *   LAPI_ERR_ORG_VEC_TYPE      org_vec: no such type, or not one for this transfer; always checked
  *   LAPI_ERR_STRIDE_ORG_VEC_ADDR_NULL  org_vec, strided: the base address is NULL
@@ -1309,7 +1309,7 @@ LAPI_PUBLIC int PLAPI_Rmw64(lapi_handle_t hndl, Rmw_ops_t op, uint tgt, long lon
  *   LAPI_ERR_TGT_EXTENT        tgt_vec: as LAPI_ERR_ORG_EXTENT
  *   LAPI_ERR_TGT_STRIDE        tgt_vec, strided: the stride is smaller than the block
  *   LAPI_ERR_TGT_VEC_ADDR      tgt_vec: as LAPI_ERR_ORG_VEC_ADDR
- *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: the sum of len is above LAPI_MAX_MSG_SZ
+ *   LAPI_ERR_TGT_VEC_LEN       tgt_vec: len is NULL, or its sum above LAPI_MAX_MSG_SZ
  *   LAPI_ERR_TGT_VEC_NULL      tgt_vec is NULL; always checked
  *   LAPI_ERR_TGT_VEC_TYPE      tgt_vec: no such type, or not one for this transfer; always checked
  *   LAPI_ERR_VEC_LEN_DIFF      the lengths of the pieces, or the sizes of the blocks, differ
