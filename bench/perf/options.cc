@@ -205,6 +205,11 @@ void declare(CLI::App& app, Options& options, Words& words, bool& version) {
               std::string(14 - std::min<std::size_t>(13, std::string(operation.name).size()), ' ') + operation.meaning +
               "\n";
   }
+  footer +=
+      "Floors by letters, half a round trip each:\n"
+      "  F, F(n)       a flag in one cache line of shared memory, n bytes there\n"
+      "  U, U(n)       8 bytes, n bytes through bare sockets (UDP)\n"
+      "  2 F, 2 U      there and back\n";
   app.footer(footer + "Start it with: lapirun -n 2 lapi_perf");
 }
 

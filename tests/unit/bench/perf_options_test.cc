@@ -49,6 +49,7 @@ TEST(Options, HelpAndVersionEndWell) {
   EXPECT_TRUE(help.exit);
   EXPECT_EQ(help.status, 0);
   for (const OperationName& operation : operation_names()) EXPECT_THAT(help.text, HasSubstr(operation.name));
+  EXPECT_THAT(help.text, HasSubstr("  U, U(n)  "));
   const ParsedOptions version = parse({"--version"});
   EXPECT_EQ(version.status, 0);
   EXPECT_THAT(version.text, HasSubstr("lapi_perf 0."));
