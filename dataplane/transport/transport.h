@@ -125,7 +125,8 @@ class Transport {
 
   // Takes packets for one peer, in order, and returns how many it took. Fewer than offered means "full, try again":
   // normal, not an error. Never blocks. Packets that were taken are copied or handed to the kernel on return. A packet
-  // to a peer that no longer exists counts as taken (and lost). The peer must have been added.
+  // to a peer that no longer exists counts as taken (and lost), or is refused for as long as peer_gone() says so, as by
+  // reliable transports, whose losses nothing else would show. The peer must have been added.
   // A reliable transport's call may be left by a jump, when a piece lies in memory of the user's that is not there
   // (base/memory_fault_guard.h); then send_abandoned() follows.
   virtual std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) = 0;
