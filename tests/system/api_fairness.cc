@@ -51,12 +51,13 @@ long long play(unsigned partner) {
   Window& other = *windows[partner];
   const bool begins = task % 2 == 0;
   for (long long round = 1;; ++round) {
-    const bool last = begins && counter_value(window.through) == pairs();
+    bool last = begins && counter_value(window.through) == pairs();
     if (begins) send_word(partner, other.last, last ? 1 : 0, &other.ball);
     CALL(LAPI_Waitcntr(handle, &window.ball, 1, nullptr));
+    if (!begins) last = window.last == 1;  // of this round: once it has the ball, the partner may send the next one's
     if (!begins) send_word(partner, other.last, 0, &other.ball);
     if (begins && round == rounds_wanted) tell_everybody();
-    if (last || (!begins && window.last == 1)) return round;
+    if (last) return round;
   }
 }
 
