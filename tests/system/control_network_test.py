@@ -310,16 +310,16 @@ class StrangerTest(Networks):
         return struct.pack("<I", len(value)) + value
 
     def open_message(self, task=0, window=164):
-        return (b"\1\x24" + self.text(b"4711") + struct.pack("<IIII", task, 3, 1, window) + self.text(b"sn0"))
+        return (b"\2\x24" + self.text(b"4711") + struct.pack("<IIII", task, 3, 1, window) + self.text(b"sn0"))
 
     def test_nonsense_from_a_task_ends_only_its_connection(self):
         self.load()
-        gift = b"\1\x26" + struct.pack("<II", 1, 0) + self.text(b"key") + self.text(b"value")
-        for said in ((b"\1\x24\xff\xff\xff\xff",), (b"\1\x24",), (self.open_message() + b"more",),
-                     (b"\1\x28" + bytes(16),), (b"\1\x25" + bytes(20),), (gift,),
-                     (self.open_message(), b"\1\x63"), (self.open_message(), b"\1\x17"),
+        gift = b"\2\x26" + struct.pack("<II", 1, 0) + self.text(b"key") + self.text(b"value")
+        for said in ((b"\2\x24\xff\xff\xff\xff",), (b"\2\x24",), (self.open_message() + b"more",),
+                     (b"\2\x28" + bytes(16),), (b"\2\x25" + bytes(20),), (gift,),
+                     (self.open_message(), b"\2\x63"), (self.open_message(), b"\2\x17"),
                      (self.open_message(), gift, gift),
-                     (self.open_message(), b"\1\x26" + struct.pack("<II", 1, 0) + self.text(b"k") + self.text(bytes(5000)))):
+                     (self.open_message(), b"\2\x26" + struct.pack("<II", 1, 0) + self.text(b"k") + self.text(bytes(5000)))):
             client = self.speak(*said)
             self.read_to_end(client)
             client.close()
@@ -336,7 +336,7 @@ class StrangerTest(Networks):
     def await_silent(self, client):
         head = client.recv(4, socket.MSG_WAITALL)
         body = client.recv(struct.unpack("<I", head)[0], socket.MSG_WAITALL)
-        self.assertEqual(body[:6], b"\1\x25\0\0\0\0", "the windows are given without a failure")
+        self.assertEqual(body[:6], b"\2\x25\0\0\0\0", "the windows are given without a failure")
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
     def test_another_users_task_finds_no_daemon(self):
