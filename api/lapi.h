@@ -876,8 +876,8 @@ typedef union {
  *   or 32 MiB of our memory for long messages and lists of vectors.
  * - A thread may be cancelled (pthread_cancel) in LAPI_Waitcntr, LAPI_Nopoll_wait, LAPI_Fence, LAPI_Gfence,
  *   LAPI_Address_init, LAPI_Address_init64, LAPI_Probe and LAPI_Msgpoll, in the waits of lapi_thread_func_t, and where
- *   a call that sends waits for room, with either type of cancellation; before the call has done anything if that was
- *   done before, except in collective calls. The context is then as if the call had not been
+ *   a call that sends waits for room, with either type of cancellation; one that was cancelled before ends at the
+ *   beginning of the call, except of a collective one. The context is then as if the call had not been
  *   made, and the lock is as it was before it; but in a collective call that has begun, the task takes part: its
  *   context does the rest by itself, in polling mode during later calls, and the table of LAPI_Address_init stays as it
  *   was. All other calls, and handlers, are carried out as a whole. Asynchronous cancellation is for threads that are

@@ -65,6 +65,7 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
     if (!context->has_counter_statuses()) return refuse_statuses();
   }
   if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
+  pthread_testcancel();
   return wait_for_counter(*context, hndl, cntr_ptr, val, cur_cntr_val, WaitStyle::patient);
 }
 
