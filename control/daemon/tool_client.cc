@@ -60,7 +60,7 @@ bool connect_in_time(int socket, const sockaddr_un& address) {
       errno = EAGAIN;
       return false;
     }
-    const timeval limit{left / 1'000'000, left % 1'000'000};
+    const timeval limit{static_cast<time_t>(left / 1'000'000), static_cast<suseconds_t>(left % 1'000'000)};
     setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
     if (errno != EINTR) return false;
