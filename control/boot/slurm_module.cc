@@ -115,7 +115,8 @@ AgentInput find_key_input() {
     return AgentInput::kSealedKey;
   } catch (const BootError& error) {
     if (wanted == "1") throw;
-    if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: the key goes to srun as it is: %s", error.what());
+    if (lam_ssi_boot_verbose >= 0)
+      lam_debug(lam_ssi_boot_did, "slurm: the key goes to srun as it is: %s", error.what());
     return AgentInput::kKey;
   }
 }

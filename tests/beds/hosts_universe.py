@@ -240,13 +240,14 @@ def test_slurm():
     check("an allocation that ends", done.status == 0 and "/tmp/lam-" in done.out, done)
     check("takes its daemons with it", wait_until(lambda: "lamd" not in everywhere("pgrep -x lamd >/dev/null && echo lamd")))
     check("and their folders", wait_until(lambda: "lam-" not in everywhere("ls /tmp")), everywhere("ls /tmp"))
-    heard = 'for file in /tmp/tap/heard.*; do echo "$(head -c 6 $file | tr -dc A-Z:) $(wc -c < $file)"; done; lamhalt; '
+    heard = ("for file in /tmp/tap/heard.*; do echo $(head -c 6 $file | grep -qx MUNGE: && echo sealed || echo clear) "
+             "$(wc -c < $file); done; lamhalt; ")
     for user in (None, "booter"):
         done = salloc(["-w", "host0,host1"], TAP + BOOT + heard + NO_MUNGE + BOOT + heard + "rm -r /tmp/tap", user=user)
-        sizes = [line.split(" ")[-1] for line in done.out.splitlines() if line.startswith("MUNGE: ")]
+        sizes = [line.split(" ")[-1] for line in done.out.splitlines() if line.startswith("sealed ")]
         check(f"srun does not see the key, as {user or 'root'}", done.status == 0 and len(sizes) == 2
               and all(int(size) > 100 for size in sizes), done)
-        check("but where there is no MUNGE, which is said", done.out.splitlines().count(" 32") == 2 and
+        check("but where there is no MUNGE, which is said", done.out.splitlines().count("clear 32") == 2 and
               "slurm: the key goes to srun as it is: munge ended with status 3" in done.out + done.err, done)
     done = salloc(["-w", "host0,host1"], f"lamboot {SCHEMA}")
     check("a boot schema is refused", done.status != 0 and f'the command line names the boot schema "{SCHEMA}"' in done.err,
