@@ -92,7 +92,7 @@ def test_lamexec(user):
     for words, status, said in ((["n9", "hostname"], 2, "n9"), (["-c", "0", "hostname"], 2, "1 to 16384"),
                                 (["--standalone", "hostname"], 2, "--standalone"), (["N"], 127, "no program given"),
                                 (["N", "/no/such-program"], 127, "/no/such-program"), (["-x", "=1", "N", "true"], 2, "=1"),
-                                (["-wd", "/no/where", "N", "true"], 1, "/no/where")):
+                                (["-wd", "/no/where", "N", "true"], 2, "/no/where")):
         done = run(user, "lamexec", *words)
         check(f"lamexec {' '.join(words)}", done.status == status and done.err.startswith("lamexec: ")
               and said in done.err, done)
