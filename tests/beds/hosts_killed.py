@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 from hosts_filter import CONNECTS, Filter  # noqa: E402
@@ -28,16 +29,14 @@ MOST_SECONDS = 30  # until nothing is left; agents have 5 s to end by themselves
 
 # What the last host loses, and whom it has lost it of, by ports: they are different for each boot.
 SET = "set lost { type inet_service; flags dynamic; size 64; }\n"
-LOSES = f"tcp dport != 22 {CONNECTS} add @lost {{ tcp dport }} drop\n"
+# Two rules: what cannot be noted for the moment is lost all the same, and noted when it comes again.
+LOSES = "".join(f"tcp dport != 22 {CONNECTS} {what}\n" for what in ("add @lost { tcp dport }", "drop"))
 REPORTS = SET + f"chain out {{ type filter hook output priority 0; {LOSES} }}\n"
 UNIVERSE = SET + f"chain in {{ type filter hook input priority 0; {LOSES} }}\n"
 # Once all boots are where the universe is told, it comes through, and what the last host's daemons connect to is lost.
 LINKS = UNIVERSE + "chain out { type filter hook output priority 0; }\n"
-UNIVERSE_COMES = f"""
-    flush chain ip links in
-    flush set ip links lost
-    add rule ip links out {LOSES}
-"""
+UNIVERSE_COMES = "flush chain ip links in\nflush set ip links lost\n" + "".join(
+    f"add rule ip links out {line}\n" for line in LOSES.splitlines())
 
 
 def boots():
@@ -88,14 +87,15 @@ def let_link(losses, count):
 def test_step(what, reached, agent="ssh -x", losses=None):
     """`reached`: by so many boots. `losses`: the filter that is to let them link."""
     chosen = list(boots())
-    lamboots = [(start(session, settings, agent), number) for session, number, settings in chosen]
+    errors = tempfile.TemporaryFile("w+")
+    lamboots = [(start(session, settings, agent, errors), number) for session, number, settings in chosen]
     if losses:
         let_link(losses, len(lamboots))
     wait_until(lambda: reached() >= len(lamboots))
     came = reached()
     ended = kill_all(lamboots)
     check(f"{what}: all lamboots were there when they were killed", came == len(lamboots)
-          and ended == [number for _, number, _ in chosen], (came, ended))
+          and ended == [number for _, number, _ in chosen], (came, ended, errors.seek(0) or errors.read()))
 
 
 def check_left(what, algorithm):
