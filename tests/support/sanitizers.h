@@ -1,6 +1,16 @@
 // Which sanitizer the tests are built for, and how often they repeat themselves then, or without optimisation.
 #pragma once
 
+// clang has other names for what g++ defines.
+#ifdef __clang__
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
 namespace openlapi {
 
 #ifdef __SANITIZE_ADDRESS__

@@ -142,7 +142,8 @@ TEST_F(LapiHpp, CollectGivesTypedAddresses) {
   const auto counter = all[1].member(&Window::counter);
   EXPECT_EQ(counter.task, 1U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(counter.address), 0x2000 + offsetof(Window, counter));
-  EXPECT_EQ((lapi::Remote<double>{1, nullptr} + 3).address, reinterpret_cast<double*>(24));
+  EXPECT_EQ((lapi::Remote<double>{1, reinterpret_cast<double*>(0x2000)} + 3).address,
+            reinterpret_cast<double*>(0x2018));
 }
 
 TEST_F(LapiHpp, PutAndGetCountBytes) {

@@ -101,7 +101,7 @@ TEST(FaultingCall, ATransportThatTheLibraryHasLoadedIsNotTheProgram) {
 }
 
 TEST(FaultingCall, AnyOtherLibraryIs) {
-  for (const char* name : {"write_byte", "set_byte"}) {
+  for (const char* name : {"write_byte", kSetsBytesInLibc ? "set_byte" : "write_byte"}) {
     EXPECT_EQ(fault_in(function_of(kOther, name)).where, FaultIn::program) << name;
   }
 }
@@ -117,10 +117,10 @@ TEST(FaultingCall, HasTheNameOfTheInnermostCall) {
       {LAPI_First, LAPI_Outer, FaultIn::library, "LAPI_First"},
       {LAPI_Last, LAPI_Outer, FaultIn::library, "LAPI_Last"},
       {function_of(kOther, "write_byte"), LAPI_Outer, FaultIn::program, "LAPI_Outer"},
-      {function_of(kOther, "set_byte"), LAPI_Outer, FaultIn::program, "LAPI_Outer"},
       {function_of(kOther, "write_byte"), other_function, FaultIn::program, ""},
   };
   if (kSetsBytesInLibc) {
+    cases.push_back({function_of(kOther, "set_byte"), LAPI_Outer, FaultIn::program, "LAPI_Outer"});
     cases.push_back({PLAPI_Set, LAPI_Outer, FaultIn::library, "LAPI_Set"});
     cases.push_back({function_of(kTransport, "set_byte"), LAPI_Outer, FaultIn::library, "LAPI_Outer"});
   }
@@ -139,9 +139,10 @@ TEST(FaultingCall, ItsFrameEndsAboveItsVariables) {
 }
 
 TEST(FaultingCall, AJumpToWhereNoCodeIsIsTheProgramsAndHasNoName) {
+  // By the C library: a sanitizer looks at what lies there before a call of the test's own.
   const FaultingCall call = fault_in([](volatile char* page) {
-    reinterpret_cast<void (*)()>(reinterpret_cast<std::uintptr_t>(page))();
-    go_on();
+    char two[] = "ab";
+    std::qsort(two, 2, 1, reinterpret_cast<int (*)(const void*, const void*)>(reinterpret_cast<std::uintptr_t>(page)));
   });
   EXPECT_EQ(call.where, FaultIn::program);
   EXPECT_EQ(call.name, nullptr);

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "nic/verbs/registration_cache.h"
+#include "tests/support/sanitizers.h"
 
 namespace openlapi::verbs {
 namespace {
