@@ -15,21 +15,13 @@
 #include "control/launch/command_line.h"
 #include "control/launch/job.h"
 #include "control/launch/program_path.h"
+#include "control/launch/standard_descriptors.h"
 #include "control/launch/this_host.h"
 
 namespace openlapi {
 namespace {
 
 constexpr Launcher kLauncher = Launcher::OPENLAPI_LAUNCHER;
-
-// A descriptor that is opened later must not become one of these.
-void open_standard_descriptors() {
-  int fd = 0;
-  do {
-    fd = open("/dev/null", O_RDWR);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd > STDERR_FILENO) close(fd);
-}
 
 int refuse(int status, const std::string& reason) {
   std::fprintf(stderr, "%s: %s\n", program_name(kLauncher), reason.c_str());

@@ -20,9 +20,11 @@
 #include "api/lam-ssi-boot.h"
 #include "control/boot/helper_environment.h"
 #include "control/launch/installed_programs.h"
+#include "control/launch/standard_descriptors.h"
 
 namespace {
 
+using openlapi::open_standard_descriptors;
 using openlapi::prefer_own_programs;
 using openlapi::prefer_programs_of;
 using openlapi::without_hboot;
@@ -143,6 +145,7 @@ int run_in_place(char** words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_descriptors();
   prefer_own_programs();
   if (argc > 1 && argv[1][0] != '-') return run_in_place(argv + 1);
   if (wants_help(argc, argv)) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "control/daemon/boot_options.h"
+#include "control/launch/standard_descriptors.h"
 
 namespace openlapi::daemon {
 
@@ -20,6 +21,7 @@ const char* tool_version();
 // `run` gets the parsed options and returns the exit status; std::invalid_argument is a mistake in the command line.
 template <typename Run>
 int tool_main(const char* name, const char* usage, BootOptions& options, int count, char** words, Run&& run) {
+  open_standard_descriptors();
   for (int word = 1; word < count; ++word) {
     if (std::strcmp(words[word], "--help") == 0) return std::fputs(usage, stdout) < 0 ? kExitFailure : 0;
     if (std::strcmp(words[word], "--version") == 0) {

@@ -115,6 +115,18 @@ class Universe(unittest.TestCase):
 
 
 class ToolsTest(Universe):
+    def test_standard_descriptors_may_be_closed(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed):
+                self.prefix = ["sh", "-c", f'exec "$@" {closed}', "closed"]
+                self.assertEqual(self.lamboot(["inky", "pinky"]).returncode, 0)
+                self.assertEqual(self.tool("../lapirun", "N", "sh", "-c", 'echo "$0" >>ran', closed).returncode, 0)
+                self.assertEqual(self.tool("lamgrow", "-c", SCHEMA, "127.0.0.9").returncode, 0)
+                self.prefix = []
+                self.assertEqual(len(self.lines()), 3)
+                self.halt()
+                self.assertEqual((self.folder / "ran").read_text().splitlines().count(closed), 2)
+
     def test_nothing_of_a_job_stays_that_had_too_little_memory(self):
         self.prefix = ["sh", "-c", 'ulimit -v 30000; exec "$@"', "limited"]
         self.boot(["localhost"])
