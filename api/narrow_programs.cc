@@ -18,6 +18,7 @@ namespace {
 // _exit(0) by the kernel's 32-bit entry: mov $1,%eax; xor %ebx,%ebx; int $0x80.
 constexpr std::array<std::uint8_t, 9> kCode = {0xb8, 1, 0, 0, 0, 0x31, 0xdb, 0xcd, 0x80};
 constexpr std::uint32_t kLoadAddress = 0x08048000;
+constexpr unsigned kMadeToRun = 0x10;  // MFD_EXEC; older headers have no name for it
 
 struct Program {
   Elf32_Ehdr header{};
@@ -78,7 +79,13 @@ bool runs(int file, std::string& reason) {
 }  // namespace
 
 bool runs_narrow_programs(std::string& reason) {
-  const int file = static_cast<int>(syscall(SYS_memfd_create, "narrow", 0));
+  // Where vm.memfd_noexec is not 0 only a file that is made to be run can be; a kernel before 6.3 knows no such wish.
+  int file = static_cast<int>(syscall(SYS_memfd_create, "narrow", kMadeToRun));
+  if (file < 0 && errno == EINVAL) file = static_cast<int>(syscall(SYS_memfd_create, "narrow", 0));
+  if (file < 0 && errno == EACCES) {
+    reason = "vm.memfd_noexec is 2: none can be tried";
+    return false;
+  }
   if (file < 0) return refused(reason, errno);
   const Program program = make_program();
   const bool result = write(file, &program, sizeof program) == sizeof program ? runs(file, reason)

@@ -136,6 +136,14 @@ class LapiInfo(unittest.TestCase):
         self.assertEqual(json.loads(run("--json").stdout)["runs_32_bit_tasks"], runs)
         self.assertEqual("\n  32-bit tasks run here\n" in run().stdout, runs)
 
+        # Of a name space of processes, so that no other is told.
+        setting = "/proc/sys/vm/memfd_noexec"
+        if os.geteuid() == 0 and os.path.exists(setting):
+            said = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                                   f'echo 1 >{setting} && exec "$0" --json', LAPI_INFO],
+                                  stdout=subprocess.PIPE, check=True).stdout
+            self.assertEqual(json.loads(said)["runs_32_bit_tasks"], runs, "where files in memory are not run unasked")
+
     def test_it_says_that_the_kernel_runs_no_32_bit_tasks(self):
         self.assertFalse(json.loads(run("--json", before=refuse_32_bit_programs).stdout)["runs_32_bit_tasks"])
         self.assertIn("no 32-bit tasks: the kernel refuses 32-bit programs (",
