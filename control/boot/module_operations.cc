@@ -1,8 +1,11 @@
 #include "control/boot/module_operations.h"
 
 #include <arpa/inet.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "control/boot/boot_error.h"
 #include "control/boot/boot_key.h"
@@ -58,6 +61,12 @@ StartupConnection await_helper(StartupServer& server, const lamnode& node) {
   return server.take_connection();
 }
 
+// A helper that runs as another user (user=) logs in at hosts without one as who boots, not as who it is.
+void add_callers_name(std::vector<std::string>& words, const lamnode& helper) {
+  if (helper.lnd_uname == nullptr || std::getenv("LAM_MPI_SSI_boot_rsh_username") != nullptr) return;
+  if (const passwd* user = getpwuid(geteuid())) words.insert(words.end(), {"-ssi", "boot_rsh_username", user->pw_name});
+}
+
 }  // namespace
 
 const lamnode* ModuleOperations::here() const {
@@ -80,6 +89,7 @@ std::vector<std::string> ModuleOperations::helper_words(const lamnode& node, int
   const char* schema = ao_param(lam_ssi_boot_optd, "c", 0, 0);
   if (schema != nullptr) words.insert(words.end(), {"-c", schema});
   add_ssi_parameters(words);
+  add_callers_name(words, node);
   words.insert(words.end(), {"-H", address, "-P", std::to_string(port), "-n", std::to_string(node.lnd_nodeid)});
   return words;
 }

@@ -48,6 +48,18 @@ def test_algorithms():
     check("nothing is left on any host", not daemons(HOSTS), daemons(HOSTS))
 
 
+def test_other_user():
+    """On one host the daemon is another user's; below it, too, whoever has no user= is the booting one's."""
+    for algorithm in ALGORITHMS:
+        done = lamboot(["host0", "host1 user=booter", "host2"], LAM_MPI_SSI_boot_base_algorithm=algorithm,
+                       LAM_MPI_SSI_boot_base_tree_degree="1", LAM_MPI_SSI_boot_rsh_fast="1")
+        users = [Done(["ssh", host, "ps -C lamd -o user="]).out.strip() for host in HOSTS[:3]]
+        halted = Done(["lamhalt"])
+        check(f"another user's daemon among others, {algorithm}", done.status == 0 and halted.status == 0
+              and users == ["root", "booter", "root"], (done, users, halted))
+    check("nothing is left of them", not daemons(HOSTS[:3]), daemons(HOSTS[:3]))
+
+
 def test_growth():
     """Hosts join over ssh, and leave: jobs go where nodes are."""
     grow = ["lamgrow", "-v", "-c", SCHEMA, "-prefix", str(FOLDER), "-cpu", "2"]
@@ -273,6 +285,7 @@ def main():
     install(BUILD)
     if GROUP == "ssh":
         test_algorithms()
+        test_other_user()
         test_growth()
         test_stopped_daemon()
         test_lost_hosts()
