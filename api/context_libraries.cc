@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <span>
-#include <vector>
 
 #include "api/context_build.h"
+#include "api/context_texts.h"
 #include "api/messages.h"
 #include "api/version.h"
 
@@ -13,7 +12,6 @@ namespace openlapi {
 namespace {
 
 constexpr std::string_view kKey = "openlapi.library";
-constexpr unsigned kSeconds = 10;  // it was published before the exchange
 
 std::string_view wire_version_of(std::string_view library) { return library.substr(0, library.find(' ')); }
 
@@ -24,24 +22,6 @@ std::string describe(std::uint32_t task, std::string_view library) {
 }
 
 constexpr const char* kOneVersion = "the tasks of a job have to run libraries of one wire version";
-
-std::uint32_t whom_to_ask(const Bootstrap& bootstrap) {
-  const std::uint32_t first_of_node = bootstrap.local_tasks().front();
-  return bootstrap.rank() == first_of_node ? 0 : first_of_node;
-}
-
-bool ask(Bootstrap& bootstrap, std::uint32_t task, std::string& library, std::string& reason) {
-  std::vector<std::byte> value;
-  if (!bootstrap.get(task, kKey, kSeconds, value, reason)) return false;
-  library.assign(reinterpret_cast<const char*>(value.data()), value.size());
-  return true;
-}
-
-// Of neighbours with the same build the first one says it for all.
-bool is_said_by_another(Bootstrap& bootstrap, std::string_view own) {
-  std::string before, reason;
-  return ask(bootstrap, bootstrap.rank() - 1, before, reason) && before == own;
-}
 
 }  // namespace
 
@@ -57,15 +37,14 @@ LibraryMatch match_libraries(std::string_view own, std::string_view other) {
 }
 
 bool publish_library(Bootstrap& bootstrap, std::string& reason) {
-  const std::string own = own_library();
-  return bootstrap.put(kKey, std::as_bytes(std::span(own)), reason);
+  return publish_text(bootstrap, kKey, own_library(), reason);
 }
 
 bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason) {
-  const std::uint32_t asked = whom_to_ask(bootstrap);
+  const std::uint32_t asked = task_to_compare_with(bootstrap);
   if (asked == bootstrap.rank()) return true;
   std::string other;
-  if (!ask(bootstrap, asked, other, reason)) return false;
+  if (!published_text(bootstrap, asked, kKey, other, reason)) return false;
   const std::string own = own_library();
   const LibraryMatch match = match_libraries(own, other);
   if (match == LibraryMatch::same) return true;
@@ -74,7 +53,7 @@ bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason
     reason = both + ": " + kOneVersion;
     return false;
   }
-  if (info_level >= kLevelWarning && !is_said_by_another(bootstrap, own)) {
+  if (info_level >= kLevelWarning && !is_said_by_another(bootstrap, kKey, own)) {
     std::fprintf(stderr, "openlapi: %s\n", both.c_str());
   }
   return true;

@@ -1,6 +1,5 @@
-// Whether the tasks of a job run libraries that understand each other. Each publishes what it is with its first
-// exchange; a task compares that with what the first task of its node is, and that one with task 0: one question per
-// node crosses the network.
+// Whether the tasks of a job run libraries that understand each other: what each one is stands among the texts that are
+// compared (context_texts.h).
 //
 // Libraries of one wire version understand each other: whatever changes packets, records, published addresses or the
 // layout of shared memory raises it (CONTRIBUTING.md). Two builds of one wire version may be mixed, which at

@@ -19,10 +19,10 @@
 #include "api/context_resources.h"
 #include "api/context_threads.h"
 #include "api/context_trace.h"
+#include "api/context_variables.h"
 #include "api/context_windows.h"
 #include "api/memory_reserve.h"
 #include "api/messages.h"
-#include "api/unknown_variables.h"
 #include "api/version.h"
 #include "control/own_task_page.h"
 #include "dataplane/base/task_page.h"
@@ -40,7 +40,7 @@ struct ProcessState {
   std::shared_ptr<Bootstrap> launcher;
   bool cookie_known = false;
   bool libraries_compared = false;
-  bool variables_looked_at = false;
+  std::optional<std::vector<std::string>> unknown_variables;  // not set: nobody has looked
   bool exit_handler_set = false;
   std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
   shm::Acquaintances acquaintances;
@@ -96,11 +96,6 @@ int attention_of(ShmFailure failure) {
   }
 }
 
-void name_unknown_variables() {
-  if (std::exchange(process().variables_looked_at, true) || environ == nullptr) return;
-  for (const std::string& line : unknown_variables(environ)) std::fprintf(stderr, "openlapi: %s\n", line.c_str());
-}
-
 // One LAPI_Init at work.
 class Opening {
  public:
@@ -111,6 +106,7 @@ class Opening {
  private:
   bool open_ways();
   bool meet_others();
+  bool publish_for_comparison(std::string& reason);
   bool exchange(const char* failure);
   bool open_shared_memory();
   bool open_network();
@@ -179,16 +175,22 @@ bool Opening::meet_others() {
   return state.cookie_known;
 }
 
-// The first one of a process also brings what the others' libraries are.
+bool Opening::publish_for_comparison(std::string& reason) {
+  return publish_library(bootstrap(), reason) &&
+         publish_unknown_variables(bootstrap(), *process().unknown_variables, reason);
+}
+
+// The first one of a process also brings what the others' libraries and mistyped variables are.
 bool Opening::exchange(const char* failure) {
   ProcessState& state = process();
   const bool compare = state.launcher != nullptr && !state.libraries_compared;
   std::string reason;
-  if (compare && !publish_library(bootstrap(), reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
+  if (compare && !publish_for_comparison(reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
   if (!bootstrap().exchange(reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
   if (compare && !compare_libraries(bootstrap(), settings().info_level, reason)) {
     return fail(error_, LAPI_ERR_UNKNOWN, reason);
   }
+  if (compare) compare_unknown_variables(bootstrap(), *state.unknown_variables);
   state.libraries_compared = state.libraries_compared || compare;
   return true;
 }
@@ -416,7 +418,9 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
         settings().trace_level);
   }
   const bool found = find_bootstrap(settings(), resources_->bootstrap, error_);
-  if (!found || bootstrap().rank() == 0) name_unknown_variables();
+  if (!process().unknown_variables) {
+    process().unknown_variables = look_at_variables(!found || bootstrap().rank() == 0 || process().launcher == nullptr);
+  }
   if (!found) return false;
   std::string reason;
   if (!mpi_is_in_the_job(mpi_library(), bootstrap(), read_environment, reason)) {

@@ -146,6 +146,13 @@ def test_packets_with_and_without_tags(jobs):
         refused(jobs, "OPENLAPI_PACKET_AUTH", value, SET_VAL, "auto", "no", "yes")
 
 
+def test_a_mistyped_variable_is_named_once_in_whichever_task(jobs):
+    for tasks in ("0", "1", "2", "[12]", "[012]"):
+        script = f"case $PMIX_RANK in {tasks}) export LAPI_USE_SHMEM=1;; esac; exec {jobs.program('api_init_probe')} silent"
+        result = jobs.launch(3, ["/bin/sh", "-c", script])
+        expect_equal((result.status, result.err.count("LAPI_USE_SHMEM is set")), (0, 1), f"task {tasks}\n{result}")
+
+
 def test_dataplane_threads(jobs):
     for value in ("adaptive", "spin", "sleep", "SLEEP"):
         result = accepted(jobs, {"OPENLAPI_THREAD_POLICY": value, "MP_INFOLEVEL": "2"})
