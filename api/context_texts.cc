@@ -6,7 +6,7 @@
 namespace openlapi {
 namespace {
 
-constexpr unsigned kSeconds = 10;  // it was published before the exchange
+constexpr unsigned kSecondsForText = 10;  // it was published before the exchange
 
 }  // namespace
 
@@ -17,7 +17,7 @@ bool publish_text(Bootstrap& bootstrap, std::string_view key, std::string_view t
 bool published_text(Bootstrap& bootstrap, std::uint32_t task, std::string_view key, std::string& text,
                     std::string& reason) {
   std::vector<std::byte> value;
-  if (!bootstrap.get(task, key, kSeconds, value, reason)) return false;
+  if (!bootstrap.get(task, key, kSecondsForText, value, reason)) return false;
   text.assign(reinterpret_cast<const char*>(value.data()), value.size());
   return true;
 }
