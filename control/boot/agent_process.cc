@@ -1,8 +1,10 @@
 #include "control/boot/agent_process.h"
 
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,10 +71,8 @@ bool read_some(int pipe, std::string& kept) {
 }
 
 FileDescriptor nameless_file() {
-  char name[] = "/tmp/openlapi-agent-XXXXXX";
-  FileDescriptor file(mkostemp(name, O_CLOEXEC));
-  if (!file.is_open()) throw BootError(std::string(name) + ": " + std::strerror(errno));
-  unlink(name);
+  FileDescriptor file(static_cast<int>(syscall(SYS_memfd_create, "outputs", MFD_CLOEXEC)));
+  if (!file.is_open()) throw BootError(std::string("memfd_create: ") + std::strerror(errno));
   return file;
 }
 

@@ -2,8 +2,13 @@
 #include "control/boot/rsh_command.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 
 #include "control/boot/boot_error.h"
@@ -172,6 +177,30 @@ TEST(AgentProcess, DoesNotWaitForWhatIsLeftBehind) {
   EXPECT_EQ(kill(std::atoi(result.output.c_str()), SIGKILL), 0);
   EXPECT_FALSE(result.too_slow);
   EXPECT_EQ(result.status, 0);
+}
+
+// In a process with a /tmp of its own in which no file can be made.
+TEST(AgentProcess, NeedsNoFolderForWhatIsSaidWhenNobodyReads) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int wanted = CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+    if (unshare(wanted) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", "/tmp", "tmpfs", MS_RDONLY, nullptr) != 0) {
+      _exit(2);
+    }
+    try {
+      const AgentResult result =
+          run_agent_until({"sh", "-c", "echo here; exit 0"}, AgentInput::kNothing, "here", std::chrono::seconds(60));
+      _exit(result.goes_on ? 0 : 3);
+    } catch (const BootError& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      _exit(4);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(AgentProcess, SaysThatThereIsNoSuchProgram) {
