@@ -61,9 +61,9 @@ def title_of(page):
 
 
 def words_of(page):
-    """Every word once, in small letters, also of what looks like LAPI_USE_SHM or --hostfile."""
+    """Every word once, in small letters, also of what looks like LAPI_USE_SHM or --hostfile, and numbers of codes."""
     text = html.unescape(re.sub(r"<[^>]*>", " ", page)).lower()
-    return " ".join(sorted(set(re.findall(r"-{0,2}[a-z_][\w.-]*\w", text))))
+    return " ".join(sorted(set(re.findall(r"-{0,2}[a-z_][\w.-]*\w|\b\d{3}\b", text))))
 
 
 def entry(name, file, title, words):

@@ -62,6 +62,10 @@ class HtmlPages(unittest.TestCase):
                 if anchor:
                     self.assertIn(anchor, self.pages[file or name].anchors, f"{name}: {link}")
 
+    def test_the_number_of_a_code_is_found(self):
+        index = (pathlib.Path(self.folder.name) / "index.html").read_text(encoding="utf-8")
+        self.assertRegex(index, r'data-words="[^"]* ?434 [^"]*"><a href="LAPI_Msg_string')
+
     def test_every_reference_to_a_page_of_ours_is_a_link(self):
         ours = {page.name for page in MAN.glob("man*/*.[0-9]")}
         for name, page in self.pages.items():

@@ -103,6 +103,16 @@ def check_hpp(header_path, man):
             yield f"lapi.hpp.7 does not name {name}"
 
 
+def check_codes(header_path, man):
+    """LAPI_Msg_string(3) has the number, name and text of every code of lapi.h."""
+    texts = dict(re.findall(r'OPENLAPI_MESSAGE\(\s*(\w+),\s*"(.*)"\)', (header_path.parent / "messages.cc").read_text()))
+    page = (man / "man3/LAPI_Msg_string.3").read_text().replace(r"\-", "-")
+    codes = re.findall(r"^#define (LAPI_(?:ERR|ATTENTION)_\w+) (\d+)$", header_path.read_text(), re.M)
+    wanted = {f".TP 5\n{number}\n\\fB{name}\\fP: {texts.get(name)}\n" for name, number in codes}
+    for entry in wanted ^ set(re.findall(r"^\.TP 5\n\d+\n.*\n", page, re.M)):
+        yield f"LAPI_Msg_string.3 and the library differ in {entry!r}"
+
+
 def check_most_tasks(header, man):
     """Wherever the number of tasks of a job is explained, its range is that of lapi.h."""
     most = re.search(r"^#define MAX_TASKS (\d+)$", header, re.M).group(1)
@@ -184,6 +194,7 @@ def check(header_path, man, groff):
     problems += check_commands(man)
     problems += check_structures(header, man)
     problems += check_hpp(header_path, man)
+    problems += check_codes(header_path, man)
     problems += check_most_tasks(header, man)
     problems += check_asynchronous_cancellation(header, man)
     problems += check_versions(header, man)
@@ -204,6 +215,7 @@ def self_test(header_path, man, groff):
         ("man3/LAPI_Fence.3", '.SH "THREADS AND BLOCKING"', '.SH "THREADS"'),
         ("man3/LAPI_Init.3", "port_no", "port"),
         ("man3/LAPI_Util.3", "ret_loc", "there"),
+        ("man3/LAPI_Msg_string.3", "434\n", "435\n"),
         ("man3/LAPI_Init.3", "udp_init_hdlr", "udp_hdlr"),
         ("man1/lapirun.1", "Number of tasks, 1 to 16384", "Number of tasks, 1 to 65536"),
         ("man7/lapi.7", "known to wait inside", "known to be inside"),
