@@ -11,6 +11,7 @@
 
 #include "api/etc_misc.h"
 #include "control/boot/boot_error.h"
+#include "control/launch/installed_programs.h"
 
 namespace openlapi::boot {
 namespace {
@@ -28,7 +29,9 @@ std::vector<std::string> help_files() {
   add("LAMHELPDIR", "");
   add("LAMHOME", "/etc");
   add("TROLLIUSHOME", "/etc");
-  files.push_back(std::string(LAM_SYSCONF_FOLDER) + "/" + kHelpFile);
+  const std::string own = own_settings();
+  if (!own.empty()) files.push_back(own + "/" + kHelpFile);
+  if (own != LAM_SYSCONF_FOLDER) files.push_back(std::string(LAM_SYSCONF_FOLDER) + "/" + kHelpFile);
   return files;
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/lam-ssi-boot.h"
 #include "control/boot/boot_error.h"
+#include "control/launch/installed_programs.h"
 
 namespace openlapi::boot {
 namespace {
@@ -40,9 +41,11 @@ std::vector<std::string> candidates(const std::string& name) {
   }
   for (const char* variable : {"TROLLIUSHOME", "LAMHOME"}) {
     const std::string home = environment_value(variable);
-    if (!home.empty()) paths.push_back(home + "/etc/" + name);
+    if (!home.empty()) paths.insert(paths.end(), {home + "/etc/" + name, home + "/etc/openlapi/" + name});
   }
-  paths.push_back(std::string(LAM_SYSCONF_FOLDER) + "/" + name);
+  const std::string own = own_settings();
+  if (!own.empty()) paths.push_back(own + "/" + name);
+  if (own != LAM_SYSCONF_FOLDER) paths.push_back(std::string(LAM_SYSCONF_FOLDER) + "/" + name);
   return paths;
 }
 

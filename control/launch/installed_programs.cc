@@ -12,6 +12,7 @@
 namespace openlapi {
 
 const char kBinToHelpers[] = OPENLAPI_BIN_TO_HELPERS;
+const char kBinToSettings[] = OPENLAPI_BIN_TO_SETTINGS;
 
 namespace {
 
@@ -24,6 +25,13 @@ std::string real_folder(const std::string& path) {
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// Empty: the kernel does not say it.
+std::string own_folder() {
+  char file[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", file, sizeof file);
+  return length > 0 ? folder_of(std::string(file, static_cast<std::size_t>(length))) : "";
+}
 
 }  // namespace
 
@@ -43,14 +51,22 @@ void prefer_programs_of(const std::string& folder) {
 }
 
 void prefer_own_programs() {
-  char file[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", file, sizeof file);
-  if (length > 0) prefer_programs_of(folder_of(std::string(file, static_cast<std::size_t>(length))));
+  const std::string own = own_folder();
+  if (!own.empty()) prefer_programs_of(own);
   const std::string name = program_invocation_name;
   if (name.find('/') == std::string::npos) return;
   // Whole: daemons and tasks have other working directories.
   const std::string folder = real_folder(folder_of(name));
   if (!folder.empty()) prefer_programs_of(folder);
+}
+
+std::string settings_of_installation(const std::string& folder) {
+  return real_folder(folders_of_installation(folder).back() + "/" + kBinToSettings);
+}
+
+std::string own_settings() {
+  const std::string own = own_folder();
+  return own.empty() ? "" : settings_of_installation(own);
 }
 
 std::string program_below(const std::string& prefix, const std::string& name) {

@@ -8,7 +8,8 @@
 
 namespace openlapi {
 
-extern const char kBinToHelpers[];  // the way from bin to the folder of libexec
+extern const char kBinToHelpers[];   // the way from bin to the folder of libexec
+extern const char kBinToSettings[];  // to that of etc
 
 // `folder`, and the other one of its installation, if there is one: that of libexec first.
 std::vector<std::string> folders_of_installation(const std::string& folder);
@@ -18,6 +19,11 @@ void prefer_programs_of(const std::string& folder);
 
 // The same for this program: for the folder of its name, then for the one that this may be a link to.
 void prefer_own_programs();
+
+// The folder of etc of the installation that `folder` belongs to, and that this program belongs to, wherever it was
+// moved to. Empty: there is none, as in a build folder.
+std::string settings_of_installation(const std::string& folder);
+std::string own_settings();
 
 // The path of a program that is installed below `prefix`; of one that is not: its path in bin.
 std::string program_below(const std::string& prefix, const std::string& name);

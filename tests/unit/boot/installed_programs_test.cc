@@ -61,6 +61,15 @@ TEST_F(InstalledProgramsTest, AProgramOfAPrefixIsTakenFromWhereItIs) {
   EXPECT_EQ(program_below(prefix(), "absent"), bin() + "/absent");
 }
 
+TEST_F(InstalledProgramsTest, SettingsAreFoundFromBothFoldersOfPrograms) {
+  install(helpers_, "lamd");
+  const fs::path settings = fs::weakly_canonical(bin() + "/" + kBinToSettings);
+  EXPECT_EQ(settings_of_installation(bin()), "") << "there are none yet";
+  fs::create_directories(settings);
+  EXPECT_EQ(settings_of_installation(bin()), settings);
+  EXPECT_EQ(settings_of_installation(helpers_), settings);
+}
+
 TEST_F(InstalledProgramsTest, BothComeFirstInThePath) {
   install(helpers_, "lamd");
   const std::string before = std::getenv("PATH");

@@ -24,7 +24,7 @@ class SchemaPath : public testing::Test {
   SchemaPath() {
     std::string name = fs::temp_directory_path() / "openlapi-boot-XXXXXX";
     folder_ = mkdtemp(name.data());
-    for (const char* part : {"here", "trollius/etc", "lam/etc"}) fs::create_directories(folder_ / part);
+    for (const char* part : {"here", "trollius/etc", "lam/etc/openlapi"}) fs::create_directories(folder_ / part);
     before_ = fs::current_path();
     fs::current_path(folder_ / "here");
     setenv("TROLLIUSHOME", (folder_ / "trollius").c_str(), 1);
@@ -72,6 +72,8 @@ class SchemaPath : public testing::Test {
 // Section 2.5.5.
 TEST_F(SchemaPath, LooksInTheOrderOfTheSpecification) {
   command_line({"hosts"});
+  write("lam/etc/openlapi/hosts", "a\n");
+  EXPECT_EQ(found(), folder_ / "lam/etc/openlapi/hosts") << "a folder of ours";
   write("lam/etc/hosts", "a\n");
   EXPECT_EQ(found(), folder_ / "lam/etc/hosts");
   write("trollius/etc/hosts", "a\n");
