@@ -49,6 +49,8 @@ class Context {
   Context() : Context(defaults()) {}
   explicit Context(lapi_info_t info) {
     detail::check(LAPI_Init(&handle_, &info), "LAPI_Init");
+    protocol_ = info.protocol;
+    instance_ = info.instance_no;
     try {
       task_ = static_cast<unsigned>(query(TASK_ID));
       tasks_ = static_cast<unsigned>(query(NUM_TASKS));
@@ -62,13 +64,19 @@ class Context {
   }
   // Who was moved from has no handle: every call on it throws LAPI_ERR_HNDL_INVALID.
   Context(Context&& other) noexcept
-      : handle_(std::exchange(other.handle_, kNone)), task_(other.task_), tasks_(other.tasks_) {}
+      : handle_(std::exchange(other.handle_, kNone)),
+        task_(other.task_),
+        tasks_(other.tasks_),
+        protocol_(other.protocol_),
+        instance_(other.instance_) {}
   // What was here before ends, as in the destructor.
   Context& operator=(Context&& other) noexcept {
     Context moved(std::move(other));
     std::swap(handle_, moved.handle_);
     std::swap(task_, moved.task_);
     std::swap(tasks_, moved.tasks_);
+    std::swap(protocol_, moved.protocol_);
+    std::swap(instance_, moved.instance_);
     return *this;
   }
 
@@ -78,6 +86,9 @@ class Context {
   lapi_handle_t handle() const noexcept { return handle_; }
   unsigned task() const noexcept { return task_; }    // noted by the constructor
   unsigned tasks() const noexcept { return tasks_; }  // likewise
+  // What LAPI_Init has answered in lapi_info_t: what carries the messages, and which of the task's instances this is.
+  lapi_dev_t protocol() const noexcept { return protocol_; }
+  unsigned instance() const noexcept { return instance_; }
 
   // An attribute that is one number.
   int query(lapi_query_t what) const {
@@ -351,6 +362,8 @@ class Context {
   lapi_handle_t handle_ = kNone;
   unsigned task_ = 0;
   unsigned tasks_ = 0;
+  lapi_dev_t protocol_ = LAPI_DEV_NONE;
+  unsigned instance_ = 0;
 };
 
 }  // namespace lapi

@@ -11,7 +11,10 @@ using namespace lapi_hpp;
 extern "C" {
 int LAPI_Init(lapi_handle_t* handle, lapi_info_t* info) {
   *handle = 7;
-  return note("LAPI_Init", info->lib_vers, info->instance_no);
+  const int wanted = note("LAPI_Init", info->lib_vers, info->instance_no);
+  info->protocol = LAPI_DEV_UDP;
+  info->instance_no = 5;
+  return wanted;
 }
 int LAPI_Term(lapi_handle_t handle) { return note("LAPI_Term", handle); }
 int LAPI_Qenv(lapi_handle_t handle, lapi_query_t what, int* value) {
@@ -92,6 +95,13 @@ TEST_F(LapiHpp, ContextIsInitAndTerm) {
   {
     lapi::Context moved = std::move(context_);
     EXPECT_EQ(made(), Calls{});
+    EXPECT_EQ(moved.protocol(), LAPI_DEV_UDP);
+    EXPECT_EQ(moved.instance(), 5U);
+    lapi::Context assigned = lapi::Context();
+    assigned = std::move(moved);
+    EXPECT_EQ(assigned.protocol(), LAPI_DEV_UDP);
+    EXPECT_EQ(assigned.instance(), 5U);
+    made();
   }
   EXPECT_EQ(made(), Calls{"LAPI_Term 7"});
   context_ = lapi::Context();
