@@ -63,7 +63,7 @@ HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& lin
       continue;
     }
     if (equals == std::string::npos || equals == 0) {
-      line.refuse(shown(word) + " is no key=value pair; known keys: cpu, hostname, prefix, schedule, user");
+      line.refuse(shown(word) + " is no key=value pair; known keys: cpu (or slots), hostname, prefix, schedule, user");
     }
     Pair pair(word.substr(0, equals), word.substr(equals + 1));
     check_letters("key", pair.first, line);
@@ -76,7 +76,9 @@ HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& lin
     if (same_word(pair.first, "hostname")) host.name = pair.second;
     if (same_word(pair.first, "user")) check_name("user", host.user = pair.second, line);
     if (same_word(pair.first, "schedule")) host.schedule = parse_schedule(pair.second, line);
-    if (same_word(pair.first, "prefix") && pair.second.empty()) line.refuse("prefix is empty; allowed: a path");
+    if (same_word(pair.first, "prefix") && pair.second.empty()) {
+      line.refuse("prefix is empty; allowed: a path (\"prefix=/with a blank\" in quotes as a whole)");
+    }
     host.pairs.push_back(std::move(pair));
   }
   check_name("host name", host.name, line);
