@@ -19,9 +19,9 @@ std::uint32_t number_in(const char* text) {
   return number;
 }
 
-// MPICH tells how it was configured, and asks PMI unless it was told to ask PMIx.
+// MPICH and what is made of it (Intel's, MVAPICH, Cray's) ask PMI, but where their configuration says PMIx.
 bool asks_pmi(std::string_view library) {
-  return library.starts_with("MPICH") && library.find("pmix") == std::string_view::npos;
+  return !library.starts_with("Open MPI") && library.find("pmix") == std::string_view::npos;
 }
 
 std::uint32_t tasks_of_mpi(std::string_view library, const Bootstrap& bootstrap, const ReadEnvironment& read) {
@@ -85,7 +85,7 @@ bool mpi_is_in_the_job(std::string_view library, const Bootstrap& bootstrap, con
   reason = "the program also has an MPI library, " + std::string(library.substr(0, library.find_first_of(",\n"))) +
            ", which does not join this job: MPI_COMM_WORLD would have " + std::to_string(mpi) +
            (mpi == 1 ? " task" : " tasks") + ", the job has " + std::to_string(job) + "; " +
-           (asks_pmi(library) ? "use Open MPI, or start the tasks with MPICH's mpiexec as in lapi(7)"
+           (asks_pmi(library) ? "use Open MPI, or start the tasks with that library's mpiexec as in lapi(7)"
                               : "start the tasks with lapirun without --standalone, mpirun or srun --mpi=pmix");
   return false;
 }

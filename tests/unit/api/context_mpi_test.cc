@@ -63,11 +63,21 @@ TEST(ContextMpi, FitsAJobOfOneTask) {
 TEST(ContextMpi, SaysBothSizesAndWhatToUse) {
   EXPECT_EQ(refusal(kMpich, JobOfSize("pmix", 2)),
             "the program also has an MPI library, MPICH Version:\t4.0.2, which does not join this job: MPI_COMM_WORLD "
-            "would have 1 task, the job has 2; use Open MPI, or start the tasks with MPICH's mpiexec as in lapi(7)");
+            "would have 1 task, the job has 2; use Open MPI, or start the tasks with that library's mpiexec as in "
+            "lapi(7)");
   EXPECT_NE(refusal(kMpich, JobOfSize("pmix", 2), {{"PMI_SIZE", "4"}}), "");
   EXPECT_EQ(refusal(kOpenMpi, JobOfSize("standalone", 3)),
             "the program also has an MPI library, Open MPI v4.1.4, which does not join this job: MPI_COMM_WORLD would "
             "have 1 task, the job has 3; start the tasks with lapirun without --standalone, mpirun or srun --mpi=pmix");
+}
+
+TEST(ContextMpi, WhatIsMadeOfMpichAsksAsItDoes) {
+  for (const char* library : {"Intel(R) MPI Library 2021.10 for Linux* OS\n", "MVAPICH2 Version      :\t2.3.7\n",
+                              "MPI VERSION    : CRAY MPICH version 8.1.28.2 (ANL base 3.4a2)\n"}) {
+    EXPECT_NE(refusal(library, JobOfSize("pmix", 2)), "") << library;
+    EXPECT_EQ(refusal(library, JobOfSize("standalone", 2), {{"PMI_SIZE", "2"}}), "") << library;
+    EXPECT_EQ(refusal(library, JobOfSize("pmix", 1)), "") << library;
+  }
 }
 
 TEST(ContextMpi, SeesThatOpenMpiHasBecomeTheLauncher) {
