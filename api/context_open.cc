@@ -20,6 +20,7 @@
 #include "api/context_threads.h"
 #include "api/context_trace.h"
 #include "api/context_variables.h"
+#include "api/context_ways.h"
 #include "api/context_windows.h"
 #include "api/memory_reserve.h"
 #include "api/messages.h"
@@ -114,8 +115,7 @@ class Opening {
   bool plan_threads();
   bool make_engine(Context& context);
   bool start_threads(Context& context, lapi_handle_t& handle);
-  void say_what_is_used() const;
-  void say_what_is_unused() const;
+  JobWays ways() const;
   bool wants_tags() const;
   bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
@@ -371,35 +371,14 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
 }
 
-void say_unused(const char* variable, const std::string& value) {
-  std::fprintf(stderr, "openlapi: %s=%s is used by no task: all share memory (LAPI_USE_SHM=no: they do not)\n",
-               variable, value.c_str());
-}
-
-// One line of a job: a slow way that nobody asked for shall not pass unseen.
-void Opening::say_what_is_used() const {
-  if (bootstrap().rank() != 0 || bootstrap().size() == 1 || settings().info_level < kLevelWarning) return;
-  const std::size_t all = bootstrap().size() - 1;
+// The ways that this task has, for who asks what is used.
+JobWays Opening::ways() const {
   const std::size_t near = shared_memory_.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
-  std::string network = "nothing";
-  if (!networks_.empty()) network = networks_.front().transport->name();
-  const std::string text = near == all ? "all through shared memory"
-                           : near == 0 ? "all over " + network
-                                       : std::to_string(near) + " through shared memory, the rest over " + network;
-  std::fprintf(stderr, "openlapi: task 0 talks to %zu other%s: %s\n", all, all == 1 ? "" : "s", text.c_str());
-  if (near == all) say_what_is_unused();
-}
-
-// What was asked of a network that no task needs.
-void Opening::say_what_is_unused() const {
-  if (settings().library == CommunicationLibrary::kUserSpace) say_unused("MP_EUILIB", "us");
-  if (settings().use_bulk) say_unused("MP_USE_BULK_XFER", "yes");
-  for (const char* name : {"MP_EUIDEVICE", "MP_INSTANCES", "MP_LAPI_INET_ADDR", "MP_LAPI_NETWORK", "OPENLAPI_MODULES",
-                           "OPENLAPI_DPDK_ARGUMENTS"}) {
-    const char* value = read_environment(name);
-    if (value != nullptr && *value != '\0') say_unused(name, value);
-  }
-  if (info_.adapter_name != nullptr) say_unused("adapter_name", static_cast<const char*>(info_.adapter_name));
+  return {.near_tasks = near,
+          .far_tasks = bootstrap().size() - 1 - near,
+          .network = networks_.empty() ? "nothing" : networks_.front().transport->name(),
+          .adapters = networks_.size(),
+          .adapter_name = static_cast<const char*>(info_.adapter_name)};
 }
 
 bool Opening::run(Context& context, lapi_handle_t& handle) {
@@ -433,7 +412,7 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   life_ = process().lives[info_.instance_no]++;
   epoch_ = next_epoch();
   if (!open_ways() || !plan_threads()) return false;
-  say_what_is_used();
+  if (bootstrap().rank() == 0) say_what_is_used(ways(), settings());
   if (!make_engine(context)) return false;
   info_.protocol = protocol_;
   return start_threads(context, handle);

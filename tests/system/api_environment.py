@@ -507,6 +507,17 @@ def test_what_was_asked_for_and_nobody_uses_is_said_at_level_one(jobs):
         expect_equal(result.err.count(f"openlapi: {name}={value} is used by no task"), 1, f"{name}\n{result}")
 
 
+def test_what_a_network_has_not_is_said_at_level_one(jobs):
+    lines = ("openlapi: MP_INSTANCES=4: a context has 1 here, one for each adapter that it opens",
+             "openlapi: MP_USE_BULK_XFER=yes is used by no task: UDP has no bulk transfer")
+    for level, times in (("1", 1), ("0", 0)):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL=level, MP_INSTANCES="4",
+                             MP_USE_BULK_XFER="yes")
+        expect_equal([result.err.count(line) for line in lines], [times, times], f"level {level}\n{result}")
+    result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="1", MP_INSTANCES="1")
+    expect("MP_INSTANCES" not in result.err, result)
+
+
 def test_an_adapter_that_is_not_there_is_an_error_also_where_none_is_needed(jobs):
     for tasks in (1, 2):
         result = jobs.launch(tasks, ["api_init_probe", "adapter=wlan77"], LAPI_USE_SHM="yes")
