@@ -26,7 +26,7 @@ TEST(UnknownVariables, WithoutANearOneNameThePlaceThatListsThem) {
 }
 
 TEST(UnknownVariables, AreNotTakenForEveryShortName) {
-  for (const char* name : {"LAPI_HOME", "LAPI_LOG", "LAPI_ROOT", "LAPI_X", "LAPI_", "MP_LAPI_FOO"}) {
+  for (const char* name : {"LAPI_LOG", "LAPI_X", "LAPI_", "MP_LAPI_FOO"}) {
     EXPECT_EQ(lines_of({name}),
               std::vector<std::string>{std::string(name) + " is set, and is no variable of openlapi's: "
                                                            "`lapi_info --env` lists those that are"});
@@ -36,9 +36,28 @@ TEST(UnknownVariables, AreNotTakenForEveryShortName) {
                                      "MP_LAPI_TRACE_LEVEL?"});
 }
 
+TEST(UnknownVariables, OfPoesKindAreFoundByTheBeginningsOfTheirWords) {
+  const std::pair<const char*, const char*> cases[] = {{"MP_ACK_THRESHOLD", "MP_ACK_THRESH"},
+                                                       {"MP_POLL_INTERVAL", "MP_POLLING_INTERVAL"},
+                                                       {"MP_REXMIT_BUFFER_SIZE", "MP_REXMIT_BUF_SIZE"},
+                                                       {"MP_USE_BULK", "MP_USE_BULK_XFER"},
+                                                       {"MP_INSTANCE", "MP_INSTANCES"}};
+  for (const auto& [name, meant] : cases) {
+    EXPECT_EQ(lines_of({name}), std::vector<std::string>{std::string(name) +
+                                                         " is set, and is no variable of openlapi's: "
+                                                         "did you mean " +
+                                                         meant + "?"});
+  }
+}
+
+TEST(UnknownVariables, AreNotWhatSitesSetForEveryPackage) {
+  EXPECT_TRUE(lines_of({"OPENLAPI_ROOT=/opt", "OPENLAPI_HOME=/opt", "LAPI_ROOT=/opt", "OPENLAPI_VERSION=1"}).empty());
+}
+
 TEST(UnknownVariables, AreNotThoseOfPoeNorOursNorAnybodyElses) {
-  EXPECT_TRUE(lines_of({"MP_EUIDEVELOP=yes", "MP_RESD=no", "MP_TIMEOUT=3", "LAPI_USE_SHM=", "MP_PROCS=2",
-                        "MP=", "OPENLAPI=1", "LAM_MPI_SESSION_SUFFIX=a", "ODD_ENTRY"})
+  EXPECT_TRUE(lines_of({"MP_EUIDEVELOP=yes", "MP_EUILIBPATH=/", "MP_RESD=no", "MP_DEBUG_LOG=1", "MP_CSS_INTERRUPT=no",
+                        "MP_SHARED_MEMORY=yes", "MP_RETRY=1", "MP_TASK_AFFINITY=CORE", "MP_TIMEOUT=3",
+                        "LAPI_USE_SHM=", "MP_PROCS=2", "MP=", "OPENLAPI=1", "LAM_MPI_SESSION_SUFFIX=a", "ODD_ENTRY"})
                   .empty());
 }
 
