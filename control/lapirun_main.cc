@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "control/jobs/universe_start.h"
+#include "control/launch/batch_allocation.h"
 #include "control/launch/command_line.h"
 #include "control/launch/job.h"
 #include "control/launch/program_path.h"
@@ -50,6 +51,16 @@ bool leave_to_background() {
   return false;
 }
 
+// Where mpirun would start tasks on every node of the allocation.
+void say_where_tasks_run(const JobOptions& options) {
+  if (options.universe != UseUniverse::kIfBooted || options.standalone || options.placement.names_places()) return;
+  const BatchAllocation allocation = batch_allocation([](const char* name) { return std::getenv(name); });
+  if (allocation.nodes < 2) return;
+  refuse(0, "all tasks run on this host, " + host_name() + ": no universe is booted here (lamboot) in " +
+                allocation.name + " of " + std::to_string(allocation.nodes) +
+                " nodes; --no-universe where this is meant, or srun --mpi=pmix");
+}
+
 int run(JobOptions options) {
   if (options.list_jobs) return jobs::list_jobs(options);
   for (const std::string& notice : options.notices) refuse(0, notice);
@@ -70,6 +81,7 @@ int run(JobOptions options) {
     if (!options.wait && leave_to_background()) return 0;
     return jobs::run_in_universe(options, environment);
   }
+  say_where_tasks_run(options);
   options.tasks = tasks_here(options.placement);
   // With a slash a file that is no folder is called so.
   if (!options.working_directory.empty() && access((options.working_directory + "/").c_str(), X_OK) != 0)

@@ -552,6 +552,18 @@ class OptionTest(LauncherCase):
         output, _ = self.run_job("-n", 1, "-x", "GIVEN", "sh", "-c", print_all)
         self.assertEqual(output, "no,own,,\n")
 
+    def test_an_allocation_of_several_nodes_without_a_universe_is_named(self):
+        self.environment.update({"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "4"})
+        said = "no universe is booted here (lamboot) in Slurm job 4711 of 4 nodes"
+        _, errors = self.run_job("-n", 2, "true")
+        self.assertEqual(errors.count(said), 1, errors)
+        for words in (["--no-universe", "-n", 2], ["-host", "localhost"], ["--standalone", "-n", 2]):
+            _, errors = self.run_job(*words, "true")
+            self.assertEqual(errors, "", words)
+        self.environment["SLURM_JOB_NUM_NODES"] = "1"
+        _, errors = self.run_job("-n", 2, "true")
+        self.assertEqual(errors, "")
+
     def test_variable_that_is_not_set(self):
         _, errors = self.run_job("-x", "NOT_SET_HERE", "true", status=2)
         self.assertIn("NOT_SET_HERE", errors)
