@@ -23,6 +23,7 @@
 #include "api/guest_calls.h"
 #include "api/lapi.h"
 #include "api/lock_conditions.h"
+#include "api/refusal.h"
 #include "dataplane/base/task_page.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/poller/poller.h"
@@ -307,10 +308,10 @@ class Call {
   [[gnu::always_inline]] Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
     ContextLock& lock = context.context_lock();
     if (lock.owned_by_caller()) [[unlikely]] {
-      if (handler_refuses(kind)) error_ = EDEADLK;
+      if (handler_refuses(kind)) error_ = refuse_in_handler(kind == CallKind::waits);
     } else if (in_handler_inside()) [[unlikely]] {
       if (handler_refuses(kind) || !lock.try_lock()) {
-        error_ = handler_refuses(kind) ? EDEADLK : EAGAIN;
+        error_ = handler_refuses(kind) ? refuse_in_handler(kind == CallKind::waits) : EAGAIN;
         return;
       }
       taken_ = true;

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "api/guarded.h"
+#include "api/refusal.h"
 #include "api/submit.h"
 #include "dataplane/base/sanitizer_order.h"
 
@@ -128,7 +129,10 @@ int wait_for_counter(Context& context, lapi_handle_t handle, lapi_cntr_t* counte
     Call call(context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (style == WaitStyle::polling) return wait_under_lock(context, counter, value, rest, style);
-    if (!context.begin_patient_wait(counter)) return LAPI_ERR_MULTIPLE_WAITERS;
+    if (!context.begin_patient_wait(counter)) {
+      return refuse(LAPI_ERR_MULTIPLE_WAITERS, "another thread waits for the counter at %p in LAPI_Nopoll_wait",
+                    static_cast<void*>(counter));
+    }
     const PatientWait mark(context, counter);
     return wait_under_lock(context, counter, value, rest, style);
   });

@@ -58,7 +58,7 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
   if (context == nullptr) return refuse_handle(hndl);
   if (cntr_ptr == nullptr) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr_ptr");
   if (val <= 0) return refuse(LAPI_ERR_CNTR_VAL, "val is %d; allowed are 1 and more", val);
-  if (handler_refuses(CallKind::waits)) return EDEADLK;
+  if (handler_refuses(CallKind::waits)) return refuse_in_handler(true);
   {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

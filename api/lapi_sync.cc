@@ -41,7 +41,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
   if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr && context->checks_arguments()) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
   if (handler_refuses(CallKind::waits)) [[unlikely]]
-    return EDEADLK;
+    return refuse_in_handler(true);
   pthread_testcancel();
   // Polling mode lives on calls making progress, so there it polls even when the counter is there already.
   if (!context->polling_mode() && subtract_if_reached(cntr, val, cur_cntr_val)) return LAPI_SUCCESS;

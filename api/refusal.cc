@@ -1,6 +1,7 @@
 #include "api/refusal.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 
@@ -43,6 +44,11 @@ int refuse_user_header(std::uint32_t length, std::uint32_t longest) {
 
 int refuse_handle(unsigned handle) {
   return refuse(LAPI_ERR_HNDL_INVALID, "hndl is %u; allowed is what LAPI_Init gave, until LAPI_Term", handle);
+}
+
+int refuse_in_handler(bool waits) {
+  return waits ? refuse(EDEADLK, "it waits, and a handler of this thread runs; completion handlers but inline ones may")
+               : refuse(EDEADLK, "it sends, and a header handler of this thread runs; its completion handler may");
 }
 
 int refuse_program(const void* handle) {

@@ -59,9 +59,14 @@ OF_RECOVERY = [
     r"LAPI_ERR_UDP_PORT_INFO: udp_port is NULL",
     r"LAPI_ERR_CNTR_NULL: cntr_ptr is NULL",
     r"LAPI_ERR_RET_PTR_NULL: dest_status is NULL",
+    r"LAPI_ERR_MULTIPLE_WAITERS: another thread waits for the counter at 0x[0-9a-f]+ in LAPI_Nopoll_wait",
     r"EPERM: lib_vers was L1_LIB in LAPI_Init; allowed are L2_LIB and LAST_LIB",
 ]
-LINE = re.compile(r"^openlapi: task [01]: ((?:LAPI_ERR_\w+|EPERM): .*)$", re.M)
+OF_HANDLERS = [
+    r"EDEADLK: it waits, and a handler of this thread runs; completion handlers but inline ones may",
+    r"EDEADLK: it sends, and a header handler of this thread runs; its completion handler may",
+]
+LINE = re.compile(r"^openlapi: task [01]: ((?:LAPI_ERR_\w+|EPERM|EDEADLK): .*)$", re.M)
 
 
 def told(jobs, program, level):
@@ -89,6 +94,10 @@ def test_programs(jobs):
 
 def test_recovery(jobs):
     says_all(told(jobs, "api_recovery_errors", "1"), OF_RECOVERY)
+
+
+def test_handlers(jobs):
+    says_all(told(jobs, "api_handler_calls", "1"), OF_HANDLERS)
 
 
 def test_nothing_is_said_at_level_0(jobs):
