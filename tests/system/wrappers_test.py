@@ -84,6 +84,16 @@ class WrappersTest(unittest.TestCase):
                                           r"looked for: /\S+/openlapi/liblapi\.so\n$")
             self.assertIn(" -c ", answer(wrapper, "--show", "-c", "x.c", LAPI_TRACE_LIBRARY="yes"))
 
+    def test_another_fortran_compiler_gets_no_options_of_gfortrans(self):
+        self.assertIn(" -fallow-argument-mismatch ", answer("lapifort", "--show", "x.f90", LAPI_FC="gfortran-12 -g"))
+        for compiler in ("flang", "ifx -g"):
+            shown = answer("lapifort", "--show", "x.f90", LAPI_FC=compiler)
+            self.assertTrue(shown.startswith(compiler + " "), shown)
+            self.assertNotIn("argument-mismatch", shown)
+
+    def test_version_is_told_without_a_compiler_too(self):
+        self.assertEqual(answer("lapifort", "--version", LAPI_FC="no-such-compiler"), f"lapifort (openlapi) {VERSION}\n")
+
     def test_a_variable_names_the_compiler(self):
         self.assertTrue(answer("lapicc", "--showme", "program.c", LAPI_CC="clang -O1").startswith("clang -O1 "))
 
