@@ -29,12 +29,12 @@ inline int refusal_code(Submit refusal) {
 }
 
 constexpr WaitedCall waited_call(const PutRequest&) { return WaitedCall::put; }
-constexpr WaitedCall waited_call(const LayoutPutRequest&) { return WaitedCall::put; }
+constexpr WaitedCall waited_call(const LayoutPutRequest&) { return WaitedCall::put_of_pieces; }
 constexpr WaitedCall waited_call(const GetRequest&) { return WaitedCall::get; }
-constexpr WaitedCall waited_call(const LayoutGetRequest&) { return WaitedCall::get; }
+constexpr WaitedCall waited_call(const LayoutGetRequest&) { return WaitedCall::get_of_pieces; }
 constexpr WaitedCall waited_call(const RmwRequest&) { return WaitedCall::read_modify_write; }
 constexpr WaitedCall waited_call(const ActiveMessageRequest&) { return WaitedCall::message; }
-constexpr WaitedCall waited_call(const LayoutMessageRequest&) { return WaitedCall::message; }
+constexpr WaitedCall waited_call(const LayoutMessageRequest&) { return WaitedCall::message_of_pieces; }
 
 // Polls until the engine takes the operation. `start` is tried by whichever thread polls. When the target is lost
 // meanwhile, so is the operation with all that it waited behind.

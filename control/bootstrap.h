@@ -58,7 +58,8 @@ class Bootstrap {
   // Collective: nobody leaves before all came.
   virtual bool barrier(std::string& error) = 0;
 
-  // Ends the whole job, with that exit status, as the launcher allows (PMIx_Abort; standalone: this task only).
+  // Ends the whole job, with that exit status, as the launcher allows (PMIx_Abort; standalone: this task only). The
+  // caller has printed the message, which is for the launcher.
   virtual void abort(int status, std::string_view message) = 0;
 };
 

@@ -57,8 +57,7 @@ class StandaloneBootstrap final : public Bootstrap {
     return alone(error);
   }
   bool barrier(std::string& error) override { return alone(error); }
-  void abort(int status, std::string_view message) override {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
+  void abort(int status, std::string_view) override {
     std::fflush(nullptr);
     _exit(status);
   }

@@ -44,6 +44,12 @@ const char* name_of(std::uint32_t call) {
       return "LAPI_Rmw";
     case WaitedCall::message:
       return "LAPI_Amsend";
+    case WaitedCall::put_of_pieces:
+      return "LAPI_Putv";
+    case WaitedCall::get_of_pieces:
+      return "LAPI_Getv";
+    case WaitedCall::message_of_pieces:
+      return "LAPI_Amsendv";
     case WaitedCall::none:
       break;
   }
@@ -65,6 +71,9 @@ std::string reason_of(const TaskPages::Wait& wait) {
     case WaitedCall::get:
     case WaitedCall::read_modify_write:
     case WaitedCall::message:
+    case WaitedCall::put_of_pieces:
+    case WaitedCall::get_of_pieces:
+    case WaitedCall::message_of_pieces:
       return "task " + first + " takes no more";
     default:
       return {};

@@ -24,6 +24,10 @@ enum class WaitedCall : std::uint32_t {
   get,
   read_modify_write,
   message,
+  // The same with data in pieces.
+  put_of_pieces,
+  get_of_pieces,
+  message_of_pieces,
 };
 
 struct WaitedFor {

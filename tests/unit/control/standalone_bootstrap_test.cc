@@ -55,6 +55,10 @@ TEST(StandaloneBootstrap, KnowsItsPlaceInTheJob) {
   EXPECT_EQ(opened.bootstrap->size(), 4U);
 }
 
+TEST(StandaloneBootstrap, EndsWithoutSayingAgainWhy) {
+  EXPECT_EXIT(open(task_1_of_4()).bootstrap->abort(3, "said by the caller"), testing::ExitedWithCode(3), "^$");
+}
+
 TEST(StandaloneBootstrap, KnowsOnlyItselfWithoutCommonTasks) {
   EXPECT_EQ(open(task_1_of_4()).bootstrap->local_tasks(), std::vector<std::uint32_t>{1});
 }

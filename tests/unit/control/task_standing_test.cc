@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "dataplane/base/task_page.h"
 #include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi {
@@ -62,6 +63,21 @@ TEST(StandingOf, SaysWhatHasEndedBelowTheTask) {
   EXPECT_EQ(place_of(child), kDead);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_EQ(place_of(child), kDead);
+}
+
+TEST(StandingOf, NamesCallsWithDataInPieces) {
+  const std::pair<WaitedCall, const char*> cases[] = {{WaitedCall::put_of_pieces, "in LAPI_Putv"},
+                                                      {WaitedCall::get_of_pieces, "in LAPI_Getv"},
+                                                      {WaitedCall::message_of_pieces, "in LAPI_Amsendv"}};
+  for (const auto& [call, where] : cases) {
+    TaskPages::Words words;
+    words.process = static_cast<std::uint32_t>(getpid());
+    words.waits = {{static_cast<std::uint32_t>(call), 0, 3, -1}};
+    ContainerNumbers elsewhere;
+    const TaskStanding standing = standing_of(TaskProcess{}, words, false, elsewhere);
+    EXPECT_EQ(standing.where, where);
+    EXPECT_EQ(standing.why, "task 3 takes no more");
+  }
 }
 
 TEST(StandingOf, CallsNothingDeadThatItCannotLookAt) {
