@@ -11,6 +11,7 @@
 #include "api/lapi_info_report.h"
 #include "api/unknown_variables.h"
 #include "api/version.h"
+#include "control/launch/option_given_twice.h"
 
 namespace openlapi::info {
 namespace {
@@ -43,7 +44,7 @@ int run(int argc, char** argv) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& wrong) {
-    std::fprintf(stderr, "lapi_info: %s\nSee lapi_info --help\n", wrong.what());
+    std::fprintf(stderr, "lapi_info: %s\nSee lapi_info --help\n", told_once(wrong.what()).c_str());
     return 2;
   }
   if (version) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "api/lapi.h"
+#include "control/launch/option_given_twice.h"
 
 namespace openlapi::bench {
 namespace {
@@ -288,7 +289,7 @@ ParsedOptions parse_options(int argc, const char* const* argv, const char* share
     result.exit = true;
     return result;
   } catch (const CLI::ParseError& wrong) {
-    result.text = "lapi_perf: " + std::string(wrong.what()) + "\nSee lapi_perf --help\n";
+    result.text = "lapi_perf: " + told_once(wrong.what()) + "\nSee lapi_perf --help\n";
     result.exit = true;
     result.status = 2;
     return result;

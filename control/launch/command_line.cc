@@ -8,6 +8,7 @@
 #include <set>
 
 #include "control/launch/lam_options.h"
+#include "control/launch/option_given_twice.h"
 #include "control/launch/session_suffix.h"
 #include "control/most_tasks.h"
 #include "dataplane/base/nearest_word.h"
@@ -337,16 +338,12 @@ std::string help_text(const CLI::App& app) {
   return text;
 }
 
-// CLI11 begins with an option's last name; the user's is the one that was written. Of an option that is there too often
-// it counts the values.
+// CLI11 begins with an option's last name; the user's is the one that was written.
 std::string in_users_words(std::string reason, const OwnArguments& own) {
   const std::size_t end = reason.find(": ");
   const auto found = own.given_as.find(reason.substr(0, end));
   if (end != std::string::npos && found != own.given_as.end()) reason.replace(0, end, found->second);
-  constexpr std::string_view kTooMany = ": At Most 1 required but received ";
-  const std::size_t at = reason.find(kTooMany);
-  if (at == std::string::npos) return reason;
-  return reason.substr(0, at) + " is there " + reason.substr(at + kTooMany.size()) + " times; allowed: once";
+  return told_once(reason);
 }
 
 // In LAM's way: lamexec, words for nodes, -ssi, -np and -c, where lapirun's own is -n.

@@ -78,6 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--sizes", "8,"}, nullptr, "--sizes '': allowed"},
                     Wrong{{"--ops", "put,fly"}, nullptr, "--ops 'fly': allowed are put,"},
                     Wrong{{"--transport", "tin"}, nullptr, "--transport"},
+                    Wrong{{"-t", "shm", "-t", "udp"}, nullptr, "--transport is there 2 times; allowed: once"},
                     Wrong{{"--iterations", "3"}, nullptr, "--iterations"},
                     Wrong{{"--plot", "a.png"}, nullptr, "--plot 'a.png': allowed is a file name that ends in .svg"},
                     Wrong{{"--no-such"}, nullptr, "--no-such"},
