@@ -231,7 +231,10 @@ GroupMemory Rendezvous::obtain_memory() {
   socket_.send(kLeader, hello);
   for (;;) {
     ReceivedMessage received;
-    if (!receive(received, [&] { return leader + " did not hand over the node's shared memory"; })) return {};
+    if (!receive(received, [&] { return leader + " did not hand over the node's shared memory"; })) {
+      error_.leader_is_missing = error_.failure == ShmFailure::kTimeout;
+      return {};
+    }
     const RendezvousMessage& message = received.message;
     if (message.index != kLeader) continue;
     if (message.kind == MessageKind::kFailed) {

@@ -52,7 +52,8 @@ enum class ShmFailure : std::uint8_t {
 struct ShmSetupError {
   ShmFailure failure = ShmFailure::kNone;
   std::string reason;
-  bool no_descriptor = false;  // the process has as many open as it may
+  bool no_descriptor = false;      // the process has as many open as it may
+  bool leader_is_missing = false;  // it has never come: others have to speak for the group
 };
 
 }  // namespace openlapi

@@ -79,6 +79,16 @@ def heard_of_it(results, status):
         expect(result.value("source") in (0, 1, 2) and result.value("source") != result.value("own"), result)
 
 
+def test_shared_memory_that_a_task_does_not_come_to_is_missed_aloud(jobs):
+    """At level 0, once, whichever task it is; the set-up waits for it for ten seconds."""
+    for absent in (0, 1):
+        script = f"[ $PMIX_RANK != {absent} ] || export LAPI_USE_SHM=no; exec {jobs.program('api_init_probe')} silent"
+        result = jobs.launch(2, ["/bin/sh", "-c", script], LAPI_USE_SHM="yes")
+        said = [line for line in result.err.splitlines() if "talk over the network" in line]
+        expect_equal((result.status, len(said)), (0, 1), result)
+        expect(f"openlapi: task {1 - absent}: task {absent} did not " in said[0] and "LAPI_USE_SHM=no" in said[0], result)
+
+
 def test_a_killed_task_is_reported_over_shared_memory(jobs):
     for mode in ("interrupt", "polling"):
         results = kill_one(jobs, "gfence", "return", True, mode)
