@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cstddef>
 #include <limits>
+#include <set>
 #include <unordered_map>
 
 #include "control/boot/schema_words.h"
+#include "dataplane/base/nearest_word.h"
 
 namespace openlapi::boot {
 namespace {
@@ -17,6 +19,12 @@ using Pair = std::pair<std::string, std::string>;
 
 bool same_word(std::string_view left, std::string_view right) {
   return left.size() == right.size() && strncasecmp(left.data(), right.data(), left.size()) == 0;
+}
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
 }
 
 Pair* find_pair(std::vector<Pair>& pairs, std::string_view key) {
@@ -52,7 +60,19 @@ void check_name(std::string_view what, std::string_view name, const SchemaLine& 
   check_letters(what, name, line);
 }
 
-HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& line) {
+constexpr std::string_view kKeys[] = {"cpu", "slots", "hostname", "prefix", "schedule", "user"};
+
+// Other keys are for modules; one that is nearly ours is a mistake more likely. `named`: of this file, each once.
+void name_near_key(const std::string& key, const SchemaLine& line, std::set<std::string>& named) {
+  const std::string word = lower_case(key);
+  if (std::ranges::find(kKeys, word) != std::end(kKeys)) return;
+  const std::string_view nearest = nearest_word(word, kKeys, word.size() < 5 ? 1 : 2);
+  if (nearest.empty() || !named.insert(word).second) return;
+  print_error(std::string(line.source) + ":" + std::to_string(line.number) + ": key " + shown(key) +
+              " is none of openlapi's, and kept for boot modules: did you mean " + std::string(nearest) + "?");
+}
+
+HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& line, std::set<std::string>& named) {
   HostEntry host;
   host.line = line.number;
   for (std::size_t n = 0; n < words.size(); ++n) {
@@ -67,6 +87,7 @@ HostEntry parse_host(const std::vector<SchemaWord>& words, const SchemaLine& lin
     }
     Pair pair(word.substr(0, equals), word.substr(equals + 1));
     check_letters("key", pair.first, line);
+    name_near_key(pair.first, line, named);
     const bool slots = same_word(pair.first, "slots");  // as Open MPI's files say
     if (find_pair(host.pairs, slots ? "cpu" : pair.first) != nullptr) {
       line.refuse("key " + shown(pair.first) + " is given twice" + (slots ? ": it is cpu" : ""));
@@ -106,19 +127,14 @@ void add_to_host(HostEntry& host, HostEntry&& again, const SchemaLine& line) {
   if (Pair* cpu = find_pair(host.pairs, "cpu")) cpu->second = std::to_string(host.cpus);
 }
 
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
-}
-
 }  // namespace
 
 std::vector<HostEntry> parse_host_schema(std::string_view text, std::string_view source) {
   std::vector<HostEntry> hosts;
   std::unordered_map<std::string, std::size_t> by_name;
+  std::set<std::string> named;
   for_each_schema_line(text, source, [&](const std::vector<SchemaWord>& words, const SchemaLine& line) {
-    HostEntry host = parse_host(words, line);
+    HostEntry host = parse_host(words, line, named);
     const auto [known, is_new] = by_name.try_emplace(lower_case(host.name), hosts.size());
     if (is_new) {
       hosts.push_back(std::move(host));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "control/boot/boot_error.h"
 
 namespace openlapi::boot {
@@ -19,6 +21,20 @@ std::string mistake_in(std::string_view text) {
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // Section 2.3.1.
+TEST(HostSchema, KeysThatAreNearlyOursAreNamedOnce) {
+  testing::internal::CaptureStderr();
+  const auto hosts = parse_host_schema("a cpus=4\nb ncpus=2 cpus=4 CPU=1 slots2=1\nc note=1 rack=2\n", "hosts");
+  const std::string said = testing::internal::GetCapturedStderr();
+  for (const char* line :
+       {"hosts:1: key \"cpus\" is none of openlapi's, and kept for boot modules: did you mean cpu?",
+        "hosts:2: key \"ncpus\" is none of openlapi's, and kept for boot modules: did you mean cpu?",
+        "hosts:2: key \"slots2\" is none of openlapi's, and kept for boot modules: did you mean slots?"}) {
+    EXPECT_NE(said.find(line), std::string::npos) << said;
+  }
+  EXPECT_EQ(std::ranges::count(said, '\n'), 3) << said;
+  EXPECT_EQ(hosts[0].cpus, 1);
+}
+
 TEST(HostSchema, ReadsTheSpecificationsExample) {
   const auto hosts = parse_host_schema(
       "inky.cluster.example.com cpu=2\n"
