@@ -70,6 +70,7 @@ class DebianTest(unittest.TestCase):
             output = self.bare.run(f"{line} && lapirun -n 2 ./program", ACCOUNT)
             self.assertEqual(sorted(output.splitlines()), ["0 got 1", "1 got 0"])
         self.bare.run("lapicc -m32 program.c -o program32", ACCOUNT)
+        self.bare.run("LAPI_TRACE_LIBRARY=yes lapicc -m32 program.c -o traced32", ACCOUNT)
         if self.kernel_runs_32_bits():
             output = self.bare.run("lapirun --standalone -n 2 ./program32", ACCOUNT)
             self.assertEqual(sorted(output.splitlines()), ["0 got 1", "1 got 0"])
