@@ -113,7 +113,7 @@ bool is_for_universe(const JobOptions& options) {
   const bool asked =
       options.universe == UseUniverse::kYes || options.placement.names_places() || options.placement.per_node != 0;
   if (options.universe == UseUniverse::kNo || options.standalone) {
-    if (!asked || (names_only_this_host(options) && !options.standalone)) return false;
+    if (!asked || names_only_this_host(options)) return false;
     throw std::invalid_argument("-N, -host, words for nodes and --universe are for jobs over a universe: not with " +
                                 std::string(options.standalone ? "--standalone" : "--no-universe"));
   }

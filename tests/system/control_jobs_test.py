@@ -148,6 +148,8 @@ class PlaceTest(Jobs):
         self.assertNotIn("inky", self.places("-n", 2, environment={"LAM_MPI_SESSION_SUFFIX": "other"}))
         output, _ = self.run_job("--standalone", "sh", "-c", "echo $MP_CHILD")
         self.assertEqual(output, "0\n")
+        output, _ = self.run_job("--standalone", "-host", "localhost,127.0.0.1", "sh", "-c", "echo $MP_CHILD")
+        self.assertEqual(sorted(output.split()), ["0", "1"])
 
 
 class NoUniverseTest(Jobs):
