@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What documents name of the build and of the sources is there.
 
-usage: documents_test.py SOURCE_FOLDER BUILD_FOLDER"""
+usage: documents_test.py SOURCE_FOLDER BUILD_FOLDER   (lapirun is built)"""
 import json
 import pathlib
 import re
@@ -11,6 +11,11 @@ import unittest
 
 SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
 CONTRIBUTING = (SOURCE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+# What stands behind an option of another launcher where it takes something.
+VALUES = {"-n": "1", "-np": "1", "-c": "1", "-H": "localhost", "-host": "localhost", "-hosts": "localhost",
+          "-npernode": "1", "-ppn": "1", "--bind-to": "core", "--timeout": "60", "-x": "A=1,B=2", "-wd": "/", "-wdir": "/",
+          "--mca": "btl self", "--hostfile": "hosts", "-machinefile": "hosts", "--map-by": "core", "--rank-by": "slot"}
 
 
 def introspected(what):
@@ -42,6 +47,29 @@ class DocumentsTest(unittest.TestCase):
         set_by_lapirun = set(re.findall(r"\bOMPI_MCA_\w+", (SOURCE / "control/launch/pmix_server.cc").read_text()))
         self.assertTrue(set_by_lapirun)
         self.assertEqual(set_by_lapirun - set(re.findall(r"\bOMPI_MCA_\w+", page)), set())
+
+    def test_lapirun_does_with_mpiruns_options_what_the_table_says(self):
+        page = (SOURCE / "deploy/man/man7/lapi-from-mpi.7").read_text(encoding="utf-8").replace("\\-", "-")
+        table = page[page.index('.SH "OPTIONS OF MPIRUN"'):page.index(".SH EXAMPLES")]
+        rows = re.findall(r"^\.BR (-.*|\"-.*)\n((?:[^.].*\n)+)", table, re.M)
+        words = [word.strip('"') for options, _ in rows for word in re.findall(r'"-[^"]+"|-[-\w]+', options)]
+        self.assertGreater(len(words), 25)
+        for options, text in rows:
+            advised = set(re.findall(r"\\fB(-[-\w]+|\w+)\\fP", text))
+            taken = re.search("^the same|understood|without effect|no effect", text)
+            for option in (word.strip('"') for word in re.findall(r'"-[^"]+"|-[-\w]+', options)):
+                with self.subTest(option):
+                    self.try_option(option, None if taken else advised)
+
+    def try_option(self, option, advised):
+        """Runs, or with `advised` is refused with one of these words."""
+        words = [*option.split(), *VALUES.get(option, "").split()]
+        done = subprocess.run([BUILD / "control/lapirun", *words, "true"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2 if advised else 0, done.stderr)
+        self.assertNotIn("did you mean", done.stderr)
+        if advised:
+            self.assertIn(f"lapirun: {words[0]}: ", done.stderr)
+            self.assertTrue([word for word in advised if re.search(rf"(?<![-\w]){re.escape(word)}\b", done.stderr)], done.stderr)
 
 
 if __name__ == "__main__":
