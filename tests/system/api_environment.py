@@ -12,7 +12,7 @@ from api_jobs import Skip, expect, expect_equal, free_ports, main
 
 SUCCESS, UNKNOWN, ALL_HNDL_IN_USE, BOTH_NETSTR_SET, CSS_LOAD_FAILED = 0, 400, 401, 402, 404
 MSG_API, NO_NETSTR_SET, NO_UDP_HNDLR, TIMEOUT, UDP_PKT_SZ, USER_UDP_HNDLR_FAIL = 406, 407, 408, 413, 415, 416
-SHM_SETUP, SET_VAL, UDP_PORT_INFO, UDP_SOCKET, NO_ENV_VAR = 439, 464, 475, 481, 510
+TGT, NO_CONNECTIVITY, SHM_SETUP, SET_VAL, UDP_PORT_INFO, UDP_SOCKET, NO_ENV_VAR = 428, 434, 439, 464, 475, 481, 510
 DEV_NONE, DEV_UDP, DEV_SHM = 0, 1, 2
 MODULES = os.environ.get("API_MODULES", "API_MODULES is not set")  # the folder of tests/support/modules
 
@@ -118,6 +118,8 @@ def test_words_and_texts(jobs):
     refused(jobs, "LAPI_VERIFY_DGSP", "often", SET_VAL, "yes", "no")
     for value, checked in (("yes", 1), ("No", 0), ("", 0)):
         expect_equal(accepted(jobs, {"OPENLAPI_ERROR_CHK": value}).value("error_check"), checked, value)
+    for value, code in (("yes", TGT), (None, NO_CONNECTIVITY)):
+        expect_equal(jobs.alone("wrong_target", OPENLAPI_ERROR_CHK=value).value("wrong_target"), code, value)
     refused(jobs, "OPENLAPI_ERROR_CHK", "1", SET_VAL, "yes", "no")
     refused(jobs, "OPENLAPI_EXPLAIN_FAULTS", "1", SET_VAL, "yes", "no")
     for value in ("yes", "no", "anything"):
@@ -144,13 +146,6 @@ def test_packets_with_and_without_tags(jobs):
     expect(result.status != 0 and "OPENLAPI_PACKET_AUTH has to be the same in all tasks" in result.err, result)
     for value in ("1", "tags"):
         refused(jobs, "OPENLAPI_PACKET_AUTH", value, SET_VAL, "auto", "no", "yes")
-
-
-def test_a_mistyped_variable_is_named_once_in_whichever_task(jobs):
-    for tasks in ("0", "1", "2", "[12]", "[012]"):
-        script = f"case $PMIX_RANK in {tasks}) export LAPI_USE_SHMEM=1;; esac; exec {jobs.program('api_init_probe')} silent"
-        result = jobs.launch(3, ["/bin/sh", "-c", script])
-        expect_equal((result.status, result.err.count("LAPI_USE_SHMEM is set")), (0, 1), f"task {tasks}\n{result}")
 
 
 def test_dataplane_threads(jobs):
@@ -475,6 +470,10 @@ def test_use_of_shared_memory(jobs):
         expect_equal(result.value("shm_tasks"), 2 * enabled, result)
     # lapirun's own default is yes.
     expect_equal(jobs.launch(2, ["api_init_probe"]).value("shm_enabled"), 1, "default under lapirun")
+    # And no without a launcher.
+    results = over_udp(jobs, 2, LAPI_USE_SHM=None)
+    all_talked(results, DEV_UDP)
+    expect_equal([result.value("shm_enabled") for result in results], [0, 0], "default without a launcher")
 
 
 def test_attention_messages_obey_the_level(jobs):
@@ -488,40 +487,6 @@ def test_attention_messages_obey_the_level(jobs):
     expect("0031-509" in result.err, f"initial port\n{result.err}")
     result = jobs.alone(MP_LAPI_TRACE_LEVEL="3", MP_INFOLEVEL="1")
     expect("MP_LAPI_TRACE_LEVEL" in result.err, result.err)
-
-
-def test_a_mistyped_variable_is_named_once_for_the_job(jobs):
-    text = "openlapi: LAPI_USE_SHMEM is set, and is no variable of openlapi's: did you mean LAPI_USE_SHM?"
-    result = jobs.launch(3, ["api_init_probe"], LAPI_USE_SHMEM="no")
-    expect_equal((result.status, result.err.count(text)), (0, 1), result)
-
-
-def test_what_was_asked_for_and_nobody_uses_is_said_at_level_one(jobs):
-    unused = "openlapi: MP_EUIDEVICE=lo is used by no task"
-    for shared, level, times in (("yes", "1", 1), ("yes", "0", 0), ("no", "1", 0)):
-        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM=shared, MP_EUIDEVICE="lo", MP_INFOLEVEL=level)
-        expect_equal((result.status, result.err.count(unused)), (0, times), f"{shared}, level {level}\n{result}")
-    asked = {"MP_USE_BULK_XFER": "yes", "MP_INSTANCES": "3", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "OPENLAPI_MODULES": "verbs"}
-    result = jobs.launch(2, ["api_init_probe", "adapter=lo"], LAPI_USE_SHM="yes", MP_INFOLEVEL="1", **asked)
-    for name, value in (*asked.items(), ("adapter_name", "lo")):
-        expect_equal(result.err.count(f"openlapi: {name}={value} is used by no task"), 1, f"{name}\n{result}")
-
-
-def test_what_a_network_has_not_is_said_at_level_one(jobs):
-    lines = ("openlapi: MP_INSTANCES=4: a context has 1 here, one for each adapter that it opens",
-             "openlapi: MP_USE_BULK_XFER=yes is used by no task: UDP has no bulk transfer")
-    for level, times in (("1", 1), ("0", 0)):
-        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL=level, MP_INSTANCES="4",
-                             MP_USE_BULK_XFER="yes")
-        expect_equal([result.err.count(line) for line in lines], [times, times], f"level {level}\n{result}")
-    result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="1", MP_INSTANCES="1")
-    expect("MP_INSTANCES" not in result.err, result)
-
-
-def test_an_adapter_that_is_not_there_is_an_error_also_where_none_is_needed(jobs):
-    for tasks in (1, 2):
-        result = jobs.launch(tasks, ["api_init_probe", "adapter=wlan77"], LAPI_USE_SHM="yes")
-        expect_equal(result.err.count("adapter_name 'wlan77' is no adapter of this machine; present: "), tasks, result)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 // per line, and lets the tasks talk. The scripts of this folder start it, with and without a launcher.
 //
 //   api_init_probe [instance=N] [adapter=NAME] [list=ADDRESS:PORT,...] [entries=N] [handler=ok|fail] [silent]
-//   [brief] [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen]
+//   [brief] [wrong_target] [undumpable] [room=KIBIBYTES] [epoch=N] [again] [reopen]
 //
 // list: add_udp_addrs; with handler=ok a UDP handler hands the same addresses out. silent: no talking.
 // brief: eight bytes to the next task, for jobs that have a hundred times more tasks than the machine has processors.
+// wrong_target: what a put to a task that the job has not answers, with this program's arguments as they are checked.
 // undumpable: other processes of the user may not read this one's memory. room: how much address space it may have
 // beyond what it has before LAPI_Init. epoch: epoch_num, and the task's number on top.
 // again: opens a second context, and ends without LAPI_Term. reopen: the same after LAPI_Term, but task 1 ends instead.
@@ -102,7 +103,7 @@ int main(int count, char** arguments) {
   lapi_info_t info = cleared_info();
   lapi_extend_t extension;
   std::memset(&extension, 0, sizeof extension);
-  bool talks = true, brief = false, again = false, reopen = false;
+  bool talks = true, brief = false, again = false, reopen = false, wrong_target = false;
   long room = -1;
   std::string adapter;
   for (int index = 1; index < count; ++index) {
@@ -118,6 +119,7 @@ int main(int count, char** arguments) {
     }
     if (word.rfind("epoch=", 0) == 0) info.epoch_num = static_cast<uint>(std::stoul(value) + own_number());
     brief = brief || word == "brief";
+    wrong_target = wrong_target || word == "wrong_target";
     talks = talks && word != "silent";
     if (word.rfind("room=", 0) == 0) room = std::stol(value);
     again = again || word == "again";
@@ -136,6 +138,10 @@ int main(int count, char** arguments) {
   CALL(LAPI_Qenv(handle, TASK_ID, &task));
   CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
   print_queries();
+  char byte = 0;
+  if (wrong_target) {
+    std::printf("wrong_target %d\n", LAPI_Put(handle, 99, 1, &byte, &byte, nullptr, nullptr, nullptr));
+  }
   if (talks) talk(brief);
   std::printf("ready 1\n");
   std::fflush(stdout);

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""What LAPI_Init remarks about variables that no part of the job uses: mistyped ones, and what a network has not.
+
+    api_remarks.py LAPIRUN PROGRAM_DIRECTORY [test...]
+"""
+import sys
+
+from api_jobs import expect, expect_equal, main
+
+
+def test_a_mistyped_variable_is_named_once_for_the_job(jobs):
+    text = "openlapi: LAPI_USE_SHMEM is set, and is no variable of openlapi's: did you mean LAPI_USE_SHM?"
+    result = jobs.launch(3, ["api_init_probe"], LAPI_USE_SHMEM="no")
+    expect_equal((result.status, result.err.count(text)), (0, 1), result)
+
+
+def test_a_mistyped_variable_is_named_once_in_whichever_task(jobs):
+    for tasks in ("0", "1", "2", "[12]", "[012]"):
+        script = f"case $PMIX_RANK in {tasks}) export LAPI_USE_SHMEM=1;; esac; exec {jobs.program('api_init_probe')} silent"
+        result = jobs.launch(3, ["/bin/sh", "-c", script])
+        expect_equal((result.status, result.err.count("LAPI_USE_SHMEM is set")), (0, 1), f"task {tasks}\n{result}")
+
+
+def test_what_was_asked_for_and_nobody_uses_is_said_at_level_one(jobs):
+    unused = "openlapi: MP_EUIDEVICE=lo is used by no task"
+    for shared, level, times in (("yes", "1", 1), ("yes", "0", 0), ("no", "1", 0)):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM=shared, MP_EUIDEVICE="lo", MP_INFOLEVEL=level)
+        expect_equal((result.status, result.err.count(unused)), (0, times), f"{shared}, level {level}\n{result}")
+    asked = {"MP_EUILIB": "us", "MP_USE_BULK_XFER": "yes", "MP_INSTANCES": "3", "MP_LAPI_INET_ADDR": "@1:127.0.0.1,lo", "OPENLAPI_MODULES": "verbs"}
+    result = jobs.launch(2, ["api_init_probe", "adapter=lo"], LAPI_USE_SHM="yes", MP_INFOLEVEL="1", **asked)
+    for name, value in (*asked.items(), ("adapter_name", "lo")):
+        expect_equal(result.err.count(f"openlapi: {name}={value} is used by no task"), 1, f"{name}\n{result}")
+
+
+def test_what_a_network_has_not_is_said_at_level_one(jobs):
+    lines = ("openlapi: MP_INSTANCES=4: a context has 1 here, one for each adapter that it opens",
+             "openlapi: MP_USE_BULK_XFER=yes is used by no task: UDP has no bulk transfer")
+    for level, times in (("1", 1), ("0", 0)):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL=level, MP_INSTANCES="4",
+                             MP_USE_BULK_XFER="yes")
+        expect_equal([result.err.count(line) for line in lines], [times, times], f"level {level}\n{result}")
+    result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="1", MP_INSTANCES="1")
+    expect("MP_INSTANCES" not in result.err, result)
+
+
+def test_an_adapter_that_is_not_there_is_an_error_also_where_none_is_needed(jobs):
+    for tasks in (1, 2):
+        result = jobs.launch(tasks, ["api_init_probe", "adapter=wlan77"], LAPI_USE_SHM="yes")
+        expect_equal(result.err.count("adapter_name 'wlan77' is no adapter of this machine; present: "), tasks, result)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))
