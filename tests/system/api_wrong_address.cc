@@ -2,6 +2,7 @@
 //   lapirun -n 2 api_wrong_address OPERATION     prints that address
 //   OPERATION: one of the table's; own-...: task 0's own address is the wrong one; self-...: task 0 is its own target;
 //   counter-...: it is no data's, but that of the target's counter; own-counter-...: of the origin counter
+//   verified-...: before LAPI_Init a data gather/scatter program is registered, and with LAPI_VERIFY_DGSP=yes looked at
 #include <sys/mman.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "lapi.h"
+#include "tests/system/gather_scatter_case.h"
 
 namespace {
 
@@ -212,6 +214,12 @@ const std::map<std::string_view, int (*)(const Call&)> kOperations = {
     {"xfer-message", transfer_message},
 };
 
+// Which it does behind the library's own handler of memory faults.
+int register_program() {
+  api_case::Program program = api_case::structures();
+  return api_case::register_as(program);
+}
+
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
@@ -225,6 +233,7 @@ int main(int count, char** words) {
   lapi_handle_t handle;
   lapi_info_t info{};
   info.lib_vers = LAST_LIB;
+  if (take_prefix(operation, "verified-") && register_program() != LAPI_SUCCESS) return 5;
   if (LAPI_Init(&handle, &info) != LAPI_SUCCESS) return 3;
   int task = -1;
   LAPI_Qenv(handle, TASK_ID, &task);

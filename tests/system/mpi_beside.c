@@ -1,5 +1,6 @@
-/* Data through LAPI and through MPI in one program. Usage: mpi_beside mpi|lapi [crash] - which is initialised first;
-   the last task dies in the middle. Prints what both say about the task; status 3: LAPI_Init refuses. */
+/* Data through LAPI and through MPI in one program. Usage: mpi_beside mpi|lapi [crash|wrong_address] - which is
+   initialised first; the last task dies in the middle, or puts to memory that is not there. Prints what both say about
+   the task; status 3: LAPI_Init refuses. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ static void send_to_the_right(int rank, int size) {
 }
 
 int main(int count, char** words) {
-  const int crashes = count > 2 && strcmp(words[2], "crash") == 0;
+  const char* mishap = count > 2 ? words[2] : "";
   const int mpi_first = count > 1 && strcmp(words[1], "mpi") == 0;
   if (mpi_first) MPI_Init(&count, &words);
   lapi_handle_t handle = init_lapi();
@@ -60,7 +61,11 @@ int main(int count, char** words) {
     put_to_the_right(handle);
     send_to_the_right(rank, size);
   }
-  if (crashes && rank == size - 1) raise(SIGKILL);
+  if (strcmp(mishap, "crash") == 0 && rank == size - 1) raise(SIGKILL);
+  if (strcmp(mishap, "wrong_address") == 0) {
+    if (rank == size - 1) LAPI_Put(handle, 0, sizeof task, (void*)0x1234560, &task, NULL, NULL, NULL);
+    LAPI_Gfence(handle);
+  }
   printf("lapi %d of %d, mpi %d of %d\n", task, tasks, rank, size);
   if (!mpi_first) MPI_Finalize();
   EXPECT(LAPI_Term(handle) == LAPI_SUCCESS);

@@ -55,6 +55,13 @@ class OpenMpi(BothOrders):
         self.assertIn("killed by signal 9", result.stderr)
         self.assertEqual(segments() - before, set())
 
+    def test_a_wrong_address_is_explained_beside_its_own_report(self):
+        for first in "mpi", "lapi":
+            result = run([LAPIRUN, "-n", str(TASKS)], first, "wrong_address")
+            self.assertIn(f"openlapi: task 0: memory fault at 0x1234560 while it carries out for task {TASKS - 1}: "
+                          "LAPI_Put of 4 bytes to 0x1234560\n", result.stderr)
+            self.assertIn("killed by signal 11", result.stderr)
+
     def test_where_the_user_wants_its_memory_it_stays(self):
         name = "OMPI_MCA_btl_vader_backing_directory"
         for words, environment in ((["-x", f"{name}=/tmp"], {}), ([], {name: "/tmp"})):

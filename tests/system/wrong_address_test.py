@@ -152,6 +152,13 @@ class WrongAddress(unittest.TestCase):
     def test_with_checked_arguments(self):
         self.check("put", CARRIED_OUT + AT_THE_TARGET["put"], OPENLAPI_ERROR_CHK="yes")
 
+    def test_where_programs_are_looked_at(self):
+        """Its handler of the faults that this is about came first."""
+        for variables in {"LAPI_USE_SHM": "only"}, {"LAPI_USE_SHM": "no"}:
+            variables["LAPI_VERIFY_DGSP"] = "yes"
+            self.check("verified-put", CARRIED_OUT + AT_THE_TARGET["put"], **variables)
+            self.check("verified-own-put", "task 0: memory fault at {} in its own LAPI_Put", **variables)
+
     def test_of_the_programs_own_fault_it_says_nothing(self):
         result, _ = run("own-crash")
         self.assertEqual(result.returncode, 128 + 11, result.stderr)

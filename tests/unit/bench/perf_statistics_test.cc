@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/perf/runner.h"
+
 namespace openlapi::bench {
 namespace {
 
@@ -64,6 +66,17 @@ TEST(RowIsOver, ALongRowEndsAfterTheFewestSlicesThatCanBeCompared) {
   EXPECT_FALSE(row_is_over(19, 20, 9 * kSecond));
   EXPECT_TRUE(row_is_over(20, 20, kSecond));
   EXPECT_TRUE(row_is_over(2, 2, 0));
+}
+
+// Whatever a machine's F is, it is that machine's usual state.
+TEST(FlagBounds, AreOfWhatIsUsualOnThisMachine) {
+  for (const double usual : {20.0, 66.0, 150.0, 900.0}) {
+    const FlagBounds bounds{usual};
+    EXPECT_TRUE(bounds.hold(usual));
+    EXPECT_TRUE(bounds.hold(bounds.low()) && bounds.hold(bounds.high()));
+    EXPECT_TRUE(bounds.hold(usual * 1.4) && bounds.hold(usual / 1.4));
+    EXPECT_FALSE(bounds.hold(usual * 1.6) || bounds.hold(usual / 1.6)) << usual;
+  }
 }
 
 }  // namespace
