@@ -25,6 +25,13 @@ inline std::string memory_limit() {
 }
 
 // Empty: there is no such limit.
+inline std::string stack_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return " (stack of a process: at most " + std::to_string(limit.rlim_cur / 1024) + " kB, ulimit -s)";
+}
+
+// Empty: there is no such limit.
 inline std::string file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";

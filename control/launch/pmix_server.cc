@@ -28,6 +28,8 @@ constexpr time_t kFreezeLimitSeconds = 1;
 // pointers or without a part of itself.
 constexpr std::size_t kRoomForServer = std::size_t{24} << 20;
 constexpr std::size_t kRoomForTask = std::size_t{64} << 10;
+// What PMIx_server_setup_fork has on its stack, and a bit.
+constexpr std::size_t kStackForServer = std::size_t{224} << 10;
 
 // Open MPI 4 asks PMIx only where it knows the launcher, and else takes the task for a job of its own, unless what
 // would find that is left out. Tasks are pinned already.
@@ -177,6 +179,11 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
   host().listener = std::move(listener);
   if (!memory_has_room(kRoomForServer + job_.own().tasks.size() * kRoomForTask)) {
     error = "too little memory for the PMIx server" + memory_limit();
+    return false;
+  }
+  if (!stack_has_room(kStackForServer)) {
+    error = "too little stack for the PMIx server, which takes " + std::to_string(kStackForServer / 1024) +
+            " kB behind the environment" + stack_limit();
     return false;
   }
   choose_task_security();

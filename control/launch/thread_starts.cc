@@ -17,7 +17,7 @@ std::atomic<Cause> cause{Cause::none};
 std::atomic<int> first_error{0};
 
 // pthread_create says EAGAIN for a stack without room as well as for a limit of processes.
-bool stack_has_room() {
+bool a_stack_has_room() {
   pthread_attr_t attributes;
   std::size_t bytes = 0;
   if (pthread_getattr_default_np(&attributes) != 0) return true;
@@ -29,7 +29,7 @@ bool stack_has_room() {
 void note_failure(int error) {
   int none = 0;
   if (!first_error.compare_exchange_strong(none, error)) return;
-  cause = stack_has_room() ? Cause::other : Cause::memory;
+  cause = a_stack_has_room() ? Cause::other : Cause::memory;
 }
 
 }  // namespace
@@ -37,6 +37,16 @@ void note_failure(int error) {
 bool memory_has_room(std::size_t bytes) {
   void* room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
+bool stack_has_room(std::size_t bytes) {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return static_cast<std::size_t>(static_cast<char*>(__builtin_frame_address(0)) - static_cast<char*>(lowest)) >= bytes;
 }
 
 std::string thread_start_failure() {

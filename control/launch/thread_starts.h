@@ -10,6 +10,9 @@ namespace openlapi {
 // So many more bytes of addresses can be had.
 bool memory_has_room(std::size_t bytes);
 
+// So many more bytes of stack can the calling thread have.
+bool stack_has_room(std::size_t bytes);
+
 // Why the first thread that could not be started in this process, by any library, could not. Empty: all were started.
 std::string thread_start_failure();
 

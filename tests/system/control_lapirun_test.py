@@ -335,6 +335,20 @@ class EndTest(LauncherCase):
         self.assertLess(1, refused)
         self.assertLess(refused, len(cases), "the last but one is enough")
 
+    def test_too_little_stack_is_said(self):
+        """The environment lies on it too."""
+        answers = set()
+        for kilobytes in range(96, 400, 16):
+            for large in {}, {"LARGE": "x" * 20_000}:
+                words = ["sh", "-c", f'ulimit -s {kilobytes}; exec "$@"', "sh", *self.command("-n", 2, "true")]
+                done = subprocess.run(words, env={**self.environment, **large}, stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=DEADLINE, check=False)
+                answers.add((bool(large), kilobytes, done.returncode))
+                if done.returncode != 0:
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertIn(f"(stack of a process: at most {kilobytes} kB, ulimit -s)", done.stderr)
+        self.assertLessEqual({(False, 96, 1), (True, 240, 1), (False, 304, 0), (True, 384, 0)}, answers)
+
     def test_tasks_that_die_together_in_a_fence(self):
         # Freed memory is filled, so that its use by libpmix shows.
         self.environment["MALLOC_PERTURB_"] = "48"
