@@ -57,6 +57,9 @@ class WrappersTest(unittest.TestCase):
             self.assertFalse(any(word.startswith(("-L", "-l")) for word in compiling), compiling)
             self.assertIn("-llapi", linking)
             self.assertFalse(any(word.startswith("-I") for word in linking), linking)
+            words = shlex.split(answer(wrapper, "-compile-info")), shlex.split(answer(wrapper, "-link-info"))
+            self.assertEqual([any(word.startswith("-I") for word in command) for command in words], [True, True])
+            self.assertEqual(["-llapi" in command for command in words], [False, True])
             done = run(wrapper, "--showme:libs")
             self.assertEqual((done.returncode, done.stderr),
                              (1, f"{wrapper}: --showme:libs: allowed behind the colon is compile or link\n"))
