@@ -11,8 +11,6 @@
 namespace openlapi {
 namespace {
 
-constexpr std::string_view kKey = "openlapi.library";
-
 std::string_view wire_version_of(std::string_view library) { return library.substr(0, library.find(' ')); }
 
 std::string describe(std::uint32_t task, std::string_view library) {
@@ -36,24 +34,20 @@ LibraryMatch match_libraries(std::string_view own, std::string_view other) {
   return own == other ? LibraryMatch::same : LibraryMatch::other_build;
 }
 
-bool publish_library(Bootstrap& bootstrap, std::string& reason) {
-  return publish_text(bootstrap, kKey, own_library(), reason);
-}
-
 bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason) {
   const std::uint32_t asked = task_to_compare_with(bootstrap);
   if (asked == bootstrap.rank()) return true;
-  std::string other;
-  if (!published_text(bootstrap, asked, kKey, other, reason)) return false;
+  TaskTexts other;
+  if (!published_texts(bootstrap, asked, other, reason)) return false;
   const std::string own = own_library();
-  const LibraryMatch match = match_libraries(own, other);
+  const LibraryMatch match = match_libraries(own, other.library);
   if (match == LibraryMatch::same) return true;
-  const std::string both = describe(asked, other) + "; " + describe(bootstrap.rank(), own);
+  const std::string both = describe(asked, other.library) + "; " + describe(bootstrap.rank(), own);
   if (match == LibraryMatch::other_wire_version) {
     reason = both + ": " + kOneVersion;
     return false;
   }
-  if (info_level >= kLevelWarning && !is_said_by_another(bootstrap, kKey, own)) {
+  if (info_level >= kLevelWarning && !is_said_by_another(bootstrap, &TaskTexts::library, own)) {
     std::fprintf(stderr, "openlapi: %s\n", both.c_str());
   }
   return true;

@@ -1,5 +1,5 @@
-// Whether the tasks of a job run libraries that understand each other: what each one is stands among the texts that are
-// compared (context_texts.h).
+// Whether the tasks of a job run libraries that understand each other: what each one is stands among the texts that
+// they publish (TaskTexts::library).
 //
 // Libraries of one wire version understand each other: whatever changes packets, records, published addresses or the
 // layout of shared memory raises it (CONTRIBUTING.md). Two builds of one wire version may be mixed, which at
@@ -23,10 +23,7 @@ std::string own_library();
 enum class LibraryMatch { same, other_build, other_wire_version };
 LibraryMatch match_libraries(std::string_view own, std::string_view other);
 
-// Before the exchange. False: `reason`.
-bool publish_library(Bootstrap& bootstrap, std::string& reason);
-
-// After it. False: they do not understand each other, or the other task's cannot be found out; `reason`.
+// After the exchange. False: they do not understand each other, or the other task's cannot be found out; `reason`.
 bool compare_libraries(Bootstrap& bootstrap, int info_level, std::string& reason);
 
 // For people: task `self` has this library, and what comes from `other` is of another wire version.

@@ -17,6 +17,7 @@
 #include "api/context_libraries.h"
 #include "api/context_mpi.h"
 #include "api/context_resources.h"
+#include "api/context_texts.h"
 #include "api/context_threads.h"
 #include "api/context_trace.h"
 #include "api/context_variables.h"
@@ -107,7 +108,6 @@ class Opening {
  private:
   bool open_ways();
   bool meet_others();
-  bool publish_for_comparison(std::string& reason);
   bool exchange(const char* failure);
   bool open_shared_memory();
   bool open_network();
@@ -175,17 +175,14 @@ bool Opening::meet_others() {
   return state.cookie_known;
 }
 
-bool Opening::publish_for_comparison(std::string& reason) {
-  return publish_library(bootstrap(), reason) &&
-         publish_unknown_variables(bootstrap(), *process().unknown_variables, reason);
-}
-
 // The first one of a process also brings what the others' libraries and mistyped variables are.
 bool Opening::exchange(const char* failure) {
   ProcessState& state = process();
   const bool compare = state.launcher != nullptr && !state.libraries_compared;
   std::string reason;
-  if (compare && !publish_for_comparison(reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
+  if (compare && !publish_texts(bootstrap(), {own_library(), checksum_of(*state.unknown_variables)}, reason)) {
+    return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
+  }
   if (!bootstrap().exchange(reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
   if (compare && !compare_libraries(bootstrap(), settings().info_level, reason)) {
     return fail(error_, LAPI_ERR_UNKNOWN, reason);

@@ -1,24 +1,29 @@
 #include "api/context_texts.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 
 namespace openlapi {
 namespace {
 
-constexpr unsigned kSecondsForText = 10;  // it was published before the exchange
+constexpr std::string_view kKey = "openlapi.library";  // after the first of them: others may run an older build
+constexpr unsigned kSecondsForTexts = 10;              // they were published before the exchange
 
 }  // namespace
 
-bool publish_text(Bootstrap& bootstrap, std::string_view key, std::string_view text, std::string& reason) {
-  return bootstrap.put(key, std::as_bytes(std::span(text)), reason);
+bool publish_texts(Bootstrap& bootstrap, const TaskTexts& texts, std::string& reason) {
+  const std::string entry = texts.library + (texts.variables.empty() ? "" : "\n" + texts.variables);
+  return bootstrap.put(kKey, std::as_bytes(std::span(entry)), reason);
 }
 
-bool published_text(Bootstrap& bootstrap, std::uint32_t task, std::string_view key, std::string& text,
-                    std::string& reason) {
+bool published_texts(Bootstrap& bootstrap, std::uint32_t task, TaskTexts& texts, std::string& reason) {
   std::vector<std::byte> value;
-  if (!bootstrap.get(task, key, kSecondsForText, value, reason)) return false;
-  text.assign(reinterpret_cast<const char*>(value.data()), value.size());
+  if (!bootstrap.get(task, kKey, kSecondsForTexts, value, reason)) return false;
+  const std::string_view entry(reinterpret_cast<const char*>(value.data()), value.size());
+  texts.library = entry.substr(0, entry.find('\n'));
+  texts.variables = entry.substr(std::min(entry.size(), texts.library.size() + 1));
   return true;
 }
 
@@ -27,9 +32,10 @@ std::uint32_t task_to_compare_with(const Bootstrap& bootstrap) {
   return bootstrap.rank() == first_of_node ? 0 : first_of_node;
 }
 
-bool is_said_by_another(Bootstrap& bootstrap, std::string_view key, std::string_view own) {
-  std::string before, reason;
-  return published_text(bootstrap, bootstrap.rank() - 1, key, before, reason) && before == own;
+bool is_said_by_another(Bootstrap& bootstrap, std::string TaskTexts::*text, std::string_view own) {
+  TaskTexts before;
+  std::string reason;
+  return published_texts(bootstrap, bootstrap.rank() - 1, before, reason) && before.*text == own;
 }
 
 }  // namespace openlapi

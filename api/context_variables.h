@@ -12,8 +12,8 @@ namespace openlapi {
 // The lines on this process's environment; `say`: prints them, too.
 std::vector<std::string> look_at_variables(bool say);
 
-// Before the first exchange of a job: `lines` for those who compare. False: `reason`.
-bool publish_unknown_variables(Bootstrap& bootstrap, const std::vector<std::string>& lines, std::string& reason);
+// What is published of them before a job's first exchange (TaskTexts::variables); empty: there are none.
+std::string checksum_of(const std::vector<std::string>& lines);
 
 // After it: prints the lines of a task other than 0 that no other task says.
 void compare_unknown_variables(Bootstrap& bootstrap, const std::vector<std::string>& lines);

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "api/context_texts.h"
 #include "api/messages.h"
 
 namespace openlapi {
@@ -63,7 +64,7 @@ TEST(LibraryVersions, ATaskAsksTheFirstOfItsNodeAndThatOneTaskZero) {
   std::string reason;
   for (std::uint32_t rank = 0; rank < 6; ++rank) {
     Job job(rank, published);
-    EXPECT_TRUE(publish_library(job, reason));
+    EXPECT_TRUE(publish_texts(job, {own_library(), ""}, reason));
     EXPECT_TRUE(compare_libraries(job, kLevelWarning, reason)) << reason;
     EXPECT_EQ(job.asked, expected.at(rank)) << rank;
   }
@@ -111,6 +112,20 @@ TEST(LibraryVersions, WhoHasPublishedNothingIsNamed) {
   std::string reason;
   EXPECT_FALSE(compare_libraries(job, 0, reason));
   EXPECT_EQ(reason, "nothing there");
+}
+
+TEST(TaskTexts, AreOneEntryThatIsNoLongerWhereThereIsNothingToSay) {
+  std::map<std::uint32_t, std::string> published;
+  Job job(1, published);
+  std::string reason;
+  EXPECT_TRUE(publish_texts(job, {"2 9.9.9", ""}, reason));
+  EXPECT_EQ(published[1], "2 9.9.9");
+  TaskTexts texts;
+  EXPECT_TRUE(published_texts(job, 1, texts, reason));
+  EXPECT_EQ(texts.library + "|" + texts.variables, "2 9.9.9|");
+  EXPECT_TRUE(publish_texts(job, {"2 9.9.9", "77"}, reason));
+  EXPECT_TRUE(published_texts(job, 1, texts, reason));
+  EXPECT_EQ(texts.library + "|" + texts.variables, "2 9.9.9|77");
 }
 
 }  // namespace
