@@ -1,7 +1,9 @@
 #include "tests/support/memory_transport.h"
 
 #include <cstring>
+#include <numeric>
 
+#include "dataplane/base/check.h"
 #include "tests/support/copy_ranges.h"
 
 namespace openlapi {
@@ -108,6 +110,8 @@ bool MemoryTransport::read_ranges(PeerIndex, std::span<const MemoryRange> remote
 
 // The pieces may lie in memory that is not there: whoever is left here by a jump must not leave anything behind.
 void MemoryTransport::read_pieces(const OutgoingPacket& packet) {
+  const auto sum = [](std::uint64_t so_far, const ConstBuffer& piece) { return so_far + piece.length; };
+  OPENLAPI_CHECK(std::accumulate(packet.pieces.begin(), packet.pieces.end(), std::uint64_t{0}, sum) == packet.length);
   read_.resize(packet.length);
   copy_pieces(read_.data(), packet.pieces);
 }
