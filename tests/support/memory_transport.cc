@@ -26,7 +26,10 @@ void MemoryTransport::make_lossy(double share, unsigned seed) {
 
 void MemoryTransport::limit_packets_to(PeerIndex peer, std::uint32_t bytes) { limits_of_peers_[peer] = bytes; }
 
-void MemoryTransport::forget_waiting() { queue_.clear(); }
+void MemoryTransport::forget_waiting() {
+  queue_.clear();
+  in_datagram_ = 0;
+}
 
 MemoryTransport::Copies MemoryTransport::take_waiting() {
   Copies copies;
@@ -34,7 +37,7 @@ MemoryTransport::Copies MemoryTransport::take_waiting() {
     const auto* bytes = reinterpret_cast<const std::byte*>(packet.words.get());
     copies.emplace_back(bytes, bytes + packet.length);
   }
-  queue_.clear();
+  forget_waiting();
   return copies;
 }
 
@@ -73,17 +76,33 @@ std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const Outgoing
 
 std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
   std::size_t count = 0;
-  while (turn_ == kUnknownPeer && count < packets.size() && !queue_.empty()) {
-    held_.push_back(std::move(queue_.front()));
-    queue_.pop_front();
-    ++taken_;
-    Packet& packet = held_.back();
-    const bool known = limits_.reliable && eras_.receives(packet.source, packet.era);
-    const PeerIndex source = known ? packet.source : kUnknownPeer;
-    packets[count++] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source, false,
-                        origin_of_packets_};
-  }
+  while (turn_ == kUnknownPeer && count < packets.size() && !queue_.empty()) packets[count++] = take_next();
   return count;
+}
+
+std::size_t MemoryTransport::receive_rest(std::span<IncomingPacket> packets) {
+  std::size_t count = 0;
+  while (in_datagram_ != 0 && count < packets.size()) packets[count++] = take_next();
+  return count;
+}
+
+void MemoryTransport::skip_datagram() {
+  for (; in_datagram_ != 0; ++skipped_) {
+    take_next();
+    held_.pop_back();
+  }
+}
+
+IncomingPacket MemoryTransport::take_next() {
+  held_.push_back(std::move(queue_.front()));
+  queue_.pop_front();
+  ++taken_;
+  Packet& packet = held_.back();
+  const bool known = limits_.reliable && eras_.receives(packet.source, packet.era);
+  const PeerIndex source = known ? packet.source : kUnknownPeer;
+  const bool same_datagram = in_datagram_ != 0;
+  in_datagram_ = queue_.empty() ? 0 : (in_datagram_ + 1) % datagram_;
+  return {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, source, same_datagram, origin_of_packets_};
 }
 
 void MemoryTransport::release(std::size_t count) {

@@ -37,6 +37,10 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     origin_of_peers_ = of_peers;
     origin_of_packets_ = of_packets;
   }
+  // What waits comes in datagrams of so many packets from now on, the last one of as many as are left.
+  void come_together(std::size_t packets) { datagram_ = packets, in_datagram_ = 0; }
+  std::size_t skipped() const { return skipped_; }  // packets of datagrams that were not believed
+
   // Damaged packets are handed out from now on.
   void make_unchecked() { limits_.checked = false; }
 
@@ -73,6 +77,8 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   void send_abandoned(PeerIndex) override { ++abandoned_; }
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
+  std::size_t receive_rest(std::span<IncomingPacket> packets) override;
+  void skip_datagram() override;
   void release(std::size_t count) override;
   ArrivalWord arrival_word() const override { return {&arrivals_, arrivals_.load()}; }
 
@@ -114,6 +120,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     std::uint32_t length;
   };
 
+  IncomingPacket take_next();
   void read_pieces(const OutgoingPacket& packet);
   static std::pair<std::unique_ptr<std::uint64_t[]>, std::uint32_t> gather(const OutgoingPacket& packet);
 
@@ -126,6 +133,8 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::deque<Packet> held_;
   std::atomic<std::uint64_t> arrivals_ = 0;
   std::uint64_t taken_ = 0;
+  std::size_t datagram_ = 1, in_datagram_ = 0;  // packets of each; of the present one that were taken
+  std::size_t skipped_ = 0;
   PairEras eras_;
   std::size_t room_ = 64;
   PeerIndex gone_ = kUnknownPeer, turn_ = kUnknownPeer;
