@@ -27,6 +27,11 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   void set_gone(PeerIndex peer, bool in_order = false) { gone_ = peer, left_ = in_order; }
   // `peer` is about to hand over a packet, and what others have handed over waits behind it; kUnknownPeer: no longer.
   void hold_turn(PeerIndex peer) { turn_ = peer; }
+  std::size_t turn_looks() const { return turn_looks_; }  // calls of awaited_turn(), so far
+  // It is for another's turn that `peer` takes nothing; kUnknownPeer: nobody is held up.
+  void hold_up(PeerIndex peer) { held_up_ = peer; }
+  // From now on this transport does not count what arrives.
+  void count_no_arrivals() { counts_ = false; }
   // `pieces` reads succeed, all others fail; SIZE_MAX: all succeed.
   void make_readable(std::size_t pieces = SIZE_MAX) { readable_ = true, reads_until_failure_ = pieces; }
   // From now on this transport finds that it cannot read any peer at all.
@@ -88,8 +93,12 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     const MemoryTransport& to = *peers_.at(peer);
     return {to.taken_, !to.queue_.empty() || to.room_ == 0 || !to.eras_.receives(self_, eras_.sends_for(peer))};
   }
-  Turn awaited_turn() override { return {turn_, 1, turn_ != kUnknownPeer}; }
-  Arrivals arrivals() const override { return {taken_ + queue_.size(), taken_}; }
+  Turn awaited_turn() override {
+    ++turn_looks_;
+    return {turn_, 1, turn_ != kUnknownPeer};
+  }
+  Arrivals arrivals() const override { return counts_ ? Arrivals{taken_ + queue_.size(), taken_} : Arrivals{}; }
+  bool waits_for_another(PeerIndex peer) override { return held_up_ == peer; }
   void close_peer(PeerIndex peer) override { eras_.close(peer); }
   void open_peer(PeerIndex peer) override { eras_.open(peer); }
   void give_up_peer(PeerIndex peer) override {
@@ -137,7 +146,9 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::size_t skipped_ = 0;
   PairEras eras_;
   std::size_t room_ = 64;
-  PeerIndex gone_ = kUnknownPeer, turn_ = kUnknownPeer;
+  PeerIndex gone_ = kUnknownPeer, turn_ = kUnknownPeer, held_up_ = kUnknownPeer;
+  std::size_t turn_looks_ = 0;
+  bool counts_ = true;
   std::uint64_t origin_of_peers_ = 0, origin_of_packets_ = 0;
   bool left_ = false;
   double loss_ = 0;
