@@ -158,6 +158,41 @@ TEST(LostTask, IsNotToldWhenItIsAnother) {
   EXPECT_TRUE(task.host.faults.empty());
 }
 
+// Records that wait for company in a packet are of the life that they were written for; their addresses are, too.
+TEST(LostTask, IsNotFollowedByWhatWaitedForIt) {
+  EndpointConfig config;
+  config.job_key = {7, 8};
+  config.epoch = 10;
+  Job job(2, config);
+  for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_lossy(0, 1);
+  job.start();
+  const std::uint64_t word = 7;
+  std::uint64_t there = 0, of_former = 0;
+  const auto put = [&](PeerIndex from, std::uint64_t& to) {
+    ASSERT_EQ(job[from].put({1 - from, address(&to), &word, 8, 0, 0, 0}), Submit::accepted);
+  };
+  put(0, there);
+  job.settle();
+  for (unsigned n = 0; n <= tuning::kPacketsBeforePacking; ++n) put(0, of_former);
+  Task& task = job.task(1);
+  task.transport.forget_waiting();
+  config.self = 1;
+  config.tasks = 2;
+  config.epoch = 20;
+  Transport* transport = &task.transport;
+  task.endpoint = std::make_unique<Endpoint>(config, std::span(&transport, 1), job.clock, task, task.host);
+  there = 0;
+  put(1, there);
+  for (const PeerIndex i : {0, 1}) job[i].progress();  // they have told each other who they are, but for one packet
+  put(0, of_former);
+  job.settle();
+  EXPECT_EQ(there, 7u);
+  EXPECT_EQ(of_former, 0u) << "the next life has the memory of the former one written";
+  put(0, of_former);
+  job.settle();
+  EXPECT_EQ(of_former, 7u);
+}
+
 // It has made this task keep too much, and its user has had enough of it in the same step: there is nothing to tell.
 TEST(LostTask, IsNotDroppedWhenItWasPurgedMeanwhile) {
   Job job(3);
