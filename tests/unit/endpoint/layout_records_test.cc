@@ -69,7 +69,8 @@ TEST(UnequalSides, AreAsLongAsTheShorterOne) {
   constexpr std::size_t kBlock = 90;
   for (const std::size_t room : {0u, 2u, 64u}) {
     for (const std::size_t total : {3 * kBlock, 40 * kBlock, 200 * kBlock}) {
-      for (const std::size_t source : {total - 2 * kBlock - 1, total, total + 1, total + 7 * kBlock + 3}) {
+      for (const std::size_t source :
+           {total - 2 * kBlock - 1, total - 2 * kBlock + 1, total, total + 1, total + 7 * kBlock + 3}) {
         for (const bool blocks : {false, true}) {
           Job job(2, small_copies());
           job.task(1).transport.set_room(room);
