@@ -19,13 +19,23 @@ std::uint32_t number_in(const char* text) {
   return number;
 }
 
-// MPICH and what is made of it (Intel's, MVAPICH, Cray's) ask PMI, but where their configuration says PMIx.
+constexpr std::string_view kIntels = "Intel";
+
+// MPICH and what is made of it (Intel's, MVAPICH, Cray's) ask PMI, but where their configuration says PMIx. What is
+// made of Open MPI has other names too (Fujitsu's).
 bool asks_pmi(std::string_view library) {
-  return !library.starts_with("Open MPI") && library.find("pmix") == std::string_view::npos;
+  const auto says = [library](std::string_view word) { return library.find(word) != std::string_view::npos; };
+  return (says("MPICH") || says("MVAPICH") || library.starts_with(kIntels)) && !says("pmix");
+}
+
+// Intel's is told when it starts.
+bool is_told_pmix(std::string_view library, const ReadEnvironment& read) {
+  const char* const asked = library.starts_with(kIntels) ? read("I_MPI_PMI") : nullptr;
+  return asked != nullptr && std::string_view(asked) == "pmix";
 }
 
 std::uint32_t tasks_of_mpi(std::string_view library, const Bootstrap& bootstrap, const ReadEnvironment& read) {
-  if (!asks_pmi(library)) return bootstrap.name() == "pmix" ? bootstrap.size() : 1;
+  if (!asks_pmi(library) || is_told_pmix(library, read)) return bootstrap.name() == "pmix" ? bootstrap.size() : 1;
   const std::uint32_t tasks = number_in(read("PMI_SIZE"));
   return tasks == 0 ? 1 : tasks;
 }

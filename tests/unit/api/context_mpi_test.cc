@@ -80,6 +80,20 @@ TEST(ContextMpi, WhatIsMadeOfMpichAsksAsItDoes) {
   }
 }
 
+TEST(ContextMpi, WhatIsMadeOfOpenMpiIsInTheJobAsItIs) {
+  for (const char* library : {"FUJITSU MPI Library 4.0.0 (4.0.1fj4.0.0)", "Another MPI 1.0"}) {
+    EXPECT_EQ(refusal(library, JobOfSize("pmix", 2)), "") << library;
+    EXPECT_NE(refusal(library, JobOfSize("standalone", 2)), "") << library;
+  }
+}
+
+TEST(ContextMpi, TakesIntelsToAskPmixWhereItIsToldTo) {
+  const std::string intels = "Intel(R) MPI Library 2021.10 for Linux* OS\n";
+  EXPECT_EQ(refusal(intels, JobOfSize("pmix", 2), {{"I_MPI_PMI", "pmix"}}), "");
+  EXPECT_NE(refusal(intels, JobOfSize("standalone", 2), {{"I_MPI_PMI", "pmix"}}), "");
+  EXPECT_NE(refusal(intels, JobOfSize("pmix", 2), {{"I_MPI_PMI", "pmi2"}}), "");
+}
+
 TEST(ContextMpi, SeesThatOpenMpiHasBecomeTheLauncher) {
   EXPECT_NE(refusal(kOpenMpi, JobOfSize("pmix", 1), {{"MP_CHILD", "1"}, {"MP_PROCS", "2"}}), "");
   EXPECT_EQ(refusal(kOpenMpi, JobOfSize("pmix", 1), {{"MP_PROCS", "2"}}), "");
