@@ -13,7 +13,10 @@ namespace {
 
 constexpr std::size_t kMostChanges = 4;
 constexpr unsigned kMostChangesOfPoe = 2;
-constexpr std::string_view kOfPoe[] = {"MP_EUIDEVELOP", "MP_EUILIBPATH"};  // near ours, and POE's own
+
+// Near ours, and POE's own. It sets the last two for every task.
+constexpr std::string_view kOfPoe[] = {"MP_EUIDEVELOP", "MP_EUILIBPATH", "MP_CHILD_INET_ADDR", "MP_MPI_NETWORK"};
+
 constexpr std::size_t kBeginningOfAWord = 3;
 
 // What begins so is read by nobody else.

@@ -55,7 +55,8 @@ TEST(UnknownVariables, AreNotWhatSitesSetForEveryPackage) {
 }
 
 TEST(UnknownVariables, AreNotThoseOfPoeNorOursNorAnybodyElses) {
-  EXPECT_TRUE(lines_of({"MP_EUIDEVELOP=yes", "MP_EUILIBPATH=/", "MP_RESD=no", "MP_DEBUG_LOG=1", "MP_CSS_INTERRUPT=no",
+  EXPECT_TRUE(lines_of({"MP_EUIDEVELOP=yes", "MP_EUILIBPATH=/", "MP_CHILD_INET_ADDR=@1:10.0.0.1",
+                        "MP_MPI_NETWORK=@1:3,sn0", "MP_RESD=no", "MP_DEBUG_LOG=1", "MP_CSS_INTERRUPT=no",
                         "MP_SHARED_MEMORY=yes", "MP_RETRY=1", "MP_TASK_AFFINITY=CORE", "MP_TIMEOUT=3",
                         "LAPI_USE_SHM=", "MP_PROCS=2", "MP=", "OPENLAPI=1", "LAM_MPI_SESSION_SUFFIX=a", "ODD_ENTRY"})
                   .empty());
