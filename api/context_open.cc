@@ -226,10 +226,11 @@ bool Opening::open_shared_memory() {
     // Once for all of the node. Who takes a failed task's place is not one of the group.
     const bool speaks = bootstrap().rank() == (reason.leader_is_missing ? local[1] : local.front());
     if (speaks && !only && reason.failure != ShmFailure::kFormed && reason.failure != ShmFailure::kPeerEnded) {
-      std::fprintf(
-          stderr, "openlapi: task %u: %s; the tasks of this node talk over the network%s\n", bootstrap().rank(),
-          reason.reason.c_str(),
-          reason.failure == ShmFailure::kTimeout ? " (has one of them LAPI_USE_SHM=no, or /dev/shm of its own?)" : "");
+      std::fprintf(stderr, "openlapi: task %u: %s; the tasks of this node talk over the network%s\n",
+                   bootstrap().rank(), reason.reason.c_str(),
+                   reason.failure == ShmFailure::kTimeout
+                       ? " (has one of them LAPI_USE_SHM=no, or a network namespace of its own?)"
+                       : "");
     }
     // The network does not bring it back either.
     if (reason.failure == ShmFailure::kPeerEnded && (only || config.tasks_stay_processes)) {
