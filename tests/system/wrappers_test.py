@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 FOLDER, VERSION = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -93,6 +94,14 @@ class WrappersTest(unittest.TestCase):
             shown = answer("lapifort", "--show", "x.f90", LAPI_FC=compiler)
             self.assertTrue(shown.startswith(compiler + " "), shown)
             self.assertNotIn("argument-mismatch", shown)
+
+    @unittest.skipUnless(shutil.which("gfortran"), "there is no gfortran here")
+    def test_gfortran_gets_them_by_whatever_name_it_is_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(shutil.which("gfortran"), f"{folder}/f95")
+            for compiler in (f"{folder}/f95 -g", "env gfortran"):
+                shown = answer("lapifort", "--show", "x.f90", LAPI_FC=compiler)
+                self.assertTrue(shown.startswith(compiler + " -fallow-argument-mismatch "), shown)
 
     def test_version_is_told_without_a_compiler_too(self):
         self.assertEqual(answer("lapifort", "--version", LAPI_FC="no-such-compiler"), f"lapifort (openlapi) {VERSION}\n")
