@@ -51,14 +51,15 @@ bool leave_to_background() {
   return false;
 }
 
-// Where mpirun would start tasks on every node of the allocation.
+// Where mpirun would start tasks on every node of the allocation. One task has no other place.
 void say_where_tasks_run(const JobOptions& options) {
   if (options.universe != UseUniverse::kIfBooted || options.standalone || options.placement.names_places()) return;
+  if (options.tasks < 2) return;
   const BatchAllocation allocation = batch_allocation([](const char* name) { return std::getenv(name); });
   if (allocation.nodes < 2) return;
   refuse(0, "all tasks run on this host, " + host_name() + ": no universe is booted here (lamboot) in " +
                 allocation.name + " of " + std::to_string(allocation.nodes) +
-                " nodes; --no-universe where this is meant, or srun --mpi=pmix");
+                " nodes; --no-universe where this is meant, or " + allocation.launcher);
 }
 
 int run(JobOptions options) {
@@ -81,8 +82,8 @@ int run(JobOptions options) {
     if (!options.wait && leave_to_background()) return 0;
     return jobs::run_in_universe(options, environment);
   }
-  say_where_tasks_run(options);
   options.tasks = tasks_here(options.placement);
+  say_where_tasks_run(options);
   // With a slash a file that is no folder is called so.
   if (!options.working_directory.empty() && access((options.working_directory + "/").c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));

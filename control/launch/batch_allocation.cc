@@ -38,11 +38,12 @@ struct BatchSystem {
   const char* number;
   const char* nodes;
   unsigned (*count)(std::string_view);
+  const char* launcher;
 };
 
-constexpr BatchSystem kSystems[] = {{"Slurm job", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", number_in},
-                                    {"PBS job", "PBS_JOBID", "PBS_NODEFILE", hosts_of_file},
-                                    {"LSF job", "LSB_JOBID", "LSB_MCPU_HOSTS", hosts_of_pairs}};
+constexpr BatchSystem kSystems[] = {{"Slurm job", "SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", number_in, "srun --mpi=pmix"},
+                                    {"PBS job", "PBS_JOBID", "PBS_NODEFILE", hosts_of_file, "mpirun"},
+                                    {"LSF job", "LSB_JOBID", "LSB_MCPU_HOSTS", hosts_of_pairs, "mpirun"}};
 
 }  // namespace
 
@@ -51,7 +52,7 @@ BatchAllocation batch_allocation(const std::function<const char*(const char*)>& 
     const char* const number = read(system.number);
     if (number == nullptr || *number == '\0') continue;
     const char* const nodes = read(system.nodes);
-    return {std::string(system.name) + " " + number, nodes != nullptr ? system.count(nodes) : 0};
+    return {std::string(system.name) + " " + number, nodes != nullptr ? system.count(nodes) : 0, system.launcher};
   }
   return {};
 }

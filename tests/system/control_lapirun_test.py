@@ -571,12 +571,18 @@ class OptionTest(LauncherCase):
         said = "no universe is booted here (lamboot) in Slurm job 4711 of 4 nodes"
         _, errors = self.run_job("-n", 2, "true")
         self.assertEqual(errors.count(said), 1, errors)
-        for words in (["--no-universe", "-n", 2], ["-host", "localhost"], ["--standalone", "-n", 2]):
+        self.assertIn("or srun --mpi=pmix", errors)
+        for words in (["--no-universe", "-n", 2], ["-host", "localhost"], ["--standalone", "-n", 2], ["-n", 1]):
             _, errors = self.run_job(*words, "true")
             self.assertEqual(errors, "", words)
         self.environment["SLURM_JOB_NUM_NODES"] = "1"
         _, errors = self.run_job("-n", 2, "true")
         self.assertEqual(errors, "")
+        del self.environment["SLURM_JOB_ID"]
+        self.environment.update({"LSB_JOBID": "12", "LSB_MCPU_HOSTS": "a 4 b 4"})
+        _, errors = self.run_job("-n", 2, "true")
+        self.assertIn("in LSF job 12 of 2 nodes", errors)
+        self.assertNotIn("srun", errors)
 
     def test_variable_that_is_not_set(self):
         _, errors = self.run_job("-x", "NOT_SET_HERE", "true", status=2)

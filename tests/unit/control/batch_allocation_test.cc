@@ -25,6 +25,7 @@ TEST(BatchAllocation, OfSlurmSaysHowManyNodes) {
   const BatchAllocation found = allocation({{"SLURM_JOB_ID", "4711"}, {"SLURM_JOB_NUM_NODES", "4"}});
   EXPECT_EQ(found.name, "Slurm job 4711");
   EXPECT_EQ(found.nodes, 4U);
+  EXPECT_EQ(found.launcher, "srun --mpi=pmix");
   EXPECT_EQ(allocation({{"SLURM_JOB_ID", "4711"}}).nodes, 0U);
   EXPECT_EQ(allocation({{"SLURM_JOB_ID", "4711"}, {"SLURM_JOB_NUM_NODES", "many"}}).nodes, 0U);
 }
@@ -36,6 +37,7 @@ TEST(BatchAllocation, OfPbsHasAFileOfPlaces) {
   const BatchAllocation found = allocation({{"PBS_JOBID", "12.server"}, {"PBS_NODEFILE", file}});
   EXPECT_EQ(found.name, "PBS job 12.server");
   EXPECT_EQ(found.nodes, 2U);
+  EXPECT_EQ(found.launcher, "mpirun");
   EXPECT_EQ(allocation({{"PBS_JOBID", "12"}, {"PBS_NODEFILE", file + "-absent"}}).nodes, 0U);
 }
 
