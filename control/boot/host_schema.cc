@@ -61,11 +61,13 @@ void check_name(std::string_view what, std::string_view name, const SchemaLine& 
 }
 
 constexpr std::string_view kKeys[] = {"cpu", "slots", "hostname", "prefix", "schedule", "user"};
+constexpr std::string_view kNearWordsOfTheirOwn[] = {"gpu", "gpus"};
 
 // Other keys are for modules; one that is nearly ours is a mistake more likely. `named`: of this file, each once.
 void name_near_key(const std::string& key, const SchemaLine& line, std::set<std::string>& named) {
   const std::string word = lower_case(key);
-  if (std::ranges::find(kKeys, word) != std::end(kKeys)) return;
+  const auto is_among = [&word](const auto& words) { return std::ranges::find(words, word) != std::end(words); };
+  if (is_among(kKeys) || is_among(kNearWordsOfTheirOwn)) return;
   const std::string_view nearest = nearest_word(word, kKeys, word.size() < 5 ? 1 : 2);
   if (nearest.empty() || !named.insert(word).second) return;
   print_error(std::string(line.source) + ":" + std::to_string(line.number) + ": key " + shown(key) +

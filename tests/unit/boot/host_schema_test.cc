@@ -23,7 +23,8 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 // Section 2.3.1.
 TEST(HostSchema, KeysThatAreNearlyOursAreNamedOnce) {
   testing::internal::CaptureStderr();
-  const auto hosts = parse_host_schema("a cpus=4\nb ncpus=2 cpus=4 CPU=1 slots2=1\nc note=1 rack=2\n", "hosts");
+  const auto hosts =
+      parse_host_schema("a cpus=4\nb ncpus=2 cpus=4 CPU=1 slots2=1\nc note=1 rack=2 gpu=4\nd gpus=4\n", "hosts");
   const std::string said = testing::internal::GetCapturedStderr();
   for (const char* line :
        {"hosts:1: key \"cpus\" is none of openlapi's, and kept for boot modules: did you mean cpu?",
