@@ -1,5 +1,7 @@
 #include "api/context_ways.h"
 
+#include <strings.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -26,11 +28,13 @@ void say_what_is_unused(const JobWays& ways, const Settings& settings) {
   if (ways.adapter_name != nullptr) say_unused("adapter_name", ways.adapter_name);
 }
 
-// What was asked of one that has less.
+// What was asked of one that has less. As many as there are is what max asks for.
 void say_what_is_missing(const JobWays& ways, const Settings& settings) {
-  if (settings.instances != 0 && static_cast<std::size_t>(settings.instances) != ways.adapters) {
+  const char* const asked = std::getenv("MP_INSTANCES");
+  if (settings.instances != 0 && static_cast<std::size_t>(settings.instances) != ways.adapters && asked != nullptr &&
+      strcasecmp(asked, "max") != 0) {
     std::fprintf(stderr, "openlapi: MP_INSTANCES=%s: a context has %zu here, one for each adapter that it opens\n",
-                 std::getenv("MP_INSTANCES"), ways.adapters);
+                 asked, ways.adapters);
   }
   if (settings.use_bulk && settings.library == CommunicationLibrary::kIp) {
     std::fprintf(stderr, "openlapi: MP_USE_BULK_XFER=yes is used by no task: UDP has no bulk transfer\n");

@@ -39,8 +39,9 @@ def test_what_a_network_has_not_is_said_at_level_one(jobs):
         result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL=level, MP_INSTANCES="4",
                              MP_USE_BULK_XFER="yes")
         expect_equal([result.err.count(line) for line in lines], [times, times], f"level {level}\n{result}")
-    result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="1", MP_INSTANCES="1")
-    expect("MP_INSTANCES" not in result.err, result)
+    for fitting in ("1", "max", "MAX"):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="1", MP_INSTANCES=fitting)
+        expect("MP_INSTANCES" not in result.err, result)
 
 
 def test_an_adapter_that_is_not_there_is_an_error_also_where_none_is_needed(jobs):
