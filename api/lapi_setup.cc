@@ -1,5 +1,4 @@
 // LAPI_Init, LAPI_Term, LAPI_Msg_string.
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -29,7 +28,7 @@ int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
     return refuse_init(LAPI_ERR_INFO_NULL, "lapi_info is NULL; allowed: the address of a lapi_info_t");
   if (lapi_info->info6 != 0)
     return refuse_init(LAPI_ERR_INFO_NONZERO, "info6 of lapi_info_t is not 0; set the structure to zero first");
-  if (holds_some_lock()) return EDEADLK;
+  if (holds_some_lock()) return refuse_under_lock();
   return guarded_whole([&] {
     OpenError error;
     if (open_context(*lapi_info, *hndl, error)) return LAPI_SUCCESS;
@@ -40,7 +39,7 @@ int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
 int PLAPI_Term(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  if (holds_some_lock()) return EDEADLK;
+  if (holds_some_lock()) return refuse_under_lock();
   return guarded_whole([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();

@@ -51,6 +51,10 @@ int refuse_in_handler(bool waits) {
                : refuse(EDEADLK, "it sends, and a header handler of this thread runs; its completion handler may");
 }
 
+int refuse_under_lock() {
+  return refuse(EDEADLK, "a handler of this thread runs, or this thread holds the lock of a context");
+}
+
 int refuse_program(const void* handle) {
   return refuse(LAPI_ERR_DGSP, "the program's handle is %p; allowed is what LAPI_REGISTER_DGSP gave, until unreserved",
                 handle);

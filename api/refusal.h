@@ -20,6 +20,7 @@ int refuse_user_header(std::uint32_t length, std::uint32_t longest);  // too lon
 int refuse_null(int code, const char* argument);                      // `argument` is NULL
 int refuse_handle(unsigned handle) __attribute__((cold, noinline));   // LAPI_ERR_HNDL_INVALID
 int refuse_in_handler(bool waits) __attribute__((cold, noinline));    // EDEADLK; false: the call sends
+int refuse_under_lock();                                              // EDEADLK of LAPI_Init and LAPI_Term
 int refuse_program(const void* handle);                               // LAPI_ERR_DGSP: registered is none with it
 int refuse_length(const char* argument, std::uint64_t length, const void* data);
 

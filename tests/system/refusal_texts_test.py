@@ -65,6 +65,7 @@ OF_RECOVERY = [
 OF_HANDLERS = [
     r"EDEADLK: it waits, and a handler of this thread runs; completion handlers but inline ones may",
     r"EDEADLK: it sends, and a header handler of this thread runs; its completion handler may",
+    r"EDEADLK: a handler of this thread runs, or this thread holds the lock of a context",
 ]
 LINE = re.compile(r"^openlapi: task [01]: ((?:LAPI_ERR_\w+|EPERM|EDEADLK): .*)$", re.M)
 
