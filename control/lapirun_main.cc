@@ -51,10 +51,11 @@ bool leave_to_background() {
   return false;
 }
 
-// Where mpirun would start tasks on every node of the allocation. One task has no other place.
+// Where mpirun would start tasks on every node of the allocation. One task, where that is asked for, has no other
+// place.
 void say_where_tasks_run(const JobOptions& options) {
   if (options.universe != UseUniverse::kIfBooted || options.standalone || options.placement.names_places()) return;
-  if (options.tasks < 2) return;
+  if (options.placement.tasks == 1) return;
   const BatchAllocation allocation = batch_allocation([](const char* name) { return std::getenv(name); });
   if (allocation.nodes < 2) return;
   refuse(0, "all tasks run on this host, " + host_name() + ": no universe is booted here (lamboot) in " +
@@ -82,8 +83,8 @@ int run(JobOptions options) {
     if (!options.wait && leave_to_background()) return 0;
     return jobs::run_in_universe(options, environment);
   }
-  options.tasks = tasks_here(options.placement);
   say_where_tasks_run(options);
+  options.tasks = tasks_here(options.placement);
   // With a slash a file that is no folder is called so.
   if (!options.working_directory.empty() && access((options.working_directory + "/").c_str(), X_OK) != 0)
     return refuse(kExitUsage, "--wd '" + options.working_directory + "': " + std::strerror(errno));
