@@ -1,9 +1,14 @@
 #include "api/refusal.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <functional>
+#include <mutex>
+#include <string_view>
 
 #include "api/lapi.h"
 #include "api/messages.h"
@@ -15,6 +20,26 @@ namespace {
 std::atomic<bool> told = false;
 std::atomic<std::uint32_t> task = 0;
 
+// A program that lives with a refusal, as one that tries a call in each of its handlers, is told of it so often.
+constexpr unsigned kMostTold = 10;
+
+struct ToldLine {
+  std::size_t hash = 0;
+  unsigned times = 0;
+};
+std::mutex lines_turn;
+std::array<ToldLine, 256> lines;  // at the place that the hash names; a newer line takes it over
+
+// This time included.
+unsigned times_told(std::string_view line) {
+  const std::size_t hash = std::hash<std::string_view>()(line);
+  const std::lock_guard<std::mutex> turn(lines_turn);
+  ToldLine& place = lines[hash % lines.size()];
+  if (place.hash != hash) place = {hash, 0};
+  if (place.times <= kMostTold) ++place.times;
+  return place.times;
+}
+
 }  // namespace
 
 void tell_refusals(int info_level, std::uint32_t own_task) {
@@ -24,12 +49,16 @@ void tell_refusals(int info_level, std::uint32_t own_task) {
 
 int refuse(int code, const char* format, ...) {
   if (!told.load(std::memory_order_relaxed)) return code;
-  char detail[200];
+  char line[240];
+  int length = std::snprintf(line, sizeof line, "%s: ", error_name(code));
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(detail, sizeof detail, format, arguments);
+  length += std::vsnprintf(line + length, sizeof line - static_cast<std::size_t>(length), format, arguments);
   va_end(arguments);
-  std::fprintf(stderr, "openlapi: task %u: %s: %s\n", task.load(std::memory_order_relaxed), error_name(code), detail);
+  const unsigned times = times_told({line, std::min(static_cast<std::size_t>(length), sizeof line - 1)});
+  if (times > kMostTold) return code;
+  std::fprintf(stderr, "openlapi: task %u: %s%s\n", task.load(std::memory_order_relaxed), line,
+               times == kMostTold ? " (told 10 times; no more)" : "");
   return code;
 }
 

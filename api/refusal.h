@@ -1,5 +1,5 @@
 // What a return code cannot say: which argument a call was refused for, its value, and what is allowed. Told at
-// MP_INFOLEVEL=1 and more, one line on standard error. Cold path; safe in any thread.
+// MP_INFOLEVEL=1 and more, one line on standard error, the same line ten times at most. Cold path; safe in any thread.
 #pragma once
 
 #include <cstddef>

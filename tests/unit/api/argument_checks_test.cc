@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "api/context.h"
@@ -118,6 +119,16 @@ TEST(ArgumentChecksTest, FromLevelOneOnARefusalNamesArgumentValueAndWhatIsAllowe
   EXPECT_NE(said_by(1, [] { check_put_or_get(kTasks, 0, std::uint64_t{1} << 62, place, &word); })
                 .find("is 4611686018427387904; "),
             std::string::npos);
+}
+
+TEST(ArgumentChecksTest, TheSameRefusalIsToldTenTimes) {
+  const auto for_ever = [] {
+    for (int call = 0; call < 5000; ++call) check_put_or_get(kTasks, 77, 4, place, &word);
+  };
+  const std::string said = said_by(1, for_ever);
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 10);
+  EXPECT_TRUE(said.ends_with("tgt is 77; the job's tasks are 0 to 3 (told 10 times; no more)\n")) << said;
+  EXPECT_NE(said_by(1, [] { check_put_or_get(kTasks, 78, 4, place, &word); }), "") << "another is told";
 }
 
 }  // namespace
