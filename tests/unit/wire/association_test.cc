@@ -28,6 +28,14 @@ TEST(Association, HasOneValueOnEveryMachine) {
   EXPECT_EQ(first_sequence_of(kKey, sample_header()), 0x18feeff3u);
 }
 
+// Of 02 01 01 07 00 .. and the same behind it.
+TEST(Association, OfAnotherPathHasOneValueOnEveryMachineToo) {
+  PacketHeader header = sample_header();
+  header.path = 7;
+  EXPECT_EQ(association_of(kKey, header), 0xfc2f36ee9bee679du);
+  EXPECT_EQ(first_sequence_of(kKey, header), 0xcdeebd2cu);
+}
+
 TEST(Association, OfOthersDiffers) {
   const PacketHeader sample = sample_header();
   const std::uint64_t association = association_of(kKey, sample);

@@ -18,6 +18,7 @@ using Bytes = std::array<std::byte, kPacketHeaderSize>;
 PacketHeader sample_header() {
   PacketHeader header;
   header.instance = 1;
+  header.path = 7;
   header.source = 2;
   header.destination = 3;
   header.source_epoch = 4;
@@ -42,15 +43,15 @@ bool is_taken(const Bytes& bytes, const SipKey& key = kKey, std::uint32_t destin
   return is_version_packet(key, bytes, header);
 }
 
-// SipHash-2-4 of the 32 bytes 03 05 01 00 00 00 00 00 | 02 00 00 00 03 00 00 00 | 04 .. | 05 .. as libcrypto answers
+// SipHash-2-4 of the 32 bytes 03 05 01 07 00 00 00 00 | 02 00 00 00 03 00 00 00 | 04 .. | 05 .. as libcrypto answers
 // it: no later version may change that.
 TEST(VersionPacket, HasOneProofInEveryVersion) {
-  EXPECT_EQ(version_proof_of(kKey, 3, sample_header()), 0x04ed8e196186358bu);
+  EXPECT_EQ(version_proof_of(kKey, 3, sample_header()), 0xb488e4e4a7ed3d6au);
 }
 
 TEST(VersionPacket, HasNothingElseInIt) {
   constexpr std::array<unsigned char, kPacketHeaderSize> kExpected = {
-      'O', 'L', kPacketVersion, 4, 56, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0, 0, 5};
+      'O', 'L', kPacketVersion, 4, 56, 0, 1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0, 0, 5};
   Bytes bytes;
   encode_version_packet(kKey, sample_header(), true, bytes.data());
   EXPECT_EQ(load_association(bytes.data()), version_proof_of(kKey, kPacketVersion, sample_header()));
