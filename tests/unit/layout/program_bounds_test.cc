@@ -62,6 +62,17 @@ TEST(ProgramBounds, AreThoseOfAllPasses) {
   }
 }
 
+// One byte is enough to touch what a program must not.
+TEST(ProgramBounds, HoldForASingleByte) {
+  TestProgram program = one_copy(1, 7, 0);
+  program.source.leftmost = 7, program.source.rightmost = 8;
+  EXPECT_EQ(compiled(program)->disagreement, ProgramFault::none);
+  program.source.rightmost = 7;
+  EXPECT_EQ(compiled(program)->disagreement, ProgramFault::other);
+  program.source.leftmost = 8, program.source.rightmost = 9;
+  EXPECT_EQ(compiled(program)->disagreement, ProgramFault::other);
+}
+
 // No description can agree with places that have no 64 bits, whichever number it is that grows too large, and whatever
 // comes behind them.
 TEST(ProgramBounds, PlacesBeyond64BitsAreRefused) {
