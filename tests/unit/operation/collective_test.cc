@@ -291,6 +291,18 @@ TEST(Collective, WhoComesLateAgainIsToldAgain) {
   }
 }
 
+// Not even when all is well: what nobody awaited goes with the next one, and room is left for what is right.
+TEST(Collective, OneThatIsOverKeepsNothingForLong) {
+  Job job(2, 1);
+  for (std::uint32_t turn = 1; turn <= tuning::kMostEarlyRounds + 1; ++turn) {
+    job[0].begin_barrier(job.outbox(0));
+    EXPECT_EQ(job[0].early_rounds_of(1), 0u);
+    ASSERT_TRUE(job[0].arrived(1, turn, 5, {}, job.outbox(0))) << "a round that there is not, collective " << turn;
+    ASSERT_TRUE(job[0].arrived(1, turn, 0, {}, job.outbox(0)));
+    ASSERT_FALSE(job[0].active());
+  }
+}
+
 // What had come for it is of no use to anybody, and must not count against who sent it.
 TEST(Collective, AFailedOneKeepsNothing) {
   Job job(3, 1);
