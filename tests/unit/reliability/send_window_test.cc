@@ -198,6 +198,18 @@ TEST_F(SendWindowTest, OldestLostPacketLeavesThroughAClosedWindow) {
   EXPECT_EQ(transmit(1, kLength), (Sequences{0}));
 }
 
+TEST_F(SendWindowTest, OldestLostPacketLeavesWhileOthersFillTheWindow) {
+  add(1);
+  transmit(0);
+  add(3);
+  transmit(10);
+  ASSERT_TRUE(window_.oldest_timed_out(0));
+  ASSERT_EQ(window_.in_flight_bytes(), 3 * kLength);
+  EXPECT_TRUE(window_.has_transmission(kLength));
+  EXPECT_EQ(transmit(20, kLength), (Sequences{0}));
+  EXPECT_FALSE(window_.has_transmission(kLength));
+}
+
 TEST_F(SendWindowTest, PeerThatDroppedAHeldPacketGetsItAgain) {
   add(2);
   transmit(0);
