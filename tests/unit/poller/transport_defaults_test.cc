@@ -43,6 +43,17 @@ TEST(TransportDefaults, OneThatCannotTellSaysNo) {
   EXPECT_EQ(bare.intake(1).taken, 0u);
   EXPECT_EQ(bare.origin_of(1), 0u);
   EXPECT_EQ(bare.arrival_word().word, nullptr);
+  EXPECT_FALSE(bare.waits_for_another(1));
+  EXPECT_EQ(bare.awaited_turn().peer, kUnknownPeer);
+  EXPECT_FALSE(bare.awaited_turn().is_awaited);
+}
+
+TEST(TransportDefaults, OneThatDoesNotCountSaysNothing) {
+  const Bare bare;
+  EXPECT_EQ(bare.arrivals().handed_over, 0u);
+  EXPECT_EQ(bare.arrivals().received, 0u);
+  EXPECT_EQ(bare.era_with(1), 0u) << "the first";
+  EXPECT_EQ(bare.era_sent_for(1), 0u);
 }
 
 TEST(TransportDefaults, OneWithoutPartsHasNone) {
