@@ -26,6 +26,13 @@ class PollerCancel : public testing::Test {
     EXPECT_EQ(pthread_create(&thread, nullptr, wait, this), 0);
     return thread;
   }
+  // ... and then does that.
+  pthread_t thread_that_cancels_itself(void (Poller::*turn)()) {
+    turn_ = turn;
+    pthread_t thread{};
+    EXPECT_EQ(pthread_create(&thread, nullptr, cancel_oneself, this), 0);
+    return thread;
+  }
   bool was_cancelled(pthread_t thread) {
     engine_.unlock();
     return ends_cancelled(thread);
@@ -55,8 +62,17 @@ class PollerCancel : public testing::Test {
     return nullptr;
   }
 
+  static void* cancel_oneself(void* of) {
+    auto& test = *static_cast<PollerCancel*>(of);
+    const Locked locked(test.engine_);
+    pthread_cancel(pthread_self());
+    (test.poller_.*test.turn_)();
+    return nullptr;
+  }
+
   WaitCondition* condition_ = nullptr;
   BackoffLimits limits_{};
+  void (Poller::*turn_)() = nullptr;
 };
 
 TEST_F(PollerCancel, ThreadThatSleepsEnds) {
@@ -103,6 +119,15 @@ TEST_F(PollerCancel, OthersSleepOn) {
     poller_.wake_ready();
     engine_.unlock();
     EXPECT_FALSE(ends_cancelled(threads[1 - cancelled]));
+  }
+}
+
+// One that polls by itself, not in wait(). The lock is as it was when the stack has been unwound.
+TEST_F(PollerCancel, WhoGivesItsCoreAwayEndsThere) {
+  for (void (Poller::*const turn)() : {&Poller::give_core_away, &Poller::rest}) {
+    EXPECT_TRUE(ends_cancelled(thread_that_cancels_itself(turn)));
+    engine_.lock();
+    engine_.unlock();
   }
 }
 

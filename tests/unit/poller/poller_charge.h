@@ -66,6 +66,12 @@ class PollerCharge : public testing::Test {
       let_others_run();
     }
   }
+  // Nobody wakes the one that changes it, who could have woken many times meanwhile.
+  static bool stays(const std::atomic<int>& number) {
+    const int before = number;
+    for (int look = 0; look < 20; ++look) let_others_run();
+    return number == before;
+  }
 
   FakeEngine engine;
 

@@ -20,11 +20,45 @@ TEST_F(PollerCharge, TheThreadNapsWhileAUserPollsAndTakesChargeWhenItLeaves) {
   EXPECT_FALSE(engine.source.armed);
   EXPECT_EQ(engine.steps, steps) << "it has no charge";
   engine.unlock();
-  comes_to_rest(engine.unlocks_elsewhere);  // a nap as long as that of the one who stays inside
+  EXPECT_TRUE(stays(engine.unlocks_elsewhere)) << "a nap as long as that of the one who stays inside";
   engine.lock();
   poller.leave();
   engine.unlock();
   eventually([&] { return engine.handled == 1; });
+  stop(poller);
+}
+
+// The thread is in charge and in a step when somebody comes: it must not be taken for one that goes on.
+TEST_F(PollerCharge, TheThreadTakesChargeBehindAUserWhoCameDuringItsStep) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  std::atomic<bool> inside = false;
+  engine.meanwhile = [&] {
+    const std::lock_guard guard(engine);
+    poller.enter();
+    inside = true;
+  };
+  start(poller);
+  eventually([&] { return inside && engine.unlocks_elsewhere >= 4; });  // in and behind that step, in two naps
+  engine.lock();
+  engine.source.arrive();
+  poller.leave();
+  engine.unlock();
+  eventually([&] { return engine.handled == 1; });
+  stop(poller);
+}
+
+// Whoever switches modes rings when it has released the lock, by when the thread may nap in the new one.
+TEST_F(PollerCharge, ABellThatRingsLateEndsOneNap) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  start(poller);
+  enter_beside_the_thread(poller);
+  const int unlocks = engine.unlocks_elsewhere;
+  bell->ring();
+  eventually([&] { return engine.unlocks_elsewhere > unlocks; });
+  EXPECT_TRUE(stays(engine.unlocks_elsewhere));
+  engine.lock();
+  poller.leave();
+  engine.unlock();
   stop(poller);
 }
 
@@ -145,6 +179,27 @@ TEST_F(PollerCharge, WhoPollsWakesThoseForWhomItHasBroughtSomethingAbout) {
   poller.leave();
   engine.unlock();
   waker.join();
+}
+
+// Also when that was all that it polled for, and another one polls on.
+TEST_F(PollerCharge, WhoPollsWakesThemInItsLastStepToo) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  engine.lock();
+  poller.enter();
+  engine.unlock();
+  std::thread waiting = sleeper(poller, [&] { return engine.handled == 1; });
+  eventually([&] { return poller.anybody_dozes() && engine.unlocks_elsewhere > 0; });
+  Condition condition([&] { return engine.handled == 1; });
+  engine.lock();
+  poller.enter();
+  engine.source.arrive();
+  poller.wait(condition, {0, UINT32_MAX});
+  poller.leave();
+  engine.unlock();
+  waiting.join();
+  engine.lock();
+  poller.leave();
+  engine.unlock();
 }
 
 // ... and once for each time that one rings: the next sleep is one again.

@@ -38,6 +38,13 @@ TEST_F(PollerWait, GivesTheLockToWhoWantsItAndLooksAtTheClockAfterwards) {
   EXPECT_EQ(engine.steps_again, 0u);
 }
 
+TEST_F(PollerWait, LeavesTheLockToOthersWhileItGivesItsCoreAway) {
+  Condition condition([&] { return engine.steps == 6; });
+  std::thread waiting([&] { wait(poller, condition, {0, UINT32_MAX}); });
+  waiting.join();
+  EXPECT_EQ(engine.unlocks_elsewhere, 5 + 1) << "behind each step but the last, and when the call is over";
+}
+
 TEST_F(PollerWait, TellsItsConditionNowAndThenThatItLasts) {
   Condition brief([&] {
     engine.source.arrive();

@@ -118,6 +118,15 @@ TEST_F(Adaptive, WhoIsKeptAwakeSpinsBeforeItTriesAgain) {
   EXPECT_GE(until_sleep(), kSpin);
 }
 
+// Something waits already behind the sleep that is over: the next one would be refused as well.
+TEST_F(Adaptive, WhoIsKeptAwakeBehindASleepSpinsToo) {
+  until_sleep();
+  pacing.slept();
+  EXPECT_EQ(step(), BackoffStep::sleep);
+  pacing.kept_awake();
+  EXPECT_GE(until_sleep(), kSpin);
+}
+
 TEST(ServicePacingTest, SleepSleepsAtOnce) {
   Pacing sleep({ThreadPolicy::sleep, kSpin});
   EXPECT_EQ(sleep.step(), BackoffStep::sleep);
