@@ -116,6 +116,18 @@ TEST(ProgramBounds, AProgramHasUpTo63BitsOfBytes) {
   }
 }
 
+// It is the second one that has too many, not the last that was looked at.
+TEST(ProgramBounds, TheInstructionThatHasTooManyBytesIsNamed) {
+  if (!kLongHas64Bits) return;
+  TestProgram program;
+  program.copy(4, 0);
+  program.copy(static_cast<long>(kMost), 0);
+  program.copy(4, 0);
+  program.iterate(-3 * kCopy);
+  EXPECT_EQ(compiled(program)->fault, ProgramFault::other);
+  EXPECT_EQ(compiled(program)->fault_at, kCopy);
+}
+
 TEST(ProgramBounds, AMessageHasAsManyBytesAsWholeApplicationsIn63Bits) {
   const auto most = static_cast<std::uint64_t>(kMost);
   for (const std::int64_t bytes : {1, 4, 5}) {

@@ -97,6 +97,7 @@ TEST(ProgramCursor, contiguous_programs_are_known_to_be) {
   };
   EXPECT_TRUE(is(spaced, 5, 5, 1));
   EXPECT_TRUE(is(spaced, 2, 2, 1));
+  EXPECT_TRUE(is(spaced, 1, 1, 1));
   EXPECT_TRUE(is(spaced, 15, 5, 3) && strided.stride == 8);
   EXPECT_FALSE(is(spaced, 14, 5, 3));
   EXPECT_FALSE(is(spaced, 0, 0, 0));
