@@ -154,10 +154,12 @@ TEST_F(PollerCharge, TheLastOneThatPollsWakesWhoSleeps) {
   eventually([&] { return poller.anybody_dozes() && engine.unlocks_elsewhere > 0; });
   EXPECT_FALSE(engine.source.armed) << "it leaves that to the one that polls";
   engine.lock();
+  const int asleep = engine.unlocks_elsewhere;
   poller.leave();
   engine.unlock();
-  eventually([&] { return engine.source.armed.load(); });
-  comes_to_rest(engine.steps);
+  eventually([&] { return engine.unlocks_elsewhere > asleep; });
+  EXPECT_TRUE(engine.source.armed);
+  EXPECT_TRUE(stays(engine.unlocks_elsewhere)) << "the bell rings no more";
   engine.source.arrive();
   waiting.join();
 }
@@ -222,6 +224,23 @@ TEST_F(PollerCharge, WhoWasWokenInVainSleepsOn) {
   engine.lock();
   poller.leave();
   engine.unlock();
+}
+
+// Nor is the bell heard that another one's sleep has ended with.
+TEST_F(PollerCharge, WhoSleepsBehindOneThatWasWokenSleepsOn) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  for (const bool first : {true, false}) {
+    std::atomic<bool> over = false;
+    const int before = engine.unlocks_elsewhere;
+    std::thread waiting = sleeper(poller, [&] { return over.load(); });
+    eventually([&] { return engine.unlocks_elsewhere > before; });
+    EXPECT_TRUE(first || stays(engine.unlocks_elsewhere));
+    engine.lock();
+    over = true;
+    poller.wake_ready();
+    engine.unlock();
+    waiting.join();
+  }
 }
 
 TEST_F(PollerCharge, ATimerEndsASleep) {

@@ -1,5 +1,6 @@
 // From interrupt mode to polling mode, while others sleep or poll.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <memory>
@@ -83,6 +84,44 @@ TEST_F(PollerSwitch, BehindTheThreadsEnd) {
   engine.lock();
   the_last_one_that_polls_wakes_who_sleeps(poller);
   engine.unlock();
+}
+
+// The thread, which slept in charge until its bell rings, leaves the doorbells to the user thread that sleeps by then.
+TEST_F(PollerSwitch, WhoSleepsWhenTheThreadNoticesIsStillWoken) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  start(poller);
+  eventually([&] { return engine.source.armed.load(); });
+  engine.lock();
+  const auto rings_later = poller.set_interrupt_mode(false);
+  engine.unlock();
+  std::thread waiting = sleeper(poller, [&] { return engine.handled == 1; });
+  eventually([&] { return poller.anybody_dozes(); });
+  engine.lock();  // it sleeps
+  engine.unlock();
+  rings_later->ring();
+  pollfd rings{rings_later->descriptor(), POLLIN, 0};
+  eventually([&] { return poll(&rings, 1, 0) == 0; });
+  engine.lock();
+  EXPECT_TRUE(engine.source.armed);
+  engine.unlock();
+  engine.source.arrive();
+  waiting.join();
+  stop(poller);
+}
+
+// The mode may be what it was when the thread hears of it.
+TEST_F(PollerSwitch, ABellThatRingsInPollingModeIsHeardOnce) {
+  Poller poller(engine, config(ThreadPolicy::sleep), {&engine.source}, false);
+  ASSERT_EQ(poller.start({}), 0);
+  eventually([&] { return engine.unlocks_elsewhere == 1; });
+  engine.lock();
+  const auto bell_of_both = poller.set_interrupt_mode(true);
+  EXPECT_EQ(poller.set_interrupt_mode(false), bell_of_both);
+  engine.unlock();
+  bell_of_both->ring();
+  eventually([&] { return engine.unlocks_elsewhere == 2; });
+  EXPECT_TRUE(stays(engine.unlocks_elsewhere));
+  stop(poller);
 }
 
 TEST_F(PollerSwitch, TheThreadIsStillInPollingMode) {

@@ -38,11 +38,26 @@ TEST_F(PollerWait, GivesTheLockToWhoWantsItAndLooksAtTheClockAfterwards) {
   EXPECT_EQ(engine.steps_again, 0u);
 }
 
+// Also where it would sleep, but has work.
 TEST_F(PollerWait, LeavesTheLockToOthersWhileItGivesItsCoreAway) {
-  Condition condition([&] { return engine.steps == 6; });
-  std::thread waiting([&] { wait(poller, condition, {0, UINT32_MAX}); });
-  waiting.join();
-  EXPECT_EQ(engine.unlocks_elsewhere, 5 + 1) << "behind each step but the last, and when the call is over";
+  for (const bool would_sleep : {false, true}) {
+    SCOPED_TRACE(would_sleep);
+    engine.work = would_sleep;
+    engine.steps = 0;
+    const int before = engine.unlocks_elsewhere;
+    Condition condition([&] { return engine.steps == 6; });
+    std::thread waiting([&] { wait(poller, condition, would_sleep ? kSleepAtOnce : BackoffLimits{0, UINT32_MAX}); });
+    waiting.join();
+    EXPECT_EQ(engine.unlocks_elsewhere - before, 5 + 1) << "behind each step but the last, and when the call is over";
+  }
+}
+
+TEST_F(PollerWait, SleepsForAsLongAsItMay) {
+  Poller brief(engine, {{ThreadPolicy::sleep, 0}, {20, 5}, 20 * kMillisecond}, {&engine.source}, false);
+  Condition condition([&] { return condition.long_waits == 2; });
+  const Nanoseconds begin = engine.now();
+  wait(brief, condition, kSleepAtOnce);
+  EXPECT_GE(engine.now() - begin, 20 * kMillisecond);
 }
 
 TEST_F(PollerWait, TellsItsConditionNowAndThenThatItLasts) {

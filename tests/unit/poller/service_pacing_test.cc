@@ -150,6 +150,10 @@ TEST(ServicePacingTest, SpinGivesASharedCoreAway) {
     yields += step == BackoffStep::yield ? 1 : 0;
   }
   EXPECT_EQ(yields, 8'000 / static_cast<int>(ServicePacing::kPollsPerLook));
+  shared.worked();
+  for (std::uint32_t poll = 1; poll < ServicePacing::kPollsPerLook; ++poll)
+    EXPECT_EQ(shared.step(), BackoffStep::pause);
+  EXPECT_EQ(shared.step(), BackoffStep::yield);
 }
 
 TEST_F(Adaptive, TimedSleepsGrowUntilSomethingArrives) {
