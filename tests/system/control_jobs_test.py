@@ -31,7 +31,7 @@ class Jobs(Universe):
 
     def setUp(self):
         super().setUp()
-        self.marker = f"OPENLAPI_TEST_MARKER={uuid.uuid4()}"
+        self.marker = f"STARTED_BY_TEST={uuid.uuid4()}"
         self.temporary = self.folder / "tmp"
         self.temporary.mkdir()
         self.temporary.chmod(0o777)

@@ -92,7 +92,7 @@ class LauncherCase(unittest.TestCase):
     LEAVES_NO_FILES = True
 
     def setUp(self):
-        self.marker = f"OPENLAPI_TEST_MARKER={uuid.uuid4()}"
+        self.marker = f"STARTED_BY_TEST={uuid.uuid4()}"
         self.folder = tempfile.mkdtemp(prefix="lapirun_test.")
         self.temporary = os.path.join(self.folder, "tmp")
         os.mkdir(self.temporary)
