@@ -61,9 +61,12 @@ class PollerCharge : public testing::Test {
   // Until it stays as it is for a while: who is woken again and again never comes to rest.
   template <class Number>
   static void comes_to_rest(const std::atomic<Number>& number) {
-    for (Number before = number - 1; before != number;) {
-      before = number;
+    Number before = number;
+    for (int same = 0; same < 20; ++same) {
       let_others_run();
+      const Number now = number;
+      if (now != before) same = 0;
+      before = now;
     }
   }
   // Nobody wakes the one that changes it, who could have woken many times meanwhile.
