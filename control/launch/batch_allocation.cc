@@ -1,10 +1,12 @@
 #include "control/launch/batch_allocation.h"
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 namespace openlapi {
 namespace {
@@ -15,8 +17,10 @@ unsigned number_in(std::string_view text) {
   return number;
 }
 
-// A host on each line, as often as it has places.
+// A host on each line, as often as it has places. Nobody waits for what is no file to be written to.
 unsigned hosts_of_file(std::string_view path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return 0;
   std::ifstream file{std::string(path)};
   std::set<std::string> hosts;
   for (std::string host; std::getline(file, host);) {

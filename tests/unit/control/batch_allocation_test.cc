@@ -1,6 +1,7 @@
 #include "control/launch/batch_allocation.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <map>
 
@@ -39,6 +40,15 @@ TEST(BatchAllocation, OfPbsHasAFileOfPlaces) {
   EXPECT_EQ(found.nodes, 2U);
   EXPECT_EQ(found.launcher, "mpirun");
   EXPECT_EQ(allocation({{"PBS_JOBID", "12"}, {"PBS_NODEFILE", file + "-absent"}}).nodes, 0U);
+}
+
+TEST(BatchAllocation, IsNotWaitedForWhereItsFileIsNone) {
+  const test::TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/"), std::string()}) {
+    EXPECT_EQ(allocation({{"PBS_JOBID", "12"}, {"PBS_NODEFILE", path}}).nodes, 0U) << path;
+  }
 }
 
 TEST(BatchAllocation, OfLsfHasPairs) {
