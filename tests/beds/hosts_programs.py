@@ -34,8 +34,10 @@ def environment(**variables):
 
 
 def write_schema(hosts):
-    path = FOLDER / "schema"
-    path.write_text("".join(f"{host} cpu=2 prefix={FOLDER}\n" for host in hosts))
+    """Renamed into place: a lamboot beside may be reading the one before."""
+    path, whole = FOLDER / "schema", FOLDER / "schema.new"
+    whole.write_text("".join(f"{host} cpu=2 prefix={FOLDER}\n" for host in hosts))
+    whole.rename(path)
     return str(path)
 
 
