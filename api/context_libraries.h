@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 
 namespace openlapi {
 

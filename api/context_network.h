@@ -8,7 +8,7 @@
 #include "api/context_routes.h"
 #include "api/environment.h"
 #include "api/lapi.h"
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {

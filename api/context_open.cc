@@ -26,7 +26,7 @@
 #include "api/memory_reserve.h"
 #include "api/messages.h"
 #include "api/version.h"
-#include "control/own_task_page.h"
+#include "control/client/own_task_page.h"
 #include "dataplane/base/task_page.h"
 #include "shm/known_process.h"
 #include "shm/shm_transport.h"

@@ -11,7 +11,7 @@
 #include "api/context.h"
 #include "api/context_routes.h"
 #include "api/environment.h"
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 #include "dataplane/base/monotonic_clock.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/poller/poller.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/transport/transport.h"
 #include "shm/shm_transport.h"

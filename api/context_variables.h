@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 
 namespace openlapi {
 

@@ -6,7 +6,7 @@
 
 #include "api/context_network.h"
 #include "api/environment.h"
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 
 namespace openlapi {
 

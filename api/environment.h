@@ -66,7 +66,7 @@ struct Settings {
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;
 
-  // Of a standalone job; a launcher's word counts more. control/bootstrap.h reads them on its own.
+  // Of a standalone job; a launcher's word counts more. control/client/bootstrap.h reads them on its own.
   int task = kUnset;
   int num_tasks = kUnset;
   std::string partition;

@@ -11,7 +11,7 @@
 #include "api/lapi_info_report.h"
 #include "api/unknown_variables.h"
 #include "api/version.h"
-#include "control/launch/option_given_twice.h"
+#include "control/base/option_given_twice.h"
 
 namespace openlapi::info {
 namespace {

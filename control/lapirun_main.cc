@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "control/base/standard_descriptors.h"
 #include "control/jobs/universe_start.h"
 #include "control/launch/batch_allocation.h"
 #include "control/launch/command_line.h"
 #include "control/launch/job.h"
 #include "control/launch/program_path.h"
-#include "control/launch/standard_descriptors.h"
 #include "control/launch/this_host.h"
 
 namespace openlapi {

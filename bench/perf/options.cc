@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "api/lapi.h"
-#include "control/launch/option_given_twice.h"
+#include "control/base/option_given_twice.h"
 
 namespace openlapi::bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include "api/lamnet.h"
-#include "control/daemon/node_words.h"
+#include "control/base/most_tasks.h"
+#include "control/daemon/universe/node_words.h"
 #include "control/launch/this_host.h"
-#include "control/most_tasks.h"
 
 namespace openlapi::jobs {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "control/daemon/universe_table.h"
+#include "control/daemon/universe/universe_table.h"
 #include "control/jobs/job_message.h"
 #include "control/launch/job_options.h"
 

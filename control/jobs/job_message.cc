@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "control/daemon/message_codec.h"
+#include "control/daemon/messages/message_codec.h"
 #include "control/jobs/fence_tree.h"
 
 namespace openlapi::jobs {

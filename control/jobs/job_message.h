@@ -29,7 +29,7 @@
 #include <variant>
 #include <vector>
 
-#include "control/daemon/message_fields.h"
+#include "control/daemon/messages/message_fields.h"
 
 namespace openlapi::jobs {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "control/daemon/session_folder.h"
+#include "control/daemon/session/session_folder.h"
 #include "control/launch/task_standing.h"
 
 namespace openlapi::jobs {

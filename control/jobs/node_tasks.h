@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "control/daemon/connection.h"
+#include "control/daemon/messages/connection.h"
 #include "control/jobs/job_message.h"
 #include "control/jobs/node_exchange.h"
 #include "control/jobs/task_output.h"

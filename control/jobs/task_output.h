@@ -7,10 +7,10 @@
 #include <list>
 #include <string_view>
 
+#include "control/base/file_descriptor.h"
+#include "control/base/poll_set.h"
 #include "control/jobs/job_message.h"
-#include "control/launch/file_descriptor.h"
 #include "control/launch/line_assembler.h"
-#include "control/launch/poll_set.h"
 
 namespace openlapi::jobs {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/daemon/connection.h"
+#include "control/daemon/messages/connection.h"
 #include "control/jobs/job_message.h"
 #include "control/launch/job_options.h"
 #include "control/launch/output_forwarder.h"

@@ -9,12 +9,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "control/daemon/session_folder.h"
-#include "control/daemon/tool_client.h"
+#include "control/base/file_text.h"
+#include "control/daemon/session/session_folder.h"
+#include "control/daemon/session/tool_client.h"
 #include "control/jobs/fence_tree.h"
 #include "control/jobs/job_map.h"
 #include "control/jobs/universe_job.h"
-#include "control/launch/file_text.h"
 #include "control/launch/this_host.h"
 
 namespace openlapi::jobs {

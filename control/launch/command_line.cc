@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
+#include "control/base/most_tasks.h"
+#include "control/base/option_given_twice.h"
+#include "control/base/session_suffix.h"
 #include "control/launch/lam_options.h"
-#include "control/launch/option_given_twice.h"
-#include "control/launch/session_suffix.h"
-#include "control/most_tasks.h"
 #include "dataplane/base/nearest_word.h"
 
 namespace openlapi {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 
 namespace openlapi {
 

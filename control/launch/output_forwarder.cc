@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "control/launch/fork_failure.h"
+#include "control/base/fork_failure.h"
 
 namespace openlapi {
 namespace {

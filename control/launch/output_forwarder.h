@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
+#include "control/base/poll_set.h"
 #include "control/launch/line_assembler.h"
-#include "control/launch/poll_set.h"
 
 namespace openlapi {
 

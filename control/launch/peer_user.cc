@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {

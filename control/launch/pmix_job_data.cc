@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "control/job_keys.h"
+#include "control/client/job_keys.h"
 
 namespace openlapi {
 namespace {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "control/launch/fork_failure.h"
+#include "control/base/fork_failure.h"
 #include "control/launch/peer_user.h"
 #include "control/launch/pmix_job_data.h"
 #include "control/launch/task_security.h"

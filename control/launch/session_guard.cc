@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <set>
 
-#include "control/launch/fork_failure.h"
+#include "control/base/fork_failure.h"
 
 namespace openlapi {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 
 namespace openlapi {
 

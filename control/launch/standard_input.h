@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "control/launch/file_descriptor.h"
-#include "control/launch/poll_set.h"
+#include "control/base/file_descriptor.h"
+#include "control/base/poll_set.h"
 
 namespace openlapi {
 

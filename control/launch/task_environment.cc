@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "control/own_task_page.h"
+#include "control/client/own_task_page.h"
 
 namespace openlapi {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 #include "control/launch/job_options.h"
 #include "control/launch/signal_source.h"
 #include "control/launch/task_process.h"

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "control/own_task_page.h"
+#include "control/client/own_task_page.h"
 #include "dataplane/base/task_page.h"
 
 namespace openlapi {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 
 namespace openlapi {
 

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <memory>
 
-#include "control/launch/fork_failure.h"
+#include "control/base/fork_failure.h"
 #include "control/launch/job_options.h"
 
 namespace openlapi {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 #include "control/launch/signal_source.h"
 
 namespace openlapi {

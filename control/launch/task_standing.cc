@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "control/launch/file_text.h"
+#include "control/base/file_text.h"
 #include "dataplane/base/task_page.h"
 
 namespace openlapi {

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "control/launch/fork_failure.h"
+#include "control/base/fork_failure.h"
 
 namespace openlapi {
 namespace {

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "control/launch/file_text.h"
-#include "control/launch/process_handle.h"
+#include "control/base/file_text.h"
+#include "control/base/process_handle.h"
 
 namespace openlapi::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/lam-ssi-boot.h"
-#include "control/daemon/boot_options.h"
+#include "control/daemon/service/boot_options.h"
 
 namespace openlapi::daemon {
 

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "control/daemon/system_failure.h"
+#include "control/daemon/session/system_failure.h"
 
 namespace openlapi::daemon {
 namespace {

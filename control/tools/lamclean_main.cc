@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "control/daemon/tool_client.h"
+#include "control/daemon/session/tool_client.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "control/daemon/membership.h"
-#include "control/daemon/tool_client.h"
-#include "control/launch/file_descriptor.h"
-#include "control/launch/installed_programs.h"
+#include "control/base/file_descriptor.h"
+#include "control/base/installed_programs.h"
+#include "control/daemon/membership/membership.h"
+#include "control/daemon/session/tool_client.h"
 #include "control/tools/boot_descendants.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"

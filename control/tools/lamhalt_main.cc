@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "control/daemon/membership.h"
-#include "control/daemon/tool_client.h"
+#include "control/daemon/membership/membership.h"
+#include "control/daemon/session/tool_client.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

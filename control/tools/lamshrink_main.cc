@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "control/daemon/membership.h"
-#include "control/daemon/node_words.h"
-#include "control/daemon/tool_client.h"
+#include "control/daemon/membership/membership.h"
+#include "control/daemon/session/tool_client.h"
+#include "control/daemon/universe/node_words.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

@@ -10,9 +10,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "control/daemon/node_words.h"
-#include "control/daemon/table_file.h"
-#include "control/daemon/tool_client.h"
+#include "control/daemon/session/tool_client.h"
+#include "control/daemon/tables/table_file.h"
+#include "control/daemon/universe/node_words.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "control/launch/installed_programs.h"
+#include "control/base/installed_programs.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
 

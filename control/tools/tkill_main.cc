@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "control/daemon/session_folder.h"
-#include "control/launch/process_handle.h"
+#include "control/base/process_handle.h"
+#include "control/daemon/session/session_folder.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

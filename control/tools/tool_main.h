@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "control/daemon/boot_options.h"
-#include "control/launch/standard_descriptors.h"
+#include "control/base/standard_descriptors.h"
+#include "control/daemon/service/boot_options.h"
 
 namespace openlapi::daemon {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "control/daemon/universe_table.h"
-#include "control/launch/installed_programs.h"
+#include "control/base/installed_programs.h"
+#include "control/daemon/universe/universe_table.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
 

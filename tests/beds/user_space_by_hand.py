@@ -139,7 +139,7 @@ def test_refusals():
 
 def main():
     (FOLDER / "hosts").write_text("inky\npinky\n")
-    booted = tool("lamboot", "-H", "-c", ROOT / "control/boot/lam-conf.lamd", FOLDER / "hosts")
+    booted = tool("lamboot", "-H", "-c", ROOT / "control/boot/settings/lam-conf.lamd", FOLDER / "hosts")
     check("lamboot", booted[0] == 0, booted)
     try:
         test_runs()

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "control/boot/boot_error.h"
-#include "control/boot/host_schema.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/schemas/host_schema.h"
 #include "dataplane/base/check.h"
 
 using openlapi::boot::BootError;

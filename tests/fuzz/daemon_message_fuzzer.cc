@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "control/daemon/daemon_message.h"
-#include "control/daemon/sealed_stream.h"
+#include "control/daemon/messages/daemon_message.h"
+#include "control/daemon/messages/sealed_stream.h"
 #include "dataplane/base/check.h"
 
 using namespace openlapi::daemon;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "control/boot/boot_error.h"
-#include "control/boot/process_schema.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/schemas/process_schema.h"
 #include "dataplane/base/check.h"
 
 using openlapi::boot::BootError;

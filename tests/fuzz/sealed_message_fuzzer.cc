@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
-#include "control/daemon/daemon_message.h"
-#include "control/daemon/job_routes.h"
-#include "control/daemon/membership.h"
-#include "control/daemon/sealed_stream.h"
+#include "control/daemon/membership/membership.h"
+#include "control/daemon/messages/daemon_message.h"
+#include "control/daemon/messages/job_routes.h"
+#include "control/daemon/messages/sealed_stream.h"
 #include "control/sealing/sealed_direction.h"
 #include "dataplane/base/check.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "control/boot/startup_messages.h"
+#include "control/boot/startup/startup_messages.h"
 #include "dataplane/base/check.h"
 
 using namespace openlapi::boot;

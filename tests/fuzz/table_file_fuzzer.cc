@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "control/daemon/network_message.h"
-#include "control/daemon/table_file.h"
+#include "control/daemon/messages/network_message.h"
+#include "control/daemon/tables/table_file.h"
 #include "dataplane/base/check.h"
 
 using namespace openlapi::daemon;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "control/boot/tree_messages.h"
+#include "control/boot/tree/tree_messages.h"
 #include "dataplane/base/check.h"
 
 using namespace openlapi::boot;

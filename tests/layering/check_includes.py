@@ -19,6 +19,10 @@ SSI_HEADERS = ["api/" + name for name in (
 CXX_HEADERS = ["api/" + name for name in (
     "lapi.hpp", "lapi_basics.hpp", "lapi_handlers.hpp", "lapi_locks.hpp", "lapi_programs.hpp", "lapi_vectors.hpp")]
 
+# Of control/daemon: what tools and tasks use, and all that has no sockets of daemons.
+DAEMON_CLIENT = ["control/daemon/session", "control/daemon/messages", "control/daemon/universe"]
+DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/tables"]
+
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
 # api/context* is a part of its own because only the wiring of a context may name concrete transports.
 MAY_INCLUDE = {
@@ -38,24 +42,35 @@ MAY_INCLUDE = {
     "nic/dpdk": ["dataplane/transport", "dataplane/base"],
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
-    "control": ["dataplane/base"],
-    # A standalone task's end of what it says to its node's daemon.
-    "control/window_bootstrap.cc": ["control", "control/daemon", "dataplane/base"],
+    # What several of the parts of control need.
+    "control/base": ["dataplane/base"],
+    "control/sealing": ["control/base", "dataplane/base"],
+    # What a task links: how it learns who it is. With a network table it asks its node's daemon.
+    "control/client": ["control/base", *DAEMON_CLIENT, "dataplane/base"],
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
-    "control/boot": ["control", "dataplane/base", *SSI_HEADERS],
-    # The daemon and the tools of a universe: users of that library, as boot modules are.
-    "control/daemon": ["control", "dataplane/base", *SSI_HEADERS],
+    "control/boot": ["control/base", "control/sealing", "dataplane/base", *SSI_HEADERS],
+    # The daemons of a universe: the nodes and their tree; what daemons, tools and tasks tell each other; who is linked
+    # with whom; network tables; how tools and tasks find a daemon; and the daemon itself, with its sockets, which uses the
+    # boot service as boot modules do.
+    "control/daemon/universe": ["dataplane/base", "api/lamnet.h"],
+    "control/daemon/messages": ["control/daemon/universe", "control/base", "control/sealing", "dataplane/base"],
+    "control/daemon/session": ["control/daemon/messages", "control/daemon/universe", "control/base", "dataplane/base"],
+    "control/daemon/membership": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
+    "control/daemon/tables": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
+    "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "dataplane/base", *SSI_HEADERS],
+    "control/tools": [*DAEMON_PASSIVE, "control/daemon/service", "control/base", "dataplane/base", *SSI_HEADERS],
+    # lapirun on one machine.
+    "control": ["control/base", "control/client", "dataplane/base"],
     # Jobs over a universe: lapirun's end and the nodes'; daemons carry their messages without knowing them.
-    "control/jobs": ["control", "control/daemon", "api/lamnet.h"],
-    "control/lapirun_main.cc": ["control", "control/jobs"],
-    "control/tools": ["control", "control/daemon", *SSI_HEADERS],
+    "control/jobs": ["control", *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "api/lamnet.h"],
+    "control/lapirun_main.cc": ["control", "control/jobs", "control/base"],
     "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
             "dataplane/tuning.h", "dataplane/base"],
-    "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
+    "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control/client",
                     "dataplane/transport", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
                     "dataplane/tuning.h", "dataplane/base"],
     # The tool, no part of the library: it asks every transport whether it is usable here.
-    "api/lapi_info": ["api/lapi.h", "api", "api/context", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control",
+    "api/lapi_info": ["api/lapi.h", "api", "api/context", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control/base",
                       "dataplane/poller", "dataplane/transport", "dataplane/base"],
     # The users' header stands alone.
     "api/lapi.h": [],
@@ -81,7 +96,7 @@ ONLY_IN = [
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "control/launch/thread_starts",
-                                     "control/own_task_page.cc", "api/argument_checks.cc", "bench/", "tests/"]),
+                                     "control/client/", "api/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",
                  "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),

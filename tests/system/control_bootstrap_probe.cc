@@ -12,7 +12,7 @@
 #include <cstring>
 #include <map>
 
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 
 namespace openlapi {
 namespace {

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 
 using namespace openlapi;
 

@@ -1,5 +1,5 @@
 // The algorithms over a launcher that lets hosts fail at random.
-#include "control/boot/boot_run.h"
+#include "control/boot/algorithms/boot_run.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "control/boot/algorithms.h"
+#include "control/boot/algorithms/algorithms.h"
 #include "tests/support/seeded_random.h"
 
 namespace openlapi::boot {

@@ -1,5 +1,5 @@
 // The tree algorithm over a cluster whose hosts and helpers fail at random.
-#include "control/boot/boot_tree.h"
+#include "control/boot/tree/boot_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Programs that end with the process that waits for them, however it ends.
-#include "control/boot/bound_process.h"
+#include "control/boot/processes/bound_process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

@@ -1,4 +1,4 @@
-#include "control/boot/help_messages.h"
+#include "control/boot/errors/help_messages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "control/boot/host_schema.h"
+#include "control/boot/schemas/host_schema.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

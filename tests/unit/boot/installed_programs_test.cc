@@ -1,4 +1,4 @@
-#include "control/launch/installed_programs.h"
+#include "control/base/installed_programs.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "control/boot/kept_errors.h"
+#include "control/boot/errors/kept_errors.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

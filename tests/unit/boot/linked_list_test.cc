@@ -1,4 +1,4 @@
-#include "control/boot/linked_list.h"
+#include "control/boot/structures/linked_list.h"
 
 #include <gtest/gtest.h>
 

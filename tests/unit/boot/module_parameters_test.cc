@@ -1,4 +1,4 @@
-#include "control/boot/module_parameters.h"
+#include "control/boot/modules/module_parameters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // With a munge and an unmunge of our own, which only look like MUNGE's: the bed of hosts has the real ones.
-#include "control/boot/munge_credential.h"
+#include "control/boot/processes/munge_credential.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,9 +11,9 @@
 #include <string>
 
 #include "api/lam-ssi-boot.h"
-#include "control/boot/agent_process.h"
-#include "control/boot/boot_error.h"
-#include "control/boot/boot_key.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/processes/agent_process.h"
+#include "control/boot/startup/boot_key.h"
 
 namespace openlapi::boot {
 namespace {

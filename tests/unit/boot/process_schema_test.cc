@@ -1,8 +1,8 @@
-#include "control/boot/process_schema.h"
+#include "control/boot/schemas/process_schema.h"
 
 #include <gtest/gtest.h>
 
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

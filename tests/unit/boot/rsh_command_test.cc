@@ -1,5 +1,5 @@
 // Command lines of remote shells, and what their failures are called.
-#include "control/boot/rsh_command.h"
+#include "control/boot/modules/rsh_command.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

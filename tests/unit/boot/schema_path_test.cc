@@ -1,5 +1,5 @@
 // The C functions that read files and the command line.
-#include "control/boot/schema_path.h"
+#include "control/boot/schemas/schema_path.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

@@ -1,10 +1,10 @@
-#include "control/boot/slurm_allocation.h"
+#include "control/boot/modules/slurm_allocation.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

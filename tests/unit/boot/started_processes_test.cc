@@ -1,4 +1,4 @@
-#include "control/boot/started_processes.h"
+#include "control/boot/startup/started_processes.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,8 +11,8 @@
 #include <fstream>
 #include <string>
 
-#include "control/boot/local_processes.h"
-#include "control/boot/node_array.h"
+#include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/local_processes.h"
 
 namespace openlapi::boot {
 namespace {

@@ -1,10 +1,10 @@
-#include "control/boot/startup_exchange.h"
+#include "control/boot/startup/startup_exchange.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "control/boot/startup_messages.h"
+#include "control/boot/startup/startup_messages.h"
 
 namespace openlapi::boot {
 namespace {

@@ -22,9 +22,9 @@
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
-#include "control/boot/dropped_connections.h"
-#include "control/boot/startup_messages.h"
-#include "control/boot/startup_socket.h"
+#include "control/boot/startup/dropped_connections.h"
+#include "control/boot/startup/startup_messages.h"
+#include "control/boot/startup/startup_socket.h"
 
 namespace openlapi::boot {
 namespace {

@@ -1,5 +1,5 @@
 // What helpers of the tree algorithm and their parents tell each other, and over what.
-#include "control/boot/tree_link.h"
+#include "control/boot/tree/tree_link.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "control/boot/tree_messages.h"
+#include "control/boot/tree/tree_messages.h"
 #include "tests/support/seeded_random.h"
 
 namespace openlapi::boot {

@@ -1,5 +1,5 @@
 // The shape of boot trees.
-#include "control/boot/tree_plan.h"
+#include "control/boot/tree/tree_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "control/boot/universe_growth.h"
+#include "control/boot/nodes/universe_growth.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "api/boot.h"
 #include "api/lam-ssi-boot.h"
-#include "control/boot/boot_error.h"
+#include "control/boot/errors/boot_error.h"
 
 namespace openlapi::boot {
 namespace {

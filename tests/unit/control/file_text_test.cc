@@ -1,4 +1,4 @@
-#include "control/launch/file_text.h"
+#include "control/base/file_text.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "control/launch/file_descriptor.h"
+#include "control/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {

@@ -1,5 +1,5 @@
 // The file that keeps strangers out of jobs without a launcher: who makes it, and what is not taken for it.
-#include "control/shared_secret.h"
+#include "control/client/shared_secret.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

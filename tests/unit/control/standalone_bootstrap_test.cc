@@ -8,7 +8,7 @@
 #include <set>
 
 #include "api/lapi.h"
-#include "control/bootstrap.h"
+#include "control/client/bootstrap.h"
 #include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi {

@@ -1,6 +1,6 @@
 // The daemons of a universe in one process, with a network table; each link keeps its order, and the test lets messages
 // through one by one.
-#include "control/daemon/address_exchange.h"
+#include "control/daemon/tables/address_exchange.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <random>
 
-#include "control/daemon/tree_router.h"
+#include "control/daemon/messages/tree_router.h"
 
 namespace openlapi::daemon {
 namespace {

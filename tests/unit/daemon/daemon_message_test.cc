@@ -1,4 +1,4 @@
-#include "control/daemon/daemon_message.h"
+#include "control/daemon/messages/daemon_message.h"
 
 #include <gtest/gtest.h>
 

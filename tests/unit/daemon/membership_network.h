@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/daemon/membership.h"
+#include "control/daemon/membership/membership.h"
 
 namespace openlapi::daemon {
 

@@ -1,4 +1,4 @@
-#include "control/daemon/membership.h"
+#include "control/daemon/membership/membership.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

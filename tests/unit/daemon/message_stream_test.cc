@@ -1,4 +1,4 @@
-#include "control/daemon/message_stream.h"
+#include "control/daemon/messages/message_stream.h"
 
 #include <gtest/gtest.h>
 

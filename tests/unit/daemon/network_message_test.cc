@@ -1,9 +1,9 @@
-#include "control/daemon/network_message.h"
+#include "control/daemon/messages/network_message.h"
 
 #include <gtest/gtest.h>
 
-#include "control/daemon/daemon_message.h"
-#include "control/daemon/table_file.h"
+#include "control/daemon/messages/daemon_message.h"
+#include "control/daemon/tables/table_file.h"
 
 namespace openlapi::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "control/daemon/network_questions.h"
+#include "control/daemon/tables/network_questions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "control/daemon/network_tables.h"
+#include "control/daemon/tables/network_tables.h"
 
 #include <gtest/gtest.h>
 

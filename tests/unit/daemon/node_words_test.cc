@@ -1,4 +1,4 @@
-#include "control/daemon/node_words.h"
+#include "control/daemon/universe/node_words.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Two daemons' links over real sockets, with somebody between them who sees and changes what goes over the wire.
-#include "control/daemon/peer_links.h"
+#include "control/daemon/service/peer_links.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

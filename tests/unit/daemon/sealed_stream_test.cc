@@ -1,4 +1,4 @@
-#include "control/daemon/sealed_stream.h"
+#include "control/daemon/messages/sealed_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "control/daemon/session_folder.h"
+#include "control/daemon/session/session_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "control/daemon/tool_client.h"
+#include "control/daemon/session/tool_client.h"
 
 namespace openlapi::daemon {
 namespace {

@@ -1,4 +1,4 @@
-#include "control/daemon/tool_client.h"
+#include "control/daemon/session/tool_client.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "control/daemon/connection.h"
-#include "control/daemon/session_folder.h"
+#include "control/daemon/messages/connection.h"
+#include "control/daemon/session/session_folder.h"
 #include "tests/unit/control/temporary_folder.h"
 
 namespace {

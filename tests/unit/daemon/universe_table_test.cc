@@ -1,4 +1,4 @@
-#include "control/daemon/universe_table.h"
+#include "control/daemon/universe/universe_table.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "control/daemon/universe_table.h"
+#include "control/daemon/universe/universe_table.h"
 #include "control/jobs/fence_collector.h"
 
 namespace openlapi::jobs {

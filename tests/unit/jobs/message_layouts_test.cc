@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "control/daemon/daemon_message.h"
-#include "control/daemon/network_message.h"
+#include "control/daemon/messages/daemon_message.h"
+#include "control/daemon/messages/network_message.h"
 #include "control/jobs/job_message.h"
 
 namespace openlapi {

@@ -1,0 +1,101 @@
+// lam_ssi_boot_open, _select, _close: the one selection of this process.
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "api/lam-ssi-boot.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/modules/built_in_modules.h"
+#include "control/boot/modules/module_selection.h"
+#include "control/boot/schemas/schema_words.h"
+#include "control/boot/startup/dropped_connections.h"
+#include "control/boot/startup/startup_protocol.h"
+
+namespace openlapi::boot {
+namespace {
+
+constexpr int kStandardError = 2;
+constexpr int kSilent = -1;
+constexpr int kVerboseOfV = 0;
+constexpr int kVerboseOfD = 1000;
+
+std::unique_ptr<ModuleSelection> selection;
+
+std::string environment_value(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+// LAM_MPI_SSI_boot_verbose: words with commas between, "stderr" and "level:N".
+int verbose_parameter(int otherwise) {
+  const std::string text = environment_value("LAM_MPI_SSI_boot_verbose", "");
+  int level = text.empty() ? otherwise : kVerboseOfV;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "stderr") continue;
+    const std::string number = word.starts_with("level:") ? word.substr(6) : word;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), level);
+    if (error != std::errc() || end != number.data() + number.size()) {
+      throw BootError("LAM_MPI_SSI_boot_verbose is " + shown(text) + "; allowed: stderr, level:N, or N");
+    }
+  }
+  return level;
+}
+
+void set_verbosity(OPT* options) {
+  int level = kSilent;
+  if (ao_taken(options, "v") != 0) level = kVerboseOfV;
+  if (ao_taken(options, "d") != 0) level = kVerboseOfD;
+  lam_ssi_boot_verbose = verbose_parameter(level);
+  lam_ssi_boot_did = kStandardError;
+}
+
+void open(OPT* options) {
+  if (selection) throw BootError("the boot SSI is open already");
+  set_verbosity(options);
+  lam_ssi_boot_optd = options;
+  const std::string named = environment_value("LAM_MPI_SSI_boot", "");
+  const std::string path = environment_value("LAM_MPI_SSI_base_module_path", LAM_SSI_MODULE_FOLDER);
+  auto opened = std::make_unique<ModuleSelection>(named);
+  opened->open(find_modules(built_in_modules(), path, named), options);
+  selection = std::move(opened);
+}
+
+}  // namespace
+}  // namespace openlapi::boot
+
+using namespace openlapi::boot;
+
+int lam_ssi_boot_open(OPT* args) {
+  return guarded(LAMERROR, [&] {
+    open(args);
+    return 0;
+  });
+}
+
+int lam_ssi_boot_select(lam_ssi_boot_location_t where) {
+  return guarded(LAMERROR, [&] {
+    if (!selection) throw BootError("lam_ssi_boot_select before lam_ssi_boot_open");
+    if (selection->actions() != nullptr) throw BootError("a boot module is selected already: " + selection->name());
+    selection->select(where);
+    return 0;
+  });
+}
+
+const lam_ssi_boot_actions_1_1_0_t* lam_ssi_boot_selected_actions() {
+  return selection ? selection->actions() : nullptr;
+}
+
+const char* lam_ssi_boot_selected_name() {
+  return selection && selection->actions() != nullptr ? selection->name().c_str() : nullptr;
+}
+
+int lam_ssi_boot_close() {
+  selection.reset();
+  forget_daemons();
+  report_dropped_connections();
+  lam_ssi_boot_optd = nullptr;
+  return 0;
+}

@@ -1,0 +1,104 @@
+// Boot module "local": every node of the universe is this machine. For a universe of one, and for tests with many.
+// Host names must be this machine's, unless the user asked for this module by name (LAM_MPI_SSI_boot=local).
+#include <arpa/inet.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "api/boot.h"
+#include "api/lam-ssi-boot.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/modules/built_in_modules.h"
+#include "control/boot/modules/module_algorithms.h"
+#include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/local_processes.h"
+
+namespace openlapi::boot {
+namespace local {
+namespace {
+
+constexpr int kPriority = 5;  // below a remote shell's 10
+
+SchemaNodes hosts;
+OriginNode origin_node;
+
+int parse_options(OPT* args, int bhost_schema_args) { return hosts.parse_options(args, bhost_schema_args); }
+
+int allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
+  if (hosts.allocate(nodes, nnodes, origin) != 0) return LAMERROR;
+  if (hosts.grows()) return 0;
+  *origin = 0;
+  (*nodes)[0].lnd_type |= NT_ORIGIN | NT_ME;
+  return 0;
+}
+
+bool is_asked_for() {
+  const char* named = std::getenv("LAM_MPI_SSI_boot");
+  return named != nullptr && std::string(named) == "local";
+}
+
+int verify_nodes(lamnode* nodes, int nnodes) {
+  return guarded(LAMERROR, [&] {
+    for (int n = 0; n < nnodes; ++n) {
+      if (!is_valid(nodes[n])) continue;
+      int bad = 0;
+      if (!is_asked_for() && (lamnet_findhosts(&nodes[n], 1, &bad) != 0 || lamnet_findorig(&nodes[n], 1) != 0)) {
+        throw BootError("node " + name_of(nodes[n]) +
+                        " is not this machine; allowed with boot module local: names of "
+                        "this machine, or any with LAM_MPI_SSI_boot=local");
+      }
+      const in_port_t port = nodes[n].lnd_addr.sin_port;
+      nodes[n].lnd_addr = sockaddr_in{};
+      nodes[n].lnd_addr.sin_family = AF_INET;
+      nodes[n].lnd_addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      nodes[n].lnd_addr.sin_port = port;
+      // A universe may have lost its origin.
+      if ((nodes[n].lnd_type & (hosts.grows() ? NT_ME : NT_ORIGIN)) != 0) origin_node = {nodes[n], n};
+    }
+    return 0;
+  });
+}
+
+int prepare_boot() { return 0; }
+
+int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
+  return boot_as_asked(lam_ssi_boot_base_alg_linear_windowed, nodes, nnodes, which, num_started);
+}
+
+int deallocate_nodes(lamnode** nodes, int* nnodes) { return lam_deallocate_nodes(nodes, nnodes); }
+
+int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) { return start_here(node, which, origin_node); }
+
+int finalize() {
+  hosts.forget();
+  return 0;
+}
+
+const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
+  static const lam_ssi_boot_actions_1_1_0_t actions = {
+      parse_options,
+      allocate_nodes,
+      verify_nodes,
+      prepare_boot,
+      start_rte_procs,
+      deallocate_nodes,
+      start_application_here,
+      start_rte_proc,
+      lam_ssi_boot_base_get_nodeid,
+      lam_ssi_boot_base_open_srv_connection,
+      lam_ssi_boot_base_send_lamd_info,
+      lam_ssi_boot_base_receive_lamd_info,
+      lam_ssi_boot_base_close_srv_connection,
+      lam_ssi_boot_base_send_universe_info,
+      lam_ssi_boot_base_receive_universe_info,
+  };
+  return lam_ssi_boot_base_check_priority("local", kPriority, 0, priority) == 0 ? &actions : nullptr;
+}
+
+}  // namespace
+}  // namespace local
+
+const lam_ssi_boot_1_1_0_t local_module = {
+    {1, 0, 0, "boot", 1, 1, 0, "local", 1, 0, 0, nullptr, nullptr}, local::init, local::finalize};
+
+}  // namespace openlapi::boot

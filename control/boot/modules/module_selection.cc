@@ -1,0 +1,129 @@
+#include "control/boot/modules/module_selection.h"
+
+#include <algorithm>
+
+#include "control/boot/errors/boot_error.h"
+
+namespace openlapi::boot {
+namespace {
+
+constexpr int kHighestPriority = 100;
+
+// What 1.0.0 has, under the names of 1.1.0.
+lam_ssi_boot_actions_1_1_0_t converted(const lam_ssi_boot_actions_1_0_0_t& from) {
+  lam_ssi_boot_actions_1_1_0_t to{};
+  to.lsba_parse_options = from.lsba_parse_options;
+  to.lsba_allocate_nodes = from.lsba_allocate_nodes;
+  to.lsba_verify_nodes = from.lsba_verify_nodes;
+  to.lsba_prepare_boot = from.lsba_prepare_boot;
+  to.lsba_start_rte_procs = from.lsba_start_rte_procs;
+  to.lsba_deallocate_nodes = from.lsba_deallocate_nodes;
+  to.lsba_start_application = from.lsba_start_application;
+  to.lsba_start_rte_proc = from.lsba_start_rte_proc;
+  to.lsba_open_srv_connection = from.lsba_open_srv_connection;
+  to.lsba_send_lamd_info = from.lsba_send_lamd_info;
+  to.lsba_receive_lamd_info = from.lsba_receive_lamd_info;
+  to.lsba_close_srv_connection = from.lsba_close_srv_connection;
+  to.lsba_send_universe_info = from.lsba_send_universe_info;
+  to.lsba_receive_universe_info = from.lsba_receive_universe_info;
+  return to;
+}
+
+// Nothing: the module does not want to be used.
+std::optional<lam_ssi_boot_actions_1_1_0_t> initialise(const FoundModule& module, lam_ssi_boot_location_t where,
+                                                       int* priority) {
+  if (module.is_1_1()) {
+    const auto* boot = reinterpret_cast<const lam_ssi_boot_1_1_0_t*>(module.meta);
+    const auto* actions = boot->lsb_init == nullptr ? nullptr : boot->lsb_init(where, priority);
+    return actions == nullptr ? std::nullopt : std::optional(*actions);
+  }
+  const auto* boot = reinterpret_cast<const lam_ssi_boot_1_0_0_t*>(module.meta);
+  const auto* actions = boot->lsb_init == nullptr ? nullptr : boot->lsb_init(where, priority);
+  return actions == nullptr ? std::nullopt : std::optional(converted(*actions));
+}
+
+lam_ssi_boot_finalize_fn_t finalize_of(const FoundModule& module) {
+  return module.is_1_1() ? reinterpret_cast<const lam_ssi_boot_1_1_0_t*>(module.meta)->lsb_finalize
+                         : reinterpret_cast<const lam_ssi_boot_1_0_0_t*>(module.meta)->lsb_finalize;
+}
+
+bool has_boot_functions(const lam_ssi_boot_actions_1_1_0_t& actions) {
+  return actions.lsba_parse_options != nullptr && actions.lsba_allocate_nodes != nullptr &&
+         actions.lsba_verify_nodes != nullptr && actions.lsba_prepare_boot != nullptr &&
+         actions.lsba_start_rte_procs != nullptr && actions.lsba_deallocate_nodes != nullptr;
+}
+
+void trace(const FoundModule& module, const std::string& what) {
+  if (lam_ssi_boot_verbose < 1) return;
+  lam_debug(lam_ssi_boot_did, "boot module %s (%s): %s", module.name.c_str(), module.place.c_str(), what.c_str());
+}
+
+}  // namespace
+
+void ModuleSelection::refuse(const std::string& what) const {
+  throw BootError(named_.empty() ? "no boot module can be used" : "LAM_MPI_SSI_boot is " + named_ + ", and " + what);
+}
+
+void ModuleSelection::open(std::vector<FoundModule> found, OPT* options) {
+  bool is_there = false;
+  for (FoundModule& module : found) {
+    if (!named_.empty() && module.name != named_) continue;
+    is_there = true;
+    const bool usable = module.meta->ssi_open_module == nullptr || module.meta->ssi_open_module(options) == 1;
+    trace(module, usable ? "open" : "does not want to be opened");
+    if (usable) modules_.push_back({std::move(module), false});
+  }
+  if (modules_.empty()) refuse(is_there ? "this module does not want to be opened" : "there is no such module");
+}
+
+void ModuleSelection::select(lam_ssi_boot_location_t where) {
+  std::size_t best = modules_.size();
+  int best_priority = 0;
+  std::optional<lam_ssi_boot_actions_1_1_0_t> best_actions;
+  for (std::size_t n = 0; n < modules_.size(); ++n) {
+    int priority = 0;
+    const auto actions = initialise(modules_[n].found, where, &priority);
+    modules_[n].initialised = true;
+    priority = std::min(priority, kHighestPriority);
+    if (actions && !has_boot_functions(*actions)) {
+      print_error("boot module " + modules_[n].found.name + " is left out: it lacks functions of sections 3.4 to 3.9");
+      continue;
+    }
+    trace(modules_[n].found, actions ? "priority " + std::to_string(priority) : "does not want to be used");
+    if (!actions || (best != modules_.size() && priority <= best_priority)) continue;
+    best = n;
+    best_priority = priority;
+    best_actions = actions;
+  }
+  for (std::size_t n = 0; n < modules_.size(); ++n) {
+    if (n != best) close_module(modules_[n]);
+  }
+  if (best == modules_.size()) {
+    modules_.clear();
+    refuse("this module does not want to be used here");
+  }
+  OpenModule selected = std::move(modules_[best]);
+  modules_.clear();
+  name_ = selected.found.name;
+  actions_ = best_actions;
+  trace(selected.found, "selected");
+  modules_.push_back(std::move(selected));
+}
+
+void ModuleSelection::close() {
+  for (OpenModule& module : modules_) close_module(module);
+  modules_.clear();
+  actions_.reset();
+  name_.clear();
+}
+
+void ModuleSelection::close_module(OpenModule& module) {
+  const lam_ssi_boot_finalize_fn_t finalize = finalize_of(module.found);
+  if (module.initialised && finalize != nullptr && finalize() != 0) {
+    print_error("boot module " + module.found.name + ": finalize failed");
+  }
+  if (module.found.meta->ssi_close_module != nullptr) module.found.meta->ssi_close_module();
+  trace(module.found, "closed");
+}
+
+}  // namespace openlapi::boot

@@ -1,0 +1,209 @@
+// Boot module "slurm": the nodes are those of an allocation of Slurm's, and srun starts what is to run on them, beside
+// the job's tasks. Only on a machine that is not of the allocation, where salloc may put us, it is started without it.
+//
+// When the command of a step ends, Slurm ends everything that it left behind. So hboot stays as long as the daemons of
+// its node, and with it its srun, which is let go once the daemons are started.
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <string>
+
+#include "api/boot.h"
+#include "api/lam-ssi-boot.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/modules/built_in_modules.h"
+#include "control/boot/modules/module_algorithms.h"
+#include "control/boot/modules/slurm_allocation.h"
+#include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/agent_process.h"
+#include "control/boot/processes/local_processes.h"
+#include "control/boot/processes/munge_credential.h"
+#include "control/boot/processes/remote_programs.h"
+#include "control/boot/schemas/schema_path.h"
+#include "control/boot/schemas/schema_words.h"
+
+namespace openlapi::boot {
+namespace slurm {
+namespace {
+
+constexpr int kPriority = 50;
+
+SchemaNodes new_host;
+bool grows = false;
+bool is_login_node = false;  // this machine is not of the allocation
+OriginNode origin_node;
+std::chrono::seconds start_time = kAgentTime;
+AgentInput key_input = AgentInput::kKey;
+
+int parse_options(OPT* args, int bhost_schema_args) {
+  grows = bhost_schema_args != 1;
+  if (grows) return new_host.parse_options(args, bhost_schema_args);
+  return guarded(LAMERROR, [&] {
+    const std::vector<std::string> words = plain_words(args);
+    if (words.empty()) return 0;
+    throw BootError("the command line names the boot schema " + shown(words.front()) +
+                    ", and boot module slurm has its nodes from the allocation; allowed: no boot schema, or another "
+                    "module, for example LAM_MPI_SSI_boot=rsh");
+  });
+}
+
+// This machine is added when it is not of the allocation, as a login node is: the universe is run from here, but no
+// tasks.
+void add_login_node(std::vector<HostEntry>& hosts) {
+  NodeArray nodes(hosts.size());
+  for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(nodes[n], static_cast<int>(n), hosts[n]);
+  int bad = 0;
+  if (lamnet_findhosts(&nodes[0], nodes.count(), &bad) != 0) {
+    throw BootError("a node of the allocation has no address");
+  }
+  is_login_node = lamnet_findorig(&nodes[0], nodes.count()) < 0;
+  if (!is_login_node) return;
+  char name[HOST_NAME_MAX + 1] = "";
+  gethostname(name, sizeof name - 1);
+  hosts.push_back({.name = name, .schedule = false});
+}
+
+int allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
+  if (grows) return new_host.allocate(nodes, nnodes, origin);
+  return guarded(LAMERROR, [&] {
+    std::vector<HostEntry> hosts = slurm_hosts();
+    add_login_node(hosts);
+    NodeArray array(hosts.size());
+    for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(array[n], static_cast<int>(n), hosts[n]);
+    *nodes = array.release(nnodes);
+    *origin = 0;  // verify_nodes finds out
+    return 0;
+  });
+}
+
+// Of a universe that grows, only the new node is to be of the allocation.
+void check_new_nodes(const lamnode* nodes, int count) {
+  const std::vector<HostEntry> hosts = slurm_hosts();
+  for (int n = 0; n < count; ++n) {
+    if (!is_to_be_booted(nodes[n])) continue;
+    bool is_there = false;
+    std::string names;
+    for (const HostEntry& host : hosts) {
+      is_there = is_there || host.name == nodes[n].lnd_hname;
+      names += (names.empty() ? "" : ", ") + host.name;
+    }
+    if (!is_there) throw BootError("node " + name_of(nodes[n]) + " is not of this allocation; allowed: " + names);
+  }
+}
+
+int verify_nodes(lamnode* nodes, int nnodes) {
+  return guarded(LAMERROR, [&] {
+    if (grows) check_new_nodes(nodes, nnodes);
+    int here = 0;
+    if (lam_ssi_boot_base_verify_nodes(nodes, nnodes, &here) != 0) return LAMERROR;
+    origin_node = {nodes[here], here};
+    return 0;
+  });
+}
+
+// srun hands standard input on in clear. Where Slurm knows users by MUNGE, munge is on every host.
+AgentInput find_key_input() {
+  const char* const asked = std::getenv("LAM_MPI_SSI_boot_slurm_munge");
+  const std::string wanted = asked != nullptr ? asked : "";
+  if (wanted == "0") return AgentInput::kKey;
+  if (!wanted.empty() && wanted != "1") {
+    throw BootError("LAM_MPI_SSI_boot_slurm_munge is " + shown(wanted) + "; allowed: 0, 1");
+  }
+  try {
+    seal_by_munge("");
+    return AgentInput::kSealedKey;
+  } catch (const BootError& error) {
+    if (wanted == "1") throw;
+    if (lam_ssi_boot_verbose >= 0)
+      lam_debug(lam_ssi_boot_did, "slurm: the key goes to srun as it is: %s", error.what());
+    return AgentInput::kKey;
+  }
+}
+
+int prepare_boot() {
+  return guarded(LAMERROR, [] {
+    start_time = agent_time("LAM_MPI_SSI_boot_slurm_time");
+    key_input = find_key_input();
+    return 0;
+  });
+}
+
+int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
+  return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
+}
+
+int deallocate_nodes(lamnode** nodes, int* nnodes) { return lam_deallocate_nodes(nodes, nnodes); }
+
+// `sign`: of the command, which then goes on; empty: it is to end. Throws BootError that names the host and the
+// command.
+void run_there(const lamnode& node, const std::vector<std::string>& command, AgentInput input, std::string_view sign) {
+  std::vector<std::string> words = srun_words(node.lnd_hname);
+  if (input == AgentInput::kNothing) words.push_back("--input=none");
+  words.insert(words.end(), command.begin(), command.end());
+  if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: %s", glued(words).c_str());
+  const AgentResult result =
+      sign.empty() ? run_agent(words, input, start_time) : run_agent_until(words, input, sign, start_time);
+  if (result.goes_on || (sign.empty() && result.status == 0 && !result.too_slow)) return;
+  const std::string said = in_one_line(result.errors.empty() ? result.output : result.errors);
+  throw BootError("node " + name_of(node) + ": srun " +
+                  (result.too_slow ? "was given up after " + std::to_string(start_time.count()) + " s"
+                                   : "ended with status " + std::to_string(result.status)) +
+                  (said.empty() ? "" : ": " + said) + " (" + glued(words) + ")");
+}
+
+int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) {
+  if ((node->lnd_type & NT_ME) != 0 && is_login_node) return start_here(node, which, origin_node);
+  return guarded(LAMERROR, [&] {
+    if (which == LAM_SSI_BOOT_PROC_LAMD) {
+      std::vector<std::string> words = hboot_words(*node, origin_node);
+      words.insert(words.begin() + 1, "-stay");
+      run_there(*node, words, key_input, "started\n");
+    } else {
+      run_there(*node, tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON), AgentInput::kNothing, "");
+    }
+    return 0;
+  });
+}
+
+int finalize() {
+  new_host.forget();
+  return 0;
+}
+
+const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
+  static const lam_ssi_boot_actions_1_1_0_t actions = {
+      parse_options,
+      allocate_nodes,
+      verify_nodes,
+      prepare_boot,
+      start_rte_procs,
+      deallocate_nodes,
+      nullptr,  // no helpers: Slurm would end the steps that they started when they end
+      start_rte_proc,
+      lam_ssi_boot_base_get_nodeid,
+      lam_ssi_boot_base_open_srv_connection,
+      lam_ssi_boot_base_send_lamd_info,
+      lam_ssi_boot_base_receive_lamd_info,
+      lam_ssi_boot_base_close_srv_connection,
+      lam_ssi_boot_base_send_universe_info,
+      lam_ssi_boot_base_receive_universe_info,
+  };
+  const std::string why_not = why_no_slurm_allocation();
+  if (!why_not.empty()) {
+    const char* named = std::getenv("LAM_MPI_SSI_boot");
+    if (named != nullptr && std::string(named) == "slurm") {
+      print_error("boot module slurm: " + why_not + "; allowed: inside an allocation (salloc, sbatch)");
+    }
+    return nullptr;
+  }
+  return lam_ssi_boot_base_check_priority("slurm", kPriority, 0, priority) == 0 ? &actions : nullptr;
+}
+
+}  // namespace
+}  // namespace slurm
+
+const lam_ssi_boot_1_1_0_t slurm_module = {
+    {1, 0, 0, "boot", 1, 1, 0, "slurm", 1, 0, 0, nullptr, nullptr}, slurm::init, slurm::finalize};
+
+}  // namespace openlapi::boot

@@ -1,0 +1,22 @@
+// The node array of a universe that grows by one node.
+#pragma once
+
+#include "api/lamnet.h"
+#include "control/boot/nodes/node_array.h"
+
+namespace openlapi::boot {
+
+// What lamgrow's command line says about the new node.
+struct GrowthRequest {
+  std::string host{};
+  int node_id = NOTNODEID;  // NOTNODEID: one more than the highest in the universe
+  int cpus = 1;
+  bool schedule = true;
+};
+
+// Copies of the universe's nodes without NT_BOOT, and the new one with it and NT_JOINS, each at the index that is its
+// number; numbers between that no node has are invalid nodes. Throws BootError: the number is taken or not allowed; the
+// host is there.
+NodeArray grow_universe(const lamnode* nodes, int count, const GrowthRequest& request);
+
+}  // namespace openlapi::boot

@@ -1,0 +1,86 @@
+#include "control/boot/processes/bound_process.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "control/base/fork_failure.h"
+#include "control/base/process_handle.h"
+#include "control/boot/errors/boot_error.h"
+#include "control/boot/processes/pipe.h"
+
+namespace openlapi::boot {
+namespace {
+
+// What a new process does until it is the program; it has no other thread, and must not allocate. Until it is guarded
+// it has started nothing, and SIGKILL is right for it. From then on it gets SIGTERM when the thread that waits for it
+// ends: the guard's SIGTERM a moment earlier, also where the guard was killed with this process.
+[[noreturn]] void become(char* const* argv, const int (&streams)[3], int guarded, int failure, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char byte = 0;
+  if (getppid() != parent || read(guarded, &byte, 1) != 1) _exit(1);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  for (int fd = 0; fd < 3; ++fd) dup2(streams[fd], fd);
+  execvp(argv[0], argv);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t ignored = write(failure, &error, sizeof error);
+  _exit(127);
+}
+
+}  // namespace
+
+BoundProcess::BoundProcess(const std::vector<std::string>& words, int input, int output, int errors) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  Pipe guarded = make_pipe(), failure = make_pipe();
+  const pid_t parent = getpid();
+  process_ = fork();
+  if (process_ == 0) {
+    become(argv.data(), {input, output, errors}, guarded.reader.get(), failure.writer.get(), parent);
+  }
+  if (process_ < 0) throw BootError(words[0] + " cannot be started: " + fork_failure(errno));
+  failure.writer.reset();
+  guard();
+  const char byte = 0;
+  [[maybe_unused]] const ssize_t ignored = write(guarded.writer.get(), &byte, 1);
+  int error = 0;
+  if (read(failure.reader.get(), &error, sizeof error) != sizeof error) return;
+  await();
+  throw BootError(words[0] + " cannot be started: " + fork_failure(error));
+}
+
+void BoundProcess::guard() {
+  try {
+    handle_ = process_handle(process_);
+    if (!handle_.is_open()) throw BootError(std::string("pidfd_open: ") + std::strerror(errno));
+    guard_.emplace(handle_.get());
+  } catch (...) {
+    kill_now();
+    await();
+    throw;
+  }
+}
+
+BoundProcess::~BoundProcess() {
+  guard_.reset();
+  if (process_ > 0) await();
+}
+
+void BoundProcess::kill_now() {
+  if (process_ > 0) kill(process_, SIGKILL);
+}
+
+int BoundProcess::await() {
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+  return status;
+}
+
+}  // namespace openlapi::boot

@@ -1,0 +1,24 @@
+// What the startup protocol functions and the tree's helpers share.
+#pragma once
+
+#include <netinet/in.h>
+
+#include "api/lam-ssi-boot.h"
+#include "control/boot/startup/startup_exchange.h"
+
+namespace openlapi::boot {
+
+// The boot is over: daemons that were not told the universe end.
+void forget_daemons();
+
+// LAM_MPI_SSI_boot_base_promisc. Throws BootError.
+bool is_promiscuous();
+
+// Who was started connects to the address that it was told: the local node's. Promiscuous: to whichever leads here.
+in_addr_t listening_address(const lamnode* nodes, int count);
+
+// Options -H and -P, and -n, of who was started. Throws BootError.
+sockaddr_in agent_of(OPT* args);
+int node_id_of(OPT* args);
+
+}  // namespace openlapi::boot

@@ -1,0 +1,36 @@
+#include "control/daemon/messages/connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace openlapi::daemon {
+
+short Connection::events() const { return static_cast<short>(has_outgoing() ? POLLIN | POLLOUT : POLLIN); }
+
+bool Connection::flush() {
+  MessageBytes& bytes = stream_->outgoing();
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return errno == EAGAIN;
+    bytes.erase(bytes.begin(), bytes.begin() + sent);
+  }
+  return true;
+}
+
+bool Connection::fill() {
+  std::uint8_t bytes[65536];
+  const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  return count > 0 && stream_->take({bytes, static_cast<std::size_t>(count)});
+}
+
+// What came before the end is there to be taken, also when this is false.
+bool Connection::serve() {
+  const bool goes_on = fill();
+  return flush() && goes_on;
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,83 @@
+// Which jobs a daemon has a part in, and where their messages go. A state machine without sockets or processes.
+//
+//   - Messages go along the tree (tree_router.h).
+//   - A job relies on all daemons on the way between its lapirun and its tasks: when one of them is lost, messages may
+//     be lost with it: it ends, or what is cut off goes on by itself. Both ends find that out by themselves, from what
+//     all daemons are told.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/daemon/messages/daemon_message.h"
+#include "control/daemon/messages/tree_router.h"
+#include "control/daemon/universe/universe_table.h"
+
+namespace openlapi::daemon {
+
+using JobId = std::pair<std::uint32_t, std::uint32_t>;  // home and number
+
+class JobPlaces {
+ public:
+  virtual ~JobPlaces() = default;
+  virtual bool is_linked(std::uint32_t neighbour) const = 0;
+  virtual void send(std::uint32_t neighbour, const JobMessage& message) = 0;
+  // On this node. What was said to a helper before it was ended still reaches it.
+  virtual void start_helper(const JobId& job, const MessageBytes& body) = 0;
+  virtual void tell_helper(const JobId& job, const JobMessage& message) = 0;
+  virtual void end_helper(const JobId& job) = 0;
+  virtual void leave_helper(const JobId& job) = 0;  // lapirun is out of reach: it ends, or its tasks go on
+  virtual void tell_lapirun(const JobId& job, const JobMessage& message) = 0;
+};
+
+class JobRoutes {
+ public:
+  JobRoutes(const UniverseTable& table, JobPlaces& places)
+      : table_(table),
+        places_(places),
+        router_(table, {.is_linked = [this](std::uint32_t neighbour) { return places_.is_linked(neighbour); },
+                        .send = [this](std::uint32_t neighbour,
+                                       const JobMessage& message) { places_.send(neighbour, message); },
+                        .deliver = [this](const JobMessage& message) { deliver(message); }}) {}
+
+  // A lapirun has come to this daemon.
+  JobId open();
+  // It says something; what is not allowed is dropped.
+  void from_lapirun(const JobId& job, JobMessage message);
+  void lapirun_gone(const JobId& job);
+  void from_helper(const JobId& job, JobMessage message);
+  // The helper has ended, or could not be started.
+  void helper_gone(const JobId& job, const std::string& why);
+  void from_neighbour(const JobMessage& message) { router_.route(message); }
+
+  // The nodes where a job of a lapirun here has helpers.
+  std::vector<std::uint32_t> nodes_of(const JobId& job) const;
+
+  // Something about links has changed.
+  void go_on() { router_.go_on(); }
+  void node_lost(std::uint32_t node);
+
+ private:
+  struct HomeJob {
+    // Of the nodes where helpers were started and have not ended.
+    std::map<std::uint32_t, std::set<std::uint32_t>> ways{};
+  };
+
+  void deliver(const JobMessage& message);
+  void deliver_to_node(const JobId& job, const JobMessage& message);
+  void tell_broken(const JobId& job, const std::string& why);
+  void rely_on_way_to(std::uint32_t node, std::set<std::uint32_t>& relies_on) const;
+
+  const UniverseTable& table_;
+  JobPlaces& places_;
+  std::uint32_t last_number_ = 0;
+  std::map<JobId, HomeJob> at_home_{};
+  std::map<JobId, std::set<std::uint32_t>> helpers_{};  // on this node, with what they rely on
+  TreeRouter<JobMessage> router_;
+};
+
+}  // namespace openlapi::daemon

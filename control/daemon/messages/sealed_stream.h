@@ -1,0 +1,32 @@
+// The stream between two daemons: messages sealed with the key of the boot (control/sealing/sealed_frames.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "control/daemon/messages/message_stream.h"
+#include "control/sealing/sealed_frames.h"
+
+namespace openlapi::daemon {
+
+using BootKey = sealing::Key;
+
+class SealedStream final : public MessageStream {
+ public:
+  using Role = sealing::Role;
+
+  // Throws std::runtime_error: libcrypto does not work.
+  SealedStream(const BootKey& key, Role role);
+
+  bool take(std::span<const std::uint8_t> bytes) override;
+  void send(MessageBytes message) override;
+  // The other side has proved that it holds the key.
+  bool is_trusted() const override { return frames_.is_proven(); }
+
+ private:
+  void take_outgoing();
+
+  sealing::SealedFrames frames_;
+};
+
+}  // namespace openlapi::daemon

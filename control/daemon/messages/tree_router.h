@@ -1,0 +1,66 @@
+// Messages along the tree of daemons, from neighbour to neighbour, each to one node or several; for several nodes that
+// lie in one direction only one goes. While the next neighbour is not linked (its parent was lost and it is on its way
+// to another), they wait. Passive.
+//
+// A message has goals(), the nodes that it goes to; for_goals(), the same for some of them; and keeps_order_with():
+// whether it must not overtake another.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "control/daemon/universe/universe_table.h"
+
+namespace openlapi::daemon {
+
+template <typename Message>
+class TreeRouter {
+ public:
+  struct Places {
+    std::function<bool(std::uint32_t)> is_linked;
+    std::function<void(std::uint32_t, const Message&)> send;  // to a neighbour
+    std::function<void(const Message&)> deliver;              // on this node
+  };
+  TreeRouter(const UniverseTable& table, Places places) : table_(table), places_(std::move(places)) {}
+
+  void route(const Message& message) {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> directions;
+    for (const std::uint32_t goal : message.goals()) {
+      const std::vector<std::uint32_t> way = table_.path(table_.here(), goal);
+      if (!way.empty()) directions[way.size() > 1 ? way[1] : way[0]].push_back(goal);  // lost: who relies on it knows
+    }
+    for (auto& [next, goals] : directions) {
+      const Message piece = message.for_goals(std::move(goals));
+      if (next == table_.here()) {
+        places_.deliver(piece);
+      } else if (must_wait(piece) || !places_.is_linked(next)) {
+        waiting_.push_back(piece);
+      } else {
+        places_.send(next, piece);
+      }
+    }
+  }
+
+  // Something about links has changed: the way of each may be another than when it came.
+  void go_on() {
+    std::deque<Message> waited;
+    waited.swap(waiting_);
+    for (const Message& message : waited) route(message);
+  }
+
+ private:
+  bool must_wait(const Message& message) const {
+    return std::ranges::any_of(waiting_, [&](const Message& other) { return message.keeps_order_with(other); });
+  }
+
+  const UniverseTable& table_;
+  Places places_;
+  std::deque<Message> waiting_{};
+};
+
+}  // namespace openlapi::daemon

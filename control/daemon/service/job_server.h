@@ -1,0 +1,84 @@
+// The processes at both ends of jobs: lapiruns, over the connections by which they came as tools, and the helpers of
+// this node (lamtasks), which this daemon starts, one for a job, each with a socket as its standard input. A helper
+// ends when its socket does, also when this daemon is killed; unless the user wants its tasks to go on then and it was
+// not told that the job is over.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+
+#include "control/base/poll_set.h"
+#include "control/daemon/messages/connection.h"
+#include "control/daemon/messages/job_routes.h"
+#include "control/daemon/service/peer_links.h"
+
+namespace openlapi::daemon {
+
+class JobServer final : private JobPlaces {
+ public:
+  // `session`: the path of this daemon's folder.
+  JobServer(const UniverseTable& table, PeerLinks& links, std::string session)
+      : table_(table), links_(links), session_(std::move(session)), routes_(table, *this) {}
+
+  // A tool that has sent a job's message is a lapirun from now on.
+  void add_lapirun(Connection connection, const JobMessage& first);
+  void from_neighbour(const JobMessage& message) { routes_.from_neighbour(message); }
+  void node_lost(std::uint32_t node) { routes_.node_lost(node); }
+  // This daemon ends, and all tasks here with it.
+  void end_helpers();
+  // All jobs that have their lapirun or tasks here end; who does not follow is killed, as at the end of any job.
+  void end_jobs();
+  // Processes of such jobs are still there.
+  bool is_ending() const;
+  std::optional<Time> deadline() const;
+
+  // Those of which lapirun or tasks are here.
+  JobsMessage jobs() const;
+
+  void watch(PollSet& poll_set);
+  // Tells of those that have ended, lets waiting messages go.
+  void tick();
+
+ private:
+  struct Lapirun {
+    JobId job{};
+    Connection connection;
+    pid_t process = 0;
+    bool over = false;
+  };
+  struct Helper {
+    JobId job{};
+    Connection connection;
+    pid_t process = 0;
+    FileDescriptor process_fd{};
+    bool over = false;
+    bool is_to_end = false;  // by end_jobs
+    bool ended = false;      // the process
+    std::optional<Time> kill_at{};  // one that was told to end, and hangs or is stopped
+  };
+
+  bool is_linked(std::uint32_t neighbour) const override { return links_.is_linked(neighbour); }
+  void send(std::uint32_t neighbour, const JobMessage& message) override { links_.send(neighbour, message); }
+  void start_helper(const JobId& job, const MessageBytes& body) override;
+  void tell_helper(const JobId& job, const JobMessage& message) override;
+  void end_helper(const JobId& job) override;
+  void leave_helper(const JobId& job) override;
+  void tell_lapirun(const JobId& job, const JobMessage& message) override;
+
+  void serve_lapirun(Lapirun& lapirun);
+  void serve_helper(Helper& helper);
+  bool take(Helper& helper);
+
+  const UniverseTable& table_;
+  PeerLinks& links_;
+  const std::string session_;
+  JobRoutes routes_;
+  std::list<Lapirun> lapiruns_{};
+  std::list<Helper> helpers_{};
+};
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,309 @@
+#include "control/daemon/service/peer_links.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "control/sealing/unproved_places.h"
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr std::chrono::seconds kConnectTime{60};  // the parent takes nobody before it has the universe
+constexpr std::chrono::seconds kReachTime{11};    // as a machine that has died is noticed, below
+constexpr std::chrono::seconds kGreetingTime{10};
+// A parent whose queue strangers have filled hears a first try only when the kernel repeats it, after a second; one
+// that strangers left no place closes the connection before it has proved anything. Either is tried again soon.
+constexpr std::chrono::seconds kComeAgainTime{5};  // a parent that closes all of them takes this daemon for lost
+constexpr std::chrono::milliseconds kFirstTry{25};
+constexpr std::chrono::milliseconds kFirstPause{5}, kLongestPause{160};
+constexpr std::size_t kMostReported = 1024;  // addresses
+constexpr int kAcceptedAtOnce = 8;           // then those who are there have their turn
+constexpr int kBacklog = 128;  // all children of a lost daemon come at once; who finds it full tries again soon
+
+// A machine that has died or is cut off says nothing: the kernel finds out within 5 + 3 * 2 s, and 11 s when something
+// was being sent.
+void watch_silence(int socket) {
+  const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 5);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 11'000);
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+sockaddr_in socket_address(std::uint32_t address, std::uint32_t port) {
+  sockaddr_in result{};
+  result.sin_family = AF_INET;
+  result.sin_addr.s_addr = htonl(address);
+  result.sin_port = htons(static_cast<std::uint16_t>(port));
+  return result;
+}
+
+std::string address_text(std::uint32_t address) {
+  const in_addr number{htonl(address)};
+  char text[INET_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET, &number, text, sizeof text);
+  return text;
+}
+
+}  // namespace
+
+FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port) {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in here = socket_address(address, 0);
+  socklen_t size = sizeof here;
+  if (!socket.is_open() || bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
+      listen(socket.get(), kBacklog) != 0 ||
+      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) {
+    throw std::runtime_error("cannot listen on " + address_text(address) + ": " + std::strerror(errno));
+  }
+  *port = ntohs(here.sin_port);
+  return socket;
+}
+
+PeerLinks::PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous)
+    : key_(key),
+      table_(table),
+      listener_(std::move(listener)),
+      promiscuous_(promiscuous),
+      places_(sealing::unproved_places()) {}
+
+FileDescriptor PeerLinks::open_socket(std::uint32_t node) const {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.is_open()) return socket;
+  watch_silence(socket.get());
+  // From the address that the others know as this node's.
+  const sockaddr_in here = socket_address(table_.nodes()[table_.here()].address, 0);
+  if (!promiscuous_) bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here);
+  const sockaddr_in there = socket_address(table_.nodes()[node].address, table_.nodes()[node].port);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS) {
+    socket.reset();
+  }
+  return socket;
+}
+
+void PeerLinks::connect(std::uint32_t node) {
+  const Time now = std::chrono::steady_clock::now();
+  Peer& peer = peers_.emplace_back(Peer{Connection({}, nullptr), node});
+  peer.deadline = now + kConnectTime;
+  peer.reach_until = now + kReachTime;
+  peer.pause = kFirstPause;
+  peer.try_time = kFirstTry;
+  try_to_connect(peer, now);
+}
+
+// A mistake is told from tick(), not to a caller that is in the middle of something.
+void PeerLinks::try_to_connect(Peer& peer, Time now) {
+  FileDescriptor socket = open_socket(*peer.node);
+  if (!socket.is_open()) peer.deadline = now;
+  auto stream = std::make_unique<SealedStream>(key_, SealedStream::Role::kConnects);
+  stream->send(encode(own_link()));
+  peer.connection = Connection(std::move(socket), std::move(stream));
+  peer.stage = Stage::kConnects;
+  peer.next_try = std::min(now + peer.try_time, peer.reach_until);
+  peer.try_time *= 2;
+}
+
+// It was there, and has ended the connection before it had proved anything.
+void PeerLinks::come_again(Peer& peer) {
+  peer.connection = Connection({}, nullptr);
+  peer.stage = Stage::kPauses;
+  const Time now = std::chrono::steady_clock::now();
+  if (peer.pause == kFirstPause) peer.reach_until = now + kComeAgainTime;
+  peer.next_try = now + peer.pause;
+  peer.pause = std::min(2 * peer.pause, kLongestPause);
+  peer.try_time = kFirstTry;
+}
+
+void PeerLinks::go_on(Peer& peer, Time now) {
+  if (peer.stage == Stage::kTalks || peer.next_try > now) return;
+  if (now >= peer.reach_until) return end(peer, "it cannot be reached");
+  try_to_connect(peer, now);
+}
+
+void PeerLinks::send(std::uint32_t node, const DaemonMessage& message) {
+  for (Peer& peer : peers_) {
+    if (peer.linked && !peer.closing && !peer.over && peer.node == node) peer.connection.send(message);
+  }
+}
+
+void PeerLinks::close(std::uint32_t node) {
+  for (Peer& peer : peers_) {
+    if (peer.node != node) continue;
+    if (peer.linked) peer.closing = true;
+    if (!peer.linked && peer.from == 0) peer.over = true;
+  }
+}
+
+bool PeerLinks::is_linked(std::uint32_t node) const {
+  return std::ranges::any_of(
+      peers_, [&](const Peer& peer) { return peer.linked && !peer.over && !peer.closing && peer.node == node; });
+}
+
+bool PeerLinks::is_from_node(std::uint32_t address) const {
+  return promiscuous_ || std::ranges::any_of(table_.nodes(), [&](const UniverseNode& node) {
+           return node.lives() && node.address == address;
+         });
+}
+
+void PeerLinks::report(std::uint32_t address, const char* why) {
+  if (reported_.size() < kMostReported && reported_.insert(address).second) {
+    std::fprintf(stderr, "lamd: a connection from %s was dropped: %s\n", address_text(address).c_str(), why);
+  }
+}
+
+// False: there is nobody who could go.
+bool PeerLinks::make_place(std::uint32_t newcomer, std::size_t places) {
+  std::vector<std::uint32_t> addresses;
+  std::vector<Peer*> unproved;
+  for (Peer& peer : peers_) {
+    if (peer.over || peer.from == 0 || peer.connection.stream().is_trusted()) continue;
+    addresses.push_back(peer.from);
+    unproved.push_back(&peer);
+  }
+  if (unproved.empty()) return false;
+  const auto gone = sealing::who_goes(addresses, newcomer, std::min(places, unproved.size() + 1));
+  if (!gone) return true;
+  end(*unproved[*gone], "others wanted its place, and it had not proved that it has the key");
+  unproved[*gone]->connection.close();
+  return true;
+}
+
+void PeerLinks::accept_peers() {
+  for (int n = 0; n < kAcceptedAtOnce; ++n) {
+    sockaddr_in from{};
+    socklen_t size = sizeof from;
+    FileDescriptor socket(
+        accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const Time now = std::chrono::steady_clock::now();
+    if (!socket.is_open()) {
+      if (sealing::is_shortage(errno) && !make_place(0, 1)) accept_again_ = now + sealing::kShortageTime;
+      return;
+    }
+    const std::uint32_t address = ntohl(from.sin_addr.s_addr);
+    if (!is_from_node(address)) {
+      report(address, "it is no node's address");
+      continue;
+    }
+    make_place(address, places_);
+    watch_silence(socket.get());
+    auto stream = std::make_unique<SealedStream>(key_, SealedStream::Role::kAccepts);
+    stream->send(encode(own_link()));
+    Peer& peer = peers_.emplace_back(Peer{Connection(std::move(socket), std::move(stream))});
+    peer.from = address;
+    peer.deadline = now + kGreetingTime;
+  }
+}
+
+bool PeerLinks::finish_connect(Peer& peer) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(peer.connection.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+  peer.stage = Stage::kTalks;
+  return error == 0;
+}
+
+void PeerLinks::end(Peer& peer, const char* why) {
+  if (peer.over) return;
+  peer.over = true;
+  if (peer.from != 0 && !peer.linked) return report(peer.from, why);
+  if (peer.closing || !peer.node) return;
+  if (peer.linked) {
+    membership_->link_down(*peer.node);
+  } else {
+    membership_->connect_failed(*peer.node);
+  }
+}
+
+void PeerLinks::take_link(Peer& peer, const LinkMessage& message) {
+  if (peer.node && *peer.node != message.node) return end(peer, "it is another node");
+  peer.node = message.node;
+  peer.linked = true;
+  if (membership_->link_up(message.node, message.changes)) return;
+  // A daemon that is ending knows nothing against another.
+  if (!membership_->is_over()) peer.connection.send(LostMessage{message.node});
+  peer.closing = true;
+}
+
+void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
+  const auto message = decode(bytes);
+  if (!message) return end(peer, "its message makes no sense");
+  const auto* link = std::get_if<LinkMessage>(&*message);
+  if ((link != nullptr) == peer.linked) return end(peer, "its message comes at the wrong time");
+  if (link != nullptr) return take_link(peer, *link);
+  if (const auto* of_job = std::get_if<JobMessage>(&*message)) return take_job_(*of_job);
+  if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return take_network_(*of_network);
+  membership_->take(*peer.node, *message);
+}
+
+void PeerLinks::serve_peer(Peer& peer) {
+  if (peer.over) return;
+  if (peer.stage == Stage::kConnects && !finish_connect(peer)) return end(peer, "it cannot be reached");
+  const bool goes_on = peer.connection.serve();
+  while (!peer.over && !peer.closing) {
+    const auto bytes = peer.connection.stream().next();
+    if (!bytes) break;
+    take(peer, *bytes);
+  }
+  if (!goes_on) end_connection(peer);
+}
+
+void PeerLinks::end_connection(Peer& peer) {
+  if (peer.over) return;
+  MessageStream& stream = peer.connection.stream();
+  if (peer.from == 0 && !stream.is_trusted() && !stream.is_broken()) return come_again(peer);
+  if (peer.node && stream.is_broken()) {
+    std::fprintf(stderr, "lamd: the connection to n%u ends: %s\n", *peer.node,
+                 stream.is_trusted() ? "what came over it was changed on the way" : "the other side has another key");
+  }
+  end(peer, "it has another key, or does not speak the protocol");
+}
+
+void PeerLinks::watch(PollSet& poll_set) {
+  for (Peer& peer : peers_) {
+    if (peer.connection.fd() < 0) continue;
+    const auto events = static_cast<short>(peer.stage == Stage::kConnects ? POLLOUT : peer.connection.events());
+    poll_set.add(peer.connection.fd(), events, [this, &peer] { serve_peer(peer); });
+  }
+  // Last: who is there has his turn before others may take his place.
+  const bool accepts = std::chrono::steady_clock::now() >= accept_again_;
+  if (accepts) poll_set.add(listener_.get(), POLLIN, [this] { accept_peers(); });
+}
+
+std::optional<Time> PeerLinks::deadline() const {
+  std::optional<Time> next;
+  const auto wait_for = [&](Time time) { next = next ? std::min(*next, time) : time; };
+  if (accept_again_ > std::chrono::steady_clock::now()) wait_for(accept_again_);
+  for (const Peer& peer : peers_) {
+    if (peer.linked) continue;
+    wait_for(peer.deadline);
+    if (peer.stage != Stage::kTalks) wait_for(peer.next_try);
+  }
+  return next;
+}
+
+void PeerLinks::tick(Time now) {
+  for (Peer& peer : peers_) {
+    if (!peer.over && !peer.linked && peer.deadline <= now) end(peer, "it was silent");
+    if (!peer.over) go_on(peer, now);
+    if (peer.closing && !peer.connection.has_outgoing()) peer.over = true;
+  }
+  std::erase_if(peers_, [](const Peer& peer) { return peer.over; });
+}
+
+bool PeerLinks::has_outgoing() const {
+  return std::ranges::any_of(
+      peers_, [](const Peer& peer) { return peer.linked && !peer.over && peer.connection.has_outgoing(); });
+}
+
+}  // namespace openlapi::daemon

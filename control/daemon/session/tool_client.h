@@ -1,0 +1,44 @@
+// What a tool asks the daemon of its session.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "control/base/file_descriptor.h"
+#include "control/daemon/messages/daemon_message.h"
+
+namespace openlapi::daemon {
+
+class ToolClient {
+ public:
+  // Throws std::runtime_error: no daemon lives in this session folder, or it lets nobody in.
+  explicit ToolClient(const std::string& folder);
+
+  // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
+  DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
+  // Nothing: it has not come by then.
+  std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
+  // Returns when it has been taken; whatever it is answered later is nobody's.
+  void tell(const DaemonMessage& message, std::chrono::seconds limit);
+  // Throws std::runtime_error: the daemon here says nothing, not even what it need not ask others for.
+  void check_alive();
+  // For more than one question and answer.
+  FileDescriptor take_socket() { return std::move(socket_); }
+  // Until the daemon's process is gone. False: not within `limit`.
+  bool wait_for_end(std::chrono::seconds limit);
+
+ private:
+  const std::string folder_;
+  FileDescriptor socket_{};
+  FileDescriptor process_{};
+};
+
+// The daemon of this session folder goes on when it was stopped.
+void wake_daemon(const std::string& folder);
+
+}  // namespace openlapi::daemon
