@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "control/jobs/job_message.h"
+#include "control/job/messages/job_message.h"
 #include "dataplane/base/check.h"
 
 using namespace openlapi::jobs;

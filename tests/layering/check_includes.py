@@ -59,11 +59,17 @@ MAY_INCLUDE = {
     "control/daemon/tables": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
     "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "dataplane/base", *SSI_HEADERS],
     "control/tools": [*DAEMON_PASSIVE, "control/daemon/service", "control/base", "dataplane/base", *SSI_HEADERS],
-    # lapirun on one machine.
-    "control": ["control/base", "control/client", "dataplane/base"],
-    # Jobs over a universe: lapirun's end and the nodes'; daemons carry their messages without knowing them.
-    "control/jobs": ["control", *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "api/lamnet.h"],
-    "control/lapirun_main.cc": ["control", "control/jobs", "control/base"],
+    # A job: what the user asks for, lapirun's end, the nodes' ends with their PMIx servers, and the messages between
+    # them; daemons carry these without knowing them.
+    "control/job": ["control/job/options", "control/job/messages", "control/job/node", "control/job/origin",
+                    *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base"],
+    "control/job/options": ["control/base", "control/client", "dataplane/base"],
+    "control/job/pmix": ["control/base", "control/client", "dataplane/base"],
+    "control/job/messages": [*DAEMON_CLIENT, "control/base", "control/client", "dataplane/base"],
+    "control/job/node": ["control/job/options", "control/job/messages", "control/job/pmix", *DAEMON_CLIENT,
+                         "control/base", "control/client", "dataplane/base"],
+    "control/job/origin": ["control/job/options", "control/job/messages", "control/job/pmix", "control/job/node",
+                           *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "api/lamnet.h"],
     "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
             "dataplane/tuning.h", "dataplane/base"],
     "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control/client",
@@ -95,7 +101,7 @@ ONLY_IN = [
      "sockets", ["nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
-                                     "nic/verbs/memory_monitor", "control/launch/thread_starts",
+                                     "nic/verbs/memory_monitor", "control/job/pmix/",
                                      "control/client/", "api/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",

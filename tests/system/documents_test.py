@@ -44,7 +44,7 @@ class DocumentsTest(unittest.TestCase):
 
     def test_lapi_names_what_lapirun_sets_for_open_mpi(self):
         page = (SOURCE / "deploy/man/man7/lapi.7").read_text(encoding="utf-8")
-        set_by_lapirun = set(re.findall(r"\bOMPI_MCA_\w+", (SOURCE / "control/launch/pmix_server.cc").read_text()))
+        set_by_lapirun = set(re.findall(r"\bOMPI_MCA_\w+", (SOURCE / "control/job/pmix/pmix_server.cc").read_text()))
         self.assertTrue(set_by_lapirun)
         self.assertEqual(set_by_lapirun - set(re.findall(r"\bOMPI_MCA_\w+", page)), set())
 

@@ -8,10 +8,10 @@
 #include "api/sfh.h"
 #include "control/base/session_suffix.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/structures/linked_list.h"
 #include "control/boot/schemas/process_schema.h"
 #include "control/boot/schemas/schema_path.h"
 #include "control/boot/schemas/schema_words.h"
-#include "control/boot/structures/linked_list.h"
 
 namespace openlapi::boot {
 namespace {

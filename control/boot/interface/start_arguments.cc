@@ -10,10 +10,10 @@
 #include "api/sfh.h"
 #include "control/base/session_suffix.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/interface/topology_origin.h"
 #include "control/boot/modules/module_parameters.h"
 #include "control/boot/nodes/schema_nodes.h"
 #include "control/boot/startup/startup_protocol.h"
+#include "control/boot/interface/topology_origin.h"
 
 using openlapi::boot::BootError;
 using openlapi::boot::c_copy;

@@ -13,9 +13,9 @@
 #include "api/boot.h"
 #include "control/base/fork_failure.h"
 #include "control/base/installed_programs.h"
+#include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/nodes/node_array.h"
-#include "control/boot/processes/agent_process.h"
 #include "control/boot/processes/remote_programs.h"
 #include "control/boot/startup/started_processes.h"
 

@@ -11,14 +11,14 @@
 #include "control/base/file_descriptor.h"
 #include "control/base/fork_failure.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/errors/kept_errors.h"
-#include "control/boot/interface/topology_origin.h"
-#include "control/boot/modules/module_operations.h"
 #include "control/boot/startup/boot_key.h"
 #include "control/boot/startup/dropped_connections.h"
+#include "control/boot/errors/kept_errors.h"
+#include "control/boot/modules/module_operations.h"
 #include "control/boot/startup/startup_bytes.h"
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_protocol.h"
+#include "control/boot/interface/topology_origin.h"
 #include "control/boot/tree/tree_link.h"
 
 namespace openlapi::boot {

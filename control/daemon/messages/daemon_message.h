@@ -185,7 +185,7 @@ struct JobAction {
 };
 
 // A job is known by the node whose daemon serves its lapirun, and a number that this daemon gave. Daemons do not look
-// into the body (control/jobs/job_message.h).
+// into the body (control/job/messages/job_message.h).
 struct JobMessage {
   static constexpr std::uint8_t kKind = 6;
   std::uint32_t home = 0;

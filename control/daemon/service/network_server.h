@@ -10,12 +10,12 @@
 #include <optional>
 
 #include "control/base/poll_set.h"
-#include "control/daemon/messages/connection.h"
-#include "control/daemon/messages/tree_router.h"
-#include "control/daemon/service/peer_links.h"
 #include "control/daemon/tables/address_exchange.h"
+#include "control/daemon/messages/connection.h"
 #include "control/daemon/tables/network_questions.h"
 #include "control/daemon/tables/network_tables.h"
+#include "control/daemon/service/peer_links.h"
+#include "control/daemon/messages/tree_router.h"
 
 namespace openlapi::daemon {
 

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "control/base/poll_set.h"
-#include "control/daemon/membership/node_changes.h"
 #include "control/daemon/messages/connection.h"
+#include "control/daemon/membership/node_changes.h"
 #include "control/daemon/universe/universe_table.h"
 
 namespace openlapi::daemon {

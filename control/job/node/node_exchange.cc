@@ -1,0 +1,64 @@
+#include "control/job/node/node_exchange.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "control/job/options/job_options.h"
+
+namespace openlapi::jobs {
+
+void NodeExchange::begin(std::uint32_t here) { collector_.emplace(nodes_, here); }
+
+// One fence of the same tasks at a time: none of them can come to the next before it has left this one.
+void NodeExchange::fence(const std::vector<std::uint32_t>& tasks, PmixBytes data, std::function<void(PmixBytes)> done) {
+  fences_[tasks] = std::move(done);
+  collect(collector_->here(), {tasks, std::move(data)});
+}
+
+void NodeExchange::take(FenceData message, std::uint32_t from) { collect(from, std::move(message)); }
+
+void NodeExchange::collect(std::uint32_t from, FenceData data) {
+  auto step = collector_->add(from, std::move(data));
+  if (!step) return;
+  if (const std::size_t bytes = step->data.data.size(); bytes > kLongestBody) {
+    return send_({}, TasksRefused{kExitOwnFailure, "the tasks have put " + std::to_string(bytes) +
+                                                       " bytes for an exchange; allowed: at most " +
+                                                       std::to_string(kLongestBody)});
+  }
+  if (step->all_have_come) return send_(step->to, FenceDone{std::move(step->data.tasks), std::move(step->data.data)});
+  send_(step->to, step->data);
+}
+
+void NodeExchange::take(FenceDone message) {
+  const auto found = fences_.find(message.tasks);
+  if (found == fences_.end()) return;
+  const auto done = std::move(found->second);
+  fences_.erase(found);
+  done(std::move(message.data));
+}
+
+void NodeExchange::fetch(std::uint32_t task, std::function<void(int, PmixBytes)> done) {
+  const auto node = std::ranges::find_if(
+      nodes_, [task](const JobNode& candidate) { return std::ranges::binary_search(candidate.tasks, task); });
+  // libpmix itself says what is wrong with a task that there is not.
+  if (node == nodes_.end()) return server_.fetch_here(task, std::move(done));
+  requests_[++last_request_] = std::move(done);
+  send_({node->node}, ModexRequest{last_request_, task});
+}
+
+void NodeExchange::take(const ModexRequest& message, std::uint32_t from) {
+  server_.fetch_here(message.task, [this, from, request = message.request](int status, PmixBytes data) {
+    send_({from}, ModexAnswer{request, static_cast<std::uint32_t>(status), std::move(data)});
+  });
+}
+
+void NodeExchange::take(ModexAnswer message) {
+  const auto found = requests_.find(message.request);
+  if (found == requests_.end()) return;
+  const auto done = std::move(found->second);
+  requests_.erase(found);
+  done(static_cast<int>(message.status), std::move(message.data));
+}
+
+}  // namespace openlapi::jobs

@@ -1,0 +1,47 @@
+// What the PMIx server of a node asks of the job's other nodes, as messages.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "control/job/messages/fence_collector.h"
+#include "control/job/messages/job_message.h"
+#include "control/job/pmix/pmix_server.h"
+
+namespace openlapi::jobs {
+
+class NodeExchange final : public PmixPeers {
+ public:
+  // To one node's helper, or (no node) to lapirun.
+  using Send = std::function<void(const std::vector<std::uint32_t>& to, const JobBody& body)>;
+
+  NodeExchange(const std::vector<JobNode>& nodes, const PmixServer& server, Send send)
+      : nodes_(nodes), server_(server), send_(std::move(send)) {}
+
+  // The nodes are known, and `here` is this one.
+  void begin(std::uint32_t here);
+
+  void fence(const std::vector<std::uint32_t>& tasks, PmixBytes data, std::function<void(PmixBytes)> done) override;
+  void fetch(std::uint32_t task, std::function<void(int status, PmixBytes)> done) override;
+
+  void take(FenceData message, std::uint32_t from);
+  void take(FenceDone message);
+  void take(const ModexRequest& message, std::uint32_t from);
+  void take(ModexAnswer message);
+
+ private:
+  void collect(std::uint32_t from, FenceData data);
+
+  const std::vector<JobNode>& nodes_;
+  const PmixServer& server_;
+  Send send_;
+  std::optional<FenceCollector> collector_{};
+  std::map<std::vector<std::uint32_t>, std::function<void(PmixBytes)>> fences_{};
+  std::map<std::uint32_t, std::function<void(int, PmixBytes)>> requests_{};
+  std::uint32_t last_request_ = 0;
+};
+
+}  // namespace openlapi::jobs

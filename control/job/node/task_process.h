@@ -1,0 +1,76 @@
+// One task's process: its start and its end.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "control/base/file_descriptor.h"
+#include "control/job/node/signal_source.h"
+
+namespace openlapi {
+
+// What a task starts with. Nothing here is owned.
+struct TaskStart {
+  const char* launcher = nullptr;  // its name
+  const char* path = nullptr;
+  char* const* arguments = nullptr;                   // null-terminated
+  char* const* environment = nullptr;                 // null-terminated
+  const char* directory = nullptr;                    // null: lapirun's own
+  const std::vector<unsigned>* processors = nullptr;  // empty: not bound
+  const SignalSource* signals = nullptr;
+  const rlimit* open_files = nullptr;
+  int input = -1;
+  int output = -1;
+  int errors = -1;
+};
+
+class TaskProcess {
+ public:
+  // The process has a group of its own and dies with the thread that started it: the main one.
+  bool start(std::uint32_t rank, const TaskStart& start, std::string& error);
+
+  std::uint32_t rank() const { return rank_; }
+  pid_t pid() const { return pid_; }
+  int fd() const { return pid_fd_.get(); }  // readable when the process has ended
+  bool has_ended() const { return ended_; }
+
+  // Whether it has ended by now. It is not reaped yet: its number, and its group's, stay its own.
+  bool check_ended();
+  bool failed() const { return exit_code_ != 0 || signal_ != 0; }
+  int signal() const { return signal_; }
+  // As a shell gives it.
+  int exit_status() const;
+
+  // Whether the process itself catches or ignores the signal, so that it may live on.
+  bool handles(int signal) const;
+  // Whether the signal waits: the process has it blocked, and nobody there has taken it.
+  bool has_pending(int signal) const;
+
+  // By a signal, or by a debugger.
+  bool is_stopped() const;
+
+  // To the process group: also what the task started.
+  void send(int signal) const;
+
+  // After the end: the group must not be signalled any more.
+  void reap();
+
+ private:
+  // Of the process's sets in /proc, by their names there.
+  bool is_in_set(int signal, std::initializer_list<std::string_view> sets) const;
+
+  std::uint32_t rank_ = 0;
+  pid_t pid_ = 0;
+  FileDescriptor pid_fd_;
+  bool ended_ = false;
+  int exit_code_ = 0;
+  int signal_ = 0;
+};
+
+}  // namespace openlapi
