@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "api/lamnet.h"
+#include "control/boot/include/lamnet.h"
 
 namespace openlapi::daemon {
 

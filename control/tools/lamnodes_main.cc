@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "api/lamnet.h"
-#include "control/daemon/session/tool_client.h"
+#include "control/boot/include/lamnet.h"
 #include "control/daemon/universe/node_words.h"
+#include "control/daemon/session/tool_client.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

@@ -18,9 +18,8 @@ import sys
 FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm", "tests"]
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
-FOR_USERS = ["api/" + name for name in (
-    "lapi.h", "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h",
-    "typical.h")]
+FOR_USERS = ["api/lapi.h", *("control/boot/include/" + name for name in (
+    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h", "typical.h"))]
 NOT_ALONE = {"api/lapif.h"}  # Fortran's
 
 

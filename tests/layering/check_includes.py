@@ -10,10 +10,8 @@ import pathlib
 import re
 import sys
 
-# What boot modules include; installed side by side, standing alone.
-SSI_HEADERS = ["api/" + name for name in (
-    "all_list.h", "all_opt.h", "args.h", "boot.h", "etc_misc.h", "lam-ssi-boot.h", "lam-ssi.h", "lam_config.h",
-    "lamdebug.h", "laminternal.h", "lamnet.h", "net.h", "sfh.h", "typical.h")]
+# What is installed side by side: these headers name each other as users name them.
+INSTALLED = ["control/boot/include"]
 
 # The users' headers for C++: lapi.hpp, which includes the others.
 CXX_HEADERS = ["api/" + name for name in (
@@ -47,18 +45,20 @@ MAY_INCLUDE = {
     "control/sealing": ["control/base", "dataplane/base"],
     # What a task links: how it learns who it is. With a network table it asks its node's daemon.
     "control/client": ["control/base", *DAEMON_CLIENT, "dataplane/base"],
+    # What boot modules include; it stands alone.
+    "control/boot/include": [],
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
-    "control/boot": ["control/base", "control/sealing", "dataplane/base", *SSI_HEADERS],
+    "control/boot": ["control/base", "control/sealing", "dataplane/base", "control/boot/include"],
     # The daemons of a universe: the nodes and their tree; what daemons, tools and tasks tell each other; who is linked
     # with whom; network tables; how tools and tasks find a daemon; and the daemon itself, with its sockets, which uses the
     # boot service as boot modules do.
-    "control/daemon/universe": ["dataplane/base", "api/lamnet.h"],
+    "control/daemon/universe": ["dataplane/base", "control/boot/include"],
     "control/daemon/messages": ["control/daemon/universe", "control/base", "control/sealing", "dataplane/base"],
     "control/daemon/session": ["control/daemon/messages", "control/daemon/universe", "control/base", "dataplane/base"],
     "control/daemon/membership": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
     "control/daemon/tables": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
-    "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "dataplane/base", *SSI_HEADERS],
-    "control/tools": [*DAEMON_PASSIVE, "control/daemon/service", "control/base", "dataplane/base", *SSI_HEADERS],
+    "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "dataplane/base", "control/boot/include"],
+    "control/tools": [*DAEMON_PASSIVE, "control/daemon/service", "control/base", "dataplane/base", "control/boot/include"],
     # A job: what the user asks for, lapirun's end, the nodes' ends with their PMIx servers, and the messages between
     # them; daemons carry these without knowing them.
     "control/job": ["control/job/options", "control/job/messages", "control/job/node", "control/job/origin",
@@ -69,7 +69,7 @@ MAY_INCLUDE = {
     "control/job/node": ["control/job/options", "control/job/messages", "control/job/pmix", *DAEMON_CLIENT,
                          "control/base", "control/client", "dataplane/base"],
     "control/job/origin": ["control/job/options", "control/job/messages", "control/job/pmix", "control/job/node",
-                           *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "api/lamnet.h"],
+                           *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "control/boot/include"],
     "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
             "dataplane/tuning.h", "dataplane/base"],
     "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control/client",
@@ -86,7 +86,6 @@ MAY_INCLUDE = {
     "samples": ["api/lapi.h"],
     "tests": None,  # anything
     "bench": None,
-    **{header: SSI_HEADERS for header in SSI_HEADERS},
 }
 
 FILE_GROUPS = ["api/context", "api/lapi_info"]  # parts that are the files whose names begin so, not folders
@@ -117,10 +116,10 @@ NEVER_IN = [
     (r"chrono|ctime|time\.h|sys/time(fd)?\.h|random|sys/random\.h", "a clock or random numbers of its own", ENGINE),
 ]
 # lapi.h needs the types in_addr_t and in_port_t, lamnet.h sockaddr_in.
-EXCEPTIONS = {("api/lapi.h", "netinet/in.h"), ("api/lamnet.h", "netinet/in.h")}
+EXCEPTIONS = {("api/lapi.h", "netinet/in.h"), ("control/boot/include/lamnet.h", "netinet/in.h")}
 # Programs that use openlapi from outside, as tests and benchmarks do, name the users' headers as users do; so do these
 # headers themselves, which are installed side by side.
-USERS_NAMES = {"lapi.h", "lapif.h", *(header.removeprefix("api/") for header in CXX_HEADERS + SSI_HEADERS)}
+USERS_NAMES = {"lapi.h", "lapif.h", *(header.removeprefix("api/") for header in CXX_HEADERS)}
 # Calls that need no header of their own. (pattern, why, places)
 CALLS_ONLY_IN = [(r"\bprocess_vm_(readv|writev)\s*\(", "cross-memory attach", ["shm/", "bench/", "tests/"])]
 
@@ -138,6 +137,10 @@ def part_of(path):
 
 def check_own_include(root, path, target):
     """What is wrong with `#include "target"` in `path`; None if nothing is."""
+    for folder in INSTALLED:
+        side_by_side = path.startswith(folder + "/") or MAY_INCLUDE.get(part_of(path), []) is None
+        if side_by_side and "/" not in target and (root / folder / target).is_file():
+            return None
     if target in USERS_NAMES and MAY_INCLUDE.get(part_of(path), []) is None:
         return None
     # Samples are built where they are installed: their frame lies at the top of their folder, lapi.h elsewhere.

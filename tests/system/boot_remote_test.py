@@ -52,8 +52,8 @@ class BootRemoteTest(unittest.TestCase):
             shutil.copy(BUILD / "control/boot" / name, cls.folder / "real")
             write(f"prefix/bin/{name}", lines + name + ' "$@"\n', 0o755)
         for name, source in (("tool", "boot_tool.c"), ("daemon", "boot_daemon.c")):
-            subprocess.run(["cc", "-I", ROOT / "api", SOURCES / "boot_module" / source, "-o", cls.folder / "real" / name,
-                            "-L", cls.folder / "lib", "-llamssi"], check=True, timeout=25)
+            subprocess.run(["cc", "-I", ROOT / "control/boot/include", SOURCES / "boot_module" / source, "-o",
+                            cls.folder / "real" / name, "-L", cls.folder / "lib", "-llamssi"], check=True, timeout=25)
         for place in ("real", "prefix/bin"):
             write(f"{place}/lamd", f'#!/bin/sh\ncd {cls.folder}/state\n'
                   f'exec 3<&0\nexport LD_LIBRARY_PATH={cls.folder}/lib\n'

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "api/lam-ssi-boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 
 namespace openlapi::boot {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/all_list.h"
+#include "control/boot/include/all_list.h"
 
 namespace openlapi::boot {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "api/lam-ssi-boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 
 int lam_ssi_boot_did = -1;
 int lam_ssi_boot_verbose = -1;

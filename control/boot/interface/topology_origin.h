@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "api/lamnet.h"
+#include "control/boot/include/lamnet.h"
 
 namespace openlapi::boot {
 

@@ -1,7 +1,7 @@
 // Which algorithm built-in modules use.
 #pragma once
 
-#include "api/lam-ssi-boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 
 namespace openlapi::boot {
 

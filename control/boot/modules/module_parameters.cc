@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "api/lam-ssi.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/lam-ssi.h"
 #include "control/boot/schemas/schema_words.h"
 
 namespace openlapi::boot {

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "api/lam-ssi-boot.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/nodes/node_array.h"
 
 namespace openlapi::boot {

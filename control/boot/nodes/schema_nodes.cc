@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "api/boot.h"
+#include "control/boot/include/boot.h"
 #include "control/base/session_suffix.h"
 
 namespace openlapi::boot {

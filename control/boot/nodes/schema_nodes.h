@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/lam-ssi-boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 
 namespace openlapi::boot {
 

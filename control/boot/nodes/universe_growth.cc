@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "api/boot.h"
-#include "api/lam-ssi-boot.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/interface/topology_origin.h"
 
 namespace openlapi::boot {

@@ -1,7 +1,7 @@
 // The node array of a universe that grows by one node.
 #pragma once
 
-#include "api/lamnet.h"
+#include "control/boot/include/lamnet.h"
 #include "control/boot/nodes/node_array.h"
 
 namespace openlapi::boot {

@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "api/boot.h"
-#include "api/lam-ssi-boot.h"
+#include "control/boot/processes/helper_environment.h"
+#include "control/boot/include/boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/installed_programs.h"
 #include "control/base/standard_descriptors.h"
-#include "control/boot/processes/helper_environment.h"
 
 namespace {
 

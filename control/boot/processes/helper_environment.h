@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/all_opt.h"
+#include "control/boot/include/all_opt.h"
 #include "control/base/session_suffix.h"
 
 namespace openlapi::boot {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "api/lam-ssi-boot.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/processes/munge_credential.h"
 #include "dataplane/base/random_number.h"
 

@@ -3,7 +3,7 @@
 
 #include <netinet/in.h>
 
-#include "api/lam-ssi-boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/startup/startup_exchange.h"
 
 namespace openlapi::boot {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "api/sfh.h"
+#include "control/boot/include/sfh.h"
 
 int sfh_argv_count(char** argv) {
   int count = 0;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "api/all_list.h"
+#include "control/boot/include/all_list.h"
 #include "control/boot/structures/linked_list.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // What LIST can do besides all_list.h.
 #pragma once
 
-#include "api/all_list.h"
+#include "control/boot/include/all_list.h"
 
 namespace openlapi::boot {
 

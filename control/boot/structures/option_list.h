@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/all_opt.h"
+#include "control/boot/include/all_opt.h"
 
 namespace openlapi::boot {
 

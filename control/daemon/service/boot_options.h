@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/all_opt.h"
+#include "control/boot/include/all_opt.h"
 #include "control/daemon/session/session_folder.h"
 
 namespace openlapi::daemon {

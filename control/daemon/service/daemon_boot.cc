@@ -14,10 +14,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "api/boot.h"
-#include "api/lam-ssi-boot.h"
-#include "control/base/file_descriptor.h"
+#include "control/boot/include/boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 #include "control/daemon/session/system_failure.h"
+#include "control/base/file_descriptor.h"
 #include "control/sealing/universe_word.h"
 
 namespace openlapi::daemon {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "api/lamnet.h"
+#include "control/boot/include/lamnet.h"
 
 namespace openlapi::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "api/lamnet.h"
+#include "control/boot/include/lamnet.h"
 #include "control/daemon/universe/node_words.h"
 #include "control/job/options/this_host.h"
 #include "control/base/most_tasks.h"

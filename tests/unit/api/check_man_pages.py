@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that lapi.h, the boot service's headers beside it and the man pages say the same, and that groff formats the
+"""Checks that lapi.h, the boot service's headers and the man pages say the same, and that groff formats the
 pages without a complaint.
 
 usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
@@ -155,11 +155,11 @@ def formatting_complaints(groff, page):
         yield f"{page.name}: {line}"
 
 
-def check_ssi(api, man):
+def check_ssi(headers, man):
     """lam-ssi-boot(7) names every function and variable of the boot service's own headers."""
     page = (man / "man7/lam-ssi-boot.7").read_text()
     for header in ("lam-ssi-boot.h", "boot.h"):
-        for declaration in re.findall(r"^LAM_SSI_PUBLIC ([^;]*?)(?:\(|;)", (api / header).read_text(), re.M):
+        for declaration in re.findall(r"^LAM_SSI_PUBLIC ([^;]*?)(?:\(|;)", (headers / header).read_text(), re.M):
             name = re.search(r"\w+$", declaration).group()
             if not re.search(rf"^\.BI? .*\b{name}\b", page, re.M):
                 yield f"lam-ssi-boot.7 does not describe {name} of {header}"
@@ -190,7 +190,7 @@ def check(header_path, man, groff):
             problems.append(f"P{name}.3 does not refer to {name}.3")
         if f".BR {name} (3)" not in overview_text:
             problems.append(f"lapi.7 does not name {name}")
-    problems += check_ssi(header_path.parent, man)
+    problems += check_ssi(header_path.parents[1] / "control/boot/include", man)
     problems += check_commands(man)
     problems += check_structures(header, man)
     problems += check_hpp(header_path, man)

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "api/sfh.h"
+#include "control/boot/include/sfh.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "api/etc_misc.h"
-#include "api/lam-ssi-boot.h"
-#include "api/sfh.h"
+#include "control/boot/include/etc_misc.h"
+#include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/include/sfh.h"
 
 // Beside that of the specification.
 LAM_SSI_PUBLIC int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outbuffsize,

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "api/etc_misc.h"
+#include "control/boot/include/etc_misc.h"
 #include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi::boot {

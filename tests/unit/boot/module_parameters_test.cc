@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "api/lam-ssi.h"
+#include "control/boot/include/lam-ssi.h"
 
 namespace openlapi::boot {
 namespace {

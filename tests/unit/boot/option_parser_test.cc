@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/all_opt.h"
+#include "control/boot/include/all_opt.h"
 
 namespace {
 

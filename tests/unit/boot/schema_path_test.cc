@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string>
 
-#include "api/boot.h"
-#include "api/lam-ssi-boot.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 
 namespace openlapi::boot {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "api/boot.h"
-#include "api/lam-ssi-boot.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/include/boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
 
 namespace openlapi::boot {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "api/lamnet.h"
+#include "control/boot/include/lamnet.h"
 #define LAPI_SIZE_LIMITS
 #include "api/lapi.h"
 
