@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/statistics.h"
 
 namespace openlapi::bench {

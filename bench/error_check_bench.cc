@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/statistics.h"
 
 namespace openlapi::bench {

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "dataplane/wire/packet_header.h"
 #include "nic/udp/datagram_frame.h"
 

@@ -1,5 +1,5 @@
 /* The shortest LAPI program: what startup_bench times. */
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 int main(void) {
   lapi_handle_t handle;

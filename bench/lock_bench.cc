@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "api/context_lock.h"
+#include "api/context/context_lock.h"
 
 namespace openlapi {
 namespace {

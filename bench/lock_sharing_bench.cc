@@ -11,7 +11,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/statistics.h"
 
 namespace openlapi::bench {

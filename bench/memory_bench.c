@@ -4,7 +4,7 @@
 #define LAPI_SIZE_LIMITS 1
 #include <stdio.h>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 /* KiB; -1: the system does not tell. */
 static int private_memory(void) {

@@ -31,7 +31,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/shared_region.h"
 #include "bench/perf/statistics.h"
 #include "bench/perf/udp_sockets.h"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/statistics.h"
 #include "nic/verbs/verbs_objects.h"
 

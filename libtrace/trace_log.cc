@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "api/context_trace.h"
+#include "api/wiring/trace.h"
 
 namespace openlapi {
 

@@ -1,7 +1,7 @@
 // Levels 1 and 2: the user's calls. These LAPI_x take the place of the library's weak ones, so only the user's own
 // calls are written down; a user's profiling LAPI_x still comes first.
-#include "api/lapi.h"
-#include "api/messages.h"
+#include "api/arguments/messages.h"
+#include "api/include/lapi.h"
 #include "libtrace/trace_log.h"
 
 namespace openlapi {

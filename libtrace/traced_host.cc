@@ -1,5 +1,5 @@
 // Level 3: which handlers run and what they answer. Level 1: faults.
-#include "api/context_trace.h"
+#include "api/wiring/trace.h"
 #include "libtrace/trace_log.h"
 
 namespace openlapi {

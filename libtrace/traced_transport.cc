@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "api/context_trace.h"
+#include "api/wiring/trace.h"
 #include "libtrace/trace_log.h"
 
 namespace openlapi {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/context.h"
+#include "api/context/context.h"
 
 std::intptr_t lapi_fortran_null = 0;
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 // LAPI_ADDR_NULL of lapif.h, a common block. Always 0; passed by reference, its own address stands for a null pointer.
 // A Fortran program has a block of this name, too: the linker makes the two one.

@@ -2,7 +2,7 @@
 // of one function; the LAPI ones are weak, so that a profiling layer may define its own (chapter 9).
 #pragma once
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 #define OPENLAPI_FORTRAN_ALIAS(alias_name, name) \
   extern "C" LAPI_PUBLIC decltype(name) alias_name __attribute__((alias(#name)))

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "api/lapi.hpp"
+#include "api/include/lapi.hpp"
 #include "bench/perf/options.h"
 
 namespace openlapi::bench {

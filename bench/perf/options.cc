@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "control/base/option_given_twice.h"
 
 namespace openlapi::bench {

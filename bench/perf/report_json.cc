@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/report.h"
 
 namespace openlapi::bench {

@@ -11,7 +11,7 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/report.h"
 
 namespace openlapi::bench {

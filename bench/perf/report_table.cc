@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "bench/perf/report.h"
 
 namespace openlapi::bench {

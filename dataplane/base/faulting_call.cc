@@ -43,7 +43,7 @@ std::string_view file_of(const Dl_info& symbol) { return symbol.dli_fname != nul
 
 bool is_libc(const Dl_info& symbol) { return file_of(symbol).find("/libc.so") != std::string_view::npos; }
 
-// A user space transport's library, with copies of ours in it (api/context_modules.h).
+// A user space transport's library, with copies of ours in it (api/wiring/modules.h).
 bool is_module(const Dl_info& symbol) {
   const std::string_view file = file_of(symbol);
   return file.substr(file.rfind('/') + 1).starts_with("libopenlapi-");

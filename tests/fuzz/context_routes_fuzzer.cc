@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/context_routes.h"
+#include "api/wiring/routes.h"
 #include "dataplane/base/check.h"
 #include "nic/dpdk/dpdk_address.h"
 

@@ -18,9 +18,9 @@ import sys
 FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples", "shm", "tests"]
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
-FOR_USERS = ["api/lapi.h", *("control/boot/include/" + name for name in (
+FOR_USERS = ["api/include/lapi.h", *("control/boot/include/" + name for name in (
     "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h", "typical.h"))]
-NOT_ALONE = {"api/lapif.h"}  # Fortran's
+NOT_ALONE = {"api/include/lapif.h"}  # Fortran's
 
 
 def library_flags():
@@ -61,7 +61,7 @@ def jobs(root, c_compiler, cxx_compiler):
         for file in sorted([*(root / folder).rglob("*.h"), *(root / folder).rglob("*.hpp")]):
             header = file.relative_to(root).as_posix()
             # Tests and samples use openlapi from outside, and name lapi.h as users do.
-            as_users = ["-I", str(root / "api")] if folder in ("tests", "samples") else []
+            as_users = ["-I", str(root / "api/include")] if folder in ("tests", "samples") else []
             if header not in not_alone:
                 yield cxx_compiler, "c++", [*cxx_flags, *as_users], root, header
     for header in FOR_USERS:

@@ -26,7 +26,7 @@ class CheckHeaders(unittest.TestCase):
         status, output = check({
             "shm/segment.h": "#pragma once\n#include <cstdint>\nstruct Segment { std::uint32_t size; };\n",
             "shm/queue.h": '#pragma once\n#include "shm/segment.h"\nstruct Queue { Segment segment; };\n',
-            "api/lapi.h": "#ifndef LAPI_H\n#define LAPI_H\ntypedef unsigned int lapi_handle_t;\n#endif\n"})
+            "api/include/lapi.h": "#ifndef LAPI_H\n#define LAPI_H\ntypedef unsigned int lapi_handle_t;\n#endif\n"})
         self.assertEqual((status, output), (0, "5 headers compiled alone, 0 failed\n"))
 
     def test_refuses_a_header_that_needs_another_first(self):
@@ -48,7 +48,7 @@ class CheckHeaders(unittest.TestCase):
         self.assertEqual(check(without_guard)[0], 1)
 
     def test_refuses_cplusplus_in_the_users_header(self):
-        status, output = check({"api/lapi.h": "#pragma once\nclass Context {};\n"})
+        status, output = check({"api/include/lapi.h": "#pragma once\nclass Context {};\n"})
         self.assertEqual(status, 1)
         self.assertIn("-std=c11", output)
 

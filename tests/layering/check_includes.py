@@ -11,18 +11,13 @@ import re
 import sys
 
 # What is installed side by side: these headers name each other as users name them.
-INSTALLED = ["control/boot/include"]
-
-# The users' headers for C++: lapi.hpp, which includes the others.
-CXX_HEADERS = ["api/" + name for name in (
-    "lapi.hpp", "lapi_basics.hpp", "lapi_handlers.hpp", "lapi_locks.hpp", "lapi_programs.hpp", "lapi_vectors.hpp")]
+INSTALLED = ["api/include", "control/boot/include"]
 
 # Of control/daemon: what tools and tasks use, and all that has no sockets of daemons.
 DAEMON_CLIENT = ["control/daemon/session", "control/daemon/messages", "control/daemon/universe"]
 DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/tables"]
 
-# Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with;
-# api/context* is a part of its own because only the wiring of a context may name concrete transports.
+# Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with.
 MAY_INCLUDE = {
     "dataplane/base": [],
     "dataplane/tuning.h": [],
@@ -70,25 +65,27 @@ MAY_INCLUDE = {
                          "control/base", "control/client", "dataplane/base"],
     "control/job/origin": ["control/job/options", "control/job/messages", "control/job/pmix", "control/job/node",
                            *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "control/boot/include"],
-    "api": ["api/lapi.h", "api/context", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
-            "dataplane/tuning.h", "dataplane/base"],
-    "api/context": ["api/lapi.h", "api", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control/client",
-                    "dataplane/transport", "dataplane/endpoint", "dataplane/layout", "dataplane/poller",
-                    "dataplane/tuning.h", "dataplane/base"],
+    # What users include; it stands alone.
+    "api/include": [],
+    # What opens transports: the one part that names some; those of user space are modules, which nothing names.
+    "api/wiring": ["api/include", "api/arguments", "nic/udp", "shm", "control/client", "dataplane/transport",
+                   "dataplane/endpoint", "dataplane/poller", "dataplane/base"],
+    "api/arguments": ["api/include", "dataplane/layout", "dataplane/base"],
+    "api/context": ["api/include", "api/arguments", "api/wiring", "shm", "control/client", "dataplane/transport",
+                    "dataplane/endpoint", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
+                    "dataplane/base"],
+    "api/calls": ["api/include", "api/arguments", "api/context", "dataplane/endpoint", "dataplane/layout",
+                  "dataplane/base"],
+    "api/fortran": ["api/include", "api/context"],
     # The tool, no part of the library: it asks every transport whether it is usable here.
-    "api/lapi_info": ["api/lapi.h", "api", "api/context", "nic", "nic/udp", "nic/dpdk", "nic/verbs", "shm", "control/base",
-                      "dataplane/poller", "dataplane/transport", "dataplane/base"],
-    # The users' header stands alone.
-    "api/lapi.h": [],
-    **{header: ["api/lapi.h", *CXX_HEADERS] for header in CXX_HEADERS},
-    "libtrace": ["api/lapi.h", "api", "api/context", "dataplane/base", "dataplane/transport", "dataplane/endpoint"],
+    "api/info": ["api/include", "api/context", "api/wiring", "nic/udp", "shm", "control/base", "dataplane/poller"],
+    "libtrace": ["api/include", "api/arguments", "api/wiring", "dataplane/transport"],
     # Users' programs: lapi.h, their frame, and nothing else of ours.
-    "samples": ["api/lapi.h"],
+    "samples": ["api/include"],
     "tests": None,  # anything
     "bench": None,
 }
 
-FILE_GROUPS = ["api/context", "api/lapi_info"]  # parts that are the files whose names begin so, not folders
 ENGINE = ["dataplane/wire", "dataplane/layout", "dataplane/transport", "dataplane/reliability", "dataplane/operation",
           "dataplane/endpoint"]
 
@@ -101,7 +98,7 @@ ONLY_IN = [
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "control/job/pmix/",
-                                     "control/client/", "api/argument_checks.cc", "bench/", "tests/"]),
+                                     "control/client/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",
                  "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),
@@ -109,17 +106,14 @@ ONLY_IN = [
     (r"benchmark/.*", "the benchmark framework", ["bench/", "tests/"]),
     (r"pmix.*\.h", "PMIx", ["control/", "bench/", "tests/"]),
     (r"hwloc.*", "hwloc", ["dataplane/poller/", "control/", "api/", "bench/", "tests/"]),
-    (r"(CLI|nlohmann|spdlog)/.*", "libraries of the tools", ["api/lapi_info", "control/", "bench/", "tests/"]),
+    (r"(CLI|nlohmann|spdlog)/.*", "libraries of the tools", ["api/info/", "control/", "bench/", "tests/"]),
 ]
 # Besides: the engine is handed its clock and its random numbers. (pattern, why, the parts that must not)
 NEVER_IN = [
     (r"chrono|ctime|time\.h|sys/time(fd)?\.h|random|sys/random\.h", "a clock or random numbers of its own", ENGINE),
 ]
 # lapi.h needs the types in_addr_t and in_port_t, lamnet.h sockaddr_in.
-EXCEPTIONS = {("api/lapi.h", "netinet/in.h"), ("control/boot/include/lamnet.h", "netinet/in.h")}
-# Programs that use openlapi from outside, as tests and benchmarks do, name the users' headers as users do; so do these
-# headers themselves, which are installed side by side.
-USERS_NAMES = {"lapi.h", "lapif.h", *(header.removeprefix("api/") for header in CXX_HEADERS)}
+EXCEPTIONS = {("api/include/lapi.h", "netinet/in.h"), ("control/boot/include/lamnet.h", "netinet/in.h")}
 # Calls that need no header of their own. (pattern, why, places)
 CALLS_ONLY_IN = [(r"\bprocess_vm_(readv|writev)\s*\(", "cross-memory attach", ["shm/", "bench/", "tests/"])]
 
@@ -130,24 +124,20 @@ SUFFIXES = {".h", ".hpp", ".cc", ".c"}
 
 def part_of(path):
     """The part that a path (from the root) belongs to; None when the tables do not know it."""
-    names = [name for name in MAY_INCLUDE
-             if path == name or path.startswith(name + "/") or (name in FILE_GROUPS and path.startswith(name))]
+    names = [name for name in MAY_INCLUDE if path == name or path.startswith(name + "/")]
     return max(names, key=len, default=None)
 
 
 def check_own_include(root, path, target):
     """What is wrong with `#include "target"` in `path`; None if nothing is."""
+    # Programs that use openlapi from outside name the users' headers as users do; so do these headers themselves.
     for folder in INSTALLED:
-        side_by_side = path.startswith(folder + "/") or MAY_INCLUDE.get(part_of(path), []) is None
-        if side_by_side and "/" not in target and (root / folder / target).is_file():
+        as_users = path.startswith(folder + "/") or MAY_INCLUDE.get(part_of(path), []) is None
+        if as_users and "/" not in target and (root / folder / target).is_file():
             return None
-    if target in USERS_NAMES and MAY_INCLUDE.get(part_of(path), []) is None:
-        return None
     # Samples are built where they are installed: their frame lies at the top of their folder, lapi.h elsewhere.
     if path.startswith("samples/") and target in {"lapi.h", "sample.h"}:
         return None
-    if target in USERS_NAMES and path in {"api/" + name for name in USERS_NAMES}:
-        target = "api/" + target
     if not (root / target).is_file() or ".." in target.split("/"):
         return "no such file or not plain: includes are written from the root of the project"
     here, there = part_of(path), part_of(target)

@@ -1,7 +1,7 @@
 // The version of a library that is like this one and calls itself another: of another build, or of another wire
 // version, as the packet_version.h says that it is compiled with.
-#include "api/context_libraries.h"
-#include "api/version.h"
+#include "api/wiring/libraries.h"
+#include "api/wiring/version.h"
 #include "dataplane/wire/packet_version.h"
 
 namespace openlapi {

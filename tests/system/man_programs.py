@@ -52,7 +52,8 @@ def compiler_of(text):
 
 
 def compile_program(text, program, *more):
-    command = [*compiler_of(text), "-", *more, "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'api'}", f"-L{LIBRARY.parent}",
+    command = [*compiler_of(text), "-", *more, "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'api/include'}",
+               f"-L{LIBRARY.parent}",
                f"-Wl,-rpath,{LIBRARY.parent}", "-llapi", "-pthread", "-o", program]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=100)
     expect_equal(done.returncode, 0, f"compiling\n{done.stderr}")

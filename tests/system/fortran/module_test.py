@@ -2,7 +2,7 @@
 """The module lapi against lapif(7): every call is there with its arguments, one that is forgotten or of another kind is
 refused, and programs that were written for lapif.h compile with the module and run.
 
-    module_test.py LAPIRUN API_FOLDER BUILT_API_FOLDER MAN_PAGE_FOLDER GFORTRAN
+    module_test.py LAPIRUN HEADERS BUILT_API_FOLDER MAN_PAGE_FOLDER GFORTRAN
 """
 import os
 import pathlib

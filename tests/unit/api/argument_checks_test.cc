@@ -1,13 +1,13 @@
 // One mistake at a time gives the code that names it.
-#include "api/argument_checks.h"
+#include "api/arguments/argument_checks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "api/context.h"
-#include "api/refusal.h"
+#include "api/arguments/refusal.h"
+#include "api/context/context.h"
 
 namespace openlapi {
 namespace {

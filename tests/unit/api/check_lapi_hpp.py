@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """lapi.hpp has all of lapi.h, and says what it needs when a compiler is not told C++20.
 
-    check_lapi_hpp.py API_FOLDER CXX_COMPILER...
+    check_lapi_hpp.py HEADERS CXX_COMPILER...
 """
 import pathlib
 import re
@@ -13,7 +13,7 @@ API, COMPILER = pathlib.Path(sys.argv[1]), sys.argv[2:]
 
 C = (API / "lapi.h").read_text(encoding="utf-8")
 CXX = re.sub(r"//.*", "", "".join(file.read_text(encoding="utf-8") for file in sorted(API.glob("lapi*.hpp"))))
-PAGE = (API.parent / "deploy/man/man7/lapi.hpp.7").read_text(encoding="utf-8")
+PAGE = (API.parents[1] / "deploy/man/man7/lapi.hpp.7").read_text(encoding="utf-8")
 # What lapi.hpp leaves out, and why.
 LEFT_OUT = {
     "LAPI_Address": "C++ takes addresses itself",

@@ -105,7 +105,8 @@ def check_hpp(header_path, man):
 
 def check_codes(header_path, man):
     """LAPI_Msg_string(3) has the number, name and text of every code of lapi.h."""
-    texts = dict(re.findall(r'OPENLAPI_MESSAGE\(\s*(\w+),\s*"(.*)"\)', (header_path.parent / "messages.cc").read_text()))
+    messages = (header_path.parents[1] / "arguments/messages.cc").read_text()
+    texts = dict(re.findall(r'OPENLAPI_MESSAGE\(\s*(\w+),\s*"(.*)"\)', messages))
     page = (man / "man3/LAPI_Msg_string.3").read_text().replace(r"\-", "-")
     codes = re.findall(r"^#define (LAPI_(?:ERR|ATTENTION)_\w+) (\d+)$", header_path.read_text(), re.M)
     wanted = {f".TP 5\n{number}\n\\fB{name}\\fP: {texts.get(name)}\n" for name, number in codes}
@@ -190,7 +191,7 @@ def check(header_path, man, groff):
             problems.append(f"P{name}.3 does not refer to {name}.3")
         if f".BR {name} (3)" not in overview_text:
             problems.append(f"lapi.7 does not name {name}")
-    problems += check_ssi(header_path.parents[1] / "control/boot/include", man)
+    problems += check_ssi(header_path.parents[2] / "control/boot/include", man)
     problems += check_commands(man)
     problems += check_structures(header, man)
     problems += check_hpp(header_path, man)

@@ -1,4 +1,4 @@
-#include "api/completion_threads.h"
+#include "api/context/completion_threads.h"
 
 #include <gtest/gtest.h>
 

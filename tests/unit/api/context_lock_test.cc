@@ -1,4 +1,4 @@
-#include "api/context_lock.h"
+#include "api/context/context_lock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "api/counter_statuses.h"
+#include "api/context/counter_statuses.h"
 
 #include <gtest/gtest.h>
 

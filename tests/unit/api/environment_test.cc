@@ -1,4 +1,4 @@
-#include "api/environment.h"
+#include "api/wiring/environment.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 namespace openlapi {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/guest_calls.h"
+#include "api/context/guest_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/context_lock.h"
+#include "api/context/context_lock.h"
 
 namespace openlapi {
 namespace {

@@ -1,7 +1,7 @@
 // LAPI_Init says why it refuses what it cannot even begin with.
 #include <gtest/gtest.h>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 namespace {
 

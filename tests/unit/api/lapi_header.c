@@ -1,7 +1,7 @@
 /* lapi.h alone, first in the file, as C11 without any extension: everything is checked while this compiles. What runs
  * is what only a running program shows. */
 #define LAPI_SIZE_LIMITS 1
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "tests/unit/api/lapi_layout.h"
 #include "tests/unit/api/lapi_places.h"
 #include "tests/unit/api/lapi_types.h"

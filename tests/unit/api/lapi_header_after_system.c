@@ -10,7 +10,7 @@
 #define TRUE 1
 #define FALSE 0
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 int system_headers_first_compiled(void);
 

@@ -1,5 +1,5 @@
 /* lapi.h alone, first in the file, as C89: it compiles, and its structures lie as they do in C11. */
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 typedef char counter_is_as_in_c11[sizeof(lapi_cntr_t) == 32 && offsetof(lapi_cntr_t, dest_list) == 8 ? 1 : -1];
 

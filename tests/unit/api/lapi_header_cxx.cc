@@ -1,6 +1,6 @@
 // lapi.h alone, first in the file, as C++17: everything is checked while this compiles.
 #define LAPI_SIZE_LIMITS 1
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "tests/unit/api/lapi_layout.h"
 #include "tests/unit/api/lapi_places.h"
 #include "tests/unit/api/lapi_types.h"

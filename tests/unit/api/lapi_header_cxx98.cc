@@ -1,5 +1,5 @@
 // lapi.h alone, first in the file, as C++98: it compiles, and its structures lie as they do in C11.
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 template <bool Holds>
 struct Check;

@@ -1,5 +1,5 @@
 /* Published programs have variables of these names, which lapi.h leaves to them. */
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 static int MAX_TASKS = 4, MAX_NODES = 3, MAX_SHM_TASKS = 2, MAX_SLOTS_PER_TASK = 1;
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/lapi.hpp"
+#include "api/include/lapi.hpp"
 
 namespace lapi_hpp {
 

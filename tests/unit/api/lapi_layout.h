@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 #ifdef __cplusplus
 #define CHECK_TRUE(condition) static_assert(condition, #condition)

@@ -2,7 +2,7 @@
 #ifndef OPENLAPI_TESTS_UNIT_API_LAPI_TYPES_H
 #define OPENLAPI_TESTS_UNIT_API_LAPI_TYPES_H
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 /* SAME_TYPE(expression, wanted): the expression is not evaluated. */
 #ifdef __cplusplus

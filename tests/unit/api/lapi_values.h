@@ -3,7 +3,7 @@
 #ifndef OPENLAPI_TESTS_UNIT_API_LAPI_VALUES_H
 #define OPENLAPI_TESTS_UNIT_API_LAPI_VALUES_H
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 #ifdef __cplusplus
 #define CHECK_VALUE(name, value) static_assert((name) == (value), #name)

@@ -1,4 +1,4 @@
-#include "api/memory_reserve.h"
+#include "api/context/memory_reserve.h"
 
 #include <gtest/gtest.h>
 

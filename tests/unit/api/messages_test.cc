@@ -1,4 +1,4 @@
-#include "api/messages.h"
+#include "api/arguments/messages.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 namespace openlapi {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/program_registry.h"
+#include "api/arguments/program_registry.h"
 
 #include <gtest/gtest.h>
 

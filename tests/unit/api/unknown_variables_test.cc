@@ -1,4 +1,4 @@
-#include "api/unknown_variables.h"
+#include "api/wiring/unknown_variables.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 #include "control/client/bootstrap.h"
 #include "tests/unit/control/temporary_folder.h"
 

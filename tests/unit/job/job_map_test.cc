@@ -6,7 +6,7 @@
 
 #include "control/boot/include/lamnet.h"
 #define LAPI_SIZE_LIMITS
-#include "api/lapi.h"
+#include "api/include/lapi.h"
 
 namespace openlapi::jobs {
 namespace {

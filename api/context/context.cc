@@ -1,0 +1,364 @@
+// The life of a context, and its calls that wait.
+#include "api/context/context.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <utility>
+
+#include "api/arguments/refusal.h"
+#include "api/context/context_resources.h"
+#include "api/context/memory_reserve.h"
+#include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/endpoint/served_packet.h"
+
+namespace openlapi {
+
+namespace {
+
+constexpr Nanoseconds kJoinAtMost = 5 * kSecond;  // a thread that runs a handler which does not return is let go
+constexpr std::uint32_t kIdlePollsBeforeYield = 100;
+constexpr std::uint32_t kIdlePollsBetweenNotes = 1024;  // of them in the task's page
+constexpr int kAbandonTries = 1000;
+
+class Pin {
+ public:
+  explicit Pin(Context& context) : context_(context) { context_.pin(); }
+  ~Pin() { context_.unpin(); }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+ private:
+  Context& context_;
+};
+
+// A thread that is cancelled in its fence waits no longer; the operations go on.
+class FenceWait {
+ public:
+  FenceWait(Context& context, const FenceTicket& ticket) : context_(context), ticket_(ticket), pin_(context) {}
+  ~FenceWait() {
+    if (!ended_) context_.endpoint().forget_fence(ticket_);
+  }
+  void end() { ended_ = true; }
+  FenceWait(const FenceWait&) = delete;
+  FenceWait& operator=(const FenceWait&) = delete;
+
+ private:
+  Context& context_;
+  const FenceTicket ticket_;
+  const Pin pin_;
+  bool ended_ = false;
+};
+
+// Of the context whose lock the calling thread holds.
+EndpointCore* endpoint_inside() {
+  for (Context& context : context_table.contexts) {
+    if (context.context_lock().owned_by_caller()) return context.endpoint_core();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool holds_some_lock() {
+  return std::any_of(std::begin(context_table.contexts), std::end(context_table.contexts),
+                     [](const Context& context) { return context.context_lock().owned_by_caller(); });
+}
+
+void FreeContextResources::operator()(ContextResources* resources) const { delete resources; }
+
+Nanoseconds Context::now() { return resources_->clock.now(); }
+
+StepOutcome Context::progress(Step step) {
+  if (memory_short_ || memory_is_short()) [[unlikely]]
+    watch_memory();
+  const unsigned moved = endpoint_->progress(step);
+  if (attention_) [[unlikely]]
+    attend();
+  return {moved, lock_.wanted()};
+}
+
+// What arrives needs memory, so that it waits where it is while the reserve runs low. Nothing is lost by that.
+void Context::watch_memory() {
+  memory_short_ = memory_is_short();
+  endpoint_->hold_arrivals(memory_short_ && reserve_room() < kRoomForArrivals);
+}
+
+bool Context::reserve() {
+  bool expected = false;
+  return reserved_.compare_exchange_strong(expected, true, std::memory_order_acquire);
+}
+
+void Context::open(ContextResourcesPointer resources) {
+  resources_ = std::move(resources);
+  endpoint_ = resources_->endpoint.get();
+  poller_ = resources_->poller.get();
+  tasks_ = resources_->bootstrap->size();
+  own_task_ = resources_->bootstrap->rank();
+  statuses_.clear();
+  patient_waits_.clear();
+  max_user_header_ = endpoint_->max_user_header();
+  copy_limit_ = static_cast<std::uint32_t>(resources_->settings.retransmit_buffer_size);
+  guests_.set_closed(false);
+  lock_.set_guests(this);
+  closing_ = resources_released_ = attention_ = memory_short_ = false;
+  collective_busy_ = collective_abandoned_ = false;
+  owed_collectives_.clear();
+  running_ = RunningHandler::none;
+  sends_reported_ = receives_reported_ = 0;
+  idle_polls_ = 0;
+  if (resources_->settings.explain_faults) explain_memory_faults(endpoint_inside, own_task_);
+  tell_refusals(resources_->settings.info_level, own_task_);
+  set_check_arguments(resources_->settings.check_arguments);
+  polling_mode_.store(false, std::memory_order_relaxed);
+  generation_ = generation_ % (UINT32_MAX / kMaxContexts - 1) + 1;
+  name_ = generation_ * kMaxContexts + index_;
+  handle_.store(name_, std::memory_order_release);
+  count_opened_context();
+}
+
+std::shared_ptr<Bell> Context::set_polling_mode(bool polling) {
+  polling_mode_.store(polling, std::memory_order_relaxed);
+  return poller_->set_interrupt_mode(!polling);
+}
+
+// Checked arguments include the memory that vectors and programs name.
+void Context::set_check_arguments(bool check) {
+  if (check) catch_memory_faults();
+  check_arguments_.store(check, std::memory_order_relaxed);
+  endpoint_->guard_layouts(check);
+}
+
+void Context::terminate() {
+  handle_.store(closed_handle(index_), std::memory_order_seq_cst);
+  closing_ = true;
+  conditions_.close();
+  pin();
+  poller_->wake_ready();
+  drain();
+  Poller& poller = *poller_;
+  CompletionThreads& completions = *resources_->completions;
+  poller.request_stop();
+  completions.request_stop();
+  lock_.unlock();
+  poller.join(kJoinAtMost);
+  completions.join(kJoinAtMost);
+  lock_.lock();
+  resources_released_ = true;
+  count_closed_context();
+  unpin();
+}
+
+// The end of the wait in drain() has come, and something is left.
+void Context::say_left(const char* who, std::size_t count, const char* what) const {
+  if (count == 0) return;
+  std::fprintf(stderr,
+               "openlapi: task %u, LAPI_Term: %s %zu %s%s within %d s; they may be lost (OPENLAPI_TERM_WAIT is the "
+               "longest wait)\n",
+               own_task_, who, count, what, count == 1 ? "" : "s", resources_->settings.term_wait);
+}
+
+// Sends what waits and waits for the peers, for what this task has asked of them and sent to itself, and, unless it
+// runs below a callback, for completion handlers.
+void Context::drain() {
+  const Nanoseconds until = now() + static_cast<Nanoseconds>(resources_->settings.term_wait) * kSecond;
+  const bool below_callback = in_context_callback();
+  auto finished = [&] {
+    const bool done = endpoint_->drained() && endpoint_->not_answered() == 0 && endpoint_->not_accepted_of_own() == 0;
+    return (done && (below_callback || resources_->completions->idle())) || now() >= until;
+  };
+  struct Drained final : WaitCondition {
+    explicit Drained(decltype(finished)& test) : test_(test) {}
+    bool holds() override { return test_(); }
+    void waits_long() override { wait_.note({WaitedCall::term}); }
+    decltype(finished)& test_;
+    LongWait wait_;
+  } condition(finished);
+  poller_->enter();
+  poller_->wait(condition);
+  poller_->leave();
+  say_left("other tasks have not taken", endpoint_->drained() ? 0 : endpoint_->not_taken(), "message");
+  say_left("other tasks have not answered", endpoint_->not_answered(), "request");
+  say_left("its own header handlers have not taken", endpoint_->not_accepted_of_own(), "message");
+}
+
+void Context::thread_begins() {
+  for (const std::unique_ptr<Transport>& transport : resources_->transports) transport->enter_thread();
+}
+
+void Context::thread_ends() {
+  lock_.lock();
+  unpin();
+  lock_.unlock();
+}
+
+void Context::free_resources() {
+  // Pairs with look(): either it has found the handle closed, or it is counted; it waits for nobody.
+  while (lookers_.load(std::memory_order_seq_cst) != 0) sched_yield();
+  ContextResourcesPointer doomed = std::move(resources_);
+  endpoint_ = nullptr;
+  poller_ = nullptr;
+  faults_.clear();
+  attention_ = resources_released_ = false;
+  // Without the lock: closing descriptors and unmapping memory take their time, and somebody may wait for it.
+  lock_.unlock();
+  doomed.reset();
+  lock_.lock();
+  give_back();
+}
+
+void Context::abandon() {
+  if (!reserved_.load(std::memory_order_acquire) || lock_.owned_by_caller()) return;
+  for (int tries = 0; !lock_.try_lock(); ++tries) {
+    if (tries == kAbandonTries) return;  // its owner runs a handler; it will not come back
+    sched_yield();
+  }
+  handle_.store(closed_handle(index_), std::memory_order_relaxed);
+  if (poller_ != nullptr) poller_->request_stop();
+  lock_.unlock();
+}
+
+bool Context::probe() {
+  const unsigned done = progress(Step::first).moved;
+  if (poller_ == nullptr) return true;
+  if (done != 0) {
+    idle_polls_ = 0;
+    if (poller_->anybody_dozes()) poller_->wake_ready();
+  } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
+    if (idle_polls_ % kIdlePollsBetweenNotes == 0) count_fruitless_polls();
+    // A program that probes in a loop shares its core with the task it waits for.
+    const Pin pin(*this);  // LAPI_Term may come meanwhile, and a cancellation
+    poller_->rest();
+    return true;
+  }
+  if (lock_.wanted()) [[unlikely]]
+    let_others_in();
+  return done != 0;
+}
+
+// A program that keeps the lock between its calls keeps everybody else out anyway. A few looks at the one word in which
+// the next packet shows notice it sooner than coming back with another call.
+void Context::look_for_arrival() {
+  const ArrivalWord next = endpoint_->arrival_word();
+  if (next.word == nullptr || closing_) return;
+  idle_polls_ += tuning::kLooksBetweenPolls;
+  pause_before_poll(next);
+  if (next.word->load(std::memory_order_relaxed) != next.empty) probe();
+}
+
+// Chapter 12: a program that polls in a long critical section gives others a chance to have the lock.
+void Context::let_others_in() {
+  const Pin pin(*this);
+  poller_->relinquish();
+}
+
+bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {
+  const bool others_poll = waits_inside_ > patient_waits_.size();
+  const Inside inside(*this);
+  std::uint64_t sends = endpoint_->sends_completed(), receives = endpoint_->receives_completed();
+  for (unsigned round = 0; round < rounds && !closing_; ++round) {
+    if (sends != sends_reported_ || receives != receives_reported_) break;
+    if (!probe() && lock_is_kept) look_for_arrival();
+    sends = endpoint_->sends_completed();
+    receives = endpoint_->receives_completed();
+  }
+  state = 0;
+  if (sends != sends_reported_) state |= LAPI_SEND_COMPLETE;
+  if (receives != receives_reported_) state |= LAPI_RECV_COMPLETE;
+  if (state == (LAPI_SEND_COMPLETE | LAPI_RECV_COMPLETE)) state |= LAPI_BOTH_COMPLETE;
+  if (state == 0) state = LAPI_DISP_CNTR;
+  if (others_poll) state |= LAPI_POLLING_NET;
+  sends_reported_ = sends;
+  receives_reported_ = receives;
+  return !closing_;
+}
+
+int Context::fence() {
+  const FenceTicket ticket = endpoint_->begin_fence();
+  FenceWait waiting(*this, ticket);
+  const int code = await_fence(ticket, WaitedCall::fence);
+  waiting.end();
+  return code;
+}
+
+int Context::await_fence(const FenceTicket& ticket, WaitedCall call) {
+  FenceState state = endpoint_->fence_state(ticket);
+  const auto ended = [&] {
+    if (state == FenceState::pending) state = endpoint_->fence_state(ticket);
+    return state != FenceState::pending;
+  };
+  const auto what = [&] {
+    PeerIndex awaited = UINT32_MAX;
+    if (state == FenceState::pending) state = endpoint_->fence_state(ticket, &awaited);
+    return WaitedFor{call, static_cast<std::int32_t>(awaited)};
+  };
+  const bool open = wait_until(ended, what);
+  if (state == FenceState::done) return LAPI_SUCCESS;
+  if (state == FenceState::peer_purged) return LAPI_ERR_TGT_PURGED;
+  return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
+}
+
+void Context::end_collective() {
+  collective_busy_ = collective_abandoned_ = false;
+  if (poller_->anybody_dozes()) poller_->wake_ready();
+}
+
+// The other tasks count on this one: its part goes on without the thread.
+void Context::abandon_collective() {
+  collective_abandoned_ = attention_ = true;
+  tend_collective();
+}
+
+void Context::owe_collective(const OwedCollective& owed) {
+  owed_collectives_.push_back(owed);
+  attention_ = true;
+  tend_collective();
+}
+
+// False: none is owed, or it cannot begin yet.
+bool Context::begin_owed_collective() {
+  if (collective_busy_ || owed_collectives_.empty()) return false;
+  const OwedCollective owed = owed_collectives_.front();
+  if (owed.fence && endpoint_->fence_state(*owed.fence) == FenceState::pending) return false;
+  owed_collectives_.erase(owed_collectives_.begin());
+  collective_busy_ = collective_abandoned_ = true;
+  owed.value ? endpoint_->begin_exchange(*owed.value) : endpoint_->begin_barrier();
+  return true;
+}
+
+void Context::tend_collective() {
+  do {
+    if (!collective_abandoned_) continue;
+    if (endpoint_->collective_state() == CollectiveState::filled) endpoint_->confirm_exchange();
+    if (endpoint_->collective_state() == CollectiveState::pending) return;
+    end_collective();
+  } while (begin_owed_collective());
+}
+
+CollectiveState Context::await_collective(WaitedCall call) {
+  CollectiveState state = endpoint_->collective_state();
+  const auto ended = [&] {
+    if (state == CollectiveState::pending) state = endpoint_->collective_state();
+    return state != CollectiveState::pending;
+  };
+  wait_until(ended, [call] { return WaitedFor{call}; });
+  return state;
+}
+
+void Context::counter_was_set(const lapi_cntr_t* counter) {
+  // Sleepers look at their counters once more after they have made themselves known; pairs with the fence there.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool mine = lock_.owned_by_caller();
+  if (!mine) lock_.lock();
+  if (endpoint_ != nullptr) {
+    endpoint_->forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
+    statuses_.remove(counter);
+  }
+  if (mine && running_ != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers
+  if (poller_ != nullptr && poller_->anybody_dozes()) poller_->wake_ready();
+  if (!mine) lock_.unlock();
+}
+
+}  // namespace openlapi

@@ -1,0 +1,456 @@
+// One LAPI context: what a handle stands for. The 16 Context objects live as long as the process; what a context needs
+// while it is open (engine, transports, threads) is in ContextResources and comes and goes with LAPI_Init and
+// LAPI_Term. So a thread may always look at a Context, lock it, and then see whether its handle is still meant.
+//
+// Life: closed -> open (LAPI_Init) -> closing (LAPI_Term: the handle is refused from now on, waiting threads are sent
+// home) -> closed, when the last thread that is inside has left: the thread that runs LAPI_Term may itself be inside,
+// in a handler, and then what it stands on is freed only when it has come out.
+//
+// Everything here except find_context() and the handle needs the context's lock, unless it says so.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "api/arguments/refusal.h"
+#include "api/context/completion_threads.h"
+#include "api/context/context_lock.h"
+#include "api/context/counter_statuses.h"
+#include "api/context/guest_calls.h"
+#include "api/context/lock_conditions.h"
+#include "api/include/lapi.h"
+#include "dataplane/base/task_page.h"
+#include "dataplane/endpoint/endpoint.h"
+#include "dataplane/poller/poller.h"
+
+namespace openlapi {
+
+struct ContextResources;
+struct FreeContextResources {
+  void operator()(ContextResources* resources) const;
+};
+using ContextResourcesPointer = std::unique_ptr<ContextResources, FreeContextResources>;
+
+inline constexpr unsigned kMaxContexts = 16;
+inline constexpr int kAddressTableSize = 256;
+// How long a task that has all it needs of a collective call waits for the others to have what they need of it.
+inline constexpr Nanoseconds kLeaveCollectiveAtMost = kSecond;
+
+// What handlers that run inside a context may call, on their own context and on others.
+enum class CallKind : std::uint8_t {
+  communicates,  // refused in header handlers
+  waits,         // refused in header handlers and inline completion handlers
+  local,         // allowed everywhere
+};
+
+inline bool handler_refuses(CallKind kind) {
+  const RunningHandler handler = innermost_handler();
+  if (handler == RunningHandler::none || kind == CallKind::local) [[likely]]
+    return false;
+  return handler == RunningHandler::header || kind == CallKind::waits;
+}
+
+class Context final : public PolledEngine, public CompletionOwner, public HandlerHost, public LockGuests {
+ public:
+  constexpr explicit Context(unsigned index) : handle_(closed_handle(index)), index_(index) {}
+
+  // Any thread, without the lock.
+  bool is(lapi_handle_t handle) const { return handle_.load(std::memory_order_relaxed) == handle; }
+  bool checks_arguments() const { return check_arguments_.load(std::memory_order_relaxed); }
+  bool polling_mode() const { return polling_mode_.load(std::memory_order_relaxed); }
+  void counter_was_set(const lapi_cntr_t* counter);
+
+  ContextLock& context_lock() { return lock_; }
+  const ContextLock& context_lock() const { return lock_; }
+  LockConditions& lock_conditions() { return conditions_; }
+  Endpoint& endpoint() { return *endpoint_; }
+  EndpointCore* endpoint_core() { return endpoint_ != nullptr ? &endpoint_->core() : nullptr; }
+  Poller& poller() { return *poller_; }
+  ContextResources& resources() { return *resources_; }
+  std::uint32_t tasks() const { return tasks_; }
+  std::uint32_t own_task() const { return own_task_; }
+  std::uint32_t max_user_header() const { return max_user_header_; }
+  std::uint32_t copy_limit() const { return copy_limit_; }
+  RunningHandler running() const { return running_; }
+
+  // Calls from handlers of other contexts: guests.cc. Between begin and end the engine takes what comes.
+  void admit_guests() override;
+  bool has_room_for_guests();
+  void begin_guest_call() { endpoint_->enter_handler(); }
+  void end_guest_call() { endpoint_->leave_handler(); }
+  void after_guest_calls();
+  // Without the lock, which another thread has. A return code; EAGAIN: there is no room.
+  int leave_call(std::unique_ptr<GuestCall> call);
+  int set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value);
+  // Without the lock: body(), which reads what does not change, or atomically, while the resources stay.
+  template <class Body>
+  int look(lapi_handle_t handle, Body body);
+
+  // To be called at the end of a call that does not poll, outside handlers.
+  void after_call() {
+    if (attention_) [[unlikely]] {
+      attend();
+    } else {
+      poller_->after_call();
+    }
+  }
+
+  // Polls, at least one step, until done(), which must not change anything unless it returns true. False: the context
+  // is being closed, done() or not. The context and its resources stay while this runs; afterwards they may be gone.
+  // what(), a WaitedFor, is asked when it takes long.
+  template <class Done, class What>
+  bool wait_until(Done done, What what, Asking asking = Asking::looks) {
+    return wait_until(std::move(done), std::move(what), poller_->usual_wait(), asking);
+  }
+  template <class Done, class What>
+  bool wait_until(Done done, What what, const BackoffLimits& limits, Asking asking = Asking::looks);
+
+  // LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
+  bool probe();
+  // LAPI_Msgpoll: at most `rounds` steps. False: closed. `lock_is_kept`: the caller had the lock before the call.
+  bool poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state);
+
+  // LAPI_Fence: waits until what this task began is in place. A return code.
+  int fence();
+
+  // A collective call, one at a time per context, others wait for their turn: steps(), which begins one of the
+  // engine's, awaits it, and says how it ended. `value`: of an exchange; none: a barrier, behind a fence. A return
+  // code.
+  template <class Steps>
+  int collective(std::optional<std::uint64_t> value, Steps steps);
+  // As soon as it is not pending any more, or the context is being closed.
+  CollectiveState await_collective(WaitedCall call);
+
+  // Recovery (recovery.cc).
+  void purge(PeerIndex task);
+  void resume(PeerIndex task);
+  int add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address);  // a return code
+  bool has_counter_statuses() const;                                          // lapi_info_t::lib_vers allows them
+  void set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses);
+  const CounterStatuses& statuses() const { return statuses_; }
+  void counter_waited_for(const lapi_cntr_t* counter) {  // a wait for it has ended
+    if (!statuses_.empty()) [[unlikely]]
+      forget_answered(counter);
+  }
+  bool begin_patient_wait(const lapi_cntr_t* counter);  // false: somebody waits already
+  void end_patient_wait(const lapi_cntr_t* counter);
+  std::uint32_t purges() const { return purges_; }            // so far
+  std::uint32_t loss_events() const { return loss_events_; }  // changes whenever a wait may have become hopeless
+  bool nothing_is_lost() const { return loss_events_ == 0 && statuses_.empty(); }  // no wait can be hopeless yet
+
+  // Whoever switches rings the bell, if there is one, without the lock (Poller::set_interrupt_mode).
+  [[nodiscard]] std::shared_ptr<Bell> set_polling_mode(bool polling);
+  void set_check_arguments(bool check);
+
+  // LAPI_Init: the context becomes open under a new handle. The resources are complete, threads are not started.
+  void open(ContextResourcesPointer resources);
+  lapi_handle_t name() const { return name_; }
+  // LAPI_Term, as soon as the handle has been found valid.
+  void terminate();
+  // exit() without LAPI_Term: from now on nothing runs any more. Without the lock.
+  void abandon();
+  // Takes the object for a new context; false: it is taken. Without the lock.
+  bool reserve();
+  void give_back() { reserved_.store(false, std::memory_order_release); }
+
+  // PolledEngine, CompletionOwner.
+  void lock() override { lock_.lock(); }
+  void unlock() override { lock_.unlock(); }
+  void hand_over_lock() override { lock_.hand_over(); }
+  StepOutcome progress(Step step) override;
+  ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
+  void flush() override { endpoint_->flush(); }
+  bool has_work() override { return !faults_.empty() || endpoint_->has_work(); }
+  Nanoseconds deadline() override { return endpoint_->deadline(); }
+  Nanoseconds now() override;
+  void run_handler(const CompletionRun& run) override;
+  void handler_returned(const CompletionRun& run) override;
+  void thread_begins() override;
+  void thread_ends() override;
+
+  // HandlerHost.
+  HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
+  bool run_completion_handler(const CompletionRun& run, bool now) override;
+  void run_send_handler(const SendCompletion& completion) override;
+  void counter_moves(std::uint64_t counter, PeerIndex peer) override;
+  void warn_of_other_secret(PeerIndex peer) override;
+  void name_other_version(PeerIndex peer, unsigned version) override;
+  void report_fault(Fault fault, PeerIndex peer) override;
+
+  // A thread of the context's own is about to be started (open()'s caller).
+  void pin() { ++pins_; }
+  void unpin() {
+    if (--pins_ == 0 && resources_released_) [[unlikely]]
+      free_resources();
+  }
+
+ private:
+  struct PendingFault {
+    Fault fault;
+    PeerIndex peer;
+    int code = 0;               // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
+    std::uint64_t handler = 0;  // of an unknown handler: what the message named
+  };
+
+  // A value that no lookup of this object can ask for: the low bits of a handle name its object.
+  static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
+
+  class Inside;
+  class CollectiveTurn;
+
+  // A collective call whose thread was cancelled before it had its turn.
+  struct OwedCollective {
+    std::optional<std::uint64_t> value;  // of an exchange; none: a barrier
+    std::optional<FenceTicket> fence;    // what has to be in place first
+  };
+
+  int await_fence(const FenceTicket& ticket, WaitedCall call);
+  void abandon_collective();
+  void owe_collective(const OwedCollective& owed);
+  bool begin_owed_collective();
+  void end_collective();
+  void tend_collective();
+  bool tends_collectives() const { return collective_abandoned_ || !owed_collectives_.empty(); }
+  bool turn_is_free() const { return !collective_busy_ && owed_collectives_.empty(); }
+  void let_others_in();
+  void look_for_arrival();
+  [[gnu::noinline]] void watch_memory();
+  [[gnu::noinline]] void attend();
+  void deliver_fault(const PendingFault& pending);
+  void report_mistake(int code, PeerIndex peer);
+  void take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict);
+  void take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
+                             HeaderVerdict& verdict);
+  void drain();
+  void say_left(const char* who, std::size_t count, const char* what) const;
+  void forget_answered(const lapi_cntr_t* counter);
+  void free_resources();
+
+  // Read by every call.
+  std::atomic<lapi_handle_t> handle_;
+  std::atomic<bool> check_arguments_{false};
+  std::atomic<bool> polling_mode_{false};
+  std::uint32_t tasks_ = 0;
+  std::uint32_t own_task_ = 0;
+  std::uint32_t max_user_header_ = 0;
+  std::uint32_t copy_limit_ = 0;
+  ContextLock lock_;
+  LockConditions conditions_;
+  Endpoint* endpoint_ = nullptr;
+  Poller* poller_ = nullptr;
+  bool attention_ = false;     // a fault to report
+  bool memory_short_ = false;  // as the last step has seen it
+  bool closing_ = false;
+  bool resources_released_ = false;  // LAPI_Term is through; the last one out frees them
+  bool collective_busy_ = false;
+  bool collective_abandoned_ = false;  // by a thread that was cancelled; still busy
+  RunningHandler running_ = RunningHandler::none;
+
+  unsigned pins_ = 0;  // threads that need the resources although they may release the lock
+  lapi_handle_t name_ = 0;
+  std::uint32_t idle_polls_ = 0;  // fruitless LAPI_Probe and LAPI_Msgpoll rounds in a row
+  std::uint64_t sends_reported_ = 0;
+  std::uint64_t receives_reported_ = 0;
+  ContextResourcesPointer resources_;
+  std::vector<PendingFault> faults_;
+  std::vector<OwedCollective> owed_collectives_;
+  unsigned collective_calls_ = 0;  // threads inside them
+  GuestCalls guests_;
+  std::uint32_t guests_seen_ = 0;
+  std::atomic<std::uint32_t> lookers_{0};
+  CounterStatuses statuses_;
+  std::uint32_t waits_inside_ = 0;                 // threads that poll or wait, awake or asleep
+  std::vector<const lapi_cntr_t*> patient_waits_;  // the counters of threads in LAPI_Nopoll_wait
+  std::uint32_t purges_ = 0;
+  std::uint32_t loss_events_ = 0;
+  std::uint32_t generation_ = 0;
+  const unsigned index_;
+  std::atomic<bool> reserved_{false};
+
+  template <class Done, class What>
+  friend class ContextCondition;
+};
+
+// Whether the calling thread owns the lock of some context: it runs an inline handler, or has locked it itself.
+bool holds_some_lock();
+
+// Whether the calling thread runs a completion handler or an error handler of some context.
+bool in_context_callback();
+
+// The open context of a handle. Null: zero, stale, terminated or never valid. Costs a table look-up and a comparison.
+inline Context* find_context(lapi_handle_t handle);
+
+// Never destroyed: threads may look at it while the process exits.
+union ContextTable {
+  constexpr ContextTable();
+  ~ContextTable() {}
+  Context contexts[kMaxContexts];
+};
+extern ContextTable context_table;
+
+// The context that the handle names or once named.
+inline Context& context_of_slot(lapi_handle_t handle) { return context_table.contexts[handle % kMaxContexts]; }
+
+inline Context* find_context(lapi_handle_t handle) {
+  Context& context = context_of_slot(handle);
+  return context.is(handle) ? &context : nullptr;
+}
+
+// One LAPI call on a context: holds the lock, which is taken at most once, and knows why the call is refused. EAGAIN: a
+// handler of another context calls, and a thread is inside this one.
+class Call {
+ public:
+  [[gnu::always_inline]] Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
+    ContextLock& lock = context.context_lock();
+    if (lock.owned_by_caller()) [[unlikely]] {
+      if (handler_refuses(kind)) error_ = refuse_in_handler(kind == CallKind::waits);
+    } else if (in_handler_inside()) [[unlikely]] {
+      if (handler_refuses(kind) || !lock.try_lock()) {
+        error_ = handler_refuses(kind) ? refuse_in_handler(kind == CallKind::waits) : EAGAIN;
+        return;
+      }
+      taken_ = true;
+    } else {
+      lock.lock();
+      taken_ = true;
+    }
+    if (!context.is(handle)) [[unlikely]] {
+      error_ = LAPI_ERR_HNDL_INVALID;
+    } else if (lock.has_guest() && context.running() == RunningHandler::none) [[unlikely]] {
+      context.admit_guests();  // they came first
+    }
+  }
+  [[gnu::always_inline]] ~Call() {
+    if (taken_) context_.context_lock().unlock();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  int error() const { return error_; }
+  bool took_lock() const { return taken_; }
+
+ private:
+  Context& context_;
+  int error_ = LAPI_SUCCESS;
+  bool taken_ = false;
+};
+
+template <class Done, class What>
+class ContextCondition final : public WaitCondition {
+ public:
+  ContextCondition(Context& context, Done& done, What& what, Asking asking)
+      : WaitCondition(asking), context_(context), done_(done), what_(what) {}
+  bool holds() override { return context_.closing_ || done_(); }
+  void waits_long() override { wait_.note(what_()); }
+
+ private:
+  Context& context_;
+  Done& done_;
+  What& what_;
+  LongWait wait_;
+};
+
+template <class Body>
+int Context::look(lapi_handle_t handle, Body body) {
+  // Before the handle is looked at: pairs with free_resources().
+  lookers_.fetch_add(1, std::memory_order_seq_cst);
+  const bool open = handle_.load(std::memory_order_seq_cst) == handle;
+  if (open) body();
+  lookers_.fetch_sub(1, std::memory_order_release);
+  return open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
+}
+
+// A thread that polls, or waits without polling. The resources stay.
+class Context::Inside {
+ public:
+  explicit Inside(Context& context) : context_(context) {
+    context_.pin();
+    ++context_.waits_inside_;
+    context_.poller_->enter();
+  }
+  ~Inside() {
+    context_.poller_->leave();
+    --context_.waits_inside_;
+    context_.unpin();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Context& context_;
+};
+
+// A collective call. Of a thread that is cancelled in it the context does the rest (tend_collective()).
+class Context::CollectiveTurn {
+ public:
+  CollectiveTurn(Context& context, const OwedCollective& call) : context_(context), call_(call) {
+    // No memory is needed when the thread is cancelled.
+    context_.owed_collectives_.reserve(context_.owed_collectives_.size() + context_.collective_calls_ + 1);
+    ++context_.collective_calls_;
+    context_.pin();
+  }
+  ~CollectiveTurn() {
+    if (begun_) {
+      ended_ ? context_.end_collective() : context_.abandon_collective();
+    } else if (!ended_) {
+      context_.owe_collective(call_);
+    }
+    --context_.collective_calls_;
+    context_.unpin();
+  }
+  void begin() { begun_ = context_.collective_busy_ = true; }
+  void end() { ended_ = true; }  // or it is not to begin
+  CollectiveTurn(const CollectiveTurn&) = delete;
+  CollectiveTurn& operator=(const CollectiveTurn&) = delete;
+
+ private:
+  Context& context_;
+  const OwedCollective call_;
+  bool begun_ = false;
+  bool ended_ = false;
+};
+
+template <class Steps>
+int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
+  const lapi_handle_t mine = name_;
+  OwedCollective call{value, {}};
+  if (!value) call.fence = endpoint_->begin_fence();
+  CollectiveTurn turn(*this, call);
+  // The others count on this task's part, whatever has become of its messages.
+  const WaitedCall name = value ? WaitedCall::address_init : WaitedCall::global_fence;
+  const auto what = [name] { return WaitedFor{name}; };
+  const int fenced = call.fence ? await_fence(*call.fence, name) : LAPI_SUCCESS;
+  if (!turn_is_free()) wait_until([this] { return turn_is_free(); }, what);
+  if (!is(mine)) {
+    turn.end();
+    return LAPI_ERR_HNDL_INVALID;
+  }
+  turn.begin();
+  const CollectiveState state = steps();
+  const bool open = !closing_;
+  // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.
+  if (state == CollectiveState::done && open && polling_mode()) {
+    const Nanoseconds until = now() + kLeaveCollectiveAtMost;
+    wait_until([&] { return endpoint_->drained() || now() >= until; }, what);
+  }
+  turn.end();
+  if (fenced != LAPI_SUCCESS) return fenced;
+  if (state == CollectiveState::done) return LAPI_SUCCESS;
+  if (state == CollectiveState::peer_purged) return LAPI_ERR_TGT_PURGED;
+  return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
+}
+
+template <class Done, class What>
+bool Context::wait_until(Done done, What what, const BackoffLimits& limits, Asking asking) {
+  ContextCondition<Done, What> condition(*this, done, what, asking);
+  const Inside inside(*this);
+  poller_->wait(condition, limits);
+  return !closing_;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,106 @@
+// Handing an operation to the engine, and waiting inside the call when it has no room.
+#pragma once
+
+#include <cstdint>
+
+#include "api/context/context.h"
+#include "api/context/guarded.h"
+#include "api/context/kept_operation.h"
+#include "api/context/memory_reserve.h"
+
+namespace openlapi {
+
+inline std::uint64_t address_bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// What the engine answers when it takes the operation neither now nor later.
+inline bool is_refusal(Submit result) { return result != Submit::accepted && result != Submit::busy; }
+
+inline int refusal_code(Submit refusal) {
+  switch (refusal) {
+    case Submit::purged:
+      return LAPI_ERR_TGT_PURGED;
+    case Submit::origin_memory:
+      return LAPI_ERR_ORG_VEC_ADDR;
+    case Submit::target_memory:
+      return LAPI_ERR_TGT_VEC_ADDR;
+    default:
+      return LAPI_ERR_NO_CONNECTIVITY;
+  }
+}
+
+constexpr WaitedCall waited_call(const PutRequest&) { return WaitedCall::put; }
+constexpr WaitedCall waited_call(const LayoutPutRequest&) { return WaitedCall::put_of_pieces; }
+constexpr WaitedCall waited_call(const GetRequest&) { return WaitedCall::get; }
+constexpr WaitedCall waited_call(const LayoutGetRequest&) { return WaitedCall::get_of_pieces; }
+constexpr WaitedCall waited_call(const RmwRequest&) { return WaitedCall::read_modify_write; }
+constexpr WaitedCall waited_call(const ActiveMessageRequest&) { return WaitedCall::message; }
+constexpr WaitedCall waited_call(const LayoutMessageRequest&) { return WaitedCall::message_of_pieces; }
+
+// Polls until the engine takes the operation. `start` is tried by whichever thread polls. When the target is lost
+// meanwhile, so is the operation with all that it waited behind.
+template <class Start>
+[[gnu::noinline]] int submit_when_room(Context& context, WaitedCall call, PeerIndex target, Start& start) {
+  const CancellationAtPoints points;
+  pthread_testcancel();  // others may begin it so soon that its waits never come to a point
+  Endpoint& endpoint = context.endpoint();
+  const std::uint32_t life = endpoint.life_of(target);
+  Submit result = Submit::busy;
+  const auto taken = [&] {
+    if (result != Submit::busy) return true;
+    const bool lost = endpoint.life_of(target) != life && !endpoint.purged(target);
+    result = lost ? Submit::unreachable : start();
+    return result != Submit::busy;
+  };
+  const auto what = [&] { return WaitedFor{call, static_cast<std::int32_t>(target)}; };
+  const bool open = context.wait_until(taken, what, Asking::acts);
+  if (is_refusal(result)) return refusal_code(result);
+  return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
+}
+
+// From a handler, which never waits. Another context takes the operation as its own handlers' if no thread is inside,
+// and else keeps it until that one comes out.
+template <auto Begin, class Request>
+[[gnu::noinline]] int submit_in_handler(Context& context, lapi_handle_t handle, const Request& request) {
+  {
+    Call call(context, handle, CallKind::communicates);
+    if (call.error() != LAPI_SUCCESS && call.error() != EAGAIN) return call.error();
+    if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
+    if (call.error() == LAPI_SUCCESS) {
+      const bool guest = context.running() == RunningHandler::none;
+      if (guest && !context.has_room_for_guests()) return EAGAIN;
+      if (guest) context.begin_guest_call();
+      const Submit result = (context.endpoint().*Begin)(request);
+      if (guest) context.end_guest_call();
+      if (result != Submit::accepted) return is_refusal(result) ? refusal_code(result) : EAGAIN;
+      if (guest) context.after_guest_calls();
+      return LAPI_SUCCESS;
+    }
+  }
+  auto kept = std::make_unique<KeptOperation<Begin, Request>>(handle, request, context.copy_limit());
+  return context.leave_call(std::move(kept));
+}
+
+// One operation: the call's lock, the engine, whose function begins it, and what the call leaves behind.
+template <auto Begin, class Request>
+inline int submit(Context& context, lapi_handle_t handle, const Request& request) {
+  return guarded([&] {
+    if (in_handler_inside()) [[unlikely]]
+      return submit_in_handler<Begin>(context, handle, request);
+    Call call(context, handle, CallKind::communicates);
+    if (call.error() != LAPI_SUCCESS) [[unlikely]]
+      return call.error();
+    if (memory_is_short()) [[unlikely]]
+      return LAPI_ERR_MEMORY_EXHAUSTED;
+    auto start = [&] { return (context.endpoint().*Begin)(request); };
+    const Submit result = start();
+    if (result != Submit::accepted) [[unlikely]] {
+      if (is_refusal(result)) return refusal_code(result);
+      if (const int error = submit_when_room(context, waited_call(request), request.target, start)) return error;
+      if (!context.is(handle)) return LAPI_SUCCESS;
+    }
+    context.after_call();
+    return LAPI_SUCCESS;
+  });
+}
+
+}  // namespace openlapi

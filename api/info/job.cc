@@ -1,0 +1,131 @@
+#include "api/info/job.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "api/context/context.h"
+#include "api/context/context_resources.h"
+#include "api/include/lapi.h"
+#include "api/info/report.h"
+#include "api/wiring/modules.h"
+
+namespace openlapi::info {
+namespace {
+
+constexpr int kHandler = 1;
+constexpr const char* kNoWay = "no way";
+
+// Task 0's: the others' rows, by task.
+std::vector<std::string> rows;
+
+void* place_of_row(lapi_handle_t*, void* header, uint*, ulong* length, compl_hndlr_t** completion, void**) {
+  uint task = 0;
+  std::memcpy(&task, header, sizeof task);
+  *completion = nullptr;
+  rows[task].resize(*length);
+  return rows[task].data();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+// This task's row: its ways, each with the tasks that it leads to.
+std::string own_row(Context& context) {
+  std::map<std::string, std::vector<std::uint32_t>> tasks_of;
+  std::string reason;
+  context.lock();
+  for (std::uint32_t task = 0; task < context.tasks(); ++task) {
+    std::string way = task == context.own_task() ? "local copy" : context.resources().routes->describe(task, reason);
+    tasks_of[way.empty() ? std::string(kNoWay) + ": " + reason : way].push_back(task);
+  }
+  context.unlock();
+  nlohmann::ordered_json row{{"task", context.own_task()}, {"host", host_name()}, {"process", getpid()}};
+  for (const auto& [way, tasks] : tasks_of) row["ways"].push_back({{"way", way}, {"tasks", ranges(tasks)}});
+  return row.dump();
+}
+
+int failed(const char* call, int code) {
+  std::array<char, LAPI_MAX_ERR_STRING> text{};
+  PLAPI_Msg_string(code, text.data());
+  std::fprintf(stderr, "lapi_info: %s failed: %d, %s\n", call, code, text.data());
+  return 1;
+}
+
+// Programs find modules beside liblapi.so; the parts of it that this program is linked with would look beside the
+// program.
+void look_where_programs_do() {
+  for (const std::string& folder : module_folders(library_path(), "")) {
+    if (access(folder.c_str(), X_OK) != 0) continue;
+    setenv("OPENLAPI_LIBRARY_FOLDER", folder.c_str(), 0);
+    return;
+  }
+}
+
+// Everybody's rows to task 0.
+int gather(lapi_handle_t handle, Context& context) {
+  std::string row = own_row(context);
+  rows.resize(context.tasks());
+  int code = PLAPI_Addr_set(handle, reinterpret_cast<void*>(place_of_row), kHandler);
+  if (code == LAPI_SUCCESS) code = PLAPI_Gfence(handle);
+  uint task = context.own_task();
+  if (code == LAPI_SUCCESS && task != 0) {
+    code = PLAPI_Amsend(handle, 0, reinterpret_cast<void*>(kHandler), &task, sizeof task, row.data(), row.size(),
+                        nullptr, nullptr, nullptr);
+  }
+  if (code == LAPI_SUCCESS) code = PLAPI_Gfence(handle);
+  if (task == 0) rows[0] = row;
+  return code;
+}
+
+// Whether every task has a way to every other one.
+bool print(bool json) {
+  bool complete = true;
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const std::string& text : rows) all.push_back(nlohmann::ordered_json::parse(text));
+  for (const auto& row : all) {
+    if (!json) std::printf("task %u on %s\n", row["task"].get<unsigned>(), row["host"].get<std::string>().c_str());
+    for (const auto& entry : row["ways"]) {
+      const std::string way = entry["way"];
+      complete = complete && !way.starts_with(kNoWay);
+      if (!json) std::printf("  %s: %s\n", way.c_str(), entry["tasks"].get<std::string>().c_str());
+    }
+  }
+  if (json) std::printf("%s\n", nlohmann::ordered_json{{"job", all}}.dump(2).c_str());
+  return complete;
+}
+
+}  // namespace
+
+std::string ranges(std::span<const std::uint32_t> tasks) {
+  std::string text;
+  for (std::size_t first = 0, next; first < tasks.size(); first = next) {
+    for (next = first + 1; next < tasks.size() && tasks[next] == tasks[next - 1] + 1;) ++next;
+    text += (text.empty() ? "" : ",") + std::to_string(tasks[first]);
+    if (next - first > 1) text += "-" + std::to_string(tasks[next - 1]);
+  }
+  return text;
+}
+
+int show_job(bool json) {
+  look_where_programs_do();
+  lapi_handle_t handle = 0;
+  lapi_info_t info{};
+  if (const int code = PLAPI_Init(&handle, &info); code != LAPI_SUCCESS) return failed("LAPI_Init", code);
+  Context& context = *find_context(handle);
+  if (const int code = gather(handle, context); code != LAPI_SUCCESS) return failed("gathering the ways", code);
+  const bool complete = context.own_task() != 0 || print(json);
+  if (const int code = PLAPI_Term(handle); code != LAPI_SUCCESS) return failed("LAPI_Term", code);
+  return complete ? 0 : 1;
+}
+
+}  // namespace openlapi::info

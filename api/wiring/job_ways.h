@@ -1,0 +1,23 @@
+// What a job says at MP_INFOLEVEL 1: what carries its messages, and what was asked for and is used by nobody. A slow
+// way that nobody asked for shall not pass unseen.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "api/wiring/environment.h"
+
+namespace openlapi {
+
+// Of task 0.
+struct JobWays {
+  std::size_t near_tasks;  // others that share memory with it
+  std::size_t far_tasks;   // over the network
+  std::string_view network;
+  std::size_t adapters;      // that are open
+  const char* adapter_name;  // asked for in lapi_info_t, or nullptr
+};
+
+void say_what_is_used(const JobWays& ways, const Settings& settings);
+
+}  // namespace openlapi

@@ -1,0 +1,200 @@
+#include "api/wiring/routes.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "api/arguments/messages.h"
+#include "api/include/lapi.h"
+
+namespace openlapi {
+
+namespace {
+
+// How long a task may take to publish its address after LAPI_Init's exchange has made it visible here.
+constexpr unsigned kAddressSeconds = 10;
+
+constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
+constexpr std::size_t kBytesBefore = kEpochBytes + 1;  // the address; the last of them is 1 with tags
+
+// Several contexts may ask at the same time, the bootstrap takes one call at a time.
+std::mutex& bootstrap_turn() {
+  static std::mutex* turn = new std::mutex;  // never destroyed: exit() may run while threads are here
+  return *turn;
+}
+
+void append(std::string& reasons, std::string_view name, const std::string& reason) {
+  if (!reasons.empty()) reasons += "; ";
+  reasons += name;
+  reasons += ": ";
+  reasons += reason;
+}
+
+}  // namespace
+
+std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t adapter) {
+  return "openlapi." + std::to_string(instance) + "." + std::to_string(life) + "." + std::to_string(adapter);
+}
+
+std::vector<std::byte> encode(const PublishedAddress& published) {
+  const std::span<const std::byte> address = published.address.view();
+  std::vector<std::byte> bytes(kBytesBefore + address.size());
+  for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
+  bytes[kEpochBytes] = static_cast<std::byte>(published.tags);
+  std::copy(address.begin(), address.end(), bytes.begin() + kBytesBefore);
+  return bytes;
+}
+
+bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason) {
+  if (bytes.size() == kBytesBefore) {
+    reason = "the task has none";
+    return false;
+  }
+  if (bytes.size() < kBytesBefore || bytes.size() > kBytesBefore + PeerAddress::kCapacity) {
+    reason = "the task published an address of " + std::to_string(bytes.size()) + " bytes";
+    return false;
+  }
+  if (bytes[kEpochBytes] > std::byte{1}) {
+    reason = "the task published an address of another version";
+    return false;
+  }
+  published.epoch = 0;
+  for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
+  published.tags = bytes[kEpochBytes] != std::byte{0};
+  const std::span<const std::byte> address = bytes.subspan(kBytesBefore);
+  std::copy(address.begin(), address.end(), published.address.bytes.begin());
+  published.address.length = static_cast<std::uint32_t>(address.size());
+  return true;
+}
+
+ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
+                             std::span<const int> shm_numbers, std::vector<Network> networks, int info_level)
+    : bootstrap_(std::move(bootstrap)),
+      shared_memory_(shared_memory),
+      shm_numbers_(shm_numbers.begin(), shm_numbers.end()),
+      networks_(std::move(networks)),
+      info_level_(info_level) {}
+
+ContextRoutes::~ContextRoutes() {
+  if (info_level_ < kLevelInformation) return;
+  for (const Network& network : networks_) {
+    const TransportCounters counters = network.transport->counters();
+    std::fprintf(stderr, "openlapi: task %u, %s: %" PRIu64 " packets sent, %" PRIu64 " received\n", bootstrap_->rank(),
+                 text_of(*network.transport).c_str(), counters.packets_sent, counters.packets_received);
+  }
+}
+
+Route ContextRoutes::resolve(PeerIndex peer) {
+  Route route = find_ways(peer);
+  // What the program is told is a number. Once: what nobody has proved may ask for a way, too.
+  if (route.count == 0 && without_way_.insert(peer).second) {
+    std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->rank(), peer,
+                 route.reason.c_str());
+  }
+  return route;
+}
+
+Route ContextRoutes::find_ways(PeerIndex peer) {
+  Route route;
+  std::string error;
+  if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
+    if (shared_memory_.path->add_peer(peer, shared_memory_.group->address_of(peer), error)) {
+      route.paths[route.count++] = shared_memory_.path;
+      show(peer, *shared_memory_.path);
+      return route;
+    }
+    append(route.reason, shared_memory_.path->name(), error);
+  }
+  for (const Network& network : networks_) {
+    if (route.count == route.paths.size()) break;
+    if (add_network(network, peer, route) && route.count == 1) show(peer, *network.transport);
+  }
+  if (route.count == 0 && route.reason.empty()) {
+    route.reason = "the task is on another node and no network transport is open";
+  }
+  return route;
+}
+
+bool ContextRoutes::add_network(const Network& network, PeerIndex peer, Route& route) {
+  PublishedAddress found;
+  std::string error;  // empty: a module must not free what the library's own operator new has given
+  bool added = address_of(network, peer, found, error);
+  if (added) {
+    try {
+      added = network.transport->add_peer(peer, found.address, error);
+    } catch (const std::bad_alloc&) {  // of a module: the library's reserve is not for it
+      added = false;
+      error = "no memory";
+    }
+  }
+  if (added) {
+    route.paths[route.count++] = network.transport;
+    route.epoch = found.epoch;
+  } else {
+    append(route.reason, network.transport->name(), error);
+  }
+  return added;
+}
+
+std::string ContextRoutes::text_of(const Transport& path) const {
+  for (const Network& network : networks_) {
+    if (network.transport == &path && !network.device.empty()) return std::string(path.name()) + ", " + network.device;
+  }
+  return std::string(path.name());
+}
+
+std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
+  const Route route = find_ways(peer);
+  reason = route.reason;
+  return route.count != 0 ? text_of(*route.paths[0]) : std::string();
+}
+
+void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
+  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level_, "task %u reaches task %u over %s", bootstrap_->rank(), peer,
+                  text_of(path).c_str());
+}
+
+void ContextRoutes::resumed(PeerIndex peer) {
+  if (networks_.empty() || peer >= shm_numbers_.size() || shm_numbers_[peer] < 0) return;
+  if (!shared_memory_.path->peer_gone(peer)) return;
+  shm_numbers_[peer] = -1;
+  static_cast<void>(resolve(peer));
+}
+
+bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const PeerAddress& address,
+                                   std::string& reason) {
+  if (network >= networks_.size() || peer >= networks_[network].addresses.size()) {
+    reason = "there is no such network";
+    return false;
+  }
+  if (!networks_[network].transport->add_peer(peer, address, reason)) return false;
+  networks_[network].addresses[peer] = address;
+  if (peer < shm_numbers_.size()) shm_numbers_[peer] = -1;
+  return true;
+}
+
+bool ContextRoutes::address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason) {
+  if (!network.addresses.empty()) {
+    if (peer >= network.addresses.size()) {
+      reason = "the list of UDP addresses has no entry for the task";
+      return false;
+    }
+    found.address = network.addresses[peer];
+    return true;
+  }
+  std::vector<std::byte> value;
+  {
+    const std::scoped_lock turn(bootstrap_turn());
+    if (!bootstrap_->get(peer, network.key, kAddressSeconds, value, reason)) return false;
+  }
+  if (!decode(value, found, reason)) return false;
+  if (found.tags == network.tags) return true;
+  reason = found.tags ? "its packets carry tags, this task's do not" : "this task's packets carry tags, its do not";
+  reason += ": OPENLAPI_PACKET_AUTH has to be the same in all tasks";
+  return false;
+}
+
+}  // namespace openlapi
