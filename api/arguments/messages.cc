@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "api/include/lapi.h"
+#include "api/wiring/info_level.h"
 
 namespace openlapi {
 namespace {

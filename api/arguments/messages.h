@@ -6,11 +6,6 @@ namespace openlapi {
 // The longest text, without its final zero: LAPI_Msg_string promises it.
 inline constexpr int kMaxMessageLength = 99;
 
-// How much of MP_INFOLEVEL an attention message needs.
-inline constexpr int kLevelError = 0;
-inline constexpr int kLevelWarning = 1;
-inline constexpr int kLevelInformation = 2;
-
 // The text of a return code, an attention message's number or an errno value. Null: there is no such code. The text is
 // static.
 const char* message_text(int code);
@@ -18,7 +13,7 @@ const char* message_text(int code);
 // The constant's name in lapi.h or errno.h, as "LAPI_ERR_TGT". Null: there is no such code. The name is static.
 const char* error_name(int code);
 
-// The level at which an attention message is printed, or -1 when `number` is none.
+// The level (wiring/info_level.h) at which an attention message is printed, or -1 when `number` is none.
 //   error        500 time-out between tasks
 //   warning      485-491 failover, 502, 503, 505-508 shared memory
 //   information  499 bulk transfer, 501 version, 504 one task, 509 initial port

@@ -12,6 +12,7 @@
 
 #include "api/arguments/messages.h"
 #include "api/include/lapi.h"
+#include "api/wiring/info_level.h"
 
 namespace openlapi {
 

@@ -16,6 +16,7 @@
 #include "api/arguments/messages.h"
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
+#include "api/context/program_addresses.h"
 #include "api/wiring/job_ways.h"
 #include "api/wiring/libraries.h"
 #include "api/wiring/mistyped_variables.h"
@@ -84,20 +85,6 @@ bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootst
   return bootstrap != nullptr || fail(error, code, reason);
 }
 
-int attention_of(ShmFailure failure) {
-  switch (failure) {
-    case ShmFailure::kCreate:
-      return LAPI_ATTENTION_SHM_CREATE_FAILED;
-    case ShmFailure::kGet:
-    case ShmFailure::kTimeout:
-      return LAPI_ATTENTION_SHM_GET_FAILED;
-    case ShmFailure::kAttach:
-      return LAPI_ATTENTION_SHM_ATTACH_FAILED;
-    default:
-      return LAPI_ATTENTION_SHM_INIT_FAILED;
-  }
-}
-
 // One LAPI_Init at work.
 class Opening {
  public:
@@ -111,12 +98,24 @@ class Opening {
   bool exchange(const char* failure);
   bool open_shared_memory();
   bool open_network();
+  bool open_udp(OpenNetworks& opened, OpenFailure& failure) const;
   void open_spare_network();
   bool plan_threads();
   bool make_engine(Context& context);
   bool start_threads(Context& context, lapi_handle_t& handle);
   JobWays ways() const;
   bool wants_tags() const;
+  NetworkRequest network_request() const {
+    return {.settings = settings(),
+            .bootstrap = bootstrap(),
+            .instance = info_.instance_no,
+            .life = life_,
+            .epoch = epoch_,
+            .adapter_name = adapter_name(),
+            .tags = wants_tags(),
+            .tell = print_notice};
+  }
+  const char* adapter_name() const { return static_cast<const char*>(info_.adapter_name); }
   bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
   bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
   Bootstrap& bootstrap() const { return *resources_->bootstrap; }
@@ -138,7 +137,11 @@ class Opening {
 // wanted: it would be polled in vain.
 bool Opening::open_ways() {
   if (!everybody_here()) return open_network() && open_shared_memory();
-  if (is_over_udp() && !check_adapter_name(info_, error_)) return false;  // also where no adapter is needed
+  OpenFailure failure;
+  // Also where no adapter is needed.
+  if (is_over_udp() && adapter_name() != nullptr && !check_adapter_name(adapter_name(), failure)) {
+    return fail(error_, failure);
+  }
   if (!meet_others() || !open_shared_memory()) return false;
   if (shared_memory_.group == nullptr) return open_network();
   open_spare_network();
@@ -149,13 +152,13 @@ bool Opening::open_ways() {
 // that (guide, chapter 19) and has said where the tasks are, they can be reached over UDP. Until that happens nothing
 // is received there, and it costs nothing.
 void Opening::open_spare_network() {
-  const lapi_extend_t* addresses = info_.add_info;
-  const bool given = addresses != nullptr && (addresses->udp_hndlr != nullptr || addresses->add_udp_addrs != nullptr);
-  const bool by_udp = settings().library == CommunicationLibrary::kIp && !bootstrap().can_exchange() && given;
+  const bool by_udp = is_over_udp() && !bootstrap().can_exchange() && gives_addresses(info_);
   if (!by_udp || settings().shared_memory == SharedMemoryUse::kOnly) return;
+  ProgramAddresses addresses(*info_.add_info);
   OpenNetworks opened;
-  OpenError reason;
-  NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_, wants_tags()};
+  OpenFailure reason;
+  NetworkRequest request = network_request();
+  request.addresses = &addresses;
   request.spare = true;
   if (!open_udp_networks(request, opened, reason)) {
     if (settings().info_level < kLevelWarning) return;
@@ -248,18 +251,33 @@ bool Opening::open_shared_memory() {
   return true;
 }
 
+bool Opening::open_udp(OpenNetworks& opened, OpenFailure& failure) const {
+  NetworkRequest request = network_request();
+  if (bootstrap().can_exchange()) return open_udp_networks(request, opened, failure);
+  if (!gives_addresses(info_)) {
+    return fail(failure, FailureKind::no_addresses,
+                "without a launcher the program gives the tasks' UDP addresses: set udp_hndlr or add_udp_addrs in "
+                "add_info, or LAPI_USE_SHM=only");
+  }
+  ProgramAddresses addresses(*info_.add_info);
+  request.addresses = &addresses;
+  return open_udp_networks(request, opened, failure);
+}
+
 bool Opening::open_network() {
   if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
   const bool user_space = settings().library == CommunicationLibrary::kUserSpace;
+  OpenFailure failure;
   if (user_space && !bootstrap().can_exchange() && !settings().network_windows.empty() &&
-      !lease_windows(resources_->settings, resources_->bootstrap, error_)) {
-    return false;
+      !lease_windows(resources_->settings, resources_->bootstrap, failure)) {
+    return fail(error_, failure);
   }
   OpenNetworks opened;
-  const NetworkRequest request{settings(), bootstrap(), info_, life_, epoch_, wants_tags()};
-  if (!(user_space ? open_user_space_networks : open_udp_networks)(request, opened, error_)) return false;
+  if (!(user_space ? open_user_space_networks(network_request(), opened, failure) : open_udp(opened, failure))) {
+    return fail(error_, failure);
+  }
   networks_ = std::move(opened.networks);
-  protocol_ = opened.protocol;
+  protocol_ = user_space ? device_of(networks_.front().transport->name()) : LAPI_DEV_UDP;
   for (std::unique_ptr<Transport>& transport : opened.transports) {
     resources_->transports.push_back(std::move(transport));
   }
@@ -305,7 +323,7 @@ bool Opening::make_engine(Context& context) {
   config.bulk_minimum = static_cast<std::uint64_t>(settings().bulk_minimum);
   config.timeout = settings().never_time_out ? UINT64_MAX : resources.timeout_seconds * kSecond;
   resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, shared_memory_, resources.shm_numbers,
-                                                     std::move(networks_), settings().info_level);
+                                                     std::move(networks_), settings().info_level, print_notice);
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
   resources.traced_host = traced(context);
@@ -321,7 +339,8 @@ bool Opening::plan_threads() {
   const ThreadNumber number{static_cast<unsigned>(self - local.begin()), static_cast<unsigned>(local.size()),
                             info_.instance_no};
   const bool placed = info_.lapi_thread_attr != nullptr && info_.lapi_thread_attr->attr != nullptr;
-  if (!plan_thread({settings(), number, placed, networks_}, thread_plan_, error_)) return false;
+  OpenFailure failure;
+  if (!plan_thread({settings(), number, placed, networks_}, thread_plan_, failure)) return fail(error_, failure);
   if (settings().info_level >= kLevelInformation) {
     std::fprintf(stderr, "openlapi: task %u, dataplane thread of instance %u: %s\n", bootstrap().rank(),
                  info_.instance_no, describe(thread_plan_).c_str());
@@ -380,12 +399,13 @@ JobWays Opening::ways() const {
           .far_tasks = bootstrap().size() - 1 - near,
           .network = networks_.empty() ? "nothing" : networks_.front().transport->name(),
           .adapters = networks_.size(),
-          .adapter_name = static_cast<const char*>(info_.adapter_name)};
+          .adapter_name = adapter_name()};
 }
 
 bool Opening::run(Context& context, lapi_handle_t& handle) {
   SettingError wrong;
-  if (!read_settings(read_environment, resources_->settings, wrong)) return fail(error_, wrong.code, wrong.message());
+  if (!read_settings(read_environment, resources_->settings, wrong))
+    return fail(error_, code_of(wrong.kind), wrong.message());
   if (settings().info_level >= kLevelInformation) {
     print_attention(LAPI_ATTENTION_VERSION, settings().info_level, "%s, built %s", version_text(), build_stamp());
   }

@@ -1,8 +1,8 @@
 // LAPI_Init behind its argument checks: the one place that wires a context.
 #pragma once
 
+#include "api/context/open_error.h"
 #include "api/include/lapi.h"
-#include "api/wiring/networks.h"
 
 namespace openlapi {
 

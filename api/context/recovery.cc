@@ -4,6 +4,7 @@
 
 #include "api/arguments/refusal.h"
 #include "api/context/context_resources.h"
+#include "api/context/program_addresses.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/next_epoch.h"
 
@@ -59,7 +60,7 @@ int Context::add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& addres
   }
   PeerAddress place;
   std::string reason;
-  if (!udp_address_of(address, place)) {
+  if (!udp_address_of(udp_address(address), place)) {
     return refuse(LAPI_ERR_UDP_PORT_INFO, "port_no is %u; allowed are 1 to 65535", address.port_no);
   }
   if (resources_->routes->change_address(task, adapter, place, reason)) return LAPI_SUCCESS;

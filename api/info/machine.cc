@@ -134,8 +134,9 @@ std::string report_thread() {
   SettingError wrong;
   if (!read_settings(read, settings, wrong)) return "LAPI_Init would refuse " + wrong.message();
   ThreadPlan plan;
-  OpenError error;
-  return plan_thread({settings, {}, false, {}}, plan, error) ? describe(plan) : "LAPI_Init would refuse " + error.text;
+  OpenFailure failure;
+  return plan_thread({settings, {}, false, {}}, plan, failure) ? describe(plan)
+                                                               : "LAPI_Init would refuse " + failure.text;
 }
 
 }  // namespace

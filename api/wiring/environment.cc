@@ -10,8 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "api/include/lapi.h"
-
 namespace openlapi {
 namespace {
 
@@ -22,7 +20,7 @@ struct SettingRow {
   std::string allowed;
   std::string default_value;
   const char* meaning;
-  int code;  // for a wrong value
+  FailureKind failure;  // of a wrong value
   bool (*store)(std::string_view text, Settings& settings);
 };
 
@@ -56,14 +54,14 @@ bool store_integer(std::string_view text, Settings& settings) {
 }
 
 template <int Settings::*Member, int Min, int Max>
-SettingRow integer_row(const char* name, int code, const char* meaning, std::string default_value = "") {
+SettingRow integer_row(const char* name, FailureKind failure, const char* meaning, std::string default_value = "") {
   if (default_value.empty()) default_value = std::to_string(Settings{}.*Member);
   return {name,
           "integer",
           "an integer from " + std::to_string(Min) + " to " + std::to_string(Max),
           default_value,
           meaning,
-          code,
+          failure,
           store_integer<Member, Min, Max>};
 }
 
@@ -132,14 +130,14 @@ bool store_word(std::string_view text, Settings& settings) {
 }
 
 template <auto Member, const auto& Words, Case Rule>
-SettingRow word_row(const char* name, int code, const char* meaning, std::string default_value = "") {
+SettingRow word_row(const char* name, FailureKind failure, const char* meaning, std::string default_value = "") {
   std::string allowed = "one of";
   for (const auto& word : Words) {
     allowed.append(" ").append(word.text);
     if (default_value.empty() && word.value == Settings{}.*Member) default_value = word.text;
   }
   allowed += Rule == Case::kEither ? " (in either case)" : " (in lower case)";
-  return {name, "word", allowed, default_value, meaning, code, store_word<Member, Words, Rule>};
+  return {name, "word", allowed, default_value, meaning, failure, store_word<Member, Words, Rule>};
 }
 
 // ---- texts and lists ----
@@ -249,25 +247,25 @@ bool store_network_statement(std::string_view text, Settings& settings) {
 std::vector<SettingRow> communication_rows() {
   return {
       word_row<&Settings::message_api, kMessageApis, Case::kAsWritten>(
-          "MP_MSG_API", LAPI_ERR_MSG_API, "which interfaces the job uses; mpi alone is none of them",
+          "MP_MSG_API", FailureKind::message_interfaces, "which interfaces the job uses; mpi alone is none of them",
           "lapi under a launcher; a standalone task must set it"),
       word_row<&Settings::library, kLibraries, Case::kAsWritten>(
-          "MP_EUILIB", LAPI_ERR_CSS_LOAD_FAILED, "how tasks of different nodes talk: ip is UDP, us is user space"),
+          "MP_EUILIB", FailureKind::transport, "how tasks of different nodes talk: ip is UDP, us is user space"),
       {"MP_EUIDEVICE", "text",
        "the name of a network interface, of an RDMA device (DEVICE[:PORT[:GID_INDEX]]) or of DPDK devices, sn_single "
        "or sn_all",
-       "any that fits", "the adapter to use; AIX names without such a device count as not set", LAPI_ERR_SET_VAL,
+       "any that fits", "the adapter to use; AIX names without such a device count as not set", FailureKind::setting,
        store_text<&Settings::device>},
       {"OPENLAPI_MODULES", "list", "names of letters, digits and _, with commas between them", "verbs,dpdk",
-       "user space transports, the preferred one first; each is a library libopenlapi-NAME.so", LAPI_ERR_SET_VAL,
+       "user space transports, the preferred one first; each is a library libopenlapi-NAME.so", FailureKind::setting,
        store_modules},
       {"OPENLAPI_LIBRARY_FOLDER", "text", "a folder", "openlapi, in the folder that liblapi.so is in or beside it",
-       "where the libraries of user space transports are", LAPI_ERR_SET_VAL, store_text<&Settings::library_folder>},
+       "where the libraries of user space transports are", FailureKind::setting, store_text<&Settings::library_folder>},
       word_row<&Settings::verbs_packets, kVerbsPackets, Case::kEither>(
-          "OPENLAPI_VERBS_PACKETS", LAPI_ERR_SET_VAL,
+          "OPENLAPI_VERBS_PACKETS", FailureKind::setting,
           "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much"),
       {"OPENLAPI_DPDK_ARGUMENTS", "text", "arguments of DPDK's environment (EAL), with spaces between them",
-       "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", LAPI_ERR_SET_VAL,
+       "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", FailureKind::setting,
        store_text<&Settings::dpdk_arguments>},
       {"MP_INSTANCES", "integer",
        "an integer from 1 to " + std::to_string(INT_MAX) + ", or max (in either case); more than " +
@@ -275,13 +273,13 @@ std::vector<SettingRow> communication_rows() {
        "one for each adapter that MP_EUIDEVICE names",
        "instances of a context in user space mode; in IP mode there is one for each address of MP_LAPI_INET_ADDR, or "
        "one",
-       LAPI_ERR_SET_VAL, store_instances},
+       FailureKind::setting, store_instances},
       word_row<&Settings::shared_memory, kSharedMemoryUses, Case::kEither>(
-          "LAPI_USE_SHM", LAPI_ERR_SHM_SETUP,
+          "LAPI_USE_SHM", FailureKind::shared_memory,
           "whether tasks of one node talk through shared memory; only: through nothing else",
           "yes under a launcher; no for a standalone task"),
       word_row<&Settings::packet_authentication, kPacketAuthentications, Case::kEither>(
-          "OPENLAPI_PACKET_AUTH", LAPI_ERR_SET_VAL,
+          "OPENLAPI_PACKET_AUTH", FailureKind::setting,
           "whether every packet over UDP and DPDK carries a keyed tag, against who can see packets; auto: over UDP, in "
           "jobs of several hosts and standalone ones; the same in all tasks"),
   };
@@ -290,71 +288,73 @@ std::vector<SettingRow> communication_rows() {
 std::vector<SettingRow> standalone_rows() {
   const std::string pairs = "[:...] with count pairs, count from 1 to " + std::to_string(Settings::kMaxInstances);
   return {
-      integer_row<&Settings::task, 0, kMostTasks - 1>("MP_CHILD", LAPI_ERR_NO_ENV_VAR,
+      integer_row<&Settings::task, 0, kMostTasks - 1>("MP_CHILD", FailureKind::task_numbers,
                                                       "this task's number, below MP_PROCS",
                                                       "the launcher's; a standalone task must set it"),
-      integer_row<&Settings::num_tasks, 1, kMostTasks>("MP_PROCS", LAPI_ERR_NO_ENV_VAR, "number of tasks in the job",
+      integer_row<&Settings::num_tasks, 1, kMostTasks>("MP_PROCS", FailureKind::task_numbers,
+                                                       "number of tasks in the job",
                                                        "the launcher's; a standalone task must set it"),
       {"MP_PARTITION", "text", "anything that is the same in all tasks of the job and in no other job",
        "the launcher's; a standalone task must set it", "the job's key, to which a network table may belong",
-       LAPI_ERR_NO_ENV_VAR, store_text<&Settings::partition>},
+       FailureKind::task_numbers, store_text<&Settings::partition>},
       word_row<&Settings::secret, kSecretSources, Case::kEither>(
-          "OPENLAPI_SECRET", LAPI_ERR_SET_VAL,
+          "OPENLAPI_SECRET", FailureKind::setting,
           "what keeps strangers' packets out of a job without a launcher: a file that this user alone can read, or "
           "nothing but MP_PARTITION, for which nobody else must know it"),
       {"OPENLAPI_SECRET_FILE", "text", "a file of this user with mode 0600 or 0400 and 32 hexadecimal digits",
        ".openlapi/secret in the folder HOME, made by the first task", "where that file is; the same on all nodes",
-       LAPI_ERR_SET_VAL, store_text<&Settings::secret_file>},
+       FailureKind::setting, store_text<&Settings::secret_file>},
       {"MP_COMMON_TASKS", "list", "count:task[:task...], the other tasks of this node; 0 when there is none",
        "the launcher's; a standalone task that shares memory must set it", "the other tasks of this node",
-       LAPI_ERR_SHM_SETUP, store_text<&Settings::common_tasks>},
+       FailureKind::shared_memory, store_text<&Settings::common_tasks>},
       {"MP_LAPI_INET_ADDR", "list",
        "@count:address,adapter" + pairs + ", addresses in dotted decimal, adapters of this machine",
        "MP_EUIDEVICE's adapters; a standalone task that uses UDP must set it",
-       "the local addresses and adapters for UDP", LAPI_ERR_NO_NETSTR_SET,
+       "the local addresses and adapters for UDP", FailureKind::network_statement,
        store_network_statement<&Settings::inet_addresses, is_dotted_decimal>},
       {"MP_LAPI_NETWORK", "list", "@count:window,adapter" + pairs, "MP_EUIDEVICE's adapters",
        "the local windows and adapters for user space; without a launcher those that lapi_ntbl has reserved for the "
        "task",
-       LAPI_ERR_NO_NETSTR_SET, store_network_statement<&Settings::network_windows, is_window_number>},
+       FailureKind::network_statement, store_network_statement<&Settings::network_windows, is_window_number>},
   };
 }
 
 std::vector<SettingRow> tuning_rows() {
   return {
-      integer_row<&Settings::ack_threshold, 1, 31>("MP_ACK_THRESH", LAPI_ERR_SET_VAL,
+      integer_row<&Settings::ack_threshold, 1, 31>("MP_ACK_THRESH", FailureKind::setting,
                                                    "packets received before a batch of acknowledgements is returned"),
       integer_row<&Settings::polling_interval, 10001, INT_MAX>(
-          "MP_POLLING_INTERVAL", LAPI_ERR_SET_VAL,
+          "MP_POLLING_INTERVAL", FailureKind::setting,
           "longest time in microseconds that a sleeping task goes without looking at its timers"),
       word_row<&Settings::thread_policy, kThreadPolicies, Case::kEither>(
-          "OPENLAPI_THREAD_POLICY", LAPI_ERR_SET_VAL,
+          "OPENLAPI_THREAD_POLICY", FailureKind::setting,
           "what a context's dataplane thread (interrupt mode) does when nothing arrives: polls a while if messages "
           "follow each other and sleeps then, polls for ever, or sleeps at once"),
       {"OPENLAPI_THREAD_CPU", "list",
        "near, none (in either case), or processors that the task may use, such as 3 or 2,4-7", "near",
        "where dataplane threads run: pinned near their adapter if that costs nobody anything, not pinned, or pinned to "
        "these, which the tasks of a node take in turn",
-       LAPI_ERR_SET_VAL, store_thread_cpu},
+       FailureKind::setting, store_thread_cpu},
       integer_row<&Settings::retransmit_interval, 1000, INT_MAX>(
-          "MP_RETRANSMIT_INTERVAL", LAPI_ERR_SET_VAL,
+          "MP_RETRANSMIT_INTERVAL", FailureKind::setting,
           "most idle polling loops between looks for packets to be sent again"),
       integer_row<&Settings::retransmit_buffer_count, 1, INT_MAX>(
-          "MP_REXMIT_BUF_CNT", LAPI_ERR_SET_VAL, "messages in flight whose data is kept in the library's own buffers"),
+          "MP_REXMIT_BUF_CNT", FailureKind::setting,
+          "messages in flight whose data is kept in the library's own buffers"),
       integer_row<&Settings::retransmit_buffer_size, 1, INT_MAX>(
-          "MP_REXMIT_BUF_SIZE", LAPI_ERR_SET_VAL,
+          "MP_REXMIT_BUF_SIZE", FailureKind::setting,
           "longest message in bytes (user header and data) that such a buffer keeps"),
       {"MP_UDP_PACKET_SIZE", "integer",
        "an integer from 1024 to 65536; more than " + std::to_string(Settings::kLongestDatagram) + " means " +
            std::to_string(Settings::kLongestDatagram),
-       "8192, or less where the path's MTU is smaller", "bytes in a UDP packet", LAPI_ERR_UDP_PKT_SZ,
+       "8192, or less where the path's MTU is smaller", "bytes in a UDP packet", FailureKind::packet_size,
        store_udp_packet_size},
       word_row<&Settings::use_bulk, kYesNo, Case::kEither>(
-          "MP_USE_BULK_XFER", LAPI_ERR_SET_VAL,
+          "MP_USE_BULK_XFER", FailureKind::setting,
           "whether long messages are moved by RDMA; shared memory and UDP take no notice"),
       {"MP_BULK_MIN_MSG_SIZE", "bytes", "an integer from 0 to 2147483647, K or M may follow; less than 4K means 4K",
        std::to_string(Settings{}.bulk_minimum),
-       "shortest message that is moved by RDMA; shared memory and UDP take no notice", LAPI_ERR_SET_VAL,
+       "shortest message that is moved by RDMA; shared memory and UDP take no notice", FailureKind::setting,
        store_bulk_minimum},
   };
 }
@@ -362,23 +362,23 @@ std::vector<SettingRow> tuning_rows() {
 std::vector<SettingRow> diagnostic_rows() {
   return {
       word_row<&Settings::verify_dgsp, kYesNo, Case::kEither>(
-          "LAPI_VERIFY_DGSP", LAPI_ERR_SET_VAL, "whether data gather/scatter programs are checked when registered"),
+          "LAPI_VERIFY_DGSP", FailureKind::setting, "whether data gather/scatter programs are checked when registered"),
       word_row<&Settings::check_arguments, kYesNo, Case::kEither>(
-          "OPENLAPI_ERROR_CHK", LAPI_ERR_SET_VAL,
+          "OPENLAPI_ERROR_CHK", FailureKind::setting,
           "whether the arguments of calls are checked, as when the program sets ERROR_CHK with LAPI_Senv, which counts "
           "more"),
       word_row<&Settings::explain_faults, kYesNo, Case::kEither>(
-          "OPENLAPI_EXPLAIN_FAULTS", LAPI_ERR_SET_VAL,
+          "OPENLAPI_EXPLAIN_FAULTS", FailureKind::setting,
           "whether a task that dies of a wrong address says whose operation named it"),
       integer_row<&Settings::term_wait, 0, 86400>(
-          "OPENLAPI_TERM_WAIT", LAPI_ERR_SET_VAL,
+          "OPENLAPI_TERM_WAIT", FailureKind::setting,
           "longest time in seconds that LAPI_Term waits for other tasks to take the last messages, and for handlers"),
       {"MP_DEBUG_NOTIMEOUT", "text", "any text; no is as if it were not set", "no",
-       "never time out, so that tasks can be stopped in a debugger", LAPI_ERR_SET_VAL, store_never_time_out},
+       "never time out, so that tasks can be stopped in a debugger", FailureKind::setting, store_never_time_out},
       integer_row<&Settings::info_level, 0, 6>(
-          "MP_INFOLEVEL", LAPI_ERR_SET_VAL,
+          "MP_INFOLEVEL", FailureKind::setting,
           "messages: 0 errors, 1 and warnings, 2 and information, 3-6 and diagnostics"),
-      integer_row<&Settings::trace_level, 0, 5>("MP_LAPI_TRACE_LEVEL", LAPI_ERR_SET_VAL,
+      integer_row<&Settings::trace_level, 0, 5>("MP_LAPI_TRACE_LEVEL", FailureKind::setting,
                                                 "trace output, 0 none; only the tracing library obeys it"),
   };
 }
@@ -408,13 +408,13 @@ bool read_settings(const ReadEnvironment& read, Settings& settings, SettingError
   for (const SettingRow& row : setting_rows()) {
     const std::string_view value = present_value(read, row);
     if (!value.empty() && !row.store(value, found)) {
-      error = {row.name, std::string(value), row.allowed, row.code};
+      error = {row.name, std::string(value), row.allowed, row.failure};
       return false;
     }
   }
   if (!found.inet_addresses.empty() && !found.network_windows.empty()) {
     error = {"MP_LAPI_NETWORK", read("MP_LAPI_NETWORK"),
-             "nothing while MP_LAPI_INET_ADDR is set (only one of both may be)", LAPI_ERR_BOTH_NETSTR_SET};
+             "nothing while MP_LAPI_INET_ADDR is set (only one of both may be)", FailureKind::two_network_statements};
     return false;
   }
   settings = std::move(found);

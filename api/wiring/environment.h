@@ -5,15 +5,14 @@
 // Rules for every variable: set to nothing counts as not set; numbers are decimal and nothing may stand around them.
 // MP_EUILIB and MP_MSG_API are compared as they are written, all other words in either case.
 //
-// Which code LAPI_Init returns for a wrong value (the guide names one for the first two only):
-//   MP_MSG_API                                LAPI_ERR_MSG_API
-//   MP_UDP_PACKET_SIZE                        LAPI_ERR_UDP_PKT_SZ
-//   MP_EUILIB                                 LAPI_ERR_CSS_LOAD_FAILED: there is no such communication library to load
-//   LAPI_USE_SHM                              LAPI_ERR_SHM_SETUP
-//   MP_LAPI_INET_ADDR, MP_LAPI_NETWORK        LAPI_ERR_NO_NETSTR_SET: there is no usable network statement;
-//                                             both set: LAPI_ERR_BOTH_NETSTR_SET
-//   MP_CHILD, MP_PROCS                        LAPI_ERR_NO_ENV_VAR: what they must say is not said
-//   all others                                LAPI_ERR_SET_VAL, as LAPI_Senv returns for a value out of range
+// What kind of failure a wrong value is:
+//   MP_MSG_API                                message_interfaces
+//   MP_UDP_PACKET_SIZE                        packet_size
+//   MP_EUILIB                                 transport: there is no such communication library to load
+//   LAPI_USE_SHM, MP_COMMON_TASKS             shared_memory
+//   MP_LAPI_INET_ADDR, MP_LAPI_NETWORK        network_statement; both set: two_network_statements
+//   MP_CHILD, MP_PROCS, MP_PARTITION          task_numbers
+//   all others                                setting
 #pragma once
 
 #include <functional>
@@ -21,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/wiring/failure.h"
 #include "dataplane/poller/service_pacing.h"
 
 namespace openlapi {
@@ -101,7 +101,7 @@ struct SettingError {
   std::string variable;
   std::string value;
   std::string allowed;
-  int code = 0;  // what LAPI_Init returns
+  FailureKind kind = FailureKind::none;
 
   // One line for the user: variable, value, what is allowed.
   std::string message() const;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "api/arguments/messages.h"
+#include "api/wiring/info_level.h"
 
 namespace openlapi {
 namespace {

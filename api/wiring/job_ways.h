@@ -15,7 +15,7 @@ struct JobWays {
   std::size_t far_tasks;   // over the network
   std::string_view network;
   std::size_t adapters;      // that are open
-  const char* adapter_name;  // asked for in lapi_info_t, or nullptr
+  const char* adapter_name;  // that the program asks for, or nullptr
 };
 
 void say_what_is_used(const JobWays& ways, const Settings& settings);

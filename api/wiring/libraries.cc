@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/arguments/messages.h"
 #include "api/wiring/build_id.h"
+#include "api/wiring/info_level.h"
 #include "api/wiring/task_texts.h"
 #include "api/wiring/version.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/arguments/messages.h"
+#include "api/wiring/info_level.h"
 #include "api/wiring/trace.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
@@ -44,12 +44,11 @@ const LocalAdapter* find_adapter(const std::vector<LocalAdapter>& adapters, cons
   return found == adapters.end() ? nullptr : &*found;
 }
 
-const LocalAdapter* named_adapter(const lapi_info_t& info, const std::vector<LocalAdapter>& adapters,
-                                  OpenError& error) {
-  const std::string name = static_cast<const char*>(info.adapter_name);
+const LocalAdapter* named_adapter(const std::string& name, const std::vector<LocalAdapter>& adapters,
+                                  OpenFailure& failure) {
   const LocalAdapter* adapter = find_adapter(adapters, name);
   if (adapter == nullptr) {
-    fail(error, LAPI_ERR_CSS_LOAD_FAILED,
+    fail(failure, FailureKind::transport,
          "adapter_name '" + name + "' is no adapter of this machine; present: " + names_of(adapters));
   }
   return adapter;
@@ -68,15 +67,15 @@ const LocalAdapter* default_adapter(const std::vector<LocalAdapter>& adapters, b
 
 // The addresses that the user names, each with its adapter.
 bool take_named_addresses(const std::vector<NetworkInstance>& named, const std::vector<LocalAdapter>& adapters,
-                          std::vector<in_addr>& addresses, OpenError& error) {
+                          std::vector<in_addr>& addresses, OpenFailure& failure) {
   for (const NetworkInstance& instance : named) {
     in_addr address{};
     if (!parse_address(instance.address, address)) {
-      return fail(error, LAPI_ERR_NO_NETSTR_SET,
+      return fail(failure, FailureKind::network_statement,
                   "MP_LAPI_INET_ADDR: '" + instance.address + "' is not an address in dotted decimal");
     }
     if (find_adapter(adapters, instance.adapter) == nullptr) {
-      return fail(error, LAPI_ERR_NO_NETSTR_SET,
+      return fail(failure, FailureKind::network_statement,
                   "MP_LAPI_INET_ADDR: '" + instance.address + "," + instance.adapter + "': '" + instance.adapter +
                       "' is no adapter of this machine; present: " + names_of(adapters));
     }
@@ -86,23 +85,23 @@ bool take_named_addresses(const std::vector<NetworkInstance>& named, const std::
 }
 
 // The local addresses to open, one for each instance of the network.
-bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addresses, OpenError& error) {
+bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addresses, OpenFailure& failure) {
   const std::vector<LocalAdapter> adapters = list_adapters();
   const Settings& settings = request.settings;
-  if (request.info.adapter_name != nullptr) {
-    const LocalAdapter* adapter = named_adapter(request.info, adapters, error);
+  if (request.adapter_name != nullptr) {
+    const LocalAdapter* adapter = named_adapter(request.adapter_name, adapters, failure);
     if (adapter != nullptr) addresses.push_back(adapter->address);
     return adapter != nullptr;
   }
   if (!settings.inet_addresses.empty()) {
-    return take_named_addresses(settings.inet_addresses, adapters, addresses, error);
+    return take_named_addresses(settings.inet_addresses, adapters, addresses, failure);
   }
   const bool any_device = settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
   const LocalAdapter* adapter = any_device ? nullptr : find_adapter(adapters, settings.device);
   if (adapter == nullptr && !any_device) {
     if (!names_aix_device(settings.device)) {
       return fail(
-          error, LAPI_ERR_CSS_LOAD_FAILED,
+          failure, FailureKind::transport,
           "MP_EUIDEVICE='" + settings.device + "' is no adapter of this machine; present: " + names_of(adapters));
     }
     if (settings.info_level >= kLevelWarning) {
@@ -114,47 +113,24 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
     const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
     adapter = default_adapter(adapters, one_node);
   }
-  if (adapter == nullptr) return fail(error, LAPI_ERR_UDP_SOCKET, "this machine has no IPv4 address");
+  if (adapter == nullptr) return fail(failure, FailureKind::socket, "this machine has no IPv4 address");
   addresses.push_back(adapter->address);
   return true;
 }
 
-// The user's addresses of all tasks, by handler or list.
-bool ask_user(const NetworkRequest& request, in_addr local, uint adapter, std::vector<lapi_udp_t>& list,
-              OpenError& error) {
-  const lapi_extend_t& extension = *request.info.add_info;
-  list.assign(request.bootstrap.size(), lapi_udp_t{});
-  if (extension.udp_hndlr != nullptr) {
-    lapi_handle_t handle = 0;
-    lapi_udp_t own{local.s_addr, 0};
-    lapi_udpinfo_t about{request.bootstrap.rank(), request.bootstrap.size(), adapter};
-    const int result = extension.udp_hndlr(&handle, &own, list.data(), &about);
-    if (result == 0) return true;
-    return fail(error, LAPI_ERR_USER_UDP_HNDLR_FAIL, "the UDP handler returned " + std::to_string(result));
-  }
-  const std::size_t entries =
-      extension.num_udp_addr > 0 ? static_cast<std::size_t>(extension.num_udp_addr) : list.size();
-  if (entries < list.size()) {
-    return fail(error, LAPI_ERR_NO_UDP_HNDLR,
-                "num_udp_addr is " + std::to_string(entries) + ", the job has " + std::to_string(list.size()) +
-                    " tasks: one address for each");
-  }
-  std::copy_n(extension.add_udp_addrs, list.size(), list.begin());
-  return true;
-}
-
-bool check_ports(const std::vector<lapi_udp_t>& list, OpenError& error) {
+bool check_ports(const std::vector<UdpAddress>& list, OpenFailure& failure) {
+  PeerAddress ignored;
   for (std::size_t task = 0; task < list.size(); ++task) {
-    if (list[task].port_no >= 1 && list[task].port_no <= 65535) continue;
-    return fail(error, LAPI_ERR_UDP_PORT_INFO,
-                "the UDP address of task " + std::to_string(task) + " has port_no " +
-                    std::to_string(list[task].port_no) + "; allowed: 1 to 65535");
+    if (udp_address_of(list[task], ignored)) continue;
+    return fail(failure, FailureKind::port,
+                "the UDP address of task " + std::to_string(task) + " has port_no " + std::to_string(list[task].port) +
+                    "; allowed: 1 to 65535");
   }
   return true;
 }
 
 bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port, OpenNetworks& result,
-              OpenError& error) {
+              OpenFailure& failure) {
   UdpConfig config;
   config.address = address;
   config.port = port;
@@ -165,44 +141,43 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
   std::unique_ptr<UdpTransport> transport = open_udp_transport(config, reason);
   if (transport == nullptr) {
     const bool packet_size = reason.kind == UdpSetupError::Kind::bad_packet_size;
-    return fail(error, packet_size ? LAPI_ERR_UDP_PKT_SZ : LAPI_ERR_UDP_SOCKET, reason.text);
+    return fail(failure, packet_size ? FailureKind::packet_size : FailureKind::socket, reason.text);
   }
-  print_attention(LAPI_ATTENTION_INITIAL_PORT, request.settings.info_level, "task %u, %s port %u",
-                  request.bootstrap.rank(), to_text(address).c_str(), transport->port());
+  tell(request, Notice::way_found,
+       "task " + std::to_string(request.bootstrap.rank()) + ", " + to_text(address) + " port " +
+           std::to_string(transport->port()));
   result.transports.push_back(traced(std::move(transport)));
   result.networks.push_back({result.transports.back().get(), {}, {}, to_text(address)});
   return true;
 }
 
-bool open_with_users_addresses(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
-                               OpenError& error) {
-  // A handler is asked once for each adapter; a list has one address per task.
-  const std::size_t adapters = request.info.add_info->udp_hndlr != nullptr ? locals.size() : 1;
+bool open_with_given_addresses(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
+                               OpenFailure& failure) {
+  const std::size_t adapters = request.addresses->for_each_adapter() ? locals.size() : 1;
+  const std::uint32_t self = request.bootstrap.rank();
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
-    std::vector<lapi_udp_t> list;
-    if (!ask_user(request, locals[adapter], static_cast<uint>(adapter), list, error)) return false;
-    if (!check_ports(list, error)) return false;
-    const lapi_udp_t& own = list[request.bootstrap.rank()];
-    if (!open_one(request, locals[adapter], static_cast<std::uint16_t>(own.port_no), result, error)) return false;
-    for (const lapi_udp_t& entry : list) {
-      result.networks.back().addresses.push_back(
-          make_udp_address(in_addr{entry.ip_addr}, static_cast<std::uint16_t>(entry.port_no)));
-    }
+    std::vector<UdpAddress> list;
+    const AddressSource::LocalPlace place{locals[adapter], static_cast<std::uint32_t>(adapter), self,
+                                          request.bootstrap.size()};
+    if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
+    if (!open_one(request, locals[adapter], static_cast<std::uint16_t>(list[self].port), result, failure)) return false;
+    std::vector<PeerAddress>& addresses = result.networks.back().addresses;
+    for (const UdpAddress& given : list) udp_address_of(given, addresses.emplace_back());
   }
   return true;
 }
 
 bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
-                      OpenError& error) {
+                      OpenFailure& failure) {
   for (std::size_t adapter = 0; adapter < locals.size(); ++adapter) {
-    if (!open_one(request, locals[adapter], 0, result, error)) return false;
+    if (!open_one(request, locals[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();
-    network.key = address_key(request.info.instance_no, request.life, adapter);
+    network.key = address_key(request.instance, request.life, adapter);
     network.tags = request.tags;
     std::string reason;
     const std::vector<std::byte> published = encode({request.epoch, network.transport->local_address(), request.tags});
     if (!request.bootstrap.put(network.key, published, reason)) {
-      return fail(error, LAPI_ERR_UNKNOWN, "the UDP address could not be published: " + reason);
+      return fail(failure, FailureKind::exchange, "the UDP address could not be published: " + reason);
     }
   }
   result.published = true;
@@ -211,36 +186,28 @@ bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>&
 
 }  // namespace
 
-bool check_adapter_name(const lapi_info_t& info, OpenError& error) {
-  return info.adapter_name == nullptr || named_adapter(info, list_adapters(), error) != nullptr;
+bool check_adapter_name(const char* name, OpenFailure& failure) {
+  return named_adapter(name, list_adapters(), failure) != nullptr;
 }
 
-bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address) {
-  if (entry.port_no < 1 || entry.port_no > 65535) return false;
-  address = make_udp_address(in_addr{entry.ip_addr}, static_cast<std::uint16_t>(entry.port_no));
+bool udp_address_of(const UdpAddress& given, PeerAddress& address) {
+  if (given.port < 1 || given.port > 65535) return false;
+  address = make_udp_address(given.address, static_cast<std::uint16_t>(given.port));
   return true;
 }
 
-bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error) {
-  const lapi_extend_t* extension = request.info.add_info;
-  const bool users_addresses =
-      extension != nullptr && (extension->udp_hndlr != nullptr || extension->add_udp_addrs != nullptr);
+bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenFailure& failure) {
   const bool exchange = request.bootstrap.can_exchange();
-  if (!exchange && !users_addresses) {
-    return fail(error, LAPI_ERR_NO_UDP_HNDLR,
-                "without a launcher the program gives the tasks' UDP addresses: set udp_hndlr or add_udp_addrs in "
-                "add_info, or LAPI_USE_SHM=only");
-  }
   if (!exchange && request.settings.inet_addresses.empty()) {
-    return fail(error, LAPI_ERR_NO_NETSTR_SET,
+    return fail(failure, FailureKind::network_statement,
                 "MP_LAPI_INET_ADDR is not set; without a launcher it names the address and adapter that this task uses "
                 "for UDP: @1:ADDRESS,ADAPTER, as @1:127.0.0.1,lo");
   }
   std::vector<in_addr> locals;
-  bool opened = choose_addresses(request, locals, error);
+  bool opened = choose_addresses(request, locals, failure);
   if (opened) {
-    opened = exchange ? open_and_publish(request, locals, result, error)
-                      : open_with_users_addresses(request, locals, result, error);
+    opened = exchange ? open_and_publish(request, locals, result, failure)
+                      : open_with_given_addresses(request, locals, result, failure);
   }
   if (!opened) result = {};
   return opened;

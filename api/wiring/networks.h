@@ -1,56 +1,79 @@
-// Choosing local adapters and opening the network transports of a context (LAPI_Init only).
+// Choosing local adapters and opening the network transports of a context.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "api/include/lapi.h"
 #include "api/wiring/environment.h"
+#include "api/wiring/failure.h"
+#include "api/wiring/info_level.h"
 #include "api/wiring/routes.h"
 #include "control/client/bootstrap.h"
 #include "dataplane/transport/transport.h"
+#include "nic/udp/udp_adapters.h"
 
 namespace openlapi {
 
-// Why LAPI_Init fails: what it returns, and what the user reads.
-struct OpenError {
-  int code = LAPI_SUCCESS;
-  std::string text;
+// A UDP address as a program gives it, whose port nobody has looked at.
+struct UdpAddress {
+  in_addr address;
+  std::uint32_t port;
 };
-inline bool fail(OpenError& error, int code, std::string text) {
-  error = {code, std::move(text)};
-  return false;
-}
+
+// As transports take it. False: it is none that a task can have.
+bool udp_address_of(const UdpAddress& given, PeerAddress& address);
+
+// Who says where the tasks are when no bootstrap does.
+class AddressSource {
+ public:
+  struct LocalPlace {
+    in_addr address;
+    std::uint32_t adapter;  // its number among those of this task
+    std::uint32_t task;
+    std::uint32_t tasks;
+  };
+
+  // Whether there is a list for each adapter of this task; else there is one, and only the first adapter is used.
+  virtual bool for_each_adapter() const = 0;
+  // Where all tasks are, this one, too. False: `failure`.
+  virtual bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) = 0;
+
+ protected:
+  ~AddressSource() = default;
+};
 
 struct NetworkRequest {
   const Settings& settings;
   Bootstrap& bootstrap;
-  const lapi_info_t& info;
-  std::uint32_t life;   // see address_key()
-  std::uint64_t epoch;  // see PublishedAddress
-  bool tags = false;    // packets carry tags, where they do not say by themselves whom they are from
-  bool spare = false;   // for tasks that replace others; nobody is reached over it before
+  std::uint32_t instance;              // of the context in its task, 1 to 16
+  std::uint32_t life;                  // see address_key()
+  std::uint64_t epoch;                 // see PublishedAddress
+  const char* adapter_name = nullptr;  // the one that the program names; null: it names none
+  AddressSource* addresses = nullptr;  // not null where the bootstrap cannot exchange and UDP is used
+  bool tags = false;                   // packets carry tags, where they do not say by themselves whom they are from
+  bool spare = false;                  // for tasks that replace others; nobody is reached over it before
+  TellNotice tell = nullptr;
 };
 
 struct OpenNetworks {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<ContextRoutes::Network> networks;  // one for each transport
   bool published = false;                        // addresses were put: an exchange() has to follow
-  lapi_dev_t protocol = LAPI_DEV_UDP;            // of the first one
 };
 
-// The address as transports take it. False: it is none that a task can have.
-bool udp_address_of(const lapi_udp_t& entry, PeerAddress& address);
+inline void tell(const NetworkRequest& request, Notice notice, const std::string& text) {
+  if (request.tell != nullptr) request.tell(notice, request.settings.info_level, text);
+}
 
-// Whether this machine has the adapter that the user names for IP mode, if he names one. False: `error` says which it
-// has.
-bool check_adapter_name(const lapi_info_t& info, OpenError& error);
+// Whether this machine has the adapter that the program names for IP mode. False: `failure` says which it has.
+bool check_adapter_name(const char* name, OpenFailure& failure);
 
-// IP mode. False: `error` says why and everything is closed again.
-bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);
+// IP mode. False: `failure` says why and everything is closed again.
+bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenFailure& failure);
 
-// User space mode, by the same rule. `error` lists every module with the reason why it cannot serve.
-bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error);
+// User space mode, by the same rule. `failure` lists every module with the reason why it cannot serve.
+bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& result, OpenFailure& failure);
 
 }  // namespace openlapi

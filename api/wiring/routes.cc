@@ -7,14 +7,13 @@
 #include <new>
 #include <utility>
 
-#include "api/arguments/messages.h"
-#include "api/include/lapi.h"
+#include "api/wiring/info_level.h"
 
 namespace openlapi {
 
 namespace {
 
-// How long a task may take to publish its address after LAPI_Init's exchange has made it visible here.
+// How long a task may take to publish its address after the exchange has made it visible here.
 constexpr unsigned kAddressSeconds = 10;
 
 constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
@@ -71,12 +70,14 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
 }
 
 ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
-                             std::span<const int> shm_numbers, std::vector<Network> networks, int info_level)
+                             std::span<const int> shm_numbers, std::vector<Network> networks, int info_level,
+                             TellNotice tell)
     : bootstrap_(std::move(bootstrap)),
       shared_memory_(shared_memory),
       shm_numbers_(shm_numbers.begin(), shm_numbers.end()),
       networks_(std::move(networks)),
-      info_level_(info_level) {}
+      info_level_(info_level),
+      tell_(tell) {}
 
 ContextRoutes::~ContextRoutes() {
   if (info_level_ < kLevelInformation) return;
@@ -153,8 +154,10 @@ std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
 }
 
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
-  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level_, "task %u reaches task %u over %s", bootstrap_->rank(), peer,
-                  text_of(path).c_str());
+  if (tell_ == nullptr || info_level_ < kLevelInformation) return;
+  tell_(Notice::way_found, info_level_,
+        "task " + std::to_string(bootstrap_->rank()) + " reaches task " + std::to_string(peer) + " over " +
+            text_of(path));
 }
 
 void ContextRoutes::resumed(PeerIndex peer) {

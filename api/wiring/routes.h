@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/wiring/info_level.h"
 #include "control/client/bootstrap.h"
 #include "dataplane/endpoint/endpoint.h"
 #include "dataplane/transport/transport.h"
@@ -46,9 +47,9 @@ class ContextRoutes final : public RouteResolver {
     Transport* path = nullptr;      // what the engine uses: the group, or tracing around it
   };
 
-  // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each way that is found is printed.
+  // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each way that is found is told.
   ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory, std::span<const int> shm_numbers,
-                std::vector<Network> networks, int info_level);
+                std::vector<Network> networks, int info_level, TellNotice tell = nullptr);
   // At MP_INFOLEVEL 2 each network's packets are printed: the transports still live.
   ~ContextRoutes() override;
 
@@ -79,6 +80,7 @@ class ContextRoutes final : public RouteResolver {
   std::vector<int> shm_numbers_;
   std::vector<Network> networks_;
   int info_level_;
+  TellNotice tell_;
   std::set<PeerIndex> without_way_;  // of which the user has been told so
 };
 

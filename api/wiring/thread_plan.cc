@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "api/include/lapi.h"
 #include "dataplane/poller/machine_cores.h"
 #include "nic/udp/udp_adapters.h"
 
@@ -64,16 +63,15 @@ std::string why_not_allowed(int processor) {
 
 }  // namespace
 
-bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenError& error) {
+bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenFailure& failure) {
   const std::vector<int> allowed = allowed_processors();
   plan.poller = poller_config(request.settings, allowed.size(), request.number.tasks);
   plan.placement = place(request, allowed);
   const int processor = plan.placement.processor;
   if (processor < 0 || std::find(allowed.begin(), allowed.end(), processor) != allowed.end()) return true;
-  error = {LAPI_ERR_SET_VAL, "OPENLAPI_THREAD_CPU=" + to_ranges(request.settings.thread_processors) + ": " +
-                                 why_not_allowed(processor) + "; allowed is near, none, or those of " +
-                                 to_ranges(allowed)};
-  return false;
+  return fail(failure, FailureKind::setting,
+              "OPENLAPI_THREAD_CPU=" + to_ranges(request.settings.thread_processors) + ": " +
+                  why_not_allowed(processor) + "; allowed is near, none, or those of " + to_ranges(allowed));
 }
 
 std::string describe(const ThreadPlan& plan) {

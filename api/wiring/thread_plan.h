@@ -6,7 +6,7 @@
 #include <string>
 
 #include "api/wiring/environment.h"
-#include "api/wiring/networks.h"
+#include "api/wiring/failure.h"
 #include "api/wiring/routes.h"
 #include "dataplane/poller/poller.h"
 #include "dataplane/poller/thread_placement.h"
@@ -22,12 +22,12 @@ struct ThreadPlan {
 struct ThreadRequest {
   const Settings& settings;
   ThreadNumber number;
-  bool placed_by_program;  // lapi_info_t::lapi_thread_attr has attributes: the thread is not pinned without being asked
+  bool placed_by_program;  // it has attributes for its threads: they are not pinned without being asked
   std::span<const ContextRoutes::Network> networks;
 };
 
 // False: OPENLAPI_THREAD_CPU names a processor that the task may not use.
-bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenError& error);
+bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenFailure& failure);
 
 // One line: "adaptive (polls up to 50 us, then sleeps), not pinned: OPENLAPI_THREAD_CPU=none".
 std::string describe(const ThreadPlan& plan);

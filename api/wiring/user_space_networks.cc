@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cstdio>
 
-#include "api/arguments/messages.h"
+#include "api/wiring/info_level.h"
 #include "api/wiring/modules.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/trace.h"
@@ -27,7 +27,7 @@ PacketWay to_packet_way(VerbsPackets packets) {
 
 // What the user wants, one for each instance of the network.
 std::vector<std::string> wished_devices(const NetworkRequest& request) {
-  if (request.info.adapter_name != nullptr) return {static_cast<const char*>(request.info.adapter_name)};
+  if (request.adapter_name != nullptr) return {request.adapter_name};
   if (request.settings.network_windows.empty()) return {request.settings.device};
   std::vector<std::string> devices;
   for (const NetworkInstance& window : request.settings.network_windows) devices.push_back(window.adapter);
@@ -45,13 +45,13 @@ class UserSpace {
  public:
   UserSpace(const NetworkRequest& request, OpenNetworks& result) : request_(request), result_(result) {}
 
-  bool open(OpenError& error);
+  bool open(OpenFailure& failure);
 
  private:
   void load();
   std::string device_for(const std::string& wish);
   ModuleRequest module_request(const std::string& device) const;
-  bool open_instance(std::size_t instance, const std::string& device, OpenError& error);
+  bool open_instance(std::size_t instance, const std::string& device, OpenFailure& failure);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key);
   bool tags_with(const Candidate& candidate) const { return request_.tags && candidate.name == "dpdk"; }
   int info_level() const { return request_.settings.info_level; }
@@ -95,7 +95,7 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
   request.device = device;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
   request.packet_way = to_packet_way(request_.settings.verbs_packets);
-  request.instance = request_.info.instance_no;
+  request.instance = request_.instance;
   request.task = request_.bootstrap.rank();
   request.tasks = request_.bootstrap.size();
   request.local_number = static_cast<std::uint32_t>(self - local.begin());
@@ -114,22 +114,23 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
     return {};
   }
   const PeerAddress address = opened.transport->local_address();
-  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level(), "task %u, %s %s", request.task, candidate.name.c_str(),
-                  opened.device.c_str());
+  tell(request_, Notice::way_found,
+       "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
   result_.transports.push_back(traced(std::move(opened.transport)));
   result_.networks.push_back({result_.transports.back().get(), key, {}, opened.device, tags_with(candidate)});
   return address;
 }
 
 // Every module has an address or none, and says so: who asks need not wait for what never comes.
-bool UserSpace::open_instance(std::size_t instance, const std::string& device, OpenError& error) {
+bool UserSpace::open_instance(std::size_t instance, const std::string& device, OpenFailure& failure) {
   const ModuleRequest request = module_request(device);
   for (Candidate& candidate : candidates_) {
     const std::string key = address_key(request.instance, request_.life, instance) + "." + candidate.name;
     const PeerAddress address = open_one(candidate, request, key);
     std::string reason;
     if (!request_.bootstrap.put(key, encode({request_.epoch, address, tags_with(candidate)}), reason)) {
-      return fail(error, LAPI_ERR_UNKNOWN, "the address of " + candidate.name + " could not be published: " + reason);
+      return fail(failure, FailureKind::exchange,
+                  "the address of " + candidate.name + " could not be published: " + reason);
     }
   }
   return true;
@@ -143,19 +144,14 @@ std::string UserSpace::tried() const {
   return text;
 }
 
-lapi_dev_t device_kind(std::string_view name) {
-  if (name == "verbs") return LAPI_DEV_VERBS;
-  return name == "dpdk" ? LAPI_DEV_DPDK : LAPI_DEV_NONE;
-}
-
-bool UserSpace::open(OpenError& error) {
+bool UserSpace::open(OpenFailure& failure) {
   load();
   const std::vector<std::string> wishes = wished_devices(request_);
   for (std::size_t instance = 0; instance < wishes.size(); ++instance) {
-    if (!open_instance(instance, device_for(wishes[instance]), error)) return false;
+    if (!open_instance(instance, device_for(wishes[instance]), failure)) return false;
   }
   if (result_.networks.empty()) {
-    return fail(error, LAPI_ERR_CSS_LOAD_FAILED,
+    return fail(failure, FailureKind::transport,
                 "MP_EUILIB=us: no user space transport can be used (" + tried() +
                     "); lapi_info has all devices; MP_EUILIB=ip needs none of them");
   }
@@ -165,19 +161,18 @@ bool UserSpace::open(OpenError& error) {
       std::fprintf(stderr, "openlapi: %s is not used: %s\n", candidate.name.c_str(), candidate.reason.c_str());
     }
   }
-  result_.protocol = device_kind(result_.networks.front().transport->name());
   result_.published = true;
   return true;
 }
 
 }  // namespace
 
-bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& result, OpenError& error) {
+bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& result, OpenFailure& failure) {
   bool opened = false;
   if (request.bootstrap.can_exchange()) {
-    opened = UserSpace(request, result).open(error);
+    opened = UserSpace(request, result).open(failure);
   } else {
-    fail(error, LAPI_ERR_NO_NETSTR_SET,
+    fail(failure, FailureKind::network_statement,
          "MP_EUILIB=us without a launcher: MP_LAPI_NETWORK is not set; allowed is @count:window,adapter[:...], the "
          "windows that lapi_ntbl has reserved for this task");
   }

@@ -1,7 +1,5 @@
 #include "api/wiring/version.h"
 
-#include "api/include/lapi.h"
-
 namespace openlapi {
 
 const char* version_number() { return OPENLAPI_VERSION; }

@@ -26,23 +26,23 @@ WindowRequest request_of(const Settings& settings) {
 }
 
 // "no lamd" is no network to load, its refusal a statement that cannot be used.
-bool fail_with(const WindowFailure& failure, OpenError& error) {
-  if (!failure.no_daemon) return fail(error, LAPI_ERR_NO_NETSTR_SET, failure.text);
-  return fail(error, LAPI_ERR_CSS_LOAD_FAILED,
-              "MP_EUILIB=us without a launcher: the network table of the job cannot be asked for: " + failure.text +
+bool fail_with(const WindowFailure& refused, OpenFailure& failure) {
+  if (!refused.no_daemon) return fail(failure, FailureKind::network_statement, refused.text);
+  return fail(failure, FailureKind::transport,
+              "MP_EUILIB=us without a launcher: the network table of the job cannot be asked for: " + refused.text +
                   ", lapi_ntbl loads the table; or start the tasks with lapirun");
 }
 
 }  // namespace
 
-bool lease_windows(Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenError& error) {
+bool lease_windows(Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenFailure& failure) {
   const WindowRequest request = request_of(settings);
   if (lease().bootstrap == nullptr || lease().request != request) {
     forget_windows();
-    WindowFailure failure;
+    WindowFailure refused;
     Lease asked{request, {}, nullptr};
-    asked.bootstrap = open_window_bootstrap(bootstrap, request, asked.devices, failure);
-    if (asked.bootstrap == nullptr) return fail_with(failure, error);
+    asked.bootstrap = open_window_bootstrap(bootstrap, request, asked.devices, refused);
+    if (asked.bootstrap == nullptr) return fail_with(refused, failure);
     lease() = std::move(asked);
   }
   bootstrap = lease().bootstrap;

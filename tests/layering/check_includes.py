@@ -67,10 +67,10 @@ MAY_INCLUDE = {
                            *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "control/boot/include"],
     # What users include; it stands alone.
     "api/include": [],
-    # What opens transports: the one part that names some; those of user space are modules, which nothing names.
-    "api/wiring": ["api/include", "api/arguments", "nic/udp", "shm", "control/client", "dataplane/transport",
-                   "dataplane/endpoint", "dataplane/poller", "dataplane/base"],
-    "api/arguments": ["api/include", "dataplane/layout", "dataplane/base"],
+    # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
+    "api/wiring": ["nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/poller",
+                   "dataplane/base"],
+    "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
     "api/context": ["api/include", "api/arguments", "api/wiring", "shm", "control/client", "dataplane/transport",
                     "dataplane/endpoint", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
                     "dataplane/base"],

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "api/arguments/messages.h"
+#include "api/wiring/info_level.h"
 #include "api/wiring/task_texts.h"
 
 namespace openlapi {

@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "api/include/lapi.h"
 #include "dataplane/poller/machine_cores.h"
 
 namespace openlapi {
@@ -14,7 +13,7 @@ namespace {
 
 ThreadPlan planned(const Settings& settings, ThreadNumber number = {}, bool placed = false) {
   ThreadPlan plan;
-  OpenError error;
+  OpenFailure error;
   EXPECT_TRUE(plan_thread({settings, number, placed, {}}, plan, error)) << error.text;
   return plan;
 }
@@ -48,9 +47,9 @@ TEST(ThreadPlan, ListedProcessorsMustBeAllowed) {
   EXPECT_EQ(first.placement.processor, allowed.back());
   EXPECT_NE(describe(first).find("pinned to processor " + std::to_string(allowed.back())), std::string::npos);
   ThreadPlan plan;
-  OpenError error;
+  OpenFailure error;
   EXPECT_FALSE(plan_thread({listed, {1, 2, 1}, false, {}}, plan, error));
-  EXPECT_EQ(error.code, LAPI_ERR_SET_VAL);
+  EXPECT_EQ(error.kind, FailureKind::setting);
   for (const std::string& part :
        {std::string("OPENLAPI_THREAD_CPU"), std::string("1023"), std::string("near, none"), to_ranges(allowed)}) {
     EXPECT_NE(error.text.find(part), std::string::npos) << error.text;
@@ -69,7 +68,7 @@ TEST(ThreadPlan, SaysWhoBindsATaskToOtherProcessors) {
   Settings listed;
   listed.thread_place = ThreadPlace::kListed;
   ThreadPlan plan;
-  OpenError elsewhere, nowhere;
+  OpenFailure elsewhere, nowhere;
   listed.thread_processors = {allowed.back()};
   EXPECT_FALSE(plan_thread({listed, {}, false, {}}, plan, elsewhere));
   listed.thread_processors = {1023};

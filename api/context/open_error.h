@@ -1,0 +1,40 @@
+// What becomes of the words of wiring/ in LAPI: codes of LAPI_Init and attention messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/include/lapi.h"
+#include "api/wiring/failure.h"
+#include "api/wiring/info_level.h"
+#include "shm/shm_transport.h"
+
+namespace openlapi {
+
+// Why LAPI_Init fails: what it returns, and what the user reads.
+struct OpenError {
+  int code = LAPI_SUCCESS;
+  std::string text;
+};
+
+inline bool fail(OpenError& error, int code, std::string text) {
+  error = {code, std::move(text)};
+  return false;
+}
+
+// The guide names a code for MP_MSG_API and MP_UDP_PACKET_SIZE only. What there is no code for is LAPI_ERR_SET_VAL, as
+// LAPI_Senv returns for a value out of range.
+int code_of(FailureKind kind);
+
+bool fail(OpenError& error, const OpenFailure& failure);
+
+// The attention message that says why there is no shared memory.
+int attention_of(ShmFailure failure);
+
+// A TellNotice.
+void print_notice(Notice notice, int info_level, const std::string& text);
+
+// Of a transport of user space mode. LAPI_DEV_NONE: LAPI has no name for it.
+lapi_dev_t device_of(std::string_view transport);
+
+}  // namespace openlapi

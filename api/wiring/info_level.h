@@ -1,0 +1,18 @@
+// What the user hears besides failures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace openlapi {
+
+// How much of MP_INFOLEVEL it needs.
+inline constexpr int kLevelError = 0;
+inline constexpr int kLevelWarning = 1;
+inline constexpr int kLevelInformation = 2;
+
+// What each face says in its own form, and at the level that it has for it.
+enum class Notice : std::uint8_t { way_found };
+using TellNotice = void (*)(Notice notice, int info_level, const std::string& text);
+
+}  // namespace openlapi
