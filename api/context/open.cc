@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -18,72 +16,18 @@
 #include "api/context/memory_reserve.h"
 #include "api/context/program_addresses.h"
 #include "api/wiring/job_ways.h"
-#include "api/wiring/libraries.h"
-#include "api/wiring/mistyped_variables.h"
-#include "api/wiring/mpi_library.h"
-#include "api/wiring/next_epoch.h"
-#include "api/wiring/task_texts.h"
+#include "api/wiring/open_transports.h"
 #include "api/wiring/thread_plan.h"
 #include "api/wiring/trace.h"
 #include "api/wiring/version.h"
-#include "api/wiring/windows.h"
 #include "control/client/own_task_page.h"
 #include "dataplane/base/task_page.h"
-#include "shm/known_process.h"
-#include "shm/shm_transport.h"
 
 namespace openlapi {
 
 namespace {
 
 const char* read_environment(const char* name) { return std::getenv(name); }
-
-// What the process keeps from one LAPI_Init to the next; guarded by opening().
-struct ProcessState {
-  std::shared_ptr<Bootstrap> launcher;
-  bool cookie_known = false;
-  bool libraries_compared = false;
-  std::optional<std::vector<std::string>> unknown_variables;  // not set: nobody has looked
-  bool exit_handler_set = false;
-  std::array<std::uint32_t, kMaxContexts + 1> lives{};  // by instance: times it was opened
-  shm::Acquaintances acquaintances;
-};
-
-std::mutex& opening() {
-  static std::mutex* mutex = new std::mutex;  // never destroyed, as the contexts
-  return *mutex;
-}
-
-ProcessState& process() {
-  static ProcessState* state = new ProcessState;
-  return *state;
-}
-
-// Who sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
-// kernel, and in user space mode the daemon's network table comes with a random cookie.
-std::optional<SecretPlace> secret_place(const Settings& settings) {
-  const bool over_udp =
-      settings.library == CommunicationLibrary::kIp && settings.shared_memory != SharedMemoryUse::kOnly;
-  if (!over_udp || settings.secret == SecretSource::kPartition) return std::nullopt;
-  return SecretPlace{settings.secret_file};
-}
-
-bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenError& error) {
-  ProcessState& state = process();
-  std::string reason;
-  if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
-  bootstrap = state.launcher;
-  if (bootstrap != nullptr) return true;
-  if (settings.message_api == MessageApi::kUnset) {
-    return fail(error, LAPI_ERR_MSG_API,
-                "MP_MSG_API is not set and no launcher is there (" + reason +
-                    "); without a launcher it must be lapi, 'lapi,mpi', 'mpi,lapi' or mpi_lapi");
-  }
-  bool missing = false;
-  bootstrap = open_standalone_bootstrap(read_environment, secret_place(settings), reason, missing);
-  const int code = reason.starts_with("MP_COMMON_TASKS") ? LAPI_ERR_SHM_SETUP : LAPI_ERR_NO_ENV_VAR;
-  return bootstrap != nullptr || fail(error, code, reason);
-}
 
 // One LAPI_Init at work.
 class Opening {
@@ -93,244 +37,83 @@ class Opening {
   bool run(Context& context, lapi_handle_t& handle);
 
  private:
-  bool open_ways();
-  bool meet_others();
-  bool exchange(const char* failure);
-  bool open_shared_memory();
-  bool open_network();
-  bool open_udp(OpenNetworks& opened, OpenFailure& failure) const;
-  void open_spare_network();
+  void say_what_is_set() const;
+  bool open_transports();
   bool plan_threads();
-  bool make_engine(Context& context);
-  bool start_threads(Context& context, lapi_handle_t& handle);
   JobWays ways() const;
-  bool wants_tags() const;
-  NetworkRequest network_request() const {
-    return {.settings = settings(),
-            .bootstrap = bootstrap(),
-            .instance = info_.instance_no,
-            .life = life_,
-            .epoch = epoch_,
-            .adapter_name = adapter_name(),
-            .tags = wants_tags(),
-            .tell = print_notice};
-  }
+  lapi_dev_t protocol() const;
+  EndpointConfig endpoint_config() const;
+  void make_engine(Context& context);
+  bool start_threads(Context& context, lapi_handle_t& handle);
   const char* adapter_name() const { return static_cast<const char*>(info_.adapter_name); }
   bool is_over_udp() const { return settings().library == CommunicationLibrary::kIp; }
-  bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
   Bootstrap& bootstrap() const { return *resources_->bootstrap; }
   const Settings& settings() const { return resources_->settings; }
 
   lapi_info_t& info_;
   OpenError& error_;
   ContextResourcesPointer resources_;
-  ContextRoutes::SharedMemory shared_memory_;
-  std::vector<ContextRoutes::Network> networks_;
+  OpenTransports opened_;
   ThreadPlan thread_plan_;
-  lapi_dev_t protocol_ = LAPI_DEV_SHM;
-  std::uint32_t life_ = 0;   // times this instance was opened before
-  std::uint64_t epoch_ = 0;  // EndpointConfig::epoch
 };
 
-// Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
-// they set up shared memory, which does not wait for long, and exchange addresses only where that fails or is not
-// wanted: it would be polled in vain.
-bool Opening::open_ways() {
-  if (!everybody_here()) return open_network() && open_shared_memory();
+bool Opening::open_transports() {
+  std::optional<ProgramAddresses> addresses;
+  if (gives_addresses(info_)) addresses.emplace(*info_.add_info);
+  const TransportsRequest request{.instance = info_.instance_no,
+                                  .adapter_name = adapter_name(),
+                                  .addresses = addresses ? &*addresses : nullptr,
+                                  .how_to_give_addresses = "set udp_hndlr or add_udp_addrs in add_info",
+                                  .tell = print_notice};
   OpenFailure failure;
-  // Also where no adapter is needed.
-  if (is_over_udp() && adapter_name() != nullptr && !check_adapter_name(adapter_name(), failure)) {
-    return fail(error_, failure);
+  if (!openlapi::open_transports(request, resources_->settings, opened_, failure)) return fail(error_, failure);
+  resources_->bootstrap = opened_.bootstrap;
+  resources_->transports = std::move(opened_.transports);
+  resources_->shm_numbers = std::move(opened_.shm_numbers);
+  if (opened_.shared_memory.group != nullptr) {
+    resources_->shm_tasks = static_cast<int>(bootstrap().local_tasks().size());
   }
-  if (!meet_others() || !open_shared_memory()) return false;
-  if (shared_memory_.group == nullptr) return open_network();
-  open_spare_network();
   return true;
 }
 
-// A task that replaces one which has failed does not come into the shared memory of the others: where the user may do
-// that (guide, chapter 19) and has said where the tasks are, they can be reached over UDP. Until that happens nothing
-// is received there, and it costs nothing.
-void Opening::open_spare_network() {
-  const bool by_udp = is_over_udp() && !bootstrap().can_exchange() && gives_addresses(info_);
-  if (!by_udp || settings().shared_memory == SharedMemoryUse::kOnly) return;
-  ProgramAddresses addresses(*info_.add_info);
-  OpenNetworks opened;
-  OpenFailure reason;
-  NetworkRequest request = network_request();
-  request.addresses = &addresses;
-  request.spare = true;
-  if (!open_udp_networks(request, opened, reason)) {
-    if (settings().info_level < kLevelWarning) return;
-    std::fprintf(stderr, "openlapi: task %u: no task that fails can be replaced, for UDP is not there: %s\n",
-                 bootstrap().rank(), reason.text.c_str());
-    return;
-  }
-  networks_ = std::move(opened.networks);
-  std::move(opened.transports.begin(), opened.transports.end(), std::back_inserter(resources_->transports));
-}
-
-// Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it.
-bool Opening::meet_others() {
-  ProcessState& state = process();
-  if (state.launcher == nullptr || state.cookie_known) return true;
-  state.cookie_known = exchange("the tasks could not agree on the job's cookie: ");
-  return state.cookie_known;
-}
-
-// The first one of a process also brings what the others' libraries and mistyped variables are.
-bool Opening::exchange(const char* failure) {
-  ProcessState& state = process();
-  const bool compare = state.launcher != nullptr && !state.libraries_compared;
-  std::string reason;
-  if (compare && !publish_texts(bootstrap(), {own_library(), checksum_of(*state.unknown_variables)}, reason)) {
-    return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
-  }
-  if (!bootstrap().exchange(reason)) return fail(error_, LAPI_ERR_UNKNOWN, failure + reason);
-  if (compare && !compare_libraries(bootstrap(), settings().info_level, reason)) {
-    return fail(error_, LAPI_ERR_UNKNOWN, reason);
-  }
-  if (compare) compare_unknown_variables(bootstrap(), *state.unknown_variables);
-  state.libraries_compared = state.libraries_compared || compare;
-  return true;
-}
-
-// LAPI_USE_SHM=yes: failure is a warning and the network serves everybody; only: it is the end.
-bool Opening::open_shared_memory() {
-  if (settings().shared_memory == SharedMemoryUse::kNo) return true;
-  const bool only = settings().shared_memory == SharedMemoryUse::kOnly;
-  const std::vector<std::uint32_t>& local = bootstrap().local_tasks();
-  if (only && !everybody_here()) {
-    return fail(error_, LAPI_ERR_SHM_SETUP,
-                "LAPI_USE_SHM=only, but only " + std::to_string(local.size()) + " of the job's " +
-                    std::to_string(bootstrap().size()) + " tasks are on this node" +
-                    (bootstrap().can_exchange() ? "" : ", as MP_COMMON_TASKS says (not set: this task is alone)"));
-  }
-  if (!only && local.size() == 1) {
-    print_attention(LAPI_ATTENTION_SHM_ONE_TASK, settings().info_level, "task %u is alone on its node",
-                    bootstrap().rank());
-    return true;
-  }
-  ShmConfig config;
-  config.cookie = bootstrap().job_cookie();
-  config.instance = info_.instance_no;
-  config.generation = life_;
+EndpointConfig Opening::endpoint_config() const {
+  EndpointConfig config;
   config.self = bootstrap().rank();
-  config.local_tasks = local;
-  config.version = wire_version();
-  config.acquaintances = &process().acquaintances;
-  config.tasks_stay_processes = bootstrap().can_exchange();
-  ShmSetupError reason;
-  std::unique_ptr<ShmTransport> transport = open_shm_transport(config, reason);
-  if (transport == nullptr) {
-    if (reason.failure != ShmFailure::kTooManyTasks) {
-      print_attention(attention_of(reason.failure), settings().info_level, "%s", reason.reason.c_str());
-    }
-    // Once for all of the node. Who takes a failed task's place is not one of the group.
-    const bool speaks = bootstrap().rank() == (reason.leader_is_missing ? local[1] : local.front());
-    if (speaks && !only && reason.failure != ShmFailure::kFormed && reason.failure != ShmFailure::kPeerEnded) {
-      std::fprintf(stderr, "openlapi: task %u: %s; the tasks of this node talk over the network%s\n",
-                   bootstrap().rank(), reason.reason.c_str(),
-                   reason.failure == ShmFailure::kTimeout
-                       ? " (has one of them LAPI_USE_SHM=no, or a network namespace of its own?)"
-                       : "");
-    }
-    // The network does not bring it back either.
-    if (reason.failure == ShmFailure::kPeerEnded && (only || config.tasks_stay_processes)) {
-      return fail(error_, LAPI_ERR_NO_CONNECTIVITY, reason.reason);
-    }
-    const int code = reason.failure == ShmFailure::kTimeout ? LAPI_ERR_TIMEOUT : LAPI_ERR_SHM_SETUP;
-    return !only || fail(error_, code, "LAPI_USE_SHM=only: " + reason.reason);
-  }
-  resources_->shm_numbers.assign(bootstrap().size(), -1);
-  for (const std::uint32_t task : local) resources_->shm_numbers[task] = transport->local_index(task);
-  resources_->shm_tasks = static_cast<int>(local.size());
-  shared_memory_.group = transport.get();
-  resources_->transports.insert(resources_->transports.begin(), traced(std::move(transport)));
-  shared_memory_.path = resources_->transports.front().get();
-  return true;
+  config.tasks = bootstrap().size();
+  config.job_key = bootstrap().packet_key();
+  config.packet_tags = opened_.packet_tags;
+  config.key_may_differ = is_over_udp() && !bootstrap().can_exchange();
+  config.instance = info_.instance_no;
+  config.epoch = opened_.epoch;
+  config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);
+  config.copy_buffers = static_cast<std::uint32_t>(settings().retransmit_buffer_count);
+  config.ack_threshold = static_cast<std::uint32_t>(settings().ack_threshold);
+  config.idle_loops_between_timers = static_cast<std::uint32_t>(settings().retransmit_interval);
+  config.bulk = settings().use_bulk;
+  config.bulk_minimum = static_cast<std::uint64_t>(settings().bulk_minimum);
+  config.timeout = settings().never_time_out ? UINT64_MAX : resources_->timeout_seconds * kSecond;
+  return config;
 }
 
-bool Opening::open_udp(OpenNetworks& opened, OpenFailure& failure) const {
-  NetworkRequest request = network_request();
-  if (bootstrap().can_exchange()) return open_udp_networks(request, opened, failure);
-  if (!gives_addresses(info_)) {
-    return fail(failure, FailureKind::no_addresses,
-                "without a launcher the program gives the tasks' UDP addresses: set udp_hndlr or add_udp_addrs in "
-                "add_info, or LAPI_USE_SHM=only");
-  }
-  ProgramAddresses addresses(*info_.add_info);
-  request.addresses = &addresses;
-  return open_udp_networks(request, opened, failure);
-}
-
-bool Opening::open_network() {
-  if (settings().shared_memory == SharedMemoryUse::kOnly) return true;
-  const bool user_space = settings().library == CommunicationLibrary::kUserSpace;
-  OpenFailure failure;
-  if (user_space && !bootstrap().can_exchange() && !settings().network_windows.empty() &&
-      !lease_windows(resources_->settings, resources_->bootstrap, failure)) {
-    return fail(error_, failure);
-  }
-  OpenNetworks opened;
-  if (!(user_space ? open_user_space_networks(network_request(), opened, failure) : open_udp(opened, failure))) {
-    return fail(error_, failure);
-  }
-  networks_ = std::move(opened.networks);
-  protocol_ = user_space ? device_of(networks_.front().transport->name()) : LAPI_DEV_UDP;
-  for (std::unique_ptr<Transport>& transport : opened.transports) {
-    resources_->transports.push_back(std::move(transport));
-  }
-  if (opened.published && !exchange("the tasks' addresses could not be exchanged: ")) {
-    forget_windows();
-    return false;
-  }
-  process().cookie_known |= opened.published;
-  return true;
-}
-
-// The same answer in all tasks, or they would not understand each other; also in one that takes another's place and
-// finds no shared memory. Who is near is nothing that the tasks of a standalone job all know.
-bool Opening::wants_tags() const {
-  if (settings().packet_authentication == PacketAuthentication::kYes) return true;
-  if (settings().packet_authentication == PacketAuthentication::kNo || !is_over_udp()) return false;
-  return !bootstrap().can_exchange() || !everybody_here();
-}
-
-bool Opening::make_engine(Context& context) {
+void Opening::make_engine(Context& context) {
   ContextResources& resources = *resources_;
   resources.instance = info_.instance_no;
   resources.error_handler = info_.err_hndlr;
   resources.library = info_.lib_vers;
   resources.ack_threshold = static_cast<std::uint32_t>(settings().ack_threshold);
   resources.timeout_seconds = 900;
-  EndpointConfig config;
-  config.self = bootstrap().rank();
-  config.tasks = bootstrap().size();
-  config.job_key = bootstrap().packet_key();
-  config.packet_tags = wants_tags() && (is_over_udp() || protocol_ == LAPI_DEV_DPDK);
-  if (config.packet_tags && protocol_ != LAPI_DEV_SHM && settings().info_level >= kLevelInformation) {
-    std::fprintf(stderr, "openlapi: task %u: packets carry tags (OPENLAPI_PACKET_AUTH)\n", config.self);
+  if (opened_.packet_tags && !opened_.network.empty() && settings().info_level >= kLevelInformation) {
+    std::fprintf(stderr, "openlapi: task %u: packets carry tags (OPENLAPI_PACKET_AUTH)\n", bootstrap().rank());
   }
-  config.key_may_differ = is_over_udp() && !bootstrap().can_exchange();
-  config.instance = info_.instance_no;
-  config.epoch = epoch_;
-  config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);
-  config.copy_buffers = static_cast<std::uint32_t>(settings().retransmit_buffer_count);
-  config.ack_threshold = resources.ack_threshold;
-  config.idle_loops_between_timers = static_cast<std::uint32_t>(settings().retransmit_interval);
-  config.bulk = settings().use_bulk;
-  config.bulk_minimum = static_cast<std::uint64_t>(settings().bulk_minimum);
-  config.timeout = settings().never_time_out ? UINT64_MAX : resources.timeout_seconds * kSecond;
-  resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, shared_memory_, resources.shm_numbers,
-                                                     std::move(networks_), settings().info_level, print_notice);
+  resources.routes = std::make_unique<ContextRoutes>(resources.bootstrap, opened_.shared_memory, resources.shm_numbers,
+                                                     std::move(opened_.networks), settings().info_level, print_notice);
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
   resources.traced_host = traced(context);
   HandlerHost* host = resources.traced_host != nullptr ? resources.traced_host.get() : &context;
-  resources.endpoint = std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, *host);
+  resources.endpoint =
+      std::make_unique<Endpoint>(endpoint_config(), transports, resources.clock, *resources.routes, *host);
   resources.completions = std::make_unique<CompletionThreads>(context);
-  return true;
 }
 
 bool Opening::plan_threads() {
@@ -340,7 +123,7 @@ bool Opening::plan_threads() {
                             info_.instance_no};
   const bool placed = info_.lapi_thread_attr != nullptr && info_.lapi_thread_attr->attr != nullptr;
   OpenFailure failure;
-  if (!plan_thread({settings(), number, placed, networks_}, thread_plan_, failure)) return fail(error_, failure);
+  if (!plan_thread({settings(), number, placed, opened_.networks}, thread_plan_, failure)) return fail(error_, failure);
   if (settings().info_level >= kLevelInformation) {
     std::fprintf(stderr, "openlapi: task %u, dataplane thread of instance %u: %s\n", bootstrap().rank(),
                  info_.instance_no, describe(thread_plan_).c_str());
@@ -394,18 +177,21 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
 
 // The ways that this task has, for who asks what is used.
 JobWays Opening::ways() const {
-  const std::size_t near = shared_memory_.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
+  const std::vector<ContextRoutes::Network>& networks = opened_.networks;
+  const std::size_t near = opened_.shared_memory.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
   return {.near_tasks = near,
           .far_tasks = bootstrap().size() - 1 - near,
-          .network = networks_.empty() ? "nothing" : networks_.front().transport->name(),
-          .adapters = networks_.size(),
+          .network = networks.empty() ? "nothing" : networks.front().transport->name(),
+          .adapters = networks.size(),
           .adapter_name = adapter_name()};
 }
 
-bool Opening::run(Context& context, lapi_handle_t& handle) {
-  SettingError wrong;
-  if (!read_settings(read_environment, resources_->settings, wrong))
-    return fail(error_, code_of(wrong.kind), wrong.message());
+lapi_dev_t Opening::protocol() const {
+  if (opened_.network.empty()) return LAPI_DEV_SHM;
+  return is_over_udp() ? LAPI_DEV_UDP : device_of(opened_.network);
+}
+
+void Opening::say_what_is_set() const {
   if (settings().info_level >= kLevelInformation) {
     print_attention(LAPI_ATTENTION_VERSION, settings().info_level, "%s, built %s", version_text(), build_stamp());
   }
@@ -418,25 +204,18 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
         stderr, "openlapi: MP_LAPI_TRACE_LEVEL=%d is ignored: this library does not trace, the one in openlapi/ does\n",
         settings().trace_level);
   }
-  const bool found = find_bootstrap(settings(), resources_->bootstrap, error_);
-  if (!process().unknown_variables) {
-    process().unknown_variables = look_at_variables(!found || bootstrap().rank() == 0 || process().launcher == nullptr);
+}
+
+bool Opening::run(Context& context, lapi_handle_t& handle) {
+  SettingError wrong;
+  if (!read_settings(read_environment, resources_->settings, wrong)) {
+    return fail(error_, code_of(wrong.kind), wrong.message());
   }
-  if (!found) return false;
-  std::string reason;
-  if (!mpi_is_in_the_job(mpi_library(), bootstrap(), read_environment, reason)) {
-    return fail(error_, LAPI_ERR_MSG_API, reason);
-  }
-  if (settings().shared_memory == SharedMemoryUse::kByLauncher) {
-    resources_->settings.shared_memory = process().launcher != nullptr ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
-  }
-  start_tracing(settings().trace_level, bootstrap().rank());
-  life_ = process().lives[info_.instance_no]++;
-  epoch_ = next_epoch();
-  if (!open_ways() || !plan_threads()) return false;
+  say_what_is_set();
+  if (!open_transports() || !plan_threads()) return false;
   if (bootstrap().rank() == 0) say_what_is_used(ways(), settings());
-  if (!make_engine(context)) return false;
-  info_.protocol = protocol_;
+  make_engine(context);
+  info_.protocol = protocol();
   return start_threads(context, handle);
 }
 
@@ -462,7 +241,7 @@ void abandon_contexts() {
 }  // namespace
 
 bool open_context(lapi_info_t& info, lapi_handle_t& handle, OpenError& error) {
-  const std::scoped_lock turn(opening());
+  const std::scoped_lock turn(opening_turn());
   open_own_task_page(read_environment);
   const LongWait shown({WaitedCall::init});
   const ReserveClosed heap_only;
@@ -485,7 +264,8 @@ bool open_context(lapi_info_t& info, lapi_handle_t& handle, OpenError& error) {
     info.instance_no = asked;
     return false;
   }
-  if (!process().exit_handler_set) process().exit_handler_set = std::atexit(abandon_contexts) == 0;
+  static bool exit_handler_set = false;  // guarded by opening_turn()
+  if (!exit_handler_set) exit_handler_set = std::atexit(abandon_contexts) == 0;
   return true;
 }
 

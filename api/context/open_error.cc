@@ -3,6 +3,27 @@
 #include "api/arguments/messages.h"
 
 namespace openlapi {
+namespace {
+
+int attention_of(Notice notice) {
+  switch (notice) {
+    case Notice::way_found:
+      return LAPI_ATTENTION_INITIAL_PORT;
+    case Notice::alone_on_node:
+      return LAPI_ATTENTION_SHM_ONE_TASK;
+    case Notice::shared_memory_not_created:
+      return LAPI_ATTENTION_SHM_CREATE_FAILED;
+    case Notice::shared_memory_not_found:
+      return LAPI_ATTENTION_SHM_GET_FAILED;
+    case Notice::shared_memory_not_attached:
+      return LAPI_ATTENTION_SHM_ATTACH_FAILED;
+    case Notice::shared_memory_not_set_up:
+      break;
+  }
+  return LAPI_ATTENTION_SHM_INIT_FAILED;
+}
+
+}  // namespace
 
 int code_of(FailureKind kind) {
   switch (kind) {
@@ -26,6 +47,10 @@ int code_of(FailureKind kind) {
       return LAPI_ERR_UDP_SOCKET;
     case FailureKind::shared_memory:
       return LAPI_ERR_SHM_SETUP;
+    case FailureKind::neighbour_ended:
+      return LAPI_ERR_NO_CONNECTIVITY;
+    case FailureKind::neighbours_late:
+      return LAPI_ERR_TIMEOUT;
     case FailureKind::no_addresses:
       return LAPI_ERR_NO_UDP_HNDLR;
     case FailureKind::address_source:
@@ -40,22 +65,8 @@ int code_of(FailureKind kind) {
 
 bool fail(OpenError& error, const OpenFailure& failure) { return fail(error, code_of(failure.kind), failure.text); }
 
-int attention_of(ShmFailure failure) {
-  switch (failure) {
-    case ShmFailure::kCreate:
-      return LAPI_ATTENTION_SHM_CREATE_FAILED;
-    case ShmFailure::kGet:
-    case ShmFailure::kTimeout:
-      return LAPI_ATTENTION_SHM_GET_FAILED;
-    case ShmFailure::kAttach:
-      return LAPI_ATTENTION_SHM_ATTACH_FAILED;
-    default:
-      return LAPI_ATTENTION_SHM_INIT_FAILED;
-  }
-}
-
-void print_notice(Notice, int info_level, const std::string& text) {
-  print_attention(LAPI_ATTENTION_INITIAL_PORT, info_level, "%s", text.c_str());
+void print_notice(Notice notice, int info_level, const std::string& text) {
+  print_attention(attention_of(notice), info_level, "%s", text.c_str());
 }
 
 lapi_dev_t device_of(std::string_view transport) {

@@ -7,7 +7,6 @@
 #include "api/include/lapi.h"
 #include "api/wiring/failure.h"
 #include "api/wiring/info_level.h"
-#include "shm/shm_transport.h"
 
 namespace openlapi {
 
@@ -27,9 +26,6 @@ inline bool fail(OpenError& error, int code, std::string text) {
 int code_of(FailureKind kind);
 
 bool fail(OpenError& error, const OpenFailure& failure);
-
-// The attention message that says why there is no shared memory.
-int attention_of(ShmFailure failure);
 
 // A TellNotice.
 void print_notice(Notice notice, int info_level, const std::string& text);

@@ -18,10 +18,12 @@ enum class FailureKind : std::uint8_t {
   packet_size,
   socket,
   shared_memory,
-  no_addresses,    // nothing says where the tasks are
-  address_source,  // what should say it has failed
-  port,            // it names one that there is not
-  exchange,        // with the other tasks
+  neighbour_ended,  // a task of this node, which was to share memory
+  neighbours_late,  // such tasks have not come in time
+  no_addresses,     // nothing says where the tasks are
+  address_source,   // what should say it has failed
+  port,             // it names one that there is not
+  exchange,         // with the other tasks
 };
 
 struct OpenFailure {

@@ -12,7 +12,18 @@ inline constexpr int kLevelWarning = 1;
 inline constexpr int kLevelInformation = 2;
 
 // What each face says in its own form, and at the level that it has for it.
-enum class Notice : std::uint8_t { way_found };
+enum class Notice : std::uint8_t {
+  way_found,  // an address of this task, or the way to another
+  alone_on_node,
+  shared_memory_not_created,
+  shared_memory_not_found,
+  shared_memory_not_attached,
+  shared_memory_not_set_up,
+};
 using TellNotice = void (*)(Notice notice, int info_level, const std::string& text);
+
+inline void tell(TellNotice listener, Notice notice, int info_level, const std::string& text) {
+  if (listener != nullptr) listener(notice, info_level, text);
+}
 
 }  // namespace openlapi

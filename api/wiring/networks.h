@@ -51,7 +51,7 @@ struct NetworkRequest {
   std::uint32_t life;                  // see address_key()
   std::uint64_t epoch;                 // see PublishedAddress
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
-  AddressSource* addresses = nullptr;  // not null where the bootstrap cannot exchange and UDP is used
+  AddressSource* addresses = nullptr;  // null: the bootstrap can exchange, or UDP is not used
   bool tags = false;                   // packets carry tags, where they do not say by themselves whom they are from
   bool spare = false;                  // for tasks that replace others; nobody is reached over it before
   TellNotice tell = nullptr;
@@ -62,10 +62,6 @@ struct OpenNetworks {
   std::vector<ContextRoutes::Network> networks;  // one for each transport
   bool published = false;                        // addresses were put: an exchange() has to follow
 };
-
-inline void tell(const NetworkRequest& request, Notice notice, const std::string& text) {
-  if (request.tell != nullptr) request.tell(notice, request.settings.info_level, text);
-}
 
 // Whether this machine has the adapter that the program names for IP mode. False: `failure` says which it has.
 bool check_adapter_name(const char* name, OpenFailure& failure);

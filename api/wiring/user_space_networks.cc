@@ -114,7 +114,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
     return {};
   }
   const PeerAddress address = opened.transport->local_address();
-  tell(request_, Notice::way_found,
+  tell(request_.tell, Notice::way_found, request_.settings.info_level,
        "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
   result_.transports.push_back(traced(std::move(opened.transport)));
   result_.networks.push_back({result_.transports.back().get(), key, {}, opened.device, tags_with(candidate)});

@@ -1,0 +1,252 @@
+#include "api/wiring/open_transports.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "api/wiring/libraries.h"
+#include "api/wiring/mistyped_variables.h"
+#include "api/wiring/mpi_library.h"
+#include "api/wiring/next_epoch.h"
+#include "api/wiring/shared_memory.h"
+#include "api/wiring/task_texts.h"
+#include "api/wiring/trace.h"
+#include "api/wiring/windows.h"
+
+namespace openlapi {
+
+namespace {
+
+const char* read_environment(const char* name) { return std::getenv(name); }
+
+// What the process keeps from one opening to the next; guarded by opening_turn().
+struct ProcessState {
+  std::shared_ptr<Bootstrap> launcher;
+  bool cookie_known = false;
+  bool libraries_compared = false;
+  std::optional<std::vector<std::string>> unknown_variables;       // not set: nobody has looked
+  std::array<std::uint32_t, Settings::kMaxInstances + 1> lives{};  // by instance: times it was opened
+  shm::Acquaintances acquaintances;
+};
+
+ProcessState& process() {
+  static ProcessState* state = new ProcessState;  // never destroyed, as the contexts
+  return *state;
+}
+
+// Who sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
+// kernel, and in user space mode the daemon's network table comes with a random cookie.
+std::optional<SecretPlace> secret_place(const Settings& settings) {
+  const bool over_udp =
+      settings.library == CommunicationLibrary::kIp && settings.shared_memory != SharedMemoryUse::kOnly;
+  if (!over_udp || settings.secret == SecretSource::kPartition) return std::nullopt;
+  return SecretPlace{settings.secret_file};
+}
+
+bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenFailure& failure) {
+  ProcessState& state = process();
+  std::string reason;
+  if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
+  bootstrap = state.launcher;
+  if (bootstrap != nullptr) return true;
+  if (settings.message_api == MessageApi::kUnset) {
+    return fail(failure, FailureKind::message_interfaces,
+                "MP_MSG_API is not set and no launcher is there (" + reason +
+                    "); without a launcher it must be lapi, 'lapi,mpi', 'mpi,lapi' or mpi_lapi");
+  }
+  bool missing = false;
+  bootstrap = open_standalone_bootstrap(read_environment, secret_place(settings), reason, missing);
+  const FailureKind kind =
+      reason.starts_with("MP_COMMON_TASKS") ? FailureKind::shared_memory : FailureKind::task_numbers;
+  return bootstrap != nullptr || fail(failure, kind, reason);
+}
+
+// One open_transports() at work.
+class Opening {
+ public:
+  Opening(const TransportsRequest& request, Settings& settings, OpenTransports& result, OpenFailure& failure)
+      : request_(request), settings_(settings), result_(result), failure_(failure) {}
+
+  bool run();
+
+ private:
+  bool join_job();
+  bool open_ways();
+  bool meet_others();
+  bool exchange(const char* what_fails);
+  bool share_memory();
+  bool open_network();
+  void open_spare_network();
+  bool wants_tags() const;
+  NetworkRequest network_request() const;
+  bool is_over_udp() const { return settings_.library == CommunicationLibrary::kIp; }
+  bool everybody_here() const { return bootstrap().local_tasks().size() == bootstrap().size(); }
+  Bootstrap& bootstrap() const { return *result_.bootstrap; }
+
+  const TransportsRequest& request_;
+  Settings& settings_;
+  OpenTransports& result_;
+  OpenFailure& failure_;
+  std::uint32_t life_ = 0;  // times this instance was opened before
+};
+
+bool Opening::join_job() {
+  const bool found = find_bootstrap(settings_, result_.bootstrap, failure_);
+  ProcessState& state = process();
+  if (!state.unknown_variables) {
+    state.unknown_variables = look_at_variables(!found || bootstrap().rank() == 0 || state.launcher == nullptr);
+  }
+  if (!found) return false;
+  std::string reason;
+  if (!mpi_is_in_the_job(mpi_library(), bootstrap(), read_environment, reason)) {
+    return fail(failure_, FailureKind::message_interfaces, reason);
+  }
+  if (settings_.shared_memory == SharedMemoryUse::kByLauncher) {
+    settings_.shared_memory = state.launcher != nullptr ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
+  }
+  start_tracing(settings_.trace_level, bootstrap().rank());
+  return true;
+}
+
+// Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
+// they set up shared memory, which does not wait for long, and exchange addresses only where that fails or is not
+// wanted: it would be polled in vain.
+bool Opening::open_ways() {
+  if (!everybody_here()) return open_network() && share_memory();
+  // Also where no adapter is needed.
+  if (is_over_udp() && request_.adapter_name != nullptr && !check_adapter_name(request_.adapter_name, failure_)) {
+    return false;
+  }
+  if (!meet_others() || !share_memory()) return false;
+  if (result_.shared_memory.group == nullptr) return open_network();
+  open_spare_network();
+  return true;
+}
+
+// A task that replaces one which has failed does not come into the shared memory of the others: where the user may do
+// that (guide, chapter 19) and has said where the tasks are, they can be reached over UDP. Until that happens nothing
+// is received there, and it costs nothing.
+void Opening::open_spare_network() {
+  const bool by_udp = is_over_udp() && !bootstrap().can_exchange() && request_.addresses != nullptr;
+  if (!by_udp || settings_.shared_memory == SharedMemoryUse::kOnly) return;
+  OpenNetworks opened;
+  OpenFailure reason;
+  NetworkRequest request = network_request();
+  request.spare = true;
+  if (!open_udp_networks(request, opened, reason)) {
+    if (settings_.info_level < kLevelWarning) return;
+    std::fprintf(stderr, "openlapi: task %u: no task that fails can be replaced, for UDP is not there: %s\n",
+                 bootstrap().rank(), reason.text.c_str());
+    return;
+  }
+  result_.networks = std::move(opened.networks);
+  std::move(opened.transports.begin(), opened.transports.end(), std::back_inserter(result_.transports));
+}
+
+// Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it.
+bool Opening::meet_others() {
+  ProcessState& state = process();
+  if (state.launcher == nullptr || state.cookie_known) return true;
+  state.cookie_known = exchange("the tasks could not agree on the job's cookie: ");
+  return state.cookie_known;
+}
+
+// The first one of a process also brings what the others' libraries and mistyped variables are.
+bool Opening::exchange(const char* what_fails) {
+  ProcessState& state = process();
+  const bool compare = state.launcher != nullptr && !state.libraries_compared;
+  std::string reason;
+  if (compare && !publish_texts(bootstrap(), {own_library(), checksum_of(*state.unknown_variables)}, reason)) {
+    return fail(failure_, FailureKind::exchange, what_fails + reason);
+  }
+  if (!bootstrap().exchange(reason)) return fail(failure_, FailureKind::exchange, what_fails + reason);
+  if (compare && !compare_libraries(bootstrap(), settings_.info_level, reason)) {
+    return fail(failure_, FailureKind::exchange, reason);
+  }
+  if (compare) compare_unknown_variables(bootstrap(), *state.unknown_variables);
+  state.libraries_compared = state.libraries_compared || compare;
+  return true;
+}
+
+bool Opening::share_memory() {
+  OpenSharedMemory opened;
+  if (!open_shared_memory({settings_, bootstrap(), request_.instance, life_, process().acquaintances, request_.tell},
+                          opened, failure_)) {
+    return false;
+  }
+  if (opened.transport == nullptr) return true;
+  result_.shared_memory = opened.way;
+  result_.shm_numbers = std::move(opened.numbers);
+  result_.transports.insert(result_.transports.begin(), std::move(opened.transport));
+  return true;
+}
+
+bool Opening::open_network() {
+  if (settings_.shared_memory == SharedMemoryUse::kOnly) return true;
+  const bool by_windows = !is_over_udp() && !bootstrap().can_exchange() && !settings_.network_windows.empty();
+  if (by_windows && !lease_windows(settings_, result_.bootstrap, failure_)) return false;
+  if (is_over_udp() && !bootstrap().can_exchange() && request_.addresses == nullptr) {
+    return fail(failure_, FailureKind::no_addresses,
+                std::string("without a launcher the program gives the tasks' UDP addresses: ") +
+                    request_.how_to_give_addresses + ", or LAPI_USE_SHM=only");
+  }
+  OpenNetworks opened;
+  if (!(is_over_udp() ? open_udp_networks : open_user_space_networks)(network_request(), opened, failure_))
+    return false;
+  result_.networks = std::move(opened.networks);
+  result_.network = result_.networks.front().transport->name();
+  std::move(opened.transports.begin(), opened.transports.end(), std::back_inserter(result_.transports));
+  if (opened.published && !exchange("the tasks' addresses could not be exchanged: ")) {
+    forget_windows();
+    return false;
+  }
+  process().cookie_known |= opened.published;
+  return true;
+}
+
+// The same answer in all tasks, or they would not understand each other; also in one that takes another's place and
+// finds no shared memory. Who is near is nothing that the tasks of a standalone job all know.
+bool Opening::wants_tags() const {
+  if (settings_.packet_authentication == PacketAuthentication::kYes) return true;
+  if (settings_.packet_authentication == PacketAuthentication::kNo || !is_over_udp()) return false;
+  return !bootstrap().can_exchange() || !everybody_here();
+}
+
+NetworkRequest Opening::network_request() const {
+  return {.settings = settings_,
+          .bootstrap = bootstrap(),
+          .instance = request_.instance,
+          .life = life_,
+          .epoch = result_.epoch,
+          .adapter_name = request_.adapter_name,
+          .addresses = request_.addresses,
+          .tags = wants_tags(),
+          .tell = request_.tell};
+}
+
+bool Opening::run() {
+  if (!join_job()) return false;
+  life_ = process().lives[request_.instance]++;
+  result_.epoch = next_epoch();
+  if (!open_ways()) return false;
+  result_.packet_tags = is_over_udp() ? wants_tags() : !result_.networks.empty() && result_.networks.front().tags;
+  return true;
+}
+
+}  // namespace
+
+std::mutex& opening_turn() {
+  static std::mutex* mutex = new std::mutex;  // never destroyed, as the contexts
+  return *mutex;
+}
+
+bool open_transports(const TransportsRequest& request, Settings& settings, OpenTransports& result,
+                     OpenFailure& failure) {
+  return Opening(request, settings, result, failure).run();
+}
+
+}  // namespace openlapi

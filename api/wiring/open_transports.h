@@ -1,0 +1,49 @@
+// Opening all that carries a context's packets, for any face: the job that the task is one of, shared memory with its
+// neighbours, networks to the others, and the exchange in which the tasks tell each other where they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api/wiring/environment.h"
+#include "api/wiring/failure.h"
+#include "api/wiring/info_level.h"
+#include "api/wiring/networks.h"
+#include "api/wiring/routes.h"
+#include "control/client/bootstrap.h"
+#include "dataplane/transport/transport.h"
+
+namespace openlapi {
+
+// What a face asks for.
+struct TransportsRequest {
+  std::uint32_t instance;              // of the context in its task, 1 to 16
+  const char* adapter_name = nullptr;  // the one that the program names; null: it names none
+  AddressSource* addresses = nullptr;  // what the program knows of where the tasks are; null: nothing
+  const char* how_to_give_addresses;   // for people whose program does not
+  TellNotice tell = nullptr;
+};
+
+// What a context's packets go over.
+struct OpenTransports {
+  std::shared_ptr<Bootstrap> bootstrap;
+  std::vector<std::unique_ptr<Transport>> transports;
+  ContextRoutes::SharedMemory shared_memory;
+  std::vector<int> shm_numbers;  // by task: its number among the tasks that share memory here, or -1; empty: none
+  std::vector<ContextRoutes::Network> networks;
+  std::string network;       // the name of the first one's transport; empty: shared memory serves everybody
+  std::uint64_t epoch = 0;   // EndpointConfig::epoch
+  bool packet_tags = false;  // EndpointConfig::packet_tags
+};
+
+// Held while a face opens a context: there is one job for the whole process.
+std::mutex& opening_turn();
+
+// `settings` are what read_settings() has read; what they leave open is filled in. False: `failure`.
+bool open_transports(const TransportsRequest& request, Settings& settings, OpenTransports& result,
+                     OpenFailure& failure);
+
+}  // namespace openlapi

@@ -1,0 +1,98 @@
+#include "api/wiring/shared_memory.h"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "api/wiring/libraries.h"
+#include "api/wiring/trace.h"
+#include "shm/shm_transport.h"
+
+namespace openlapi {
+namespace {
+
+Notice notice_of(ShmFailure failure) {
+  switch (failure) {
+    case ShmFailure::kCreate:
+      return Notice::shared_memory_not_created;
+    case ShmFailure::kGet:
+    case ShmFailure::kTimeout:
+      return Notice::shared_memory_not_found;
+    case ShmFailure::kAttach:
+      return Notice::shared_memory_not_attached;
+    default:
+      return Notice::shared_memory_not_set_up;
+  }
+}
+
+ShmConfig config_of(const SharedMemoryRequest& request) {
+  ShmConfig config;
+  config.cookie = request.bootstrap.job_cookie();
+  config.instance = request.instance;
+  config.generation = request.life;
+  config.self = request.bootstrap.rank();
+  config.local_tasks = request.bootstrap.local_tasks();
+  config.version = wire_version();
+  config.acquaintances = &request.acquaintances;
+  config.tasks_stay_processes = request.bootstrap.can_exchange();
+  return config;
+}
+
+// Once for all of the node. Who takes a failed task's place is not one of the group.
+void say_that_the_network_serves(const Bootstrap& bootstrap, const ShmSetupError& error) {
+  const std::vector<std::uint32_t>& local = bootstrap.local_tasks();
+  const bool speaks = bootstrap.rank() == (error.leader_is_missing ? local[1] : local.front());
+  if (!speaks || error.failure == ShmFailure::kFormed || error.failure == ShmFailure::kPeerEnded) return;
+  std::fprintf(stderr, "openlapi: task %u: %s; the tasks of this node talk over the network%s\n", bootstrap.rank(),
+               error.reason.c_str(),
+               error.failure == ShmFailure::kTimeout
+                   ? " (has one of them LAPI_USE_SHM=no, or a network namespace of its own?)"
+                   : "");
+}
+
+// Whether the context can do without it.
+bool do_without(const SharedMemoryRequest& request, const ShmSetupError& error, OpenFailure& failure) {
+  const bool only = request.settings.shared_memory == SharedMemoryUse::kOnly;
+  if (error.failure != ShmFailure::kTooManyTasks) {
+    tell(request.tell, notice_of(error.failure), request.settings.info_level, error.reason);
+  }
+  if (!only) say_that_the_network_serves(request.bootstrap, error);
+  // The network does not bring it back either.
+  if (error.failure == ShmFailure::kPeerEnded && (only || request.bootstrap.can_exchange())) {
+    return fail(failure, FailureKind::neighbour_ended, error.reason);
+  }
+  const FailureKind kind =
+      error.failure == ShmFailure::kTimeout ? FailureKind::neighbours_late : FailureKind::shared_memory;
+  return !only || fail(failure, kind, "LAPI_USE_SHM=only: " + error.reason);
+}
+
+}  // namespace
+
+bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& result, OpenFailure& failure) {
+  if (request.settings.shared_memory == SharedMemoryUse::kNo) return true;
+  const Bootstrap& bootstrap = request.bootstrap;
+  const bool only = request.settings.shared_memory == SharedMemoryUse::kOnly;
+  const std::vector<std::uint32_t>& local = bootstrap.local_tasks();
+  if (only && local.size() != bootstrap.size()) {
+    return fail(failure, FailureKind::shared_memory,
+                "LAPI_USE_SHM=only, but only " + std::to_string(local.size()) + " of the job's " +
+                    std::to_string(bootstrap.size()) + " tasks are on this node" +
+                    (bootstrap.can_exchange() ? "" : ", as MP_COMMON_TASKS says (not set: this task is alone)"));
+  }
+  if (!only && local.size() == 1) {
+    tell(request.tell, Notice::alone_on_node, request.settings.info_level,
+         "task " + std::to_string(bootstrap.rank()) + " is alone on its node");
+    return true;
+  }
+  ShmSetupError error;
+  std::unique_ptr<ShmTransport> group = open_shm_transport(config_of(request), error);
+  if (group == nullptr) return do_without(request, error, failure);
+  result.numbers.assign(bootstrap.size(), -1);
+  for (const std::uint32_t task : local) result.numbers[task] = group->local_index(task);
+  result.way.group = group.get();
+  result.transport = traced(std::move(group));
+  result.way.path = result.transport.get();
+  return true;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,36 @@
+// The shared memory that a context has with the tasks of its node.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "api/wiring/environment.h"
+#include "api/wiring/failure.h"
+#include "api/wiring/info_level.h"
+#include "api/wiring/routes.h"
+#include "control/client/bootstrap.h"
+#include "dataplane/transport/transport.h"
+#include "shm/known_process.h"
+
+namespace openlapi {
+
+struct SharedMemoryRequest {
+  const Settings& settings;
+  Bootstrap& bootstrap;
+  std::uint32_t instance;  // of the context in its task, 1 to 16
+  std::uint32_t life;      // times this instance was opened before
+  shm::Acquaintances& acquaintances;
+  TellNotice tell;
+};
+
+struct OpenSharedMemory {
+  std::unique_ptr<Transport> transport;  // null: there is none, and a network is to serve everybody
+  ContextRoutes::SharedMemory way;
+  std::vector<int> numbers;  // by task: its number among the tasks that share memory here, or -1; empty: none
+};
+
+// LAPI_USE_SHM=yes: what goes wrong is told and the network serves everybody; only: it is a failure.
+bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& result, OpenFailure& failure);
+
+}  // namespace openlapi
