@@ -91,7 +91,7 @@ void report_modules(std::vector<TransportReport>& reports) {
   SettingError wrong;
   if (!read_settings(read, settings, wrong)) settings = {};
   const std::vector<std::string> folders = module_folders(library_path(), settings.library_folder);
-  for (const std::string& name : module_names(settings)) reports.push_back(report_module(name, folders));
+  for (const std::string& name : settings.modules) reports.push_back(report_module(name, folders));
 }
 
 std::string limit_text(rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); }

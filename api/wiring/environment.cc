@@ -111,8 +111,8 @@ constexpr Word<PacketAuthentication> kPacketAuthentications[] = {
     {"auto", PacketAuthentication::kByNetwork}, {"no", PacketAuthentication::kNo}, {"yes", PacketAuthentication::kYes}};
 constexpr Word<ThreadPolicy> kThreadPolicies[] = {
     {"adaptive", ThreadPolicy::adaptive}, {"spin", ThreadPolicy::spin}, {"sleep", ThreadPolicy::sleep}};
-constexpr Word<VerbsPackets> kVerbsPackets[] = {
-    {"auto", VerbsPackets::kByRule}, {"ud", VerbsPackets::kDatagrams}, {"rc", VerbsPackets::kConnections}};
+constexpr Word<PacketWay> kVerbsPackets[] = {
+    {"auto", PacketWay::by_rule}, {"ud", PacketWay::datagrams}, {"rc", PacketWay::connections}};
 constexpr Word<SecretSource> kSecretSources[] = {{"file", SecretSource::kFile},
                                                  {"partition", SecretSource::kPartition}};
 constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
@@ -159,6 +159,11 @@ std::string_view take_until(std::string_view& text, char separator) {
   const std::string_view piece = text.substr(0, end);
   text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   return piece;
+}
+
+bool store_dpdk_arguments(std::string_view text, Settings& settings) {
+  settings.module_arguments["dpdk"] = text;
+  return true;
 }
 
 bool store_modules(std::string_view text, Settings& settings) {
@@ -261,12 +266,12 @@ std::vector<SettingRow> communication_rows() {
        store_modules},
       {"OPENLAPI_LIBRARY_FOLDER", "text", "a folder", "openlapi, in the folder that liblapi.so is in or beside it",
        "where the libraries of user space transports are", FailureKind::setting, store_text<&Settings::library_folder>},
-      word_row<&Settings::verbs_packets, kVerbsPackets, Case::kEither>(
+      word_row<&Settings::packet_way, kVerbsPackets, Case::kEither>(
           "OPENLAPI_VERBS_PACKETS", FailureKind::setting,
           "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much"),
       {"OPENLAPI_DPDK_ARGUMENTS", "text", "arguments of DPDK's environment (EAL), with spaces between them",
        "none besides openlapi's own", "memory, virtual devices and drivers of a task's DPDK", FailureKind::setting,
-       store_text<&Settings::dpdk_arguments>},
+       store_dpdk_arguments},
       {"MP_INSTANCES", "integer",
        "an integer from 1 to " + std::to_string(INT_MAX) + ", or max (in either case); more than " +
            std::to_string(Settings::kMaxInstances) + " means " + std::to_string(Settings::kMaxInstances),
@@ -400,6 +405,8 @@ std::string_view present_value(const ReadEnvironment& read, const SettingRow& ro
 }
 
 }  // namespace
+
+std::vector<std::string> usual_modules() { return {"verbs", "dpdk"}; }
 
 std::string SettingError::message() const { return variable + "=" + value + ": allowed is " + allowed; }
 

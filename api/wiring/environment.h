@@ -16,12 +16,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/wiring/failure.h"
 #include "dataplane/poller/service_pacing.h"
+#include "dataplane/transport/transport_module.h"
 
 namespace openlapi {
 
@@ -36,7 +38,6 @@ enum class SharedMemoryUse { kByLauncher, kNo, kYes, kOnly };  // kByLauncher: y
 enum class SecretSource { kFile, kPartition };
 enum class PacketAuthentication { kByNetwork, kNo, kYes };
 enum class ThreadPlace { kNear, kNone, kListed };
-enum class VerbsPackets { kByRule, kDatagrams, kConnections };
 
 // One pair of a network statement: "192.168.1.1,eth0" of MP_LAPI_INET_ADDR or "164,sn0" of MP_LAPI_NETWORK.
 struct NetworkInstance {
@@ -45,6 +46,9 @@ struct NetworkInstance {
 
   bool operator==(const NetworkInstance&) const = default;
 };
+
+// The transports of user space mode that come with the library. Nothing else names them; each says what it is.
+std::vector<std::string> usual_modules();
 
 // What the environment asks for. A default-constructed object is what an empty environment gives.
 struct Settings {
@@ -58,10 +62,10 @@ struct Settings {
   MessageApi message_api = MessageApi::kUnset;
   CommunicationLibrary library = CommunicationLibrary::kIp;
   std::string device;                // empty: any; see names_aix_device()
-  std::vector<std::string> modules;  // of user space mode, the preferred one first; empty: verbs, dpdk
+  std::vector<std::string> modules = usual_modules();  // of user space mode, the preferred one first
   std::string library_folder;        // of the modules; empty: beside the library
-  VerbsPackets verbs_packets = VerbsPackets::kByRule;
-  std::string dpdk_arguments;  // further ones for DPDK's EAL
+  PacketWay packet_way = PacketWay::by_rule;
+  std::map<std::string, std::string> module_arguments;  // by module: more words for the library below it
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;

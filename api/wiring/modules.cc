@@ -48,11 +48,6 @@ TransportModule* load_file(const std::string& path, std::string& reason) {
 
 }  // namespace
 
-std::vector<std::string> module_names(const Settings& settings) {
-  if (!settings.modules.empty()) return settings.modules;
-  return {"verbs", "dpdk"};
-}
-
 std::string own_library_path() {
   Dl_info found{};
   const auto inside = reinterpret_cast<const void*>(&own_library_path);

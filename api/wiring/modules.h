@@ -9,13 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/wiring/environment.h"
 #include "dataplane/transport/transport_module.h"
 
 namespace openlapi {
-
-// The modules that user space mode asks, the preferred one first.
-std::vector<std::string> module_names(const Settings& settings);
 
 // Where the code of this library is: the path of liblapi.so, or of a program that is linked with its parts.
 std::string own_library_path();

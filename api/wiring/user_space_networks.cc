@@ -19,12 +19,6 @@ bool names_any_device(const std::string& device) {
          std::all_of(device.begin() + 2, device.end(), [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
-PacketWay to_packet_way(VerbsPackets packets) {
-  return packets == VerbsPackets::kDatagrams     ? PacketWay::datagrams
-         : packets == VerbsPackets::kConnections ? PacketWay::connections
-                                                 : PacketWay::by_rule;
-}
-
 // What the user wants, one for each instance of the network.
 std::vector<std::string> wished_devices(const NetworkRequest& request) {
   if (request.adapter_name != nullptr) return {request.adapter_name};
@@ -53,7 +47,9 @@ class UserSpace {
   ModuleRequest module_request(const std::string& device) const;
   bool open_instance(std::size_t instance, const std::string& device, OpenFailure& failure);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key);
-  bool tags_with(const Candidate& candidate) const { return request_.tags && candidate.name == "dpdk"; }
+  bool tags_with(const Candidate& candidate) const {
+    return request_.tags && candidate.module != nullptr && candidate.module->needs_tags();
+  }
   int info_level() const { return request_.settings.info_level; }
   std::string tried() const;
 
@@ -64,7 +60,7 @@ class UserSpace {
 
 void UserSpace::load() {
   const std::vector<std::string> folders = module_folders(own_library_path(), request_.settings.library_folder);
-  for (const std::string& name : module_names(request_.settings)) {
+  for (const std::string& name : request_.settings.modules) {
     Candidate candidate{name, nullptr, {}};
     candidate.module = load_module(name, folders, candidate.reason);
     candidates_.push_back(std::move(candidate));
@@ -94,7 +90,7 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
   ModuleRequest request;
   request.device = device;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
-  request.packet_way = to_packet_way(request_.settings.verbs_packets);
+  request.packet_way = request_.settings.packet_way;
   request.instance = request_.instance;
   request.task = request_.bootstrap.rank();
   request.tasks = request_.bootstrap.size();
@@ -107,7 +103,8 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
 PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key) {
   if (candidate.module == nullptr) return {};
   ModuleRequest own = request;
-  if (candidate.name == "dpdk") own.arguments = request_.settings.dpdk_arguments;
+  const auto arguments = request_.settings.module_arguments.find(candidate.name);
+  if (arguments != request_.settings.module_arguments.end()) own.arguments = arguments->second;
   ModuleTransport opened = candidate.module->open(own);
   if (opened.transport == nullptr) {
     candidate.reason = opened.reason;

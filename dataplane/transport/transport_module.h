@@ -14,7 +14,7 @@
 namespace openlapi {
 
 // Changes with every change of this file or of what transport.h declares.
-inline constexpr std::uint32_t kTransportModuleVersion = 7;
+inline constexpr std::uint32_t kTransportModuleVersion = 8;
 
 // A device that the module found on this machine, for people.
 struct ModuleDevice {
@@ -52,6 +52,10 @@ struct ModuleTransport {
 class TransportModule {
  public:
   virtual std::string_view name() const = 0;  // of the module and of its transports
+
+  // Whether strangers can send to its transports: tags have to prove whom packets are from
+  // (EndpointConfig::packet_tags).
+  virtual bool needs_tags() const = 0;
 
   // May take some 100 ms. Empty: `reason` says why there is none.
   virtual std::vector<ModuleDevice> devices(std::string& reason) = 0;

@@ -25,6 +25,7 @@ bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>&
 class DpdkModule final : public TransportModule {
  public:
   std::string_view name() const override { return "dpdk"; }
+  bool needs_tags() const override { return true; }
   std::vector<ModuleDevice> devices(std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
 };

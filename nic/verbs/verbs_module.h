@@ -14,6 +14,7 @@ bool parse_wish(const std::string& text, PortWish& wish, std::string& reason);
 class VerbsModule final : public TransportModule {
  public:
   std::string_view name() const override { return "verbs"; }
+  bool needs_tags() const override { return false; }  // queue pairs have keys
   std::vector<ModuleDevice> devices(std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
 };

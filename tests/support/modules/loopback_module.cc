@@ -10,6 +10,8 @@ class LoopbackModule final : public TransportModule {
  public:
   std::string_view name() const override { return MODULE_NAME; }
 
+  bool needs_tags() const override { return false; }
+
   std::vector<ModuleDevice> devices(std::string& reason) override {
     reason.clear();
     return {{MODULE_NAME, "always up", {}, true}, {"broken", "DOWN", "it is broken", false}};

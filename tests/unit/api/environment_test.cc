@@ -297,14 +297,14 @@ TEST(Environment, EveryVariableSetToNothingIsTheDefault) {
 
 TEST(Environment, ModulesAreNamesWithCommas) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(accepted({}).modules, Names());
+  EXPECT_EQ(accepted({}).modules, Names({"verbs", "dpdk"}));
   EXPECT_EQ(accepted({{"OPENLAPI_MODULES", "verbs"}}).modules, Names({"verbs"}));
   EXPECT_EQ(accepted({{"OPENLAPI_MODULES", "dpdk,Own_1"}}).modules, Names({"dpdk", "Own_1"}));
   for (const char* wrong : {",", "verbs,", ",verbs", "verbs,,dpdk", "../verbs", "verbs dpdk", "a.b"}) {
     EXPECT_EQ(refused({{"OPENLAPI_MODULES", wrong}}).kind, FailureKind::setting) << wrong;
   }
   EXPECT_EQ(accepted({{"OPENLAPI_LIBRARY_FOLDER", "/opt/lib"}}).library_folder, "/opt/lib");
-  EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).dpdk_arguments, "-m 64 --no-pci");
+  EXPECT_EQ(accepted({{"OPENLAPI_DPDK_ARGUMENTS", "-m 64 --no-pci"}}).module_arguments.at("dpdk"), "-m 64 --no-pci");
 }
 
 TEST(Environment, PacketsAreAuthenticatedAsOneOfThreeWordsSays) {
@@ -343,10 +343,10 @@ TEST(Environment, PlaceOfTheDataplaneThread) {
 }
 
 TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
-  EXPECT_EQ(accepted({}).verbs_packets, VerbsPackets::kByRule);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).verbs_packets, VerbsPackets::kByRule);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).verbs_packets, VerbsPackets::kDatagrams);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).verbs_packets, VerbsPackets::kConnections);
+  EXPECT_EQ(accepted({}).packet_way, PacketWay::by_rule);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).packet_way, PacketWay::by_rule);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).packet_way, PacketWay::datagrams);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).packet_way, PacketWay::connections);
   const SettingError error = refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}});
   EXPECT_EQ(error.kind, FailureKind::setting);
   EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");
