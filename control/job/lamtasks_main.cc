@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "control/job/node/node_tasks.h"
+#include "control/job/node/node_service.h"
 
 namespace {
 
@@ -35,7 +35,8 @@ int main(int count, char** words) {
   try {
     daemon::Connection to_daemon(std::move(connection), std::make_unique<daemon::MessageStream>());
     // Never destroyed: libpmix's thread lives as long as the process.
-    (new jobs::NodeTasks(std::move(to_daemon), words[1]))->run();
+    if (auto job = jobs::await_job(to_daemon))
+      (new jobs::NodeService(std::move(*job), std::move(to_daemon), words[1]))->run();
   } catch (const std::exception& wrong) {
     std::fprintf(stderr, "lamtasks: %s\n", wrong.what());
     status = 1;

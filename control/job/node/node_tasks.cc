@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "control/daemon/session/session_folder.h"
 #include "control/job/node/task_standing.h"
 
 namespace openlapi::jobs {
@@ -18,106 +17,59 @@ constexpr std::chrono::milliseconds kStragglerTime{500};
 
 }  // namespace
 
-NodeTasks::NodeTasks(daemon::Connection connection, std::string session)
-    : connection_(std::move(connection)),
-      session_(std::move(session)),
-      exchange_(job_.nodes, server_,
-                [this](const std::vector<std::uint32_t>& to, const JobBody& body) { send(to, body); }),
-      output_([this](TaskOutput output) { tell(std::move(output)); }) {}
+NodeTasks::NodeTasks(const NodeJob& job, const SignalSource& signals, PmixPeers* peers, Tell tell)
+    : job_(job), signals_(signals), peers_(peers), tell_(std::move(tell)), output_([this](TaskOutput output) {
+        tell_(std::move(output));
+      }) {}
 
-// A task can end before another has been started; who ends is looked at only in the loop.
-void NodeTasks::run() {
-  if (!await_start()) return;
-  start();
-  while (connected_) {
-    wait_once();
-    check_finished();
-  }
-  if (job_.outlive_daemons != 0 && !over_) live_on();
-  server_.freeze();
-  send_to_running(SIGKILL);
-  reap_all();
-  guard_.close();
+void NodeTasks::take(JobBody body) {
+  if (const auto* signal = std::get_if<TaskSignal>(&body)) return take_signal(static_cast<int>(signal->signal));
+  if (std::holds_alternative<EndTasks>(body)) return end_tasks();
+  if (std::holds_alternative<AskStandings>(body)) return tell_standings();
+  if (std::holds_alternative<AskPresence>(body)) return tell_(Present{});
+  if (auto* input = std::get_if<TaskInput>(&body)) return take_input(std::move(input->bytes));
+  if (const auto* taken = std::get_if<OutputTaken>(&body)) return output_.taken(taken->bytes);
+  if (const auto* closed = std::get_if<OutputClosed>(&body)) return output_.close(closed->is_errors != 0);
 }
 
-// Nobody hears of the tasks any more: their output goes nowhere, and input there is none. A folder beside the lost
-// daemon's tells tkill of this process; without one the tasks end.
-void NodeTasks::live_on() {
-  daemon::SessionFolder session(session_ + "-t" + std::to_string(getpid()));
-  session.write_process_number(getpid());
-  input_waiting_.clear();
-  input_.reset();
-  while (running_ > 0 && !over_) {
-    output_.taken(UINT32_MAX);
-    wait_once();
-  }
-}
-
-int NodeTasks::milliseconds_to_wait() const {
-  std::optional<Clock::time_point> next = kill_at_;
-  for (const auto& limit : {give_up_at_, look_for_deaf_at_, meeting_.look_at()}) {
-    if (limit && (!next || *limit < *next)) next = limit;
-  }
-  if (!next) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 10'000));
-}
-
-void NodeTasks::wait_once() {
-  PollSet poll_set;
-  if (connected_) poll_set.add(connection_.fd(), connection_.events(), [this] { serve_connection(); });
+void NodeTasks::watch(PollSet& poll_set) {
   poll_set.add(mailbox_.fd(), POLLIN, [this] { mailbox_.run_letters(); });
-  if (signals_.fd() >= 0) {
-    poll_set.add(signals_.fd(), POLLIN, [this] {
-      if (const int signal = signals_.next(); signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
-        over_ = true;
-        connected_ = false;
-      }
-    });
-  }
   for (TaskProcess& task : tasks_) {
     if (!task.has_ended()) poll_set.add(task.fd(), POLLIN, [this, &task] { take_ended(task); });
   }
   output_.watch(poll_set);
   if (!input_waiting_.empty()) poll_set.add(input_.get(), POLLOUT, [this] { write_input(); });
-  poll_set.wait(milliseconds_to_wait());
+}
+
+Deadline NodeTasks::deadline() const {
+  return earliest({kill_at_, give_up_at_, look_for_deaf_at_, meeting_.look_at()});
+}
+
+void NodeTasks::check() {
   if (meeting_.look_at() && Clock::now() >= *meeting_.look_at()) name_missing_tasks();
   if (look_for_deaf_at_ && Clock::now() >= *look_for_deaf_at_) end_deaf_tasks();
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
     send_to_running(SIGKILL);
   }
+  check_finished();
 }
 
-void NodeTasks::serve_connection() {
-  const bool goes_on = connection_.serve();
-  while (const auto bytes = connection_.stream().next()) {
-    const auto message = daemon::decode(*bytes);
-    if (const auto* of_job = message ? std::get_if<daemon::JobMessage>(&*message) : nullptr) take(*of_job);
-  }
-  if (!goes_on) connected_ = false;
+void NodeTasks::close_input() {
+  input_waiting_.clear();
+  input_.reset();
 }
 
-void NodeTasks::take(const daemon::JobMessage& message) {
-  over_ = over_ || message.action == daemon::JobAction::kEnd;
-  auto body = decode_body(message.body);
-  if (!body) return;
-  if (const auto* signal = std::get_if<TaskSignal>(&*body)) return take_signal(static_cast<int>(signal->signal));
-  if (std::holds_alternative<EndTasks>(*body)) return end_tasks();
-  if (std::holds_alternative<AskStandings>(*body)) return tell_standings();
-  if (std::holds_alternative<AskPresence>(*body)) return tell(Present{});
-  if (auto* input = std::get_if<TaskInput>(&*body)) return take_input(std::move(input->bytes));
-  if (const auto* taken = std::get_if<OutputTaken>(&*body)) return output_.taken(taken->bytes);
-  if (const auto* closed = std::get_if<OutputClosed>(&*body)) return output_.close(closed->is_errors != 0);
-  if (auto* data = std::get_if<FenceData>(&*body)) return exchange_.take(std::move(*data), message.from);
-  if (auto* fence = std::get_if<FenceDone>(&*body)) return exchange_.take(std::move(*fence));
-  if (const auto* request = std::get_if<ModexRequest>(&*body)) return exchange_.take(*request, message.from);
-  if (auto* answer = std::get_if<ModexAnswer>(&*body)) return exchange_.take(std::move(*answer));
+void NodeTasks::end_job() {
+  server_.freeze();
+  send_to_running(SIGKILL);
+  reap_all();
+  guard_.close();
 }
 
 // What ends all tasks at once must not meet a libpmix that still serves them (PmixServer::freeze).
 void NodeTasks::take_signal(int signal) {
-  const bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+  const bool ends = is_ending_signal(signal);
   const bool somebody_lives_on = std::ranges::any_of(
       tasks_, [signal](const TaskProcess& task) { return !task.has_ended() && task.handles(signal); });
   if (signal == SIGKILL || (ends && !somebody_lives_on)) server_.freeze();
@@ -133,18 +85,18 @@ void NodeTasks::name_missing_tasks() {
   if (pages_.somebody_is_through()) meeting_.take_over();
   const std::string late = meeting_.look(tasks_);
   if (late.empty() || ending_) return;
-  tell(HelperNote{late + ", on n" + std::to_string(own().node) + " (" + own().host + ")"});
+  tell_(HelperNote{late + (job_.place.empty() ? "" : "," + job_.place)});
 }
 
-// As Job::end_deaf_tasks: who has not even taken the signal will not end by it. To lapirun it has ended by that signal.
+// Who has not even taken the signal will not end by it: it waits with all signals blocked, in PMIx_Init for a server
+// that has no memory left, for example. To lapirun it has ended by that signal.
 void NodeTasks::end_deaf_tasks() {
   look_for_deaf_at_.reset();
   for (const TaskProcess& task : tasks_) {
     if (task.has_ended() || !task.has_pending(first_signal_)) continue;
     if (deaf_.empty()) {
-      tell(HelperNote{"task " + std::to_string(task.rank()) + " on n" + std::to_string(own().node) + " (" + own().host +
-                      ") has not taken signal " + std::to_string(first_signal_) + " within " +
-                      std::to_string(kKillGrace.count()) + " s: ending the job"});
+      tell_(HelperNote{task_text(task.rank()) + " has not taken signal " + std::to_string(first_signal_) + " within " +
+                       std::to_string(kKillGrace.count()) + " s: ending the job"});
     }
     deaf_.insert(task.rank());
     server_.freeze();
@@ -158,8 +110,8 @@ void NodeTasks::take_ended(TaskProcess& task) {
   --running_;
   const int status = task.exit_status();
   const int signal = task.signal() == SIGKILL && deaf_.contains(task.rank()) ? first_signal_ : task.signal();
-  tell(TaskEnded{task.rank(), static_cast<std::uint32_t>(task.pid()),
-                 static_cast<std::uint32_t>(task.signal() != 0 ? 0 : status), static_cast<std::uint32_t>(signal)});
+  tell_(TaskEnded{task.rank(), static_cast<std::uint32_t>(task.pid()),
+                  static_cast<std::uint32_t>(task.signal() != 0 ? 0 : status), static_cast<std::uint32_t>(signal)});
   if (running_ > 0) return;
   kill_at_.reset();
   look_for_deaf_at_.reset();
@@ -189,7 +141,7 @@ void NodeTasks::check_finished() {
   if (!output_.read_all()) return;
   finished_ = true;
   give_up_at_.reset();
-  tell(TasksFinished{});
+  tell_(TasksFinished{});
 }
 
 void NodeTasks::take_input(MessageBytes bytes) {
@@ -207,7 +159,7 @@ void NodeTasks::write_input() {
     input_.reset();  // task 0 reads no more: no more is asked for
     return;
   }
-  if (input_waiting_.empty()) tell(InputTaken{});
+  if (input_waiting_.empty()) tell_(InputTaken{});
 }
 
 void NodeTasks::tell_standings() {
@@ -219,7 +171,7 @@ void NodeTasks::tell_standings() {
     standings.tasks.push_back({standing.task, standing.process, standing.seconds.value_or(TaskStandings::kNoTime),
                                std::move(standing.where), std::move(standing.why)});
   }
-  tell(std::move(standings));
+  tell_(std::move(standings));
 }
 
 void NodeTasks::end_tasks() {
@@ -235,10 +187,6 @@ void NodeTasks::send_to_running(int signal) {
   for (const TaskProcess& task : tasks_) {
     if (!task.has_ended()) task.send(signal);
   }
-}
-
-void NodeTasks::send(const std::vector<std::uint32_t>& to, const JobBody& body) {
-  if (connected_) connection_.send(daemon::JobMessage{0, 0, 0, daemon::JobAction::kData, to, encode(body)});
 }
 
 }  // namespace openlapi::jobs

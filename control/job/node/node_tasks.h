@@ -1,110 +1,125 @@
-// The tasks of one job on one node: starts them, serves them as their PMIx server, and does what lapirun says. The
-// process that has them (lamtasks) belongs to one job and ends when its connection to lamd does, and its tasks with it,
-// unless the user wants them to go on when a daemon is lost.
+// The tasks of one job on one node: starts them, serves them as their PMIx server, and does what lapirun says. Who has
+// this object runs the loop and carries the messages (node_service.h).
 //
 // One thread runs everything; only libpmix has another, which posts into the mailbox.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "control/daemon/messages/connection.h"
+#include "control/base/deadline.h"
+#include "control/base/poll_set.h"
 #include "control/job/messages/job_message.h"
-#include "control/job/node/node_exchange.h"
-#include "control/job/node/task_output.h"
 #include "control/job/node/first_meeting.h"
 #include "control/job/node/machine_topology.h"
-#include "control/job/pmix/mailbox.h"
-#include "control/job/pmix/pmix_server.h"
 #include "control/job/node/session_guard.h"
 #include "control/job/node/signal_source.h"
+#include "control/job/node/task_environment.h"
 #include "control/job/node/task_launch.h"
+#include "control/job/node/task_output.h"
 #include "control/job/node/task_pages.h"
 #include "control/job/node/task_process.h"
+#include "control/job/pmix/mailbox.h"
+#include "control/job/pmix/pmix_server.h"
 
 namespace openlapi::jobs {
 
+// A job as one of its nodes has to start it.
+struct NodeJob {
+  StartTasks tasks{};
+  std::size_t here = 0;           // which of its nodes this is; it has tasks
+  std::string program{};          // what is executed
+  TaskEnvironment environment{};  // of `tasks`
+  std::string place{};            // " on n1 (host)", behind what is said of a task
+
+  const JobNode& own() const { return tasks.nodes[here]; }
+};
+
 class NodeTasks {
  public:
-  // `session`: the path of the daemon's folder.
-  NodeTasks(daemon::Connection connection, std::string session);
+  using Clock = std::chrono::steady_clock;
+  using Tell = std::function<void(JobBody body)>;
 
-  // Returns when the connection has ended, and nothing is left of the tasks. Call once, from the main thread.
-  void run();
+  // `job` and `signals` are ready when the tasks are started. `peers`: the job's other nodes. `tell`: to lapirun.
+  NodeTasks(const NodeJob& job, const SignalSource& signals, PmixPeers* peers, Tell tell);
+
+  // Tells TasksStarted or TasksRefused. Once, from the main thread, before the process has a second one.
+  void start();
+
+  // What lapirun says.
+  void take(JobBody body);
+
+  void watch(PollSet& poll_set);
+  Deadline deadline() const;
+  // After each round of the loop: what is over, and what its time has come for.
+  void check();
+
+  // Nobody hears of the tasks any more: from now on input there is none, and drop_output() lets them write.
+  void close_input();
+  void drop_output() { output_.taken(UINT32_MAX); }
+
+  // SIGTERM, and SIGKILL for who does not follow.
+  void end_tasks();
+  // At once; nothing of the job is left here.
+  void end_job();
+
+  bool are_running() const { return running_ > 0; }
+  const PmixServer& server() const { return server_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // node_start.cc
-  bool await_start();
-  void start();
   bool prepare(std::string& error);
   bool start_server(std::string& error);
   void plan_binding();
-  bool find_program(std::string& error);
   bool start_task(std::size_t place, std::string& error);
   bool open_input(std::string& error);
 
   // node_tasks.cc
-  void wait_once();
-  void serve_connection();
-  void take(const daemon::JobMessage& message);
   void take_signal(int signal);
   void take_ended(TaskProcess& task);
   void take_input(MessageBytes bytes);
   void write_input();
   void tell_standings();
-  void end_tasks();
-  void live_on();
   void send_to_running(int signal);
   void name_missing_tasks();
   void end_deaf_tasks();
   void reap_all();
   void check_finished();
-  int milliseconds_to_wait() const;
-  void send(const std::vector<std::uint32_t>& to, const JobBody& body);
-  void tell(const JobBody& body) { send({}, body); }
-  const JobNode& own() const { return job_.nodes[here_]; }
+  std::string task_text(std::uint32_t task) const { return "task " + std::to_string(task) + job_.place; }
 
-  daemon::Connection connection_;
-  bool connected_ = true;
-  bool over_ = false;  // somebody has ended the job, or this process: it was not the daemon that was lost
-  const std::string session_;
-  StartTasks job_{};
-  std::size_t here_ = 0;  // which of the job's nodes this is
+  const NodeJob& job_;
+  const SignalSource& signals_;
+  PmixPeers* const peers_;
+  const Tell tell_;
 
-  SignalSource signals_;
   SessionGuard guard_;
   TaskPages pages_;
   Mailbox mailbox_;
   MachineTopology topology_;
   PmixServer server_;
-  NodeExchange exchange_;
   FirstMeeting meeting_;
   TaskOutputReader output_;
   OpenFileLimit open_files_;
   std::vector<std::string> arguments_;
-  std::string program_;
   std::vector<TaskBinding> bindings_;
   std::vector<TaskProcess> tasks_;
   FileDescriptor input_for_task_;  // task 0's end, until it has it
   FileDescriptor input_;
   MessageBytes input_waiting_;
 
-  int refused_status_;
   std::size_t running_ = 0;
   bool finished_ = false;  // lapirun knows
   bool ending_ = false;
-  std::optional<Clock::time_point> kill_at_;
-  std::set<std::uint32_t> in_pmix_{};                  // tasks that are connected to the server
-  std::set<std::uint32_t> deaf_{};                     // tasks that were killed as they did not take that:
-  int first_signal_ = 0;                               // that was to end the tasks
-  std::optional<Clock::time_point> look_for_deaf_at_;  // after it: tasks that have not taken it
-  std::optional<Clock::time_point> give_up_at_;        // reading what no task writes any more
+  Deadline kill_at_;
+  std::set<std::uint32_t> in_pmix_{};  // tasks that are connected to the server
+  std::set<std::uint32_t> deaf_{};     // tasks that were killed as they did not take that:
+  int first_signal_ = 0;               // that was to end the tasks
+  Deadline look_for_deaf_at_;          // after it: tasks that have not taken it
+  Deadline give_up_at_;                // reading what no task writes any more
   std::uint64_t read_before_ = 0;
 };
 

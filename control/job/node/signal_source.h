@@ -9,6 +9,11 @@
 
 namespace openlapi {
 
+// Of those that lapirun handles: asks tasks to end.
+inline bool is_ending_signal(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 class SignalSource {
  public:
   // Before the process has a second thread, so that all threads have these signals blocked.

@@ -57,7 +57,7 @@ void forget_other_job() {
 }
 
 std::vector<std::string> standalone_variables(std::uint32_t rank, std::uint32_t tasks, const std::string& partition) {
-  TaskEnvironment environment(std::vector<const char*>{nullptr}.data());
+  TaskEnvironment environment;
   std::string common = std::to_string(tasks - 1);
   for (std::uint32_t other = 0; other < tasks; ++other) {
     if (other != rank) common.append(":").append(std::to_string(other));

@@ -10,6 +10,7 @@ namespace openlapi {
 
 class TaskEnvironment {
  public:
+  TaskEnvironment() = default;
   // From "NAME=value" entries. What says who this process is in another job (lapirun started by a task) is left out.
   explicit TaskEnvironment(const char* const* inherited);
 
