@@ -16,7 +16,7 @@
 #include "control/job/options/command_line.h"
 #include "control/job/options/program_path.h"
 #include "control/job/options/this_host.h"
-#include "control/job/origin/job.h"
+#include "control/job/origin/local_job.h"
 #include "control/job/origin/universe_start.h"
 
 namespace openlapi {
@@ -93,7 +93,7 @@ int run(JobOptions options) {
   if (!options.wait && leave_to_background()) return 0;
   forget_other_job();
   // Never destroyed: libpmix's thread lives as long as the process.
-  return (new Job(options, program.path, std::move(environment)))->run();
+  return (new LocalJob(options, program.path, std::move(environment)))->run();
 }
 
 }  // namespace

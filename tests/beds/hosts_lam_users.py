@@ -86,7 +86,7 @@ def test_lamexec(user):
     check("lamexec of hosts by name", sorted(done.out.split()) == HOSTS[2:], done)
     done = run(user, "lamexec", "N", "sh", "-c", '[ $(hostname) != host1 ] || exit 7; sleep 0.5; echo $(hostname) went on')
     check("one that fails ends no other, and is named", done.status == 7 and done.out.count("went on") == 3
-          and "program 1 on n1 (host1)" in done.err and "exited with status 7\n" in done.err, done)
+          and "program 1 (process " in done.err and " on n1 (host1) exited with status 7\n" in done.err, done)
     done = run(user, "lamexec", "N", "sh", "-c", "[ $(hostname) != host2 ] || kill -KILL $$")
     check("a signal is a status, too", done.status == 137, done)
     for words, status, said in ((["n9", "hostname"], 2, "n9"), (["-c", "0", "hostname"], 2, "1 to 16384"),

@@ -328,10 +328,10 @@ class SurroundingsTest(Jobs):
 class FaultTest(Jobs):
     def test_exit_status_and_signal_of_a_task(self):
         _, errors = self.run_job("-n", 4, PROBE, "one-of-them", "exit", 3, 7, status=7)
-        self.assertRegex(errors, r"^lapirun: task 3 on n1 \(pinky\), process \d+, exited with status 7; "
+        self.assertRegex(errors, r"^lapirun: task 3 \(process \d+\) on n1 \(pinky\) exited with status 7; "
                                  r"ending the others\n$")
         _, errors = self.run_job("-n", 8, PROBE, "one-of-them", "signal", 2, 9, status=137)
-        self.assertRegex(errors, r"^lapirun: task 2 on n1 \(pinky\), process \d+, was killed by signal 9 \(Killed\); ")
+        self.assertRegex(errors, r"^lapirun: task 2 \(process \d+\) on n1 \(pinky\) was killed by signal 9 \(Killed\); ")
         _, errors = self.run_job("-n", 4, PROBE, "one-of-them", "abort", 2, 9, status=9)
         self.assertIn("lapirun: task 2 on n1 (pinky) ends the job with status 9: asked to\n", errors)
 
@@ -368,7 +368,7 @@ class FaultTest(Jobs):
             _, errors = self.run_job("n1", broken, status=127, launcher=launcher)
             said, ended = sorted(errors.splitlines())  # which comes first is chance
             self.assertEqual(said, f"{name}: cannot run '{broken}': No such file or directory")
-            self.assertRegex(ended, rf"^{name}: {task} 0 on n1 \(pinky\), process \d+, exited with status 127$")
+            self.assertRegex(ended, rf"^{name}: {task} 0 \(process \d+\) on n1 \(pinky\) exited with status 127$")
             _, errors = self.run_job("n1", "no.such.program", status=127, launcher=launcher)
             self.assertEqual(errors, f"{name}: n1 (pinky): cannot run 'no.such.program': not found in PATH\n")
 
@@ -475,7 +475,8 @@ class FaultTest(Jobs):
         job.send_signal(signal.SIGTERM)
         status, _, errors = self.finish(job)
         self.assertEqual(status, 128 + signal.SIGTERM)  # as without a universe
-        self.assertRegex(errors, r"lapirun: task [01] on n[0-9] \(\w+\) has not taken signal 15 within 2 s: ending the job\n")
+        self.assertRegex(errors, r"lapirun: task [01] on n[0-9] \(\w+\) has not taken signal 15 \(Terminated\) within 2 s: "
+                                 r"ending the job\n")
 
     def test_one_signal_and_what_hangs(self):
         """Helpers of some tasks, of all tasks, and a daemon: what does not answer is named, and not waited for."""

@@ -95,7 +95,7 @@ void NodeTasks::end_deaf_tasks() {
   for (const TaskProcess& task : tasks_) {
     if (task.has_ended() || !task.has_pending(first_signal_)) continue;
     if (deaf_.empty()) {
-      tell_(HelperNote{task_text(task.rank()) + " has not taken signal " + std::to_string(first_signal_) + " within " +
+      tell_(HelperNote{task_text(task.rank()) + " has not taken " + signal_text(first_signal_) + " within " +
                        std::to_string(kKillGrace.count()) + " s: ending the job"});
     }
     deaf_.insert(task.rank());

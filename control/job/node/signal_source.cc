@@ -18,6 +18,11 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
+std::string signal_text(int signal) {
+  const char* name = sigdescr_np(signal);
+  return "signal " + std::to_string(signal) + " (" + (name != nullptr ? name : "unknown") + ")";
+}
+
 bool SignalSource::open(std::string& error) {
   sigset_t handled;
   sigemptyset(&handled);

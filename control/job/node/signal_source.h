@@ -14,6 +14,9 @@ inline bool is_ending_signal(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+// "signal 9 (Killed)"
+std::string signal_text(int signal);
+
 class SignalSource {
  public:
   // Before the process has a second thread, so that all threads have these signals blocked.

@@ -1,268 +1,202 @@
 #include "control/job/origin/job.h"
 
-#include <signal.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
-#include "control/job/node/task_standing.h"
+namespace openlapi::jobs {
 
-namespace openlapi {
-namespace {
-
-constexpr std::chrono::seconds kKillGrace{2};  // between SIGTERM and SIGKILL
-// After the last task: how long a process that left its task's group may keep lapirun by holding its output open.
-constexpr int kStragglerMilliseconds = 500;
-
-std::string signal_text(int signal) {
-  const char* name = sigdescr_np(signal);
-  return "signal " + std::to_string(signal) + " (" + (name != nullptr ? name : "unknown") + ")";
+Job::Job(JobOptions options, std::vector<JobNode> nodes, SignalSource& signals, NodeLink& link)
+    : options_(std::move(options)),
+      map_(std::move(nodes)),
+      signals_(signals),
+      link_(link),
+      output_(STDOUT_FILENO, STDERR_FILENO, options_.tag_output),
+      nodes_(map_.size()),
+      tasks_(task_count(map_)),
+      running_(tasks_.size()) {
+  for (std::size_t node = 0; node < map_.size(); ++node) {
+    for (const std::uint32_t task : map_[node].tasks) tasks_[task].node = node;
+  }
 }
 
-}  // namespace
-
-Job::Job(JobOptions options, std::string program, TaskEnvironment environment)
-    : options_(std::move(options)),
-      program_(std::move(program)),
-      environment_(std::move(environment)),
-      output_(STDOUT_FILENO, STDERR_FILENO, options_.tag_output) {}
-
-int Job::run() {
-  if (!start()) {
-    guard_.close();
+int Job::run(const TaskEnvironment& environment, const std::string& directory) {
+  std::string error;
+  if (!start(environment, directory, error)) {
+    note(error);
+    flush_output();
     return kExitOwnFailure;
   }
-  wait_for_tasks();
-  reap_all();
-  report_phase("tasks ended");
-  flush_output();
-  guard_.close();
-  return failure_.value_or(0);
-}
-
-void Job::wait_for_tasks() {
-  while (running_ > 0) {
-    wait_once(milliseconds_to_deadline());
+  while (!broken_off_ && !stop_reading_ && !all(&Node::finished)) {
+    wait_once(milliseconds_until(deadline()));
     check_deadlines();
   }
+  report_phase("tasks ended");
+  flush_output();
+  leave();
+  return failure_.value_or(cut_off_ ? kExitOwnFailure : 0);
 }
 
-// -1: there is none.
-int Job::milliseconds_to_deadline() const {
-  int least = -1;
-  for (const auto& deadline : {timeout_at_, kill_at_, look_for_deaf_at_, meeting_.look_at()}) {
-    if (!deadline) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
-    const int wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000 * 1000));
-    least = least < 0 ? wait : std::min(least, wait);
+bool Job::start(const TaskEnvironment& environment, const std::string& directory, std::string& error) {
+  std::uint64_t random[4];
+  if (!signals_.open(error)) return false;
+  if (getrandom(random, sizeof random, 0) != sizeof random) {
+    error = std::string("getrandom: ") + std::strerror(errno);
+    return false;
   }
-  return least;
+  char name_space[64];
+  std::snprintf(name_space, sizeof name_space, "lapirun-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+  StartTasks job;
+  job.name_space = name_space;
+  job.cookie = random[2];
+  job.packet_key = random[3];
+  job.bind = options_.binding == Binding::kCore ? 1 : 0;
+  job.report_bindings = options_.report_bindings ? 1 : 0;
+  job.outlive_daemons = options_.outlive_daemons ? 1 : 0;
+  job.is_of_lamexec = options_.launcher == Launcher::kLamexec ? 1 : 0;
+  job.directory = directory;
+  job.arguments = pack_words(options_.command);
+  job.environment = pack_words(environment.entries());
+  job.nodes = map_;
+  if (!link_.start(std::move(job), *this, error)) return false;
+  if (options_.timeout) timeout_at_ = Clock::now() + *options_.timeout;
+  return true;
 }
 
 void Job::wait_once(int milliseconds_at_most) {
   PollSet poll_set;
   poll_set.add(signals_.fd(), POLLIN, [this] { take_signals(); });
-  poll_set.add(mailbox_.fd(), POLLIN, [this] { mailbox_.run_letters(); });
-  for (TaskProcess& task : tasks_)
-    if (!task.has_ended()) poll_set.add(task.fd(), POLLIN, [this, &task] { take_ended(task); });
+  link_.watch(poll_set);
   output_.watch(poll_set);
-  if (running_ > 0) input_.watch(poll_set);
+  // A terminal is read only in the foreground: else this process would be stopped.
+  if (input_wanted_ && running_ > 0 && (isatty(STDIN_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) == getpgrp()))
+    poll_set.add(STDIN_FILENO, POLLIN, [this] { read_input(); });
   poll_set.wait(milliseconds_at_most);
   check_output();
+  acknowledge_output();
+}
+
+void Job::check_deadlines() {
+  take_signals();  // one that this process goes on with puts off what has passed while it was stopped
+  const Clock::time_point now = Clock::now();
+  if (timeout_at_ && now >= *timeout_at_) take_timeout();
+  if (tell_standings_at_ && now >= *tell_standings_at_) tell_standings();
+  link_.check();
 }
 
 // A job whose output is lost has failed, whatever its tasks do.
 void Job::check_output() {
-  if (!output_.note_lost("lapirun: ", running_ > 0 ? "; ending the job" : "")) return;
+  const std::string name = program_name(options_.launcher);
+  if (!output_.note_lost(name + ": ", running_ > 0 ? "; ending the job" : "")) return;
   record_failure(kExitOwnFailure);
   end_tasks();
 }
 
-void Job::take_signals() {
-  while (const int signal = signals_.next()) take_signal(signal);
+void Job::read_input() {
+  MessageBytes bytes(kInputPiece);
+  const ssize_t count = read(STDIN_FILENO, bytes.data(), bytes.size());
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  input_wanted_ = false;
+  link_.tell(tasks_[0].node, TaskInput{std::move(bytes)});
 }
 
-void Job::take_signal(int signal) {
-  switch (signal) {
-    case SIGTSTP:
-      send_to_running(SIGTSTP);
-      raise(SIGSTOP);
-      break;
-    case SIGCONT:
-    case SIGUSR1:
-    case SIGUSR2:
-      send_to_running(signal);
-      break;
-    default:
-      take_ending_signal(signal);
+// What has been written (or dropped, as its reader is gone) makes room for more.
+void Job::acknowledge_output() {
+  for (const bool errors : {false, true}) {
+    if (!output_.reader_gone(errors) || reader_told_[errors]) continue;
+    reader_told_[errors] = true;
+    link_.tell_all(OutputClosed{static_cast<std::uint8_t>(errors)});
   }
-}
-
-// The first is the tasks' to handle; the second ends them.
-void Job::take_ending_signal(int signal) {
-  last_ending_signal_ = signal;
-  if (++ending_signals_ == 1) {
-    const bool all_will_die = std::none_of(tasks_.begin(), tasks_.end(), [signal](const TaskProcess& task) {
-      return !task.has_ended() && task.handles(signal);
-    });
-    if (all_will_die) server_.freeze();
-    send_to_running(signal);
-    send_to_running(SIGCONT);
-    look_for_deaf_at_ = Clock::now() + kKillGrace;
-    return;
-  }
-  record_failure(kExitSignalBase + signal);
-  server_.freeze();
-  send_to_running(SIGKILL);
-}
-
-// A task that has not even taken the signal will not end by it: it waits with all signals blocked, in PMIx_Init for a
-// server that has no memory left, for example.
-void Job::end_deaf_tasks() {
-  const auto is_deaf = [this](const TaskProcess& task) {
-    return !task.has_ended() && task.has_pending(last_ending_signal_);
-  };
-  const auto deaf = std::ranges::find_if(tasks_, is_deaf);
-  if (deaf == tasks_.end()) return;
-  output_.note("lapirun: task " + std::to_string(deaf->rank()) + " has not taken " + signal_text(last_ending_signal_) +
-               " within " + std::to_string(kKillGrace.count()) + " s: ending the job");
-  record_failure(kExitSignalBase + last_ending_signal_);
-  server_.freeze();
-  for (const TaskProcess& task : tasks_)
-    if (is_deaf(task)) task.send(SIGKILL);
-  end_tasks();
-}
-
-void Job::take_ended(TaskProcess& task) {
-  if (!task.check_ended()) return;
-  --running_;
-  if (!task.failed()) {
-    take_success(task);
-    return;
-  }
-  const bool first = !failure_.has_value();
-  record_failure(task.exit_status());
-  if (!first) return;
-  const bool asked_for = task.signal() != 0 && task.signal() == last_ending_signal_;
-  if (!asked_for) {
-    output_.note("lapirun: task " + std::to_string(task.rank()) + " (process " + std::to_string(task.pid()) + ") " +
-                 (task.signal() != 0 ? "was killed by " + signal_text(task.signal())
-                                     : "exited with status " + std::to_string(task.exit_status())) +
-                 (running_ > 0 ? "; ending the others" : ""));
-  }
-  end_tasks();
-}
-
-void Job::take_success(const TaskProcess& task) {
-  if (attendance_.empty() || absent_task_) return;
-  mailbox_.run_letters();  // what the task did before it ended comes before its end
-  if (attendance_[task.rank()] != Attendance::kNeverCame) return;
-  absent_task_ = task.rank();
-  check_attendance();
-}
-
-void Job::take_connection(std::uint32_t rank, bool connected) {
-  if (rank >= attendance_.size()) return;
-  attendance_[rank] = connected ? Attendance::kConnected : Attendance::kLeft;
-  if (!connected) return meeting_.take_over();
-  meeting_.take_connected(rank);
-  check_attendance();
-}
-
-// Every task has to come to the first LAPI_Init, where those that are connected wait for the others without a limit.
-void Job::check_attendance() {
-  if (!absent_task_ || ending_) return;
-  const auto waiting = std::find_if(tasks_.begin(), tasks_.end(), [this](const TaskProcess& task) {
-    return !task.has_ended() && attendance_[task.rank()] == Attendance::kConnected;
-  });
-  if (waiting == tasks_.end()) return;
-  output_.note("lapirun: task " + std::to_string(*absent_task_) + " ended (status 0) before LAPI_Init, in which task " +
-               std::to_string(waiting->rank()) + " waits for every task: ending the job");
-  record_failure(kExitOwnFailure);
-  end_tasks();
-}
-
-void Job::take_abort(std::uint32_t rank, int status, const std::string& message) {
-  const int low_bits = status & 0xff;
-  if (!failure_) {
-    output_.note("lapirun: task " + std::to_string(rank) + " ends the job with status " + std::to_string(status) +
-                 (message.empty() ? "" : ": " + message));
-  }
-  record_failure(low_bits == 0 && status != 0 ? kExitOwnFailure : low_bits);
-  end_tasks();
-}
-
-void Job::check_deadlines() {
-  const TimePoint now = Clock::now();
-  if (timeout_at_ && now >= *timeout_at_) take_timeout();
-  if (meeting_.look_at() && now >= *meeting_.look_at()) {
-    // On one node libpmix carries out a fence by itself.
-    if (pages_.somebody_is_through()) meeting_.take_over();
-    const std::string late = meeting_.look(tasks_);
-    if (!late.empty() && !ending_) output_.note("lapirun: " + late);
-  }
-  if (look_for_deaf_at_ && now >= *look_for_deaf_at_) {
-    look_for_deaf_at_.reset();
-    end_deaf_tasks();
-  }
-  if (kill_at_ && now >= *kill_at_) {
-    kill_at_.reset();
-    send_to_running(SIGKILL);
-  }
-}
-
-void Job::take_timeout() {
-  timeout_at_.reset();
-  output_.note("lapirun: the time of --timeout is over; ending the tasks");
-  std::vector<TaskStanding> standings;
-  ContainerNumbers elsewhere;
-  for (const TaskProcess& task : tasks_) {
-    const bool in_pmix = !attendance_.empty() && attendance_[task.rank()] == Attendance::kConnected;
-    standings.push_back(standing_of(task, pages_.read(task.rank()), in_pmix, elsewhere));
-  }
-  for (const std::string& line : standing_lines(standings)) output_.note("lapirun: " + line);
-  record_failure(kExitTimeout);
-  end_tasks();
-}
-
-void Job::end_tasks() {
-  if (ending_) return;
-  ending_ = true;
-  server_.freeze();
-  send_to_running(SIGTERM);
-  send_to_running(SIGCONT);
-  kill_at_ = Clock::now() + kKillGrace;
-}
-
-void Job::send_to_running(int signal) {
-  for (const TaskProcess& task : tasks_)
-    if (!task.has_ended()) task.send(signal);
-}
-
-// What tasks started and left running ends here. Until a task is reaped its group's number cannot be another's.
-void Job::reap_all() {
-  for (TaskProcess& task : tasks_) {
-    task.send(SIGKILL);
-    guard_.remove_group(task.pid());
-    task.reap();
+  if (!output_.written_all()) return;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    const std::size_t bytes = std::exchange(nodes_[node].output_taken, 0);
+    if (bytes > 0) link_.tell(node, OutputTaken{static_cast<std::uint32_t>(bytes)});
   }
 }
 
 // Waits for a slow reader as long as it takes, unless the user says stop. No deadline is for what is left.
 void Job::flush_output() {
   const int signals_before = ending_signals_;
-  while (!(output_.read_all() && output_.written_all()) && ending_signals_ == signals_before) {
-    const bool only_reading = output_.written_all();
-    const std::uint64_t read_before = output_.bytes_read();
-    const TimePoint before = Clock::now();
-    wait_once(only_reading ? kStragglerMilliseconds : -1);
-    const bool idle = Clock::now() - before >= std::chrono::milliseconds(kStragglerMilliseconds);
-    if (only_reading && idle && output_.bytes_read() == read_before) output_.give_up_reading();
+  while (!output_.written_all() && ending_signals_ == signals_before && !stop_reading_) wait_once(-1);
+}
+
+// When lapirun has ended nothing of the job is left on the nodes.
+void Job::leave() {
+  timeout_at_.reset();
+  tell_standings_at_.reset();
+  link_.leave(!broken_off_);
+  while (!link_.has_left()) wait_once(milliseconds_until(deadline()));
+}
+
+void Job::take(std::size_t node, JobBody body) {
+  if (const auto* output = std::get_if<TaskOutput>(&body)) return take_output(node, *output);
+  if (const auto* attended = std::get_if<TaskAttended>(&body)) return take_attendance(*attended);
+  if (const auto* ended = std::get_if<TaskEnded>(&body)) return take_ended(*ended);
+  if (const auto* aborted = std::get_if<TaskAborted>(&body)) return take_abort(*aborted);
+  if (const auto* line = std::get_if<HelperNote>(&body)) return note(line->text);
+  if (const auto* standings = std::get_if<TaskStandings>(&body)) return take_standings(node, *standings);
+  if (std::holds_alternative<InputTaken>(body)) input_wanted_ = true;
+  if (std::holds_alternative<TasksStarted>(body)) take_started(node);
+  if (std::holds_alternative<TasksFinished>(body)) nodes_[node].finished = true;
+  if (const auto* refused = std::get_if<TasksRefused>(&body)) {
+    const std::string name = link_.name_of(node);
+    break_off(static_cast<int>(refused->status), (name.empty() ? "" : name + ": ") + refused->why);
   }
 }
 
-void Job::record_failure(int status) {
-  if (!failure_) failure_ = status;
+// Line by line: each may get a tag.
+void Job::take_output(std::size_t node, const TaskOutput& output) {
+  nodes_[node].output_taken += output.bytes.size();
+  std::string_view text(reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size());
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    const std::string_view line = text.substr(0, newline == std::string_view::npos ? newline : newline + 1);
+    output_.take(output.task, output.is_errors != 0, line);
+    text.remove_prefix(line.size());
+  }
 }
 
-}  // namespace openlapi
+void Job::take_started(std::size_t node) {
+  nodes_[node].started = true;
+  if (map_[node].tasks.front() == 0) input_wanted_ = link_.carries_input();
+  if (all(&Node::started)) report_phase("tasks started");
+}
+
+void Job::take_cut_off(std::size_t node) {
+  nodes_[node].output_taken = 0;
+  nodes_[node].finished = true;
+  cut_off_ = true;
+  note(link_.name_of(node) +
+       " is cut off, as a daemon is lost: its tasks go on by themselves, and what they print is lost");
+  for (Task& task : tasks_) {
+    if (task.node != node || task.ended) continue;
+    task.ended = true;
+    --running_;
+  }
+  input_wanted_ = input_wanted_ && tasks_[0].node != node;
+}
+
+bool Job::all(bool Node::*state) const {
+  return std::ranges::all_of(nodes_, [state](const Node& node) { return node.*state; });
+}
+
+void Job::report_phase(const char* what) {
+  const Clock::time_point now = Clock::now();
+  const double milliseconds = std::chrono::duration<double, std::milli>(now - phase_start_).count();
+  phase_start_ = now;
+  if (!options_.verbose) return;
+  char line[128];
+  std::snprintf(line, sizeof line, "%s (%.1f ms)", what, milliseconds);
+  note(line);
+}
+
+}  // namespace openlapi::jobs

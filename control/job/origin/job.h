@@ -1,6 +1,5 @@
-// A running job: its tasks, their output, the signals for them, and how it ends.
-//
-// One thread runs everything; only libpmix has another, which posts into the mailbox.
+// A running job as lapirun sees it: what its tasks print, the signals for them, and how it ends. The tasks are with the
+// nodes (node_tasks.h), which a NodeLink reaches.
 #pragma once
 
 #include <chrono>
@@ -9,99 +8,100 @@
 #include <string>
 #include <vector>
 
-#include "control/job/node/binding_plan.h"
-#include "control/job/node/first_meeting.h"
-#include "control/job/node/machine_topology.h"
-#include "control/job/node/session_guard.h"
+#include "control/job/messages/job_message.h"
 #include "control/job/node/signal_source.h"
 #include "control/job/node/task_environment.h"
-#include "control/job/node/task_launch.h"
-#include "control/job/node/task_pages.h"
-#include "control/job/node/task_process.h"
+#include "control/job/node/task_standing.h"
 #include "control/job/options/job_options.h"
+#include "control/job/origin/node_link.h"
 #include "control/job/origin/output_forwarder.h"
-#include "control/job/origin/standard_input.h"
-#include "control/job/pmix/mailbox.h"
-#include "control/job/pmix/pmix_server.h"
 
-namespace openlapi {
+namespace openlapi::jobs {
 
-class Job {
+class Job final : private NodeLink::Listener {
  public:
-  // `program`: what to execute for options.command[0].
-  Job(JobOptions options, std::string program, TaskEnvironment environment);
+  // `nodes`: where the tasks run. `signals` and `link` live longer than this.
+  Job(JobOptions options, std::vector<JobNode> nodes, SignalSource& signals, NodeLink& link);
 
   // Starts the tasks, waits for all to end, cleans up. lapirun's exit status. Call once, from the main thread.
-  int run();
+  // `directory`: where the tasks start; empty: where they are.
+  int run(const TaskEnvironment& environment, const std::string& directory);
 
  private:
+  using Clock = std::chrono::steady_clock;
   // Of a task at the PMIx server.
   enum class Attendance : std::uint8_t { kNeverCame, kConnected, kLeft };
 
-  using Clock = std::chrono::steady_clock;
-  using TimePoint = Clock::time_point;
-
-  // job_start.cc
-  bool start();
-  bool prepare(std::string& error);
-  bool start_server(std::string& error);
-  bool make_partition(std::string& error);
-  bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
-  void plan_binding(const std::vector<Core>& cores);
-  bool start_task(std::uint32_t rank, std::string& error);
-  void report_phase(const char* what);
+  struct Node {
+    std::size_t output_taken = 0;  // and not acknowledged
+    bool started = false;
+    bool finished = false;
+    bool has_told_standings = false;
+  };
+  struct Task {
+    std::size_t node = 0;
+    Attendance attendance = Attendance::kNeverCame;
+    bool ended = false;
+  };
 
   // job.cc
-  void wait_for_tasks();
-  void flush_output();
+  bool start(const TaskEnvironment& environment, const std::string& directory, std::string& error);
   void wait_once(int milliseconds_at_most);
-  int milliseconds_to_deadline() const;
-  void check_output();
-  void take_signals();
-  void take_signal(int signal);
-  void take_ending_signal(int signal);
-  void end_deaf_tasks();
-  void take_ended(TaskProcess& task);
-  void take_success(const TaskProcess& task);
-  void take_connection(std::uint32_t rank, bool connected);
-  void check_attendance();
-  void take_abort(std::uint32_t rank, int status, const std::string& message);
+  Deadline deadline() const { return earliest({timeout_at_, tell_standings_at_, link_.deadline()}); }
   void check_deadlines();
+  void check_output();
+  void read_input();
+  void acknowledge_output();
+  void flush_output();
+  void leave();
+  void take(std::size_t node, JobBody body) override;
+  void take_cut_off(std::size_t node) override;
+  void take_output(std::size_t node, const TaskOutput& output);
+  void take_started(std::size_t node);
+  void note(const std::string& text) override { output_.note(program_name(options_.launcher) + (": " + text)); }
+  void report_phase(const char* what) override;
+  bool all(bool Node::*state) const;
+
+  // job_end.cc
+  void take_ended(const TaskEnded& ended);
+  void take_attendance(const TaskAttended& attended);
+  void check_attendance();
+  void take_abort(const TaskAborted& aborted);
   void take_timeout();
+  void take_standings(std::size_t node, const TaskStandings& standings);
+  // What the nodes have answered, and of the others that they have not; then the tasks end.
+  void tell_standings();
+  void take_signals();
+  void take_ending_signal(int signal);
   void end_tasks();
-  void send_to_running(int signal);
-  void reap_all();
+  void break_off(int status, const std::string& why) override;
   void record_failure(int status);
+  std::string task_text(std::uint32_t task, std::uint32_t process = 0) const;
+  // Tasks of one job: none goes on without the others.
+  bool belong_together() const { return options_.launcher == Launcher::kLapirun; }
 
   const JobOptions options_;
-  const std::string program_;
-  TaskEnvironment environment_;
-  std::string partition_;  // --standalone: MP_PARTITION
-
-  SignalSource signals_;
-  SessionGuard guard_;
-  TaskPages pages_;
-  Mailbox mailbox_;
-  MachineTopology topology_;
-  PmixServer server_;
-  StandardInput input_;
+  const std::vector<JobNode> map_;
+  SignalSource& signals_;
+  NodeLink& link_;
   OutputForwarder output_;
-  std::vector<TaskBinding> bindings_;
-  std::vector<TaskProcess> tasks_;
-  std::vector<Attendance> attendance_;  // by task; empty without a PMIx server
-  FirstMeeting meeting_;
-  std::optional<std::uint32_t> absent_task_;  // the first that ended without ever having connected
-  OpenFileLimit open_files_;
-
-  std::size_t running_ = 0;
-  std::optional<int> failure_;  // the exit status, once something has failed
-  int ending_signals_ = 0;      // SIGINT and the like, that lapirun got
+  std::vector<Node> nodes_;
+  std::vector<Task> tasks_;
+  std::optional<std::uint32_t> absent_task_{};  // the first that ended without ever having connected
+  std::size_t running_;
+  bool input_wanted_ = false;
+  bool reader_told_[2] = {false, false};
+  bool broken_off_ = false;
+  bool cut_off_ = false;          // some tasks go on by themselves
+  bool stop_reading_ = false;     // what is left of the output: the user does not want to wait
+  std::optional<int> failure_{};  // the exit status, once something has failed
+  int ending_signals_ = 0;        // SIGINT and the like, that lapirun got
   int last_ending_signal_ = 0;
   bool ending_ = false;  // the tasks were told to end
-  std::optional<TimePoint> timeout_at_;
-  std::optional<TimePoint> kill_at_;
-  std::optional<TimePoint> look_for_deaf_at_;  // after the first ending signal
-  TimePoint phase_start_ = Clock::now();
+  Deadline timeout_at_{};
+  Deadline tell_standings_at_{};  // --timeout is over, and not all nodes have answered
+  std::vector<TaskStanding> standings_{};
+  Clock::time_point phase_start_ = Clock::now();
 };
 
-}  // namespace openlapi
+}  // namespace openlapi::jobs

@@ -14,8 +14,9 @@
 #include "control/daemon/session/tool_client.h"
 #include "control/job/messages/fence_tree.h"
 #include "control/job/options/this_host.h"
+#include "control/job/origin/job.h"
 #include "control/job/origin/job_map.h"
-#include "control/job/origin/universe_job.h"
+#include "control/job/origin/universe_link.h"
 
 namespace openlapi::jobs {
 namespace {
@@ -131,15 +132,17 @@ bool is_for_universe(const JobOptions& options) {
   return booted;
 }
 
-int run_in_universe(const JobOptions& options, const TaskEnvironment& environment) {
+int run_in_universe(JobOptions options, const TaskEnvironment& environment) {
   daemon::ToolClient daemon(daemon::session_path(session_name(options)));
   const daemon::UniverseMessage universe = ask_universe(daemon, true);
   std::vector<JobNode> map = map_tasks(options.placement, universe.nodes, universe.here);
   link_nodes(map, universe.parents);
-  const bool shared = share_a_machine(map, universe.nodes);
-  UniverseJob job(options, std::move(map), shared,
-                  daemon::Connection(daemon.take_socket(), std::make_unique<daemon::MessageStream>()));
-  return job.run(environment, working_directory(options));
+  // Binding would put the tasks of nodes that are one machine on the same cores.
+  if (share_a_machine(map, universe.nodes)) options.binding = Binding::kNone;
+  UniverseLink link(daemon::Connection(daemon.take_socket(), std::make_unique<daemon::MessageStream>()));
+  SignalSource signals;
+  const std::string directory = working_directory(options);
+  return Job(std::move(options), std::move(map), signals, link).run(environment, directory);
 }
 
 }  // namespace openlapi::jobs

@@ -12,7 +12,7 @@ namespace openlapi::jobs {
 bool is_for_universe(const JobOptions& options);
 
 // Runs the job; lapirun's exit status. Throws std::runtime_error and std::invalid_argument (a mistake of the user's).
-int run_in_universe(const JobOptions& options, const TaskEnvironment& environment);
+int run_in_universe(JobOptions options, const TaskEnvironment& environment);
 
 // Prints the jobs that the daemon here has a part in. Throws std::runtime_error.
 int list_jobs(const JobOptions& options);

@@ -9,11 +9,11 @@
 #include <numeric>
 
 #include "control/job/options/this_host.h"
-#include "control/job/origin/job.h"
+#include "control/job/origin/local_job.h"
 
 namespace openlapi {
 
-bool Job::start() {
+bool LocalJob::start() {
   std::string error;
   if (!prepare(error)) {
     std::fprintf(stderr, "lapirun: %s\n", error.c_str());
@@ -32,7 +32,7 @@ bool Job::start() {
   return true;
 }
 
-bool Job::prepare(std::string& error) {
+bool LocalJob::prepare(std::string& error) {
   if (!signals_.open(error)) return false;
   open_files_.raise_for(options_.tasks);
   const char* temporary = std::getenv("TMPDIR");
@@ -47,7 +47,7 @@ bool Job::prepare(std::string& error) {
   return input_.open(error);
 }
 
-bool Job::make_partition(std::string& error) {
+bool LocalJob::make_partition(std::string& error) {
   std::uint64_t random[2];
   if (getrandom(random, sizeof random, 0) != sizeof random) {
     error = std::string("getrandom: ") + std::strerror(errno);
@@ -59,13 +59,13 @@ bool Job::make_partition(std::string& error) {
   return true;
 }
 
-bool Job::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {
+bool LocalJob::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {
   if (!options_.standalone) return server_.task_variables(rank, variables, error);
   variables = standalone_variables(rank, options_.tasks, partition_);
   return true;
 }
 
-bool Job::start_server(std::string& error) {
+bool LocalJob::start_server(std::string& error) {
   // Tasks get their data over the connection instead of from files: less memory, a faster start, nothing to remove.
   setenv("PMIX_MCA_gds", "hash", 0);
   std::uint64_t random[4];
@@ -87,7 +87,7 @@ bool Job::start_server(std::string& error) {
   return server_.start(job, topology_.handle(), mailbox_, nullptr, {on_abort, on_connection, on_fence}, error);
 }
 
-void Job::plan_binding(const std::vector<Core>& cores) {
+void LocalJob::plan_binding(const std::vector<Core>& cores) {
   bindings_.assign(options_.tasks, {});
   if (options_.binding == Binding::kCore) bindings_ = plan_bindings(cores, options_.tasks);
   if (!options_.report_bindings) return;
@@ -95,7 +95,7 @@ void Job::plan_binding(const std::vector<Core>& cores) {
     output_.note("lapirun: task " + std::to_string(rank) + ": " + describe(bindings_[rank]));
 }
 
-bool Job::start_task(std::uint32_t rank, std::string& error) {
+bool LocalJob::start_task(std::uint32_t rank, std::string& error) {
   TaskEnvironment own = environment_;
   std::vector<std::string> variables;
   if (!task_variables(rank, variables, error)) return false;
@@ -115,7 +115,7 @@ bool Job::start_task(std::uint32_t rank, std::string& error) {
   return true;
 }
 
-void Job::report_phase(const char* what) {
+void LocalJob::report_phase(const char* what) {
   const TimePoint now = Clock::now();
   const double milliseconds = std::chrono::duration<double, std::milli>(now - phase_start_).count();
   phase_start_ = now;
