@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <numeric>
 #include <stdexcept>
 
 #include "control/base/standard_descriptors.h"
@@ -16,7 +17,8 @@
 #include "control/job/options/command_line.h"
 #include "control/job/options/program_path.h"
 #include "control/job/options/this_host.h"
-#include "control/job/origin/local_job.h"
+#include "control/job/origin/job.h"
+#include "control/job/origin/local_link.h"
 #include "control/job/origin/universe_start.h"
 
 namespace openlapi {
@@ -63,6 +65,18 @@ void say_where_tasks_run(const JobOptions& options) {
                 " nodes; --no-universe where this is meant, or " + allocation.launcher);
 }
 
+// Of a job that is all on this machine, in this process.
+int run_here(JobOptions options, const std::string& program, const TaskEnvironment& environment) {
+  jobs::JobNode here{0, host_name(), std::vector<std::uint32_t>(options.tasks)};
+  std::iota(here.tasks.begin(), here.tasks.end(), 0U);
+  std::string directory = options.working_directory;
+  if (!directory.empty()) directory = std::filesystem::absolute(directory).lexically_normal().string();
+  // Never destroyed: libpmix's thread lives as long as the process.
+  auto* signals = new SignalSource;
+  auto* link = new jobs::LocalLink(program, options.standalone, *signals);
+  return (new jobs::Job(std::move(options), {std::move(here)}, *signals, *link))->run(environment, directory);
+}
+
 int run(JobOptions options) {
   if (options.list_jobs) return jobs::list_jobs(options);
   for (const std::string& notice : options.notices) refuse(0, notice);
@@ -92,8 +106,7 @@ int run(JobOptions options) {
   if (program.status != 0) return refuse(program.status, program.error);
   if (!options.wait && leave_to_background()) return 0;
   forget_other_job();
-  // Never destroyed: libpmix's thread lives as long as the process.
-  return (new LocalJob(options, program.path, std::move(environment)))->run();
+  return run_here(std::move(options), program.path, environment);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "control/daemon/session_folder.h"
+#include "control/daemon/session/session_folder.h"
 #include "control/job/options/job_options.h"
 #include "control/job/options/program_path.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "control/daemon/connection.h"
+#include "control/daemon/messages/connection.h"
 #include "control/job/messages/job_message.h"
 #include "control/job/node/node_exchange.h"
 #include "control/job/node/node_tasks.h"

@@ -30,8 +30,10 @@ bool NodeTasks::prepare(std::string& error) {
   const char* temporary = std::getenv("TMPDIR");
   if (!guard_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
   pages_.make(guard_.directory(), job_.own().tasks.size());
+  job_.report_phase("watcher started");
   if (!topology_.load(error)) return false;
   plan_binding();
+  job_.report_phase("topology read");
   return start_server(error) && open_input(error);
 }
 
@@ -46,6 +48,10 @@ void NodeTasks::plan_binding() {
 }
 
 bool NodeTasks::start_server(std::string& error) {
+  if (!job_.partition.empty()) {
+    job_.report_phase("partition named");
+    return true;
+  }
   // Tasks get their data over the connection instead of from files: less memory, a faster start, nothing to remove.
   setenv("PMIX_MCA_gds", "hash", 0);
   PmixJob job{job_.tasks.name_space, guard_.directory(),   guard_.memory_directory(), {}, job_.here,
@@ -61,30 +67,42 @@ bool NodeTasks::start_server(std::string& error) {
     if (!connected) in_pmix_.erase(task);
   };
   const auto on_fence = [this] { meeting_.take_over(); };
-  return server_.start(job, topology_.handle(), mailbox_, peers_, {on_abort, on_connection, on_fence}, error);
+  if (!server_.start(job, topology_.handle(), mailbox_, peers_, {on_abort, on_connection, on_fence}, error))
+    return false;
+  job_.report_phase("PMIx server started");
+  return true;
+}
+
+bool NodeTasks::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {
+  if (job_.partition.empty()) return server_.task_variables(rank, variables, error);
+  variables = standalone_variables(rank, task_count(job_.tasks.nodes), job_.partition);
+  return true;
 }
 
 bool NodeTasks::open_input(std::string& error) {
   if (job_.own().tasks.front() != 0) return true;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    error = std::string("cannot hand over standard input: ") + std::strerror(errno);
-    return false;
+  int ends[2] = {-1, -1};
+  if (job_.input >= 0) {
+    ends[0] = fcntl(job_.input, F_DUPFD_CLOEXEC, 3);
+  } else if (pipe2(ends, O_CLOEXEC) == 0) {
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
   }
   input_for_task_.reset(ends[0]);
   input_.reset(ends[1]);
-  return fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0;
+  if (input_for_task_.is_open()) return true;
+  error = std::string("cannot hand over standard input: ") + std::strerror(errno);
+  return false;
 }
 
 bool NodeTasks::start_task(std::size_t place, std::string& error) {
   const std::uint32_t rank = job_.own().tasks[place];
   TaskEnvironment environment = job_.environment;
   std::vector<std::string> variables;
-  if (!server_.task_variables(rank, variables, error)) return false;
+  if (!task_variables(rank, variables, error)) return false;
   for (const std::string& variable : variables) environment.set_entry(variable);
   for (const auto& [name, value] : server_.default_variables()) environment.set_default(name, value);
   environment.set_entry(pages_.variable(place));
-  environment.set("PWD", job_.tasks.directory);
+  if (!job_.tasks.directory.empty()) environment.set("PWD", job_.tasks.directory);
   const TaskLaunch launch{job_.tasks.is_of_lamexec != 0 ? Launcher::kLamexec : Launcher::kLapirun,
                           job_.program,
                           arguments_,

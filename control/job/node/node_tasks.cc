@@ -61,7 +61,7 @@ void NodeTasks::close_input() {
 }
 
 void NodeTasks::end_job() {
-  server_.freeze();
+  if (running_ > 0) server_.freeze();
   send_to_running(SIGKILL);
   reap_all();
   guard_.close();

@@ -34,7 +34,10 @@ struct NodeJob {
   std::size_t here = 0;           // which of its nodes this is; it has tasks
   std::string program{};          // what is executed
   TaskEnvironment environment{};  // of `tasks`
-  std::string place{};            // " on n1 (host)", behind what is said of a task
+  std::string place{};            // " on n1 (host)", behind what is said of a task; empty: there is but one place
+  std::string partition{};        // not empty: a standalone job (MP_PARTITION), which has no PMIx server
+  int input = -1;                 // task 0's standard input; -1: it comes as TaskInput
+  std::function<void(const char*)> report_phase = [](const char*) {};  // of a start that has been done
 
   const JobNode& own() const { return tasks.nodes[here]; }
 };
@@ -74,6 +77,7 @@ class NodeTasks {
   // node_start.cc
   bool prepare(std::string& error);
   bool start_server(std::string& error);
+  bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
   void plan_binding();
   bool start_task(std::size_t place, std::string& error);
   bool open_input(std::string& error);

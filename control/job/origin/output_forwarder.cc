@@ -1,6 +1,7 @@
 #include "control/job/origin/output_forwarder.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,20 +13,12 @@
 namespace openlapi {
 namespace {
 
-constexpr std::size_t kReadSize = 64 * 1024;
-constexpr std::size_t kLineLimit = 64 * 1024;       // longer lines are passed on in pieces
-constexpr std::size_t kWaitingLimit = 1024 * 1024;  // per stream; above it the tasks have to wait
-constexpr int kPiecesPerRound = 64;                 // then signals and tasks are looked at again
+constexpr int kPiecesPerRound = 64;  // then signals and tasks are looked at again
 
 }  // namespace
 
 OutputForwarder::OutputForwarder(int output, int errors, bool tag)
     : output_{output, LineMerger(tag)}, errors_{errors, LineMerger(tag)} {}
-
-void OutputForwarder::add_task(std::uint32_t task, FileDescriptor output, FileDescriptor errors) {
-  output_.sources.push_back({task, std::move(output), LineAssembler(kLineLimit)});
-  errors_.sources.push_back({task, std::move(errors), LineAssembler(kLineLimit)});
-}
 
 void OutputForwarder::note(std::string_view text) {
   if (!errors_.reader_gone) errors_.merger.add_note(std::string(text) + "\n", errors_.waiting);
@@ -49,40 +42,8 @@ bool OutputForwarder::note_lost(std::string_view before, std::string_view after)
 }
 
 void OutputForwarder::watch(PollSet& poll_set) {
-  watch_stream(output_, poll_set);
-  watch_stream(errors_, poll_set);
-}
-
-void OutputForwarder::watch_stream(Stream& stream, PollSet& poll_set) {
-  if (stream.reader_gone) stream.sources.clear();
-  if (!stream.waiting.empty()) poll_set.add(stream.fd, POLLOUT, [&stream] { write_waiting(stream); });
-  if (stream.waiting.size() >= kWaitingLimit) return;
-  for (auto source = stream.sources.begin(); source != stream.sources.end(); ++source)
-    poll_set.add(source->pipe.get(), POLLIN, [this, &stream, source] { read_source(stream, source); });
-}
-
-void OutputForwarder::read_source(Stream& stream, std::list<Source>::iterator source) {
-  char buffer[kReadSize];
-  const ssize_t count = ::read(source->pipe.get(), buffer, sizeof buffer);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count <= 0) {
-    finish_source(stream, *source);
-    stream.sources.erase(source);
-    return;
-  }
-  bytes_read_ += static_cast<std::uint64_t>(count);
-  source->lines.take(std::string_view(buffer, static_cast<std::size_t>(count)),
-                     [&](std::string_view text) { stream.merger.add(source->task, text, stream.waiting); });
-}
-
-void OutputForwarder::finish_source(Stream& stream, Source& source) {
-  source.lines.finish([&](std::string_view text) { stream.merger.add(source.task, text, stream.waiting); });
-}
-
-void OutputForwarder::give_up_reading() {
   for (Stream* stream : {&output_, &errors_}) {
-    for (Source& source : stream->sources) finish_source(*stream, source);
-    stream->sources.clear();
+    if (!stream->waiting.empty()) poll_set.add(stream->fd, POLLOUT, [stream] { write_waiting(*stream); });
   }
 }
 

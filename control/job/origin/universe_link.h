@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "control/daemon/connection.h"
+#include "control/daemon/messages/connection.h"
 #include "control/job/origin/node_link.h"
 
 namespace openlapi::jobs {
