@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/base/deadline.h"
 #include "control/base/file_text.h"
 #include "control/base/process_handle.h"
 
@@ -69,9 +70,8 @@ std::set<pid_t> living_children() {
 // Leaves those in `processes` that have not ended by then.
 void await(std::vector<FileDescriptor>& processes, Clock::time_point until) {
   std::erase_if(processes, [&](const FileDescriptor& process) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     pollfd watched{process.get(), POLLIN, 0};
-    return poll(&watched, 1, left > 0 ? static_cast<int>(left) : 0) == 1;
+    return poll(&watched, 1, milliseconds_until(until)) == 1;
   });
 }
 

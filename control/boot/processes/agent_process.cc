@@ -15,6 +15,11 @@
 #include <cstring>
 #include <utility>
 
+#include "control/boot/include/lam-ssi-boot.h"
+#include "control/base/deadline.h"
+#include "control/base/fork_failure.h"
+#include "control/base/process_handle.h"
+#include "control/boot/errors/boot_error.h"
 #include "control/boot/processes/agent_guard.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/startup/boot_key.h"
@@ -22,10 +27,8 @@
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/processes/munge_credential.h"
 #include "control/boot/processes/pipe.h"
-#include "control/boot/startup/remaining_time.h"
 #include "control/boot/schemas/schema_words.h"
-#include "control/base/fork_failure.h"
-#include "control/base/process_handle.h"
+#include "control/boot/startup/boot_key.h"
 
 namespace openlapi::boot {
 namespace {

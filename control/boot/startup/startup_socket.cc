@@ -11,9 +11,9 @@
 #include <cstring>
 #include <string>
 
+#include "control/base/deadline.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/startup/dropped_connections.h"
-#include "control/boot/startup/remaining_time.h"
 #include "control/sealing/unproved_places.h"
 
 namespace openlapi::boot {

@@ -3,9 +3,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
+
+#include "control/base/deadline.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -13,17 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kFarewellTime{2};  // for the last messages to go
-
-int milliseconds_until(std::optional<Time> limit) {
-  if (!limit) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
-}
-
-std::optional<Time> earlier(std::optional<Time> left, std::optional<Time> right) {
-  if (!left || !right) return left ? left : right;
-  return std::min(*left, *right);
-}
 
 }  // namespace
 
@@ -119,8 +109,8 @@ void Daemon::wait_once(std::optional<Time> limit) {
 void Daemon::run() {
   membership_.start();
   while (!over_) {
-    const auto of_links = earlier(membership_.deadline(), links_.deadline());
-    wait_once(earlier(earlier(of_links, tools_.deadline()), earlier(jobs_.deadline(), networks_.deadline())));
+    wait_once(earliest(
+        {membership_.deadline(), links_.deadline(), tools_.deadline(), jobs_.deadline(), networks_.deadline()}));
   }
   if (!cut_off_) jobs_.end_helpers();
   session_.remove();

@@ -6,12 +6,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <stdexcept>
 
+#include "control/base/deadline.h"
 #include "control/base/process_handle.h"
 #include "control/daemon/messages/connection.h"
 #include "control/daemon/session/session_folder.h"
@@ -27,8 +27,7 @@ constexpr std::chrono::seconds kSilentTime{10};
 bool wait_ready(int fd, short events, Clock::time_point limit) {
   while (true) {
     pollfd wait{fd, events, 0};
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now()).count();
-    const int ready = poll(&wait, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000)));
+    const int ready = poll(&wait, 1, milliseconds_until(limit));
     if (ready > 0) return true;
     if (ready == 0 && Clock::now() >= limit) return false;
   }
