@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "control/base/byte_codec.h"
 #include "dataplane/base/random_number.h"
 
 namespace openlapi::sealing {
@@ -31,10 +32,7 @@ void SealedFrames::await(Stage stage, std::size_t bytes) {
 }
 
 void SealedFrames::queue(std::span<const std::uint8_t> message) {
-  const auto length = static_cast<std::uint32_t>(message.size());
-  std::array<std::uint8_t, 4> text{};
-  for (std::size_t n = 0; n < text.size(); ++n) text[n] = static_cast<std::uint8_t>(length >> 8 * n);
-  out_->seal(text, outgoing_);
+  out_->seal(little_bytes(static_cast<std::uint32_t>(message.size())), outgoing_);
   if (!message.empty()) out_->seal(message, outgoing_);
 }
 
@@ -58,8 +56,7 @@ void SealedFrames::take_hello() {
 void SealedFrames::take_length() {
   Bytes text;
   if (!in_->open(piece_, text)) return void(broken_ = true);
-  std::size_t length = 0;
-  for (std::size_t n = text.size(); n-- > 0;) length = length << 8 | text[n];
+  const std::size_t length = ByteReader(text).number();
   const bool proves = stage_ == Stage::kProof;
   if (length > (proves ? 0 : longest_)) return void(broken_ = true);
   if (length > 0) return await(Stage::kMessage, length + kSealBytes);

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "control/base/byte_codec.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/processes/remote_programs.h"
 #include "control/boot/startup/boot_key.h"
-#include "control/boot/startup/startup_bytes.h"
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_protocol.h"
 #include "control/boot/tree/tree_link.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "control/base/byte_codec.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/startup/startup_bytes.h"
 
 namespace openlapi::boot {
 namespace {
@@ -17,15 +17,14 @@ constexpr std::size_t kLeastNode = 4;      // bytes of an invalid node
 bool is_port(int port) { return port > 0 && port <= 65535; }
 
 void append_node(StartupBytes& bytes, const lamnode& node) {
-  append_number(bytes, static_cast<std::uint32_t>(node.lnd_nodeid));
+  append_number(bytes, node.lnd_nodeid);
   if (!is_valid(node)) return;
   const std::string_view name = node.lnd_hname == nullptr ? "" : node.lnd_hname;
   append_number(bytes, ntohl(node.lnd_addr.sin_addr.s_addr));
   append_number(bytes, ntohs(node.lnd_addr.sin_port));
-  append_number(bytes, static_cast<std::uint32_t>(node.lnd_type & ~NT_BOOT));
-  append_number(bytes, static_cast<std::uint32_t>(node.lnd_ncpus));
-  append_number(bytes, static_cast<std::uint32_t>(name.size()));
-  bytes.insert(bytes.end(), name.begin(), name.end());
+  append_number(bytes, node.lnd_type & ~NT_BOOT);
+  append_number(bytes, node.lnd_ncpus);
+  append_text(bytes, name);
 }
 
 bool read_node(ByteReader& reader, lamnode& node) {
@@ -49,9 +48,7 @@ bool read_node(ByteReader& reader, lamnode& node) {
 
 StartupBytes encode(const DaemonInfo& info) {
   StartupBytes bytes;
-  for (const int value : {info.node_id, info.tcp_port, info.udp_port, info.cpus}) {
-    append_number(bytes, static_cast<std::uint32_t>(value));
-  }
+  for (const int value : {info.node_id, info.tcp_port, info.udp_port, info.cpus}) append_number(bytes, value);
   return bytes;
 }
 
@@ -70,16 +67,15 @@ std::optional<DaemonInfo> decode_daemon_info(std::span<const std::uint8_t> bytes
 
 StartupBytes encode_universe(const lamnode* nodes, int count) {
   StartupBytes bytes;
-  append_number(bytes, static_cast<std::uint32_t>(count));
+  append_number(bytes, count);
   for (int n = 0; n < count; ++n) append_node(bytes, nodes[n]);
   return bytes;
 }
 
 std::optional<NodeArray> decode_universe(std::span<const std::uint8_t> bytes) {
   ByteReader reader(bytes);
-  const std::uint32_t count = reader.number();
-  // A count that the bytes cannot hold must not reserve memory.
-  if (reader.failed() || count > reader.left() / kLeastNode) return std::nullopt;
+  const std::uint32_t count = reader.count(kLeastNode);
+  if (reader.failed()) return std::nullopt;
   NodeArray nodes(count);
   for (std::size_t n = 0; n < count; ++n) {
     if (!read_node(reader, nodes[n])) return std::nullopt;

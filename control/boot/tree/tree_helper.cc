@@ -7,13 +7,16 @@
 #include <system_error>
 #include <thread>
 
+#include "control/boot/include/lam-ssi-boot.h"
+#include "control/base/byte_codec.h"
+#include "control/base/file_descriptor.h"
+#include "control/base/fork_failure.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/startup/boot_key.h"
 #include "control/boot/startup/dropped_connections.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/errors/kept_errors.h"
 #include "control/boot/modules/module_operations.h"
-#include "control/boot/startup/startup_bytes.h"
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_protocol.h"
 #include "control/boot/interface/topology_origin.h"

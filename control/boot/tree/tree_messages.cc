@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "control/boot/startup/startup_bytes.h"
+#include "control/base/byte_codec.h"
 
 namespace openlapi::boot {
 namespace {

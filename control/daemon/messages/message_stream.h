@@ -36,15 +36,14 @@ class MessageStream {
   MessageBytes& outgoing() { return outgoing_; }
 
  protected:
-  // Where a frame begins in what has come, and how long its message is; nothing: not there yet, or longer than `most`,
-  // which ends all.
-  std::optional<std::size_t> frame_length(std::size_t most);
-  static void append_length(MessageBytes& bytes, std::size_t length);
-
   MessageBytes incoming_{};
   MessageBytes outgoing_{};
   std::deque<MessageBytes> messages_{};
   bool broken_ = false;
+
+ private:
+  // How long the next message is; nothing: not there yet, or longer than kLongestMessage, which ends all.
+  std::optional<std::size_t> frame_length();
 };
 
 }  // namespace openlapi::daemon

@@ -1,0 +1,83 @@
+// Numbers, and texts and bytes behind their length, in messages of control's processes: little-endian, a number and a
+// length have 4 bytes, a wide number 8.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataplane/base/little_endian.h"
+
+namespace openlapi {
+
+template <class Number>
+std::array<std::uint8_t, sizeof(Number)> little_bytes(Number number) {
+  std::array<std::uint8_t, sizeof(Number)> bytes{};
+  store_little(reinterpret_cast<std::byte*>(bytes.data()), number);
+  return bytes;
+}
+
+// Byte by byte: g++ 12 takes the insertion of a few at once for one beyond the vector's memory.
+inline void append_number(std::vector<std::uint8_t>& bytes, std::uint32_t number) {
+  for (const std::uint8_t byte : little_bytes(number)) bytes.push_back(byte);
+}
+inline void append_number(std::vector<std::uint8_t>& bytes, int number) {
+  append_number(bytes, static_cast<std::uint32_t>(number));
+}
+inline void append_wide(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
+  for (const std::uint8_t byte : little_bytes(number)) bytes.push_back(byte);
+}
+inline void append_counted(std::vector<std::uint8_t>& bytes, std::span<const std::uint8_t> more) {
+  append_number(bytes, static_cast<std::uint32_t>(more.size()));
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+inline void append_text(std::vector<std::uint8_t>& bytes, std::string_view text) {
+  append_counted(bytes, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+// After too few bytes, or fail(): 0 or nothing, and failed().
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  std::uint8_t byte() { return load<std::uint8_t>(); }
+  std::uint32_t number() { return load<std::uint32_t>(); }
+  std::uint64_t wide() { return load<std::uint64_t>(); }
+  int integer() { return static_cast<int>(number()); }
+  // What follows a number has at least `least` bytes for each: a number that the bytes cannot hold reserves no memory.
+  std::uint32_t count(std::size_t least) {
+    const std::uint32_t value = number();
+    failed_ = failed_ || value > bytes_.size() / least;
+    return failed_ ? 0 : value;
+  }
+  std::span<const std::uint8_t> take(std::size_t count) {
+    failed_ = failed_ || count > bytes_.size();
+    if (failed_) return {};
+    const auto taken = bytes_.first(count);
+    bytes_ = bytes_.subspan(count);
+    return taken;
+  }
+  std::string text() {
+    const auto taken = take(number());
+    return {taken.begin(), taken.end()};
+  }
+  std::size_t left() const { return bytes_.size(); }
+  void fail() { failed_ = true; }
+  bool failed() const { return failed_; }
+
+ private:
+  template <class Number>
+  Number load() {
+    const auto taken = take(sizeof(Number));
+    return taken.empty() ? Number{0} : load_little<Number>(reinterpret_cast<const std::byte*>(taken.data()));
+  }
+
+  std::span<const std::uint8_t> bytes_;
+  bool failed_ = false;
+};
+
+}  // namespace openlapi
