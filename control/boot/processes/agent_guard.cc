@@ -7,12 +7,12 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <string>
+#include <utility>
 
 #include "control/base/fork_failure.h"
 #include "control/base/process_handle.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/processes/pipe.h"
 
 namespace openlapi::boot {
 namespace {
@@ -40,12 +40,10 @@ namespace {
 }  // namespace
 
 AgentGuard::AgentGuard(int process) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw BootError(std::string("pipe: ") + std::strerror(errno));
-  const FileDescriptor reader(ends[0]);
-  alive_.reset(ends[1]);
+  Pipe pipe = make_pipe();
+  alive_ = std::move(pipe.writer);
   watcher_ = fork();
-  if (watcher_ == 0) watch(reader.get(), process);
+  if (watcher_ == 0) watch(pipe.reader.get(), process);
   if (watcher_ < 0) throw BootError("an agent cannot be watched: " + fork_failure(errno));
 }
 

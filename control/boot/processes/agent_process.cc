@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "control/base/deadline.h"
 #include "control/base/fork_failure.h"
 #include "control/base/process_handle.h"
+#include "control/base/spawned_program.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/processes/agent_guard.h"
 #include "control/boot/errors/boot_error.h"
@@ -45,22 +45,9 @@ int await(pid_t child) {
   return status_for_shells(status);
 }
 
-pid_t spawn_in_session(const std::vector<std::string>& words, int input, int output, int errors) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+pid_t spawn_in_session(const std::vector<std::string>& words, const SpawnedStreams& streams) {
   pid_t child = -1;
-  const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  const int error = spawn_program(words[0].c_str(), exec_words(words).data(), streams, SpawnedSession::kOwn, child);
   if (error != 0) throw BootError(words[0] + " cannot be started: " + fork_failure(error));
   return child;
 }
@@ -168,7 +155,7 @@ AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput in
   Pipe out = make_pipe();
   // No pipe: it may write there when nobody reads any more.
   const FileDescriptor errors = nameless_file();
-  const pid_t child = spawn_in_session(words, in.get(), out.writer.get(), errors.get());
+  const pid_t child = spawn_in_session(words, {in.get(), out.writer.get(), errors.get()});
   out.writer.reset();
   AgentResult result;
   const FileDescriptor process = process_handle(child);

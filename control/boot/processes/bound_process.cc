@@ -10,6 +10,7 @@
 
 #include "control/base/fork_failure.h"
 #include "control/base/process_handle.h"
+#include "control/base/spawned_program.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/processes/pipe.h"
 
@@ -34,9 +35,7 @@ namespace {
 }  // namespace
 
 BoundProcess::BoundProcess(const std::vector<std::string>& words, int input, int output, int errors) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = exec_words(words);
   Pipe guarded = make_pipe(), failure = make_pipe();
   const pid_t parent = getpid();
   process_ = fork();

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,13 +19,21 @@
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/installed_programs.h"
+#include "control/base/process_handle.h"
+#include "control/base/spawned_program.h"
 #include "control/base/standard_descriptors.h"
 
 namespace {
 
+using openlapi::exec_words;
+using openlapi::FileDescriptor;
 using openlapi::open_standard_descriptors;
 using openlapi::prefer_own_programs;
 using openlapi::prefer_programs_of;
+using openlapi::process_handle;
+using openlapi::spawn_program;
+using openlapi::SpawnedSession;
+using openlapi::SpawnedStreams;
 using openlapi::without_hboot;
 using openlapi::boot::take_command_line;
 using openlapi::boot::wants_help;
@@ -62,11 +69,12 @@ void copy_errors(int errors) {
 }
 
 bool has_begun_well(pid_t child, const char* program, int errors) {
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  pollfd wait{handle, POLLIN, 0};
+  const FileDescriptor handle = process_handle(child);
+  pollfd wait{handle.get(), POLLIN, 0};
   int status = 0;
-  if (handle < 0 || poll(&wait, 1, kForegroundMilliseconds) != 1 || waitpid(child, &status, 0) != child) return true;
-  close(handle);
+  if (!handle.is_open() || poll(&wait, 1, kForegroundMilliseconds) != 1 || waitpid(child, &status, 0) != child) {
+    return true;
+  }
   if (status == 0) return true;
   copy_errors(errors);
   std::fprintf(stderr, "hboot: %s has ended with %s %d\n", program, WIFEXITED(status) ? "status" : "signal",
@@ -77,24 +85,17 @@ bool has_begun_well(pid_t child, const char* program, int errors) {
 // In a session of its own, with nothing of ours but the key on standard input: the agent waits for our outputs.
 bool start(char** argv) {
   int ends[2];
-  const int errors = static_cast<int>(syscall(SYS_memfd_create, "errors", MFD_CLOEXEC));
-  if (errors < 0 || pipe2(ends, O_CLOEXEC) != 0 || lam_ssi_boot_base_write_key(ends[1]) != 0) return false;
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const FileDescriptor errors(static_cast<int>(syscall(SYS_memfd_create, "errors", MFD_CLOEXEC)));
+  if (!errors.is_open() || pipe2(ends, O_CLOEXEC) != 0) return false;
+  FileDescriptor key(ends[0]), key_writer(ends[1]);
+  if (lam_ssi_boot_base_write_key(key_writer.get()) != 0) return false;
   pid_t child = -1;
-  const int error = posix_spawnp(&child, argv[0], &actions, &attributes, argv, environ);
+  const int error =
+      spawn_program(argv[0], argv, {key.get(), SpawnedStreams::kNowhere, errors.get()}, SpawnedSession::kOwn, child);
   if (error != 0) std::fprintf(stderr, "hboot: %s cannot be started: %s\n", argv[0], std::strerror(error));
-  close(ends[0]);
-  close(ends[1]);
-  const bool well = error == 0 && has_begun_well(child, argv[0], errors);
-  close(errors);
-  return well;
+  key.reset();
+  key_writer.reset();
+  return error == 0 && has_begun_well(child, argv[0], errors.get());
 }
 
 // -t: only this user's, of this session. Where nothing is there, tkill ends well.
@@ -104,12 +105,9 @@ bool end_session_before(OPT* args) {
     const char* value = ao_param(args, option, 0, 0);
     if (value != nullptr) words.insert(words.end(), {std::string("-") + option, value});
   }
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   pid_t child = -1;
   int status = 0;
-  const int error = posix_spawnp(&child, "tkill", nullptr, nullptr, argv.data(), environ);
+  const int error = spawn_program("tkill", exec_words(words).data(), {}, SpawnedSession::kThis, child);
   if (error != 0) std::fprintf(stderr, "hboot: tkill cannot be started: %s\n", std::strerror(error));
   return error == 0 && waitpid(child, &status, 0) == child && status == 0;
 }

@@ -1,8 +1,5 @@
 #include "control/boot/processes/local_processes.h"
 
-#include <spawn.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "control/boot/include/boot.h"
+#include "control/base/fork_failure.h"
+#include "control/base/installed_programs.h"
+#include "control/base/spawned_program.h"
 #include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/boot.h"
@@ -37,16 +38,8 @@ char** needed_words(char** words, const lamnode& node) {
 
 pid_t spawn_daemon(const std::string& program, char** argv) {
   const FileDescriptor input = input_for(program, AgentInput::kKey);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t child = -1;
-  const int error = posix_spawnp(&child, program.c_str(), &actions, &attributes, argv, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  const int error = spawn_program(program.c_str(), argv, {.input = input.get()}, SpawnedSession::kOwn, child);
   if (error != 0) throw BootError(program + " cannot be started: " + fork_failure(error));
   return child;
 }
@@ -78,11 +71,8 @@ int start_daemons(lamnode* node, const OriginNode& origin) {
 
 int run_tkill(const lamnode& node, bool only_tell) {
   return guarded(LAMERROR, [&] {
-    std::vector<std::string> words = tkill_words(node, only_tell);
-    std::vector<char*> command;
-    for (std::string& word : words) command.push_back(word.data());
-    command.push_back(nullptr);
-    return lam_ssi_boot_base_ioexecvp(command.data(), 0, nullptr, 0);
+    const std::vector<std::string> words = tkill_words(node, only_tell);
+    return lam_ssi_boot_base_ioexecvp(exec_words(words).data(), 0, nullptr, 0);
   });
 }
 

@@ -2,13 +2,14 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
 #include <utility>
+
+#include "control/base/process_handle.h"
 
 namespace openlapi::boot {
 namespace {
@@ -28,7 +29,7 @@ StartedProcesses& started_processes() {
 StartedProcesses::StartedProcesses() : news_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void StartedProcesses::add(int node_id, const std::string& program, pid_t process) {
-  FileDescriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  FileDescriptor handle = process_handle(process);
   if (!handle.is_open()) return;
   const std::lock_guard lock(mutex_);
   processes_.push_back({node_id, program, process, std::move(handle)});

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <stdexcept>
 
 #include "control/base/fork_failure.h"
+#include "control/base/process_handle.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -63,7 +63,7 @@ HelperProcess start_process(const std::string& session) {
   helper.process = fork();
   if (helper.process == 0) run_helper(path.c_str(), session.c_str(), other.get());
   if (helper.process < 0) throw std::runtime_error(std::string("fork: ") + fork_failure(errno));
-  helper.process_fd.reset(static_cast<int>(syscall(SYS_pidfd_open, helper.process, 0)));
+  helper.process_fd = process_handle(helper.process);
   fcntl(helper.socket.get(), F_SETFL, O_NONBLOCK);
   return helper;
 }

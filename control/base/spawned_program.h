@@ -1,0 +1,30 @@
+// Starts a program beside this one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace openlapi {
+
+// What it has for its standard streams: descriptors, or one of these.
+struct SpawnedStreams {
+  static constexpr int kInherited = -1;  // as this process has it
+  static constexpr int kNowhere = -2;    // /dev/null, to write
+  int input = kInherited;
+  int output = kInherited;
+  int errors = kInherited;
+};
+
+enum class SpawnedSession { kThis, kOwn };
+
+// 0, or the error's number. `words`: the program's name first, a null pointer last. A `program` without a slash is
+// looked for in PATH.
+int spawn_program(const char* program, char* const* words, const SpawnedStreams& streams, SpawnedSession session,
+                  pid_t& process);
+
+// As spawn_program and the exec functions want them; valid as long as these words are.
+std::vector<char*> exec_words(const std::vector<std::string>& words);
+
+}  // namespace openlapi
