@@ -254,7 +254,7 @@ GroupMemory Rendezvous::obtain_memory() {
 
 // A descriptor that this process has no room for is lost on its way.
 GroupMemory Rendezvous::take_over(ReceivedMessage& received) {
-  if (!received.file.valid()) {
+  if (!received.file.is_open()) {
     fail(ShmFailure::kGet, "no more file descriptors (ulimit -n), the node's shared memory needs one");
     return {};
   }

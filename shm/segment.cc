@@ -33,17 +33,6 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-int FileDescriptor::release() { return std::exchange(descriptor_, -1); }
-
 GroupMemory::GroupMemory(GroupMemory&& other) noexcept
     : layout_(other.layout_), file_(std::move(other.file_)), base_(std::exchange(other.base_, nullptr)) {}
 
@@ -82,7 +71,7 @@ GroupMemory GroupMemory::create(const GroupLayout& layout, std::uint64_t nonce, 
   if (!file_size_allowed(size, error)) return {};
   memory.layout_ = layout;
   memory.file_ = FileDescriptor(memfd_create("openlapi-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory.file_.valid() || ftruncate(memory.file_.get(), static_cast<off_t>(size)) != 0 ||
+  if (!memory.file_.is_open() || ftruncate(memory.file_.get(), static_cast<off_t>(size)) != 0 ||
       fcntl(memory.file_.get(), F_ADD_SEALS, kSeals) != 0) {
     fail(error, ShmFailure::kCreate, "cannot create the node's shared memory", size, errno);
     return {};

@@ -5,26 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "dataplane/base/file_descriptor.h"
 #include "shm/segment_layout.h"
 
 namespace openlapi::shm {
-
-// A descriptor that is closed once.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : descriptor_(other.release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-
-  int get() const { return descriptor_; }
-  bool valid() const { return descriptor_ >= 0; }
-  int release();
-
- private:
-  int descriptor_ = -1;
-};
 
 // The queue of one task as senders and the owner see it. Pointers are valid as long as the mapping.
 struct SegmentView {

@@ -41,7 +41,7 @@ void take_ancillary(msghdr& header, ReceivedMessage& received) {
         int descriptor;
         std::memcpy(&descriptor, CMSG_DATA(part) + i * sizeof descriptor, sizeof descriptor);
         FileDescriptor file(descriptor);
-        if (!received.file.valid()) received.file = std::move(file);
+        if (!received.file.is_open()) received.file = std::move(file);
       }
     }
   }
@@ -84,7 +84,7 @@ TaskSocket TaskSocket::open(const ShmConfig& config, std::uint32_t index, ShmSet
                          static_cast<suseconds_t>(config.setup_timeout_milliseconds % 1000 * 1000)};
   sockaddr_un name;
   const std::uint32_t length = made.make_name(kNameDomain, index, name);
-  if (!made.valid() || !(config.tasks_stay_processes || made.formed_.valid()) ||
+  if (!made.valid() || !(config.tasks_stay_processes || made.formed_.is_open()) ||
       !set_option(descriptor, SO_PASSCRED, &on, sizeof on) ||
       !set_option(descriptor, SO_SNDBUF, &send_buffer, sizeof send_buffer) ||
       !set_option(descriptor, SO_SNDTIMEO, &patience, sizeof patience) ||

@@ -41,7 +41,7 @@ class TaskSocket {
   // Binds the name of local task `index` of the group.
   static TaskSocket open(const ShmConfig& config, std::uint32_t index, ShmSetupError& error);
 
-  bool valid() const { return socket_.valid(); }
+  bool valid() const { return socket_.is_open(); }
   int descriptor() const { return socket_.get(); }
 
   // A message of this group, without its content.

@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 #include "dataplane/base/random_number.h"
 
 namespace openlapi {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::daemon {
 

@@ -10,13 +10,13 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "control/base/file_descriptor.h"
 #include "control/base/installed_programs.h"
 #include "control/daemon/membership/membership.h"
 #include "control/daemon/session/tool_client.h"
 #include "control/tools/boot_descendants.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/tool_main.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::daemon {
 namespace {

@@ -15,8 +15,8 @@
 #include <optional>
 #include <sstream>
 
-#include "control/base/file_descriptor.h"
 #include "control/boot/errors/kept_errors.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {
 

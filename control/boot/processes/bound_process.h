@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
 #include "control/boot/processes/agent_guard.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {
 

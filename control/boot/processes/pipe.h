@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include "control/base/file_descriptor.h"
 #include "control/boot/errors/boot_error.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {
 

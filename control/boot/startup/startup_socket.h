@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
 #include "control/boot/startup/startup_exchange.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {
 

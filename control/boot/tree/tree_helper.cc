@@ -9,7 +9,6 @@
 
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/byte_codec.h"
-#include "control/base/file_descriptor.h"
 #include "control/base/fork_failure.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/startup/boot_key.h"
@@ -21,7 +20,8 @@
 #include "control/boot/startup/startup_protocol.h"
 #include "control/boot/interface/topology_origin.h"
 #include "control/boot/tree/tree_link.h"
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 #include "control/base/fork_failure.h"
 
 namespace openlapi::boot {

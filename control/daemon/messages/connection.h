@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "control/base/file_descriptor.h"
 #include "control/daemon/messages/daemon_message.h"
 #include "control/daemon/messages/message_stream.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::daemon {
 

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-#include "control/base/file_descriptor.h"
+#include "control/daemon/messages/sealed_stream.h"
 #include "control/daemon/service/boot_options.h"
 #include "control/daemon/messages/sealed_stream.h"
 #include "control/daemon/session/session_folder.h"
 #include "control/daemon/universe/universe_table.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::daemon {
 

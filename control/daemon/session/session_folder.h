@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::daemon {
 

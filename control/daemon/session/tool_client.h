@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "control/base/file_descriptor.h"
 #include "control/daemon/messages/daemon_message.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::daemon {
 

@@ -7,10 +7,10 @@
 #include <list>
 #include <string_view>
 
-#include "control/base/file_descriptor.h"
 #include "control/base/poll_set.h"
 #include "control/job/messages/job_message.h"
 #include "control/job/node/line_assembler.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::jobs {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 

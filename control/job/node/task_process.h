@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
 #include "control/job/node/signal_source.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 

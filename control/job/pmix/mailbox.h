@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 

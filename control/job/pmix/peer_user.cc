@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 #include "tests/unit/control/temporary_folder.h"
 
 namespace openlapi::daemon {

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 #include "tests/support/network_namespaces.h"
 
 namespace openlapi::dpdk {

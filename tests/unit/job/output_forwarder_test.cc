@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {

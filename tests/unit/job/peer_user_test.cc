@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "control/base/file_descriptor.h"
+#include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {
 namespace {
