@@ -34,7 +34,7 @@ void NodeChanges::settle_growth(const std::string& failure) {
 
 void NodeChanges::take_request(std::uint64_t tool) {
   if (grower_ && grower_ != tool) return answer_(tool, GrowthMessage{0, {}, "another lamgrow is at work here", 0});
-  if (!membership_->is_linked()) return answer_(tool, GrowthMessage{0, {}, "its daemons are not all linked yet", 0});
+  if (!membership_.is_linked()) return answer_(tool, GrowthMessage{0, {}, "its daemons are not all linked yet", 0});
   grower_ = tool;
   answer_(tool, GrowthMessage{table_.origin(), MessageBytes(key_.begin(), key_.end()), "",
                               static_cast<std::uint8_t>(promiscuous_)});
@@ -44,7 +44,7 @@ void NodeChanges::grow(std::uint64_t tool, const NodeRecord& record) {
   if (grower_ != tool || joining_) return settle(tool, "lamd was not asked before");
   if (table_.is_member(record.number)) return settle(tool, name_of(record.number) + " has joined from elsewhere");
   joining_ = record.number;
-  membership_->grow(record);
+  membership_.grow(record);
 }
 
 void NodeChanges::node_joined(std::uint32_t node) {
@@ -62,8 +62,8 @@ void NodeChanges::shrink(std::uint64_t tool, const ShrinkMessage& message) {
     return settle(tool, name_of(node) + " is here: remove it from another node, or end all with lamhalt");
   }
   shrinkers_[tool] = node;
-  if (message.force != 0) return membership_->remove(node);
-  membership_->shrink(node, message.grace);
+  if (message.force != 0) return membership_.remove(node);
+  membership_.shrink(node, message.grace);
 }
 
 // A node that is lost while it was to leave is removed too.
@@ -74,7 +74,7 @@ void NodeChanges::node_changed(std::uint32_t node) {
   bool is_awaited = false;
   for (const auto& [tool, awaited] : shrinkers_) is_awaited = is_awaited || awaited == node;
   if (!is_awaited) return;
-  if (now.state != NodeState::kRemoved) return membership_->remove(node);
+  if (now.state != NodeState::kRemoved) return membership_.remove(node);
   std::erase_if(shrinkers_, [&](const auto& entry) {
     if (entry.second == node) settle(entry.first, "");
     return entry.second == node;
@@ -85,7 +85,7 @@ void NodeChanges::node_changed(std::uint32_t node) {
 void NodeChanges::tool_gone(std::uint64_t tool) {
   shrinkers_.erase(tool);
   if (grower_ != tool) return;
-  if (joining_) return membership_->remove(*joining_);
+  if (joining_) return membership_.remove(*joining_);
   grower_.reset();
 }
 

@@ -17,10 +17,8 @@ class NodeChanges {
  public:
   using Answer = std::function<void(std::uint64_t tool, const DaemonMessage& message)>;
 
-  NodeChanges(const UniverseTable& table, const BootKey& key, bool promiscuous, Answer answer)
-      : table_(table), key_(key), promiscuous_(promiscuous), answer_(std::move(answer)) {}
-
-  void serve(Membership& membership) { membership_ = &membership; }
+  NodeChanges(const UniverseTable& table, Membership& membership, const BootKey& key, bool promiscuous, Answer answer)
+      : table_(table), membership_(membership), key_(key), promiscuous_(promiscuous), answer_(std::move(answer)) {}
 
   // False: that is no such question.
   bool take(std::uint64_t tool, const DaemonMessage& message);
@@ -38,10 +36,10 @@ class NodeChanges {
   void settle_growth(const std::string& failure);
 
   const UniverseTable& table_;
+  Membership& membership_;
   BootKey key_;
   bool promiscuous_;
   Answer answer_;
-  Membership* membership_ = nullptr;
   std::optional<std::uint64_t> grower_{};               // one at a time
   std::optional<std::uint32_t> joining_{};              // the node that it has booted
   std::map<std::uint64_t, std::uint32_t> shrinkers_{};  // which node each waits for

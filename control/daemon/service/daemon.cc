@@ -22,30 +22,14 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       session_(session),
       signals_(std::move(setup.signals)),
       agent_(std::move(setup.agent)),
-      links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous),
+      tools_(table_),
+      membership_(table_, *this, Clock::now, setup.joins),
+      links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous, membership_, *this),
       jobs_(table_, links_, session.path()),
-      networks_(table_, links_,
-                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
-      tools_(std::move(setup.tool_listener), table_,
-             {.halt = [this](std::chrono::milliseconds limit) { membership_.halt(limit); },
-              .jobs = [this] { return jobs_.jobs(); },
-              .become_lapirun = [this](Connection lapirun,
-                                       const JobMessage& first) { jobs_.add_lapirun(std::move(lapirun), first); },
-              .become_task = [this](Connection task,
-                                    const OpenWindows& asked) { networks_.add_task(std::move(task), asked); },
-              .network = [this](std::uint64_t tool,
-                                const DaemonMessage& message) { return networks_.take(tool, message); },
-              .tool_gone = [this](std::uint64_t tool) { networks_.tool_gone(tool); }}),
-      changes_(table_, setup.key, setup.promiscuous,
+      networks_(table_, links_, jobs_, tools_),
+      changes_(table_, membership_, setup.key, setup.promiscuous,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
-      membership_(table_, *this, Clock::now, setup.joins) {
-  links_.serve(membership_);
-  links_.serve_jobs([this](const JobMessage& message) { jobs_.from_neighbour(message); });
-  links_.serve_networks([this](const NetworkMessage& message) { networks_.from_neighbour(message); });
-  tools_.serve(changes_);
-  changes_.serve(membership_);
-  networks_.serve_cleaning([this] { jobs_.end_jobs(); });
-}
+      tool_server_(std::move(setup.tool_listener), tools_, {membership_, changes_, jobs_, networks_}) {}
 
 void Daemon::node_lost(std::uint32_t node) {
   std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
@@ -93,7 +77,7 @@ void Daemon::wait_once(std::optional<Time> limit) {
   poll_set.add(signals_.get(), POLLIN, [this] { take_signals(); });
   watch_agent(poll_set);
   links_.watch(poll_set);
-  tools_.watch(poll_set);
+  tool_server_.watch(poll_set);
   jobs_.watch(poll_set);
   networks_.watch(poll_set);
   poll_set.wait(milliseconds_until(limit));
@@ -103,14 +87,14 @@ void Daemon::wait_once(std::optional<Time> limit) {
   jobs_.tick();
   if (!jobs_.is_ending()) networks_.jobs_ended();
   networks_.tick(now);
-  tools_.tick();
+  tool_server_.tick();
 }
 
 void Daemon::run() {
   membership_.start();
   while (!over_) {
     wait_once(earliest(
-        {membership_.deadline(), links_.deadline(), tools_.deadline(), jobs_.deadline(), networks_.deadline()}));
+        {membership_.deadline(), links_.deadline(), tool_server_.deadline(), jobs_.deadline(), networks_.deadline()}));
   }
   if (!cut_off_) jobs_.end_helpers();
   session_.remove();

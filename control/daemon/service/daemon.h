@@ -9,6 +9,7 @@
 
 #include "control/daemon/membership/membership.h"
 #include "control/daemon/membership/node_changes.h"
+#include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/job_server.h"
 #include "control/daemon/service/network_server.h"
 #include "control/daemon/service/peer_links.h"
@@ -28,7 +29,9 @@ struct DaemonSetup {
   FileDescriptor signals{};  // a signalfd of those that end the daemon
 };
 
-class Daemon final : private MembershipLinks {
+// Its parts are made one after the other, each with those that it needs. What the first ones tell the later ones goes
+// through this class, and begins with run().
+class Daemon final : private MembershipLinks, private NeighbourMessages {
  public:
   // The session's folder is removed when the daemon ends.
   Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup);
@@ -46,6 +49,9 @@ class Daemon final : private MembershipLinks {
   void node_joined(std::uint32_t node) override { changes_.node_joined(node); }
   void ended(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) override;
 
+  void from_neighbour(const JobMessage& message) override { jobs_.from_neighbour(message); }
+  void from_neighbour(const NetworkMessage& message) override { networks_.from_neighbour(message); }
+
   void wait_once(std::optional<Time> limit);
   void take_signals();
   void watch_agent(PollSet& poll_set);
@@ -54,12 +60,13 @@ class Daemon final : private MembershipLinks {
   SessionFolder& session_;
   FileDescriptor signals_;
   FileDescriptor agent_;
+  ConnectedTools tools_;
+  Membership membership_;
   PeerLinks links_;
   JobServer jobs_;
   NetworkServer networks_;
-  ToolServer tools_;
   NodeChanges changes_;
-  Membership membership_;
+  ToolServer tool_server_;
   bool over_ = false;
   bool cut_off_ = false;  // by the others: jobs may go on
 };

@@ -33,8 +33,9 @@ std::uint32_t process_of(int socket) {
 
 }  // namespace
 
-NetworkServer::NetworkServer(const UniverseTable& universe, PeerLinks& links, AnswerTool answer_tool)
+NetworkServer::NetworkServer(const UniverseTable& universe, PeerLinks& links, JobServer& jobs, ConnectedTools& tools)
     : universe_(universe),
+      jobs_(jobs),
       tables_(universe.here()),
       router_(universe, {.is_linked = [&links](std::uint32_t neighbour) { return links.is_linked(neighbour); },
                          .send = [&links](std::uint32_t neighbour,
@@ -45,11 +46,11 @@ NetworkServer::NetworkServer(const UniverseTable& universe, PeerLinks& links, An
                                 const NetworkAction& action) { send(nodes, 0, action); },
                  .tell_tasks = [this](const AddressExchange::Id& exchange,
                                       const AddressesMessage& message) { tell_tasks(exchange, message); }}),
-      questions_(universe, {.ask = [this](const std::vector<std::uint32_t>& nodes, std::uint32_t number,
-                                          const NetworkAction& action) { send(nodes, number, action); },
-                            .answer = [answer_tool](std::uint64_t tool,
-                                                    const TablesMessage& message) { answer_tool(tool, message); },
-                            .random = random_number}) {}
+      questions_(universe,
+                 {.ask = [this](const std::vector<std::uint32_t>& nodes, std::uint32_t number,
+                                const NetworkAction& action) { send(nodes, number, action); },
+                  .answer = [&tools](std::uint64_t tool, const TablesMessage& message) { tools.answer(tool, message); },
+                  .random = random_number}) {}
 
 void NetworkServer::send(const std::vector<std::uint32_t>& nodes, std::uint32_t number, const NetworkAction& action) {
   router_.route({universe_.here(), number, nodes, encode_action(action)});
@@ -70,7 +71,7 @@ void NetworkServer::deliver(const NetworkMessage& message) {
     answer(message, {"", tables_.states(read->key)});
   } else if (std::holds_alternative<CleanNode>(*action)) {
     cleanings_.push_back(message);
-    end_jobs_();
+    jobs_.end_jobs();
   } else if (const auto* answered = std::get_if<NodeAnswer>(&*action)) {
     questions_.answered(message.from, message.number, *answered);
   } else if (const auto* given = std::get_if<NodeGives>(&*action)) {

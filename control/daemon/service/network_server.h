@@ -5,11 +5,15 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <optional>
 
 #include "control/base/poll_set.h"
+#include "control/daemon/messages/connection.h"
+#include "control/daemon/messages/tree_router.h"
+#include "control/daemon/service/connected_tools.h"
+#include "control/daemon/service/job_server.h"
+#include "control/daemon/service/peer_links.h"
 #include "control/daemon/tables/address_exchange.h"
 #include "control/daemon/messages/connection.h"
 #include "control/daemon/tables/network_questions.h"
@@ -21,14 +25,12 @@ namespace openlapi::daemon {
 
 class NetworkServer {
  public:
-  using AnswerTool = std::function<void(std::uint64_t tool, const DaemonMessage&)>;
-  NetworkServer(const UniverseTable& universe, PeerLinks& links, AnswerTool answer_tool);
+  // Where a node is to be cleaned, the processes of `jobs` end first; jobs_ended() follows, once or more often.
+  NetworkServer(const UniverseTable& universe, PeerLinks& links, JobServer& jobs, ConnectedTools& tools);
 
   // Of a tool. False: it is about something else.
   bool take(std::uint64_t tool, const DaemonMessage& message) { return questions_.take(tool, message); }
   void tool_gone(std::uint64_t tool) { questions_.tool_gone(tool); }
-  // Who ends the jobs' processes here when a node is to be cleaned; jobs_ended() follows, once or more often.
-  void serve_cleaning(std::function<void()> end_jobs) { end_jobs_ = std::move(end_jobs); }
   void jobs_ended();
   // A tool that has asked for windows is a task from now on.
   void add_task(Connection connection, const OpenWindows& asked);
@@ -60,12 +62,12 @@ class NetworkServer {
   NodeAnswer unload_all();
 
   const UniverseTable& universe_;
+  JobServer& jobs_;
   NetworkTables tables_;
   TreeRouter<NetworkMessage> router_;
   AddressExchange exchange_;
   NetworkQuestions questions_;
   std::list<Task> tasks_{};
-  std::function<void()> end_jobs_{};
   std::vector<NetworkMessage> cleanings_{};  // questions that wait for the end of jobs
 };
 

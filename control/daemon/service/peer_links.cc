@@ -71,11 +71,14 @@ FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port) {
   return socket;
 }
 
-PeerLinks::PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous)
+PeerLinks::PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous,
+                     Membership& membership, NeighbourMessages& messages)
     : key_(key),
       table_(table),
       listener_(std::move(listener)),
       promiscuous_(promiscuous),
+      membership_(membership),
+      messages_(messages),
       places_(sealing::unproved_places()) {}
 
 FileDescriptor PeerLinks::open_socket(std::uint32_t node) const {
@@ -219,9 +222,9 @@ void PeerLinks::end(Peer& peer, const char* why) {
   if (peer.from != 0 && !peer.linked) return report(peer.from, why);
   if (peer.closing || !peer.node) return;
   if (peer.linked) {
-    membership_->link_down(*peer.node);
+    membership_.link_down(*peer.node);
   } else {
-    membership_->connect_failed(*peer.node);
+    membership_.connect_failed(*peer.node);
   }
 }
 
@@ -229,9 +232,9 @@ void PeerLinks::take_link(Peer& peer, const LinkMessage& message) {
   if (peer.node && *peer.node != message.node) return end(peer, "it is another node");
   peer.node = message.node;
   peer.linked = true;
-  if (membership_->link_up(message.node, message.changes)) return;
+  if (membership_.link_up(message.node, message.changes)) return;
   // A daemon that is ending knows nothing against another.
-  if (!membership_->is_over()) peer.connection.send(LostMessage{message.node});
+  if (!membership_.is_over()) peer.connection.send(LostMessage{message.node});
   peer.closing = true;
 }
 
@@ -241,9 +244,9 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
   const auto* link = std::get_if<LinkMessage>(&*message);
   if ((link != nullptr) == peer.linked) return end(peer, "its message comes at the wrong time");
   if (link != nullptr) return take_link(peer, *link);
-  if (const auto* of_job = std::get_if<JobMessage>(&*message)) return take_job_(*of_job);
-  if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return take_network_(*of_network);
-  membership_->take(*peer.node, *message);
+  if (const auto* of_job = std::get_if<JobMessage>(&*message)) return messages_.from_neighbour(*of_job);
+  if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return messages_.from_neighbour(*of_network);
+  membership_.take(*peer.node, *message);
 }
 
 void PeerLinks::serve_peer(Peer& peer) {

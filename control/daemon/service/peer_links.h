@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <optional>
 #include <set>
@@ -15,17 +14,20 @@
 
 namespace openlapi::daemon {
 
+// Takes what neighbours say that is not about the links themselves.
+class NeighbourMessages {
+ public:
+  virtual ~NeighbourMessages() = default;
+  virtual void from_neighbour(const JobMessage& message) = 0;
+  virtual void from_neighbour(const NetworkMessage& message) = 0;
+};
+
 class PeerLinks {
  public:
+  // Links that come and go, and what is said about them, are told to `membership`, all else to `messages`.
   // `promiscuous`: connections are taken from addresses that are no node's, too.
-  PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous);
-
-  // To whom links and messages are told.
-  void serve(Membership& membership) { membership_ = &membership; }
-  void serve_jobs(std::function<void(const JobMessage&)> take_job) { take_job_ = std::move(take_job); }
-  void serve_networks(std::function<void(const NetworkMessage&)> take_network) {
-    take_network_ = std::move(take_network);
-  }
+  PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor listener, bool promiscuous, Membership& membership,
+            NeighbourMessages& messages);
 
   void connect(std::uint32_t node);
   void send(std::uint32_t node, const DaemonMessage& message);
@@ -75,9 +77,8 @@ class PeerLinks {
   UniverseTable& table_;
   FileDescriptor listener_;
   bool promiscuous_;
-  Membership* membership_ = nullptr;
-  std::function<void(const JobMessage&)> take_job_{};
-  std::function<void(const NetworkMessage&)> take_network_{};
+  Membership& membership_;
+  NeighbourMessages& messages_;
   std::size_t places_;       // of those that have connected and proved nothing
   std::list<Peer> peers_{};  // the oldest first
   Time accept_again_{};      // after a shortage of descriptors

@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <variant>
 #include <vector>
@@ -25,30 +24,13 @@ bool is_own_user(int socket) {
 }  // namespace
 
 void ToolServer::accept_tools() {
-  while (tools_.size() < kMostTools) {
+  while (tools_.count() < kMostTools) {
     FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) {
       if (sealing::is_shortage(errno)) accept_again_ = Clock::now() + sealing::kShortageTime;
       return;
     }
-    if (is_own_user(socket.get())) {
-      tools_.push_back({Connection(std::move(socket), std::make_unique<MessageStream>()), ++tools_seen_});
-    }
-  }
-}
-
-// What was removed is to tools as if it had never been.
-void ToolServer::tell_universe(Tool& tool) {
-  UniverseMessage universe{table_.here(), table_.nodes(), table_.parents()};
-  for (UniverseNode& node : universe.nodes) {
-    if (node.state == NodeState::kRemoved) node = UniverseNode{};
-  }
-  tool.connection.send(universe);
-}
-
-void ToolServer::answer(std::uint64_t number, const DaemonMessage& message) {
-  for (Tool& tool : tools_) {
-    if (tool.number == number && !tool.over) tool.connection.send(message);
+    if (is_own_user(socket.get())) tools_.add(std::move(socket));
   }
 }
 
@@ -56,32 +38,28 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
   const auto message = decode(bytes);
   if (!message) return false;
   if (const auto* request = std::get_if<UniverseRequest>(&*message)) {
-    if (linked_ || request->wait_until_linked == 0) {
-      tell_universe(tool);
-    } else {
-      tool.wish = Wish::kUniverse;
-    }
+    tools_.ask_universe(tool, request->wait_until_linked != 0);
     return true;
   }
   if (std::holds_alternative<JobsRequest>(*message)) {
-    tool.connection.send(wishes_.jobs());
+    tool.connection.send(parts_.jobs.jobs());
     return true;
   }
   if (const auto* of_job = std::get_if<JobMessage>(&*message)) {
     tool.over = true;
-    wishes_.become_lapirun(std::move(tool.connection), *of_job);
+    parts_.jobs.add_lapirun(std::move(tool.connection), *of_job);
     return true;
   }
   if (const auto* windows = std::get_if<OpenWindows>(&*message)) {
     tool.over = true;
-    wishes_.become_task(std::move(tool.connection), *windows);
+    parts_.networks.add_task(std::move(tool.connection), *windows);
     return true;
   }
-  if (changes_->take(tool.number, *message) || wishes_.network(tool.number, *message)) return true;
+  if (parts_.changes.take(tool.number, *message) || parts_.networks.take(tool.number, *message)) return true;
   const auto* halt = std::get_if<HaltMessage>(&*message);
   if (halt == nullptr) return false;
-  tool.wish = Wish::kHalt;
-  wishes_.halt(std::chrono::milliseconds(halt->limit));
+  tool.awaits = Tool::Awaited::kHalt;
+  parts_.membership.halt(std::chrono::milliseconds(halt->limit));
   return true;
 }
 
@@ -96,9 +74,9 @@ void ToolServer::serve_tool(Tool& tool) {
 
 // A tool that does not read its answers is asked for nothing more.
 void ToolServer::watch(PollSet& poll_set) {
-  const bool accepts = tools_.size() < kMostTools && Clock::now() >= accept_again_;
+  const bool accepts = tools_.count() < kMostTools && Clock::now() >= accept_again_;
   if (accepts) poll_set.add(listener_.get(), POLLIN, [this] { accept_tools(); });
-  for (Tool& tool : tools_) {
+  for (Tool& tool : tools_.all()) {
     if (tool.connection.has_outgoing()) {
       poll_set.add(tool.connection.fd(), POLLOUT, [&tool] { tool.over = !tool.connection.flush(); });
     } else {
@@ -112,36 +90,16 @@ std::optional<ToolServer::Clock::time_point> ToolServer::deadline() const {
   return accept_again_;
 }
 
-void ToolServer::universe_linked() {
-  linked_ = true;
-  for (Tool& tool : tools_) {
-    if (tool.wish != Wish::kUniverse) continue;
-    tool.wish = Wish::kNothing;
-    tell_universe(tool);
-  }
-}
-
-void ToolServer::halted(const std::set<std::uint32_t>& nodes, const std::set<std::uint32_t>& silent) {
-  const HaltedMessage answer{{nodes.begin(), nodes.end()}, {silent.begin(), silent.end()}};
-  for (Tool& tool : tools_) {
-    if (tool.wish == Wish::kHalt) tool.connection.send(answer);
-  }
-}
-
 void ToolServer::tick() {
   std::vector<std::uint64_t> gone;
-  std::erase_if(tools_, [&](const Tool& tool) {
+  std::erase_if(tools_.all(), [&](const Tool& tool) {
     if (tool.over) gone.push_back(tool.number);
     return tool.over;
   });
   for (const std::uint64_t tool : gone) {
-    changes_->tool_gone(tool);
-    wishes_.tool_gone(tool);
+    parts_.changes.tool_gone(tool);
+    parts_.networks.tool_gone(tool);
   }
-}
-
-bool ToolServer::has_outgoing() const {
-  return std::ranges::any_of(tools_, [](const Tool& tool) { return !tool.over && tool.connection.has_outgoing(); });
 }
 
 }  // namespace openlapi::daemon

@@ -34,14 +34,12 @@ std::vector<UniverseNode> two_nodes(std::uint32_t port_of_first, std::uint32_t p
 }
 
 // A daemon without tools and jobs: its place in the universe and its links.
-class Daemon final : public MembershipLinks {
+class Daemon final : public MembershipLinks, public NeighbourMessages {
  public:
   Daemon(std::vector<UniverseNode> nodes, std::uint32_t here, FileDescriptor listener)
       : table(std::move(nodes), 0, here),
-        links(key(), table, std::move(listener), false),
-        membership(table, *this, std::chrono::steady_clock::now) {
-    links.serve(membership);
-    links.serve_jobs([this](const JobMessage& message) { came.push_back(message); });
+        membership(table, *this, std::chrono::steady_clock::now),
+        links(key(), table, std::move(listener), false, membership, *this) {
     membership.start();
   }
 
@@ -62,10 +60,12 @@ class Daemon final : public MembershipLinks {
   void node_changed(std::uint32_t) override {}
   void node_joined(std::uint32_t) override {}
   void ended(const std::set<std::uint32_t>&, const std::set<std::uint32_t>&) override {}
+  void from_neighbour(const JobMessage& message) override { came.push_back(message); }
+  void from_neighbour(const NetworkMessage&) override {}
 
   UniverseTable table;
-  PeerLinks links;
   Membership membership;
+  PeerLinks links;
   std::vector<JobMessage> came{};
   bool linked = false, lost = false;
 };
