@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "control/boot/errors/boot_error.h"
@@ -19,14 +20,21 @@ namespace {
 
 constexpr int kPriority = 5;  // below a remote shell's 10
 
-SchemaNodes hosts;
-OriginNode origin_node;
+class Module {
+ public:
+  int parse_options(OPT* args, int bhost_schema_args) { return hosts_.parse_options(args, bhost_schema_args); }
+  int allocate_nodes(lamnode** nodes, int* nnodes, int* origin);
+  int verify_nodes(lamnode* nodes, int nnodes);
+  int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) { return start_here(node, which, origin_); }
 
-int parse_options(OPT* args, int bhost_schema_args) { return hosts.parse_options(args, bhost_schema_args); }
+ private:
+  SchemaNodes hosts_{};
+  OriginNode origin_{};
+};
 
-int allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
-  if (hosts.allocate(nodes, nnodes, origin) != 0) return LAMERROR;
-  if (hosts.grows()) return 0;
+int Module::allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
+  if (hosts_.allocate(nodes, nnodes, origin) != 0) return LAMERROR;
+  if (hosts_.grows()) return 0;
   *origin = 0;
   (*nodes)[0].lnd_type |= NT_ORIGIN | NT_ME;
   return 0;
@@ -37,7 +45,7 @@ bool is_asked_for() {
   return named != nullptr && std::string(named) == "local";
 }
 
-int verify_nodes(lamnode* nodes, int nnodes) {
+int Module::verify_nodes(lamnode* nodes, int nnodes) {
   return guarded(LAMERROR, [&] {
     for (int n = 0; n < nnodes; ++n) {
       if (!is_valid(nodes[n])) continue;
@@ -53,37 +61,34 @@ int verify_nodes(lamnode* nodes, int nnodes) {
       nodes[n].lnd_addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       nodes[n].lnd_addr.sin_port = port;
       // A universe may have lost its origin.
-      if ((nodes[n].lnd_type & (hosts.grows() ? NT_ME : NT_ORIGIN)) != 0) origin_node = {nodes[n], n};
+      if ((nodes[n].lnd_type & (hosts_.grows() ? NT_ME : NT_ORIGIN)) != 0) origin_ = {nodes[n], n};
     }
     return 0;
   });
 }
 
-int prepare_boot() { return 0; }
-
 int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
   return boot_as_asked(lam_ssi_boot_base_alg_linear_windowed, nodes, nnodes, which, num_started);
 }
 
-int deallocate_nodes(lamnode** nodes, int* nnodes) { return lam_deallocate_nodes(nodes, nnodes); }
-
-int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) { return start_here(node, which, origin_node); }
+// What the functions have in common, whose parameters the C interface fixes; there from init to finalize.
+std::optional<Module> the_module;
 
 int finalize() {
-  hosts.forget();
+  the_module.reset();
   return 0;
 }
 
 const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
   static const lam_ssi_boot_actions_1_1_0_t actions = {
-      parse_options,
-      allocate_nodes,
-      verify_nodes,
-      prepare_boot,
+      [](OPT* args, int bhost_schema_args) { return the_module->parse_options(args, bhost_schema_args); },
+      [](lamnode** nodes, int* nnodes, int* origin) { return the_module->allocate_nodes(nodes, nnodes, origin); },
+      [](lamnode* nodes, int nnodes) { return the_module->verify_nodes(nodes, nnodes); },
+      [] { return 0; },
       start_rte_procs,
-      deallocate_nodes,
+      lam_deallocate_nodes,
       start_application_here,
-      start_rte_proc,
+      [](lamnode* node, lam_ssi_boot_proc_t which) { return the_module->start_rte_proc(node, which); },
       lam_ssi_boot_base_get_nodeid,
       lam_ssi_boot_base_open_srv_connection,
       lam_ssi_boot_base_send_lamd_info,
@@ -92,6 +97,7 @@ const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority)
       lam_ssi_boot_base_send_universe_info,
       lam_ssi_boot_base_receive_universe_info,
   };
+  the_module.emplace();
   return lam_ssi_boot_base_check_priority("local", kPriority, 0, priority) == 0 ? &actions : nullptr;
 }
 

@@ -1,7 +1,9 @@
 // Boot module "rsh": a remote shell, ssh unless the user names another, starts hboot on each host, which starts the
 // daemons there. This host is started without it.
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/modules/built_in_modules.h"
@@ -19,52 +21,59 @@ namespace {
 
 constexpr int kPriority = 10;
 
-SchemaNodes hosts;
-OriginNode origin_node;
-RshSettings settings;
+class Module {
+ public:
+  int parse_options(OPT* args, int bhost_schema_args) { return hosts_.parse_options(args, bhost_schema_args); }
+  int allocate_nodes(lamnode** nodes, int* nnodes, int* origin);
+  int verify_nodes(lamnode* nodes, int nnodes);
+  int prepare_boot();
+  int start_application(char*** argv, int* argc, int num_procs, lamnode* node) const;
+  int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const;
 
-int parse_options(OPT* args, int bhost_schema_args) { return hosts.parse_options(args, bhost_schema_args); }
+ private:
+  // Throw BootError that names the host and the command.
+  std::string run_there(const lamnode& node, const std::string& command, AgentInput input) const;
+  void run_words(const lamnode& node, const std::vector<std::string>& words, AgentInput input) const;
+  std::string shell_of(const lamnode& node) const;
 
-int allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
+  SchemaNodes hosts_{};
+  OriginNode origin_{};
+  RshSettings settings_{};
+};
+
+int Module::allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
   // Which of a schema's nodes is here, verify_nodes finds out.
-  if (!hosts.grows()) *origin = 0;
-  return hosts.allocate(nodes, nnodes, origin);
+  if (!hosts_.grows()) *origin = 0;
+  return hosts_.allocate(nodes, nnodes, origin);
 }
 
-int verify_nodes(lamnode* nodes, int nnodes) {
+int Module::verify_nodes(lamnode* nodes, int nnodes) {
   int here = 0;
   if (lam_ssi_boot_base_verify_nodes(nodes, nnodes, &here) != 0) return LAMERROR;
-  origin_node = {nodes[here], here};
+  origin_ = {nodes[here], here};
   return 0;
 }
 
-int prepare_boot() {
-  return guarded(LAMERROR, [] {
-    settings = read_rsh_settings();
+int Module::prepare_boot() {
+  return guarded(LAMERROR, [&] {
+    settings_ = read_rsh_settings();
     return 0;
   });
 }
 
-int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
-  return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
-}
-
-int deallocate_nodes(lamnode** nodes, int* nnodes) { return lam_deallocate_nodes(nodes, nnodes); }
-
-// Throws BootError that names the host and the command.
-std::string run_there(const lamnode& node, const std::string& command, AgentInput input) {
-  const std::vector<std::string> words = agent_words(settings, node, command, input);
+std::string Module::run_there(const lamnode& node, const std::string& command, AgentInput input) const {
+  const std::vector<std::string> words = agent_words(settings_, node, command, input);
   if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "rsh: %s", glued(words).c_str());
-  const AgentResult result = run_agent(words, input, settings.time);
-  const std::string failure = agent_failure(result, settings);
+  const AgentResult result = run_agent(words, input, settings_.time);
+  const std::string failure = agent_failure(result, settings_);
   if (!failure.empty()) throw BootError("node " + name_of(node) + ": " + failure + " (" + glued(words) + ")");
   return result.output;
 }
 
 // The user's login shell there.
-std::string shell_of(const lamnode& node) {
-  if (settings.no_profile) return "";
-  if (settings.fast) {
+std::string Module::shell_of(const lamnode& node) const {
+  if (settings_.no_profile) return "";
+  if (settings_.fast) {
     const char* shell = std::getenv("SHELL");
     return shell == nullptr ? "" : shell;
   }
@@ -72,11 +81,11 @@ std::string shell_of(const lamnode& node) {
   return output.substr(0, output.find_last_not_of("\r\n ") + 1);
 }
 
-void run_words(const lamnode& node, const std::vector<std::string>& words, AgentInput input) {
-  run_there(node, remote_command(words, shell_of(node), settings.no_profile), input);
+void Module::run_words(const lamnode& node, const std::vector<std::string>& words, AgentInput input) const {
+  run_there(node, remote_command(words, shell_of(node), settings_.no_profile), input);
 }
 
-int start_application(char*** argv, int* argc, int num_procs, lamnode* node) {
+int Module::start_application(char*** argv, int* argc, int num_procs, lamnode* node) const {
   if ((node->lnd_type & NT_ME) != 0) return start_application_here(argv, argc, num_procs, node);
   int started = 0;
   guarded(LAMERROR, [&] {
@@ -91,31 +100,40 @@ int start_application(char*** argv, int* argc, int num_procs, lamnode* node) {
   return started;
 }
 
-int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) {
-  if ((node->lnd_type & NT_ME) != 0) return start_here(node, which, origin_node);
+int Module::start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const {
+  if ((node->lnd_type & NT_ME) != 0) return start_here(node, which, origin_);
   return guarded(LAMERROR, [&] {
     const bool daemon = which == LAM_SSI_BOOT_PROC_LAMD;
-    run_words(*node, daemon ? hboot_words(*node, origin_node) : tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON),
+    run_words(*node, daemon ? hboot_words(*node, origin_) : tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON),
               daemon ? AgentInput::kKey : AgentInput::kNothing);
     return 0;
   });
 }
 
+int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
+  return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
+}
+
+// What the functions have in common, whose parameters the C interface fixes; there from init to finalize.
+std::optional<Module> the_module;
+
 int finalize() {
-  hosts.forget();
+  the_module.reset();
   return 0;
 }
 
 const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
   static const lam_ssi_boot_actions_1_1_0_t actions = {
-      parse_options,
-      allocate_nodes,
-      verify_nodes,
-      prepare_boot,
+      [](OPT* args, int bhost_schema_args) { return the_module->parse_options(args, bhost_schema_args); },
+      [](lamnode** nodes, int* nnodes, int* origin) { return the_module->allocate_nodes(nodes, nnodes, origin); },
+      [](lamnode* nodes, int nnodes) { return the_module->verify_nodes(nodes, nnodes); },
+      [] { return the_module->prepare_boot(); },
       start_rte_procs,
-      deallocate_nodes,
-      start_application,
-      start_rte_proc,
+      lam_deallocate_nodes,
+      [](char*** argv, int* argc, int num_procs, lamnode* node) {
+        return the_module->start_application(argv, argc, num_procs, node);
+      },
+      [](lamnode* node, lam_ssi_boot_proc_t which) { return the_module->start_rte_proc(node, which); },
       lam_ssi_boot_base_get_nodeid,
       lam_ssi_boot_base_open_srv_connection,
       lam_ssi_boot_base_send_lamd_info,
@@ -124,6 +142,7 @@ const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority)
       lam_ssi_boot_base_send_universe_info,
       lam_ssi_boot_base_receive_universe_info,
   };
+  the_module.emplace();
   return lam_ssi_boot_base_check_priority("rsh", kPriority, 0, priority) == 0 ? &actions : nullptr;
 }
 

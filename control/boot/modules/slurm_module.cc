@@ -5,9 +5,13 @@
 // its node, and with it its srun, which is let go once the daemons are started.
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
@@ -29,16 +33,30 @@ namespace {
 
 constexpr int kPriority = 50;
 
-SchemaNodes new_host;
-bool grows = false;
-bool is_login_node = false;  // this machine is not of the allocation
-OriginNode origin_node;
-std::chrono::seconds start_time = kAgentTime;
-AgentInput key_input = AgentInput::kKey;
+class Module {
+ public:
+  int parse_options(OPT* args, int bhost_schema_args);
+  int allocate_nodes(lamnode** nodes, int* nnodes, int* origin);
+  int verify_nodes(lamnode* nodes, int nnodes);
+  int prepare_boot();
+  int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const;
 
-int parse_options(OPT* args, int bhost_schema_args) {
-  grows = bhost_schema_args != 1;
-  if (grows) return new_host.parse_options(args, bhost_schema_args);
+ private:
+  void add_login_node(std::vector<HostEntry>& hosts);
+  void run_there(const lamnode& node, const std::vector<std::string>& command, AgentInput input,
+                 std::string_view sign) const;
+
+  SchemaNodes new_host_{};
+  bool grows_ = false;
+  bool is_login_node_ = false;  // this machine is not of the allocation
+  OriginNode origin_{};
+  std::chrono::seconds start_time_ = kAgentTime;
+  AgentInput key_input_ = AgentInput::kKey;
+};
+
+int Module::parse_options(OPT* args, int bhost_schema_args) {
+  grows_ = bhost_schema_args != 1;
+  if (grows_) return new_host_.parse_options(args, bhost_schema_args);
   return guarded(LAMERROR, [&] {
     const std::vector<std::string> words = plain_words(args);
     if (words.empty()) return 0;
@@ -50,22 +68,22 @@ int parse_options(OPT* args, int bhost_schema_args) {
 
 // This machine is added when it is not of the allocation, as a login node is: the universe is run from here, but no
 // tasks.
-void add_login_node(std::vector<HostEntry>& hosts) {
+void Module::add_login_node(std::vector<HostEntry>& hosts) {
   NodeArray nodes(hosts.size());
   for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(nodes[n], static_cast<int>(n), hosts[n]);
   int bad = 0;
   if (lamnet_findhosts(&nodes[0], nodes.count(), &bad) != 0) {
     throw BootError("a node of the allocation has no address");
   }
-  is_login_node = lamnet_findorig(&nodes[0], nodes.count()) < 0;
-  if (!is_login_node) return;
+  is_login_node_ = lamnet_findorig(&nodes[0], nodes.count()) < 0;
+  if (!is_login_node_) return;
   char name[HOST_NAME_MAX + 1] = "";
   gethostname(name, sizeof name - 1);
   hosts.push_back({.name = name, .schedule = false});
 }
 
-int allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
-  if (grows) return new_host.allocate(nodes, nnodes, origin);
+int Module::allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
+  if (grows_) return new_host_.allocate(nodes, nnodes, origin);
   return guarded(LAMERROR, [&] {
     std::vector<HostEntry> hosts = slurm_hosts();
     add_login_node(hosts);
@@ -92,12 +110,12 @@ void check_new_nodes(const lamnode* nodes, int count) {
   }
 }
 
-int verify_nodes(lamnode* nodes, int nnodes) {
+int Module::verify_nodes(lamnode* nodes, int nnodes) {
   return guarded(LAMERROR, [&] {
-    if (grows) check_new_nodes(nodes, nnodes);
+    if (grows_) check_new_nodes(nodes, nnodes);
     int here = 0;
     if (lam_ssi_boot_base_verify_nodes(nodes, nnodes, &here) != 0) return LAMERROR;
-    origin_node = {nodes[here], here};
+    origin_ = {nodes[here], here};
     return 0;
   });
 }
@@ -121,10 +139,42 @@ AgentInput find_key_input() {
   }
 }
 
-int prepare_boot() {
-  return guarded(LAMERROR, [] {
-    start_time = agent_time("LAM_MPI_SSI_boot_slurm_time");
-    key_input = find_key_input();
+int Module::prepare_boot() {
+  return guarded(LAMERROR, [&] {
+    start_time_ = agent_time("LAM_MPI_SSI_boot_slurm_time");
+    key_input_ = find_key_input();
+    return 0;
+  });
+}
+
+// `sign`: of the command, which then goes on; empty: it is to end. Throws BootError that names the host and the
+// command.
+void Module::run_there(const lamnode& node, const std::vector<std::string>& command, AgentInput input,
+                       std::string_view sign) const {
+  std::vector<std::string> words = srun_words(node.lnd_hname);
+  if (input == AgentInput::kNothing) words.push_back("--input=none");
+  words.insert(words.end(), command.begin(), command.end());
+  if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: %s", glued(words).c_str());
+  const AgentResult result =
+      sign.empty() ? run_agent(words, input, start_time_) : run_agent_until(words, input, sign, start_time_);
+  if (result.goes_on || (sign.empty() && result.status == 0 && !result.too_slow)) return;
+  const std::string said = in_one_line(result.errors.empty() ? result.output : result.errors);
+  throw BootError("node " + name_of(node) + ": srun " +
+                  (result.too_slow ? "was given up after " + std::to_string(start_time_.count()) + " s"
+                                   : "ended with status " + std::to_string(result.status)) +
+                  (said.empty() ? "" : ": " + said) + " (" + glued(words) + ")");
+}
+
+int Module::start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const {
+  if ((node->lnd_type & NT_ME) != 0 && is_login_node_) return start_here(node, which, origin_);
+  return guarded(LAMERROR, [&] {
+    if (which == LAM_SSI_BOOT_PROC_LAMD) {
+      std::vector<std::string> words = hboot_words(*node, origin_);
+      words.insert(words.begin() + 1, "-stay");
+      run_there(*node, words, key_input_, "started\n");
+    } else {
+      run_there(*node, tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON), AgentInput::kNothing, "");
+    }
     return 0;
   });
 }
@@ -133,54 +183,24 @@ int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* 
   return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
 }
 
-int deallocate_nodes(lamnode** nodes, int* nnodes) { return lam_deallocate_nodes(nodes, nnodes); }
-
-// `sign`: of the command, which then goes on; empty: it is to end. Throws BootError that names the host and the
-// command.
-void run_there(const lamnode& node, const std::vector<std::string>& command, AgentInput input, std::string_view sign) {
-  std::vector<std::string> words = srun_words(node.lnd_hname);
-  if (input == AgentInput::kNothing) words.push_back("--input=none");
-  words.insert(words.end(), command.begin(), command.end());
-  if (lam_ssi_boot_verbose > 0) lam_debug(lam_ssi_boot_did, "slurm: %s", glued(words).c_str());
-  const AgentResult result =
-      sign.empty() ? run_agent(words, input, start_time) : run_agent_until(words, input, sign, start_time);
-  if (result.goes_on || (sign.empty() && result.status == 0 && !result.too_slow)) return;
-  const std::string said = in_one_line(result.errors.empty() ? result.output : result.errors);
-  throw BootError("node " + name_of(node) + ": srun " +
-                  (result.too_slow ? "was given up after " + std::to_string(start_time.count()) + " s"
-                                   : "ended with status " + std::to_string(result.status)) +
-                  (said.empty() ? "" : ": " + said) + " (" + glued(words) + ")");
-}
-
-int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) {
-  if ((node->lnd_type & NT_ME) != 0 && is_login_node) return start_here(node, which, origin_node);
-  return guarded(LAMERROR, [&] {
-    if (which == LAM_SSI_BOOT_PROC_LAMD) {
-      std::vector<std::string> words = hboot_words(*node, origin_node);
-      words.insert(words.begin() + 1, "-stay");
-      run_there(*node, words, key_input, "started\n");
-    } else {
-      run_there(*node, tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON), AgentInput::kNothing, "");
-    }
-    return 0;
-  });
-}
+// What the functions have in common, whose parameters the C interface fixes; there from init to finalize.
+std::optional<Module> the_module;
 
 int finalize() {
-  new_host.forget();
+  the_module.reset();
   return 0;
 }
 
 const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
   static const lam_ssi_boot_actions_1_1_0_t actions = {
-      parse_options,
-      allocate_nodes,
-      verify_nodes,
-      prepare_boot,
+      [](OPT* args, int bhost_schema_args) { return the_module->parse_options(args, bhost_schema_args); },
+      [](lamnode** nodes, int* nnodes, int* origin) { return the_module->allocate_nodes(nodes, nnodes, origin); },
+      [](lamnode* nodes, int nnodes) { return the_module->verify_nodes(nodes, nnodes); },
+      [] { return the_module->prepare_boot(); },
       start_rte_procs,
-      deallocate_nodes,
+      lam_deallocate_nodes,
       nullptr,  // no helpers: Slurm would end the steps that they started when they end
-      start_rte_proc,
+      [](lamnode* node, lam_ssi_boot_proc_t which) { return the_module->start_rte_proc(node, which); },
       lam_ssi_boot_base_get_nodeid,
       lam_ssi_boot_base_open_srv_connection,
       lam_ssi_boot_base_send_lamd_info,
@@ -197,6 +217,7 @@ const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority)
     }
     return nullptr;
   }
+  the_module.emplace();
   return lam_ssi_boot_base_check_priority("slurm", kPriority, 0, priority) == 0 ? &actions : nullptr;
 }
 

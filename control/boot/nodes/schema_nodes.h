@@ -8,16 +8,22 @@
 
 namespace openlapi::boot {
 
-// One in a module, for its functions of sections 3.4, 3.5 and 3.9; they return what these do.
+// One in a module, for its functions of sections 3.4 and 3.5; they return what these do.
 class SchemaNodes {
  public:
+  SchemaNodes() = default;
+  ~SchemaNodes() { forget(); }
+  SchemaNodes(const SchemaNodes&) = delete;
+  SchemaNodes& operator=(const SchemaNodes&) = delete;
+
   int parse_options(OPT* args, int bhost_schema_args);
   int allocate(lamnode** nodes, int* nnodes, int* origin);
-  void forget();
   // lamgrow: the universe is there already, and its origin.
   bool grows() const { return new_host_ != nullptr; }
 
  private:
+  void forget();
+
   char* schema_ = nullptr;  // one of the two
   char* new_host_ = nullptr;
 };
