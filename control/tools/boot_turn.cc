@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "control/base/socket_peer.h"
 #include "control/daemon/session/system_failure.h"
 
 namespace openlapi::daemon {
@@ -40,13 +41,10 @@ Name name_of(const std::string& session_folder) {
 // Who has the name. 0: nobody any more, or somebody who does not listen yet; -1: another user, who has no right to it.
 pid_t holder(const Name& name) {
   const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0 ||
-      getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return 0;
-  }
-  return peer.uid == geteuid() ? peer.pid : -1;
+  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0) return 0;
+  const auto peer = socket_peer(socket.get());
+  if (!peer) return 0;
+  return peer->uid == geteuid() ? peer->pid : -1;
 }
 
 bool bind_to(const FileDescriptor& socket, const Name& name) {

@@ -17,6 +17,7 @@
 
 #include "control/base/fork_failure.h"
 #include "control/base/process_handle.h"
+#include "control/base/socket_peer.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -81,10 +82,8 @@ std::string end_text(pid_t process) {
 }  // namespace
 
 void JobServer::add_lapirun(Connection connection, const JobMessage& first) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  getsockopt(connection.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  Lapirun& lapirun = lapiruns_.emplace_back(Lapirun{routes_.open(), std::move(connection), peer.pid});
+  const pid_t process = socket_peer(connection.fd()).value_or(ucred{}).pid;
+  Lapirun& lapirun = lapiruns_.emplace_back(Lapirun{routes_.open(), std::move(connection), process});
   routes_.from_lapirun(lapirun.job, first);
   serve_lapirun(lapirun);
 }

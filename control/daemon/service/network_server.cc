@@ -1,7 +1,6 @@
 #include "control/daemon/service/network_server.h"
 
 #include <sys/random.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 #include <variant>
+
+#include "control/base/socket_peer.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -25,11 +26,7 @@ std::uint64_t random_number() {
   return number;
 }
 
-std::uint32_t process_of(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? static_cast<std::uint32_t>(peer.pid) : 0;
-}
+std::uint32_t process_of(int socket) { return static_cast<std::uint32_t>(socket_peer(socket).value_or(ucred{}).pid); }
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/base/socket_peer.h"
 #include "control/sealing/unproved_places.h"
 
 namespace openlapi::daemon {
@@ -16,9 +17,8 @@ constexpr std::size_t kMostTools = 256;
 
 // The folder keeps others out already; this also holds where a socket's path was passed on.
 bool is_own_user(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+  const auto peer = socket_peer(socket);
+  return peer && (peer->uid == geteuid() || peer->uid == 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "control/base/deadline.h"
 #include "control/base/process_handle.h"
+#include "control/base/socket_peer.h"
 #include "control/daemon/messages/connection.h"
 #include "control/daemon/session/session_folder.h"
 
@@ -36,9 +37,8 @@ bool wait_ready(int fd, short events, Clock::time_point limit) {
 // What it is told may be a job's key. A look at the folder is not enough: a stranger can put his in its place after it.
 // Tools of root, too, ask root's daemon alone.
 bool is_own_daemon(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+  const auto peer = socket_peer(socket);
+  return peer && peer->uid == geteuid();
 }
 
 [[noreturn]] void name_silent(const std::string& folder) {
