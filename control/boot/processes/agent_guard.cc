@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,8 +48,7 @@ AgentGuard::AgentGuard(int process) {
 
 AgentGuard::~AgentGuard() {
   alive_.reset();
-  while (waitpid(watcher_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  await_child(watcher_);
 }
 
 void AgentGuard::let_go() {

@@ -38,13 +38,6 @@ constexpr int kLongestTime = 86400;
 
 int status_for_shells(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-int await(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status_for_shells(status);
-}
-
 pid_t spawn_in_session(const std::vector<std::string>& words, const SpawnedStreams& streams) {
   pid_t child = -1;
   const int error = spawn_program(words[0].c_str(), exec_words(words).data(), streams, SpawnedSession::kOwn, child);
@@ -164,7 +157,7 @@ AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput in
   if (result.goes_on || !result.too_slow) guard.let_go();
   if (result.goes_on) return result;
   if (result.too_slow) end_process(process.get());
-  result.status = await(child);
+  result.status = status_for_shells(await_child(child));
   result.errors.resize(kMostKept);
   const ssize_t length = pread(errors.get(), result.errors.data(), kMostKept, 0);
   result.errors.resize(length < 0 ? 0 : static_cast<std::size_t>(length));

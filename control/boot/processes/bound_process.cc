@@ -1,12 +1,12 @@
 #include "control/boot/processes/bound_process.h"
 
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "control/base/fork_failure.h"
 #include "control/base/process_handle.h"
@@ -74,12 +74,6 @@ void BoundProcess::kill_now() {
   if (process_ > 0) kill(process_, SIGKILL);
 }
 
-int BoundProcess::await() {
-  int status = 0;
-  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-  }
-  process_ = -1;
-  return status;
-}
+int BoundProcess::await() { return await_child(std::exchange(process_, -1)); }
 
 }  // namespace openlapi::boot

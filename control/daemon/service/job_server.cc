@@ -71,9 +71,7 @@ HelperProcess start_process(const std::string& session) {
 
 // What is to be said of a helper's end; nothing when it is as it should be.
 std::string end_text(pid_t process) {
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = await_child(process);
   if (WIFSIGNALED(status)) return "lamtasks was killed by signal " + std::to_string(WTERMSIG(status));
   if (WEXITSTATUS(status) == kNotExecuted) return helper_path() + " cannot be executed";
   return WEXITSTATUS(status) == 0 ? "" : "lamtasks has failed, see lam-log there";
