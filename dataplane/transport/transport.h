@@ -6,16 +6,16 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "dataplane/base/memory_range.h"
 #include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
+#include "dataplane/transport/remote_memory.h"
+#include "dataplane/transport/wake_source.h"
 
 namespace openlapi {
 
@@ -34,55 +34,6 @@ struct TransportLimits {
   std::uint32_t max_burst;   // most packets that one send_burst() can take
   bool reliable;             // true: every accepted packet arrives once, in order per sender, unless the peer dies
   bool checked;              // true: damaged packets never reach receive_burst(); false: the engine adds a checksum
-};
-
-// Reading a peer's memory without its help, by this processor (process_vm_readv). Optional.
-class RemoteMemory {
- public:
-  virtual ~RemoteMemory() = default;
-
-  // Whether `peer`'s memory can be read from here; tried once for real at set-up or first use, then remembered. False
-  // is for good.
-  virtual bool reachable(PeerIndex peer) = 0;
-
-  // Copies `length` bytes at `remote_address` in `peer` to `local`. Blocks for the time of the copy. False: nothing
-  // may be assumed about `local`; the caller falls back to packets. Other addresses can be read all the same as long as
-  // the peer is reachable().
-  virtual bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) = 0;
-
-  // The same for memory that is not contiguous: the bytes of `remote`, in order, go to those of `local`. Both have the
-  // same length in all, at most kMostVectoredBytes, and at most kMostRanges ranges, none of them empty.
-  static constexpr std::size_t kMostRanges = 512;
-  static constexpr std::uint64_t kMostVectoredBytes = 1u << 30;
-  virtual bool read_ranges(PeerIndex peer, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) = 0;
-};
-
-// Sleeping until something arrives. Optional.
-class WakeSource {
- public:
-  virtual ~WakeSource() = default;
-
-  // A descriptor that polls readable (POLLIN) when packets wait and the source is armed; now and then without a packet.
-  // What it says while the source is not armed means nothing. Constant; owned here.
-  virtual int descriptor() const = 0;
-
-  // Whether a packet ends the sleep at once; otherwise the source ends it after a while, for a look.
-  virtual bool immediate() const { return true; }
-
-  // Asks to be woken from now on, and empties the descriptor of wake-ups from before. False: packets wait already, or
-  // the source has a time to keep of which nothing would wake its owner (seconds at most): do not sleep, look again.
-  // Called before each sleep.
-  virtual bool arm() = 0;
-
-  // Ends what arm() asked for. Called after each sleep, with a packet to be taken: what can wait is left to arm().
-  virtual void disarm() = 0;
-};
-
-// The word that the next arrival will change, so that who waits can look at one cache line instead of asking the whole
-// transport. Null: the transport has no such word.
-struct ArrivalWord {
-  const std::atomic<std::uint64_t>* word = nullptr;
-  std::uint64_t empty = 0;  // its value as long as nothing has arrived
 };
 
 // Counters that only the transport can keep; plain numbers, read by the statistics queries.
