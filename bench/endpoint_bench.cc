@@ -72,6 +72,7 @@ class Queue final : public Transport {
     return count;
   }
   void release(std::size_t) override {}
+  TransportCapabilities capabilities() override { return {}; }
   TransportCounters counters() const override { return {}; }
 
   Queue* peer = nullptr;

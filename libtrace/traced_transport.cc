@@ -51,9 +51,7 @@ class TracedTransport final : public Transport {
   std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
   std::uint32_t max_packet_to(PeerIndex peer) const override { return inner_->max_packet_to(peer); }
   std::uint64_t origin_of(PeerIndex peer) const override { return inner_->origin_of(peer); }
-  RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
-  BulkMemory* bulk_memory() override { return inner_->bulk_memory(); }
-  WakeSource* wake_source() override { return inner_->wake_source(); }
+  TransportCapabilities capabilities() override { return inner_->capabilities(); }
   TransportCounters counters() const override { return inner_->counters(); }
   ArrivalWord arrival_word() const override { return inner_->arrival_word(); }
   void skip_datagram() override { inner_->skip_datagram(); }

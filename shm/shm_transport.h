@@ -88,8 +88,9 @@ class ShmTransport final : public Transport {
   bool gave_up(PeerIndex peer) const override;
   std::uint32_t era_with(PeerIndex peer) const override;
   std::uint32_t era_sent_for(PeerIndex peer) const override;
-  RemoteMemory* remote_memory() override { return &remote_memory_; }
-  WakeSource* wake_source() override { return &doorbell_; }
+  TransportCapabilities capabilities() override {
+    return {.remote_memory = &remote_memory_, .wake_source = &doorbell_};
+  }
   TransportCounters counters() const override;
 
   // The task's number among the tasks of its node (the guide's shm task id); -1: not of this group.

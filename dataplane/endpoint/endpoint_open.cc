@@ -23,7 +23,7 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
   std::vector<Transport*> unreliable;
   for (Transport* transport : transports) {
     (transport->limits().reliable ? direct_transports_ : unreliable).push_back(transport);
-    if (BulkMemory* memory = transport->bulk_memory(); memory != nullptr) bulk_memories_.push_back(memory);
+    if (BulkMemory* memory = transport->capabilities().bulk_memory; memory != nullptr) bulk_memories_.push_back(memory);
   }
   if (!unreliable.empty()) channels_ = std::make_unique<ChannelSet>(config_, unreliable, clock_, *this);
 }
@@ -56,7 +56,7 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
   Transport& best = *route.paths[0];
   if (best.limits().reliable) {
     peer->direct = &best;
-    peer->remote_memory = best.remote_memory();
+    peer->remote_memory = best.capabilities().remote_memory;
     peer->max_record = best.max_packet_to(index) & ~7u;
     peer->deaf = former == former_.end() && best.era_sent_for(index) != 0;
   } else {
@@ -64,7 +64,7 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
     peer->max_record = peer->channel->max_record();
   }
   for (std::size_t i = 0; i < route.count && peer->bulk_memory == nullptr; ++i) {
-    peer->bulk_memory = route.paths[i]->bulk_memory();
+    peer->bulk_memory = route.paths[i]->capabilities().bulk_memory;
   }
   OPENLAPI_CHECK(peer->max_record >= tuning::kSmallestRecord);
   return peer;

@@ -12,10 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/capabilities.h"
 #include "dataplane/transport/packet.h"
-#include "dataplane/transport/remote_memory.h"
-#include "dataplane/transport/wake_source.h"
 
 namespace openlapi {
 
@@ -191,10 +189,9 @@ class Transport {
     return 0;
   }
 
-  // Optional powers, asked for once at set-up; null when there is none. Owned by the transport.
-  virtual RemoteMemory* remote_memory() { return nullptr; }
-  virtual BulkMemory* bulk_memory() { return nullptr; }
-  virtual WakeSource* wake_source() { return nullptr; }
+  // What the transport has beside its packets; fixed from its construction on. A wrapper begins with what the
+  // transport inside has, and puts itself in the place of what it changes.
+  virtual TransportCapabilities capabilities() = 0;
 
   virtual TransportCounters counters() const = 0;
 };

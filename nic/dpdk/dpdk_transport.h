@@ -75,7 +75,7 @@ class DpdkTransport final : public Transport {
   // A memif's other end is this peer's alone.
   bool peer_gone(PeerIndex peer) override;
   TransportCounters counters() const override { return counters_; }
-  WakeSource* wake_source() override { return wake_.get(); }
+  TransportCapabilities capabilities() override { return {.wake_source = wake_.get()}; }
 
   DpdkCounters dpdk_counters() const;
   const dpdk::Address& address() const { return local_; }

@@ -62,7 +62,7 @@ class UdpTransport final : public Transport, private WakeSource {
   std::size_t receive_rest(std::span<IncomingPacket> packets) override;
   void skip_datagram() override;
   void release(std::size_t count) override { arena_.release(count); }
-  WakeSource* wake_source() override { return this; }
+  TransportCapabilities capabilities() override { return {.wake_source = this}; }
   // receive_dropped has what the kernel dropped as well: strangers' datagrams, and all for which there was no room. A
   // system call.
   TransportCounters counters() const override;

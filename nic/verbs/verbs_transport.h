@@ -70,8 +70,7 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
-  WakeSource* wake_source() override { return this; }
-  BulkMemory* bulk_memory() override { return bulk_.get(); }
+  TransportCapabilities capabilities() override { return {.bulk_memory = bulk_.get(), .wake_source = this}; }
   TransportCounters counters() const override { return counters_; }
 
   VerbsCounters verbs_counters() const;

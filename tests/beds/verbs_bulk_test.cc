@@ -27,7 +27,7 @@ namespace {
 
 TEST(VerbsBulk, ReadsOfManyLengths) {
   VerbsPair pair;
-  EXPECT_EQ(pair.left->bulk_memory()->longest_read(), 32u << 20);
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->longest_read(), 32u << 20);
   std::vector<char> source(64 << 20), sink(source.size() + 2);
   fill(source.data(), source.size(), 1);
   for (const std::size_t length :
@@ -64,14 +64,14 @@ TEST(VerbsBulk, LongReadsOverrunNoQueue) {
     VerbsPair pair(4096, mtu);
     std::fill(sink.begin(), sink.end(), 0);
     MemoryKey key;
-    ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), source.size(), key));
+    ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
     const std::uint64_t before = overruns();
     const Outcome outcome = pull(
         *pair.left, 1, address(source.data()), key, sink.data(), source.size(), [&] { empty(*pair.right); }, 32 << 20);
     EXPECT_EQ(outcome.done, 2u) << mtu;
     EXPECT_EQ(overruns(), before) << mtu;
     EXPECT_TRUE(sink == source) << mtu;
-    pair.right->bulk_memory()->withdraw(key);
+    pair.right->capabilities().bulk_memory->withdraw(key);
   }
 }
 
@@ -80,15 +80,16 @@ TEST(VerbsBulk, ReadsAreRefusedWhenThereAreManyAndGoOn) {
   std::vector<char> source(1000 * 4096), sink(source.size());
   fill(source.data(), source.size(), 3);
   MemoryKey key;
-  ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), source.size(), key));
+  ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
   const Outcome outcome = pull(
       *pair.left, 1, address(source.data()), key, sink.data(), source.size(), [&] { empty(*pair.right); }, 4096);
   EXPECT_EQ(outcome.done, 1000u);
   EXPECT_TRUE(sink == source);
-  pair.right->bulk_memory()->withdraw(key);
-  EXPECT_EQ(pair.left->bulk_memory()->begin_read(1, 0, key, sink.data(), (32u << 20) + 1, 0), Begin::failed);
-  EXPECT_EQ(pair.left->bulk_memory()->begin_read(1, 0, key, sink.data(), 0, 0), Begin::failed);
-  EXPECT_EQ(pair.left->bulk_memory()->begin_read(7, 0, key, sink.data(), 1, 0), Begin::failed) << "nobody";
+  pair.right->capabilities().bulk_memory->withdraw(key);
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, 0, key, sink.data(), (32u << 20) + 1, 0),
+            Begin::failed);
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, 0, key, sink.data(), 0, 0), Begin::failed);
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(7, 0, key, sink.data(), 1, 0), Begin::failed) << "nobody";
 }
 
 constexpr std::size_t kBytes = 1 << 20;
@@ -190,16 +191,17 @@ TEST(VerbsBulk, WithoutAMonitorNothingStaysRegistered) {
 TEST(VerbsBulk, MemoryThatIsNotThereOrCannotBeWritten) {
   VerbsPair pair;
   MemoryKey key;
-  EXPECT_FALSE(pair.right->bulk_memory()->expose(reinterpret_cast<void*>(64 << 20), 4096, key));
+  EXPECT_FALSE(pair.right->capabilities().bulk_memory->expose(reinterpret_cast<void*>(64 << 20), 4096, key));
   char* const memory = map();
   fill(memory, kBytes, 1);
   ASSERT_EQ(mprotect(memory, kBytes, PROT_READ), 0);
   std::vector<char> sink(kBytes);
   EXPECT_TRUE(pull_exposed(pair, memory, sink.data(), kBytes)) << "reading does not need more";
   EXPECT_EQ(std::memcmp(memory, sink.data(), kBytes), 0);
-  ASSERT_TRUE(pair.right->bulk_memory()->expose(sink.data(), kBytes, key));
-  EXPECT_EQ(pair.left->bulk_memory()->begin_read(1, address(sink.data()), key, memory, kBytes, 1), Begin::failed);
-  pair.right->bulk_memory()->withdraw(key);
+  ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(sink.data(), kBytes, key));
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, address(sink.data()), key, memory, kBytes, 1),
+            Begin::failed);
+  pair.right->capabilities().bulk_memory->withdraw(key);
   munmap(memory, kBytes);
 }
 
@@ -208,13 +210,13 @@ TEST(VerbsBulk, AWrongKeyFailsAndTheNextReadIsRight) {
   std::vector<char> source(kBytes), sink(kBytes);
   for (int lap = 0; lap < 5; ++lap) {
     MemoryKey key;
-    ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), kBytes, key));
+    ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), kBytes, key));
     MemoryKey wrong = key;
     wrong.bytes[0] ^= std::byte{0x55};
     wrong.bytes[1] ^= std::byte{0x55};
     EXPECT_FALSE(pull_all(pair, source.data(), wrong, sink.data(), 5000));
     EXPECT_FALSE(pull_all(pair, source.data() - (1 << 30), key, sink.data(), 5000)) << "outside of what was exposed";
-    pair.right->bulk_memory()->withdraw(key);
+    pair.right->capabilities().bulk_memory->withdraw(key);
     EXPECT_TRUE(recovers(pair));
   }
   EXPECT_EQ(pair.left->bulk()->counters().connections_broken, 10u);
@@ -225,7 +227,7 @@ TEST(VerbsBulk, AQueuePairInErrorIsReplaced) {
   std::vector<char> source(16 << 20), sink(source.size());
   fill(source.data(), source.size(), 5);
   MemoryKey key;
-  ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), source.size(), key));
+  ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
   for (int lap = 0; lap < 5; ++lap) {
     ASSERT_TRUE(recovers(pair));
     bool broken = false;
@@ -240,11 +242,11 @@ TEST(VerbsBulk, AQueuePairInErrorIsReplaced) {
     });
     EXPECT_GT(outcome.failed, 0u);
     ASSERT_TRUE(recovers(pair));
-    EXPECT_TRUE(pair.left->bulk_memory()->reachable(1));
+    EXPECT_TRUE(pair.left->capabilities().bulk_memory->reachable(1));
   }
   ASSERT_TRUE(pull_all(pair, source.data(), key, sink.data(), source.size()));
   EXPECT_TRUE(sink == source);
-  pair.right->bulk_memory()->withdraw(key);
+  pair.right->capabilities().bulk_memory->withdraw(key);
 }
 
 TEST(VerbsBulk, AnInterfaceThatIsDownFailsReadsUntilItIsUp) {
@@ -253,7 +255,7 @@ TEST(VerbsBulk, AnInterfaceThatIsDownFailsReadsUntilItIsUp) {
   std::vector<char> source(16 << 20), sink(source.size());
   for (const char* link : {"rdma0", "rdma1"}) {
     MemoryKey key;
-    ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), source.size(), key));
+    ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
     bool down = false;
     const auto pull_while_it_goes_down = [&] {
       return pull(*pair.left, 1, address(source.data()), key, sink.data(), source.size(), [&] {
@@ -265,7 +267,7 @@ TEST(VerbsBulk, AnInterfaceThatIsDownFailsReadsUntilItIsUp) {
     Outcome outcome = pull_while_it_goes_down();
     if (outcome.failed + outcome.refused == 0) outcome = pull_while_it_goes_down();  // the reads were faster
     EXPECT_GT(outcome.failed + outcome.refused, 0u);
-    pair.right->bulk_memory()->withdraw(key);
+    pair.right->capabilities().bulk_memory->withdraw(key);
     command(std::string("ip link set ") + link + " up");
     ASSERT_TRUE(wait_for_port("rxe0", "ACTIVE") && wait_for_port("rxe1", "ACTIVE"));
     EXPECT_TRUE(recovers(pair)) << link;
@@ -294,7 +296,7 @@ class OtherTask {
       std::vector<char> memory(length);
       fill(memory.data(), length, 9);
       Facts facts{transport->local_address(), address(memory.data()), {}};
-      if (!transport->bulk_memory()->expose(memory.data(), length, facts.key)) _exit(1);
+      if (!transport->capabilities().bulk_memory->expose(memory.data(), length, facts.key)) _exit(1);
       if (write(ends[1], &facts, sizeof facts) != sizeof facts) _exit(1);
       for (;;) empty(*transport);
     }
@@ -348,13 +350,13 @@ TEST(VerbsBulk, OneThatNeverAnswersIsGivenUpForAWhile) {
   ASSERT_TRUE(silent->add_peer(0, left->local_address(), error));
   char sink = 0;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(left->bulk_memory()->reachable(1));
+    EXPECT_TRUE(left->capabilities().bulk_memory->reachable(1));
     const Outcome outcome = pull(*left, 1, 4096, {}, &sink, 1, [] {});
     EXPECT_EQ(outcome.failed, 1u);
   }
-  EXPECT_FALSE(left->bulk_memory()->reachable(1));
-  EXPECT_EQ(left->bulk_memory()->begin_read(1, 4096, {}, &sink, 1, 1), Begin::failed);
-  EXPECT_TRUE(wait_for([&] { return left->bulk_memory()->reachable(1); })) << "only for a while";
+  EXPECT_FALSE(left->capabilities().bulk_memory->reachable(1));
+  EXPECT_EQ(left->capabilities().bulk_memory->begin_read(1, 4096, {}, &sink, 1, 1), Begin::failed);
+  EXPECT_TRUE(wait_for([&] { return left->capabilities().bulk_memory->reachable(1); })) << "only for a while";
 }
 
 TEST(VerbsBulk, ConnectionsAreBounded) {
@@ -377,12 +379,12 @@ TEST(VerbsBulk, ConnectionsAreBounded) {
     VerbsTransport& other = *others[lap % 4];
     MemoryKey key;
     fill(source.data(), source.size(), lap);
-    ASSERT_TRUE(other.bulk_memory()->expose(source.data(), source.size(), key));
+    ASSERT_TRUE(other.capabilities().bulk_memory->expose(source.data(), source.size(), key));
     const Outcome outcome = pull(*left, static_cast<PeerIndex>(1 + lap % 4), address(source.data()), key, sink.data(),
                                  source.size(), [&] { empty(other); });
     EXPECT_EQ(outcome.done, 1u);
     EXPECT_TRUE(sink == source);
-    other.bulk_memory()->withdraw(key);
+    other.capabilities().bulk_memory->withdraw(key);
   }
   EXPECT_EQ(left->bulk()->counters().connections_made, 12u);
   EXPECT_EQ(left->bulk()->counters().connections_closed, 10u);
@@ -412,7 +414,7 @@ TEST(VerbsBulk, AnOrdinaryUserWithLittleLockedMemoryIsRefused) {
     VerbsPair pair;
     std::vector<char> memory(2 * kLocked), sink(4096);
     MemoryKey key;
-    EXPECT_FALSE(pair.right->bulk_memory()->expose(memory.data(), memory.size(), key));
+    EXPECT_FALSE(pair.right->capabilities().bulk_memory->expose(memory.data(), memory.size(), key));
     EXPECT_GT(pair.right->bulk()->registrations().counters().refused, 0u);
     ASSERT_TRUE(gets_through(*pair.left, 1, *pair.right, 5)) << "packets go on";
     EXPECT_TRUE(pull_exposed(pair, memory.data(), sink.data(), sink.size())) << "and so does what has room";
@@ -423,11 +425,12 @@ TEST(VerbsBulk, ASleeperIsWokenByTheEndOfARead) {
   VerbsPair pair;
   std::vector<char> source(8 << 20), sink(source.size());
   MemoryKey key;
-  ASSERT_TRUE(pair.right->bulk_memory()->expose(source.data(), source.size(), key));
+  ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
   ASSERT_TRUE(recovers(pair));
-  WakeSource& wake = *pair.left->wake_source();
+  WakeSource& wake = *pair.left->capabilities().wake_source;
   for (int lap = 0; lap < 3; ++lap) {
-    ASSERT_EQ(pair.left->bulk_memory()->begin_read(1, address(source.data()), key, sink.data(), source.size(), 77),
+    ASSERT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, address(source.data()), key, sink.data(),
+                                                                source.size(), 77),
               Begin::begun);
     if (wake.arm()) {
       pollfd waiting{wake.descriptor(), POLLIN, 0};
@@ -435,11 +438,11 @@ TEST(VerbsBulk, ASleeperIsWokenByTheEndOfARead) {
       wake.disarm();
     }
     BulkMemory::Ending ending{};
-    ASSERT_TRUE(wait_for([&] { return pair.left->bulk_memory()->take_endings({&ending, 1}) == 1; }));
+    ASSERT_TRUE(wait_for([&] { return pair.left->capabilities().bulk_memory->take_endings({&ending, 1}) == 1; }));
     EXPECT_TRUE(ending.done);
     EXPECT_EQ(ending.token, 77u);
   }
-  pair.right->bulk_memory()->withdraw(key);
+  pair.right->capabilities().bulk_memory->withdraw(key);
 }
 
 }  // namespace

@@ -288,7 +288,7 @@ TEST(VerbsConnections, ASleeperIsWoken) {
   const ConnectsAfter rule(1);
   VerbsPair pair;
   ASSERT_TRUE(connects(*pair.left, 1, *pair.right));
-  WakeSource& wake = *pair.right->wake_source();
+  WakeSource& wake = *pair.right->capabilities().wake_source;
   for (std::uint64_t number = 100; number < 110; ++number) {
     ASSERT_TRUE(wait_for([&] { return empty(*pair.right), wake.arm(); }));
     send_number(*pair.left, 1, number);

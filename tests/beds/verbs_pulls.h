@@ -31,7 +31,7 @@ struct Outcome {
 // Pulls in pieces, several at a time, while `also()` is called again and again; ends when every piece has.
 inline Outcome pull(VerbsTransport& reader, PeerIndex from, std::uint64_t remote, const MemoryKey& key, void* local,
                     std::size_t length, const std::function<void()>& also, std::size_t piece = 1 << 20) {
-  BulkMemory& bulk = *reader.bulk_memory();
+  BulkMemory& bulk = *reader.capabilities().bulk_memory;
   Outcome outcome;
   std::size_t begun = 0, under_way = 0;
   const bool ended = wait_for(
@@ -70,10 +70,10 @@ inline bool pull_all(VerbsPair& pair, const void* remote, const MemoryKey& key, 
 // Tries again as the engine does: on a machine that is too busy soft-RoCE gives a read up now and then.
 inline bool pull_exposed(VerbsPair& pair, const void* remote, void* local, std::size_t length) {
   MemoryKey key;
-  if (!pair.right->bulk_memory()->expose(remote, length, key)) return false;
+  if (!pair.right->capabilities().bulk_memory->expose(remote, length, key)) return false;
   bool done = false;
   for (int i = 0; i < 3 && !done; ++i) done = pull_all(pair, remote, key, local, length);
-  pair.right->bulk_memory()->withdraw(key);
+  pair.right->capabilities().bulk_memory->withdraw(key);
   return done;
 }
 

@@ -76,7 +76,7 @@ TEST(VerbsRecovery, ASenderAloneRecoversToo) {
 
 TEST(VerbsRecovery, ASleeperIsWokenByAQueuePairInError) {
   VerbsPair pair;
-  WakeSource& wake = *pair.right->wake_source();
+  WakeSource& wake = *pair.right->capabilities().wake_source;
   ASSERT_TRUE(wake.arm());
   break_queue_pair(*pair.right);
   pollfd waiting{wake.descriptor(), POLLIN, 0};

@@ -158,7 +158,7 @@ TEST_F(VerbsServed, WhileItStaysNobodySleeps) {
   start(1, 3);
   ASSERT_TRUE(connect(0) && connect(1));
   push_out(0, 2);
-  EXPECT_TRUE(wait_for([&] { return empty(*receiver_), receiver_->wake_source()->arm(); }));
+  EXPECT_TRUE(wait_for([&] { return empty(*receiver_), receiver_->capabilities().wake_source->arm(); }));
   EXPECT_EQ(received().served().retiring(), 0u) << "nothing would end the sleep";
   expect_every_slot();
 }

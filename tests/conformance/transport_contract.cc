@@ -253,7 +253,7 @@ TEST_P(TransportContract, HeldPacketsStayIntactAndPushBack) {
 TEST_P(TransportContract, ArmingIsRefusedWhilePacketsWait) {
   const auto tasks = open_in_this_process(GetParam(), 2);
   ASSERT_EQ(tasks.size(), 2u);
-  WakeSource* wake = tasks[1]->wake_source();
+  WakeSource* wake = tasks[1]->capabilities().wake_source;
   ASSERT_NE(wake, nullptr);
   ASSERT_GE(wake->descriptor(), 0);
   ASSERT_TRUE(wake->arm());

@@ -110,7 +110,7 @@ void wait_until(std::uint64_t moment) {
 
 // Sleeps until a packet is here; false when nobody woke us. Looks only after it tried to sleep.
 bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
-  WakeSource& wake = *transport.wake_source();
+  WakeSource& wake = *transport.capabilities().wake_source;
   do {
     if (!wake.arm()) continue;
     pollfd waiting{wake.descriptor(), POLLIN, 0};
@@ -124,7 +124,7 @@ bool sleep_for_packet(Transport& transport, IncomingPacket& packet) {
 // What has been taken wakes nobody any more: a source that has nothing may wake its owner again or want looks for a
 // while (a verbs connection that retires, two seconds), but not for ever.
 bool sleeps_undisturbed(Transport& transport) {
-  WakeSource& wake = *transport.wake_source();
+  WakeSource& wake = *transport.capabilities().wake_source;
   return wait_for([&] {
     IncomingPacket packet;
     EXPECT_EQ(transport.receive_burst({&packet, 1}), 0u);
@@ -141,7 +141,7 @@ bool sleeps_undisturbed(Transport& transport) {
 TEST_P(TransportContract, NoWakeUpIsLost) {
   const std::uint32_t rounds = 100'000 / GetParam().slowness;
   TaskProcesses tasks(GetParam(), 2, [rounds](Task& task) {
-    ASSERT_NE(task.transport.wake_source(), nullptr);
+    ASSERT_NE(task.transport.capabilities().wake_source, nullptr);
     std::mt19937 random(7);
     std::atomic<std::uint64_t>& moment = task.board.words[0];
     std::atomic<std::uint64_t>& lap_open = task.board.words[1];
@@ -227,7 +227,7 @@ TEST_P(TransportContract, SendingToAKilledPeerIsTakenOrTellsThatItIsGone) {
 }
 
 void read_peer_memory(Task& task) {
-  RemoteMemory* memory = task.transport.remote_memory();
+  RemoteMemory* memory = task.transport.capabilities().remote_memory;
   if (memory == nullptr) return;
   constexpr std::size_t kLength = (5u << 20) + 3;
   const std::vector<std::byte> mine = make_packet(task.self, 9, kLength);
@@ -259,7 +259,7 @@ TEST_P(TransportContract, NoticesThatAPeersMemoryWasClosed) {
   TaskProcesses tasks(
       GetParam(), 2,
       [](Task& task) {
-        RemoteMemory* memory = task.transport.remote_memory();
+        RemoteMemory* memory = task.transport.capabilities().remote_memory;
         if (memory == nullptr) return;
         const std::uint64_t word = 7;
         std::uint64_t copy = 0;
@@ -284,7 +284,7 @@ TEST_P(TransportContract, AdmitsThatAPeersMemoryIsClosed) {
   TaskProcesses tasks(
       GetParam(), 2,
       [](Task& task) {
-        RemoteMemory* memory = task.transport.remote_memory();
+        RemoteMemory* memory = task.transport.capabilities().remote_memory;
         if (memory == nullptr) return;
         std::uint64_t word = 0;
         EXPECT_FALSE(memory->reachable(1 - task.self));

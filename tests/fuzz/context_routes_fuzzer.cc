@@ -65,6 +65,7 @@ class Listener final : public Transport {
   std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket>) override { return 0; }
   std::size_t receive_burst(std::span<IncomingPacket>) override { return 0; }
   void release(std::size_t) override {}
+  TransportCapabilities capabilities() override { return {}; }
   TransportCounters counters() const override { return {}; }
 
   std::map<PeerIndex, PeerAddress> taken{};

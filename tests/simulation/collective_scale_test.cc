@@ -43,6 +43,7 @@ class CountingTransport final : public Transport {
   }
   std::size_t receive_burst(std::span<IncomingPacket> packets) override { return inner_.receive_burst(packets); }
   void release(std::size_t count) override { inner_.release(count); }
+  TransportCapabilities capabilities() override { return inner_.capabilities(); }
   TransportCounters counters() const override { return inner_.counters(); }
 
   // (peer, round): each is one message, however often it had to be sent.

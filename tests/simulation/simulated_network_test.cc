@@ -235,7 +235,7 @@ TEST(SimulatedNetwork, ReadsMemoryOfLivingTasks) {
   Line line(13, config);
   const std::uint64_t word = 77;
   std::uint64_t copy = 0;
-  RemoteMemory* memory = line.ports[0]->remote_memory();
+  RemoteMemory* memory = line.ports[0]->capabilities().remote_memory;
   ASSERT_NE(memory, nullptr);
   EXPECT_TRUE(memory->read(1, reinterpret_cast<std::uintptr_t>(&word), &copy, sizeof(copy)));
   EXPECT_EQ(copy, 77u);

@@ -64,9 +64,7 @@ class FaultyTransport final : public Transport {
   bool gave_up(PeerIndex peer) const override { return inner_->gave_up(peer); }
   std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
   std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
-  RemoteMemory* remote_memory() override { return inner_->remote_memory(); }
-  BulkMemory* bulk_memory() override { return inner_->bulk_memory(); }
-  WakeSource* wake_source() override { return inner_->wake_source(); }
+  TransportCapabilities capabilities() override { return inner_->capabilities(); }
   TransportCounters counters() const override { return inner_->counters(); }  // of what really went
 
  private:

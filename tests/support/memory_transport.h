@@ -111,8 +111,9 @@ class MemoryTransport final : public Transport, public RemoteMemory {
   std::uint32_t era_sent_for(PeerIndex peer) const override {
     return static_cast<std::uint32_t>(eras_.sends_for(peer));
   }
-  RemoteMemory* remote_memory() override { return readable_ ? this : nullptr; }
-  BulkMemory* bulk_memory() override { return bulk_memory_; }
+  TransportCapabilities capabilities() override {
+    return {.remote_memory = readable_ ? this : nullptr, .bulk_memory = bulk_memory_};
+  }
   TransportCounters counters() const override { return {}; }
 
   bool reachable(PeerIndex) override { return reachable_; }

@@ -84,8 +84,9 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
   std::uint32_t era_sent_for(PeerIndex peer) const override {
     return static_cast<std::uint32_t>(eras_.sends_for(peer));
   }
-  RemoteMemory* remote_memory() override { return config_.readable ? this : nullptr; }
-  BulkMemory* bulk_memory() override { return bulk_memory_; }
+  TransportCapabilities capabilities() override {
+    return {.remote_memory = config_.readable ? this : nullptr, .bulk_memory = bulk_memory_};
+  }
   TransportCounters counters() const override { return counters_; }
 
   bool reachable(PeerIndex peer) override;

@@ -20,6 +20,7 @@ class Bare final : public Transport {
   std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket> packets) override { return packets.size(); }
   std::size_t receive_burst(std::span<IncomingPacket>) override { return 0; }
   void release(std::size_t) override {}
+  TransportCapabilities capabilities() override { return {}; }
   TransportCounters counters() const override { return {}; }
 
  private:
@@ -60,9 +61,6 @@ TEST(TransportDefaults, OneWithoutPartsHasNone) {
   Bare bare;
   std::array<IncomingPacket, 2> packets;
   EXPECT_EQ(bare.receive_rest(packets), 0u);
-  EXPECT_EQ(bare.remote_memory(), nullptr);
-  EXPECT_EQ(bare.bulk_memory(), nullptr);
-  EXPECT_EQ(bare.wake_source(), nullptr);
   EXPECT_EQ(bare.max_packet_to(1), 1400u);
   EXPECT_EQ(bare.local_address().view().size(), 0u) << "no address: it has none here";
 }

@@ -144,7 +144,7 @@ TEST_F(ShmEras, MemoryOfAnEndedOneIsNotRead) {
   const std::uint64_t theirs = 7;
   std::uint64_t mine = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(&theirs);
-  RemoteMemory& memory = *sender().remote_memory();
+  RemoteMemory& memory = *sender().capabilities().remote_memory;
   const MemoryRange remote{address, sizeof theirs};
   const MemoryRange local{reinterpret_cast<std::uintptr_t>(&mine), sizeof mine};
   ASSERT_TRUE(memory.read(0, address, &mine, sizeof mine));
@@ -168,11 +168,11 @@ TEST_F(ShmEras, MemoryOfAClosedOneIsNotRead) {
   owner().close_peer(1);
   std::string reason;
   ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
-  EXPECT_FALSE(sender().remote_memory()->read(0, address, &mine, sizeof mine));
+  EXPECT_FALSE(sender().capabilities().remote_memory->read(0, address, &mine, sizeof mine));
   EXPECT_EQ(mine, 0u);
   owner().open_peer(1);
   EXPECT_EQ(send(), 1u);
-  EXPECT_TRUE(sender().remote_memory()->read(0, address, &mine, sizeof mine));
+  EXPECT_TRUE(sender().capabilities().remote_memory->read(0, address, &mine, sizeof mine));
   EXPECT_EQ(mine, 7u);
 }
 
@@ -181,7 +181,7 @@ TEST_F(ShmEras, MemoryOfOneThatHasLeftIsNotRead) {
   const std::uint64_t theirs = 7;
   std::uint64_t mine = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(&theirs);
-  RemoteMemory& memory = *sender().remote_memory();
+  RemoteMemory& memory = *sender().capabilities().remote_memory;
   const MemoryRange remote{address, sizeof theirs};
   const MemoryRange local{reinterpret_cast<std::uintptr_t>(&mine), sizeof mine};
   ASSERT_TRUE(memory.read(0, address, &mine, sizeof mine));

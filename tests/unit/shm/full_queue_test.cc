@@ -29,7 +29,7 @@ int own(std::uint64_t cookie) {
   ShmSetupError error;
   const auto transport = open_shm_transport(config_of(cookie, kOwner), error);
   if (transport == nullptr) return 10;
-  WakeSource& bell = *transport->wake_source();
+  WakeSource& bell = *transport->capabilities().wake_source;
   IncomingPacket packet{};
   while (transport->receive_burst({&packet, 1}) == 0) {
     if (!bell.arm()) continue;

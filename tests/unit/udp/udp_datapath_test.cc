@@ -273,7 +273,7 @@ TEST(UdpDatapath, AStrangersBytesTakeNoRoomAndWakeNobody) {
   const auto receiver = open_on_loopback(small);
   introduce(*sender, 1, *receiver);
   Stranger stranger(*receiver);
-  WakeSource& wake = *receiver->wake_source();
+  WakeSource& wake = *receiver->capabilities().wake_source;
   ASSERT_TRUE(wake.arm());
   std::vector<std::byte> wrong_mark = framed(packet_bytes(1, 56));
   wrong_mark[4] ^= std::byte{1};
@@ -402,7 +402,7 @@ TEST(UdpDatapath, WakesWhenAndOnlyWhenSomethingWaits) {
   const auto sender = open_on_loopback();
   const auto receiver = open_on_loopback();
   introduce(*sender, 1, *receiver);
-  WakeSource& wake = *receiver->wake_source();
+  WakeSource& wake = *receiver->capabilities().wake_source;
   EXPECT_TRUE(wake.arm());
   pollfd entry{wake.descriptor(), POLLIN, 0};
   EXPECT_EQ(poll(&entry, 1, 0), 0);
@@ -422,7 +422,7 @@ TEST(UdpDatapath, NobodyIsWokenOnceTheSourceIsDisarmed) {
   const auto sender = open_on_loopback();
   const auto receiver = open_on_loopback();
   introduce(*sender, 1, *receiver);
-  WakeSource& wake = *receiver->wake_source();
+  WakeSource& wake = *receiver->capabilities().wake_source;
   ASSERT_TRUE(wake.arm());
   wake.disarm();
   ASSERT_TRUE(send_all(*sender, 1, {packet_bytes(1, 64)}));

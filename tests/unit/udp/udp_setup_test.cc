@@ -134,7 +134,7 @@ TEST(UdpSetup, SocketsAreClosedOnExecAndDoNotBlock) {
   UdpSetupError error;
   const auto transport = open_udp_transport(loopback(), error);
   ASSERT_TRUE(transport) << error.text;
-  EXPECT_TRUE(fcntl(transport->wake_source()->descriptor(), F_GETFD) & FD_CLOEXEC);
+  EXPECT_TRUE(fcntl(transport->capabilities().wake_source->descriptor(), F_GETFD) & FD_CLOEXEC);
   const int socket = socket_on(transport->port());
   ASSERT_GE(socket, 0);
   EXPECT_TRUE(fcntl(socket, F_GETFD) & FD_CLOEXEC);

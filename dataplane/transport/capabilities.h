@@ -1,0 +1,19 @@
+// What a transport may have beside its packets: small interfaces, each of which few transports have. Who uses one asks
+// for it once, at set-up, and keeps the pointer. None of them has a function that need not be overridden, so that
+// whoever wraps a transport can leave nothing out unnoticed.
+#pragma once
+
+#include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/remote_memory.h"
+#include "dataplane/transport/wake_source.h"
+
+namespace openlapi {
+
+// Null: it has none. What is there is owned by the transport.
+struct TransportCapabilities {
+  RemoteMemory* remote_memory = nullptr;
+  BulkMemory* bulk_memory = nullptr;
+  WakeSource* wake_source = nullptr;
+};
+
+}  // namespace openlapi
