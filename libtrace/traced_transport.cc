@@ -32,7 +32,6 @@ class TracedTransport final : public Transport {
  public:
   explicit TracedTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
 
-  void enter_thread() override { inner_->enter_thread(); }
   std::string_view name() const override { return inner_->name(); }
   const TransportLimits& limits() const override { return inner_->limits(); }
   PeerAddress local_address() const override { return inner_->local_address(); }

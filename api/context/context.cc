@@ -185,7 +185,10 @@ void Context::drain() {
 }
 
 void Context::thread_begins() {
-  for (const std::unique_ptr<Transport>& transport : resources_->transports) transport->enter_thread();
+  for (const std::unique_ptr<Transport>& transport : resources_->transports) {
+    ThreadResources* const resources = transport->capabilities().thread_resources;
+    if (resources != nullptr) resources->enter_thread();
+  }
 }
 
 void Context::thread_ends() {

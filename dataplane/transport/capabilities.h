@@ -9,11 +9,23 @@
 
 namespace openlapi {
 
+// Memory that a transport, or a library below it, needs for each thread that calls it.
+class ThreadResources {
+ public:
+  // A thread of the library's own that may call the transport later begins: what it needs is made now, as far as there
+  // is memory, and not when memory may be short.
+  virtual void enter_thread() = 0;
+
+ protected:
+  ~ThreadResources() = default;
+};
+
 // Null: it has none. What is there is owned by the transport.
 struct TransportCapabilities {
   RemoteMemory* remote_memory = nullptr;
   BulkMemory* bulk_memory = nullptr;
   WakeSource* wake_source = nullptr;
+  ThreadResources* thread_resources = nullptr;
 };
 
 }  // namespace openlapi

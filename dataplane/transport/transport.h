@@ -46,10 +46,6 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // A thread of the library's own that may call the transport later begins: what the transport, or a library below it,
-  // needs for each thread is made now, as far as there is memory, and not when memory may be short.
-  virtual void enter_thread() {}
-
   virtual std::string_view name() const = 0;  // "shm", "udp", ...
   virtual const TransportLimits& limits() const = 0;
   virtual PeerAddress local_address() const = 0;

@@ -56,12 +56,10 @@ struct DpdkCounters {
   std::uint64_t link_losses = 0;
 };
 
-class DpdkTransport final : public Transport {
+class DpdkTransport final : public Transport, private ThreadResources {
  public:
   ~DpdkTransport() override;
 
-  // A thread for which there is no memory yet neither sends nor receives, and goes on when there is some.
-  void enter_thread() override;
   std::string_view name() const override { return "dpdk"; }
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override { return dpdk::encode(local_); }
@@ -75,7 +73,7 @@ class DpdkTransport final : public Transport {
   // A memif's other end is this peer's alone.
   bool peer_gone(PeerIndex peer) override;
   TransportCounters counters() const override { return counters_; }
-  TransportCapabilities capabilities() override { return {.wake_source = wake_.get()}; }
+  TransportCapabilities capabilities() override;
 
   DpdkCounters dpdk_counters() const;
   const dpdk::Address& address() const { return local_; }
@@ -115,6 +113,8 @@ class DpdkTransport final : public Transport {
   explicit DpdkTransport(const DpdkConfig& config) : config_(config) {}
 
   // dpdk_setup.cc
+  // A thread for which there is no memory yet neither sends nor receives, and goes on when there is some.
+  void enter_thread() override;
   bool open(DpdkSetupError& error);
   bool check_values(DpdkSetupError& error) const;
   bool open_ports(DpdkSetupError& error);

@@ -40,7 +40,6 @@ class FaultyTransport final : public Transport {
   void change(const FaultPlan& plan) { plan_ = plan; }  // limits() stay as they are
   Transport& inner() { return *inner_; }
 
-  void enter_thread() override { inner_->enter_thread(); }
   std::string_view name() const override { return inner_->name(); }
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override { return inner_->local_address(); }
