@@ -46,7 +46,7 @@ ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& 
       transport_(transport),
       context_(context),
       peer_(peer),
-      channel_(context, peer, 0, epochs, transport.max_packet_to(peer) & ~7u),
+      channel_(context, peer, 0, epochs, max_packet_to(transport, peer) & ~7u),
       origin_(transport.origin_of(peer)) {}
 
 ChannelPath::~ChannelPath() {

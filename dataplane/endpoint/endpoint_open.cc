@@ -57,7 +57,7 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
   if (best.limits().reliable) {
     peer->direct = &best;
     peer->remote_memory = best.capabilities().remote_memory;
-    peer->max_record = best.max_packet_to(index) & ~7u;
+    peer->max_record = max_packet_to(best, index) & ~7u;
     peer->deaf = former == former_.end() && best.era_sent_for(index) != 0;
   } else {
     peer->channel = channels_->make_path(index, best, epochs);

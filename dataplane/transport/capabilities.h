@@ -3,11 +3,25 @@
 // whoever wraps a transport can leave nothing out unnoticed.
 #pragma once
 
+#include <cstdint>
+
 #include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/packet.h"
 #include "dataplane/transport/remote_memory.h"
 #include "dataplane/transport/wake_source.h"
 
 namespace openlapi {
+
+// Peers of which some take shorter packets than TransportLimits::max_packet.
+class PeerLimits {
+ public:
+  // Longest packet for this peer, at most TransportLimits::max_packet. The peer must have been added; stays as it is
+  // until its address changes.
+  virtual std::uint32_t max_packet_to(PeerIndex peer) const = 0;
+
+ protected:
+  ~PeerLimits() = default;
+};
 
 // Memory that a transport, or a library below it, needs for each thread that calls it.
 class ThreadResources {
@@ -25,6 +39,7 @@ struct TransportCapabilities {
   RemoteMemory* remote_memory = nullptr;
   BulkMemory* bulk_memory = nullptr;
   WakeSource* wake_source = nullptr;
+  PeerLimits* peer_limits = nullptr;
   ThreadResources* thread_resources = nullptr;
 };
 

@@ -54,13 +54,6 @@ class Transport {
   // milliseconds, never for long. False and a reason in `error`: this transport cannot serve that peer.
   virtual bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) = 0;
 
-  // Longest packet for this peer: limits().max_packet, or less where the peer takes less. The peer must have been
-  // added; stays as it is until its address changes.
-  virtual std::uint32_t max_packet_to(PeerIndex peer) const {
-    (void)peer;
-    return limits().max_packet;
-  }
-
   // Where packets of `peer` come from, as IncomingPacket::origin says it: an address's number, which means nothing to
   // others. 0: the transport cannot tell, and says so of all packets. Changes only with the peer's address.
   virtual std::uint64_t origin_of(PeerIndex peer) const {
@@ -191,5 +184,11 @@ class Transport {
 
   virtual TransportCounters counters() const = 0;
 };
+
+// Longest packet for the peer, which must have been added; stays as it is until its address changes.
+inline std::uint32_t max_packet_to(Transport& transport, PeerIndex peer) {
+  const PeerLimits* const limits = transport.capabilities().peer_limits;
+  return limits != nullptr ? limits->max_packet_to(peer) : transport.limits().max_packet;
+}
 
 }  // namespace openlapi

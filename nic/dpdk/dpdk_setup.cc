@@ -68,7 +68,9 @@ std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, Dpd
   return transport;
 }
 
-TransportCapabilities DpdkTransport::capabilities() { return {.wake_source = wake_.get(), .thread_resources = this}; }
+TransportCapabilities DpdkTransport::capabilities() {
+  return {.wake_source = wake_.get(), .peer_limits = this, .thread_resources = this};
+}
 
 void DpdkTransport::enter_thread() { dpdk::have_thread_data(); }
 

@@ -50,7 +50,7 @@ class UdpTransport final : public Transport, private WakeSource {
 
   std::string_view name() const override { return "udp"; }
   // max_packet is the datagram size rounded down to a multiple of 8, less the frame's header of 8 bytes.
-  // It holds for every peer (max_packet_to() is the inherited one): an address says nothing of a limit, since no
+  // It holds for every peer (there are no PeerLimits): an address says nothing of a limit, since no
   // receiver has one. Whatever a task sends itself, it takes datagrams of every length.
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override;

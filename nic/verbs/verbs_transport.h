@@ -57,7 +57,7 @@ struct VerbsCounters {
   std::uint64_t failed_recoveries = 0;  // it could not be; tried again
 };
 
-class VerbsTransport final : public Transport, private WakeSource, private verbs::ConnectionPath {
+class VerbsTransport final : public Transport, public PeerLimits, private WakeSource, private verbs::ConnectionPath {
  public:
   ~VerbsTransport() override;
 
@@ -70,7 +70,9 @@ class VerbsTransport final : public Transport, private WakeSource, private verbs
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
-  TransportCapabilities capabilities() override { return {.bulk_memory = bulk_.get(), .wake_source = this}; }
+  TransportCapabilities capabilities() override {
+    return {.bulk_memory = bulk_.get(), .wake_source = this, .peer_limits = this};
+  }
   TransportCounters counters() const override { return counters_; }
 
   VerbsCounters verbs_counters() const;

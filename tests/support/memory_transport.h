@@ -15,7 +15,7 @@
 
 namespace openlapi {
 
-class MemoryTransport final : public Transport, public RemoteMemory {
+class MemoryTransport final : public Transport, public RemoteMemory, public PeerLimits {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -112,7 +112,7 @@ class MemoryTransport final : public Transport, public RemoteMemory {
     return static_cast<std::uint32_t>(eras_.sends_for(peer));
   }
   TransportCapabilities capabilities() override {
-    return {.remote_memory = readable_ ? this : nullptr, .bulk_memory = bulk_memory_};
+    return {.remote_memory = readable_ ? this : nullptr, .bulk_memory = bulk_memory_, .peer_limits = this};
   }
   TransportCounters counters() const override { return {}; }
 

@@ -61,7 +61,7 @@ TEST(TransportDefaults, OneWithoutPartsHasNone) {
   Bare bare;
   std::array<IncomingPacket, 2> packets;
   EXPECT_EQ(bare.receive_rest(packets), 0u);
-  EXPECT_EQ(bare.max_packet_to(1), 1400u);
+  EXPECT_EQ(max_packet_to(bare, 1), 1400u);
   EXPECT_EQ(bare.local_address().view().size(), 0u) << "no address: it has none here";
 }
 
