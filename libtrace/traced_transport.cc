@@ -48,7 +48,6 @@ class TracedTransport final : public Transport {
   bool gave_up(PeerIndex peer) const override { return inner_->gave_up(peer); }
   std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
   std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
-  std::uint64_t origin_of(PeerIndex peer) const override { return inner_->origin_of(peer); }
   TransportCapabilities capabilities() override { return inner_->capabilities(); }
   TransportCounters counters() const override { return inner_->counters(); }
   ArrivalWord arrival_word() const override { return inner_->arrival_word(); }

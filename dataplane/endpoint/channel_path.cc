@@ -40,14 +40,15 @@ class OutgoingBurst {
 
 }  // namespace
 
-ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer,
-                         ChannelEpochs epochs)
+ChannelPath::ChannelPath(ChannelSet& set, Transport& transport, const TransportCapabilities& capabilities,
+                         ChannelContext& context, PeerIndex peer, ChannelEpochs epochs)
     : set_(set),
       transport_(transport),
       context_(context),
       peer_(peer),
       channel_(context, peer, 0, epochs, max_packet_to(transport, peer) & ~7u),
-      origin_(transport.origin_of(peer)) {}
+      capabilities_(capabilities),
+      origin_(ask_origin()) {}
 
 ChannelPath::~ChannelPath() {
   set_.forget(*this);
@@ -133,8 +134,12 @@ bool ChannelPath::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   return true;
 }
 
+std::uint64_t ChannelPath::ask_origin() const {
+  return capabilities_.packet_origins != nullptr ? capabilities_.packet_origins->origin_of(peer_) : 0;
+}
+
 bool ChannelPath::comes_from_new(std::uint64_t origin) {
-  origin_ = transport_.origin_of(peer_);
+  origin_ = ask_origin();
   return origin == origin_;
 }
 

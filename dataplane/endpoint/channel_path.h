@@ -18,7 +18,9 @@ static_assert(wire::kPacketHeaderSize % 8 == 0, "so that records fill packets wh
 
 class ChannelPath {
  public:
-  ChannelPath(ChannelSet& set, Transport& transport, ChannelContext& context, PeerIndex peer, ChannelEpochs epochs);
+  // `capabilities` are the transport's, and outlive the path.
+  ChannelPath(ChannelSet& set, Transport& transport, const TransportCapabilities& capabilities, ChannelContext& context,
+              PeerIndex peer, ChannelEpochs epochs);
   ~ChannelPath();
   ChannelPath(const ChannelPath&) = delete;
   ChannelPath& operator=(const ChannelPath&) = delete;
@@ -86,6 +88,7 @@ class ChannelPath {
   friend class ChannelSet;
 
   [[gnu::noinline]] bool comes_from_new(std::uint64_t origin);
+  std::uint64_t ask_origin() const;
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);
   void written(std::uint32_t length);
@@ -108,7 +111,8 @@ class ChannelPath {
     Nanoseconds since = 0, latest = 0;
   } foreign_;
   Nanoseconds asked_version_ = 0;  // when the peer was asked last to prove that it has another version; 0: never
-  std::uint64_t origin_;           // Transport::origin_of() the peer, as last asked for
+  const TransportCapabilities& capabilities_;
+  std::uint64_t origin_;  // of the peer, as last asked for
 };
 
 }  // namespace openlapi

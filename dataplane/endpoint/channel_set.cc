@@ -21,7 +21,9 @@ std::uint32_t packet_bytes(const Transport& transport) {
 }  // namespace
 
 ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
-    : transport(transport), pool(packet_bytes(transport), PacketPool::buffers_for(packet_bytes(transport))) {
+    : transport(transport),
+      pool(packet_bytes(transport), PacketPool::buffers_for(packet_bytes(transport))),
+      capabilities(transport.capabilities()) {
   context.job_key = config.job_key;
   context.self = config.self;
   context.epoch = config.epoch;
@@ -49,7 +51,7 @@ std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& tr
   const auto line = std::find_if(lines_.begin(), lines_.end(),
                                  [&](const auto& candidate) { return &candidate->transport == &transport; });
   OPENLAPI_CHECK(line != lines_.end());
-  return std::make_unique<ChannelPath>(*this, transport, (*line)->context, peer, epochs);
+  return std::make_unique<ChannelPath>(*this, transport, (*line)->capabilities, (*line)->context, peer, epochs);
 }
 
 unsigned ChannelSet::receive() {

@@ -88,6 +88,7 @@ class ChannelSet {
     // only as far as a datagram of the job's has needed it.
     std::vector<wire::PacketHeader> headers;
     std::unique_ptr<IncomingPacket[]> rest;
+    const TransportCapabilities capabilities;
   };
 
   unsigned receive_from(Line& line);

@@ -23,6 +23,17 @@ class PeerLimits {
   ~PeerLimits() = default;
 };
 
+// Where packets come from. A transport that cannot tell has no such interface, and 0 in all its packets.
+class PacketOrigins {
+ public:
+  // Where packets of `peer` come from, as IncomingPacket::origin says it: an address's number, which means nothing to
+  // others. 0: nobody knows where the peer is. Changes only with the peer's address.
+  virtual std::uint64_t origin_of(PeerIndex peer) const = 0;
+
+ protected:
+  ~PacketOrigins() = default;
+};
+
 // Memory that a transport, or a library below it, needs for each thread that calls it.
 class ThreadResources {
  public:
@@ -40,6 +51,7 @@ struct TransportCapabilities {
   BulkMemory* bulk_memory = nullptr;
   WakeSource* wake_source = nullptr;
   PeerLimits* peer_limits = nullptr;
+  PacketOrigins* packet_origins = nullptr;
   ThreadResources* thread_resources = nullptr;
 };
 

@@ -43,7 +43,7 @@ struct IncomingPacket {
   PeerIndex source;  // the sender when the transport itself can prove it (shared memory), else kUnknownPeer
   // It came in the same datagram as the packet before it, or may have: who finds one of them wrong believes none.
   bool same_datagram;
-  std::uint64_t origin;  // the address that it came from, as Transport::origin_of() says it; 0: not known
+  std::uint64_t origin;  // the address that it came from, as PacketOrigins says it; 0: not known
 };
 
 }  // namespace openlapi

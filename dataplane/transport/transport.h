@@ -54,13 +54,6 @@ class Transport {
   // milliseconds, never for long. False and a reason in `error`: this transport cannot serve that peer.
   virtual bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) = 0;
 
-  // Where packets of `peer` come from, as IncomingPacket::origin says it: an address's number, which means nothing to
-  // others. 0: the transport cannot tell, and says so of all packets. Changes only with the peer's address.
-  virtual std::uint64_t origin_of(PeerIndex peer) const {
-    (void)peer;
-    return 0;
-  }
-
   // Takes packets for one peer, in order, and returns how many it took. Fewer than offered means "full, try again":
   // normal, not an error. Never blocks. Packets that were taken are copied or handed to the kernel on return. A packet
   // to a peer that no longer exists counts as taken (and lost), or is refused for as long as peer_gone() says so, as by

@@ -56,7 +56,7 @@ struct DpdkCounters {
   std::uint64_t link_losses = 0;
 };
 
-class DpdkTransport final : public Transport, public PeerLimits, private ThreadResources {
+class DpdkTransport final : public Transport, public PeerLimits, public PacketOrigins, private ThreadResources {
  public:
   ~DpdkTransport() override;
 

@@ -44,14 +44,14 @@ inline constexpr std::uint32_t kIpAndUdpHeaders = 28;            // bytes
 inline constexpr std::uint32_t kSmallestUdpPacketSize = 640;    // bytes of a datagram; the engine needs records of 512
 inline constexpr std::uint32_t kDefaultUdpPacketSize = 8192;    // bytes of a datagram, where the MTU has room for it
 
-class UdpTransport final : public Transport, private WakeSource {
+class UdpTransport final : public Transport, public PacketOrigins, private WakeSource {
  public:
   ~UdpTransport() override;
 
   std::string_view name() const override { return "udp"; }
   // max_packet is the datagram size rounded down to a multiple of 8, less the frame's header of 8 bytes.
-  // It holds for every peer (there are no PeerLimits): an address says nothing of a limit, since no
-  // receiver has one. Whatever a task sends itself, it takes datagrams of every length.
+  // It holds for every peer (there are no PeerLimits): an address says nothing of a limit, since no receiver has one.
+  // Whatever a task sends itself, it takes datagrams of every length.
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override;
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
@@ -62,7 +62,7 @@ class UdpTransport final : public Transport, private WakeSource {
   std::size_t receive_rest(std::span<IncomingPacket> packets) override;
   void skip_datagram() override;
   void release(std::size_t count) override { arena_.release(count); }
-  TransportCapabilities capabilities() override { return {.wake_source = this}; }
+  TransportCapabilities capabilities() override { return {.wake_source = this, .packet_origins = this}; }
   // receive_dropped has what the kernel dropped as well: strangers' datagrams, and all for which there was no room. A
   // system call.
   TransportCounters counters() const override;

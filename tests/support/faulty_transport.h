@@ -46,7 +46,6 @@ class FaultyTransport final : public Transport {
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
     return inner_->add_peer(peer, address, error);
   }
-  std::uint64_t origin_of(PeerIndex peer) const override { return inner_->origin_of(peer); }
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   std::size_t receive_rest(std::span<IncomingPacket> packets) override { return inner_->receive_rest(packets); }

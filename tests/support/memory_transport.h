@@ -15,7 +15,7 @@
 
 namespace openlapi {
 
-class MemoryTransport final : public Transport, public RemoteMemory, public PeerLimits {
+class MemoryTransport final : public Transport, public RemoteMemory, public PeerLimits, public PacketOrigins {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -112,7 +112,10 @@ class MemoryTransport final : public Transport, public RemoteMemory, public Peer
     return static_cast<std::uint32_t>(eras_.sends_for(peer));
   }
   TransportCapabilities capabilities() override {
-    return {.remote_memory = readable_ ? this : nullptr, .bulk_memory = bulk_memory_, .peer_limits = this};
+    return {.remote_memory = readable_ ? this : nullptr,
+            .bulk_memory = bulk_memory_,
+            .peer_limits = this,
+            .packet_origins = this};
   }
   TransportCounters counters() const override { return {}; }
 
