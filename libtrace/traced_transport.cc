@@ -28,9 +28,10 @@ class ShownBytes {
   std::size_t shown_ = 0;
 };
 
-class TracedTransport final : public Transport {
+class TracedTransport final : public Transport, private PackedDatagrams {
  public:
-  explicit TracedTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
+  explicit TracedTransport(std::unique_ptr<Transport> inner)
+      : inner_(std::move(inner)), datagrams_(inner_->capabilities().packed_datagrams) {}
 
   std::string_view name() const override { return inner_->name(); }
   const TransportLimits& limits() const override { return inner_->limits(); }
@@ -48,10 +49,13 @@ class TracedTransport final : public Transport {
   bool gave_up(PeerIndex peer) const override { return inner_->gave_up(peer); }
   std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
   std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
-  TransportCapabilities capabilities() override { return inner_->capabilities(); }
+  TransportCapabilities capabilities() override {
+    TransportCapabilities all = inner_->capabilities();
+    if (datagrams_ != nullptr) all.packed_datagrams = this;
+    return all;
+  }
   TransportCounters counters() const override { return inner_->counters(); }
   ArrivalWord arrival_word() const override { return inner_->arrival_word(); }
-  void skip_datagram() override { inner_->skip_datagram(); }
   void release(std::size_t count) override { inner_->release(count); }
   void send_abandoned(PeerIndex peer) override { inner_->send_abandoned(peer); }
 
@@ -79,11 +83,13 @@ class TracedTransport final : public Transport {
   std::size_t receive_burst(std::span<IncomingPacket> packets) override {
     return show_arrived(packets.first(inner_->receive_burst(packets)));
   }
-  std::size_t receive_rest(std::span<IncomingPacket> packets) override {
-    return show_arrived(packets.first(inner_->receive_rest(packets)));
-  }
 
  private:
+  std::size_t receive_rest(std::span<IncomingPacket> packets) override {
+    return show_arrived(packets.first(datagrams_->receive_rest(packets)));
+  }
+  void skip_datagram() override { datagrams_->skip_datagram(); }
+
   std::size_t show_arrived(std::span<const IncomingPacket> packets) {
     for (const IncomingPacket& packet : packets) {
       ShownBytes bytes;
@@ -96,6 +102,7 @@ class TracedTransport final : public Transport {
   const char* text_of_name() const { return inner_->name().data(); }  // names are literals
 
   std::unique_ptr<Transport> inner_;
+  PackedDatagrams* const datagrams_;  // null: it has none
 };
 
 }  // namespace

@@ -171,15 +171,16 @@ std::size_t ChannelSet::take_datagram(Line& line, std::span<const IncomingPacket
   line.headers.clear();
   std::size_t more = 0;
   bool right = admit_all(line, packets);
-  if (right && may_go_on) {
-    more = line.transport.receive_rest({line.rest.get(), tuning::kMostPacketsOfDatagram});
+  PackedDatagrams* const datagrams = may_go_on ? line.capabilities.packed_datagrams : nullptr;
+  if (right && datagrams != nullptr) {
+    more = datagrams->receive_rest({line.rest.get(), tuning::kMostPacketsOfDatagram});
     right = admit_all(line, {line.rest.get(), more});
   }
   if (right) {
     handle_looked_at(line, 0, packets, now);
     handle_looked_at(line, packets.size(), {line.rest.get(), more}, now);
-  } else if (may_go_on) {
-    line.transport.skip_datagram();
+  } else if (datagrams != nullptr) {
+    datagrams->skip_datagram();
   }
   return more;
 }

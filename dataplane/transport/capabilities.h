@@ -3,7 +3,9 @@
 // whoever wraps a transport can leave nothing out unnoticed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
@@ -34,6 +36,21 @@ class PacketOrigins {
   ~PacketOrigins() = default;
 };
 
+// Datagrams of several packets, which a burst may end inside of.
+class PackedDatagrams {
+ public:
+  // More of the datagram that the latest receive_burst() ended with, which had more packets than the burst had room
+  // for: they are handed out, too. The answer is how many.
+  virtual std::size_t receive_rest(std::span<IncomingPacket> packets) = 0;
+
+  // The datagram that the latest receive_burst() ended with is not believed: what of it was not handed out yet is
+  // thrown away.
+  virtual void skip_datagram() = 0;
+
+ protected:
+  ~PackedDatagrams() = default;
+};
+
 // Memory that a transport, or a library below it, needs for each thread that calls it.
 class ThreadResources {
  public:
@@ -52,6 +69,7 @@ struct TransportCapabilities {
   WakeSource* wake_source = nullptr;
   PeerLimits* peer_limits = nullptr;
   PacketOrigins* packet_origins = nullptr;
+  PackedDatagrams* packed_datagrams = nullptr;
   ThreadResources* thread_resources = nullptr;
 };
 

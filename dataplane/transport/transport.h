@@ -69,17 +69,6 @@ class Transport {
   // Fills `packets` with what has arrived and returns how many. Never blocks.
   virtual std::size_t receive_burst(std::span<IncomingPacket> packets) = 0;
 
-  // More of the datagram that the latest receive_burst() ended with, which had more packets than the burst had room
-  // for: they are handed out, too. The answer is how many.
-  virtual std::size_t receive_rest(std::span<IncomingPacket> packets) {
-    (void)packets;
-    return 0;
-  }
-
-  // The datagram that the latest receive_burst() ended with is not believed: what of it was not handed out yet is
-  // thrown away.
-  virtual void skip_datagram() {}
-
   // Where the next packet will show. Valid until the next receive_burst(); asked for when that has returned 0.
   virtual ArrivalWord arrival_word() const { return {}; }
 

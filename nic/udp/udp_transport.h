@@ -44,7 +44,7 @@ inline constexpr std::uint32_t kIpAndUdpHeaders = 28;            // bytes
 inline constexpr std::uint32_t kSmallestUdpPacketSize = 640;    // bytes of a datagram; the engine needs records of 512
 inline constexpr std::uint32_t kDefaultUdpPacketSize = 8192;    // bytes of a datagram, where the MTU has room for it
 
-class UdpTransport final : public Transport, public PacketOrigins, private WakeSource {
+class UdpTransport final : public Transport, public PacketOrigins, public PackedDatagrams, private WakeSource {
  public:
   ~UdpTransport() override;
 
@@ -62,7 +62,9 @@ class UdpTransport final : public Transport, public PacketOrigins, private WakeS
   std::size_t receive_rest(std::span<IncomingPacket> packets) override;
   void skip_datagram() override;
   void release(std::size_t count) override { arena_.release(count); }
-  TransportCapabilities capabilities() override { return {.wake_source = this, .packet_origins = this}; }
+  TransportCapabilities capabilities() override {
+    return {.wake_source = this, .packet_origins = this, .packed_datagrams = this};
+  }
   // receive_dropped has what the kernel dropped as well: strangers' datagrams, and all for which there was no room. A
   // system call.
   TransportCounters counters() const override;

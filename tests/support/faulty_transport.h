@@ -48,8 +48,6 @@ class FaultyTransport final : public Transport {
   }
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
-  std::size_t receive_rest(std::span<IncomingPacket> packets) override { return inner_->receive_rest(packets); }
-  void skip_datagram() override { inner_->skip_datagram(); }
   void release(std::size_t count) override { inner_->release(count); }
   bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }

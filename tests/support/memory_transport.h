@@ -15,7 +15,11 @@
 
 namespace openlapi {
 
-class MemoryTransport final : public Transport, public RemoteMemory, public PeerLimits, public PacketOrigins {
+class MemoryTransport final : public Transport,
+                              public RemoteMemory,
+                              public PeerLimits,
+                              public PacketOrigins,
+                              public PackedDatagrams {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -115,7 +119,8 @@ class MemoryTransport final : public Transport, public RemoteMemory, public Peer
     return {.remote_memory = readable_ ? this : nullptr,
             .bulk_memory = bulk_memory_,
             .peer_limits = this,
-            .packet_origins = this};
+            .packet_origins = this,
+            .packed_datagrams = this};
   }
   TransportCounters counters() const override { return {}; }
 
