@@ -55,7 +55,6 @@ class TracedTransport final : public Transport, private PackedDatagrams {
     return all;
   }
   TransportCounters counters() const override { return inner_->counters(); }
-  ArrivalWord arrival_word() const override { return inner_->arrival_word(); }
   void release(std::size_t count) override { inner_->release(count); }
   void send_abandoned(PeerIndex peer) override { inner_->send_abandoned(peer); }
 

@@ -440,7 +440,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   Clock& clock_;
   RouteResolver& resolver_;
   HandlerHost& host_;
-  std::vector<Transport*> direct_transports_;
+  std::vector<DirectTransport> direct_transports_;
   std::unique_ptr<ChannelSet> channels_;      // all unreliable transports; null: there are none
   std::vector<std::unique_ptr<Peer>> peers_;  // by task; null until first contact
   std::vector<Peer*> contacted_;

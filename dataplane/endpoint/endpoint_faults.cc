@@ -30,7 +30,7 @@ void EndpointCore::watch_peers(Nanoseconds now) {
   for (const auto& [index, waiters] : expected_) contact(index);
   if (now - turn_asked_ >= tuning::kWatchPeers) {
     turn_asked_ = now;
-    for (Transport* const transport : direct_transports_) watch_turn(*transport, now);
+    for (const DirectTransport& direct : direct_transports_) watch_turn(*direct.transport, now);
   }
   // A task alone waits for itself, between the exchange and its confirmation.
   const bool others = collective_.active() && collective_.awaited() != config_.self;

@@ -22,8 +22,13 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
       next_fence_(config.first_number) {
   std::vector<Transport*> unreliable;
   for (Transport* transport : transports) {
-    (transport->limits().reliable ? direct_transports_ : unreliable).push_back(transport);
-    if (BulkMemory* memory = transport->capabilities().bulk_memory; memory != nullptr) bulk_memories_.push_back(memory);
+    const TransportCapabilities has = transport->capabilities();
+    if (transport->limits().reliable) {
+      direct_transports_.push_back({transport, has});
+    } else {
+      unreliable.push_back(transport);
+    }
+    if (has.bulk_memory != nullptr) bulk_memories_.push_back(has.bulk_memory);
   }
   if (!unreliable.empty()) channels_ = std::make_unique<ChannelSet>(config_, unreliable, clock_, *this);
 }
@@ -78,8 +83,8 @@ std::uint32_t EndpointCore::max_user_header() const {
 
 std::uint32_t EndpointCore::max_packet_payload() const {
   std::uint32_t smallest = UINT32_MAX;
-  for (const Transport* transport : direct_transports_) {
-    smallest = std::min(smallest, transport->limits().max_packet & ~7u);
+  for (const DirectTransport& direct : direct_transports_) {
+    smallest = std::min(smallest, direct.transport->limits().max_packet & ~7u);
   }
   if (channels_ != nullptr) smallest = std::min(smallest, channels_->max_record());
   if (smallest == UINT32_MAX) return config_.copy_limit;  // a task alone: everything is a local copy

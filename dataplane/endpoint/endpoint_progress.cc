@@ -52,7 +52,7 @@ unsigned EndpointCore::move_what_time_moves() {
 
 unsigned EndpointCore::take_arrivals() {
   unsigned received = 0;
-  for (Transport* transport : direct_transports_) received += receive_direct(*transport);
+  for (const DirectTransport& direct : direct_transports_) received += receive_direct(*direct.transport);
   if (channels_ != nullptr) received += channels_->receive();
   return received;
 }
@@ -67,7 +67,8 @@ unsigned EndpointCore::move_what_waits(bool arrivals) {
 // None while something else waits to be moved.
 ArrivalWord EndpointCore::arrival_word() const {
   if (direct_transports_.size() != 1 || work_waits() || has_work()) return {};
-  return direct_transports_.front()->arrival_word();
+  const ArrivalWatch* const watch = direct_transports_.front().has.arrival_watch;
+  return watch != nullptr ? watch->arrival_word() : ArrivalWord{};
 }
 
 void EndpointCore::flush() {

@@ -20,6 +20,12 @@
 
 namespace openlapi {
 
+// A reliable transport with what it has, asked for once.
+struct DirectTransport {
+  Transport* transport;
+  TransportCapabilities has;
+};
+
 // A record that found no room and waits, copied.
 struct QueuedRecord {
   std::unique_ptr<std::byte[]> bytes;

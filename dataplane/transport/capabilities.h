@@ -67,6 +67,7 @@ struct TransportCapabilities {
   RemoteMemory* remote_memory = nullptr;
   BulkMemory* bulk_memory = nullptr;
   WakeSource* wake_source = nullptr;
+  ArrivalWatch* arrival_watch = nullptr;
   PeerLimits* peer_limits = nullptr;
   PacketOrigins* packet_origins = nullptr;
   PackedDatagrams* packed_datagrams = nullptr;

@@ -69,9 +69,6 @@ class Transport {
   // Fills `packets` with what has arrived and returns how many. Never blocks.
   virtual std::size_t receive_burst(std::span<IncomingPacket> packets) = 0;
 
-  // Where the next packet will show. Valid until the next receive_burst(); asked for when that has returned 0.
-  virtual ArrivalWord arrival_word() const { return {}; }
-
   // Gives the oldest `count` packets back, in the order in which receive_burst() returned them. More may be held at a
   // time than one burst; a transport whose room runs out then simply receives no more.
   virtual void release(std::size_t count) = 0;

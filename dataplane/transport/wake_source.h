@@ -28,10 +28,20 @@ class WakeSource {
 };
 
 // The word that the next arrival will change, so that who waits can look at one cache line instead of asking the whole
-// transport. Null: the transport has no such word.
+// transport. Null: there is no such word.
 struct ArrivalWord {
   const std::atomic<std::uint64_t>* word = nullptr;
   std::uint64_t empty = 0;  // its value as long as nothing has arrived
+};
+
+// Looking at one word. Optional.
+class ArrivalWatch {
+ public:
+  // Where the next packet will show. Valid until the next receive_burst(); asked for when that has returned 0.
+  virtual ArrivalWord arrival_word() const = 0;
+
+ protected:
+  ~ArrivalWatch() = default;
 };
 
 }  // namespace openlapi

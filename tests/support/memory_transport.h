@@ -17,6 +17,7 @@ namespace openlapi {
 
 class MemoryTransport final : public Transport,
                               public RemoteMemory,
+                              public ArrivalWatch,
                               public PeerLimits,
                               public PacketOrigins,
                               public PackedDatagrams {
@@ -118,6 +119,7 @@ class MemoryTransport final : public Transport,
   TransportCapabilities capabilities() override {
     return {.remote_memory = readable_ ? this : nullptr,
             .bulk_memory = bulk_memory_,
+            .arrival_watch = this,
             .peer_limits = this,
             .packet_origins = this,
             .packed_datagrams = this};

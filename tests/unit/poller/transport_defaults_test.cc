@@ -41,7 +41,6 @@ TEST(TransportDefaults, OneThatCannotTellSaysNo) {
   EXPECT_FALSE(bare.gave_up(1));
   EXPECT_FALSE(bare.intake(1).waits);
   EXPECT_EQ(bare.intake(1).taken, 0u);
-  EXPECT_EQ(bare.arrival_word().word, nullptr);
   EXPECT_FALSE(bare.waits_for_another(1));
   EXPECT_EQ(bare.awaited_turn().peer, kUnknownPeer);
   EXPECT_FALSE(bare.awaited_turn().is_awaited);
