@@ -36,7 +36,6 @@ class TracedTransport final : public Transport, private PackedDatagrams {
   std::string_view name() const override { return inner_->name(); }
   const TransportLimits& limits() const override { return inner_->limits(); }
   PeerAddress local_address() const override { return inner_->local_address(); }
-  bool peer_gone(PeerIndex peer) override { return inner_->peer_gone(peer); }
   bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
   Intake intake(PeerIndex peer) override { return inner_->intake(peer); }
   Turn awaited_turn() override { return inner_->awaited_turn(); }

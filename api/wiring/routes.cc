@@ -162,7 +162,7 @@ void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
 
 void ContextRoutes::resumed(PeerIndex peer) {
   if (networks_.empty() || peer >= shm_numbers_.size() || shm_numbers_[peer] < 0) return;
-  if (!shared_memory_.path->peer_gone(peer)) return;
+  if (!shared_memory_.path->capabilities().peer_liveness->peer_gone(peer)) return;
   shm_numbers_[peer] = -1;
   static_cast<void>(resolve(peer));
 }

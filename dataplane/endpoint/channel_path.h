@@ -77,7 +77,9 @@ class ChannelPath {
     return open_ == nullptr && channel_.all_acknowledged() && channel_.next_deadline() == UINT64_MAX;
   }
   bool all_acknowledged() const { return open_ == nullptr && channel_.all_acknowledged(); }
-  bool peer_gone() { return transport_.peer_gone(peer_); }
+  bool peer_gone() const {
+    return capabilities_.peer_liveness != nullptr && capabilities_.peer_liveness->peer_gone(peer_);
+  }
   // Whether packets of the peer come from there. Its address may have changed since the last one.
   [[gnu::always_inline]] bool comes_from(std::uint64_t origin) { return origin == origin_ || comes_from_new(origin); }
 

@@ -38,7 +38,7 @@ void EndpointCore::watch_peers(Nanoseconds now) {
   for (std::size_t i = 0; i < contacted_.size(); ++i) {  // grows when a loss is passed on to others
     Peer* peer = contacted_[i];
     if (peer->is_direct() && follow(*peer)) continue;
-    if (peer->untold && peer->direct->peer_gone(peer->index)) {  // it need not be told any more
+    if (peer->untold && peer->liveness->peer_gone(peer->index)) {  // it need not be told any more
       peer->untold = false;
       look_whether_pending(*peer);
     }
@@ -55,7 +55,7 @@ void EndpointCore::watch_peers(Nanoseconds now) {
 // nothing for the whole time-out although something waited for it. Where nothing waits it gets an empty packet.
 void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   if (peer.gone) return watch_gone_peer(peer, now);
-  if (peer.direct->peer_gone(peer.index)) {
+  if (peer.liveness->peer_gone(peer.index)) {
     peer.gone = true;
     peer.last_arrival = peer.direct->arrivals().handed_over;
     peer.silent_since = now;

@@ -24,6 +24,7 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
   for (Transport* transport : transports) {
     const TransportCapabilities has = transport->capabilities();
     if (transport->limits().reliable) {
+      OPENLAPI_CHECK(has.peer_liveness != nullptr);
       direct_transports_.push_back({transport, has});
     } else {
       unreliable.push_back(transport);
@@ -61,7 +62,9 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
   Transport& best = *route.paths[0];
   if (best.limits().reliable) {
     peer->direct = &best;
-    peer->remote_memory = best.capabilities().remote_memory;
+    const TransportCapabilities has = best.capabilities();
+    peer->liveness = has.peer_liveness;
+    peer->remote_memory = has.remote_memory;
     peer->max_record = max_packet_to(best, index) & ~7u;
     peer->deaf = former == former_.end() && best.era_sent_for(index) != 0;
   } else {

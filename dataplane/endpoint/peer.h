@@ -133,6 +133,9 @@ struct Peer {
 
   OwedCounters owed;  // completion counters here that the peer has to move
 
+  // What `direct` is asked now and then.
+  PeerLiveness* liveness = nullptr;
+
   bool is_direct() const { return direct != nullptr; }
 };
 

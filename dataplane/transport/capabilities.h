@@ -51,6 +51,17 @@ class PackedDatagrams {
   ~PackedDatagrams() = default;
 };
 
+// Whether peers still live. Every reliable transport can tell.
+class PeerLiveness {
+ public:
+  // Whether the peer's process is known to be gone, or the end through which it was reached is, which comes to the same
+  // for who sends to it. May cost a system call.
+  virtual bool peer_gone(PeerIndex peer) = 0;
+
+ protected:
+  ~PeerLiveness() = default;
+};
+
 // Memory that a transport, or a library below it, needs for each thread that calls it.
 class ThreadResources {
  public:
@@ -71,6 +82,7 @@ struct TransportCapabilities {
   PeerLimits* peer_limits = nullptr;
   PacketOrigins* packet_origins = nullptr;
   PackedDatagrams* packed_datagrams = nullptr;
+  PeerLiveness* peer_liveness = nullptr;
   ThreadResources* thread_resources = nullptr;
 };
 

@@ -56,9 +56,9 @@ class Transport {
 
   // Takes packets for one peer, in order, and returns how many it took. Fewer than offered means "full, try again":
   // normal, not an error. Never blocks. Packets that were taken are copied or handed to the kernel on return. A packet
-  // to a peer that no longer exists counts as taken (and lost), or is refused for as long as peer_gone() says so, as by
-  // reliable transports, whose losses nothing else would show. The peer must have been added.
-  // A reliable transport's call may be left by a jump, when a piece lies in memory of the user's that is not there
+  // to a peer that no longer exists counts as taken (and lost), or is refused for as long as PeerLiveness says so, as
+  // by reliable transports, whose losses nothing else would show. The peer must have been added. A reliable transport's
+  // call may be left by a jump, when a piece lies in memory of the user's that is not there
   // (base/memory_fault_guard.h); then send_abandoned() follows.
   virtual std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) = 0;
 
@@ -72,13 +72,6 @@ class Transport {
   // Gives the oldest `count` packets back, in the order in which receive_burst() returned them. More may be held at a
   // time than one burst; a transport whose room runs out then simply receives no more.
   virtual void release(std::size_t count) = 0;
-
-  // Whether the peer's process is known to be gone, or the end through which it was reached is, which comes to the same
-  // for who sends to it. A transport that cannot tell answers false. May cost a system call.
-  virtual bool peer_gone(PeerIndex peer) {
-    (void)peer;
-    return false;
-  }
 
   // Whether a peer that is gone had closed its side in order: it owed nobody anything that it knew of. Only asked about
   // peers that are gone.

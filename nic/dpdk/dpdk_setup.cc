@@ -69,7 +69,11 @@ std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig& config, Dpd
 }
 
 TransportCapabilities DpdkTransport::capabilities() {
-  return {.wake_source = wake_.get(), .peer_limits = this, .packet_origins = this, .thread_resources = this};
+  return {.wake_source = wake_.get(),
+          .peer_limits = this,
+          .packet_origins = this,
+          .peer_liveness = this,
+          .thread_resources = this};
 }
 
 void DpdkTransport::enter_thread() { dpdk::have_thread_data(); }

@@ -56,7 +56,11 @@ struct DpdkCounters {
   std::uint64_t link_losses = 0;
 };
 
-class DpdkTransport final : public Transport, public PeerLimits, public PacketOrigins, private ThreadResources {
+class DpdkTransport final : public Transport,
+                            public PeerLimits,
+                            public PacketOrigins,
+                            public PeerLiveness,
+                            private ThreadResources {
  public:
   ~DpdkTransport() override;
 

@@ -20,7 +20,8 @@ class MemoryTransport final : public Transport,
                               public ArrivalWatch,
                               public PeerLimits,
                               public PacketOrigins,
-                              public PackedDatagrams {
+                              public PackedDatagrams,
+                              public PeerLiveness {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -122,7 +123,8 @@ class MemoryTransport final : public Transport,
             .arrival_watch = this,
             .peer_limits = this,
             .packet_origins = this,
-            .packed_datagrams = this};
+            .packed_datagrams = this,
+            .peer_liveness = this};
   }
   TransportCounters counters() const override { return {}; }
 

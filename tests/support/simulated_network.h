@@ -54,7 +54,7 @@ class SimulatedNetwork;
 
 // One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same
 // address.
-class SimulatedTransport final : public Transport, public RemoteMemory {
+class SimulatedTransport final : public Transport, public RemoteMemory, public PeerLiveness {
  public:
   SimulatedTransport(SimulatedNetwork& network, const PortConfig& config);
   ~SimulatedTransport() override;
@@ -85,7 +85,7 @@ class SimulatedTransport final : public Transport, public RemoteMemory {
     return static_cast<std::uint32_t>(eras_.sends_for(peer));
   }
   TransportCapabilities capabilities() override {
-    return {.remote_memory = config_.readable ? this : nullptr, .bulk_memory = bulk_memory_};
+    return {.remote_memory = config_.readable ? this : nullptr, .bulk_memory = bulk_memory_, .peer_liveness = this};
   }
   TransportCounters counters() const override { return counters_; }
 

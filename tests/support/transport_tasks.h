@@ -25,7 +25,7 @@ struct TransportKind {
   const char* name;
   // Opens the transport of one task. Called by all tasks of a group at the same time; may block until all have.
   std::unique_ptr<Transport> (*open)(const OpenRequest& request, std::string& error);
-  bool tells_death;       // peer_gone() notices a killed process
+  bool tells_death;       // PeerLiveness notices a killed process
   unsigned slowness = 1;  // cases that repeat something do it so many times less often
 };
 

@@ -35,7 +35,6 @@ class BareWakeSource final : public WakeSource {
 
 TEST(TransportDefaults, OneThatCannotTellSaysNo) {
   Bare bare;
-  EXPECT_FALSE(bare.peer_gone(1));
   EXPECT_FALSE(bare.peer_left(1));
   EXPECT_FALSE(bare.peer_began_anew(1));
   EXPECT_FALSE(bare.gave_up(1));

@@ -243,7 +243,7 @@ TEST(ShmLife, AChildOfForkThatExitsDoesNotEndItsParentsMembership) {
       waitpid(child, nullptr, 0);
     }
     task.meet();
-    EXPECT_FALSE(task.transport.peer_gone(1 - task.self));
+    EXPECT_FALSE(task.transport.capabilities().peer_liveness->peer_gone(1 - task.self));
     task.meet();
   });
 }
@@ -263,7 +263,7 @@ TEST(ShmLife, AChildOfForkThatOutlivesItsParentDoesNotKeepItAlive) {
         for (;;) pause();
       }
       close(hold[1]);
-      EXPECT_TRUE(wait_for([&] { return task.transport.peer_gone(1); }));
+      EXPECT_TRUE(wait_for([&] { return task.transport.capabilities().peer_liveness->peer_gone(1); }));
     });
     ASSERT_TRUE(wait_for([&] { return tasks.board().words[0].load() == 1; }));
     tasks.kill_task(1);
@@ -276,9 +276,9 @@ TEST(ShmLife, AChildOfForkThatOutlivesItsParentDoesNotKeepItAlive) {
 TEST(ShmLife, ATaskThatClosedIsGone) {
   auto tasks = test::open_in_this_process(kShm, 2);
   ASSERT_EQ(tasks.size(), 2u);
-  EXPECT_FALSE(tasks[0]->peer_gone(1));
+  EXPECT_FALSE(tasks[0]->capabilities().peer_liveness->peer_gone(1));
   tasks[1].reset();
-  EXPECT_TRUE(tasks[0]->peer_gone(1));
+  EXPECT_TRUE(tasks[0]->capabilities().peer_liveness->peer_gone(1));
 }
 
 }  // namespace
