@@ -36,11 +36,6 @@ class TracedTransport final : public Transport, private PackedDatagrams {
   std::string_view name() const override { return inner_->name(); }
   const TransportLimits& limits() const override { return inner_->limits(); }
   PeerAddress local_address() const override { return inner_->local_address(); }
-  bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
-  Intake intake(PeerIndex peer) override { return inner_->intake(peer); }
-  Turn awaited_turn() override { return inner_->awaited_turn(); }
-  Arrivals arrivals() const override { return inner_->arrivals(); }
-  bool waits_for_another(PeerIndex peer) override { return inner_->waits_for_another(peer); }
   void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
   void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
   void give_up_peer(PeerIndex peer) override { inner_->give_up_peer(peer); }
@@ -55,7 +50,6 @@ class TracedTransport final : public Transport, private PackedDatagrams {
   }
   TransportCounters counters() const override { return inner_->counters(); }
   void release(std::size_t count) override { inner_->release(count); }
-  void send_abandoned(PeerIndex peer) override { inner_->send_abandoned(peer); }
 
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
     const bool added = inner_->add_peer(peer, address, error);

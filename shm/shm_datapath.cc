@@ -80,7 +80,7 @@ bool ShmTransport::peer_gone(PeerIndex peer) {
 }
 
 // Who has purged this task takes nothing of it, however much it takes of others.
-Transport::Intake ShmTransport::intake(PeerIndex peer) {
+ReliableDelivery::Intake ShmTransport::intake(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (!is_open(peers_[index], era_of(index))) return {UINT64_MAX, true};
   const shm::SegmentHeader& header = *group_->segment(index).header;
@@ -88,7 +88,7 @@ Transport::Intake ShmTransport::intake(PeerIndex peer) {
   return {head, header.tail.load(std::memory_order_relaxed) != head};
 }
 
-Transport::Turn ShmTransport::awaited_turn() {
+ReliableDelivery::Turn ShmTransport::awaited_turn() {
   const auto gone = [this](std::uint32_t index) { return group_->gone(index); };
   queue_.look_at_turn(gone);
   const auto holder = queue_.holder(gone);

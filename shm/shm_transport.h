@@ -61,7 +61,7 @@ class ShmRemoteMemory final : public RemoteMemory {
   std::vector<std::uint64_t> eras_;  // the same
 };
 
-class ShmTransport final : public Transport, public ArrivalWatch, public PeerLiveness {
+class ShmTransport final : public Transport, public ArrivalWatch, public PeerLiveness, public ReliableDelivery {
  public:
   explicit ShmTransport(std::unique_ptr<shm::ShmGroup> group);
   ~ShmTransport() override;
@@ -89,7 +89,11 @@ class ShmTransport final : public Transport, public ArrivalWatch, public PeerLiv
   std::uint32_t era_with(PeerIndex peer) const override;
   std::uint32_t era_sent_for(PeerIndex peer) const override;
   TransportCapabilities capabilities() override {
-    return {.remote_memory = &remote_memory_, .wake_source = &doorbell_, .arrival_watch = this, .peer_liveness = this};
+    return {.remote_memory = &remote_memory_,
+            .wake_source = &doorbell_,
+            .arrival_watch = this,
+            .peer_liveness = this,
+            .reliable_delivery = this};
   }
   TransportCounters counters() const override;
 

@@ -402,7 +402,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   void watch_peers(Nanoseconds now);
   void watch_direct_peer(Peer& peer, Nanoseconds now);
   void ask_direct_peer(Peer& peer, Nanoseconds now);
-  void watch_turn(Transport& transport, Nanoseconds now);
+  void watch_turn(ReliableDelivery& delivery, Nanoseconds now);
   void watch_gone_peer(Peer& peer, Nanoseconds now);
   void look_soon();
   bool something_outstanding(const Peer& peer) const;
@@ -465,7 +465,7 @@ class EndpointCore final : public Collective::Outbox, public ChannelListener {
   std::size_t own_waiting_ = 0;   // and that do so now
   std::size_t untried_ = 0;  // among so many of waiting_, the first ones, are some that were not tried at all
   Nanoseconds next_retry_ = 0, last_watch_ = 0, turn_asked_ = 0, turn_since_ = 0;
-  Transport::Turn turn_seen_{};
+  ReliableDelivery::Turn turn_seen_{};
   std::deque<DirectRead> reads_;
   std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
   std::uint32_t next_pull_, bulk_reads_ = 0;  // never 0; of all pulls, begun and not ended

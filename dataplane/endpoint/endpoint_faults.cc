@@ -30,7 +30,7 @@ void EndpointCore::watch_peers(Nanoseconds now) {
   for (const auto& [index, waiters] : expected_) contact(index);
   if (now - turn_asked_ >= tuning::kWatchPeers) {
     turn_asked_ = now;
-    for (const DirectTransport& direct : direct_transports_) watch_turn(*direct.transport, now);
+    for (const DirectTransport& direct : direct_transports_) watch_turn(*direct.has.reliable_delivery, now);
   }
   // A task alone waits for itself, between the exchange and its confirmation.
   const bool others = collective_.active() && collective_.awaited() != config_.self;
@@ -57,11 +57,11 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   if (peer.gone) return watch_gone_peer(peer, now);
   if (peer.liveness->peer_gone(peer.index)) {
     peer.gone = true;
-    peer.last_arrival = peer.direct->arrivals().handed_over;
+    peer.last_arrival = peer.delivery->arrivals().handed_over;
     peer.silent_since = now;
     return look_soon();
   }
-  const Transport::Intake intake = peer.direct->intake(peer.index);
+  const ReliableDelivery::Intake intake = peer.delivery->intake(peer.index);
   if (!intake.waits) {
     peer.silent_since = 0;
     ask_direct_peer(peer, now);
@@ -70,7 +70,7 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
   } else if (now - peer.silent_since >= config_.timeout) {
     // One that is held up by a third task gives that one up first.
     const bool in_vain = now - peer.silent_since - config_.timeout >= config_.timeout;
-    if (in_vain || !peer.direct->waits_for_another(peer.index)) return lose(peer, Fault::timeout);
+    if (in_vain || !peer.delivery->waits_for_another(peer.index)) return lose(peer, Fault::timeout);
   }
   peer.taken_seen = intake.taken;
 }
@@ -79,12 +79,12 @@ void EndpointCore::watch_direct_peer(Peer& peer, Nanoseconds now) {
 // here, though not for ever if that waits for another's turn; or as long as there is anything to receive, where the
 // transport does not count.
 void EndpointCore::watch_gone_peer(Peer& peer, Nanoseconds now) {
-  const Transport::Arrivals arrivals = peer.direct->arrivals();
+  const ReliableDelivery::Arrivals arrivals = peer.delivery->arrivals();
   const bool to_come = arrivals.received < peer.last_arrival && now - peer.silent_since < 2 * config_.timeout;
   const bool counts = arrivals.received != 0;
   if (to_come || (!counts && (arrivals_ || arrivals_held_))) return look_soon();
   const bool in_order =
-      !something_outstanding(peer) && !collective_.waits_for(peer.index) && peer.direct->peer_left(peer.index);
+      !something_outstanding(peer) && !collective_.waits_for(peer.index) && peer.delivery->peer_left(peer.index);
   if (!in_order) lose(peer, Fault::no_connectivity);
 }
 
@@ -95,8 +95,8 @@ void EndpointCore::look_soon() {
 
 // A task that stops while it hands over a packet holds up what all others hand over behind it. It is lost after the
 // time-out, as one that owes an answer is.
-void EndpointCore::watch_turn(Transport& transport, Nanoseconds now) {
-  const Transport::Turn turn = transport.awaited_turn();
+void EndpointCore::watch_turn(ReliableDelivery& delivery, Nanoseconds now) {
+  const ReliableDelivery::Turn turn = delivery.awaited_turn();
   if (turn.peer == kUnknownPeer || turn != turn_seen_) {
     turn_seen_ = turn;
     turn_since_ = now;

@@ -35,7 +35,7 @@ EndpointCore::Attempt EndpointCore::try_to_send(Peer& peer, const LayoutRecord& 
     if (survives([&] { sent = send_record(peer, record.pieces(), record.length()); })) {
       return sent ? Attempt::sent : Attempt::no_room;
     }
-    peer.direct->send_abandoned(peer.index);
+    peer.delivery->send_abandoned(peer.index);
     return Attempt::memory_fault;
   }
   std::byte* const place = peer.channel->begin_record(record.length());

@@ -24,7 +24,7 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
   for (Transport* transport : transports) {
     const TransportCapabilities has = transport->capabilities();
     if (transport->limits().reliable) {
-      OPENLAPI_CHECK(has.peer_liveness != nullptr);
+      OPENLAPI_CHECK(has.peer_liveness != nullptr && has.reliable_delivery != nullptr);
       direct_transports_.push_back({transport, has});
     } else {
       unreliable.push_back(transport);
@@ -64,6 +64,7 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
     peer->direct = &best;
     const TransportCapabilities has = best.capabilities();
     peer->liveness = has.peer_liveness;
+    peer->delivery = has.reliable_delivery;
     peer->remote_memory = has.remote_memory;
     peer->max_record = max_packet_to(best, index) & ~7u;
     peer->deaf = former == former_.end() && best.era_sent_for(index) != 0;

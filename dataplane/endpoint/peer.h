@@ -115,8 +115,8 @@ struct Peer {
   bool requests_full = false;          // there were as many as may be; not yet a burst fewer
   std::uint64_t list_bytes = 0;        // that the layouts of these keep
   bool gone = false;                   // its process has ended; what it sent before may still wait in `direct`
-  std::uint64_t last_arrival = 0;      // Transport::Arrivals::handed_over of `direct` when that was seen
-  std::uint64_t taken_seen = 0;        // Transport::Intake::taken of `direct` at the latest look
+  std::uint64_t last_arrival = 0;      // ReliableDelivery::Arrivals::handed_over of `direct` when that was seen
+  std::uint64_t taken_seen = 0;        // ReliableDelivery::Intake::taken of `direct` at the latest look
   Nanoseconds silent_since = 0;        // something has waited there since then, and nothing was taken; 0: not so
   Nanoseconds asked_at = 0;            // `direct` was last given a packet for no other reason
   std::unordered_map<std::uint32_t, IncomingMessage> incoming;  // by message id
@@ -135,6 +135,7 @@ struct Peer {
 
   // What `direct` is asked now and then.
   PeerLiveness* liveness = nullptr;
+  ReliableDelivery* delivery = nullptr;
 
   bool is_direct() const { return direct != nullptr; }
 };

@@ -9,6 +9,7 @@
 
 #include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
+#include "dataplane/transport/reliable_delivery.h"
 #include "dataplane/transport/remote_memory.h"
 #include "dataplane/transport/wake_source.h"
 
@@ -83,6 +84,7 @@ struct TransportCapabilities {
   PacketOrigins* packet_origins = nullptr;
   PackedDatagrams* packed_datagrams = nullptr;
   PeerLiveness* peer_liveness = nullptr;
+  ReliableDelivery* reliable_delivery = nullptr;
   ThreadResources* thread_resources = nullptr;
 };
 

@@ -57,14 +57,10 @@ class Transport {
   // Takes packets for one peer, in order, and returns how many it took. Fewer than offered means "full, try again":
   // normal, not an error. Never blocks. Packets that were taken are copied or handed to the kernel on return. A packet
   // to a peer that no longer exists counts as taken (and lost), or is refused for as long as PeerLiveness says so, as
-  // by reliable transports, whose losses nothing else would show. The peer must have been added. A reliable transport's
-  // call may be left by a jump, when a piece lies in memory of the user's that is not there
-  // (base/memory_fault_guard.h); then send_abandoned() follows.
+  // by reliable transports, whose losses nothing else would show. The peer must have been added.
+  // A reliable transport's call may be left by a jump, when a piece lies in memory of the user's that is not there
+  // (base/memory_fault_guard.h); then ReliableDelivery::send_abandoned() follows.
   virtual std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) = 0;
-
-  // The latest send_burst() towards `peer`, of one packet, was left while it read the packet's pieces: the packet is
-  // not sent, and what was begun for it ends.
-  virtual void send_abandoned(PeerIndex peer) { (void)peer; }
 
   // Fills `packets` with what has arrived and returns how many. Never blocks.
   virtual std::size_t receive_burst(std::span<IncomingPacket> packets) = 0;
@@ -72,50 +68,6 @@ class Transport {
   // Gives the oldest `count` packets back, in the order in which receive_burst() returned them. More may be held at a
   // time than one burst; a transport whose room runs out then simply receives no more.
   virtual void release(std::size_t count) = 0;
-
-  // Whether a peer that is gone had closed its side in order: it owed nobody anything that it knew of. Only asked about
-  // peers that are gone.
-  virtual bool peer_left(PeerIndex peer) {
-    (void)peer;
-    return false;
-  }
-
-  // What a peer makes of what is sent to it over a reliable transport: a number that changes when it has taken
-  // something of anybody's, and whether anything waits, also for the peer to resume this task. One that cannot tell
-  // says no.
-  struct Intake {
-    std::uint64_t taken = 0;
-    bool waits = false;
-  };
-  virtual Intake intake(PeerIndex peer) {
-    (void)peer;
-    return {};
-  }
-
-  // A reliable transport hands on all packets of all peers in one order: which peer has its turn in it and has not sent
-  // yet, and a number that differs from turn to turn. kUnknownPeer: none, or none that is not given up already. May be
-  // of another peer whose turn could be the same. Asked at least a tenth of a second apart: the turn of one that is
-  // given up passes when it is found twice.
-  struct Turn {
-    PeerIndex peer = kUnknownPeer;
-    std::uint64_t number = 0;
-    bool is_awaited = false;  // also one of a peer that is given up
-    bool operator==(const Turn&) const = default;
-  };
-  virtual Turn awaited_turn() { return {}; }
-
-  // How many packets all peers together have handed over so far, or are about to, in that order, and how many of them
-  // have been received. A transport that does not count says 0.
-  struct Arrivals {
-    std::uint64_t handed_over = 0, received = 0;
-  };
-  virtual Arrivals arrivals() const { return {}; }
-
-  // Whether it is for another peer's turn that a peer takes nothing.
-  virtual bool waits_for_another(PeerIndex peer) {
-    (void)peer;
-    return false;
-  }
 
   // Eras (guide, chapter 19): the user purges `peer`, and resumes it later; or the engine gives it up, and both at
   // once. Of a reliable transport only; the engine's channels see to it over others. From close_peer() on nothing is

@@ -49,8 +49,6 @@ class FaultyTransport final : public Transport {
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override { inner_->release(count); }
-  bool peer_left(PeerIndex peer) override { return inner_->peer_left(peer); }
-  Intake intake(PeerIndex peer) override { return inner_->intake(peer); }
   void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
   void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
   void give_up_peer(PeerIndex peer) override { inner_->give_up_peer(peer); }

@@ -21,7 +21,8 @@ class MemoryTransport final : public Transport,
                               public PeerLimits,
                               public PacketOrigins,
                               public PackedDatagrams,
-                              public PeerLiveness {
+                              public PeerLiveness,
+                              public ReliableDelivery {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -124,7 +125,8 @@ class MemoryTransport final : public Transport,
             .peer_limits = this,
             .packet_origins = this,
             .packed_datagrams = this,
-            .peer_liveness = this};
+            .peer_liveness = this,
+            .reliable_delivery = this};
   }
   TransportCounters counters() const override { return {}; }
 

@@ -79,7 +79,7 @@ SimulatedTransport* SimulatedTransport::same_port_of(PeerIndex peer) const {
   return network_.find({peer, config_.address.context, config_.address.adapter});
 }
 
-Transport::Intake SimulatedTransport::intake(PeerIndex peer) {
+ReliableDelivery::Intake SimulatedTransport::intake(PeerIndex peer) {
   const SimulatedTransport* to = same_port_of(peer);
   if (to == nullptr) return {};
   const bool purged = !to->eras_.receives(config_.address.task, eras_.sends_for(peer));

@@ -54,7 +54,7 @@ class SimulatedNetwork;
 
 // One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same
 // address.
-class SimulatedTransport final : public Transport, public RemoteMemory, public PeerLiveness {
+class SimulatedTransport final : public Transport, public RemoteMemory, public PeerLiveness, public ReliableDelivery {
  public:
   SimulatedTransport(SimulatedNetwork& network, const PortConfig& config);
   ~SimulatedTransport() override;
@@ -74,7 +74,13 @@ class SimulatedTransport final : public Transport, public RemoteMemory, public P
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   bool peer_gone(PeerIndex peer) override;
+  // Packets of different tasks do not wait for each other, and sends are never left.
+  void send_abandoned(PeerIndex) override {}
+  bool peer_left(PeerIndex) override { return false; }
   Intake intake(PeerIndex peer) override;
+  Turn awaited_turn() override { return {}; }
+  Arrivals arrivals() const override { return {}; }
+  bool waits_for_another(PeerIndex) override { return false; }
   void close_peer(PeerIndex peer) override { eras_.close(peer); }
   void open_peer(PeerIndex peer) override { eras_.open(peer); }
   void give_up_peer(PeerIndex peer) override { eras_.give_up(peer); }
@@ -85,7 +91,10 @@ class SimulatedTransport final : public Transport, public RemoteMemory, public P
     return static_cast<std::uint32_t>(eras_.sends_for(peer));
   }
   TransportCapabilities capabilities() override {
-    return {.remote_memory = config_.readable ? this : nullptr, .bulk_memory = bulk_memory_, .peer_liveness = this};
+    return {.remote_memory = config_.readable ? this : nullptr,
+            .bulk_memory = bulk_memory_,
+            .peer_liveness = this,
+            .reliable_delivery = this};
   }
   TransportCounters counters() const override { return counters_; }
 

@@ -111,7 +111,7 @@ TEST_F(SilentSharer, ThatHasEndedIsHeardOverATransportThatDoesNotCount) {
   EXPECT_TRUE(faults().empty());
 }
 
-// Transports are promised that (Transport::awaited_turn), also while the peers are looked at in every step.
+// Transports are promised that (ReliableDelivery::awaited_turn), also while the peers are looked at in every step.
 TEST_F(SilentSharer, IsAskedAboutATenthOfASecondApart) {
   int source = 9, counter = 0;
   ASSERT_EQ(job_[0].get({2, address(&source), &sink_, sizeof(sink_), 0, address(&counter)}), Submit::accepted);

@@ -35,20 +35,12 @@ class BareWakeSource final : public WakeSource {
 
 TEST(TransportDefaults, OneThatCannotTellSaysNo) {
   Bare bare;
-  EXPECT_FALSE(bare.peer_left(1));
   EXPECT_FALSE(bare.peer_began_anew(1));
   EXPECT_FALSE(bare.gave_up(1));
-  EXPECT_FALSE(bare.intake(1).waits);
-  EXPECT_EQ(bare.intake(1).taken, 0u);
-  EXPECT_FALSE(bare.waits_for_another(1));
-  EXPECT_EQ(bare.awaited_turn().peer, kUnknownPeer);
-  EXPECT_FALSE(bare.awaited_turn().is_awaited);
 }
 
 TEST(TransportDefaults, OneThatDoesNotCountSaysNothing) {
   const Bare bare;
-  EXPECT_EQ(bare.arrivals().handed_over, 0u);
-  EXPECT_EQ(bare.arrivals().received, 0u);
   EXPECT_EQ(bare.era_with(1), 0u) << "the first";
   EXPECT_EQ(bare.era_sent_for(1), 0u);
 }
