@@ -36,13 +36,6 @@ class TracedTransport final : public Transport, private PackedDatagrams {
   std::string_view name() const override { return inner_->name(); }
   const TransportLimits& limits() const override { return inner_->limits(); }
   PeerAddress local_address() const override { return inner_->local_address(); }
-  void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
-  void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
-  void give_up_peer(PeerIndex peer) override { inner_->give_up_peer(peer); }
-  bool peer_began_anew(PeerIndex peer) override { return inner_->peer_began_anew(peer); }
-  bool gave_up(PeerIndex peer) const override { return inner_->gave_up(peer); }
-  std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
-  std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
   TransportCapabilities capabilities() override {
     TransportCapabilities all = inner_->capabilities();
     if (datagrams_ != nullptr) all.packed_datagrams = this;

@@ -61,7 +61,11 @@ class ShmRemoteMemory final : public RemoteMemory {
   std::vector<std::uint64_t> eras_;  // the same
 };
 
-class ShmTransport final : public Transport, public ArrivalWatch, public PeerLiveness, public ReliableDelivery {
+class ShmTransport final : public Transport,
+                           public ArrivalWatch,
+                           public PeerLiveness,
+                           public ReliableDelivery,
+                           public PeerEras {
  public:
   explicit ShmTransport(std::unique_ptr<shm::ShmGroup> group);
   ~ShmTransport() override;
@@ -93,7 +97,8 @@ class ShmTransport final : public Transport, public ArrivalWatch, public PeerLiv
             .wake_source = &doorbell_,
             .arrival_watch = this,
             .peer_liveness = this,
-            .reliable_delivery = this};
+            .reliable_delivery = this,
+            .peer_eras = this};
   }
   TransportCounters counters() const override;
 

@@ -142,7 +142,7 @@ void EndpointCore::restarted(Peer& peer, bool lost) {
 void EndpointCore::lose(Peer& peer, Fault fault) {
   if (peer.channel != nullptr && !peer.channel->may_begin_anew()) return drop(peer, Fault::lost_for_good);
   losses_.push_back({peer.index, fault});
-  if (fault == Fault::timeout && peer.is_direct()) peer.direct->give_up_peer(peer.index);
+  if (fault == Fault::timeout && peer.is_direct()) peer.eras->give_up_peer(peer.index);
   give_up(peer, fault);
   if (peer.channel != nullptr) peer.channel->begin_anew();
 }
@@ -154,9 +154,8 @@ void EndpointCore::lose(Peer& peer, Fault fault) {
 // a message that has lost its rest, nor an answer that nobody waits for. False: there is no room for the record yet,
 // and none for anything behind it; it is made anew each time, since there may be no memory in which it could wait.
 bool EndpointCore::tell_beginning(Peer& peer) {
-  const RecordBytes fixed(
-      wire::RecordKind::request_refused,
-      wire::RequestRefusedBody{peer.direct->era_with(peer.index), wire::RefusalReason::begins_anew});
+  const RecordBytes fixed(wire::RecordKind::request_refused,
+                          wire::RequestRefusedBody{peer.eras->era_with(peer.index), wire::RefusalReason::begins_anew});
   const ConstBuffer piece = fixed.piece();
   const OutgoingPacket packet{{&piece, 1}, fixed.length()};
   peer.untold = peer.direct->send_burst(peer.index, {&packet, 1}) == 0;
@@ -169,16 +168,16 @@ bool EndpointCore::tell_beginning(Peer& peer) {
 // Users purge each other in order when all is in place, fence or not; one that was given up learns what that may have
 // lost.
 bool EndpointCore::follow(Peer& peer) {
-  if (!peer.direct->peer_began_anew(peer.index)) return false;
+  if (!peer.eras->peer_began_anew(peer.index)) return false;
   peer.deaf = true;
-  restarted(peer, peer.direct->gave_up(peer.index) && peer.messages_sent != peer.messages_confirmed);
+  restarted(peer, peer.eras->gave_up(peer.index) && peer.messages_sent != peer.messages_confirmed);
   return true;
 }
 
 // Eras that have ended since are told as well: the present one is still to come then.
 void EndpointCore::on_beginning(Peer& from, std::uint32_t era) {
-  if (from.direct->era_sent_for(from.index) != era) follow(from);
-  from.deaf = from.direct->era_sent_for(from.index) != era;
+  if (from.eras->era_sent_for(from.index) != era) follow(from);
+  from.deaf = from.eras->era_sent_for(from.index) != era;
 }
 
 // Back to the state of first contact. Later messages to the peer start afresh. Send completion handlers hear of it: the

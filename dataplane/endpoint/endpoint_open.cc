@@ -24,7 +24,7 @@ EndpointCore::EndpointCore(const EndpointConfig& config, std::span<Transport* co
   for (Transport* transport : transports) {
     const TransportCapabilities has = transport->capabilities();
     if (transport->limits().reliable) {
-      OPENLAPI_CHECK(has.peer_liveness != nullptr && has.reliable_delivery != nullptr);
+      OPENLAPI_CHECK(has.peer_liveness != nullptr && has.reliable_delivery != nullptr && has.peer_eras != nullptr);
       direct_transports_.push_back({transport, has});
     } else {
       unreliable.push_back(transport);
@@ -65,9 +65,10 @@ std::unique_ptr<Peer> EndpointCore::make_peer(PeerIndex index) {
     const TransportCapabilities has = best.capabilities();
     peer->liveness = has.peer_liveness;
     peer->delivery = has.reliable_delivery;
+    peer->eras = has.peer_eras;
     peer->remote_memory = has.remote_memory;
     peer->max_record = max_packet_to(best, index) & ~7u;
-    peer->deaf = former == former_.end() && best.era_sent_for(index) != 0;
+    peer->deaf = former == former_.end() && has.peer_eras->era_sent_for(index) != 0;
   } else {
     peer->channel = channels_->make_path(index, best, epochs);
     peer->max_record = peer->channel->max_record();

@@ -29,7 +29,7 @@ void EndpointCore::part_from(PeerIndex index, Fault why) {
     if (peer->channel != nullptr) peer->channel->close();
     if (stepping_) buried_.push_back(std::move(peer));
   }
-  for (const DirectTransport& direct : direct_transports_) direct.transport->close_peer(index);
+  for (const DirectTransport& direct : direct_transports_) direct.has.peer_eras->close_peer(index);
 }
 
 void EndpointCore::purge(PeerIndex index) {
@@ -49,7 +49,7 @@ void EndpointCore::resume(PeerIndex index, std::uint64_t epoch) {
   former.purged = former.dropped = false;
   former.epoch = epoch;
   --purged_peers_;
-  for (const DirectTransport& direct : direct_transports_) direct.transport->open_peer(index);
+  for (const DirectTransport& direct : direct_transports_) direct.has.peer_eras->open_peer(index);
 }
 
 void EndpointCore::expect_from(PeerIndex index) {

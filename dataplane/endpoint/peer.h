@@ -136,6 +136,7 @@ struct Peer {
   // What `direct` is asked now and then.
   PeerLiveness* liveness = nullptr;
   ReliableDelivery* delivery = nullptr;
+  PeerEras* eras = nullptr;
 
   bool is_direct() const { return direct != nullptr; }
 };

@@ -9,6 +9,7 @@
 
 #include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
+#include "dataplane/transport/peer_eras.h"
 #include "dataplane/transport/reliable_delivery.h"
 #include "dataplane/transport/remote_memory.h"
 #include "dataplane/transport/wake_source.h"
@@ -85,6 +86,7 @@ struct TransportCapabilities {
   PackedDatagrams* packed_datagrams = nullptr;
   PeerLiveness* peer_liveness = nullptr;
   ReliableDelivery* reliable_delivery = nullptr;
+  PeerEras* peer_eras = nullptr;
   ThreadResources* thread_resources = nullptr;
 };
 

@@ -69,39 +69,6 @@ class Transport {
   // time than one burst; a transport whose room runs out then simply receives no more.
   virtual void release(std::size_t count) = 0;
 
-  // Eras (guide, chapter 19): the user purges `peer`, and resumes it later; or the engine gives it up, and both at
-  // once. Of a reliable transport only; the engine's channels see to it over others. From close_peer() on nothing is
-  // received that the peer has sent, or still sends, before it was added anew after open_peer(). Until then a sender
-  // that was added after close_peer() finds the peer full: what it sends in the new era waits with it.
-  virtual void close_peer(PeerIndex peer) { (void)peer; }
-  virtual void open_peer(PeerIndex peer) { (void)peer; }
-  // As both, when it is the engine that gives the peer up: gave_up() tells the peer so.
-  virtual void give_up_peer(PeerIndex peer) { (void)peer; }
-
-  // Whether the peer has closed and opened its side since it was added, so that nothing which was sent to it counts any
-  // more. True once; what is sent from then on is of its new era.
-  virtual bool peer_began_anew(PeerIndex peer) {
-    (void)peer;
-    return false;
-  }
-
-  // Whether the era of the peer's that is sent for began because the peer had given this task up, not with a purge.
-  virtual bool gave_up(PeerIndex peer) const {
-    (void)peer;
-    return false;
-  }
-
-  // The numbers of eras, 0 of the first: of this task's with the peer, and of the peer's with this task that it sends
-  // for.
-  virtual std::uint32_t era_with(PeerIndex peer) const {
-    (void)peer;
-    return 0;
-  }
-  virtual std::uint32_t era_sent_for(PeerIndex peer) const {
-    (void)peer;
-    return 0;
-  }
-
   // What the transport has beside its packets; fixed from its construction on. A wrapper begins with what the
   // transport inside has, and puts itself in the place of what it changes.
   virtual TransportCapabilities capabilities() = 0;

@@ -138,7 +138,7 @@ MUTANTS = {
         [("now - since >= config_.timeout)", "now - since >= config_.timeout * 3 / 4)")]),
     "purge_keeps_era": (
         "dataplane/endpoint/endpoint_recovery.cc", "over shared memory what was sent before a purge arrives after it",
-        [("  for (const DirectTransport& direct : direct_transports_) direct.transport->close_peer(index);\n", "")]),
+        [("  for (const DirectTransport& direct : direct_transports_) direct.has.peer_eras->close_peer(index);\n", "")]),
     "silence_unnoticed": (
         "dataplane/endpoint/endpoint_faults.cc", "a peer that died owing an answer is waited for without end",
         [("      peer->channel->probe();\n", "")]),

@@ -49,13 +49,6 @@ class FaultyTransport final : public Transport {
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override { inner_->release(count); }
-  void close_peer(PeerIndex peer) override { inner_->close_peer(peer); }
-  void open_peer(PeerIndex peer) override { inner_->open_peer(peer); }
-  void give_up_peer(PeerIndex peer) override { inner_->give_up_peer(peer); }
-  bool peer_began_anew(PeerIndex peer) override { return inner_->peer_began_anew(peer); }
-  bool gave_up(PeerIndex peer) const override { return inner_->gave_up(peer); }
-  std::uint32_t era_with(PeerIndex peer) const override { return inner_->era_with(peer); }
-  std::uint32_t era_sent_for(PeerIndex peer) const override { return inner_->era_sent_for(peer); }
   TransportCapabilities capabilities() override { return inner_->capabilities(); }
   TransportCounters counters() const override { return inner_->counters(); }  // of what really went
 

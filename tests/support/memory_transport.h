@@ -22,7 +22,8 @@ class MemoryTransport final : public Transport,
                               public PacketOrigins,
                               public PackedDatagrams,
                               public PeerLiveness,
-                              public ReliableDelivery {
+                              public ReliableDelivery,
+                              public PeerEras {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -126,7 +127,8 @@ class MemoryTransport final : public Transport,
             .packet_origins = this,
             .packed_datagrams = this,
             .peer_liveness = this,
-            .reliable_delivery = this};
+            .reliable_delivery = this,
+            .peer_eras = this};
   }
   TransportCounters counters() const override { return {}; }
 

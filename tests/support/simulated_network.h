@@ -54,7 +54,11 @@ class SimulatedNetwork;
 
 // One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same
 // address.
-class SimulatedTransport final : public Transport, public RemoteMemory, public PeerLiveness, public ReliableDelivery {
+class SimulatedTransport final : public Transport,
+                                 public RemoteMemory,
+                                 public PeerLiveness,
+                                 public ReliableDelivery,
+                                 public PeerEras {
  public:
   SimulatedTransport(SimulatedNetwork& network, const PortConfig& config);
   ~SimulatedTransport() override;
@@ -94,7 +98,8 @@ class SimulatedTransport final : public Transport, public RemoteMemory, public P
     return {.remote_memory = config_.readable ? this : nullptr,
             .bulk_memory = bulk_memory_,
             .peer_liveness = this,
-            .reliable_delivery = this};
+            .reliable_delivery = this,
+            .peer_eras = this};
   }
   TransportCounters counters() const override { return counters_; }
 

@@ -33,18 +33,6 @@ class BareWakeSource final : public WakeSource {
   void disarm() override {}
 };
 
-TEST(TransportDefaults, OneThatCannotTellSaysNo) {
-  Bare bare;
-  EXPECT_FALSE(bare.peer_began_anew(1));
-  EXPECT_FALSE(bare.gave_up(1));
-}
-
-TEST(TransportDefaults, OneThatDoesNotCountSaysNothing) {
-  const Bare bare;
-  EXPECT_EQ(bare.era_with(1), 0u) << "the first";
-  EXPECT_EQ(bare.era_sent_for(1), 0u);
-}
-
 TEST(TransportDefaults, OneWithoutPartsHasNone) {
   Bare bare;
   EXPECT_EQ(max_packet_to(bare, 1), 1400u);
