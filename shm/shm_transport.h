@@ -20,6 +20,7 @@ class ShmDoorbell final : public WakeSource {
   ShmDoorbell(shm::ShmGroup& group, shm::ReceiveQueue& queue);
 
   int descriptor() const override { return group_.socket().descriptor(); }
+  bool immediate() const override { return true; }
   bool arm() override;
   void disarm() override;
 

@@ -137,7 +137,7 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   std::vector<WakeSource*> sources;
   bool blind = false;
   for (const std::unique_ptr<Transport>& transport : resources.transports) {
-    WakeSource* source = transport->wake_source();
+    WakeSource* source = transport->capabilities().wake_source;
     blind = blind || source == nullptr;
     if (source != nullptr) sources.push_back(source);
   }

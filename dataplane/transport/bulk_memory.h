@@ -49,8 +49,8 @@ class BulkMemory {
 
   // Ends the reads from `peer`, which was given up: when it returns, none of them writes to its local memory any more,
   // which belongs to the user again. Those that had not ended end as not done, and their endings are still taken. May
-  // block for milliseconds. The default is for adapters whose reads are over when begin_read() returns.
-  virtual void stop_reads(PeerIndex peer) { (void)peer; }
+  // block for milliseconds.
+  virtual void stop_reads(PeerIndex peer) = 0;
 
   // Fills `endings` with reads that have ended since and returns how many. Never blocks.
   virtual std::size_t take_endings(std::span<Ending> endings) = 0;

@@ -16,7 +16,7 @@ class WakeSource {
   virtual int descriptor() const = 0;
 
   // Whether a packet ends the sleep at once; otherwise the source ends it after a while, for a look.
-  virtual bool immediate() const { return true; }
+  virtual bool immediate() const = 0;
 
   // Asks to be woken from now on, and empties the descriptor of wake-ups from before. False: packets wait already, or
   // the source has a time to keep of which nothing would wake its owner (seconds at most): do not sleep, look again.

@@ -99,6 +99,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   std::size_t take_frames(std::span<IncomingPacket> packets);
 
   int descriptor() const override { return arrival_.descriptor(); }
+  bool immediate() const override { return true; }
   bool arm() override;
   void disarm() override {
     if (!asleep_) arrival_.switch_off();

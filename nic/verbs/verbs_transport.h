@@ -143,6 +143,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   void lose(std::uint64_t packets) { lost_packets_ += packets; }
 
   int descriptor() const override { return channel_->fd; }
+  bool immediate() const override { return true; }
   bool arm() override;
   void disarm() override {}  // a request to be told cannot be taken back
   void forget_events();

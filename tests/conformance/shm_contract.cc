@@ -1,4 +1,5 @@
 #include "shm/shm_transport.h"
+#include "tests/conformance/traced.h"
 #include "tests/conformance/transport_contract.h"
 
 namespace openlapi::test {
@@ -13,7 +14,9 @@ std::unique_ptr<Transport> open_shm(const OpenRequest& request, std::string& err
 }
 
 INSTANTIATE_TEST_SUITE_P(Shm, TransportContract,
-                         testing::Values(TransportKind{.name = "shm", .open = open_shm, .tells_death = true}),
+                         testing::Values(TransportKind{.name = "shm", .open = open_shm, .tells_death = true},
+                                         TransportKind{
+                                             .name = "shm_traced", .open = open_traced<open_shm>, .tells_death = true}),
                          kind_name);
 
 }  // namespace

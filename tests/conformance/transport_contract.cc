@@ -64,6 +64,21 @@ TEST_P(TransportContract, LimitsAndAddressAreUsable) {
   EXPECT_LE(address.length, PeerAddress::kCapacity);
 }
 
+// Nothing else would tell the engine what becomes of its packets, and of the peers.
+TEST_P(TransportContract, HasWhatTheEngineAsksOfReliableOnes) {
+  const auto tasks = open_in_this_process(GetParam(), 2);
+  ASSERT_EQ(tasks.size(), 2u);
+  const TransportCapabilities has = tasks[0]->capabilities();
+  if (tasks[0]->limits().reliable) {
+    EXPECT_NE(has.peer_liveness, nullptr);
+    EXPECT_NE(has.reliable_delivery, nullptr);
+    EXPECT_NE(has.peer_eras, nullptr);
+  }
+  if (GetParam().tells_death) {
+    EXPECT_NE(has.peer_liveness, nullptr);
+  }
+}
+
 // Who receives compares the two for every packet.
 TEST_P(TransportContract, SaysOfAPacketThatItComesFromItsSendersAddress) {
   const auto tasks = open_in_this_process(GetParam(), 2);
@@ -206,6 +221,8 @@ TEST_P(TransportContract, ABurstIsTakenFromItsFrontInOrder) {
   IncomingPacket received;
   while (numbers.size() < taken && receive_one(*tasks[1], received, 5)) {
     numbers.push_back(check_packet(received, 0));
+    EXPECT_TRUE(!received.same_datagram || tasks[1]->capabilities().packed_datagrams != nullptr)
+        << "none to be skipped";
     tasks[1]->release(1);
   }
   std::vector<std::uint32_t> expected(taken);

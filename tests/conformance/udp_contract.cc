@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 
 #include "nic/udp/udp_transport.h"
+#include "tests/conformance/traced.h"
 #include "tests/conformance/transport_contract.h"
 #include "tests/support/faulty_transport.h"
 
@@ -48,6 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TransportKind{.name = "udp_plain", .open = open_plain, .tells_death = false},
                     TransportKind{.name = "udp_small", .open = open_small, .tells_death = false},
                     TransportKind{.name = "udp_longest", .open = open_longest, .tells_death = false},
+                    TransportKind{.name = "udp_traced", .open = open_traced<open_default>, .tells_death = false},
                     TransportKind{.name = "udp_decorated", .open = open_decorated, .tells_death = false}),
     kind_name);
 

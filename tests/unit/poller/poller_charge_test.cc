@@ -337,6 +337,7 @@ class Reluctant final : public WakeSource {
  public:
   explicit Reluctant(FakeSource& before) : before_(before) {}
   int descriptor() const override { return before_.descriptor(); }
+  bool immediate() const override { return true; }
   bool arm() override {
     left_armed = left_armed || (refusals > 0 && before_was_armed_);
     ++refusals;

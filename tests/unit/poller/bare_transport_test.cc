@@ -1,4 +1,4 @@
-// What a transport says that knows nothing of what it is asked.
+// A transport that has what every transport must have, and nothing else.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -9,7 +9,6 @@
 namespace openlapi {
 namespace {
 
-// Has what every transport must have, and nothing else.
 class Bare final : public Transport {
  public:
   std::string_view name() const override { return "bare"; }
@@ -26,28 +25,34 @@ class Bare final : public Transport {
   const TransportLimits limits_{1400, 16, false, false};
 };
 
-class BareWakeSource final : public WakeSource {
- public:
-  int descriptor() const override { return -1; }
-  bool arm() override { return true; }
-  void disarm() override {}
-};
-
-TEST(TransportDefaults, OneWithoutPartsHasNone) {
+TEST(BareTransport, TakesTheSamePacketsToEveryPeer) {
   Bare bare;
   EXPECT_EQ(max_packet_to(bare, 1), 1400u);
   EXPECT_EQ(bare.local_address().view().size(), 0u) << "no address: it has none here";
 }
 
-TEST(TransportDefaults, NumbersBeginAtNothing) {
+TEST(BareTransport, HasNothingBesideItsPackets) {
+  const TransportCapabilities nothing = Bare().capabilities();
+  EXPECT_EQ(nothing.remote_memory, nullptr);
+  EXPECT_EQ(nothing.bulk_memory, nullptr);
+  EXPECT_EQ(nothing.wake_source, nullptr);
+  EXPECT_EQ(nothing.arrival_watch, nullptr);
+  EXPECT_EQ(nothing.peer_limits, nullptr);
+  EXPECT_EQ(nothing.packet_origins, nullptr);
+  EXPECT_EQ(nothing.packed_datagrams, nullptr);
+  EXPECT_EQ(nothing.peer_liveness, nullptr);
+  EXPECT_EQ(nothing.reliable_delivery, nullptr);
+  EXPECT_EQ(nothing.peer_eras, nullptr);
+  EXPECT_EQ(nothing.thread_resources, nullptr);
+}
+
+TEST(BareTransport, NumbersBeginAtNothing) {
   const TransportCounters counters = Bare().counters();
   EXPECT_EQ(counters.packets_sent, 0u);
   EXPECT_EQ(counters.packets_received, 0u);
   EXPECT_EQ(counters.send_refused, 0u);
   EXPECT_EQ(counters.receive_dropped, 0u);
 }
-
-TEST(TransportDefaults, APacketEndsASleepAtOnce) { EXPECT_TRUE(BareWakeSource().immediate()); }
 
 }  // namespace
 }  // namespace openlapi
