@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "dataplane/endpoint/handler_host.h"
+#include "dataplane/host/handler_host.h"
 #include "dataplane/poller/service_thread.h"
 
 namespace openlapi {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "dataplane/endpoint/handler_host.h"
+#include "dataplane/host/handler_host.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {

@@ -8,176 +8,22 @@
 // Reading order: progress() in endpoint_progress.cc, then endpoint_submit.cc, endpoint_receive.cc, peer.h.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "dataplane/base/clock.h"
-#include "dataplane/base/siphash.h"
 #include "dataplane/base/step.h"
-#include "dataplane/endpoint/handler_host.h"
-#include "dataplane/layout/layout_cursor.h"
-#include "dataplane/operation/lost_counters.h"
+#include "dataplane/host/endpoint_config.h"
+#include "dataplane/host/handler_host.h"
+#include "dataplane/host/message_statistics.h"
+#include "dataplane/host/requests.h"
+#include "dataplane/host/route_resolver.h"
+#include "dataplane/peers/lost_counters.h"
 #include "dataplane/transport/transport.h"
-#include "dataplane/tuning.h"
-#include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
-
-struct EndpointConfig {
-  PeerIndex self = 0;
-  std::uint32_t tasks = 1;
-  SipKey job_key;                    // what the job's tasks share and nobody else knows
-  bool packet_tags = false;          // packets over unreliable transports carry a keyed tag; the same in all tasks
-  bool key_may_differ = false;       // users give the key: who has another one is no mere stranger
-  std::uint32_t instance = 1;        // which context of the task; part of every packet
-  std::uint64_t epoch = 1;           // this incarnation; later incarnations of the same task have larger ones
-  std::uint32_t copy_limit = 16384;  // messages up to this size (user header and data) are copied before a call returns
-  std::uint32_t copy_buffers = 128;  // such copies that may wait before calls answer `busy`; peers share (fair_share.h)
-  std::uint32_t ack_threshold = 30;  // packets
-  std::uint32_t idle_loops_between_timers = 1'000'000;  // MP_RETRANSMIT_INTERVAL; an upper bound
-  Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
-  bool bulk = false;                                    // long contiguous data is read by the adapter where one can
-  std::uint64_t bulk_minimum = 153'600;  // bytes of data from which on; messages that are copied never are
-  // Of messages, fences, requests and collectives, and of transmissions; all tasks have the same.
-  std::uint64_t first_number = 1;
-  // Number that the first packet of each life of each pair carries, the same in all tasks; empty, as it is but in
-  // tests: one that nobody else can foresee.
-  std::optional<std::uint32_t> first_packet{};
-
-  // Of 32 bits, where the number before the first one is wanted; lives of peers begin with it too.
-  std::uint32_t before_first() const { return static_cast<std::uint32_t>(first_number - 1); }
-};
-
-// The ways to a peer.
-struct Route {
-  std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
-  std::size_t count = 0;                                     // of `paths`; 0: it cannot be reached
-  std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
-  std::string reason;       // why `count` is 0
-};
-
-// Where routes come from. Asked once, at first contact, and again when a purged peer is resumed; may block for
-// milliseconds (PMIx).
-class RouteResolver {
- public:
-  virtual ~RouteResolver() = default;
-  // Adds `peer` to the transports that can serve it.
-  virtual Route resolve(PeerIndex peer) = 0;
-};
-
-enum class Submit : std::uint8_t {
-  accepted,
-  busy,           // no room; nothing was changed. Call progress() and try again.
-  unreachable,    // the resolver found no way; a fault was not reported, the caller returns the error
-  purged,         // the user has purged the peer
-  origin_memory,  // guarded layouts: this task's side names memory that is not there; nothing was sent
-  target_memory,  // of an operation on oneself: the other side does; some of its memory may have been written
-};
-
-// Whether a transfer may be bulk transfer; EndpointConfig::bulk_minimum holds all the same.
-enum class BulkHint : std::uint8_t { by_task, never, always };
-
-// Counter fields are addresses of counters: in this task (origin, completion), in the target (target); 0: none.
-// `send_handler` runs once for every accepted operation, after the origin counter has moved, when the origin buffers
-// may be changed; also for messages that were given up. `completion_handler` of a get runs like that of an active
-// message, when the data is here and the origin counter has moved.
-struct PutRequest {
-  PeerIndex target;
-  std::uint64_t target_address;
-  const void* data;
-  std::uint64_t length;
-  std::uint64_t target_counter;
-  std::uint64_t origin_counter;
-  std::uint64_t completion_counter;
-  HandlerCall send_handler = {};
-  BulkHint bulk = BulkHint::by_task;
-};
-
-struct GetRequest {
-  PeerIndex target;
-  std::uint64_t target_address;
-  void* buffer;
-  std::uint64_t length;
-  std::uint64_t target_counter;
-  std::uint64_t origin_counter;
-  HandlerCall completion_handler = {};
-  BulkHint bulk = BulkHint::by_task;
-};
-
-struct ActiveMessageRequest {
-  PeerIndex target;
-  std::uint64_t handler;
-  const void* user_header;
-  std::uint32_t user_header_length;  // a multiple of 4, at most Endpoint::max_user_header()
-  const void* data;
-  std::uint64_t length;
-  std::uint64_t target_counter;
-  std::uint64_t origin_counter;
-  std::uint64_t completion_counter;
-  HandlerCall send_handler = {};
-  BulkHint bulk = BulkHint::by_task;
-};
-
-// Transfers whose data is not contiguous, on one side or on both. The cursors, and the lists that they refer to, are
-// used during the call only; a long message's data, and a data gather/scatter program, stay as they are until the
-// origin counter moves. As many bytes move as the shorter side has.
-struct LayoutPutRequest {
-  PeerIndex target;
-  LayoutCursor* source;
-  LayoutCursor* destination;  // addresses in the target
-  std::uint64_t target_counter;
-  std::uint64_t origin_counter;
-  std::uint64_t completion_counter;
-  HandlerCall send_handler = {};
-};
-
-struct LayoutGetRequest {
-  PeerIndex target;
-  LayoutCursor* source;  // addresses in the target
-  LayoutCursor* destination;
-  std::uint64_t target_counter;
-  std::uint64_t origin_counter;
-  HandlerCall completion_handler = {};
-};
-
-struct LayoutMessageRequest {
-  PeerIndex target;
-  std::uint64_t handler;
-  const void* user_header;
-  std::uint32_t user_header_length;
-  LayoutCursor* source;
-  bool vector;  // the header handler answers with a vector
-  std::uint64_t target_counter;
-  std::uint64_t origin_counter;
-  std::uint64_t completion_counter;
-  HandlerCall send_handler = {};
-};
-
-struct RmwRequest {
-  PeerIndex target;
-  wire::RmwOperation operation;
-  std::uint8_t width;  // 4 or 8 bytes
-  std::uint64_t target_address;
-  std::uint64_t input;
-  std::uint64_t swap_value;
-  void* previous;  // `width` bytes; null: not wanted
-  std::uint64_t origin_counter;
-  HandlerCall send_handler = {};  // the operands are copied at once
-};
-
-// An operation whose caller was told that it begins, and which cannot.
-struct UnbegunOperation {
-  PeerIndex target;
-  std::uint64_t origin_counter;
-  std::uint64_t completion_counter;
-  HandlerCall send_handler;
-};
 
 // A fence in progress; owned by the caller, used with the endpoint that began it.
 struct FenceTicket {
@@ -190,20 +36,6 @@ enum class FenceState : std::uint8_t { pending, done, peer_lost, peer_purged };
 // `filled`: an exchange's values are there, and it waits for confirm_exchange().
 enum class CollectiveState : std::uint8_t { pending, filled, done, peer_lost, peer_purged };
 
-// As lapi_statistics_t: one set for packets that leave the node's memory, one for shared memory, one for oneself.
-struct MessageStatistics {
-  std::uint64_t duplicate_packets = 0;
-  std::uint64_t retransmitted_packets = 0;  // and attachments and bulk transfers that the peer could not carry out
-  std::uint64_t ghost_packets = 0;          // from strangers, former lives, or for nobody
-  std::uint64_t packets_sent = 0;           // and attachments and bulk transfers, each as one
-  std::uint64_t packets_received = 0;
-  std::uint64_t data_sent = 0;       // bytes of user data of messages sent
-  std::uint64_t data_received = 0;   // bytes of user data of messages that are complete here
-  std::uint64_t bulk_sent = 0;       // messages and answers to gets that the peer's adapter has read here
-  std::uint64_t bulk_received = 0;   // and that this task's adapter has read
-  std::uint64_t bulk_fallbacks = 0;  // failures here or there after which the data came in packets
-};
-
 // What one peer takes of this task, for tests of the bounds in tuning.h.
 struct PeerLoad {
   std::size_t requests = 0;         // gets and read-modify-writes that it has not answered
@@ -215,8 +47,6 @@ struct PeerLoad {
   std::uint64_t bytes = 0;          // of these
   std::size_t early_rounds = 0;     // of collectives
 };
-
-enum class StatisticsPath : std::uint8_t { network, shared_memory, local };
 
 class EndpointCore;  // all state; dataplane/endpoint/endpoint_core.h
 

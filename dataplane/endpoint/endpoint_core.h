@@ -15,17 +15,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dataplane/endpoint/channel_set.h"
-#include "dataplane/endpoint/direct_read.h"
 #include "dataplane/endpoint/endpoint.h"
-#include "dataplane/endpoint/layout_record.h"
-#include "dataplane/endpoint/outgoing_messages.h"
-#include "dataplane/endpoint/peer.h"
-#include "dataplane/endpoint/record_bytes.h"
-#include "dataplane/endpoint/whole_message.h"
-#include "dataplane/operation/collective.h"
+#include "dataplane/message/direct_read.h"
+#include "dataplane/message/layout_record.h"
+#include "dataplane/message/outgoing_messages.h"
+#include "dataplane/message/record_bytes.h"
+#include "dataplane/message/request_table.h"
+#include "dataplane/message/whole_message.h"
 #include "dataplane/operation/completion_counter.h"
-#include "dataplane/operation/request_table.h"
+#include "dataplane/paths/channel_set.h"
+#include "dataplane/peers/peer.h"
+#include "dataplane/sync/collective.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {

@@ -7,10 +7,10 @@
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_delivery.h"
-#include "dataplane/endpoint/endpoint_records.h"
-#include "dataplane/endpoint/layout_record.h"
 #include "dataplane/layout/guarded_copy.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/message/fragments.h"
+#include "dataplane/message/layout_record.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "dataplane/endpoint/endpoint_core.h"
-#include "dataplane/endpoint/endpoint_records.h"
 #include "dataplane/endpoint/served_packet.h"
+#include "dataplane/message/fragments.h"
 #include "dataplane/reliability/fair_share.h"
 #include "dataplane/tuning.h"
 

@@ -7,7 +7,7 @@
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_core.h"
 #include "dataplane/endpoint/endpoint_delivery.h"
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 #include "dataplane/operation/read_modify_write.h"
 
 namespace openlapi {

@@ -25,10 +25,24 @@ MAY_INCLUDE = {
     "dataplane/transport": ["dataplane/base"],
     "dataplane/reliability": ["dataplane/wire", "dataplane/tuning.h", "dataplane/base"],
     "dataplane/layout": ["dataplane/wire", "dataplane/base"],
-    "dataplane/operation": ["dataplane/layout", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
+    # What goes in and out of the engine.
+    "dataplane/host": ["dataplane/layout", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
+                       "dataplane/base"],
+    "dataplane/paths": ["dataplane/host", "dataplane/reliability", "dataplane/wire", "dataplane/transport",
+                        "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/message": ["dataplane/host", "dataplane/layout", "dataplane/wire", "dataplane/transport",
+                          "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/peers": ["dataplane/message", "dataplane/paths", "dataplane/host", "dataplane/layout",
+                        "dataplane/reliability", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
+                        "dataplane/base"],
+    "dataplane/sync": ["dataplane/peers", "dataplane/message", "dataplane/host", "dataplane/wire",
+                       "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/operation": ["dataplane/peers", "dataplane/message", "dataplane/host", "dataplane/layout",
+                            "dataplane/reliability", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
                             "dataplane/base"],
-    "dataplane/endpoint": ["dataplane/operation", "dataplane/layout", "dataplane/reliability", "dataplane/wire",
-                           "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/peers", "dataplane/message",
+                           "dataplane/paths", "dataplane/host", "dataplane/layout", "dataplane/reliability",
+                           "dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
     "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
     "nic": ["nic/udp", "nic/dpdk", "nic/verbs", "dataplane/transport", "dataplane/base"],
     "nic/udp": ["dataplane/transport", "dataplane/base"],
@@ -68,13 +82,13 @@ MAY_INCLUDE = {
     # What users include; it stands alone.
     "api/include": [],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
-    "api/wiring": ["nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/poller",
+    "api/wiring": ["nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                    "dataplane/base"],
     "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
     "api/context": ["api/include", "api/arguments", "api/wiring", "shm", "control/client", "dataplane/transport",
-                    "dataplane/endpoint", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
+                    "dataplane/endpoint", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
                     "dataplane/base"],
-    "api/calls": ["api/include", "api/arguments", "api/context", "dataplane/endpoint", "dataplane/layout",
+    "api/calls": ["api/include", "api/arguments", "api/context", "dataplane/endpoint", "dataplane/host", "dataplane/layout",
                   "dataplane/base"],
     "api/fortran": ["api/include", "api/context"],
     # The tool, no part of the library: it asks every transport whether it is usable here.
@@ -86,7 +100,8 @@ MAY_INCLUDE = {
     "bench": None,
 }
 
-ENGINE = ["dataplane/wire", "dataplane/layout", "dataplane/transport", "dataplane/reliability", "dataplane/operation",
+ENGINE = ["dataplane/wire", "dataplane/layout", "dataplane/transport", "dataplane/host", "dataplane/reliability",
+          "dataplane/paths", "dataplane/message", "dataplane/peers", "dataplane/sync", "dataplane/operation",
           "dataplane/endpoint"]
 
 # Headers from outside: pattern, why, and the places (beginnings of paths) that may include them.

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "dataplane/endpoint/channel_set.h"
 #include "dataplane/endpoint/endpoint.h"
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
+#include "dataplane/paths/channel_set.h"
 #include "tests/simulation/scenario.h"
 #include "tests/support/simulated_network.h"
 

@@ -74,7 +74,7 @@ MUTANTS = {
         [("      ++delivered;\n",
           "      ++delivered;\n      if (!waiting.user_header.empty()) waiting_.push_back(std::move(waiting));\n")]),
     "barrier_round_missing": (
-        "dataplane/operation/collective.cc", "the last round of a barrier is left out",
+        "dataplane/sync/collective.cc", "the last round of a barrier is left out",
         [("    if (round_ == all_rounds()) {\n",
           "    if (round_ + (exchange_ ? 0 : 1) >= all_rounds()) {\n")]),
     "first_packets_lost": (
@@ -82,7 +82,7 @@ MUTANTS = {
         [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
           "    send_.abandon();\n")]),
     "exchanged_epoch_unused": (
-        "dataplane/endpoint/channel_path.cc", "what the address exchange says of the peer's life is not used",
+        "dataplane/paths/channel_path.cc", "what the address exchange says of the peer's life is not used",
         [("channel_(context, peer, 0, epochs, ", "channel_(context, peer, 0, {epochs.own, 0}, ")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
@@ -134,7 +134,7 @@ MUTANTS = {
         [(" || peer.requests_full ||\n"
           "         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);\n", ";\n")]),
     "stopped_task_given_up": (
-        "dataplane/endpoint/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
+        "dataplane/paths/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
         [("now - since >= config_.timeout)", "now - since >= config_.timeout * 3 / 4)")]),
     "purge_keeps_era": (
         "dataplane/endpoint/endpoint_recovery.cc", "over shared memory what was sent before a purge arrives after it",
@@ -170,7 +170,7 @@ BOUNDS = {
         [("  if (record.extension.total_length > std::uint64_t{config_.tasks} * sizeof(std::uint64_t)) return ghost();\n",
           "")]),
     "early_rounds_unbounded": (
-        "dataplane/operation/collective.cc", "rounds of collectives that come too early are kept without end",
+        "dataplane/sync/collective.cc", "rounds of collectives that come too early are kept without end",
         [("  if (early >= tuning::kMostEarlyRounds) return false;\n", "")]),
     "early_rounds_forgiven": (
         "dataplane/endpoint/endpoint_fence.cc", "who sends too many early rounds is not dropped",

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dataplane/base/epoch.h"
-#include "dataplane/endpoint/channel_set.h"
+#include "dataplane/paths/channel_set.h"
 #include "dataplane/wire/association.h"
 #include "tests/support/endpoint_pair.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 #include "dataplane/tuning.h"
 #include "tests/support/endpoint_pair.h"
 

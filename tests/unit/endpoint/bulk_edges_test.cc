@@ -2,7 +2,7 @@
 // endings of nobody's, and what failures, successes and losses leave behind.
 #include <gtest/gtest.h>
 
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 #include "dataplane/tuning.h"
 #include "tests/support/bulk_pair.h"
 

@@ -1,4 +1,4 @@
-#include "dataplane/endpoint/bulk_pull.h"
+#include "dataplane/message/bulk_pull.h"
 
 #include <gtest/gtest.h>
 

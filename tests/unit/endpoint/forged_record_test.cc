@@ -7,8 +7,8 @@
 #include <array>
 #include <cstring>
 
-#include "dataplane/endpoint/record_bytes.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/message/record_bytes.h"
 #include "dataplane/tuning.h"
 #include "tests/support/endpoint_pair.h"
 

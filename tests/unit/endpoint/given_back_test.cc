@@ -2,8 +2,8 @@
 // towards them and others as the first time.
 #include <gtest/gtest.h>
 
-#include "dataplane/endpoint/record_bytes.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/message/record_bytes.h"
 #include "tests/support/bulk_pair.h"
 
 namespace openlapi {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "dataplane/endpoint/record_bytes.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/message/record_bytes.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 #include "dataplane/wire/layout_description.h"
 #include "tests/support/endpoint_pair.h"
 

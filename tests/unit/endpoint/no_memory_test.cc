@@ -2,8 +2,8 @@
 // reliable transport and a lossy one. And puts for which it has none, or the origin.
 #include <gtest/gtest.h>
 
-#include "dataplane/endpoint/outgoing_message.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/message/outgoing_message.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/endpoint_pair.h"
 

@@ -2,7 +2,7 @@
 // purged; and operations that end because their memory is not there.
 #include <gtest/gtest.h>
 
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 #include "dataplane/tuning.h"
 #include "tests/support/bulk_pair.h"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 #include "tests/support/bulk_pair.h"
 
 namespace openlapi {

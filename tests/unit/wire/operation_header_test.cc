@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/record_bytes.h"
 
 namespace openlapi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dataplane/operation/lost_counters.h"
+#include "dataplane/peers/lost_counters.h"
 
 #include <algorithm>
 

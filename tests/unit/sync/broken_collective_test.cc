@@ -1,5 +1,5 @@
 // Broken collectives, seen from one of the tasks: whom it tells, of whom, and what it keeps.
-#include "dataplane/operation/collective.h"
+#include "dataplane/sync/collective.h"
 
 #include <gtest/gtest.h>
 

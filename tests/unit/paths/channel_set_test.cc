@@ -1,5 +1,5 @@
 // What the channels of two tasks send when, and what they tell of it. The network between them loses nothing.
-#include "dataplane/endpoint/channel_set.h"
+#include "dataplane/paths/channel_set.h"
 
 #include <gtest/gtest.h>
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "dataplane/base/linked_list.h"
-#include "dataplane/endpoint/bulk_pull.h"
-#include "dataplane/endpoint/handler_host.h"
-#include "dataplane/endpoint/kept_for_peer.h"
+#include "dataplane/host/handler_host.h"
 #include "dataplane/layout/layout_cursor.h"
+#include "dataplane/message/bulk_pull.h"
+#include "dataplane/message/kept_for_peer.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/wire/operation_header.h"
 

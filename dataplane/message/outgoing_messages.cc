@@ -1,4 +1,4 @@
-#include "dataplane/endpoint/outgoing_messages.h"
+#include "dataplane/message/outgoing_messages.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
-#include "dataplane/endpoint/layout_record.h"
+#include "dataplane/message/layout_record.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "dataplane/endpoint/endpoint_records.h"
+#include "dataplane/message/fragments.h"
 
 namespace openlapi {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "dataplane/endpoint/kept_for_peer.h"
 #include "dataplane/layout/layout_cursor.h"
+#include "dataplane/message/kept_for_peer.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {

@@ -1,4 +1,4 @@
-#include "dataplane/operation/request_table.h"
+#include "dataplane/message/request_table.h"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "dataplane/endpoint/kept_for_peer.h"
 #include "dataplane/layout/layout_cursor.h"
+#include "dataplane/message/kept_for_peer.h"
 #include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/wire/operation_header.h"

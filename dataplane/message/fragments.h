@@ -1,8 +1,8 @@
 // The fixed parts of a long message's records, and the flags of records in general.
 #pragma once
 
-#include "dataplane/endpoint/outgoing_message.h"
-#include "dataplane/endpoint/record_bytes.h"
+#include "dataplane/message/outgoing_message.h"
+#include "dataplane/message/record_bytes.h"
 
 namespace openlapi {
 

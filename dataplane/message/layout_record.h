@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "dataplane/endpoint/outgoing_message.h"
-#include "dataplane/endpoint/record_bytes.h"
 #include "dataplane/layout/layout_cursor.h"
+#include "dataplane/message/outgoing_message.h"
+#include "dataplane/message/record_bytes.h"
 
 namespace openlapi {
 

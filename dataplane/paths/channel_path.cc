@@ -1,4 +1,4 @@
-#include "dataplane/endpoint/channel_path.h"
+#include "dataplane/paths/channel_path.h"
 
 #include <array>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "dataplane/endpoint/channel_set.h"
+#include "dataplane/paths/channel_set.h"
 #include "dataplane/reliability/fair_share.h"
 #include "dataplane/tuning.h"
 #include "dataplane/wire/operation_header.h"

@@ -1,4 +1,4 @@
-#include "dataplane/endpoint/kept_for_peer.h"
+#include "dataplane/message/kept_for_peer.h"
 
 #include <gtest/gtest.h>
 

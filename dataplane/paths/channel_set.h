@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
-#include "dataplane/endpoint/channel_path.h"
-#include "dataplane/endpoint/endpoint.h"
+#include "dataplane/host/endpoint_config.h"
+#include "dataplane/host/message_statistics.h"
+#include "dataplane/paths/channel_path.h"
 #include "dataplane/reliability/channel_context.h"
 #include "dataplane/reliability/packet_pool.h"
 #include "dataplane/transport/transport.h"

@@ -1,4 +1,4 @@
-#include "dataplane/endpoint/channel_set.h"
+#include "dataplane/paths/channel_set.h"
 
 #include <algorithm>
 #include <array>

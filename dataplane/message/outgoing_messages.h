@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "dataplane/base/linked_list.h"
-#include "dataplane/endpoint/outgoing_message.h"
+#include "dataplane/message/outgoing_message.h"
 
 namespace openlapi {
 

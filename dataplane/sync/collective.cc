@@ -1,4 +1,4 @@
-#include "dataplane/operation/collective.h"
+#include "dataplane/sync/collective.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,31 @@
+// How the engine asks for the ways to a peer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "dataplane/transport/transport.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+// The ways to a peer.
+struct Route {
+  std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
+  std::size_t count = 0;                                     // of `paths`; 0: it cannot be reached
+  std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
+  std::string reason;       // why `count` is 0
+};
+
+// Where routes come from. Asked once, at first contact, and again when a purged peer is resumed; may block for
+// milliseconds (PMIx).
+class RouteResolver {
+ public:
+  virtual ~RouteResolver() = default;
+  // Adds `peer` to the transports that can serve it.
+  virtual Route resolve(PeerIndex peer) = 0;
+};
+
+}  // namespace openlapi

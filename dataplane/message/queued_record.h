@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "dataplane/message/kept_for_peer.h"
+
+namespace openlapi {
+
+// A record that found no room and waits, copied.
+struct QueuedRecord {
+  std::unique_ptr<std::byte[]> bytes;
+  std::uint32_t length = 0;
+  bool user_copy = false;  // counts against EndpointConfig::copy_buffers
+  KeptShare kept{};        // of an answer
+};
+
+}  // namespace openlapi
