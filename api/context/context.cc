@@ -12,7 +12,7 @@
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
 #include "dataplane/base/memory_fault_guard.h"
-#include "dataplane/endpoint/served_packet.h"
+#include "dataplane/endpoint/fault_explanation.h"
 
 namespace openlapi {
 
@@ -53,9 +53,9 @@ class FenceWait {
 };
 
 // Of the context whose lock the calling thread holds.
-EndpointCore* endpoint_inside() {
+const MessageDirectory* endpoint_inside() {
   for (Context& context : context_table.contexts) {
-    if (context.context_lock().owned_by_caller()) return context.endpoint_core();
+    if (context.context_lock().owned_by_caller()) return context.message_directory();
   }
   return nullptr;
 }

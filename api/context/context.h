@@ -69,7 +69,7 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   const ContextLock& context_lock() const { return lock_; }
   LockConditions& lock_conditions() { return conditions_; }
   Endpoint& endpoint() { return *endpoint_; }
-  EndpointCore* endpoint_core() { return endpoint_ != nullptr ? &endpoint_->core() : nullptr; }
+  const MessageDirectory* message_directory() const { return endpoint_ != nullptr ? &endpoint_->directory() : nullptr; }
   Poller& poller() { return *poller_; }
   ContextResources& resources() { return *resources_; }
   std::uint32_t tasks() const { return tasks_; }

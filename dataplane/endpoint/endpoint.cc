@@ -1,78 +1,225 @@
 #include "dataplane/endpoint/endpoint.h"
 
-#include "dataplane/endpoint/endpoint_core.h"
+#include <algorithm>
+
+#include "dataplane/base/own_memory.h"
+#include "dataplane/endpoint/endpoint_parts.h"
 #include "dataplane/wire/packet_header.h"
 
 namespace openlapi {
+
+namespace {
+
+// The one place that tells an operation on a peer from one of the task on itself. to_peer(peer), to_self().
+template <typename Request, typename ToPeer, typename ToSelf>
+[[gnu::always_inline]] inline Submit begin(EndpointParts& parts, const Request& request, ToPeer to_peer,
+                                           ToSelf to_self) {
+  if (parts.peers.is_self(request.target)) {
+    if (kWordIs32Bits && !is_for_own_memory(request)) return parts.narrow.refuse_own(request);
+    return to_self();
+  }
+  Peer* const peer = parts.peers.contact(request.target);
+  return peer != nullptr ? to_peer(*peer) : parts.peers.refusal(request.target);
+}
+
+}  // namespace
 
 unsigned Endpoint::wire_version() { return wire::kPacketVersion; }
 
 Endpoint::Endpoint(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
                    RouteResolver& resolver, HandlerHost& host)
-    : core_(std::make_unique<EndpointCore>(config, transports, clock, resolver, host)) {}
+    : parts_(std::make_unique<EndpointParts>(config, transports, clock, resolver, host)) {}
 Endpoint::~Endpoint() = default;
 
-Submit Endpoint::put(const PutRequest& request) { return core_->submitted(core_->put(request)); }
-Submit Endpoint::get(const GetRequest& request) { return core_->get(request); }
-Submit Endpoint::active_message(const ActiveMessageRequest& request) {
-  return core_->submitted(core_->active_message(request));
+Submit Endpoint::put(const PutRequest& request) {
+  Puts& puts = parts_->puts;
+  const Submit result = begin(
+      *parts_, request, [&](Peer& peer) { return puts.put(peer, request); }, [&] { return puts.put_to_self(request); });
+  parts_->origins.call_ends();
+  return result;
 }
-Submit Endpoint::read_modify_write(const RmwRequest& request) {
-  return core_->submitted(core_->read_modify_write(request));
-}
-Submit Endpoint::put_layout(const LayoutPutRequest& request) { return core_->submitted(core_->put_layout(request)); }
-Submit Endpoint::get_layout(const LayoutGetRequest& request) { return core_->get_layout(request); }
-Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
-  return core_->submitted(core_->layout_message(request));
-}
-void Endpoint::enter_handler() { core_->enter_handler(); }
-void Endpoint::leave_handler() { core_->leave_handler(); }
-void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
-  core_->give_up_unbegun(operation, why);
-}
-unsigned Endpoint::progress(Step step) { return core_->progress(step); }
-void Endpoint::hold_arrivals(bool hold) { core_->hold_arrivals(hold); }
-ArrivalWord Endpoint::arrival_word() const { return core_->arrival_word(); }
-void Endpoint::flush() { core_->flush(); }
-void Endpoint::completion_returned(const CompletionRun& run) { core_->completion_returned(run); }
-bool Endpoint::reply_has_room(PeerIndex peer) { return core_->reply_has_room(peer); }
-FenceTicket Endpoint::begin_fence() { return core_->begin_fence(); }
-FenceState Endpoint::fence_state(const FenceTicket& ticket, PeerIndex* awaited) {
-  return core_->fence_state(ticket, awaited);
-}
-void Endpoint::forget_fence(const FenceTicket& ticket) { core_->forget_fence(ticket); }
-void Endpoint::begin_barrier() { core_->begin_barrier(); }
-void Endpoint::begin_exchange(std::uint64_t value) { core_->begin_exchange(value); }
 
-void Endpoint::confirm_exchange() { core_->confirm_exchange(); }
-CollectiveState Endpoint::collective_state() { return core_->collective_state(); }
-std::span<const std::uint64_t> Endpoint::exchanged() const { return core_->exchanged(); }
-void Endpoint::purge(PeerIndex peer) { core_->purge(peer); }
-void Endpoint::resume(PeerIndex peer, std::uint64_t epoch) { core_->resume(peer, epoch); }
-bool Endpoint::purged(PeerIndex peer) const { return core_->purged(peer); }
-std::uint32_t Endpoint::life_of(PeerIndex peer) const { return core_->life_of(peer); }
-CounterLoss Endpoint::counter_loss(std::uint64_t counter) const { return core_->counter_loss(counter); }
-void Endpoint::forget_counter_loss(std::uint64_t counter) { core_->forget_counter_loss(counter); }
-void Endpoint::guard_layouts(bool on) { core_->guard_layouts(on); }
-void Endpoint::watch_counters(bool on) { core_->watch_counters(on); }
-void Endpoint::expect_from(PeerIndex peer) { core_->expect_from(peer); }
-void Endpoint::expect_no_more_from(PeerIndex peer) { core_->expect_no_more_from(peer); }
-Nanoseconds Endpoint::deadline() const { return core_->deadline(); }
-bool Endpoint::has_work() const { return core_->has_work(); }
-bool Endpoint::drained() { return core_->drained(); }
-std::size_t Endpoint::not_taken() const { return core_->not_taken(); }
-std::size_t Endpoint::not_answered() const { return core_->not_answered(); }
-std::size_t Endpoint::not_accepted_of_own() const { return core_->not_accepted_of_own(); }
-bool Endpoint::handlers_exhausted() const { return core_->handlers_exhausted(); }
-std::uint64_t Endpoint::sends_completed() const { return core_->sends_completed(); }
-std::uint64_t Endpoint::receives_completed() const { return core_->receives_completed(); }
-std::uint32_t Endpoint::max_user_header() const { return core_->max_user_header(); }
-std::uint32_t Endpoint::max_packet_payload() const { return core_->max_packet_payload(); }
-std::uint32_t Endpoint::max_packets_out() const { return core_->max_packets_out(); }
-MessageStatistics Endpoint::statistics(StatisticsPath path) const { return core_->statistics(path); }
-void Endpoint::set_timeout(Nanoseconds timeout) { core_->set_timeout(timeout); }
-void Endpoint::set_ack_threshold(std::uint32_t packets) { core_->set_ack_threshold(packets); }
-std::size_t Endpoint::contacted_peers() const { return core_->contacted_peers(); }
-PeerLoad Endpoint::load(PeerIndex peer) const { return core_->load(peer); }
+Submit Endpoint::get(const GetRequest& request) {
+  Gets& gets = parts_->gets;
+  return begin(
+      *parts_, request, [&](Peer& peer) { return gets.get(peer, request); },
+      [&] { return gets.get_from_self(request); });
+}
+
+Submit Endpoint::active_message(const ActiveMessageRequest& request) {
+  ActiveMessages& messages = parts_->messages;
+  const Submit result = begin(
+      *parts_, request, [&](Peer& peer) { return messages.send(peer, request); },
+      [&] { return messages.send_to_self(request); });
+  parts_->origins.call_ends();
+  return result;
+}
+
+Submit Endpoint::read_modify_write(const RmwRequest& request) {
+  ReadModifyWrites& rmws = parts_->rmws;
+  const Submit result = begin(
+      *parts_, request, [&](Peer& peer) { return rmws.begin(peer, request); },
+      [&] { return rmws.apply_to_self(request); });
+  parts_->origins.call_ends();
+  return result;
+}
+
+Submit Endpoint::put_layout(const LayoutPutRequest& request) {
+  request.source->seek(0);
+  request.destination->seek(0);
+  if (std::min(request.source->total_bytes(), request.destination->total_bytes()) == 0) {
+    return put({.target = request.target,
+                .target_address = 0,
+                .data = nullptr,
+                .length = 0,
+                .target_counter = request.target_counter,
+                .origin_counter = request.origin_counter,
+                .completion_counter = request.completion_counter});
+  }
+  Puts& puts = parts_->puts;
+  const Submit result = begin(
+      *parts_, request, [&](Peer& peer) { return puts.put(peer, request); }, [&] { return puts.put_to_self(request); });
+  parts_->origins.call_ends();
+  return result;
+}
+
+Submit Endpoint::get_layout(const LayoutGetRequest& request) {
+  request.source->seek(0);
+  request.destination->seek(0);
+  if (request.source->total_bytes() == 0) {
+    return get({.target = request.target,
+                .target_address = 0,
+                .buffer = nullptr,
+                .length = 0,
+                .target_counter = request.target_counter,
+                .origin_counter = request.origin_counter,
+                .completion_handler = request.completion_handler});
+  }
+  Gets& gets = parts_->gets;
+  return begin(
+      *parts_, request, [&](Peer& peer) { return gets.get(peer, request); },
+      [&] { return gets.get_from_self(request); });
+}
+
+Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
+  request.source->seek(0);
+  ActiveMessages& messages = parts_->messages;
+  const Submit result = begin(
+      *parts_, request, [&](Peer& peer) { return messages.send(peer, request); },
+      [&] { return messages.send_to_self(request); });
+  parts_->origins.call_ends();
+  return result;
+}
+
+void Endpoint::enter_handler() { parts_->admission.enter_guest(); }
+void Endpoint::leave_handler() { parts_->admission.leave_guest(); }
+bool Endpoint::handlers_exhausted() const { return parts_->admission.handlers_exhausted(); }
+
+void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
+  if (why == Submit::origin_memory || why == Submit::target_memory) {
+    parts_->origins.origin_is_free(operation.target, {operation.origin_counter, operation.send_handler});
+    parts_->counters.move(operation.completion_counter, operation.target);
+    return parts_->host.report_fault(why == Submit::origin_memory ? Fault::origin_vector : Fault::target_vector,
+                                     operation.target);
+  }
+  const Fault fault = why == Submit::purged ? Fault::purged : Fault::no_connectivity;
+  const CounterLoss loss = why == Submit::purged ? CounterLoss::peer_purged : CounterLoss::peer_lost;
+  parts_->counters.lose(operation.origin_counter, loss);
+  parts_->counters.lose(operation.completion_counter, loss);
+  parts_->origins.given_up(operation.target, operation.send_handler, fault);
+  if (why != Submit::purged) parts_->host.report_fault(fault, operation.target);  // of a purge the user knows
+}
+
+unsigned Endpoint::progress(Step step) { return parts_->progress.progress(step); }
+void Endpoint::hold_arrivals(bool hold) { parts_->progress.hold_arrivals(hold); }
+ArrivalWord Endpoint::arrival_word() const { return parts_->progress.arrival_word(); }
+void Endpoint::flush() { parts_->progress.flush(); }
+Nanoseconds Endpoint::deadline() const { return parts_->progress.deadline(); }
+bool Endpoint::has_work() const { return parts_->progress.has_work(); }
+bool Endpoint::drained() { return parts_->progress.drained(); }
+std::size_t Endpoint::not_taken() const { return parts_->progress.not_taken(); }
+std::size_t Endpoint::not_answered() const { return parts_->request_table.size(); }
+std::size_t Endpoint::not_accepted_of_own() const { return parts_->refused.own_waiting(); }
+
+void Endpoint::completion_returned(const CompletionRun& run) { parts_->completions.handler_returned(run); }
+bool Endpoint::reply_has_room(PeerIndex peer) { return parts_->completions.reply_has_room(peer); }
+
+FenceTicket Endpoint::begin_fence() { return parts_->fences.begin(); }
+FenceState Endpoint::fence_state(const FenceTicket& ticket, PeerIndex* awaited) {
+  return parts_->fences.state(ticket, awaited);
+}
+void Endpoint::forget_fence(const FenceTicket& ticket) { parts_->fences.forget(ticket); }
+
+void Endpoint::begin_barrier() { parts_->collectives.begin_barrier(); }
+void Endpoint::begin_exchange(std::uint64_t value) { parts_->collectives.begin_exchange(value); }
+void Endpoint::confirm_exchange() { parts_->collectives.confirm_exchange(); }
+CollectiveState Endpoint::collective_state() { return parts_->collectives.state(); }
+std::span<const std::uint64_t> Endpoint::exchanged() const { return parts_->collectives.exchanged(); }
+
+void Endpoint::purge(PeerIndex peer) {
+  parts_->losses.purge(peer);
+  parts_->origins.call_ends();
+}
+void Endpoint::resume(PeerIndex peer, std::uint64_t epoch) { parts_->losses.resume(peer, epoch); }
+bool Endpoint::purged(PeerIndex peer) const { return parts_->peers.purged(peer); }
+std::uint32_t Endpoint::life_of(PeerIndex peer) const { return parts_->peers.life_of(peer); }
+void Endpoint::expect_from(PeerIndex peer) { parts_->watch.expect(peer); }
+void Endpoint::expect_no_more_from(PeerIndex peer) { parts_->watch.expect_no_more(peer); }
+
+CounterLoss Endpoint::counter_loss(std::uint64_t counter) const { return parts_->counters.loss_of(counter); }
+void Endpoint::forget_counter_loss(std::uint64_t counter) { parts_->counters.forget_loss(counter); }
+void Endpoint::watch_counters(bool on) { parts_->counters.watch(on); }
+void Endpoint::guard_layouts(bool on) { parts_->guard.guard_all(on); }
+
+std::uint64_t Endpoint::sends_completed() const { return parts_->statistics.sends_completed(); }
+std::uint64_t Endpoint::receives_completed() const { return parts_->statistics.receives_completed(); }
+std::size_t Endpoint::contacted_peers() const { return parts_->peers.contacted().size(); }
+void Endpoint::set_timeout(Nanoseconds timeout) { parts_->config.timeout = timeout; }
+const MessageDirectory& Endpoint::directory() const { return parts_->dispatch; }
+
+MessageStatistics Endpoint::statistics(StatisticsPath path) const {
+  MessageStatistics result = parts_->statistics.told(path);
+  if (path == StatisticsPath::network && parts_->channels != nullptr) parts_->channels->add_statistics(result);
+  return result;
+}
+
+void Endpoint::set_ack_threshold(std::uint32_t packets) {
+  if (parts_->channels != nullptr) parts_->channels->set_ack_threshold(packets);
+}
+
+std::uint32_t Endpoint::max_user_header() const {
+  // The whole header travels in the first record, beside the longest fixed part.
+  const std::uint32_t room = max_packet_payload() - static_cast<std::uint32_t>(sizeof(wire::LongExtension));
+  return std::min(room, tuning::kMaxUserHeader) & ~7u;
+}
+
+std::uint32_t Endpoint::max_packet_payload() const {
+  std::uint32_t smallest = UINT32_MAX;
+  for (const DirectTransport& direct : parts_->transports.direct) {
+    smallest = std::min(smallest, direct.transport->limits().max_packet & ~7u);
+  }
+  if (parts_->channels != nullptr) smallest = std::min(smallest, parts_->channels->max_record());
+  if (smallest == UINT32_MAX) return parts_->config.copy_limit;  // a task alone: everything is a local copy
+  return smallest - static_cast<std::uint32_t>(sizeof(wire::RecordHeader) + sizeof(wire::ActiveMessageBody));
+}
+
+std::uint32_t Endpoint::max_packets_out() const {
+  return parts_->channels != nullptr ? parts_->channels->max_packets_out() : tuning::kDirectPacketsOut;
+}
+
+PeerLoad Endpoint::load(PeerIndex index) const {
+  PeerLoad load;
+  load.early_rounds = parts_->collectives.early_rounds_of(index);
+  const Peer* const peer = parts_->peers.find(index);
+  if (peer == nullptr) return load;
+  load.requests = peer->requests_waiting;
+  load.owed_counters = peer->owed.size();
+  load.copies = peer->copies_waiting;
+  load.kept_bytes = peer->outgoing.kept_bytes + peer->list_bytes;
+  load.backlog = peer->backlog.size();
+  load.things = peer->kept.things;
+  load.bytes = peer->kept.bytes;
+  return load;
+}
 
 }  // namespace openlapi

@@ -5,7 +5,7 @@
 // and inside the calls that start operations (messages to oneself, send completion handlers); from a header handler no
 // function may be called, from an inline completion handler and a send completion handler all but progress().
 //
-// Reading order: progress() in endpoint_progress.cc, then endpoint_submit.cc, endpoint_receive.cc, peer.h.
+// Reading order: progress.h, then one operation (operation/puts.cc), peers/peer.h, transfer/outbox.h.
 #pragma once
 
 #include <cstddef>
@@ -15,40 +15,31 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/base/step.h"
+#include "dataplane/counter/lost_counters.h"
 #include "dataplane/host/endpoint_config.h"
+#include "dataplane/host/fence_state.h"
 #include "dataplane/host/handler_host.h"
 #include "dataplane/host/message_statistics.h"
 #include "dataplane/host/requests.h"
 #include "dataplane/host/route_resolver.h"
-#include "dataplane/peers/lost_counters.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {
 
-// A fence in progress; owned by the caller, used with the endpoint that began it.
-struct FenceTicket {
-  std::uint64_t number = 0;
-  std::uint64_t last_request = 0;  // gets and read-modify-writes up to this serial number belong to the fence
-};
-
-enum class FenceState : std::uint8_t { pending, done, peer_lost, peer_purged };
-
-// `filled`: an exchange's values are there, and it waits for confirm_exchange().
-enum class CollectiveState : std::uint8_t { pending, filled, done, peer_lost, peer_purged };
-
 // What one peer takes of this task, for tests of the bounds in tuning.h.
 struct PeerLoad {
-  std::size_t requests = 0;         // gets and read-modify-writes that it has not answered
-  std::size_t owed_counters = 0;    // completion counters that it has to move
-  std::size_t copies = 0;           // of messages that found no room
-  std::uint64_t kept_bytes = 0;     // for long messages to it, and for lists of vectors of gets
-  std::size_t backlog = 0;          // records that found no room
-  std::size_t things = 0;           // that are kept because of what it has sent
-  std::uint64_t bytes = 0;          // of these
-  std::size_t early_rounds = 0;     // of collectives
+  std::size_t requests = 0;       // gets and read-modify-writes that it has not answered
+  std::size_t owed_counters = 0;  // completion counters that it has to move
+  std::size_t copies = 0;         // of messages that found no room
+  std::uint64_t kept_bytes = 0;   // for long messages to it, and for lists of vectors of gets
+  std::size_t backlog = 0;        // records that found no room
+  std::size_t things = 0;         // that are kept because of what it has sent
+  std::uint64_t bytes = 0;        // of these
+  std::size_t early_rounds = 0;   // of collectives
 };
 
-class EndpointCore;  // all state; dataplane/endpoint/endpoint_core.h
+class MessageDirectory;
+struct EndpointParts;  // all state; dataplane/endpoint/endpoint_parts.h
 
 class Endpoint {
  public:
@@ -173,10 +164,10 @@ class Endpoint {
   std::size_t contacted_peers() const;
   PeerLoad load(PeerIndex peer) const;
 
-  EndpointCore& core() { return *core_; }  // for explain_memory_faults()
+  const MessageDirectory& directory() const;  // for explain_memory_faults()
 
  private:
-  std::unique_ptr<EndpointCore> core_;
+  std::unique_ptr<EndpointParts> parts_;
 };
 
 }  // namespace openlapi

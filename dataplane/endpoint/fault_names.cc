@@ -2,7 +2,10 @@
 
 #include <cstring>
 
-#include "dataplane/endpoint/endpoint_core.h"
+#include "dataplane/message/incoming_message.h"
+#include "dataplane/message/outgoing_message.h"
+#include "dataplane/message/request_table.h"
+#include "dataplane/message/whole_message.h"
 
 namespace openlapi {
 
@@ -104,7 +107,7 @@ bool name_operation(const ServedPacket& packet, bool in_handler, FaultLine& line
     case RecordKind::active_message:
       return name_message(record, in_handler, line);
     case RecordKind::data:
-      return name_incoming(packet.core.incoming_message(packet.source, body_of<wire::DataBody>(record).message_id),
+      return name_incoming(packet.directory.incoming_message(packet.source, body_of<wire::DataBody>(record).message_id),
                            line);
     case RecordKind::put_pieces:
       return name_put_vector<wire::PutPiecesBody>(record, line);
@@ -147,9 +150,9 @@ bool name_served(const ServedPacket& packet, bool in_handler, FaultLine& line) {
   const wire::Record& record = packet.record;
   switch (record.kind()) {
     case RecordKind::get_data:
-      return name_request(packet.core.pending_request(body_of<wire::GetDataBody>(record).request_id), line);
+      return name_request(packet.directory.pending_request(body_of<wire::GetDataBody>(record).request_id), line);
     case RecordKind::rmw_reply:
-      return name_request(packet.core.pending_request(body_of<wire::RmwReplyBody>(record).request_id), line);
+      return name_request(packet.directory.pending_request(body_of<wire::RmwReplyBody>(record).request_id), line);
     case RecordKind::counter_update:
       line << "while it counts for task " << std::uint64_t{packet.source} << ": its own completion counter ";
       return line.address(body_of<wire::CounterUpdateBody>(record).counter), true;

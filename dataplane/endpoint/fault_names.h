@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataplane/endpoint/fault_line.h"
-#include "dataplane/endpoint/served_packet.h"
+#include "dataplane/message/served_packet.h"
 
 namespace openlapi {
 

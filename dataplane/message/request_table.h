@@ -34,6 +34,7 @@ class RequestTable {
 
   std::uint32_t add(PendingRequest request);
   PendingRequest* find(std::uint32_t id);
+  const PendingRequest* find(std::uint32_t id) const { return const_cast<RequestTable*>(this)->find(id); }
   void remove(std::uint32_t id);
 
   std::size_t size() const { return size_; }

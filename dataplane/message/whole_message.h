@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "dataplane/layout/layout_cursor.h"
+#include "dataplane/message/data_elsewhere.h"
 #include "dataplane/message/kept_for_peer.h"
-#include "dataplane/transport/bulk_memory.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/wire/operation_header.h"
 
@@ -19,18 +19,15 @@ struct WaitingMessage {
   PeerIndex source;
   wire::ActiveMessageBody body;
   std::vector<std::byte> user_header;
-  std::vector<std::byte> data;
-  bool is_long;
-  std::uint32_t message_id;
+  std::vector<std::byte> data{};
+  bool is_long = false;
+  std::uint32_t message_id = 0;
   std::uint64_t length;
-  std::uint64_t number;          // of the short one, as in IncomingMessage; of one to oneself as in PendingFence
-  std::uint64_t attach_address;  // of the long one's data in the source, read when it is accepted; 0: it comes itself
-  std::uint32_t attach_layout = 0;  // bytes of the description that lies there instead of the data; 0: the data does
+  std::uint64_t number;  // of the short one, as in IncomingMessage; of one to oneself as in Fences
   bool vector = false;
   bool in_atoms = false;
-  bool bulk = false;  // the adapter reads at attach_address, with this key
-  MemoryKey key{};
-  KeptShare kept{};  // of a peer's
+  DataElsewhere elsewhere{};  // of the long one, whose data is read when it is accepted; address 0: it comes itself
+  KeptShare kept{};           // of a peer's
 };
 
 // An active message in one piece, wherever it lies.

@@ -10,21 +10,15 @@
 #include <vector>
 
 #include "dataplane/base/linked_list.h"
+#include "dataplane/counter/lost_counters.h"
 #include "dataplane/message/incoming_message.h"
 #include "dataplane/message/kept_for_peer.h"
 #include "dataplane/message/outgoing_messages.h"
 #include "dataplane/message/queued_record.h"
 #include "dataplane/paths/channel_path.h"
-#include "dataplane/peers/lost_counters.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {
-
-// A reliable transport with what it has, asked for once.
-struct DirectTransport {
-  Transport* transport;
-  TransportCapabilities has;
-};
 
 // A fence of the peer that waits for messages which had begun to arrive before it.
 struct FenceRequest {
@@ -56,7 +50,7 @@ struct Peer {
   bool untold = false;           // it is to be told first that this task begins anew: no room for that record yet
   bool closed = false;           // purged, or about to be dropped: nothing that it sends is looked at any more
 
-  KeptForPeer kept;                    // because of what it has sent; declared before all that counts in it
+  KeptForPeer kept;                     // because of what it has sent; declared before all that counts in it
   std::size_t given_up_unfinished = 0;  // of its messages, in all its lives
 
   // Exactly one of the two is there.
@@ -72,7 +66,7 @@ struct Peer {
 
   std::deque<QueuedRecord> backlog;
   OutgoingQueue outgoing;
-  ListLinks<Peer> in_pending;          // EndpointCore::pending_peers_
+  ListLinks<Peer> in_pending;          // Outbox::pending_peers_
   bool pending = false;                // it is in that list: records or messages wait for room
   std::uint32_t copies_waiting = 0;    // of messages to it; counted against EndpointConfig::copy_buffers
   std::uint32_t requests_waiting = 0;  // gets and read-modify-writes that it has not answered
@@ -92,7 +86,7 @@ struct Peer {
   std::uint64_t messages_begun = 0;      // from the peer, first record arrived; also the newest one's number
   std::uint64_t messages_finished = 0;   // of these, in place here
   std::vector<HeldFence> held_fences;
-  std::vector<FenceRequest> fence_requests;   // from the peer, not yet answered
+  std::vector<FenceRequest> fence_requests;  // from the peer, not yet answered
   std::vector<AwaitedFence> fences_awaited;
 
   OwedCounters owed;  // completion counters here that the peer has to move

@@ -17,6 +17,11 @@ INSTALLED = ["api/include", "control/boot/include"]
 DAEMON_CLIENT = ["control/daemon/session", "control/daemon/messages", "control/daemon/universe"]
 DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/tables"]
 
+# What the parts of the engine stand on.
+BELOW_PATHS = ["dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"]
+BELOW_PEERS = ["dataplane/counter", "dataplane/message", "dataplane/paths", "dataplane/host", "dataplane/layout",
+               "dataplane/reliability", *BELOW_PATHS]
+
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with.
 MAY_INCLUDE = {
     "dataplane/base": [],
@@ -26,23 +31,16 @@ MAY_INCLUDE = {
     "dataplane/reliability": ["dataplane/wire", "dataplane/tuning.h", "dataplane/base"],
     "dataplane/layout": ["dataplane/wire", "dataplane/base"],
     # What goes in and out of the engine.
-    "dataplane/host": ["dataplane/layout", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
-                       "dataplane/base"],
-    "dataplane/paths": ["dataplane/host", "dataplane/reliability", "dataplane/wire", "dataplane/transport",
-                        "dataplane/tuning.h", "dataplane/base"],
-    "dataplane/message": ["dataplane/host", "dataplane/layout", "dataplane/wire", "dataplane/transport",
-                          "dataplane/tuning.h", "dataplane/base"],
-    "dataplane/peers": ["dataplane/message", "dataplane/paths", "dataplane/host", "dataplane/layout",
-                        "dataplane/reliability", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
-                        "dataplane/base"],
-    "dataplane/sync": ["dataplane/peers", "dataplane/message", "dataplane/host", "dataplane/wire",
-                       "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
-    "dataplane/operation": ["dataplane/peers", "dataplane/message", "dataplane/host", "dataplane/layout",
-                            "dataplane/reliability", "dataplane/wire", "dataplane/transport", "dataplane/tuning.h",
-                            "dataplane/base"],
-    "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/peers", "dataplane/message",
-                           "dataplane/paths", "dataplane/host", "dataplane/layout", "dataplane/reliability",
-                           "dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
+    "dataplane/host": ["dataplane/layout", *BELOW_PATHS],
+    "dataplane/paths": ["dataplane/host", "dataplane/reliability", *BELOW_PATHS],
+    "dataplane/counter": ["dataplane/host", "dataplane/transport", "dataplane/base"],
+    "dataplane/message": ["dataplane/host", "dataplane/layout", *BELOW_PATHS],
+    "dataplane/peers": BELOW_PEERS,
+    "dataplane/transfer": ["dataplane/peers", *BELOW_PEERS],
+    "dataplane/sync": ["dataplane/transfer", "dataplane/peers", *BELOW_PEERS],
+    "dataplane/operation": ["dataplane/sync", "dataplane/transfer", "dataplane/peers", *BELOW_PEERS],
+    "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/transfer", "dataplane/peers",
+                           *BELOW_PEERS],
     "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
     "nic": ["nic/udp", "nic/dpdk", "nic/verbs", "dataplane/transport", "dataplane/base"],
     "nic/udp": ["dataplane/transport", "dataplane/base"],
@@ -101,8 +99,8 @@ MAY_INCLUDE = {
 }
 
 ENGINE = ["dataplane/wire", "dataplane/layout", "dataplane/transport", "dataplane/host", "dataplane/reliability",
-          "dataplane/paths", "dataplane/message", "dataplane/peers", "dataplane/sync", "dataplane/operation",
-          "dataplane/endpoint"]
+          "dataplane/paths", "dataplane/counter", "dataplane/message", "dataplane/peers", "dataplane/transfer",
+          "dataplane/sync", "dataplane/operation", "dataplane/endpoint"]
 
 # Headers from outside: pattern, why, and the places (beginnings of paths) that may include them.
 ONLY_IN = [

@@ -10,7 +10,7 @@ import sys
 import switched_source
 
 PROBLEM = re.compile(r"^(\S+?):(\d+):(\d+): +(?:fatal error|error|  required from)", re.MULTILINE)
-PROGRAMS = (r"^(tests/unit/(?:base|wire|layout|reliability|paths|message|peers|sync|operation|endpoint|poller|udp|shm)_\w+_test"
+PROGRAMS = (r"^(tests/unit/(?:base|wire|layout|reliability|paths|counter|message|sync|operation|endpoint|poller|udp|shm)_\w+_test"
             r"|tests/simulation/simulate): ")
 WORDS_ALONE = ("dataplane/endpoint/fault_names.cc", "dataplane/endpoint/fault_line.h")
 COMPILE = ["g++", "-std=c++20", "-fsyntax-only", "-w", "-D_GNU_SOURCE", "-fmax-errors=0"]

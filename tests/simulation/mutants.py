@@ -19,16 +19,16 @@ MUTANTS = {
         "dataplane/reliability/receive_window.cc", "a packet one beyond the ring takes the next one's place",
         [("  if (steps < capacity_) return true;\n", "  if (steps <= capacity_) return true;\n")]),
     "counter_early": (
-        "dataplane/endpoint/endpoint_deliver.cc", "counters move before the completion handler has returned",
+        "dataplane/operation/completions.cc", "counters move before the completion handler has returned",
         [("  const bool now = style ==", "  move_counters(run);\n  const bool now = style =="),
          ("  if (returned) move_counters(run);\n", "  (void)returned;\n"),
          ("  const MovedMessage moved(&run);\n  move_counters(run);\n", "  (void)run;\n")]),
     "fence_too_soon": (
-        "dataplane/endpoint/endpoint_fence.cc", "the target answers although messages are still on their way",
-        [("  if (unfinished == 0) return answer(from, RecordKind::fence_reply, body);\n",
-          "  if (unfinished <= 1) return post_record(from, RecordKind::fence_reply, body);\n")]),
+        "dataplane/sync/fence_answers.cc", "the target answers although messages are still on their way",
+        [("  if (unfinished == 0) return outbox_.answer(from, RecordKind::fence_reply, body);\n",
+          "  if (unfinished <= 1) return outbox_.post_record(from, RecordKind::fence_reply, body);\n")]),
     "fence_asked_too_soon": (
-        "dataplane/endpoint/endpoint_fence.cc", "the fence request overtakes messages that wait for room",
+        "dataplane/sync/fences.cc", "the fence request overtakes messages that wait for room",
         [("    if (first_waiting < fence.next_message) return false;\n", "")]),
     "stale_epoch": (
         "dataplane/reliability/reliable_channel.cc", "packets of a former life of the sender are taken",
@@ -47,32 +47,32 @@ MUTANTS = {
         "dataplane/reliability/packet_filter.cc", "packets for another context of the task are taken",
         [("  if (header.instance != context.instance) return count(counters.wrong_destination);\n", "")]),
     "late_read_of_small_message": (
-        "dataplane/endpoint/endpoint_submit.cc", "a message that waits for room is not copied",
-        [("    keep_copy(stored, std::move(room));\n", "    ++copies_waiting_;\n")]),
+        "dataplane/transfer/message_submission.cc", "a message that waits for room is not copied",
+        [("    means_.sender.keep_copy(stored, std::move(room));\n", "    means_.admission.take_copy(peer);\n")]),
     "late_read_of_vector": (
-        "dataplane/endpoint/endpoint_layout_send.cc", "the list of a put that waits for room is not copied",
+        "dataplane/transfer/message_copies.cc", "the list of a put that waits for room is not copied",
         [("    message.destination = message.destination->detached();\n",
           "    message.destination = message.destination->clone();\n")]),
     "origin_counter_early": (
-        "dataplane/endpoint/endpoint_send.cc", "the origin's data is called free while packets still point into it",
+        "dataplane/transfer/message_sender.cc", "the origin's data is called free while packets still point into it",
         [("  if (message.unacknowledged != 0) return;\n", "")]),
     "send_handler_early": (
-        "dataplane/endpoint/endpoint_send.cc", "the origin is told that its data is free while packets point into it",
+        "dataplane/transfer/message_sender.cc", "the origin is told that its data is free while packets point into it",
         [("  if (message.unacknowledged != 0) return;\n",
           "  if (message.unacknowledged != 0) {\n"
-          "    origin_is_free(message.peer, {0, message.free_handler});\n    message.free_handler = {};\n    return;\n  }\n")]),
+          "    means_.origins.origin_is_free(message.peer, {0, message.free_handler});\n    message.free_handler = {};\n    return;\n  }\n")]),
     "send_handler_lost": (
-        "dataplane/endpoint/endpoint_submit.cc", "of a message that was copied the send completion handler never runs",
-        [("  origin_is_free(peer.index, {message.free_counter, message.free_handler});\n",
-          "  origin_is_free(peer.index, {message.free_counter, {}});\n")]),
+        "dataplane/transfer/message_submission.cc", "of a message that was copied the send completion handler never runs",
+        [("  means_.origins.origin_is_free(peer.index, {message.free_counter, message.free_handler});\n",
+          "  means_.origins.origin_is_free(peer.index, {message.free_counter, {}});\n")]),
     "get_counter_early": (
-        "dataplane/endpoint/endpoint_receive.cc", "a get is complete before its last fragment",
-        [("  if (request->received == request->length) request_complete(body.request_id, &from);\n",
-          "  if (request->received * 2 >= request->length) request_complete(body.request_id, &from);\n")]),
+        "dataplane/operation/gets.cc", "a get is complete before its last fragment",
+        [("  if (request->received == request->length) means_.requests.complete(body.request_id, from);\n",
+          "  if (request->received * 2 >= request->length) means_.requests.complete(body.request_id, from);\n")]),
     "refused_message_twice": (
-        "dataplane/endpoint/endpoint_deliver.cc", "a message that was refused and then accepted is offered again",
+        "dataplane/operation/refused_active_messages.cc", "a message that was refused and then accepted is offered again",
         [("      ++delivered;\n",
-          "      ++delivered;\n      if (!waiting.user_header.empty()) waiting_.push_back(std::move(waiting));\n")]),
+          "      ++delivered;\n      if (!waiting.user_header.empty()) refused.put_back(std::move(waiting));\n")]),
     "barrier_round_missing": (
         "dataplane/sync/collective.cc", "the last round of a barrier is left out",
         [("    if (round_ == all_rounds()) {\n",
@@ -92,113 +92,115 @@ MUTANTS = {
         "dataplane/layout/program_cursor.cc", "a program goes back to the beginning of a block, not to where it was",
         [("  frames_[depth_].inside = rest;\n", "")]),
     "function_not_asked": (
-        "dataplane/endpoint/endpoint_layout_reads.cc", "data that a program combines is read over what is there",
+        "dataplane/transfer/layout_reads.cc", "data that a program combines is read over what is there",
         [("described && (message.layout == nullptr || message.layout->only_copies());\n", "described;\n")]),
     "late_packet_of_purged_era": (
-        "dataplane/endpoint/endpoint_open.cc", "two tasks that begin anew take what was sent before",
+        "dataplane/peers/peer_table.cc", "two tasks that begin anew take what was sent before",
         [("    epochs = {former->second.epoch, 0};", "    epochs = {0, 0};")]),
     "purge_keeps_queue": (
-        "dataplane/endpoint/endpoint_faults.cc", "a peer that is purged stays in the queue of those who wait for room",
-        [("  }\n  look_whether_pending(peer);\n", "  }\n")]),
+        "dataplane/transfer/message_sender.cc", "a peer that is purged stays in the queue of those who wait for room",
+        [("  }\n  means_.outbox.look_whether_pending(peer);\n}\n\nvoid MessageSender::go_on", "  }\n}\n\nvoid MessageSender::go_on")]),
     "purge_keeps_quiet": (
-        "dataplane/endpoint/endpoint_recovery.cc", "of what a purge gives up the send completion handlers run later",
-        [("  if (!send_completions_.empty() && inline_depth_ == 0) run_send_handlers();\n", "")]),
+        "dataplane/endpoint/endpoint.cc", "of what a purge gives up the send completion handlers run later",
+        [("  parts_->losses.purge(peer);\n  parts_->origins.call_ends();\n", "  parts_->losses.purge(peer);\n")]),
     "purge_called_a_loss": (
-        "dataplane/endpoint/endpoint_recovery.cc", "those who wait for a purged task are told that it was lost",
+        "dataplane/peers/losses.cc", "those who wait for a purged task are told that it was lost",
         [("  part_from(index, Fault::purged);\n", "  part_from(index, Fault::no_connectivity);\n")]),
     "bulk_exposed_for_ever": (
-        "dataplane/endpoint/endpoint_bulk.cc", "memory that the peer has read stays exposed",
+        "dataplane/transfer/memory_offers.cc", "memory that the peer has read stays exposed",
         [("message.data, static_cast<std::size_t>(message.total))) return true;\n",
           "message.data, static_cast<std::size_t>(message.total))) {\n    MemoryKey again;\n"
           "    return peer.bulk_memory->expose(message.data, static_cast<std::size_t>(message.total), again);\n  }\n")]),
     "bulk_failure_called_success": (
-        "dataplane/endpoint/endpoint_bulk.cc", "the origin is told that its data was read when it was not",
+        "dataplane/transfer/bulk_pulls.cc", "the origin is told that its data was read when it was not",
         [("pull.failed ? wire::AttachAnswer::not_read : wire::AttachAnswer::read;", "wire::AttachAnswer::read;")]),
     "bulk_failure_unseen": (
-        "dataplane/endpoint/endpoint_bulk.cc", "a read that failed counts as done",
+        "dataplane/transfer/bulk_pulls.cc", "a read that failed counts as done",
         [("  if (!ending.done) pull.failed = true;\n", "")]),
     "bulk_packets_too_soon": (
-        "dataplane/endpoint/endpoint_bulk.cc", "packets replace a failed read while others still write",
+        "dataplane/transfer/bulk_pulls.cc", "packets replace a failed read while others still write",
         [("  if (pull.reads != 0) return false;\n", "  if (pull.reads != 0 && !pull.failed) return false;\n")]),
     "bulk_piece_misplaced": (
-        "dataplane/endpoint/endpoint_bulk.cc", "every piece is read to the beginning of the buffer",
+        "dataplane/transfer/bulk_pulls.cc", "every piece is read to the beginning of the buffer",
         [("pull.key, pull.local + pull.begun,", "pull.key, pull.local,")]),
     "bulk_reads_of_purged_peer": (
-        "dataplane/endpoint/endpoint_bulk.cc", "a purge does not stop the reads that write to the user's memory",
+        "dataplane/transfer/bulk_pulls.cc", "a purge does not stop the reads that write to the user's memory",
         [("  if (under_way) peer.bulk_memory->stop_reads(peer.index);\n", "  (void)under_way;\n")]),
     "answer_beyond_the_buffer": (
-        "dataplane/endpoint/endpoint_receive.cc", "an answer writes where it says, not where its get does",
-        [("  if (body.offset > request->length || length > request->length - body.offset) return ghost();\n", "")]),
+        "dataplane/operation/gets.cc", "an answer writes where it says, not where its get does",
+        [("  if (body.offset > request->length || length > request->length - body.offset) return means_.statistics.ghost();\n",
+          "")]),
     "requests_unbounded": (
-        "dataplane/endpoint/endpoint_send.cc", "any number of requests may wait for one peer",
+        "dataplane/transfer/admission.cc", "any number of requests may wait for one peer",
         [(" || peer.requests_full ||\n"
           "         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);\n", ";\n")]),
     "stopped_task_given_up": (
         "dataplane/paths/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
         [("now - since >= config_.timeout)", "now - since >= config_.timeout * 3 / 4)")]),
     "purge_keeps_era": (
-        "dataplane/endpoint/endpoint_recovery.cc", "over shared memory what was sent before a purge arrives after it",
-        [("  for (const DirectTransport& direct : direct_transports_) direct.has.peer_eras->close_peer(index);\n", "")]),
+        "dataplane/peers/losses.cc", "over shared memory what was sent before a purge arrives after it",
+        [("  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->close_peer(index);\n",
+          "")]),
     "silence_unnoticed": (
-        "dataplane/endpoint/endpoint_faults.cc", "a peer that died owing an answer is waited for without end",
-        [("      peer->channel->probe();\n", "")]),
+        "dataplane/peers/peer_watch.cc", "a peer that died owing an answer is waited for without end",
+        [("    peer.channel->probe();\n", "")]),
 }
 
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
 BOUNDS = {
     "answers_unbounded": (
-        "dataplane/endpoint/endpoint_send.cc", "answers that nobody takes wait without end",
-        [("  if (!may_keep(peer, length)) return;\n", "")]),
+        "dataplane/transfer/outbox.cc", "answers that nobody takes wait without end",
+        [("  if (!dropped_.may_keep(peer, length)) return;\n", "")]),
     "answers_uncounted": (
-        "dataplane/endpoint/endpoint_send.cc", "answers that wait are not counted",
+        "dataplane/transfer/outbox.cc", "answers that wait are not counted",
         [("  peer.backlog.back().kept = {peer.kept, length};\n", "")]),
     "long_answers_unbounded": (
-        "dataplane/endpoint/endpoint_send.cc", "any number of long answers is begun for a peer that takes none",
-        [("  if (!may_keep(peer, message.description.size())) return nullptr;\n", "")]),
+        "dataplane/transfer/message_sender.cc", "any number of long answers is begun for a peer that takes none",
+        [("  if (!means_.dropped.may_keep(peer, message.description.size())) return nullptr;\n", "")]),
     "descriptions_uncounted": (
-        "dataplane/endpoint/endpoint_send.cc", "of a long answer the description is not counted",
+        "dataplane/transfer/message_sender.cc", "of a long answer the description is not counted",
         [("  message.kept = {peer.kept, message.description.size()};\n", "  message.kept = {peer.kept, 0};\n")]),
     "unfinished_unbounded": (
-        "dataplane/endpoint/endpoint_receive.cc", "any number of messages may be begun and not ended",
-        [("  if (!may_keep(from, 0)) return nullptr;\n", "")]),
+        "dataplane/transfer/incoming_messages.cc", "any number of messages may be begun and not ended",
+        [("  if (!dropped_.may_keep(from, 0)) return nullptr;\n", "")]),
     "rounds_uncounted": (
-        "dataplane/endpoint/endpoint_receive.cc", "of a long round the bytes are not counted",
-        [("  message.kept = {from.kept, record.extension.total_length};\n  message.kind = RecordKind::collective;\n",
+        "dataplane/sync/collectives.cc", "of a long round the bytes are not counted",
+        [("  message.kept = {from.kept, total};\n  message.kind = RecordKind::collective;\n",
           "  message.kept = {from.kept, 0};\n  message.kind = RecordKind::collective;\n")]),
     "rounds_of_any_length": (
-        "dataplane/endpoint/endpoint_receive.cc", "a round of a collective is as long as it says",
-        [("  if (record.extension.total_length > std::uint64_t{config_.tasks} * sizeof(std::uint64_t)) return ghost();\n",
+        "dataplane/sync/collectives.cc", "a round of a collective is as long as it says",
+        [("  if (total > std::uint64_t{means_.config.tasks} * sizeof(std::uint64_t)) return means_.statistics.ghost();\n",
           "")]),
     "early_rounds_unbounded": (
         "dataplane/sync/collective.cc", "rounds of collectives that come too early are kept without end",
         [("  if (early >= tuning::kMostEarlyRounds) return false;\n", "")]),
     "early_rounds_forgiven": (
-        "dataplane/endpoint/endpoint_fence.cc", "who sends too many early rounds is not dropped",
-        [("std::move(bytes), *this)) drop(from, Fault::too_much_kept);\n", "std::move(bytes), *this)) ghost();\n")]),
+        "dataplane/sync/collectives.cc", "who sends too many early rounds is not dropped",
+        [("    means_.dropped.drop(from, Fault::too_much_kept);\n", "")]),
     "refused_long_unbounded": (
-        "dataplane/endpoint/endpoint_deliver.cc", "a refused message may be longer than all that a peer may have",
-        [("      if (!may_keep(from, incoming.total)) return;\n", "")]),
+        "dataplane/operation/active_messages.cc", "a refused message may be longer than all that a peer may have",
+        [("    if (!means_.dropped.may_keep(from, incoming.total)) return false;\n", "")]),
     "refused_long_uncounted": (
-        "dataplane/endpoint/endpoint_deliver.cc", "of a refused long message the bytes are not counted",
-        [("      incoming.kept = {from.kept, incoming.total};\n", "      incoming.kept = {from.kept, 0};\n")]),
+        "dataplane/operation/active_messages.cc", "of a refused long message the bytes are not counted",
+        [("    incoming.kept = {from.kept, incoming.total};\n", "    incoming.kept = {from.kept, 0};\n")]),
     "refused_unbounded": (
-        "dataplane/endpoint/endpoint_deliver.cc", "any number of refused messages waits",
-        [("  if (from != nullptr && !may_keep(*from, bytes)) return false;\n", "")]),
+        "dataplane/operation/refused_active_messages.cc", "any number of refused messages waits",
+        [("  if (from != nullptr && !means_.dropped.may_keep(*from, bytes)) return false;\n", "")]),
     "refused_uncounted": (
-        "dataplane/endpoint/endpoint_deliver.cc", "of a refused message the bytes are not counted",
-        [("    waiting.kept = {from->kept, bytes};\n", "    waiting.kept = {from->kept, 0};\n")]),
+        "dataplane/operation/refused_active_messages.cc", "of a refused message the bytes are not counted",
+        [("  if (from != nullptr) waiting.kept = {from->kept, bytes};\n", "  if (from != nullptr) waiting.kept = {from->kept, 0};\n")]),
     "fences_unbounded": (
-        "dataplane/endpoint/endpoint_fence.cc", "any number of fences waits for a message that does not end",
-        [("  if (!may_keep(from, 0)) return;\n", "")]),
+        "dataplane/sync/fence_answers.cc", "any number of fences waits for a message that does not end",
+        [("  if (!dropped_.may_keep(from, 0)) return;\n", "")]),
     "fences_uncounted": (
-        "dataplane/endpoint/endpoint_fence.cc", "fences that wait are not counted",
+        "dataplane/sync/fence_answers.cc", "fences that wait are not counted",
         [("unfinished, {from.kept, 0}});", "unfinished, {}});")]),
     "lives_unbounded": (
-        "dataplane/endpoint/endpoint_faults.cc", "who begins anew again and again leaves lost counters without end",
-        [("  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) drop(peer, Fault::too_much_kept);\n", "")]),
+        "dataplane/peers/losses.cc", "who begins anew again and again leaves lost counters without end",
+        [("  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) means_.dropped.drop(peer, Fault::too_much_kept);\n", "")]),
     "descriptions_unbounded": (
-        "dataplane/endpoint/endpoint_layout_receive.cc", "a description may be longer than all that a peer may have",
-        [("  if (!from.kept.has_room(record.extension.total_length)) return no_memory_for(from, body.request_id);\n",
+        "dataplane/operation/gets.cc", "a description may be longer than all that a peer may have",
+        [("  if (!from.kept.has_room(total)) return means_.refusals.no_memory(from, body.request_id);\n",
           "")]),
 }
 

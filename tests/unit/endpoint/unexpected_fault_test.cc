@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "dataplane/base/memory_fault_guard.h"
-#include "dataplane/endpoint/served_packet.h"
+#include "dataplane/endpoint/fault_explanation.h"
 
 namespace openlapi {
 namespace {
@@ -40,12 +40,14 @@ void fault() { read_at(reinterpret_cast<volatile int*>(0x1000)); }
 void send() { kill(getpid(), SIGSEGV); }
 void nothing() {}
 
-EndpointCore* nowhere() { return nullptr; }
-EndpointCore* says_that_it_is_asked() { _exit(kExplained); }  // whoever explains a fault asks where the thread is
+const MessageDirectory* nowhere() { return nullptr; }
+const MessageDirectory* says_that_it_is_asked() {
+  _exit(kExplained);
+}  // whoever explains a fault asks where the thread is
 
 // The program does something about its signals, the library begins, and then that happens.
 template <class Expected>
-void expect_end(Step prepare, Step happens, const Expected& expected, EndpointCore* (*inside)() = nowhere) {
+void expect_end(Step prepare, Step happens, const Expected& expected, const MessageDirectory* (*inside)() = nowhere) {
   EXPECT_EXIT(
       {
         alarm(20);  // a fault may come again for ever

@@ -1,0 +1,70 @@
+// The parts of an endpoint, and what each of them works with: the one place that knows all. Declared in the order in
+// which they are made; what counts in a peer is declared behind the peers, and ends before them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "dataplane/endpoint/progress.h"
+#include "dataplane/endpoint/record_dispatch.h"
+#include "dataplane/transfer/data_readers.h"
+#include "dataplane/transfer/message_submission.h"
+
+namespace openlapi {
+
+struct EndpointParts final : UnderWay {
+  EndpointParts(const EndpointConfig& config, std::span<Transport* const> all_transports, Clock& clock,
+                RouteResolver& resolver, HandlerHost& host);
+  EndpointParts(const EndpointParts&) = delete;
+  EndpointParts& operator=(const EndpointParts&) = delete;
+
+  void give_up(Peer& peer, Fault fault, CounterLoss why) override;
+
+  EndpointConfig config;
+  HandlerHost& host;
+  Transports transports;
+  Statistics statistics;
+  Counters counters;
+  LossReports reports;
+  DroppedPeers dropped;
+  GuardedLayouts guard;
+  TimerPacing pacing;
+
+  std::unique_ptr<ChannelSet> channels;  // all unreliable transports; null: there are none
+  PeerTable peers;
+  RequestTable request_table;
+  OutgoingMessages outgoing;
+  RefusedMessages refused;
+
+  Admission admission;
+  OriginNotices origins;
+  Outbox outbox;
+  Refusals refusals;
+  MessageSender sender;
+  MemoryOffers offers;
+  MessageSubmission submission;
+  PendingRequests requests;
+  IncomingMessages incoming;
+  MemoryReads reads;
+  BulkPulls pulls;
+  DataReaders readers;
+
+  FenceAnswers fence_answers;
+  Fences fences;
+  Collectives collectives;
+
+  Completions completions;
+  Puts puts;
+  Gets gets;
+  ActiveMessages messages;
+  ReadModifyWrites rmws;
+  NarrowTask narrow;
+
+  Losses losses;
+  PeerWatch watch;
+  RecordDispatch dispatch;
+  Progress progress;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,65 @@
+// Messages that their header handlers have refused so far, and those to oneself that wait for the next step, in the
+// order in which they are offered again.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+#include "dataplane/message/whole_message.h"
+
+namespace openlapi {
+
+class RefusedMessages {
+ public:
+  explicit RefusedMessages(PeerIndex self) : self_(self) {}
+
+  // One begins to wait; one that was taken out was refused again.
+  void add(WaitingMessage message) {
+    if (message.source == self_) ++own_waiting_;
+    put_back(std::move(message));
+  }
+  void put_back(WaitingMessage message) { waiting_.push_back(std::move(message)); }
+  WaitingMessage& newest() { return waiting_.back(); }
+  WaitingMessage take_oldest() {
+    WaitingMessage oldest = std::move(waiting_.front());
+    waiting_.pop_front();
+    return oldest;
+  }
+  // One that was taken out has been delivered, or its source is gone.
+  void ended(const WaitingMessage& message) {
+    if (message.source == self_) --own_waiting_;
+  }
+  void give_up(PeerIndex source) {
+    std::erase_if(waiting_, [&](const WaitingMessage& waiting) { return waiting.source == source; });
+  }
+
+  bool empty() const { return waiting_.empty(); }
+  std::size_t size() const { return waiting_.size(); }
+
+  // Messages to oneself are numbered as they begin to wait.
+  std::uint64_t next_own_number() { return ++own_kept_; }
+  std::uint64_t newest_own_number() const { return own_kept_; }
+  std::size_t own_waiting() const { return own_waiting_; }
+  bool any_own_up_to(std::uint64_t number) const {
+    return own_waiting_ != 0 && std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingMessage& waiting) {
+             return waiting.source == self_ && waiting.number <= number;
+           });
+  }
+
+  // The next one that is added was not offered at all.
+  void next_is_untried() { untried_ = waiting_.size() + 1; }
+  bool any_untried() const { return untried_ != 0; }
+  void offered(std::size_t count) { untried_ -= std::min(untried_, count); }
+
+ private:
+  PeerIndex self_;
+  std::deque<WaitingMessage> waiting_;
+  std::uint64_t own_kept_ = 0;  // messages to oneself that had to wait, so far
+  std::size_t own_waiting_ = 0;
+  std::size_t untried_ = 0;  // among so many of waiting_, the first ones, are some that were not tried at all
+};
+
+}  // namespace openlapi

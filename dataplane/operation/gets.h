@@ -1,0 +1,70 @@
+// Get: the origin asks, the target answers with the data, or the origin reads it where it lies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dataplane/host/requests.h"
+#include "dataplane/transfer/bulk_pulls.h"
+#include "dataplane/transfer/memory_offers.h"
+#include "dataplane/transfer/memory_reads.h"
+#include "dataplane/transfer/message_sender.h"
+#include "dataplane/transfer/pending_requests.h"
+#include "dataplane/transfer/refusals.h"
+
+namespace openlapi {
+
+class Gets final : public GetFallback {
+ public:
+  struct Means {
+    const EndpointConfig& config;
+    HandlerHost& host;
+    Statistics& statistics;
+    Counters& counters;
+    Admission& admission;
+    DroppedPeers& dropped;
+    Outbox& outbox;
+    MessageSender& sender;
+    MemoryOffers& offers;
+    IncomingMessages& incoming;
+    PendingRequests& requests;
+    MemoryReads& reads;
+    BulkPulls& pulls;
+    Refusals& refusals;
+    const GuardedLayouts& guard;
+  };
+  explicit Gets(const Means& means) : means_(means) {}
+
+  // From a peer, or from this task itself.
+  Submit get(Peer& peer, const GetRequest& request);
+  Submit get_from_self(const GetRequest& request);
+  // Between layouts, of which the source is not empty; both stand at their beginnings.
+  Submit get(Peer& peer, const LayoutGetRequest& request);
+  Submit get_from_self(const LayoutGetRequest& request);
+
+  // Peers ask.
+  void on_request(Peer& from, const wire::Record& record);
+  void on_layout_request(Peer& from, const wire::Record& record);
+  void answer_layout(Peer& from, const wire::GetLayoutBody& body, std::span<const std::byte> description);
+  void on_memory_read(Peer& from, const wire::Record& record);
+
+  // Peers answer.
+  void on_data(Peer& from, const wire::Record& record);
+  void on_key(Peer& from, const wire::Record& record);
+
+ private:
+  void ask(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_t length, std::uint64_t target_counter,
+           std::uint8_t flags = 0);
+  void ask_layout(Peer& peer, std::uint32_t id, const LayoutCursor& source, std::uint64_t target_counter);
+  void ask_for_packets(Peer& peer, const DirectRead& read, std::uint64_t length) override;
+  bool answer_at_once(Peer& from, const wire::GetRequestBody& body);
+  bool layout_answer(Peer& from, const wire::GetLayoutBody& body, std::vector<std::byte> description,
+                     OutgoingMessage& answer);
+  void end_own(std::uint64_t data_bytes, std::uint64_t target_counter, std::uint64_t origin_counter,
+               const HandlerCall& handler);
+
+  const Means means_;
+};
+
+}  // namespace openlapi

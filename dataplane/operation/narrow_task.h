@@ -1,0 +1,77 @@
+// Operations that a 32-bit task cannot take: for addresses that it cannot have, or longer than its memory. The program
+// of the other task is wrong; this one hears of it through its error handler, and nothing is written. Nobody waits for
+// what was refused.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dataplane/host/requests.h"
+#include "dataplane/layout/own_layouts.h"
+#include "dataplane/operation/completions.h"
+#include "dataplane/operation/puts.h"
+#include "dataplane/transfer/incoming_messages.h"
+#include "dataplane/transfer/origin_notices.h"
+#include "dataplane/transfer/refusals.h"
+
+namespace openlapi {
+
+// The filter of records: whether all that one names can be this task's.
+bool is_for_own_memory(const wire::Record& record);
+
+// The same of what a user asks of the task itself.
+template <typename Request>
+bool is_for_own_memory(const Request& request) {
+  if constexpr (requires { request.handler; }) {
+    return is_own_memory(request.handler, 1) && is_own_counter(request.target_counter);
+  } else if constexpr (requires { request.operation; }) {
+    return is_own_memory(request.target_address, request.width);
+  } else if constexpr (requires { request.target_address; }) {
+    return is_own_memory(request.target_address, request.length) && is_own_counter(request.target_counter);
+  } else if constexpr (requires { request.completion_handler; }) {
+    return is_own_layout(*request.source) && is_own_counter(request.target_counter);
+  } else {
+    return is_own_layout(*request.destination) && is_own_counter(request.target_counter);
+  }
+}
+
+class NarrowTask {
+ public:
+  struct Means {
+    HandlerHost& host;
+    Statistics& statistics;
+    Counters& counters;
+    OriginNotices& origins;
+    IncomingMessages& incoming;
+    Completions& completions;
+    Puts& puts;
+    Refusals& refusals;
+    PeerIndex self;
+  };
+  explicit NarrowTask(const Means& means) : means_(means) {}
+
+  // A put or active message is buried: fences and the origin's completion counter do not wait for it. A get or
+  // read-modify-write is answered so that its origin gives it up.
+  void refuse(Peer& from, const wire::Record& record);
+
+  // An operation of the task on itself ends.
+  template <typename Request>
+  Submit refuse_own(const Request& request) {
+    if constexpr (requires { request.completion_counter; }) {
+      end_own_message({request.origin_counter, request.send_handler}, request.completion_counter);
+    } else {
+      end_own_request(request.origin_counter);
+    }
+    return Submit::accepted;
+  }
+
+ private:
+  void bury(Peer& from, const wire::Record& record);
+  void bury_part(Peer& from, PutFragment put, std::span<const std::byte> data);
+  void end_own_request(std::uint64_t origin_counter);
+  void end_own_message(const OriginNotice& origin, std::uint64_t completion_counter);
+
+  const Means means_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,180 @@
+#include "dataplane/operation/puts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "dataplane/base/copy_bytes.h"
+#include "dataplane/base/own_memory.h"
+#include "dataplane/layout/guarded_copy.h"
+#include "dataplane/layout/vector_cursor.h"
+#include "dataplane/message/record_bytes.h"
+
+namespace openlapi {
+
+using wire::body_of;
+using wire::RecordKind;
+
+// The origin asks.
+
+Submit Puts::put(Peer& peer, const PutRequest& request) {
+  if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
+    return Submit::busy;
+  const wire::PutBody body{request.target_address, request.target_counter, request.completion_counter};
+  RecordBytes fixed(RecordKind::put, body);
+  if (request.length <= peer.max_record - fixed.length()) [[likely]] {
+    fixed.payload_length(request.length);
+    const ConstBuffer pieces[] = {fixed.piece(), {request.data, static_cast<std::size_t>(request.length)}};
+    const auto length = static_cast<std::uint32_t>(fixed.length() + request.length);
+    return MessageSubmission::owe(peer, request.completion_counter,
+                                  means_.submission.send_whole(peer, pieces, length, request.length,
+                                                               {request.origin_counter, request.send_handler}));
+  }
+  OutgoingMessage message;
+  message.kind = RecordKind::put;
+  std::memcpy(message.body.data(), &body, sizeof(body));
+  message.data = static_cast<const std::byte*>(request.data);
+  message.total = request.length;
+  message.free_counter = request.origin_counter;
+  message.free_handler = request.send_handler;
+  return MessageSubmission::owe(peer, request.completion_counter,
+                                means_.submission.send_long(peer, std::move(message), request.bulk));
+}
+
+Submit Puts::put(Peer& peer, const LayoutPutRequest& request) {
+  if (means_.admission.owes_too_much(peer, request.completion_counter)) return Submit::busy;
+  const wire::PutBody body{0, request.target_counter, request.completion_counter};
+  const LayoutParts parts{.kind = RecordKind::put,
+                          .body = reinterpret_cast<const std::byte*>(&body),
+                          .source = request.source,
+                          .destination = request.destination,
+                          .user_header = {},
+                          .total = std::min(request.source->total_bytes(), request.destination->total_bytes()),
+                          .offset = 0,
+                          .message_id = 0,
+                          .first = true,
+                          .vector = false};
+  return MessageSubmission::owe(
+      peer, request.completion_counter,
+      means_.submission.send_layout(peer, parts, {request.origin_counter, request.send_handler}));
+}
+
+// The target places the data.
+
+void Puts::on_put(Peer& from, const wire::Record& record) {
+  const auto body = body_of<wire::PutBody>(record);
+  CompletionRun run;
+  run.source = from.index;
+  run.source_life = from.life;
+  run.target_counter = body.target_counter;
+  run.completion_counter = body.completion_counter;
+  if (!record.is_long()) {
+    const std::uint32_t length = record.header.payload_length;
+    copy_bytes(pointer_to(body.target_address), record.payload, length);
+    return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, length);
+  }
+  begin_long(from, record, run, pointer_to(body.target_address));
+}
+
+void Puts::begin_long(Peer& from, const wire::Record& record, const CompletionRun& run, std::byte* target) {
+  IncomingMessage message;
+  message.kind = RecordKind::put;
+  message.buffer = target;
+  message.vector = record.has_layout();
+  message.for_null = target == nullptr && !message.vector;
+  message.total = record.extension.total_length;
+  message.run = run;
+  means_.incoming.begin(from, record, std::move(message));
+}
+
+void Puts::on_put_pieces(Peer& from, const wire::Record& record) {
+  const auto body = body_of<wire::PutPiecesBody>(record);
+  wire::PiecesAndData payload;
+  if (!wire::split_pieces(record, body, payload)) return means_.statistics.ghost();
+  ListCursor layout(PieceList::of_pieces(payload.pieces, payload.count));
+  place(from, {body.target_counter, body.completion_counter, body.total_length, body.message_id}, layout,
+        {payload.data, payload.length});
+}
+
+void Puts::on_put_strided(Peer& from, const wire::Record& record) {
+  const auto body = body_of<wire::PutStridedBody>(record);
+  if (body.block == 0) return means_.statistics.ghost();
+  const std::uint64_t blocks = body.total_length / body.block + (body.total_length % body.block != 0 ? 1 : 0);
+  StridedCursor layout({body.base, body.block, body.stride, blocks});
+  const std::uint64_t length = record.header.payload_length;
+  if (layout.total_bytes() < body.total_length) return means_.statistics.ghost();
+  if (body.offset > body.total_length || length > body.total_length - body.offset) return means_.statistics.ghost();
+  layout.seek(body.offset);
+  place(from, {body.target_counter, body.completion_counter, body.total_length, body.message_id}, layout,
+        {record.payload, record.header.payload_length});
+}
+
+void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data) {
+  CompletionRun run;
+  run.source = from.index;
+  run.source_life = from.life;
+  run.target_counter = put.target_counter;
+  run.completion_counter = put.completion_counter;
+  if (put.message_id == 0) {
+    if (data.size() != put.total) return means_.statistics.ghost();
+    if (!means_.guard.scatter(layout, layout.position(), data)) {
+      means_.host.report_fault(Fault::target_vector, from.index);
+    }
+    return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, put.total);
+  }
+  if (data.size() > put.total) return means_.statistics.ghost();
+  IncomingMessage* part_of = IncomingMessages::find(from, put.message_id);
+  if (part_of == nullptr) {
+    IncomingMessage begun;
+    begun.kind = RecordKind::put;
+    begun.vector = true;
+    begun.total = put.total;
+    begun.run = run;
+    part_of = means_.incoming.add(from, put.message_id, std::move(begun));
+    if (part_of == nullptr) return;
+    part_of->number = ++from.messages_begun;
+  }
+  IncomingMessage& message = *part_of;
+  if (message.kind != RecordKind::put || message.total != put.total || message.elsewhere) {
+    return means_.statistics.ghost();
+  }
+  if (data.size() > message.total - message.received) return means_.statistics.ghost();
+  if (!message.cut_off && !means_.guard.scatter(layout, layout.position(), data)) {
+    message.cut_off = true;
+    means_.host.report_fault(Fault::target_vector, from.index);
+  }
+  means_.incoming.arrived(from, put.message_id, message, data.size());
+}
+
+// To oneself: a local copy. Target and origin are the same task, so all counters are here.
+
+Submit Puts::put_to_self(const PutRequest& request) {
+  if (request.length != 0) {
+    std::memmove(reinterpret_cast<void*>(request.target_address), request.data, request.length);
+  }
+  end_own(request.length, {request.origin_counter, request.send_handler}, request.target_counter,
+          request.completion_counter);
+  return Submit::accepted;
+}
+
+Submit Puts::put_to_self(const LayoutPutRequest& request) {
+  if (!means_.guard.copy(*request.source, *request.destination)) {
+    const bool readable = is_readable(*request.source, request.source->total_bytes());
+    return readable ? Submit::target_memory : Submit::origin_memory;
+  }
+  end_own(request.source->position(), {request.origin_counter, request.send_handler}, request.target_counter,
+          request.completion_counter);
+  return Submit::accepted;
+}
+
+void Puts::end_own(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,
+                   std::uint64_t completion_counter) {
+  means_.statistics.message_copied(data_bytes);
+  means_.statistics.send_completed();
+  means_.statistics.receive_completed();
+  means_.origins.origin_is_free(means_.self, notice);
+  means_.counters.move(target_counter, means_.self);
+  means_.counters.move(completion_counter, means_.self);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,53 @@
+// Put: the origin sends the data and where it goes, the target places it, and counters tell both that it is there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dataplane/host/requests.h"
+#include "dataplane/operation/completions.h"
+#include "dataplane/transfer/incoming_messages.h"
+#include "dataplane/transfer/message_submission.h"
+
+namespace openlapi {
+
+class Puts {
+ public:
+  struct Means {
+    HandlerHost& host;
+    Statistics& statistics;
+    Counters& counters;
+    Admission& admission;
+    OriginNotices& origins;
+    MessageSubmission& submission;
+    IncomingMessages& incoming;
+    Completions& completions;
+    const GuardedLayouts& guard;
+    PeerIndex self;
+  };
+  explicit Puts(const Means& means) : means_(means) {}
+
+  // To a peer, or to this task itself.
+  Submit put(Peer& peer, const PutRequest& request);
+  Submit put_to_self(const PutRequest& request);
+  // Between layouts, of which neither is empty; both stand at their beginnings.
+  Submit put(Peer& peer, const LayoutPutRequest& request);
+  Submit put_to_self(const LayoutPutRequest& request);
+
+  // Records of peers' puts.
+  void on_put(Peer& from, const wire::Record& record);
+  void on_put_pieces(Peer& from, const wire::Record& record);
+  void on_put_strided(Peer& from, const wire::Record& record);
+  // A part of a put whose data goes where `layout` stands.
+  void place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data);
+
+ private:
+  [[gnu::noinline]] void begin_long(Peer& from, const wire::Record& record, const CompletionRun& run,
+                                    std::byte* target);
+  void end_own(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,
+               std::uint64_t completion_counter);
+
+  const Means means_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,33 @@
+// Read-modify-write: the origin asks, the target changes the word and answers with what it was before.
+#pragma once
+
+#include "dataplane/host/requests.h"
+#include "dataplane/transfer/origin_notices.h"
+#include "dataplane/transfer/outbox.h"
+#include "dataplane/transfer/pending_requests.h"
+
+namespace openlapi {
+
+class ReadModifyWrites {
+ public:
+  struct Means {
+    Statistics& statistics;
+    Admission& admission;
+    OriginNotices& origins;
+    Outbox& outbox;
+    PendingRequests& requests;
+    PeerIndex self;
+  };
+  explicit ReadModifyWrites(const Means& means) : means_(means) {}
+
+  Submit begin(Peer& peer, const RmwRequest& request);
+  Submit apply_to_self(const RmwRequest& request);
+
+  void on_request(Peer& from, const wire::Record& record);
+  void on_reply(Peer& from, const wire::Record& record);
+
+ private:
+  const Means means_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,36 @@
+// Peers that the engine parts from at the end of its step, because of what they have sent or have not: until then
+// others of the step still look at what is under way with them.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "dataplane/host/handler_host.h"
+#include "dataplane/peers/loss_reports.h"
+#include "dataplane/peers/peer.h"
+
+namespace openlapi {
+
+class DroppedPeers {
+ public:
+  // False: the peer may not make this task keep one more thing of so many bytes, and is dropped.
+  bool may_keep(Peer& peer, std::uint64_t bytes) {
+    if (peer.kept.has_room(bytes) && !peer.closed) [[likely]]
+      return true;
+    drop(peer, Fault::too_much_kept);
+    return false;
+  }
+
+  [[gnu::noinline]] void drop(Peer& peer, Fault why) {
+    if (std::exchange(peer.closed, true)) return;
+    dropped_.push_back({peer.index, why});
+  }
+
+  bool empty() const { return dropped_.empty(); }
+  std::vector<Loss> take() { return std::exchange(dropped_, {}); }
+
+ private:
+  std::vector<Loss> dropped_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,72 @@
+// Peers that are lost, dropped, or purged by the user (guide, chapter 19): whatever is under way with such a peer is
+// given up, so that nothing waits for ever, and the host hears of it at the end of the step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dataplane/counter/counters.h"
+#include "dataplane/host/handler_host.h"
+#include "dataplane/peers/beginning_teller.h"
+#include "dataplane/peers/collective_view.h"
+#include "dataplane/peers/dropped_peers.h"
+#include "dataplane/peers/loss_reports.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/peers/transports.h"
+
+namespace openlapi {
+
+// Everything that the engine has under way: it forgets what is so with one peer.
+class UnderWay {
+ public:
+  virtual void give_up(Peer& peer, Fault fault, CounterLoss why) = 0;
+
+ protected:
+  ~UnderWay() = default;
+};
+
+class Losses {
+ public:
+  struct Means {
+    Counters& counters;
+    PeerTable& peers;
+    DroppedPeers& dropped;
+    LossReports& reports;
+    const Transports& transports;
+    BeginningTeller& teller;
+    CollectiveView& collective;
+    UnderWay& under_way;
+  };
+  explicit Losses(const Means& means) : means_(means) {}
+
+  // The peer is lost: all that is under way is given up, and later messages to it start afresh, if they may.
+  void lose(Peer& peer, Fault fault);
+  // Back to the state of first contact.
+  void give_up(Peer& peer, Fault fault);
+
+  // As Endpoint's.
+  void purge(PeerIndex index);
+  void resume(PeerIndex index, std::uint64_t epoch);
+
+  // A step begins, or ends: what it may still refer to lasts until then.
+  void step_begins() { stepping_ = true; }
+  void step_ends() {
+    if (!means_.dropped.empty()) [[unlikely]]
+      part_from_dropped();
+    stepping_ = false;
+    if (!buried_.empty()) [[unlikely]]
+      buried_.clear();
+  }
+
+ private:
+  [[gnu::noinline]] void part_from_dropped();
+  void part_from(PeerIndex index, Fault why);
+  void give_up_counters(Peer& peer, CounterLoss why);
+
+  const Means means_;
+  std::vector<std::unique_ptr<Peer>> buried_;  // purged by handlers of this step, which may still refer to them
+  bool stepping_ = false;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,97 @@
+#include "dataplane/peers/peer_table.h"
+
+#include <utility>
+
+#include "dataplane/base/cancellation.h"
+#include "dataplane/base/check.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+Peer* PeerTable::first_contact(PeerIndex index) {
+  peers_[index] = make_peer(index);
+  Peer* const peer = peers_[index].get();
+  if (peer == nullptr) return nullptr;
+  contacted_.push_back(peer);
+  if (peer->is_direct() && former_.contains(index)) teller_.tell_beginning(*peer);
+  return peer;
+}
+
+std::unique_ptr<Peer> PeerTable::make_peer(PeerIndex index) {
+  const auto former = former_.find(index);
+  if (is_self(index)) return nullptr;
+  if (former != former_.end() && (former->second.purged || former->second.dropped)) return nullptr;
+  const CancellationOff off;
+  const Route route = resolver_.resolve(index);
+  if (route.count == 0) return nullptr;
+
+  auto peer = std::make_unique<Peer>();
+  peer->index = index;
+  peer->life = config_.before_first();
+  ChannelEpochs epochs{0, route.epoch};
+  if (former != former_.end()) {
+    peer->life = former->second.life;
+    epochs = {former->second.epoch, 0};  // the peer may have begun anew as well: its present epoch is not the published
+  }
+  choose_way(*peer, route, epochs, former == former_.end());
+  OPENLAPI_CHECK(peer->max_record >= tuning::kSmallestRecord);
+  return peer;
+}
+
+void PeerTable::choose_way(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new) {
+  Transport& best = *route.paths[0];
+  if (best.limits().reliable) {
+    const TransportCapabilities has = best.capabilities();
+    peer.direct = &best;
+    peer.liveness = has.peer_liveness;
+    peer.delivery = has.reliable_delivery;
+    peer.eras = has.peer_eras;
+    peer.remote_memory = has.remote_memory;
+    peer.max_record = max_packet_to(best, peer.index) & ~7u;
+    peer.deaf = is_new && has.peer_eras->era_sent_for(peer.index) != 0;
+  } else {
+    peer.channel = channels_->make_path(peer.index, best, epochs);
+    peer.max_record = peer.channel->max_record();
+  }
+  for (std::size_t i = 0; i < route.count && peer.bulk_memory == nullptr; ++i) {
+    peer.bulk_memory = route.paths[i]->capabilities().bulk_memory;
+  }
+}
+
+bool PeerTable::purged(PeerIndex index) const {
+  if (former_.empty()) return false;
+  const auto found = former_.find(index);
+  return found != former_.end() && found->second.purged;
+}
+
+std::uint32_t PeerTable::life_of(PeerIndex index) const {
+  if (peers_[index] != nullptr) return peers_[index]->life;
+  const auto found = former_.find(index);
+  return found == former_.end() ? config_.before_first() : found->second.life;
+}
+
+FormerPeer& PeerTable::former(PeerIndex index) {
+  return former_.try_emplace(index, FormerPeer{false, false, config_.before_first(), 0}).first->second;
+}
+
+void PeerTable::set_purged(PeerIndex index) {
+  former(index).purged = true;
+  ++purged_peers_;
+}
+
+bool PeerTable::resume(PeerIndex index, std::uint64_t epoch) {
+  if (!purged(index)) return false;
+  FormerPeer& former = former_.at(index);
+  former.purged = former.dropped = false;
+  former.epoch = epoch;
+  --purged_peers_;
+  return true;
+}
+
+std::unique_ptr<Peer> PeerTable::take(PeerIndex index) {
+  std::unique_ptr<Peer> peer = std::move(peers_[index]);
+  if (peer != nullptr) std::erase(contacted_, peer.get());
+  return peer;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,78 @@
+// All tasks of a job as an endpoint knows them: of each that was talked to its Peer, made at first contact, and of each
+// that was purged or dropped what is left of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "dataplane/host/endpoint_config.h"
+#include "dataplane/host/requests.h"
+#include "dataplane/host/route_resolver.h"
+#include "dataplane/paths/channel_set.h"
+#include "dataplane/peers/beginning_teller.h"
+#include "dataplane/peers/peer.h"
+
+namespace openlapi {
+
+class PeerTable {
+ public:
+  // `channels`: null when there are no unreliable transports.
+  PeerTable(const EndpointConfig& config, ChannelSet* channels, RouteResolver& resolver, BeginningTeller& teller)
+      : config_(config), channels_(channels), resolver_(resolver), teller_(teller), peers_(config.tasks) {}
+
+  bool is_self(PeerIndex index) const { return index == config_.self; }
+
+  // The peer, met now if it was not before; null: there is no way to it, or it is purged, dropped, or this task.
+  Peer* contact(PeerIndex index) {
+    if (index >= peers_.size()) [[unlikely]]
+      return nullptr;
+    Peer* peer = peers_[index].get();
+    return peer != nullptr ? peer : first_contact(index);
+  }
+  // Null: it was not talked to.
+  Peer* find(PeerIndex index) const { return peers_[index].get(); }
+  bool knows(PeerIndex index) const { return index < peers_.size() && peers_[index] != nullptr; }
+  Peer& at(PeerIndex index) const { return *peers_[index]; }
+  std::size_t tasks() const { return peers_.size(); }
+
+  // Those that were talked to. Grows while losses are passed on.
+  const std::vector<Peer*>& contacted() const { return contacted_; }
+
+  // What an operation to a task without a way to it is answered.
+  Submit refusal(PeerIndex index) const { return purged(index) ? Submit::purged : Submit::unreachable; }
+  bool purged(PeerIndex index) const;
+  bool any_purged() const { return purged_peers_ != 0; }
+  // Another number each time that all that was under way with the peer is given up.
+  std::uint32_t life_of(PeerIndex index) const;
+
+  // Until it is resumed nothing is taken from the peer, and no operation to it is accepted. The second only after the
+  // first.
+  void set_purged(PeerIndex index);
+  void set_dropped(PeerIndex index) { former(index).dropped = true; }
+  // The way to the peer is made at the next contact, under the new epoch. False: it is not purged.
+  bool resume(PeerIndex index, std::uint64_t epoch);
+
+  // Nothing of the peer is kept but the number of its lives here. Null: it was not talked to.
+  std::unique_ptr<Peer> take(PeerIndex index);
+  void keep_life(const Peer& peer) { former_.at(peer.index).life = peer.life; }
+
+ private:
+  [[gnu::noinline]] Peer* first_contact(PeerIndex index);
+  std::unique_ptr<Peer> make_peer(PeerIndex index);
+  void choose_way(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new);
+  FormerPeer& former(PeerIndex index);
+
+  const EndpointConfig& config_;
+  ChannelSet* channels_;
+  RouteResolver& resolver_;
+  BeginningTeller& teller_;
+  std::vector<std::unique_ptr<Peer>> peers_;  // by task; null until first contact
+  std::vector<Peer*> contacted_;
+  std::unordered_map<PeerIndex, FormerPeer> former_;
+  std::uint32_t purged_peers_ = 0;
+};
+
+}  // namespace openlapi

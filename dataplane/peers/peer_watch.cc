@@ -1,0 +1,136 @@
+#include "dataplane/peers/peer_watch.h"
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+void PeerWatch::expect(PeerIndex index) {
+  if (!means_.peers.is_self(index)) ++expected_[index];
+}
+
+void PeerWatch::expect_no_more(PeerIndex index) {
+  const auto found = expected_.find(index);
+  if (found != expected_.end() && --found->second == 0) expected_.erase(found);
+}
+
+bool PeerWatch::something_outstanding(const Peer& peer) const {
+  if (!peer.backlog.empty() || !peer.incoming.empty() || !peer.fences_awaited.empty()) return true;
+  return !peer.owed.empty() || !peer.outgoing.empty() || peer.requests_waiting != 0 || expected_.contains(peer.index);
+}
+
+// Who owes an answer may have died after it had taken the question. That includes the one whose message a collective
+// needs next, who may never have been talked to.
+void PeerWatch::look_at_all(Nanoseconds now, bool may_come) {
+  for (const auto& [index, waiters] : expected_) means_.peers.contact(index);
+  if (now - turn_asked_ >= tuning::kWatchPeers) {
+    turn_asked_ = now;
+    for (const DirectTransport& direct : means_.transports.direct) look_at_turn(*direct.has.reliable_delivery, now);
+  }
+  // A task alone waits for itself, between the exchange and its confirmation.
+  CollectiveView& collective = means_.collective;
+  const bool others = collective.active() && !means_.peers.is_self(collective.awaited());
+  if (others && means_.peers.contact(collective.awaited()) == nullptr) collective.fail(collective.awaited());
+  for (std::size_t i = 0; i < means_.peers.contacted().size(); ++i) {  // grows when a loss is passed on to others
+    look_at(*means_.peers.contacted()[i], now, may_come);
+  }
+}
+
+// Over a channel a silent one is asked for a sign of life: the channel's time-out or the answer of a new life does the
+// rest.
+void PeerWatch::look_at(Peer& peer, Nanoseconds now, bool may_come) {
+  if (peer.is_direct() && follow(peer)) return;
+  if (peer.untold && peer.liveness->peer_gone(peer.index)) means_.teller.need_not_tell(peer);
+  if (!something_outstanding(peer) && !means_.collective.active()) return;
+  if (peer.is_direct()) {
+    look_at_direct(peer, now, may_come);
+  } else if (now - peer.channel->channel().last_heard() >= tuning::kProbeSilentPeer) {
+    peer.channel->probe();
+  }
+}
+
+// Reliable transports have no acknowledgements to miss: a peer is lost when its process is gone, or when it has taken
+// nothing for the whole time-out although something waited for it. Where nothing waits it gets an empty packet.
+void PeerWatch::look_at_direct(Peer& peer, Nanoseconds now, bool may_come) {
+  if (peer.gone) return look_at_gone(peer, now, may_come);
+  if (peer.liveness->peer_gone(peer.index)) {
+    peer.gone = true;
+    peer.last_arrival = peer.delivery->arrivals().handed_over;
+    peer.silent_since = now;
+    return look_soon();
+  }
+  const ReliableDelivery::Intake intake = peer.delivery->intake(peer.index);
+  if (!intake.waits) {
+    peer.silent_since = 0;
+    ask(peer, now);
+  } else if (peer.silent_since == 0 || peer.taken_seen != intake.taken) {
+    peer.silent_since = now;
+  } else if (now - peer.silent_since >= means_.config.timeout) {
+    // One that is held up by a third task gives that one up first.
+    const bool in_vain = now - peer.silent_since - means_.config.timeout >= means_.config.timeout;
+    if (in_vain || !peer.delivery->waits_for_another(peer.index)) return means_.losses.lose(peer, Fault::timeout);
+  }
+  peer.taken_seen = intake.taken;
+}
+
+// A task that ends in order has answered before. Its answers count: until all that was handed over before its end is
+// here, though not for ever if that waits for another's turn; or as long as there is anything to receive, where the
+// transport does not count.
+void PeerWatch::look_at_gone(Peer& peer, Nanoseconds now, bool may_come) {
+  const ReliableDelivery::Arrivals arrivals = peer.delivery->arrivals();
+  const bool to_come = arrivals.received < peer.last_arrival && now - peer.silent_since < 2 * means_.config.timeout;
+  const bool counts = arrivals.received != 0;
+  if (to_come || (!counts && may_come)) return look_soon();
+  const bool in_order =
+      !something_outstanding(peer) && !means_.collective.waits_for(peer.index) && peer.delivery->peer_left(peer.index);
+  if (!in_order) means_.losses.lose(peer, Fault::no_connectivity);
+}
+
+void PeerWatch::look_soon() {
+  means_.pacing.look_soon();
+  last_look_ = 0;
+}
+
+// A task that stops while it hands over a packet holds up what all others hand over behind it. It is lost after the
+// time-out, as one that owes an answer is.
+void PeerWatch::look_at_turn(ReliableDelivery& delivery, Nanoseconds now) {
+  const ReliableDelivery::Turn turn = delivery.awaited_turn();
+  if (turn.peer == kUnknownPeer || turn != turn_seen_) {
+    turn_seen_ = turn;
+    turn_since_ = now;
+    return;
+  }
+  if (now - turn_since_ < means_.config.timeout) return;
+  turn_since_ = now;
+  if (Peer* const peer = means_.peers.contact(turn.peer)) means_.losses.lose(*peer, Fault::timeout);
+}
+
+void PeerWatch::ask(Peer& peer, Nanoseconds now) {
+  if (now - peer.asked_at < tuning::kProbeSilentPeer) return;
+  peer.asked_at = now;
+  const OutgoingPacket empty{{}, 0};
+  if (peer.direct->send_burst(peer.index, {&empty, 1}) != 0) ++means_.statistics.of(peer).packets_sent;
+}
+
+void PeerWatch::restarted(Peer& peer, bool lost) {
+  const bool noticed = lost || something_outstanding(peer) || means_.collective.active();
+  if (noticed) means_.reports.add(peer.index, Fault::no_connectivity);
+  means_.losses.give_up(peer, Fault::no_connectivity);
+}
+
+// The peer has begun a new era with this task. What comes from it is of the one before until it tells the new one.
+// Users purge each other in order when all is in place, fence or not; one that was given up learns what that may have
+// lost.
+bool PeerWatch::follow(Peer& peer) {
+  if (!peer.eras->peer_began_anew(peer.index)) return false;
+  peer.deaf = true;
+  restarted(peer, peer.eras->gave_up(peer.index) && peer.messages_sent != peer.messages_confirmed);
+  return true;
+}
+
+// Eras that have ended since are told as well: the present one is still to come then.
+void PeerWatch::on_beginning(Peer& from, std::uint32_t era) {
+  if (from.eras->era_sent_for(from.index) != era) follow(from);
+  from.deaf = from.eras->era_sent_for(from.index) != era;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,70 @@
+// Looks after peers that owe something, and notices those that are gone, came back, or stay silent.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/host/endpoint_config.h"
+#include "dataplane/peers/losses.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/peers/timer_pacing.h"
+#include "dataplane/wire/operation_header.h"
+
+namespace openlapi {
+
+class PeerWatch {
+ public:
+  struct Means {
+    const EndpointConfig& config;
+    PeerTable& peers;
+    Statistics& statistics;
+    TimerPacing& pacing;
+    LossReports& reports;
+    const Transports& transports;
+    BeginningTeller& teller;
+    CollectiveView& collective;
+    Losses& losses;
+  };
+  explicit PeerWatch(const Means& means) : means_(means) {}
+
+  // At least every tuning::kWatchPeers. `may_come`: something may still be received that a peer sent before it ended.
+  void look(Nanoseconds now, bool may_come) {
+    if (now - last_look_ < tuning::kWatchPeers) return;
+    last_look_ = now;
+    look_at_all(now, may_come);
+  }
+
+  // Somebody waits for what the peer will send of itself: it is watched although it owes no answer. Calls nest.
+  void expect(PeerIndex index);
+  void expect_no_more(PeerIndex index);
+  bool expects_any() const { return !expected_.empty(); }
+
+  // Over reliable transports a peer's turn is awaited: also who seldom comes here gives it up.
+  bool awaits_turn() const { return turn_seen_.is_awaited; }
+
+  // The peer is a new process: what was outstanding to the former one will never be answered. `lost`: that includes
+  // something that nobody waits for.
+  void restarted(Peer& peer, bool lost);
+
+  // A peer over a reliable transport tells that it begins anew, with that era.
+  void on_beginning(Peer& from, std::uint32_t era);
+
+ private:
+  void look_at_all(Nanoseconds now, bool may_come);
+  void look_at(Peer& peer, Nanoseconds now, bool may_come);
+  void look_at_direct(Peer& peer, Nanoseconds now, bool may_come);
+  void look_at_gone(Peer& peer, Nanoseconds now, bool may_come);
+  void look_at_turn(ReliableDelivery& delivery, Nanoseconds now);
+  void ask(Peer& peer, Nanoseconds now);
+  void look_soon();
+  bool something_outstanding(const Peer& peer) const;
+  bool follow(Peer& peer);
+
+  const Means means_;
+  std::unordered_map<PeerIndex, std::uint32_t> expected_;  // by whom something is waited for: how many wait
+  Nanoseconds last_look_ = 0, turn_asked_ = 0, turn_since_ = 0;
+  ReliableDelivery::Turn turn_seen_{};
+};
+
+}  // namespace openlapi

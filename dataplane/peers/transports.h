@@ -1,0 +1,37 @@
+// The transports of an endpoint by what they promise.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dataplane/base/check.h"
+#include "dataplane/transport/transport.h"
+
+namespace openlapi {
+
+// A reliable transport with what it has, asked for once.
+struct DirectTransport {
+  Transport* transport;
+  TransportCapabilities has;
+};
+
+struct Transports {
+  explicit Transports(std::span<Transport* const> all) {
+    for (Transport* transport : all) {
+      const TransportCapabilities has = transport->capabilities();
+      if (transport->limits().reliable) {
+        OPENLAPI_CHECK(has.peer_liveness != nullptr && has.reliable_delivery != nullptr && has.peer_eras != nullptr);
+        direct.push_back({transport, has});
+      } else {
+        unreliable.push_back(transport);
+      }
+      if (has.bulk_memory != nullptr) bulk_memories.push_back(has.bulk_memory);
+    }
+  }
+
+  std::vector<DirectTransport> direct;  // records go over them as packets of their own
+  std::vector<Transport*> unreliable;   // through reliable channels
+  std::vector<BulkMemory*> bulk_memories;
+};
+
+}  // namespace openlapi

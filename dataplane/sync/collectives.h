@@ -1,0 +1,67 @@
+// The collective calls of an endpoint, one at a time: a barrier, or an exchange of one 64-bit value per task
+// (collective.h has the rounds). Their messages are carried here, and what peers say of them, or do not say any more.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dataplane/host/fence_state.h"
+#include "dataplane/paths/channel_set.h"
+#include "dataplane/peers/collective_view.h"
+#include "dataplane/peers/dropped_peers.h"
+#include "dataplane/peers/loss_reports.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/sync/collective.h"
+#include "dataplane/transfer/incoming_messages.h"
+#include "dataplane/transfer/message_sender.h"
+#include "dataplane/transfer/outbox.h"
+
+namespace openlapi {
+
+class Collectives final : public Collective::Outbox, public CollectiveView {
+ public:
+  struct Means {
+    const EndpointConfig& config;
+    ChannelSet* channels;  // null: there are no unreliable transports
+    PeerTable& peers;
+    Statistics& statistics;
+    DroppedPeers& dropped;
+    LossReports& reports;
+    openlapi::Outbox& outbox;
+    MessageSender& sender;
+    IncomingMessages& incoming;
+  };
+  explicit Collectives(const Means& means)
+      : means_(means), collective_(means.config.self, means.config.tasks, means.config.before_first()) {}
+
+  void begin_barrier();
+  void begin_exchange(std::uint64_t value);
+  void confirm_exchange();
+  CollectiveState state() const;
+  std::span<const std::uint64_t> exchanged() const { return collective_.exchanged(); }
+  std::size_t early_rounds_of(PeerIndex peer) const { return collective_.early_rounds_of(peer); }
+
+  // A record of a round, and a round that came in several.
+  void on_round(Peer& from, const wire::Record& record);
+  void round_arrived(Peer& from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes);
+
+  bool active() const override { return collective_.active(); }
+  PeerIndex awaited() const override { return collective_.awaited(); }
+  void fail(PeerIndex lost) override;
+  void peer_given_up(PeerIndex peer) override { collective_.fail(peer, *this); }
+  void peer_purged() override { purged_ |= collective_.active(); }
+
+ private:
+  void send_round(PeerIndex peer, std::uint32_t sequence, std::uint32_t round,
+                  std::span<const std::byte> bytes) override;
+  void report_failed();
+  void flush();
+
+  const Means means_;
+  Collective collective_;
+  bool purged_ = false;  // it failed, or will, because a peer is purged
+};
+
+}  // namespace openlapi

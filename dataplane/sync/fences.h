@@ -1,0 +1,66 @@
+// Fences of this task. A fence asks every peer that was sent something since its last answer to reply when that many
+// messages are in place; gets and read-modify-writes are complete when their answers are here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/counter/counters.h"
+#include "dataplane/host/fence_state.h"
+#include "dataplane/message/refused_messages.h"
+#include "dataplane/message/request_table.h"
+#include "dataplane/paths/channel_set.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/message_sender.h"
+#include "dataplane/transfer/outbox.h"
+
+namespace openlapi {
+
+class Fences final : public FirstRecordListener {
+ public:
+  struct Means {
+    ChannelSet* channels;  // null: there are no unreliable transports
+    PeerTable& peers;
+    Statistics& statistics;
+    Counters& counters;
+    Outbox& outbox;
+    const MessageSender& sender;
+    RequestTable& requests;
+    const RefusedMessages& refused;
+  };
+  Fences(const Means& means, std::uint64_t first_number) : means_(means), next_fence_(first_number) {}
+
+  // All operations begun before are complete at their targets when the ticket's state is done.
+  FenceTicket begin();
+  // `awaited`, while it is pending: a task that has not answered; unchanged: none, or it waits for answers to gets.
+  FenceState state(const FenceTicket& ticket, PeerIndex* awaited);
+  void forget(const FenceTicket& ticket);  // nobody asks for its state any more
+  bool any_pending() const { return !fences_.empty(); }
+
+  void on_reply(Peer& from, const wire::Record& record);
+
+  // Asks for the fences before which every message has begun to leave, so that it begins to arrive before them.
+  void first_record_left(Peer& peer) override { ask_held(peer); }
+
+  // The peer answers neither fences nor requests any more.
+  void give_up(Peer& peer, CounterLoss why);
+
+ private:
+  struct PendingFence {
+    std::uint64_t number;        // its low half is the ticket that peers are told
+    std::uint32_t remaining;     // peers that have not answered
+    std::uint64_t last_request;  // as in FenceTicket
+    std::uint64_t last_own;      // messages to oneself that had to wait: up to this one they belong to the fence
+    FenceState outcome;          // when nothing remains
+  };
+
+  void ask_held(Peer& peer);
+  void find_awaited(const FenceTicket& ticket, PeerIndex& awaited) const;
+
+  const Means means_;
+  std::vector<PendingFence> fences_;
+  std::uint64_t next_fence_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,62 @@
+// Bulk transfer (guide, chapter 13) on the side that wants the data: its adapter reads where the other side has exposed
+// it (memory_offers.h), several pieces at a time, and this task says how that went. Fences, counters and losses see a
+// bulk message as any other: it is in Peer::incoming or among the requests here, and among the outgoing ones there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "dataplane/message/bulk_pull.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/incoming_messages.h"
+#include "dataplane/transfer/memory_offers.h"
+#include "dataplane/transfer/outbox.h"
+#include "dataplane/transfer/pending_requests.h"
+
+namespace openlapi {
+
+class BulkPulls {
+ public:
+  struct Means {
+    PeerTable& peers;
+    Statistics& statistics;
+    Outbox& outbox;
+    PendingRequests& requests;
+    IncomingMessages& incoming;
+    MemoryOffers& offers;
+    std::span<BulkMemory* const> memories;  // of all transports
+  };
+  BulkPulls(const Means& means, std::uint32_t first_number);
+  ~BulkPulls();
+  BulkPulls(const BulkPulls&) = delete;
+  BulkPulls& operator=(const BulkPulls&) = delete;
+
+  // The data of a message, and the answer to a get, of which `body` says where it lies.
+  void pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
+                    const MemoryKey& key);
+  void pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body);
+
+  unsigned advance();
+  // Nothing is written to the user's memory any more when this returns.
+  void give_up(Peer& peer);
+
+  bool empty() const { return pulls_.empty(); }
+  std::size_t size() const { return pulls_.size(); }
+
+ private:
+  void begin_pull(Peer& from, BulkPull pull);
+  bool advance_pull(std::uint32_t id, BulkPull& pull);
+  unsigned take_endings();
+  void read_ended(const BulkMemory::Ending& ending);
+  void end_pull(std::uint32_t id, const BulkPull& pull);
+
+  const Means means_;
+  std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
+  std::uint32_t next_pull_;                  // never 0
+  std::uint32_t bulk_reads_ = 0;             // of all pulls, begun and not ended
+};
+
+}  // namespace openlapi

@@ -1,0 +1,29 @@
+// What reads the data of a message where it lies: the adapter, or this processor.
+#pragma once
+
+#include "dataplane/transfer/bulk_pulls.h"
+#include "dataplane/transfer/incoming_messages.h"
+#include "dataplane/transfer/memory_reads.h"
+
+namespace openlapi {
+
+class DataReaders final : public DataReader {
+ public:
+  DataReaders(MemoryReads& reads, BulkPulls& pulls) : reads_(reads), pulls_(pulls) {}
+
+  void read(Peer& from, std::uint32_t id, IncomingMessage& message, const DataElsewhere& where) override {
+    if (where.bulk) return pulls_.pull_message(from, id, message, where.address, where.key);
+    reads_.begin({.peer = from.index,
+                  .is_get = false,
+                  .id = id,
+                  .source_address = where.address,
+                  .target_counter = 0,
+                  .layout_length = where.layout_length});
+  }
+
+ private:
+  MemoryReads& reads_;
+  BulkPulls& pulls_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,53 @@
+// The one place where memory of this task is offered to a peer, which reads it instead of being sent packets: with its
+// processor (attach mode; guide, appendix B) or with its adapter (bulk transfer; guide, chapter 13). The peer says how
+// that went; what it could not read goes in packets after all.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/host/requests.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/message_sender.h"
+#include "dataplane/transfer/outbox.h"
+
+namespace openlapi {
+
+class MemoryOffers {
+ public:
+  MemoryOffers(const EndpointConfig& config, Statistics& statistics, Outbox& outbox, MessageSender& sender)
+      : config_(config), statistics_(statistics), outbox_(outbox), sender_(sender) {}
+
+  // Long contiguous data. False: it goes in packets. `message` was not copied.
+  bool offer(Peer& peer, OutgoingMessage& message, BulkHint bulk);
+  // The same for data in a layout.
+  bool offer_layout(Peer& peer, OutgoingMessage& message);
+  // The same for the answer to a get of which the peer has asked for a key.
+  bool offer_answer(Peer& peer, std::uint32_t request_id, OutgoingMessage& message);
+
+  // Whether bulk transfer is wanted for so much data, and whether it may be tried with the peer now: after a failure
+  // some messages go in packets at once.
+  bool wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t length) const;
+  static bool may_try_bulk(Peer& peer);
+  void bulk_failed(Peer& peer);
+
+  // The peer has read, or could not.
+  void on_attach_done(Peer& from, const wire::Record& record);
+
+ private:
+  void offer_attach(Peer& peer, OutgoingMessage message);
+  void offer_layout_attach(Peer& peer, OutgoingMessage message);
+  static bool may_attach(const Peer& peer, OutgoingMessage& message);
+  bool offer_bulk(Peer& peer, OutgoingMessage& message);
+  bool expose(Peer& peer, OutgoingMessage& message);
+  void bulk_succeeded(Peer& peer) {
+    ++statistics_.of(peer).bulk_sent;
+    peer.bulk_failures = 0;
+  }
+
+  const EndpointConfig& config_;
+  Statistics& statistics_;
+  Outbox& outbox_;
+  MessageSender& sender_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,65 @@
+// Attach mode (guide, appendix B): the side that receives copies straight from the other side's memory, a bounded piece
+// per step so that one huge message does not hold up the rest. When the memory cannot be read the message comes as
+// fragments instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "dataplane/message/direct_read.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/incoming_messages.h"
+#include "dataplane/transfer/outbox.h"
+#include "dataplane/transfer/pending_requests.h"
+
+namespace openlapi {
+
+// Who asks for the data of a get in packets after all.
+class GetFallback {
+ public:
+  virtual void ask_for_packets(Peer& peer, const DirectRead& read, std::uint64_t length) = 0;
+
+ protected:
+  ~GetFallback() = default;
+};
+
+class MemoryReads {
+ public:
+  struct Means {
+    PeerTable& peers;
+    Statistics& statistics;
+    Outbox& outbox;
+    PendingRequests& requests;
+    IncomingMessages& incoming;
+    GetFallback& fallback;
+  };
+  explicit MemoryReads(const Means& means) : means_(means) {}
+
+  // Reads the first piece at once.
+  void begin(DirectRead read);
+  // The next piece of one of them.
+  unsigned advance();
+  void give_up(const Peer& peer);
+
+  bool empty() const { return reads_.empty(); }
+  std::size_t size() const { return reads_.size(); }
+
+ private:
+  bool advance_read(DirectRead& read);
+  bool advance_get(DirectRead& read, Peer& peer);
+  bool get_in_packets(const DirectRead& read, Peer& peer, PendingRequest& request);
+  std::uint64_t read_layout(Peer& peer, LayoutCursor& remote, LayoutCursor& local, std::uint64_t offset,
+                            std::uint64_t most);
+  bool advance_attach(DirectRead& read, Peer& peer);
+  bool advance_layout_attach(DirectRead& read, Peer& peer, IncomingMessage& message);
+  bool read_description(DirectRead& read, Peer& peer, IncomingMessage& message);
+  void finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes);
+  void refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message);
+
+  const Means means_;
+  std::deque<DirectRead> reads_;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,52 @@
+// What the origin of a message is told when its buffers may be changed: a counter, and a send completion handler that
+// waits until the engine is off the stack or at the end of its step, since it may begin operations.
+#pragma once
+
+#include <vector>
+
+#include "dataplane/counter/counters.h"
+#include "dataplane/host/handler_host.h"
+#include "dataplane/transfer/admission.h"
+
+namespace openlapi {
+
+struct OriginNotice {
+  std::uint64_t counter;
+  const HandlerCall& handler;
+};
+
+class OriginNotices {
+ public:
+  OriginNotices(HandlerHost& host, Counters& counters, Admission& admission)
+      : host_(host), counters_(counters), admission_(admission) {}
+
+  void origin_is_free(PeerIndex target, const OriginNotice& notice) {
+    counters_.move(notice.counter, target);
+    if (notice.handler.function != nullptr) [[unlikely]]
+      keep_handler(target, notice.handler);
+  }
+  [[gnu::noinline]] void keep_handler(PeerIndex target, const HandlerCall& handler) {
+    waiting_.push_back({handler, target});
+  }
+  // The same of a message that was given up: its buffers are free, its counter does not move.
+  void given_up(PeerIndex target, const HandlerCall& handler, Fault fault) {
+    if (handler.function != nullptr) waiting_.push_back({handler, target, true, fault});
+  }
+
+  bool empty() const { return waiting_.empty(); }
+  [[gnu::noinline]] void run_handlers();
+
+  // The end of a call that may have made handlers wait: they run when no handler is on the stack.
+  void call_ends() {
+    if (!waiting_.empty() && !admission_.in_handler()) [[unlikely]]
+      run_handlers();
+  }
+
+ private:
+  HandlerHost& host_;
+  Counters& counters_;
+  Admission& admission_;
+  std::vector<SendCompletion> waiting_, running_;  // whose handlers have to run; that do so now
+};
+
+}  // namespace openlapi

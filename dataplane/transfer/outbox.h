@@ -1,0 +1,70 @@
+// Records leave: into the transport at once when there is room, else they wait, copied, in the peer's backlog. Peers
+// for which anything waits are served in turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/base/linked_list.h"
+#include "dataplane/message/record_bytes.h"
+#include "dataplane/peers/beginning_teller.h"
+#include "dataplane/peers/dropped_peers.h"
+#include "dataplane/peers/peer.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/admission.h"
+
+namespace openlapi {
+
+class Outbox final : public BeginningTeller {
+ public:
+  using Pieces = std::span<const ConstBuffer>;
+
+  Outbox(Statistics& statistics, Admission& admission, DroppedPeers& dropped)
+      : statistics_(statistics), admission_(admission), dropped_(dropped) {}
+
+  // False: no room. What waits already has to leave first: see Peer::backlog.
+  bool send_record(Peer& peer, Pieces pieces, std::uint32_t length);
+
+  // Behind all that waits. `user_copy`: counts against EndpointConfig::copy_buffers.
+  [[gnu::noinline]] void queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy);
+  void enqueue(Peer& peer, QueuedRecord record);
+
+  // The engine's own records: never refused.
+  void post(Peer& peer, Pieces pieces, std::uint32_t length);
+  template <typename Body>
+  void post_record(Peer& peer, wire::RecordKind kind, const Body& body) {
+    const RecordBytes fixed(kind, body);
+    const ConstBuffer piece = fixed.piece();
+    post(peer, {&piece, 1}, fixed.length());
+  }
+  // The same of what the peer has asked for: one that takes none is dropped in the end.
+  template <typename Body>
+  void answer(Peer& peer, wire::RecordKind kind, const Body& body) {
+    post_answer(peer, RecordBytes(kind, body).piece());
+  }
+
+  // Sends what waits, as far as there is room.
+  unsigned flush_backlog(Peer& peer);
+  void drop_backlog(Peer& peer);
+
+  bool tell_beginning(Peer& peer) override;
+  void need_not_tell(Peer& peer) override;
+
+  // To be called after every change of what waits for room towards the peer.
+  void look_whether_pending(Peer& peer);
+  bool any_pending() const { return !pending_peers_.empty(); }
+  std::size_t pending_count() const { return pending_count_; }
+  Peer& next_in_turn();
+
+ private:
+  void post_answer(Peer& peer, ConstBuffer record);
+
+  Statistics& statistics_;
+  Admission& admission_;
+  DroppedPeers& dropped_;
+  LinkedList<Peer, &Peer::in_pending> pending_peers_;  // served in turn
+  std::size_t pending_count_ = 0;
+};
+
+}  // namespace openlapi

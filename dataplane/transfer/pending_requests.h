@@ -1,0 +1,53 @@
+// The gets and read-modify-writes of this task that wait for their answers, and how they end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/counter/counters.h"
+#include "dataplane/host/handler_host.h"
+#include "dataplane/message/request_table.h"
+#include "dataplane/peers/statistics.h"
+#include "dataplane/transfer/admission.h"
+#include "dataplane/transfer/guarded_layouts.h"
+
+namespace openlapi {
+
+class PendingRequests {
+ public:
+  struct Means {
+    HandlerHost& host;
+    Counters& counters;
+    Statistics& statistics;
+    Admission& admission;
+    const GuardedLayouts& guard;
+    RequestTable& table;
+  };
+  explicit PendingRequests(const Means& means) : means_(means) {}
+
+  std::uint32_t add(Peer& peer, PendingRequest request);
+  // Null: it has ended.
+  PendingRequest* find(std::uint32_t id) { return means_.table.find(id); }
+
+  // A part of a get's answer goes where it belongs; what has no place there is thrown away.
+  void place(PendingRequest& request, std::uint64_t offset, std::span<const std::byte> data);
+
+  // All that was asked for is in place: first the data, then the origin counter, then the handler.
+  void complete(std::uint32_t id, Peer& from);
+
+  // There will be no answer, for a reason that the peer has told: who waits for the origin counter is told. Fences do
+  // not wait any longer.
+  void refused(std::uint32_t id, Peer& from, CounterLoss why);
+
+  // A get's completion handler, when the data is in place and the origin counter has moved. `life` of the source, 0 of
+  // oneself.
+  void run_handler(PeerIndex source, std::uint32_t life, const HandlerCall& handler);
+
+ private:
+  void done(Peer& peer, std::uint32_t id, std::uint64_t list_bytes);
+
+  const Means means_;
+};
+
+}  // namespace openlapi
