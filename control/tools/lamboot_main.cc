@@ -5,13 +5,13 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "control/base/installed_programs.h"
+#include "control/base/session_suffix.h"
 #include "control/boot/include/all_list.h"
 #include "control/boot/include/boot.h"
 #include "control/daemon/membership/membership.h"
 #include "control/daemon/session/session_folder.h"
 #include "control/daemon/session/tool_client.h"
-#include "control/base/installed_programs.h"
-#include "control/base/session_suffix.h"
 #include "control/tools/boot_descendants.h"
 #include "control/tools/boot_sequence.h"
 #include "control/tools/boot_turn.h"

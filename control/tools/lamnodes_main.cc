@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "control/boot/include/lamnet.h"
-#include "control/daemon/universe/node_words.h"
 #include "control/daemon/session/tool_client.h"
+#include "control/daemon/universe/node_words.h"
 #include "control/tools/tool_main.h"
 
 namespace openlapi::daemon {

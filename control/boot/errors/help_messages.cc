@@ -9,9 +9,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "control/base/installed_programs.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/etc_misc.h"
-#include "control/base/installed_programs.h"
 
 namespace openlapi::boot {
 namespace {

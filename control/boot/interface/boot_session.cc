@@ -6,11 +6,11 @@
 #include <string>
 
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/modules/built_in_modules.h"
-#include "control/boot/startup/dropped_connections.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_selection.h"
 #include "control/boot/schemas/schema_words.h"
+#include "control/boot/startup/dropped_connections.h"
 #include "control/boot/startup/startup_protocol.h"
 
 namespace openlapi::boot {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #define LAM_SSI_BOOT_1_1_0
-#include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/processes/bound_process.h"
 #include "control/boot/include/etc_misc.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/include/sfh.h"
+#include "control/boot/processes/agent_process.h"
+#include "control/boot/processes/bound_process.h"
 
 namespace openlapi::boot {
 namespace {

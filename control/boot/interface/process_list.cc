@@ -3,15 +3,15 @@
 #include <new>
 #include <string>
 
+#include "control/base/session_suffix.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/include/sfh.h"
-#include "control/boot/structures/linked_list.h"
 #include "control/boot/schemas/process_schema.h"
 #include "control/boot/schemas/schema_path.h"
 #include "control/boot/schemas/schema_words.h"
-#include "control/base/session_suffix.h"
+#include "control/boot/structures/linked_list.h"
 
 namespace openlapi::boot {
 namespace {

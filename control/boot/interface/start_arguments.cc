@@ -5,15 +5,15 @@
 #include <optional>
 #include <string>
 
+#include "control/base/session_suffix.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/include/laminternal.h"
 #include "control/boot/include/sfh.h"
+#include "control/boot/interface/topology_origin.h"
 #include "control/boot/modules/module_parameters.h"
 #include "control/boot/nodes/schema_nodes.h"
 #include "control/boot/startup/startup_protocol.h"
-#include "control/boot/interface/topology_origin.h"
-#include "control/base/session_suffix.h"
 
 using openlapi::boot::BootError;
 using openlapi::boot::c_copy;

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/processes/local_processes.h"
+#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_algorithms.h"
 #include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/local_processes.h"
 
 namespace openlapi::boot {
 namespace local {

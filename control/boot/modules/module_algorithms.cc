@@ -6,12 +6,12 @@
 
 #include "control/boot/algorithms/algorithms.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/startup/boot_key.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/modules/module_algorithms.h"
 #include "control/boot/modules/module_operations.h"
 #include "control/boot/processes/remote_programs.h"
 #include "control/boot/schemas/schema_words.h"
+#include "control/boot/startup/boot_key.h"
 #include "control/sealing/universe_word.h"
 
 namespace openlapi::boot {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "control/boot/processes/agent_process.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/processes/agent_process.h"
 
 namespace openlapi::boot {
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/processes/local_processes.h"
+#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_algorithms.h"
-#include "control/boot/nodes/node_array.h"
-#include "control/boot/processes/remote_programs.h"
 #include "control/boot/modules/rsh_command.h"
+#include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/local_processes.h"
+#include "control/boot/processes/remote_programs.h"
 
 namespace openlapi::boot {
 namespace rsh {

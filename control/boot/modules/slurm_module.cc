@@ -13,19 +13,19 @@
 #include <string_view>
 #include <vector>
 
-#include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/processes/local_processes.h"
+#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_algorithms.h"
-#include "control/boot/processes/munge_credential.h"
+#include "control/boot/modules/slurm_allocation.h"
 #include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/agent_process.h"
+#include "control/boot/processes/local_processes.h"
+#include "control/boot/processes/munge_credential.h"
 #include "control/boot/processes/remote_programs.h"
 #include "control/boot/schemas/schema_path.h"
 #include "control/boot/schemas/schema_words.h"
-#include "control/boot/modules/slurm_allocation.h"
 
 namespace openlapi::boot {
 namespace slurm {

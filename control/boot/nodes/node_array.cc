@@ -11,8 +11,8 @@
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/structures/linked_list.h"
 #include "control/boot/schemas/schema_words.h"
+#include "control/boot/structures/linked_list.h"
 
 namespace openlapi::boot {
 namespace {

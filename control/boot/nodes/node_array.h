@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "control/boot/schemas/host_schema.h"
 #include "control/boot/include/lamnet.h"
+#include "control/boot/schemas/host_schema.h"
 
 namespace openlapi::boot {
 

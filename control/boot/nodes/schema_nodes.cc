@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "control/boot/include/boot.h"
 #include "control/base/session_suffix.h"
+#include "control/boot/include/boot.h"
 
 namespace openlapi::boot {
 

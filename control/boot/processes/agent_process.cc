@@ -14,17 +14,14 @@
 #include <cstring>
 #include <utility>
 
-#include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/deadline.h"
 #include "control/base/fork_failure.h"
 #include "control/base/process_handle.h"
 #include "control/base/spawned_program.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/processes/agent_guard.h"
-#include "control/boot/errors/boot_error.h"
-#include "control/boot/startup/boot_key.h"
-#include "control/boot/processes/bound_process.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/processes/agent_guard.h"
+#include "control/boot/processes/bound_process.h"
 #include "control/boot/processes/munge_credential.h"
 #include "control/boot/processes/pipe.h"
 #include "control/boot/schemas/schema_words.h"

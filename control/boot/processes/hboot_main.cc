@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "control/boot/processes/helper_environment.h"
-#include "control/boot/include/boot.h"
-#include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/installed_programs.h"
 #include "control/base/process_handle.h"
 #include "control/base/spawned_program.h"
 #include "control/base/standard_descriptors.h"
+#include "control/boot/include/boot.h"
+#include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/processes/helper_environment.h"
 
 namespace {
 

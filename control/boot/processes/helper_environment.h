@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "control/boot/include/all_opt.h"
 #include "control/base/session_suffix.h"
+#include "control/boot/include/all_opt.h"
 
 namespace openlapi::boot {
 

@@ -7,18 +7,15 @@
 #include <thread>
 #include <vector>
 
-#include "control/boot/include/boot.h"
 #include "control/base/fork_failure.h"
 #include "control/base/installed_programs.h"
 #include "control/base/spawned_program.h"
-#include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/nodes/node_array.h"
+#include "control/boot/processes/agent_process.h"
 #include "control/boot/processes/remote_programs.h"
 #include "control/boot/startup/started_processes.h"
-#include "control/base/fork_failure.h"
-#include "control/base/installed_programs.h"
 
 namespace openlapi::boot {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "control/base/installed_programs.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/base/installed_programs.h"
 
 namespace openlapi::boot {
 namespace {

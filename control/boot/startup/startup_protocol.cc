@@ -13,12 +13,12 @@
 #include <optional>
 #include <string>
 
+#include "control/boot/algorithms/node_operations.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/startup/boot_key.h"
-#include "control/boot/startup/dropped_connections.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/nodes/node_array.h"
-#include "control/boot/algorithms/node_operations.h"
+#include "control/boot/startup/boot_key.h"
+#include "control/boot/startup/dropped_connections.h"
 #include "control/boot/startup/started_processes.h"
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_protocol.h"

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string>
 
-#include "control/boot/processes/helper_environment.h"
-#include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/installed_programs.h"
+#include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/processes/helper_environment.h"
 
 namespace {
 

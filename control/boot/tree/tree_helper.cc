@@ -7,22 +7,19 @@
 #include <system_error>
 #include <thread>
 
-#include "control/boot/include/lam-ssi-boot.h"
 #include "control/base/byte_codec.h"
 #include "control/base/fork_failure.h"
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/errors/kept_errors.h"
+#include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/interface/topology_origin.h"
+#include "control/boot/modules/module_operations.h"
 #include "control/boot/startup/boot_key.h"
 #include "control/boot/startup/dropped_connections.h"
-#include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/errors/kept_errors.h"
-#include "control/boot/modules/module_operations.h"
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_protocol.h"
-#include "control/boot/interface/topology_origin.h"
 #include "control/boot/tree/tree_link.h"
 #include "dataplane/base/file_descriptor.h"
-#include "dataplane/base/file_descriptor.h"
-#include "control/base/fork_failure.h"
 
 namespace openlapi::boot {
 namespace {

@@ -17,7 +17,6 @@
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/daemon/session/system_failure.h"
-#include "dataplane/base/file_descriptor.h"
 #include "control/sealing/universe_word.h"
 #include "dataplane/base/file_descriptor.h"
 

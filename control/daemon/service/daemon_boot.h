@@ -6,7 +6,6 @@
 
 #include "control/daemon/messages/sealed_stream.h"
 #include "control/daemon/service/boot_options.h"
-#include "control/daemon/messages/sealed_stream.h"
 #include "control/daemon/session/session_folder.h"
 #include "control/daemon/universe/universe_table.h"
 #include "dataplane/base/file_descriptor.h"

@@ -15,11 +15,8 @@
 #include "control/daemon/service/job_server.h"
 #include "control/daemon/service/peer_links.h"
 #include "control/daemon/tables/address_exchange.h"
-#include "control/daemon/messages/connection.h"
 #include "control/daemon/tables/network_questions.h"
 #include "control/daemon/tables/network_tables.h"
-#include "control/daemon/service/peer_links.h"
-#include "control/daemon/messages/tree_router.h"
 
 namespace openlapi::daemon {
 

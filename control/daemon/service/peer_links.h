@@ -8,8 +8,8 @@
 #include <string>
 
 #include "control/base/poll_set.h"
-#include "control/daemon/messages/connection.h"
 #include "control/daemon/membership/membership.h"
+#include "control/daemon/messages/connection.h"
 #include "control/daemon/messages/sealed_stream.h"
 
 namespace openlapi::daemon {

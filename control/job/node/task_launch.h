@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "control/job/options/job_options.h"
 #include "control/job/node/signal_source.h"
 #include "control/job/node/task_process.h"
+#include "control/job/options/job_options.h"
 #include "dataplane/base/file_descriptor.h"
 
 namespace openlapi {

@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
+#include "control/base/most_tasks.h"
 #include "control/base/option_given_twice.h"
 #include "control/base/session_suffix.h"
 #include "control/job/options/lam_options.h"
-#include "control/base/most_tasks.h"
 #include "dataplane/base/nearest_word.h"
 
 namespace openlapi {

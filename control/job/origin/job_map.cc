@@ -5,10 +5,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "control/base/most_tasks.h"
 #include "control/boot/include/lamnet.h"
 #include "control/daemon/universe/node_words.h"
 #include "control/job/options/this_host.h"
-#include "control/base/most_tasks.h"
 
 namespace openlapi::jobs {
 namespace {

@@ -10,10 +10,10 @@
 #include <fstream>
 #include <string>
 
-#include "control/boot/processes/agent_process.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/startup/boot_key.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/processes/agent_process.h"
+#include "control/boot/startup/boot_key.h"
 
 namespace openlapi::boot {
 namespace {

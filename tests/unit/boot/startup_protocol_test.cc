@@ -20,9 +20,9 @@
 #include <thread>
 #include <vector>
 
-#include "control/boot/startup/dropped_connections.h"
 #include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/startup/dropped_connections.h"
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_socket.h"
 
