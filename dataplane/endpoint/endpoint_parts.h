@@ -24,6 +24,7 @@ struct EndpointParts final : UnderWay {
   EndpointConfig config;
   HandlerHost& host;
   Transports transports;
+  StepSigns signs;
   Statistics statistics;
   Counters counters;
   LossReports reports;

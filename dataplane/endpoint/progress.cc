@@ -18,17 +18,23 @@ unsigned Progress::progress(Step step) {
   means_.losses.step_begins();
   unsigned moved = arrivals_held_ ? 0 : take_arrivals();
   arrivals_ = moved != 0;
-  if (work_waits()) [[unlikely]]
+  if (means_.signs.any(StepSigns::kMoves)) [[unlikely]]
     moved += move_what_waits(arrivals_);
   if (timers_due(step)) moved += move_what_time_moves();
-  if (!means_.origins.empty()) [[unlikely]]
-    means_.origins.run_handlers();
-  means_.losses.step_ends();
-  if (!means_.reports.empty()) [[unlikely]] {
-    ++moved;  // those who wait may be waiting for the lost one
-    means_.reports.report();
-  }
+  if (means_.signs.any(StepSigns::kEndsStep)) [[unlikely]]
+    return moved + end_step();
+  means_.losses.step_is_over();
   return moved;
+}
+
+unsigned Progress::end_step() {
+  if (!means_.origins.empty()) means_.origins.run_handlers();
+  if (!means_.dropped.empty()) means_.losses.part_from_dropped();
+  means_.losses.step_is_over();
+  means_.losses.bury();
+  if (means_.reports.empty()) return 0;
+  means_.reports.report();
+  return 1;  // those who wait may be waiting for the lost one
 }
 
 unsigned Progress::move_what_time_moves() {
@@ -60,7 +66,7 @@ unsigned Progress::move_what_waits(bool arrivals) {
 
 // None while something else waits to be moved.
 ArrivalWord Progress::arrival_word() const {
-  if (means_.transports.direct.size() != 1 || work_waits() || has_work()) return {};
+  if (means_.transports.direct.size() != 1 || means_.signs.any(StepSigns::kMoves) || has_work()) return {};
   const ArrivalWatch* const watch = means_.transports.direct.front().has.arrival_watch;
   return watch != nullptr ? watch->arrival_word() : ArrivalWord{};
 }
@@ -76,11 +82,6 @@ bool Progress::has_work() const {
          (means_.channels != nullptr && means_.channels->has_work());
 }
 
-// Something for move_what_waits(), perhaps only when a peer has made room.
-bool Progress::work_waits() const {
-  return means_.outbox.any_pending() || !means_.refused.empty() || !means_.pulls.empty() || !means_.reads.empty();
-}
-
 bool Progress::retry_is_due() {
   const Nanoseconds now = means_.clock.now();
   if (!means_.refused.any_untried() && now < next_retry_) return false;
@@ -91,12 +92,8 @@ bool Progress::retry_is_due() {
 // The clock is looked at when a channel has something to send or to time, by steps that follow each other at once now
 // and then, and otherwise once in many idle loops (timer_pacing.h).
 bool Progress::timers_due(Step step) {
-  std::uint32_t loops = std::min(means_.config.idle_loops_between_timers, tuning::kIdleLoopsBetweenTimers);
-  if (means_.channels != nullptr && means_.channels->needs_clock()) {
-    if (step == Step::first || means_.channels->must_send()) return true;
-    loops = std::min(loops, tuning::kStepsBetweenTimers);
-  }
-  return means_.pacing.is_due(loops) || means_.watch.awaits_turn();
+  if (means_.channels == nullptr || !means_.channels->needs_clock()) return means_.pacing.is_due();
+  return step == Step::first || means_.channels->must_send() || means_.pacing.is_due(tuning::kStepsBetweenTimers);
 }
 
 Nanoseconds Progress::deadline() const {

@@ -25,7 +25,6 @@ namespace openlapi {
 class Progress {
  public:
   struct Means {
-    const EndpointConfig& config;
     Clock& clock;
     const Transports& transports;
     ChannelSet* channels;  // null: there are no unreliable transports
@@ -45,6 +44,7 @@ class Progress {
     Collectives& collectives;
     ActiveMessages& messages;
     Losses& losses;
+    StepSigns& signs;
     PeerWatch& watch;
     RecordDispatch& dispatch;
   };
@@ -65,7 +65,7 @@ class Progress {
   [[gnu::noinline]] unsigned move_what_waits(bool arrivals);
   [[gnu::noinline]] unsigned move_what_time_moves();
   unsigned run_timers(Nanoseconds now);
-  bool work_waits() const;
+  [[gnu::noinline]] unsigned end_step();
   bool timers_due(Step step);
   bool retry_is_due();
 

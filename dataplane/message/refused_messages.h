@@ -8,24 +8,29 @@
 #include <deque>
 #include <utility>
 
+#include "dataplane/message/step_signs.h"
 #include "dataplane/message/whole_message.h"
 
 namespace openlapi {
 
 class RefusedMessages {
  public:
-  explicit RefusedMessages(PeerIndex self) : self_(self) {}
+  RefusedMessages(PeerIndex self, StepSigns& signs) : self_(self), signs_(signs) {}
 
   // One begins to wait; one that was taken out was refused again.
   void add(WaitingMessage message) {
     if (message.source == self_) ++own_waiting_;
     put_back(std::move(message));
   }
-  void put_back(WaitingMessage message) { waiting_.push_back(std::move(message)); }
+  void put_back(WaitingMessage message) {
+    waiting_.push_back(std::move(message));
+    signs_.set(StepSigns::refused, true);
+  }
   WaitingMessage& newest() { return waiting_.back(); }
   WaitingMessage take_oldest() {
     WaitingMessage oldest = std::move(waiting_.front());
     waiting_.pop_front();
+    signs_.set(StepSigns::refused, !waiting_.empty());
     return oldest;
   }
   // One that was taken out has been delivered, or its source is gone.
@@ -34,6 +39,7 @@ class RefusedMessages {
   }
   void give_up(PeerIndex source) {
     std::erase_if(waiting_, [&](const WaitingMessage& waiting) { return waiting.source == source; });
+    signs_.set(StepSigns::refused, !waiting_.empty());
   }
 
   bool empty() const { return waiting_.empty(); }
@@ -56,6 +62,7 @@ class RefusedMessages {
 
  private:
   PeerIndex self_;
+  StepSigns& signs_;
   std::deque<WaitingMessage> waiting_;
   std::uint64_t own_kept_ = 0;  // messages to oneself that had to wait, so far
   std::size_t own_waiting_ = 0;

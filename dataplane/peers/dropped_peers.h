@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dataplane/host/handler_host.h"
+#include "dataplane/message/step_signs.h"
 #include "dataplane/peers/loss_reports.h"
 #include "dataplane/peers/peer.h"
 
@@ -13,6 +14,8 @@ namespace openlapi {
 
 class DroppedPeers {
  public:
+  explicit DroppedPeers(StepSigns& signs) : signs_(signs) {}
+
   // False: the peer may not make this task keep one more thing of so many bytes, and is dropped.
   bool may_keep(Peer& peer, std::uint64_t bytes) {
     if (peer.kept.has_room(bytes) && !peer.closed) [[likely]]
@@ -24,12 +27,17 @@ class DroppedPeers {
   [[gnu::noinline]] void drop(Peer& peer, Fault why) {
     if (std::exchange(peer.closed, true)) return;
     dropped_.push_back({peer.index, why});
+    signs_.set(StepSigns::dropped, true);
   }
 
   bool empty() const { return dropped_.empty(); }
-  std::vector<Loss> take() { return std::exchange(dropped_, {}); }
+  std::vector<Loss> take() {
+    signs_.set(StepSigns::dropped, false);
+    return std::exchange(dropped_, {});
+  }
 
  private:
+  StepSigns& signs_;
   std::vector<Loss> dropped_;
 };
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dataplane/host/handler_host.h"
+#include "dataplane/message/step_signs.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -15,9 +16,12 @@ struct Loss {
 
 class LossReports {
  public:
-  explicit LossReports(HandlerHost& host) : host_(host) {}
+  LossReports(HandlerHost& host, StepSigns& signs) : host_(host), signs_(signs) {}
 
-  void add(PeerIndex peer, Fault fault) { losses_.push_back({peer, fault}); }
+  void add(PeerIndex peer, Fault fault) {
+    losses_.push_back({peer, fault});
+    signs_.set(StepSigns::losses, true);
+  }
   bool empty() const { return losses_.empty(); }
 
   // The host may end the context in any of the calls.
@@ -25,12 +29,14 @@ class LossReports {
     while (!losses_.empty()) {
       const Loss loss = losses_.front();
       losses_.erase(losses_.begin());
+      signs_.set(StepSigns::losses, !losses_.empty());
       host_.report_fault(loss.fault, loss.peer);
     }
   }
 
  private:
   HandlerHost& host_;
+  StepSigns& signs_;
   std::vector<Loss> losses_;
 };
 

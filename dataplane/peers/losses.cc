@@ -54,9 +54,17 @@ void Losses::part_from(PeerIndex index, Fault why) {
     give_up(*peer, why);
     means_.peers.keep_life(*peer);
     if (peer->channel != nullptr) peer->channel->close();
-    if (stepping_) buried_.push_back(std::move(peer));
+    if (stepping_) {
+      buried_.push_back(std::move(peer));
+      means_.signs.set(StepSigns::buried, true);
+    }
   }
   for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->close_peer(index);
+}
+
+void Losses::bury() {
+  buried_.clear();
+  means_.signs.set(StepSigns::buried, false);
 }
 
 void Losses::purge(PeerIndex index) {

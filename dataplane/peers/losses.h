@@ -37,6 +37,7 @@ class Losses {
     BeginningTeller& teller;
     CollectiveView& collective;
     UnderWay& under_way;
+    StepSigns& signs;
   };
   explicit Losses(const Means& means) : means_(means) {}
 
@@ -49,18 +50,14 @@ class Losses {
   void purge(PeerIndex index);
   void resume(PeerIndex index, std::uint64_t epoch);
 
-  // A step begins, or ends: what it may still refer to lasts until then.
+  // A step begins, or is over: what it may still refer to lasts until then.
   void step_begins() { stepping_ = true; }
-  void step_ends() {
-    if (!means_.dropped.empty()) [[unlikely]]
-      part_from_dropped();
-    stepping_ = false;
-    if (!buried_.empty()) [[unlikely]]
-      buried_.clear();
-  }
+  void step_is_over() { stepping_ = false; }
+  // What a step has left to be done at its end (StepSigns::dropped and ::buried).
+  void part_from_dropped();
+  void bury();
 
  private:
-  [[gnu::noinline]] void part_from_dropped();
   void part_from(PeerIndex index, Fault why);
   void give_up_counters(Peer& peer, CounterLoss why);
 

@@ -96,6 +96,7 @@ void PeerWatch::look_at_turn(ReliableDelivery& delivery, Nanoseconds now) {
   const ReliableDelivery::Turn turn = delivery.awaited_turn();
   if (turn.peer == kUnknownPeer || turn != turn_seen_) {
     turn_seen_ = turn;
+    means_.pacing.hurry(turn.is_awaited);  // also who seldom comes here gives it up
     turn_since_ = now;
     return;
   }

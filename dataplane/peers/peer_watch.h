@@ -40,9 +40,6 @@ class PeerWatch {
   void expect_no_more(PeerIndex index);
   bool expects_any() const { return !expected_.empty(); }
 
-  // Over reliable transports a peer's turn is awaited: also who seldom comes here gives it up.
-  bool awaits_turn() const { return turn_seen_.is_awaited; }
-
   // The peer is a new process: what was outstanding to the former one will never be answered. `lost`: that includes
   // something that nobody waits for.
   void restarted(Peer& peer, bool lost);

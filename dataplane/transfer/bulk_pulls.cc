@@ -47,6 +47,7 @@ void BulkPulls::begin_pull(Peer& from, BulkPull pull) {
   do {
     next_pull_ = next_pull_ == UINT32_MAX ? 1 : next_pull_ + 1;
   } while (pulls_.contains(next_pull_));
+  means_.signs.set(StepSigns::pulls, true);
   advance_pull(id, pulls_.emplace(id, pull).first->second);
 }
 
@@ -102,6 +103,7 @@ bool BulkPulls::advance_pull(std::uint32_t id, BulkPull& pull) {
   if (pull.reads != 0) return false;
   const BulkPull ended = pull;
   pulls_.erase(id);
+  means_.signs.set(StepSigns::pulls, !pulls_.empty());
   if (!ended.given_up) end_pull(id, ended);
   return true;
 }
@@ -134,6 +136,7 @@ void BulkPulls::give_up(Peer& peer) {
     under_way = under_way || pull.reads != 0;
   }
   std::erase_if(pulls_, [](const auto& entry) { return entry.second.given_up && entry.second.reads == 0; });
+  means_.signs.set(StepSigns::pulls, !pulls_.empty());
   if (under_way) peer.bulk_memory->stop_reads(peer.index);
   peer.bulk_failures = peer.bulk_pause = 0;
 }

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "dataplane/message/bulk_pull.h"
+#include "dataplane/message/step_signs.h"
 #include "dataplane/peers/peer_table.h"
 #include "dataplane/peers/statistics.h"
 #include "dataplane/transfer/incoming_messages.h"
@@ -28,6 +29,7 @@ class BulkPulls {
     IncomingMessages& incoming;
     MemoryOffers& offers;
     std::span<BulkMemory* const> memories;  // of all transports
+    StepSigns& signs;
   };
   BulkPulls(const Means& means, std::uint32_t first_number);
   ~BulkPulls();

@@ -19,6 +19,7 @@ bool is_put(const IncomingMessage& message) { return message.kind == RecordKind:
 
 void MemoryReads::begin(DirectRead read) {
   if (!advance_read(read)) reads_.push_back(std::move(read));
+  means_.signs.set(StepSigns::reads, !reads_.empty());
 }
 
 unsigned MemoryReads::advance() {
@@ -98,6 +99,7 @@ bool MemoryReads::advance_attach(DirectRead& read, Peer& peer) {
 
 void MemoryReads::give_up(const Peer& peer) {
   std::erase_if(reads_, [&](const DirectRead& read) { return read.peer == peer.index; });
+  means_.signs.set(StepSigns::reads, !reads_.empty());
 }
 
 void MemoryReads::finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes) {

@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "dataplane/message/direct_read.h"
+#include "dataplane/message/step_signs.h"
 #include "dataplane/peers/peer_table.h"
 #include "dataplane/peers/statistics.h"
 #include "dataplane/transfer/incoming_messages.h"
@@ -34,6 +35,7 @@ class MemoryReads {
     PendingRequests& requests;
     IncomingMessages& incoming;
     GetFallback& fallback;
+    StepSigns& signs;
   };
   explicit MemoryReads(const Means& means) : means_(means) {}
 

@@ -6,6 +6,7 @@ namespace openlapi {
 // handlers keep sending comes back from here.
 void OriginNotices::run_handlers() {
   running_.swap(waiting_);
+  signs_.set(StepSigns::handlers, false);
   admission_.enter_handler();
   for (const SendCompletion& completion : running_) host_.run_send_handler(completion);
   admission_.leave_handler();

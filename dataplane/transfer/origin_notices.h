@@ -6,6 +6,7 @@
 
 #include "dataplane/counter/counters.h"
 #include "dataplane/host/handler_host.h"
+#include "dataplane/message/step_signs.h"
 #include "dataplane/transfer/admission.h"
 
 namespace openlapi {
@@ -17,20 +18,18 @@ struct OriginNotice {
 
 class OriginNotices {
  public:
-  OriginNotices(HandlerHost& host, Counters& counters, Admission& admission)
-      : host_(host), counters_(counters), admission_(admission) {}
+  OriginNotices(HandlerHost& host, Counters& counters, Admission& admission, StepSigns& signs)
+      : host_(host), counters_(counters), admission_(admission), signs_(signs) {}
 
   void origin_is_free(PeerIndex target, const OriginNotice& notice) {
     counters_.move(notice.counter, target);
     if (notice.handler.function != nullptr) [[unlikely]]
       keep_handler(target, notice.handler);
   }
-  [[gnu::noinline]] void keep_handler(PeerIndex target, const HandlerCall& handler) {
-    waiting_.push_back({handler, target});
-  }
+  [[gnu::noinline]] void keep_handler(PeerIndex target, const HandlerCall& handler) { keep({handler, target}); }
   // The same of a message that was given up: its buffers are free, its counter does not move.
   void given_up(PeerIndex target, const HandlerCall& handler, Fault fault) {
-    if (handler.function != nullptr) waiting_.push_back({handler, target, true, fault});
+    if (handler.function != nullptr) keep({handler, target, true, fault});
   }
 
   bool empty() const { return waiting_.empty(); }
@@ -38,14 +37,20 @@ class OriginNotices {
 
   // The end of a call that may have made handlers wait: they run when no handler is on the stack.
   void call_ends() {
-    if (!waiting_.empty() && !admission_.in_handler()) [[unlikely]]
+    if (signs_.any(StepSigns::handlers) && !admission_.in_handler()) [[unlikely]]
       run_handlers();
   }
 
  private:
+  void keep(const SendCompletion& completion) {
+    waiting_.push_back(completion);
+    signs_.set(StepSigns::handlers, true);
+  }
+
   HandlerHost& host_;
   Counters& counters_;
   Admission& admission_;
+  StepSigns& signs_;
   std::vector<SendCompletion> waiting_, running_;  // whose handlers have to run; that do so now
 };
 

@@ -69,6 +69,7 @@ void Outbox::look_whether_pending(Peer& peer) {
     pending_peers_.remove(peer);
     --pending_count_;
   }
+  signs_.set(StepSigns::records, pending_count_ != 0);
 }
 
 // How two tasks begin anew with each other over a reliable transport; a channel's epochs do the same. Each side cuts

@@ -8,6 +8,7 @@
 
 #include "dataplane/base/linked_list.h"
 #include "dataplane/message/record_bytes.h"
+#include "dataplane/message/step_signs.h"
 #include "dataplane/peers/beginning_teller.h"
 #include "dataplane/peers/dropped_peers.h"
 #include "dataplane/peers/peer.h"
@@ -20,8 +21,8 @@ class Outbox final : public BeginningTeller {
  public:
   using Pieces = std::span<const ConstBuffer>;
 
-  Outbox(Statistics& statistics, Admission& admission, DroppedPeers& dropped)
-      : statistics_(statistics), admission_(admission), dropped_(dropped) {}
+  Outbox(Statistics& statistics, Admission& admission, DroppedPeers& dropped, StepSigns& signs)
+      : statistics_(statistics), admission_(admission), dropped_(dropped), signs_(signs) {}
 
   // False: no room. What waits already has to leave first: see Peer::backlog.
   bool send_record(Peer& peer, Pieces pieces, std::uint32_t length);
@@ -63,6 +64,7 @@ class Outbox final : public BeginningTeller {
   Statistics& statistics_;
   Admission& admission_;
   DroppedPeers& dropped_;
+  StepSigns& signs_;
   LinkedList<Peer, &Peer::in_pending> pending_peers_;  // served in turn
   std::size_t pending_count_ = 0;
 };
