@@ -16,6 +16,7 @@ import unittest
 import uuid
 
 from control_universe_test import NOBODY, PATIENCE, Universe
+from job_cases import EndCases, LauncherCase, OutputCases
 
 LAPIRUN, PROBE = map(os.path.abspath, sys.argv[3:5])
 LAMEXEC = os.path.join(os.path.dirname(LAPIRUN), "lamexec")
@@ -554,6 +555,35 @@ class FaultTest(Jobs):
     def test_timeout_and_tasks_deaf_to_the_end(self):
         _, errors = self.run_job("-n", 2, "N", "--timeout", 0.5, PROBE, "stay", int(signal.SIGTERM), status=124)
         self.assertRegex(errors, r"^lapirun: the time of --timeout is over; ending the tasks\n(lapirun: tasks? [01].*\n)+$")
+
+
+class OneNode(LauncherCase):
+    """Over a universe of one node, whose daemons know nothing of the case's marker."""
+
+    LAPIRUN, PROBE = LAPIRUN, PROBE
+    PLACE = " on n0 (inky)"
+
+    def setUp(self):
+        super().setUp()
+        self.universe = Universe()
+        self.universe.setUp()
+        self.universe.environment["TMPDIR"] = self.temporary
+        self.universe.boot(["inky cpu=8"], "-H")
+        self.environment["LAM_MPI_SESSION_PREFIX"] = str(self.universe.folder)
+
+    def tearDown(self):
+        try:
+            super().tearDown()
+        finally:
+            self.universe.tearDown()
+
+
+class OneNodeEndTest(EndCases, OneNode):
+    pass
+
+
+class OneNodeOutputTest(OutputCases, OneNode):
+    pass
 
 
 class OutliveTest(Jobs):
