@@ -9,10 +9,11 @@
 
 namespace openlapi {
 
-// Cuts one task's stream into lines. A line longer than the limit is passed on in pieces, so that memory is bounded.
+// Passes on one task's stream in whole lines. What is longer than the limit and has no end yet is passed on in pieces,
+// so that memory is bounded.
 class LineAssembler {
  public:
-  // Gets a whole line with its newline, or a piece without.
+  // Gets whole lines, the last with its newline, or a piece of one without.
   using Emit = std::function<void(std::string_view)>;
 
   explicit LineAssembler(std::size_t limit) : limit_(limit) {}
@@ -23,6 +24,8 @@ class LineAssembler {
   void finish(const Emit& emit);
 
  private:
+  std::size_t complete_pending(std::string_view bytes, const Emit& emit);
+
   const std::size_t limit_;
   std::string pending_;  // the beginning of a line, shorter than limit_
 };
@@ -33,12 +36,14 @@ class LineMerger {
  public:
   explicit LineMerger(bool tag) : tag_(tag) {}
 
+  // Not empty.
   void add(std::uint32_t source, std::string_view text, std::string& out);
 
   // A line of lapirun's own, never tagged; with its newline.
   void add_note(std::string_view text, std::string& out);
 
  private:
+  void add_tagged(std::string_view text, std::string& out);
   void complete_open_line(std::string& out);
 
   const bool tag_;

@@ -153,16 +153,10 @@ void Job::take(std::size_t node, JobBody body) {
   }
 }
 
-// Line by line: each may get a tag.
 void Job::take_output(std::size_t node, const TaskOutput& output) {
   nodes_[node].output_taken += output.bytes.size();
-  std::string_view text(reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size());
-  while (!text.empty()) {
-    const std::size_t newline = text.find('\n');
-    const std::string_view line = text.substr(0, newline == std::string_view::npos ? newline : newline + 1);
-    output_.take(output.task, output.is_errors != 0, line);
-    text.remove_prefix(line.size());
-  }
+  const std::string_view text(reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size());
+  output_.take(output.task, output.is_errors != 0, text);
 }
 
 void Job::take_started(std::size_t node) {

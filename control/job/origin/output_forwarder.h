@@ -21,7 +21,7 @@ class OutputForwarder {
   // Writes to descriptors that it does not own (1 and 2).
   OutputForwarder(int output, int errors, bool tag);
 
-  // Of a task: a whole line, or a piece of one.
+  // Of a task: whole lines, or a piece of one; not empty.
   void take(std::uint32_t task, bool errors, std::string_view text);
   bool reader_gone(bool errors) const { return errors ? errors_.reader_gone : output_.reader_gone; }
 
