@@ -7,7 +7,7 @@ namespace openlapi::jobs {
 namespace {
 
 constexpr std::size_t kReadSize = 64 * 1024;
-constexpr std::size_t kLineLimit = 64 * 1024;  // as on one machine
+constexpr std::size_t kLineLimit = 64 * 1024;  // longer ones go on in pieces
 
 }  // namespace
 
