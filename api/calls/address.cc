@@ -23,15 +23,15 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
-    return context->collective(own, [&] {
+    return context->collectives().call(own, [&] {
       Endpoint& endpoint = context->endpoint();
       endpoint.begin_exchange(own);
-      const CollectiveState state = context->await_collective(WaitedCall::address_init);
+      const CollectiveState state = context->collectives().await(WaitedCall::address_init);
       if (state != CollectiveState::filled) return state;
       std::size_t task = 0;
       for (const std::uint64_t value : endpoint.exchanged()) store(task++, value);
       endpoint.confirm_exchange();
-      return context->await_collective(WaitedCall::address_init);
+      return context->collectives().await(WaitedCall::address_init);
     });
   });
 }
@@ -67,9 +67,9 @@ int PLAPI_Gfence(lapi_handle_t hndl) {
   return guarded_wait([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    return context->collective(std::nullopt, [&] {
+    return context->collectives().call(std::nullopt, [&] {
       context->endpoint().begin_barrier();
-      return context->await_collective(WaitedCall::global_fence);
+      return context->collectives().await(WaitedCall::global_fence);
     });
   });
 }

@@ -46,7 +46,7 @@ int add_udp_destination(lapi_handle_t handle, const lapi_add_udp_port_t& command
   if (command.tgt >= context->tasks() || command.tgt == context->own_task()) {
     return refuse(LAPI_ERR_TGT, "tgt is %u; allowed are the other tasks of 0 to %u", command.tgt, context->tasks() - 1);
   }
-  return context->add_udp_port(command.tgt, command.instance_no, *command.udp_port);
+  return context->recovery().add_udp_port(command.tgt, command.instance_no, *command.udp_port);
 }
 
 }  // namespace openlapi
@@ -62,7 +62,7 @@ int PLAPI_Nopoll_wait(lapi_handle_t hndl, lapi_cntr_t* cntr_ptr, int val, int* c
   {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (!context->has_counter_statuses()) return refuse_statuses();
+    if (!context->recovery().has_counter_statuses()) return refuse_statuses();
   }
   if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
   pthread_testcancel();
@@ -77,24 +77,24 @@ int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, u
   return guarded([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() != LAPI_SUCCESS) return call.error();
-    if (!context->has_counter_statuses()) return refuse_statuses();
+    if (!context->recovery().has_counter_statuses()) return refuse_statuses();
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     const std::size_t destinations = dest_list != nullptr && num_dest > 0 ? static_cast<std::size_t>(num_dest) : 0;
     cntr->num_dest = static_cast<int>(destinations);
     cntr->dest_list = reinterpret_cast<std::uintptr_t>(dest_list);
     cntr->dest_status = reinterpret_cast<std::uintptr_t>(dest_status);
-    context->set_statuses(cntr, {dest_list, destinations}, dest_status);
+    context->recovery().set_statuses(cntr, {dest_list, destinations}, dest_status);
     std::atomic_ref<int>(cntr->cntr).store(0, std::memory_order_seq_cst);
     return LAPI_SUCCESS;
   });
 }
 
 int PLAPI_Purge_totask(lapi_handle_t hndl, uint dest) {
-  return change_peer(hndl, dest, [dest](Context& context) { context.purge(dest); });
+  return change_peer(hndl, dest, [dest](Context& context) { context.recovery().purge(dest); });
 }
 
 int PLAPI_Resume_totask(lapi_handle_t hndl, uint dest) {
-  return change_peer(hndl, dest, [dest](Context& context) { context.resume(dest); });
+  return change_peer(hndl, dest, [dest](Context& context) { context.recovery().resume(dest); });
 }
 
 OPENLAPI_PROFILED(LAPI_Nopoll_wait);

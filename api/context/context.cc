@@ -97,16 +97,14 @@ void Context::open(ContextResourcesPointer resources) {
   poller_ = resources_->poller.get();
   tasks_ = resources_->bootstrap->size();
   own_task_ = resources_->bootstrap->rank();
-  statuses_.clear();
-  patient_waits_.clear();
+  recovery_.begin();
   max_user_header_ = endpoint_->max_user_header();
   copy_limit_ = static_cast<std::uint32_t>(resources_->settings.retransmit_buffer_size);
   guests_.set_closed(false);
   lock_.set_guests(this);
   closing_ = resources_released_ = attention_ = memory_short_ = false;
-  collective_busy_ = collective_abandoned_ = false;
-  owed_collectives_.clear();
-  running_ = RunningHandler::none;
+  collectives_.begin();
+  handlers_.begin();
   sends_reported_ = receives_reported_ = 0;
   idle_polls_ = 0;
   if (resources_->settings.explain_faults) explain_memory_faults(endpoint_inside, own_task_);
@@ -184,6 +182,25 @@ void Context::drain() {
   say_left("its own header handlers have not taken", endpoint_->not_accepted_of_own(), "message");
 }
 
+void Context::run_handler(const CompletionRun& run) { handlers_.run_in_thread(run); }
+
+void Context::handler_returned(const CompletionRun& run) {
+  endpoint_->completion_returned(run);
+  wake_sleepers();
+  after_call();
+}
+
+// The safe point: the engine is not on the stack, no handler runs.
+void Context::attend() {
+  if (running() != RunningHandler::none) return;
+  pin();
+  handlers_.deliver_faults();
+  if (collectives_.left_alone()) collectives_.tend();
+  attention_ = collectives_.left_alone() || handlers_.has_faults();
+  wake_sleepers();  // their waits may have become hopeless
+  unpin();
+}
+
 void Context::thread_begins() {
   for (const std::unique_ptr<Transport>& transport : resources_->transports) {
     ThreadResources* const resources = transport->capabilities().thread_resources;
@@ -203,7 +220,7 @@ void Context::free_resources() {
   ContextResourcesPointer doomed = std::move(resources_);
   endpoint_ = nullptr;
   poller_ = nullptr;
-  faults_.clear();
+  handlers_.end();
   attention_ = resources_released_ = false;
   // Without the lock: closing descriptors and unmapping memory take their time, and somebody may wait for it.
   lock_.unlock();
@@ -228,7 +245,7 @@ bool Context::probe() {
   if (poller_ == nullptr) return true;
   if (done != 0) {
     idle_polls_ = 0;
-    if (poller_->anybody_dozes()) poller_->wake_ready();
+    wake_sleepers();
   } else if (++idle_polls_ >= kIdlePollsBeforeYield && !lock_.wanted()) {
     if (idle_polls_ % kIdlePollsBetweenNotes == 0) count_fruitless_polls();
     // A program that probes in a loop shares its core with the task it waits for.
@@ -258,7 +275,7 @@ void Context::let_others_in() {
 }
 
 bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {
-  const bool others_poll = waits_inside_ > patient_waits_.size();
+  const bool others_poll = waits_inside_ > recovery_.patient_waits();
   const Inside inside(*this);
   std::uint64_t sends = endpoint_->sends_completed(), receives = endpoint_->receives_completed();
   for (unsigned round = 0; round < rounds && !closing_; ++round) {
@@ -303,53 +320,6 @@ int Context::await_fence(const FenceTicket& ticket, WaitedCall call) {
   return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
 }
 
-void Context::end_collective() {
-  collective_busy_ = collective_abandoned_ = false;
-  if (poller_->anybody_dozes()) poller_->wake_ready();
-}
-
-// The other tasks count on this one: its part goes on without the thread.
-void Context::abandon_collective() {
-  collective_abandoned_ = attention_ = true;
-  tend_collective();
-}
-
-void Context::owe_collective(const OwedCollective& owed) {
-  owed_collectives_.push_back(owed);
-  attention_ = true;
-  tend_collective();
-}
-
-// False: none is owed, or it cannot begin yet.
-bool Context::begin_owed_collective() {
-  if (collective_busy_ || owed_collectives_.empty()) return false;
-  const OwedCollective owed = owed_collectives_.front();
-  if (owed.fence && endpoint_->fence_state(*owed.fence) == FenceState::pending) return false;
-  owed_collectives_.erase(owed_collectives_.begin());
-  collective_busy_ = collective_abandoned_ = true;
-  owed.value ? endpoint_->begin_exchange(*owed.value) : endpoint_->begin_barrier();
-  return true;
-}
-
-void Context::tend_collective() {
-  do {
-    if (!collective_abandoned_) continue;
-    if (endpoint_->collective_state() == CollectiveState::filled) endpoint_->confirm_exchange();
-    if (endpoint_->collective_state() == CollectiveState::pending) return;
-    end_collective();
-  } while (begin_owed_collective());
-}
-
-CollectiveState Context::await_collective(WaitedCall call) {
-  CollectiveState state = endpoint_->collective_state();
-  const auto ended = [&] {
-    if (state == CollectiveState::pending) state = endpoint_->collective_state();
-    return state != CollectiveState::pending;
-  };
-  wait_until(ended, [call] { return WaitedFor{call}; });
-  return state;
-}
-
 void Context::counter_was_set(const lapi_cntr_t* counter) {
   // Sleepers look at their counters once more after they have made themselves known; pairs with the fence there.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -357,9 +327,9 @@ void Context::counter_was_set(const lapi_cntr_t* counter) {
   if (!mine) lock_.lock();
   if (endpoint_ != nullptr) {
     endpoint_->forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
-    statuses_.remove(counter);
+    recovery_.counter_was_set(counter);
   }
-  if (mine && running_ != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers
+  if (mine && running() != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers
   if (poller_ != nullptr && poller_->anybody_dozes()) poller_->wake_ready();
   if (!mine) lock_.unlock();
 }

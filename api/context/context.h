@@ -13,16 +13,15 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "api/arguments/refusal.h"
+#include "api/context/collective_calls.h"
 #include "api/context/completion_threads.h"
 #include "api/context/context_lock.h"
-#include "api/context/counter_statuses.h"
 #include "api/context/guest_calls.h"
 #include "api/context/lock_conditions.h"
+#include "api/context/recovery.h"
+#include "api/context/user_handlers.h"
 #include "api/include/lapi.h"
 #include "dataplane/base/task_page.h"
 #include "dataplane/endpoint/endpoint.h"
@@ -38,8 +37,6 @@ using ContextResourcesPointer = std::unique_ptr<ContextResources, FreeContextRes
 
 inline constexpr unsigned kMaxContexts = 16;
 inline constexpr int kAddressTableSize = 256;
-// How long a task that has all it needs of a collective call waits for the others to have what they need of it.
-inline constexpr Nanoseconds kLeaveCollectiveAtMost = kSecond;
 
 // What handlers that run inside a context may call, on their own context and on others.
 enum class CallKind : std::uint8_t {
@@ -55,9 +52,10 @@ inline bool handler_refuses(CallKind kind) {
   return handler == RunningHandler::header || kind == CallKind::waits;
 }
 
-class Context final : public PolledEngine, public CompletionOwner, public HandlerHost, public LockGuests {
+class Context final : public PolledEngine, public CompletionOwner, public LockGuests {
  public:
-  constexpr explicit Context(unsigned index) : handle_(closed_handle(index)), index_(index) {}
+  constexpr explicit Context(unsigned index)
+      : handle_(closed_handle(index)), handlers_(index), collectives_(index), recovery_(index), index_(index) {}
 
   // Any thread, without the lock.
   bool is(lapi_handle_t handle) const { return handle_.load(std::memory_order_relaxed) == handle; }
@@ -76,7 +74,19 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint32_t own_task() const { return own_task_; }
   std::uint32_t max_user_header() const { return max_user_header_; }
   std::uint32_t copy_limit() const { return copy_limit_; }
-  RunningHandler running() const { return running_; }
+  bool closing() const { return closing_; }
+
+  // Its parts.
+  UserHandlers& handlers() { return handlers_; }
+  RunningHandler running() const { return handlers_.running(); }
+  CollectiveCalls& collectives() { return collectives_; }
+  Recovery& recovery() { return recovery_; }
+  const Recovery& recovery() const { return recovery_; }
+  // What they ask for: attend() at the next safe point, and a look of those that sleep at what they wait for.
+  void call_attention() { attention_ = true; }
+  void wake_sleepers() {
+    if (poller_->anybody_dozes()) poller_->wake_ready();
+  }
 
   // Calls from handlers of other contexts: guests.cc. Between begin and end the engine takes what comes.
   void admit_guests() override;
@@ -115,33 +125,10 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   // LAPI_Msgpoll: at most `rounds` steps. False: closed. `lock_is_kept`: the caller had the lock before the call.
   bool poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state);
 
-  // LAPI_Fence: waits until what this task began is in place. A return code.
+  // LAPI_Fence: waits until what this task began is in place; the other: what it had begun when it took the ticket. A
+  // return code.
   int fence();
-
-  // A collective call, one at a time per context, others wait for their turn: steps(), which begins one of the
-  // engine's, awaits it, and says how it ended. `value`: of an exchange; none: a barrier, behind a fence. A return
-  // code.
-  template <class Steps>
-  int collective(std::optional<std::uint64_t> value, Steps steps);
-  // As soon as it is not pending any more, or the context is being closed.
-  CollectiveState await_collective(WaitedCall call);
-
-  // Recovery (recovery.cc).
-  void purge(PeerIndex task);
-  void resume(PeerIndex task);
-  int add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address);  // a return code
-  bool has_counter_statuses() const;                                          // lapi_info_t::lib_vers allows them
-  void set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses);
-  const CounterStatuses& statuses() const { return statuses_; }
-  void counter_waited_for(const lapi_cntr_t* counter) {  // a wait for it has ended
-    if (!statuses_.empty()) [[unlikely]]
-      forget_answered(counter);
-  }
-  bool begin_patient_wait(const lapi_cntr_t* counter);  // false: somebody waits already
-  void end_patient_wait(const lapi_cntr_t* counter);
-  std::uint32_t purges() const { return purges_; }            // so far
-  std::uint32_t loss_events() const { return loss_events_; }  // changes whenever a wait may have become hopeless
-  bool nothing_is_lost() const { return loss_events_ == 0 && statuses_.empty(); }  // no wait can be hopeless yet
+  int await_fence(const FenceTicket& ticket, WaitedCall call);
 
   // Whoever switches rings the bell, if there is one, without the lock (Poller::set_interrupt_mode).
   [[nodiscard]] std::shared_ptr<Bell> set_polling_mode(bool polling);
@@ -165,22 +152,13 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   StepOutcome progress(Step step) override;
   ArrivalWord arrival_word() override { return endpoint_->arrival_word(); }
   void flush() override { endpoint_->flush(); }
-  bool has_work() override { return !faults_.empty() || endpoint_->has_work(); }
+  bool has_work() override { return handlers_.has_faults() || endpoint_->has_work(); }
   Nanoseconds deadline() override { return endpoint_->deadline(); }
   Nanoseconds now() override;
   void run_handler(const CompletionRun& run) override;
   void handler_returned(const CompletionRun& run) override;
   void thread_begins() override;
   void thread_ends() override;
-
-  // HandlerHost.
-  HeaderVerdict run_header_handler(const ArrivedMessage& message) override;
-  bool run_completion_handler(const CompletionRun& run, bool now) override;
-  void run_send_handler(const SendCompletion& completion) override;
-  void counter_moves(std::uint64_t counter, PeerIndex peer) override;
-  void warn_of_other_secret(PeerIndex peer) override;
-  void name_other_version(PeerIndex peer, unsigned version) override;
-  void report_fault(Fault fault, PeerIndex peer) override;
 
   // A thread of the context's own is about to be started (open()'s caller).
   void pin() { ++pins_; }
@@ -190,45 +168,17 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   }
 
  private:
-  struct PendingFault {
-    Fault fault;
-    PeerIndex peer;
-    int code = 0;               // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
-    std::uint64_t handler = 0;  // of an unknown handler: what the message named
-  };
-
   // A value that no lookup of this object can ask for: the low bits of a handle name its object.
   static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
 
   class Inside;
-  class CollectiveTurn;
 
-  // A collective call whose thread was cancelled before it had its turn.
-  struct OwedCollective {
-    std::optional<std::uint64_t> value;  // of an exchange; none: a barrier
-    std::optional<FenceTicket> fence;    // what has to be in place first
-  };
-
-  int await_fence(const FenceTicket& ticket, WaitedCall call);
-  void abandon_collective();
-  void owe_collective(const OwedCollective& owed);
-  bool begin_owed_collective();
-  void end_collective();
-  void tend_collective();
-  bool tends_collectives() const { return collective_abandoned_ || !owed_collectives_.empty(); }
-  bool turn_is_free() const { return !collective_busy_ && owed_collectives_.empty(); }
   void let_others_in();
   void look_for_arrival();
   [[gnu::noinline]] void watch_memory();
   [[gnu::noinline]] void attend();
-  void deliver_fault(const PendingFault& pending);
-  void report_mistake(int code, PeerIndex peer);
-  void take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict);
-  void take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
-                             HeaderVerdict& verdict);
   void drain();
   void say_left(const char* who, std::size_t count, const char* what) const;
-  void forget_answered(const lapi_cntr_t* counter);
   void free_resources();
 
   // Read by every call.
@@ -243,13 +193,10 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   LockConditions conditions_;
   Endpoint* endpoint_ = nullptr;
   Poller* poller_ = nullptr;
-  bool attention_ = false;     // a fault to report
+  bool attention_ = false;     // something for attend()
   bool memory_short_ = false;  // as the last step has seen it
   bool closing_ = false;
   bool resources_released_ = false;  // LAPI_Term is through; the last one out frees them
-  bool collective_busy_ = false;
-  bool collective_abandoned_ = false;  // by a thread that was cancelled; still busy
-  RunningHandler running_ = RunningHandler::none;
 
   unsigned pins_ = 0;  // threads that need the resources although they may release the lock
   lapi_handle_t name_ = 0;
@@ -257,18 +204,14 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
   std::uint64_t sends_reported_ = 0;
   std::uint64_t receives_reported_ = 0;
   ContextResourcesPointer resources_;
-  std::vector<PendingFault> faults_;
-  std::vector<OwedCollective> owed_collectives_;
-  unsigned collective_calls_ = 0;  // threads inside them
   GuestCalls guests_;
   std::uint32_t guests_seen_ = 0;
   std::atomic<std::uint32_t> lookers_{0};
-  CounterStatuses statuses_;
-  std::uint32_t waits_inside_ = 0;                 // threads that poll or wait, awake or asleep
-  std::vector<const lapi_cntr_t*> patient_waits_;  // the counters of threads in LAPI_Nopoll_wait
-  std::uint32_t purges_ = 0;
-  std::uint32_t loss_events_ = 0;
+  std::uint32_t waits_inside_ = 0;  // threads that poll or wait, awake or asleep
   std::uint32_t generation_ = 0;
+  UserHandlers handlers_;
+  CollectiveCalls collectives_;
+  Recovery recovery_;
   const unsigned index_;
   std::atomic<bool> reserved_{false};
 
@@ -278,9 +221,6 @@ class Context final : public PolledEngine, public CompletionOwner, public Handle
 
 // Whether the calling thread owns the lock of some context: it runs an inline handler, or has locked it itself.
 bool holds_some_lock();
-
-// Whether the calling thread runs a completion handler or an error handler of some context.
-bool in_context_callback();
 
 // The open context of a handle. Null: zero, stale, terminated or never valid. Costs a table look-up and a comparison.
 inline Context* find_context(lapi_handle_t handle);
@@ -292,6 +232,8 @@ union ContextTable {
   Context contexts[kMaxContexts];
 };
 extern ContextTable context_table;
+
+inline Context& ContextPart::context() const { return context_table.contexts[index_]; }
 
 // The context that the handle names or once named.
 inline Context& context_of_slot(lapi_handle_t handle) { return context_table.contexts[handle % kMaxContexts]; }
@@ -384,66 +326,6 @@ class Context::Inside {
  private:
   Context& context_;
 };
-
-// A collective call. Of a thread that is cancelled in it the context does the rest (tend_collective()).
-class Context::CollectiveTurn {
- public:
-  CollectiveTurn(Context& context, const OwedCollective& call) : context_(context), call_(call) {
-    // No memory is needed when the thread is cancelled.
-    context_.owed_collectives_.reserve(context_.owed_collectives_.size() + context_.collective_calls_ + 1);
-    ++context_.collective_calls_;
-    context_.pin();
-  }
-  ~CollectiveTurn() {
-    if (begun_) {
-      ended_ ? context_.end_collective() : context_.abandon_collective();
-    } else if (!ended_) {
-      context_.owe_collective(call_);
-    }
-    --context_.collective_calls_;
-    context_.unpin();
-  }
-  void begin() { begun_ = context_.collective_busy_ = true; }
-  void end() { ended_ = true; }  // or it is not to begin
-  CollectiveTurn(const CollectiveTurn&) = delete;
-  CollectiveTurn& operator=(const CollectiveTurn&) = delete;
-
- private:
-  Context& context_;
-  const OwedCollective call_;
-  bool begun_ = false;
-  bool ended_ = false;
-};
-
-template <class Steps>
-int Context::collective(std::optional<std::uint64_t> value, Steps steps) {
-  const lapi_handle_t mine = name_;
-  OwedCollective call{value, {}};
-  if (!value) call.fence = endpoint_->begin_fence();
-  CollectiveTurn turn(*this, call);
-  // The others count on this task's part, whatever has become of its messages.
-  const WaitedCall name = value ? WaitedCall::address_init : WaitedCall::global_fence;
-  const auto what = [name] { return WaitedFor{name}; };
-  const int fenced = call.fence ? await_fence(*call.fence, name) : LAPI_SUCCESS;
-  if (!turn_is_free()) wait_until([this] { return turn_is_free(); }, what);
-  if (!is(mine)) {
-    turn.end();
-    return LAPI_ERR_HNDL_INVALID;
-  }
-  turn.begin();
-  const CollectiveState state = steps();
-  const bool open = !closing_;
-  // In polling mode nothing of ours moves until the next call, but others may still need what we sent in this one.
-  if (state == CollectiveState::done && open && polling_mode()) {
-    const Nanoseconds until = now() + kLeaveCollectiveAtMost;
-    wait_until([&] { return endpoint_->drained() || now() >= until; }, what);
-  }
-  turn.end();
-  if (fenced != LAPI_SUCCESS) return fenced;
-  if (state == CollectiveState::done) return LAPI_SUCCESS;
-  if (state == CollectiveState::peer_purged) return LAPI_ERR_TGT_PURGED;
-  return open ? LAPI_ERR_NO_CONNECTIVITY : LAPI_ERR_HNDL_INVALID;
-}
 
 template <class Done, class What>
 bool Context::wait_until(Done done, What what, const BackoffLimits& limits, Asking asking) {

@@ -22,14 +22,14 @@ class CounterWait {
       : context_(context),
         counter_(counter),
         style_(style),
-        purges_(context.purges()),
-        expected_(context.statuses().awaited(counter)) {
+        purges_(context.recovery().purges()),
+        expected_(context.recovery().statuses().awaited(counter)) {
     context_.pin();
     for (const PeerIndex task : expected_) context_.endpoint().expect_from(task);
   }
   ~CounterWait() {
     for (const PeerIndex task : expected_) context_.endpoint().expect_no_more_from(task);
-    context_.counter_waited_for(counter_);
+    context_.recovery().counter_waited_for(counter_);
     context_.unpin();
   }
   CounterWait(const CounterWait&) = delete;
@@ -49,9 +49,10 @@ class CounterWait {
       case CounterLoss::no_memory:
         return LAPI_ERR_MEMORY_EXHAUSTED;
     }
-    switch (context_.statuses().outlook(counter_)) {
+    switch (context_.recovery().statuses().outlook(counter_)) {
       case CounterStatuses::Outlook::unknown:
-        return style_ == WaitStyle::patient && purges_ != context_.purges() ? LAPI_ERR_TGT_PURGED : LAPI_SUCCESS;
+        return style_ == WaitStyle::patient && purges_ != context_.recovery().purges() ? LAPI_ERR_TGT_PURGED
+                                                                                       : LAPI_SUCCESS;
       case CounterStatuses::Outlook::open:
         break;
       case CounterStatuses::Outlook::lost:
@@ -73,7 +74,7 @@ class CounterWait {
 class PatientWait {
  public:
   PatientWait(Context& context, const lapi_cntr_t* counter) : context_(context), counter_(counter) {}
-  ~PatientWait() { context_.end_patient_wait(counter_); }
+  ~PatientWait() { context_.recovery().end_patient_wait(counter_); }
   PatientWait(const PatientWait&) = delete;
   PatientWait& operator=(const PatientWait&) = delete;
 
@@ -86,13 +87,14 @@ int wait_under_lock(Context& context, lapi_cntr_t* counter, int value, int* rest
   const CounterWait wait(context, counter, style);
   const BackoffLimits limits = style == WaitStyle::patient ? kSleepAtOnce : context.poller().usual_wait();
   // Up to here nothing has made the wait hopeless.
-  std::uint32_t events = context.nothing_is_lost() ? context.loss_events() : context.loss_events() - 1;
+  std::uint32_t events =
+      context.recovery().nothing_is_lost() ? context.recovery().loss_events() : context.recovery().loss_events() - 1;
   auto over = [&] {
     if (reached(counter, value)) return true;
-    if (events == context.loss_events()) [[likely]]
+    if (events == context.recovery().loss_events()) [[likely]]
       return false;
     if (wait.hopeless() != LAPI_SUCCESS) return true;
-    events = context.loss_events();
+    events = context.recovery().loss_events();
     return false;
   };
   const auto what = [&] {
@@ -129,7 +131,7 @@ int wait_for_counter(Context& context, lapi_handle_t handle, lapi_cntr_t* counte
     Call call(context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (style == WaitStyle::polling) return wait_under_lock(context, counter, value, rest, style);
-    if (!context.begin_patient_wait(counter)) {
+    if (!context.recovery().begin_patient_wait(counter)) {
       return refuse(LAPI_ERR_MULTIPLE_WAITERS, "another thread waits for the counter at %p in LAPI_Nopoll_wait",
                     static_cast<void*>(counter));
     }

@@ -48,7 +48,7 @@ void Context::admit_guests() {
     try {
       call->run(*this);
     } catch (const std::bad_alloc&) {
-      report_fault(Fault::out_of_memory, own_task_);
+      handlers_.report_fault(Fault::out_of_memory, own_task_);
     }
     end_guest_call();
   }
@@ -57,7 +57,7 @@ void Context::admit_guests() {
 }
 
 void Context::after_guest_calls() {
-  if (poller_->anybody_dozes()) poller_->wake_ready();
+  wake_sleepers();
   poller_->after_call();
 }
 

@@ -109,8 +109,8 @@ void Opening::make_engine(Context& context) {
                                                      std::move(opened_.networks), settings().info_level, print_notice);
   std::vector<Transport*> transports;
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
-  resources.traced_host = traced(context);
-  HandlerHost* host = resources.traced_host != nullptr ? resources.traced_host.get() : &context;
+  resources.traced_host = traced(context.handlers());
+  HandlerHost* host = resources.traced_host != nullptr ? resources.traced_host.get() : &context.handlers();
   resources.endpoint =
       std::make_unique<Endpoint>(endpoint_config(), transports, resources.clock, *resources.routes, *host);
   resources.completions = std::make_unique<CompletionThreads>(context);

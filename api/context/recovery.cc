@@ -1,5 +1,5 @@
-// A context whose user replaces tasks that have failed (guide, chapter 19): what LAPI_Purge_totask, LAPI_Resume_totask,
-// LAPI_Setcntr_wstatus and LAPI_ADD_UDP_DEST_PORT do.
+#include "api/context/recovery.h"
+
 #include <algorithm>
 
 #include "api/arguments/refusal.h"
@@ -10,52 +10,62 @@
 
 namespace openlapi {
 
-void Context::purge(PeerIndex task) {
-  endpoint_->purge(task);
+void Recovery::begin() {
+  statuses_.clear();
+  patient_waits_.clear();
+}
+
+void Recovery::purge(PeerIndex task) {
+  context().endpoint().purge(task);
   statuses_.task_purged(task);
   ++purges_;
   ++loss_events_;
-  if (poller_->anybody_dozes()) poller_->wake_ready();
+  context().wake_sleepers();
 }
 
-void Context::resume(PeerIndex task) {
-  if (endpoint_->purged(task)) resources_->routes->resumed(task);
-  endpoint_->resume(task, next_epoch());
+void Recovery::resume(PeerIndex task) {
+  if (context().endpoint().purged(task)) context().resources().routes->resumed(task);
+  context().endpoint().resume(task, next_epoch());
 }
 
-bool Context::has_counter_statuses() const { return resources_->library != L1_LIB; }
+bool Recovery::has_counter_statuses() const { return context().resources().library != L1_LIB; }
 
-void Context::set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses) {
-  endpoint_->forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
+void Recovery::set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses) {
+  context().endpoint().forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
   if (destinations.empty()) {
     statuses_.remove(counter);
   } else {
     statuses_.set(counter, destinations, statuses,
-                  [this](uint task) { return task >= tasks_ || endpoint_->purged(task); });
+                  [this](uint task) { return task >= context().tasks() || context().endpoint().purged(task); });
   }
-  endpoint_->watch_counters(!statuses_.empty());
+  context().endpoint().watch_counters(!statuses_.empty());
 }
 
-void Context::forget_answered(const lapi_cntr_t* counter) {
+void Recovery::forget_answered(const lapi_cntr_t* counter) {
   statuses_.remove_if_answered(counter);
-  endpoint_->watch_counters(!statuses_.empty());
+  context().endpoint().watch_counters(!statuses_.empty());
 }
 
-void Context::counter_moves(std::uint64_t counter, PeerIndex peer) {
+void Recovery::counter_moves(std::uint64_t counter, PeerIndex peer) {
   statuses_.counter_moved(reinterpret_cast<const lapi_cntr_t*>(static_cast<std::uintptr_t>(counter)), peer);
   ++loss_events_;  // who has not answered may be purged, all of them
 }
 
-bool Context::begin_patient_wait(const lapi_cntr_t* counter) {
+void Recovery::task_lost(PeerIndex task) {
+  statuses_.task_lost(task);
+  ++loss_events_;
+}
+
+bool Recovery::begin_patient_wait(const lapi_cntr_t* counter) {
   if (std::find(patient_waits_.begin(), patient_waits_.end(), counter) != patient_waits_.end()) return false;
   patient_waits_.push_back(counter);
   return true;
 }
 
-void Context::end_patient_wait(const lapi_cntr_t* counter) { std::erase(patient_waits_, counter); }
+void Recovery::end_patient_wait(const lapi_cntr_t* counter) { std::erase(patient_waits_, counter); }
 
-int Context::add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address) {
-  if (resources_->bootstrap->can_exchange() || !resources_->routes->has_network()) {
+int Recovery::add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address) {
+  if (context().resources().bootstrap->can_exchange() || !context().resources().routes->has_network()) {
     return refuse(LAPI_ERR_UTIL_CMD, "LAPI_ADD_UDP_DEST_PORT is for tasks without a launcher that use UDP");
   }
   PeerAddress place;
@@ -63,7 +73,7 @@ int Context::add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& addres
   if (!udp_address_of(udp_address(address), place)) {
     return refuse(LAPI_ERR_UDP_PORT_INFO, "port_no is %u; allowed are 1 to 65535", address.port_no);
   }
-  if (resources_->routes->change_address(task, adapter, place, reason)) return LAPI_SUCCESS;
+  if (context().resources().routes->change_address(task, adapter, place, reason)) return LAPI_SUCCESS;
   return refuse(LAPI_ERR_UDP_PORT_INFO, "%s", reason.c_str());
 }
 

@@ -1,5 +1,5 @@
-// Running the user's handlers: header handlers and inline completion handlers with the lock held, inside the engine;
-// completion handlers in their threads; the error handler outside of both, at the end of a step.
+#include "api/context/user_handlers.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,16 +128,15 @@ FaultReport report_of(Fault fault) {
 
 bool in_context_callback() { return callbacks != 0; }
 
-HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
+HeaderVerdict UserHandlers::run_header_handler(const ArrivedMessage& message) {
   auto handler = reinterpret_cast<hdr_hndlr_t*>(message.handler);
   if (message.handler < static_cast<std::uint64_t>(kAddressTableSize)) {
-    void* const listed = resources_->address_table[message.handler].load(std::memory_order_acquire);
+    void* const listed = context().resources().address_table[message.handler].load(std::memory_order_acquire);
     handler = reinterpret_cast<hdr_hndlr_t*>(listed);
   }
   HeaderVerdict verdict;
   if (handler == nullptr) [[unlikely]] {
-    report_fault(Fault::unknown_handler, message.source);
-    faults_.back().handler = message.handler;
+    keep({.fault = Fault::unknown_handler, .peer = message.source, .handler = message.handler});
     verdict.delivery = Delivery::bury;
     return verdict;
   }
@@ -147,7 +146,7 @@ HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
   info.bytes = message.length;
   info.src = static_cast<int>(message.source);
   info.udata_one_pkt_ptr = message.one_packet_data;
-  lapi_handle_t name = name_;
+  lapi_handle_t name = context().name();
   uint user_header_length = message.user_header_length;
   compl_hndlr_t* completion_handler = nullptr;
   void* completion_info = nullptr;
@@ -176,9 +175,9 @@ HeaderVerdict Context::run_header_handler(const ArrivedMessage& message) {
 }
 
 // The vector is the handler's until the target counter has moved. A wrong one buries the message.
-void Context::take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict) {
+void UserHandlers::take_answered_vector(const ArrivedMessage& message, const void* answer, HeaderVerdict& verdict) {
   const VectorView vector(static_cast<const lapi_vec_t*>(answer));
-  const int error = check_answered_vector(vector, message.length, checks_arguments());
+  const int error = check_answered_vector(vector, message.length, context().checks_arguments());
   if (error == LAPI_SUCCESS) {
     verdict.layout = cursor_of(vector);
   } else {
@@ -189,13 +188,13 @@ void Context::take_answered_vector(const ArrivedMessage& message, const void* an
 
 // The data is scattered from `answer` on. A program that cannot run buries the message; CONTROL is for data that its
 // origin has cut between atoms only, or the user's function would get parts of operands.
-void Context::take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
-                                    HeaderVerdict& verdict) {
+void UserHandlers::take_answered_program(const ArrivedMessage& message, void* answer, const lapi_return_info_t& info,
+                                         HeaderVerdict& verdict) {
   const std::uint64_t bytes = std::min<std::uint64_t>(info.bytes, message.length);
   const std::uint64_t base = reinterpret_cast<std::uintptr_t>(answer);
   if (ContiguousProgram contiguous; programs().find_contiguous(info.dgsp_handle, bytes, contiguous)) [[likely]] {
     const std::uint64_t place = base + contiguous.offset;
-    const bool guards = checks_arguments() || programs().any_verified();
+    const bool guards = context().checks_arguments() || programs().any_verified();
     if (bytes == message.length && !guards) {
       verdict.buffer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(place));
     } else {
@@ -205,7 +204,7 @@ void Context::take_answered_program(const ArrivedMessage& message, void* answer,
     return;
   }
   auto program = programs().find(info.dgsp_handle);
-  ddm_func_t* const function = message.in_atoms ? resources_->distribution_function : nullptr;
+  ddm_func_t* const function = message.in_atoms ? context().resources().distribution_function : nullptr;
   const int error =
       program == nullptr ? LAPI_ERR_DGSP : return_code(program->scatter_fault(bytes, function != nullptr));
   if (error != LAPI_SUCCESS) {
@@ -215,19 +214,19 @@ void Context::take_answered_program(const ArrivedMessage& message, void* answer,
   verdict.layout = std::make_unique<ProgramCursor>(std::move(program), base, bytes, function);
 }
 
-bool Context::run_completion_handler(const CompletionRun& run, bool now) {
+bool UserHandlers::run_completion_handler(const CompletionRun& run, bool now) {
   if (!now) {
-    resources_->completions->push(run);
+    context().resources().completions->push(run);
     return false;
   }
-  lapi_handle_t name = name_;
+  lapi_handle_t name = context().name();
   const RunningInside mark(running_, RunningHandler::inline_completion);
   reinterpret_cast<compl_hndlr_t*>(run.handler)(&name, run.info);
   return true;
 }
 
-void Context::run_send_handler(const SendCompletion& completion) {
-  lapi_handle_t name = name_;
+void UserHandlers::run_send_handler(const SendCompletion& completion) {
+  lapi_handle_t name = context().name();
   lapi_sh_info_t info{};
   info.src = completion.target;
   info.reason = static_cast<uint>(completion.given_up ? report_of(completion.fault).code : LAPI_SUCCESS);
@@ -235,84 +234,76 @@ void Context::run_send_handler(const SendCompletion& completion) {
   reinterpret_cast<scompl_hndlr_t*>(completion.handler.function)(&name, completion.handler.info, &info);
 }
 
-void Context::run_handler(const CompletionRun& run) {
+void UserHandlers::run_in_thread(const CompletionRun& run) {
   const InCallback mark;
-  lapi_handle_t name = name_;
+  lapi_handle_t name = context().name();
   reinterpret_cast<compl_hndlr_t*>(run.handler)(&name, run.info);
 }
 
-void Context::handler_returned(const CompletionRun& run) {
-  endpoint_->completion_returned(run);
-  if (poller_->anybody_dozes()) poller_->wake_ready();
-  after_call();
-}
-
-void Context::warn_of_other_secret(PeerIndex peer) {
+void UserHandlers::warn_of_other_secret(PeerIndex peer) {
   std::fprintf(stderr,
                "openlapi: task %u: what comes from the address of task %u was made with another secret. Tasks without "
                "a launcher need the same one: have one file on every node and name it by OPENLAPI_SECRET_FILE, or set "
                "OPENLAPI_SECRET=partition where no stranger reaches the tasks (man 7 lapi, SECURITY); MP_PARTITION and "
                "OPENLAPI_PACKET_AUTH have to be the same, too, and so has the library's wire version\n",
-               resources_->bootstrap->rank(), peer);
+               context().resources().bootstrap->rank(), peer);
 }
 
-void Context::name_other_version(PeerIndex peer, unsigned version) {
-  std::fprintf(stderr, "openlapi: %s\n", describe_other_version(resources_->bootstrap->rank(), peer, version).c_str());
+void UserHandlers::name_other_version(PeerIndex peer, unsigned version) {
+  std::fprintf(stderr, "openlapi: %s\n",
+               describe_other_version(context().resources().bootstrap->rank(), peer, version).c_str());
 }
 
-void Context::report_fault(Fault fault, PeerIndex peer) {
+void UserHandlers::report_fault(Fault fault, PeerIndex peer) {
   if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept ||
       fault == Fault::lost_for_good || fault == Fault::other_secret || fault == Fault::other_version) {
-    statuses_.task_lost(peer);
-    ++loss_events_;
+    context().recovery().task_lost(peer);
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {
-    ++loss_events_;  // the last of a request to oneself
+    context().recovery().request_lost();
   }
-  faults_.push_back({fault, peer});
-  attention_ = true;
+  keep({fault, peer});
 }
 
-void Context::report_mistake(int code, PeerIndex peer) {
-  faults_.push_back({Fault::internal, peer, code});
-  attention_ = true;
+void UserHandlers::report_mistake(int code, PeerIndex peer) { keep({Fault::internal, peer, code}); }
+
+void UserHandlers::keep(const PendingFault& fault) {
+  faults_.push_back(fault);
+  context().call_attention();
 }
 
-// The safe point: the engine is not on the stack, no handler runs.
-void Context::attend() {
-  if (running_ != RunningHandler::none) return;
-  pin();
+void UserHandlers::counter_moves(std::uint64_t counter, PeerIndex peer) {
+  context().recovery().counter_moves(counter, peer);
+}
+
+void UserHandlers::deliver_faults() {
   while (!faults_.empty()) {
     const PendingFault pending = faults_.front();
     faults_.erase(faults_.begin());
-    deliver_fault(pending);
+    deliver(pending);
   }
-  if (tends_collectives()) tend_collective();
-  attention_ = tends_collectives() || !faults_.empty();
-  if (poller_->anybody_dozes()) poller_->wake_ready();  // their waits may have become hopeless
-  unpin();
 }
 
-void Context::deliver_fault(const PendingFault& pending) {
+void UserHandlers::deliver(const PendingFault& pending) {
   FaultReport report = pending.code != 0 ? FaultReport{pending.code, LAPI_PROGRAM_ERROR} : report_of(pending.fault);
   if (pending.fault == Fault::unknown_handler)
     report.why = "the message names index " + std::to_string(pending.handler);
-  ContextResources& resources = *resources_;
-  if (closing_) return;  // the program has turned away from this context
+  ContextResources& resources = context().resources();
+  if (context().closing()) return;  // the program has turned away from this context
   if (pending.fault == Fault::timeout) {
     print_attention(LAPI_ATTENTION_TIMEOUT, resources.settings.info_level, "task %u had no answer from task %d",
                     resources.bootstrap->rank(), static_cast<int>(pending.peer));
   }
-  lapi_handle_t name = name_;
+  lapi_handle_t name = context().name();
   int own_task = static_cast<int>(resources.bootstrap->rank());
   int source = pending.peer == kUnknownPeer ? -1 : static_cast<int>(pending.peer);
-  lock_.unlock();
+  context().unlock();
   {
     const InCallback mark;
     const CancellationOff off;
     if (resources.error_handler == nullptr) end_task(resources, report, pending.peer);
     resources.error_handler(&name, &report.code, &report.type, &own_task, &source);
   }
-  lock_.lock();
+  context().lock();
 }
 
 }  // namespace openlapi

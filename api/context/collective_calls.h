@@ -1,0 +1,58 @@
+// The collective calls of a context, one at a time, others wait for their turn. What a thread has begun and cannot end,
+// as it was cancelled, the context ends: the other tasks count on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "api/context/context_part.h"
+#include "dataplane/base/task_page.h"
+#include "dataplane/endpoint/endpoint.h"
+
+namespace openlapi {
+
+class CollectiveCalls : private ContextPart {
+ public:
+  using ContextPart::ContextPart;
+
+  // The context is opened.
+  void begin();
+
+  // steps(), which begins one of the engine's, awaits it, and says how it ended. `value`: of an exchange; none: a
+  // barrier, behind a fence. A return code.
+  template <class Steps>
+  int call(std::optional<std::uint64_t> value, Steps steps) {
+    return call(
+        value, [](void* object) { return (*static_cast<Steps*>(object))(); }, &steps);
+  }
+  // As soon as it is not pending any more, or the context is being closed.
+  CollectiveState await(WaitedCall call);
+
+  // Whether threads have left something to be done, which tend() does as far as it can be done now.
+  bool left_alone() const { return abandoned_ || !owed_.empty(); }
+  void tend();
+
+ private:
+  class Turn;
+
+  // A call whose thread was cancelled before it had its turn.
+  struct Owed {
+    std::optional<std::uint64_t> value;  // of an exchange; none: a barrier
+    std::optional<FenceTicket> fence;    // what has to be in place first
+  };
+
+  int call(std::optional<std::uint64_t> value, CollectiveState (*steps)(void*), void* object);
+  bool turn_is_free() const { return !busy_ && owed_.empty(); }
+  bool begin_owed();
+  void owe(const Owed& owed);
+  void abandon();
+  void end();
+
+  bool busy_ = false;
+  bool abandoned_ = false;  // by a thread that was cancelled; still busy
+  unsigned calls_ = 0;      // threads inside them
+  std::vector<Owed> owed_;
+};
+
+}  // namespace openlapi
