@@ -42,7 +42,6 @@ MAY_INCLUDE = {
     "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/transfer", "dataplane/peers",
                            *BELOW_PEERS],
     "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
-    "nic": ["nic/udp", "nic/dpdk", "nic/verbs", "dataplane/transport", "dataplane/base"],
     "nic/udp": ["dataplane/transport", "dataplane/base"],
     "nic/dpdk": ["dataplane/transport", "dataplane/base"],
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
