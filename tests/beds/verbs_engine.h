@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/beds/verbs_bed.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi::test {
@@ -90,8 +91,6 @@ class VerbsEngine : public testing::Test {
     }
     VerbsTransport* transport = nullptr;
   };
-
-  static std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
   RealClock clock_;
   std::unique_ptr<VerbsPair> pair_;

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "tests/beds/verbs_bed.h"
+#include "tests/support/address.h"
 
 namespace openlapi::test {
 
 using Begin = BulkMemory::Begin;
-
-inline std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Bytes that tell their place and the lap.
 inline void fill(void* memory, std::size_t length, std::uint64_t lap) {

@@ -15,6 +15,7 @@
 #include "dataplane/base/check.h"
 #include "dataplane/wire/layout_description.h"
 #include "dataplane/wire/operation_header.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 #include "tests/support/guarded_bytes.h"
 
@@ -26,8 +27,6 @@ constexpr std::uint32_t kMaxPacket = 1024;
 constexpr std::size_t kArenaBytes = 64 * 1024;
 constexpr std::uint64_t kMostTotal = 16 * 1024;  // of what one message names
 constexpr std::size_t kMostCommands = 512;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 class Input {
  public:

@@ -5,6 +5,7 @@
 
 #include "dataplane/layout/program_cursor.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 
 namespace openlapi::simulation {
 
@@ -14,8 +15,6 @@ using LayoutKind = DataLayout::Kind;
 
 constexpr std::uint64_t kMostBlocks = 2000;
 constexpr std::uint64_t kLongestThroughProgram = 512 * 1024;
-
-std::uint64_t address(const std::byte* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Slices of [0, length), in any order, with gaps between them.
 DataLayout in_pieces(SeededRandom& random, std::uint64_t length) {

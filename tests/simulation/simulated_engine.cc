@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/simulation/simulation.h"
+#include "tests/support/address.h"
 
 namespace openlapi::simulation {
 
@@ -10,8 +11,6 @@ namespace {
 
 constexpr std::size_t kMostFences = 2;  // at a time
 constexpr Nanoseconds kLongestRefusalWait = kMillisecond;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 }  // namespace
 

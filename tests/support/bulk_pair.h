@@ -4,12 +4,11 @@
 #include <array>
 #include <vector>
 
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 #include "tests/support/scripted_bulk_memory.h"
 
 namespace openlapi {
-
-inline std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 inline std::vector<unsigned char> pattern(std::size_t length, unsigned seed = 1) {
   std::vector<unsigned char> bytes(length);

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Hands data on as a program with CONTROL does: it must come in whole atoms, up to the end of the message.
 class AtomCursor final : public LayoutCursor {

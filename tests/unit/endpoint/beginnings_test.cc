@@ -6,12 +6,11 @@
 
 #include "dataplane/message/record_bytes.h"
 #include "dataplane/tuning.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Task 1 begins anew; task 0 is the one that is looked at.
 class Beginnings : public testing::Test {

@@ -7,12 +7,11 @@
 
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Task 0 talks to all others, of whom only the last one is alive.
 class SilentPeers : public testing::Test {

@@ -3,12 +3,11 @@
 
 #include "dataplane/wire/association.h"
 #include "dataplane/wire/packet_header.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 class FirstContact : public testing::Test {
  protected:

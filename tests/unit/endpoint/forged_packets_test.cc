@@ -16,6 +16,7 @@
 #include "dataplane/wire/association.h"
 #include "nic/udp/datagram_frame.h"
 #include "nic/udp/udp_transport.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -27,8 +28,6 @@ constexpr in_addr_t kAddresses[2] = {0x7f000101, 0x7f000102};  // 127.0.1.1 and 
 constexpr in_addr_t kElsewhere = 0x7f000103;
 
 using Bytes = std::vector<std::byte>;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // One of the two tasks, over a real socket.
 class SocketTask final : public RouteResolver {

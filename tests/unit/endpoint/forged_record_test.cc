@@ -10,12 +10,11 @@
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/message/record_bytes.h"
 #include "dataplane/tuning.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 constexpr std::size_t kLength = 64;  // of the message
 

@@ -7,13 +7,12 @@
 #include <numeric>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "dataplane/message/record_bytes.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Memory of pieces without gaps, the last of which is as long as is left.
 class Pieces {

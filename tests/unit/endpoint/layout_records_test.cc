@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Memory with blocks of data in it, and gaps between them; the last block may be shorter.
 class Blocks {

@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Memory with a vector in it: pieces with gaps between them, some of them empty.
 class VectorMemory {

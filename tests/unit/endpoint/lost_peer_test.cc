@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/base/epoch.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 EndpointConfig watchful() {
   EndpointConfig config = small_copies();

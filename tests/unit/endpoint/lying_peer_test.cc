@@ -8,14 +8,13 @@
 
 #include "dataplane/message/record_bytes.h"
 #include "dataplane/wire/layout_description.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
 
 using wire::RecordKind;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 constexpr PeerIndex kMe = 0, kLiar = 1, kHonest = 2;
 constexpr std::size_t kLong = 3 * tuning::kDirectReadPiece;

@@ -8,6 +8,7 @@
 
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPiece = 500;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 struct Pieces {
   explicit Pieces(std::size_t count) : bytes(count * 2 * kPiece, std::byte{0xee}) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 static_assert(sizeof(void*) == 4);
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::uint64_t kAbove = std::uint64_t{1} << 32;
 constexpr std::uint64_t kFiveGiB = 5 * (std::uint64_t{1} << 30);
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 struct Pieces {
   explicit Pieces(std::vector<LayoutPiece> pieces)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "dataplane/message/outgoing_message.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/endpoint_pair.h"
@@ -12,8 +13,6 @@ namespace {
 
 constexpr std::size_t kPieces = 300;
 constexpr std::size_t kDescription = kPieces * sizeof(LayoutPiece);  // longer than a packet
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 struct Pieces {
   explicit Pieces(std::byte value) : bytes(kPieces * 16, value) {

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // The parameter: whether over a reliable transport.
 class NumberWrap : public testing::TestWithParam<bool> {

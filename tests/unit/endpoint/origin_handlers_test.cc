@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 int handler_tag;  // stands for the address of a handler
 

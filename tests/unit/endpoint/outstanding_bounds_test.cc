@@ -7,6 +7,7 @@
 
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/tuning.h"
+#include "tests/support/address.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -14,8 +15,6 @@ namespace openlapi {
 namespace {
 
 using test::allocated_bytes;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 enum class Way { reliable, attach, channel };
 

@@ -4,12 +4,11 @@
 
 #include <vector>
 
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 enum class Way { reliable, channel };
 

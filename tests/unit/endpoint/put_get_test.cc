@@ -4,12 +4,11 @@
 
 #include <numeric>
 
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 std::vector<unsigned char> pattern(std::size_t length, unsigned seed) {
   std::vector<unsigned char> bytes(length);

@@ -1,12 +1,11 @@
 // What is left of operations with a peer that was lost or purged, and how two tasks begin anew with each other.
 #include <gtest/gtest.h>
 
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 constexpr PeerIndex kVictim = 1;
 constexpr PeerIndex kOther = 2;

@@ -2,6 +2,7 @@
 // long it is waited for, how often its transport is asked, and what it costs once it is lost.
 #include <gtest/gtest.h>
 
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -9,8 +10,6 @@ namespace {
 
 constexpr Nanoseconds kTimeout = 10 * kSecond;
 constexpr Nanoseconds kStep = 100 * kMillisecond;
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 class SilentSharer : public testing::Test {
  protected:

@@ -5,12 +5,11 @@
 #include <memory>
 
 #include "dataplane/tuning.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 // Steps of a task that waits for a dead one until its timers tell it.
 unsigned steps_until_the_loss_is_seen(std::uint32_t interval) {

@@ -10,6 +10,7 @@
 
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "tests/support/address.h"
 
 namespace openlapi {
 namespace {
@@ -28,8 +29,6 @@ class GuardedCopyTest : public testing::Test {
     EXPECT_EQ(mprotect(end_, kPages, PROT_NONE), 0);
   }
   ~GuardedCopyTest() override { munmap(begin_, 2 * kPages); }
-
-  static std::uint64_t address(const std::byte* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
   std::byte* begin_;
   std::byte* end_;  // from here on nothing may be touched

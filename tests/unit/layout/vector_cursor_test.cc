@@ -14,11 +14,10 @@
 #include <vector>
 
 #include "dataplane/base/copy_bytes.h"
+#include "tests/support/address.h"
 
 namespace openlapi {
 namespace {
-
-std::uint64_t address(const void* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
 struct Vector {
   std::vector<void*> info;
