@@ -2,7 +2,9 @@
 """The man pages as HTML, by mandoc: a file for each page, references made links, and an index by sections, in which
 all words of all pages can be searched.
 
-usage: make_html.py MAN_FOLDER HTML_FOLDER"""
+usage: make_html.py MAN_FOLDER BUILT_MAN_FOLDER HTML_FOLDER
+
+In the folder that is built are pages that refer to others."""
 import html
 import pathlib
 import re
@@ -90,9 +92,9 @@ def converted(page):
     return text.replace("<body>", '<body>\n<p><a href="index.html">All pages</a></p>', 1)
 
 
-def make(man, target):
+def make(man, built, target):
     sources = {}  # of each page's name: where its text is
-    for page in sorted(man.glob("man*/*.[0-9]")):
+    for page in sorted([*man.glob("man*/*.[0-9]"), *built.glob("man*/*.[0-9]")], key=lambda page: page.name):
         same = SAME_PAGE.search(page.read_text(encoding="utf-8"))
         sources[page.name] = man / same.group(1) if same else page
     pages = {name: file_of(source) for name, source in sources.items()}
@@ -109,12 +111,12 @@ def make(man, target):
 
 
 def main(arguments):
-    if len(arguments) != 2:
+    if len(arguments) != 3:
         sys.exit(__doc__)
     if not shutil.which("mandoc"):
         sys.exit("mandoc is not here: deploy/install_packages docs")
-    make(pathlib.Path(arguments[0]), pathlib.Path(arguments[1]))
-    print(f"{arguments[1]}/index.html")
+    make(*map(pathlib.Path, arguments))
+    print(f"{arguments[2]}/index.html")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The HTML of the man pages: every link leads somewhere, every reference to a page of ours is a link.
 
-usage: html_pages_test.py MAKE_HTML MAN_FOLDER"""
+usage: html_pages_test.py MAKE_HTML MAN_FOLDER BUILT_MAN_FOLDER"""
 import html.parser
 import os
 import pathlib
@@ -12,7 +12,11 @@ import sys
 import tempfile
 import unittest
 
-MAKE_HTML, MAN = sys.argv[1], pathlib.Path(sys.argv[2])
+MAKE_HTML, MAN, BUILT_MAN = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+
+
+def pages_of(*folders):
+    return [page for folder in folders for page in folder.glob("man*/*.[0-9]")]
 
 
 class Page(html.parser.HTMLParser):
@@ -44,7 +48,7 @@ class HtmlPages(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="openlapi-html-")
         # Whatever the encoding of the locale is: what Python has here knows ASCII alone.
         ascii_locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-        subprocess.run([sys.executable, MAKE_HTML, MAN, cls.folder.name], check=True, stdout=subprocess.DEVNULL,
+        subprocess.run([sys.executable, MAKE_HTML, MAN, BUILT_MAN, cls.folder.name], check=True, stdout=subprocess.DEVNULL,
                        env=ascii_locale)
         root = pathlib.Path(cls.folder.name)
         cls.pages = {file.name: Page(file.read_text(encoding="utf-8")) for file in root.glob("*.html")}
@@ -67,7 +71,7 @@ class HtmlPages(unittest.TestCase):
         self.assertRegex(index, r'data-words="[^"]* ?434 [^"]*"><a href="LAPI_Msg_string')
 
     def test_every_reference_to_a_page_of_ours_is_a_link(self):
-        ours = {page.name for page in MAN.glob("man*/*.[0-9]")}
+        ours = {page.name for page in pages_of(MAN, BUILT_MAN)}
         for name, page in self.pages.items():
             own = name.removesuffix(".html")
             loose = {f"{word}.{section}" for word, section in re.findall(r"([\w.-]+)\((\d)\)", page.loose_text)}
@@ -76,7 +80,7 @@ class HtmlPages(unittest.TestCase):
     def test_the_index_has_every_page(self):
         self.assertLessEqual(self.pages.keys() - {"index.html"}, set(self.pages["index.html"].links))
         text = pathlib.Path(self.folder.name, "index.html").read_text(encoding="utf-8")
-        for page in MAN.glob("man*/*.[0-9]"):
+        for page in pages_of(MAN, BUILT_MAN):
             self.assertIn(f'.html">{page.stem}</a> - ', text)
 
     def test_the_index_has_the_words_of_pages(self):

@@ -2,8 +2,8 @@
 """Checks that lapi.h, the boot service's headers and the man pages say the same, and that groff formats the
 pages without a complaint.
 
-usage: check_man_pages.py LAPI_H MAN_DIRECTORY [GROFF]
-       check_man_pages.py --self-test LAPI_H MAN_DIRECTORY [GROFF]
+usage: check_man_pages.py LAPI_H MAN_DIRECTORY BUILT_MAN_DIRECTORY [GROFF]
+       check_man_pages.py --self-test LAPI_H MAN_DIRECTORY BUILT_MAN_DIRECTORY [GROFF]
 
 Every call has a page in section 3 that declares it and its twin as lapi.h does, describes each parameter, and lists
 exactly the errors of the call's comment in lapi.h; its twin's page refers to it; lapi.7 names the call. The fields of
@@ -133,7 +133,7 @@ def check_asynchronous_cancellation(header, man):
 
 def whole_pages(man):
     """All pages but those that only refer to another."""
-    return [page for page in sorted(man.glob("man*/*")) if not re.search(r"^\.so ", page.read_text(), re.M)]
+    return [page for page in sorted(man.glob("man*/*.[1-9]")) if not re.search(r"^\.so ", page.read_text(), re.M)]
 
 
 def check_versions(header, man):
@@ -251,12 +251,15 @@ def main(arguments):
     if arguments and arguments[0] == "--self-test":
         run = self_test
         arguments = arguments[1:]
-    if len(arguments) not in (2, 3):
+    if len(arguments) not in (3, 4):
         sys.exit(__doc__)
-    groff = arguments[2] if len(arguments) == 3 else None
+    groff = arguments[3] if len(arguments) == 4 else None
     if not groff:
         print("groff is not here: the formatting is not checked")
-    problems = run(pathlib.Path(arguments[0]), pathlib.Path(arguments[1]), groff)
+    with tempfile.TemporaryDirectory() as directory:
+        for folder in arguments[1:3]:
+            shutil.copytree(folder, directory, dirs_exist_ok=True)
+        problems = run(pathlib.Path(arguments[0]), pathlib.Path(directory), groff)
     print("\n".join(problems) if problems else "no problems")
     return 1 if problems else 0
 
