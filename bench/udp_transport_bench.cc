@@ -17,7 +17,7 @@
 #include <new>
 #include <vector>
 
-#include "bench/udp_floor.h"
+#include "bench/floors/udp_floor.h"
 #include "nic/udp/udp_transport.h"
 
 namespace openlapi::bench {

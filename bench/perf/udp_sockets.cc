@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bench/udp_floor.h"
+#include "bench/floors/udp_floor.h"
 
 namespace openlapi::bench {
 namespace {

@@ -1,5 +1,5 @@
 // The pair of bare sockets under the UDP figures, on loopback, and the floors that are more than one call of
-// bench/udp_floor.h. Both tasks call the same function with the same numbers; task 0 gets the samples.
+// bench/floors/udp_floor.h. Both tasks call the same function with the same numbers; task 0 gets the samples.
 #pragma once
 
 #include <cstddef>

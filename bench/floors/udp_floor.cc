@@ -1,4 +1,4 @@
-#include "bench/udp_floor.h"
+#include "bench/floors/udp_floor.h"
 
 #include <netinet/udp.h>
 #include <sys/socket.h>
