@@ -1,5 +1,6 @@
 // The plot, over size: latency with its 99th percentile (dotted), bandwidth, and the ratio to the floor; floors are
-// dashed. gnuplot gets the figures with its commands, so no other file is left behind.
+// dashed. The key of all three panels stands beside them. gnuplot gets the figures with its commands, so no other file
+// is left behind.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,10 +26,16 @@ struct Curve {
   std::string points;  // lines "size latency bandwidth p99 ratio"
 };
 
-// Told apart by people who do not see all colours, and in print: no two operations share a colour of the same
-// lightness, each has a mark of its own, and that of a transport is filled or open.
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73"};
-constexpr int kMarks[] = {7, 5, 9};      // filled circle, square, triangle; one less: open
+// Told apart by people who do not see all colours, and in print: each operation has a colour of a lightness of its own,
+// each operation over each transport a mark.
+constexpr const char* kColours[] = {"#003f7f", "#c4510a", "#2fa88a"};
+constexpr std::size_t kOperations = std::size(kColours);
+constexpr int kMarks[][kOperations] = {
+    {7, 5, 9},     // filled circle, square, triangle
+    {6, 4, 8},     // open ones
+    {13, 11, 15},  // filled diamond, triangle that points down, pentagon
+    {12, 10, 14},  // open ones
+};
 constexpr const char* kMissing = "nan";  // gnuplot draws nothing there
 
 std::string number(double value) {
@@ -73,15 +80,25 @@ std::vector<Curve> make_curves(const std::vector<Row>& rows) {
 // gnuplot's columns of a curve's points.
 constexpr int kLatency = 2, kBandwidth = 3, kHighLatency = 4, kRatio = 5;
 
-std::string line_of(const Curve& curve, int column) {
-  constexpr std::size_t kOperations = std::size(kColours);
+// What gnuplot draws a curve with.
+std::string look_of(const Curve& curve, bool high) {
   const std::size_t operation = curve.style % kOperations;
-  const bool open = curve.style / kOperations % 2 != 0;
-  const bool high = column == kHighLatency;
+  const std::string mark = std::to_string(kMarks[curve.style / kOperations][operation]);
   const std::string dashes = high ? "3" : curve.floor ? "2" : "1";
-  return curve.block + " using 1:" + std::to_string(column) + " with " + (high ? "lines" : "linespoints ps 0.5 pt ") +
-         (high ? std::string() : std::to_string(kMarks[operation] - (open ? 1 : 0))) + " lw 1.5 dt " + dashes +
-         " lc rgb '" + kColours[operation] + "' " + (high ? "notitle" : "title '" + curve.title + "'");
+  return " with " + (high ? "lines" : "linespoints ps 0.7 pt " + mark) + " lw 1.5 dt " + dashes + " lc rgb '" +
+         kColours[operation] + "'";
+}
+
+std::string line_of(const Curve& curve, int column) {
+  return curve.block + " using 1:" + std::to_string(column) + look_of(curve, column == kHighLatency) + " notitle";
+}
+
+// Shares of the whole plot: of its width the panels', behind which the key stands, and of its height below the title.
+constexpr double kPanelWidth = 0.29, kHeight = 0.95;
+
+std::string place(unsigned panel, double width) {
+  return "set origin " + std::to_string(panel * kPanelWidth) + ",0\nset size " + std::to_string(width) + "," +
+         std::to_string(kHeight) + "\n";
 }
 
 // `columns`: each curve's, one after the other; what a floor has none of is left out.
@@ -97,6 +114,18 @@ std::string panel(const std::vector<Curve>& curves, const char* title, const cha
   return "set title '" + std::string(title) + "'\nset ylabel '" + unit + "'\nplot " + lines + "\n";
 }
 
+// Draws nothing but the titles of the curves, with their lines and marks.
+std::string key_of(const std::vector<Curve>& curves) {
+  std::string lines;
+  for (const Curve& curve : curves) {
+    lines +=
+        std::string(lines.empty() ? "" : ", \\\n  ") + "NaN" + look_of(curve, false) + " title '" + curve.title + "'";
+  }
+  return "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel\nunset logscale\n"
+         "set key inside left center reverse Left\nplot [0:1] [0:1] " +
+         lines + "\n";
+}
+
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
@@ -105,19 +134,18 @@ std::string quoted(const std::string& text) {
 
 std::string make_script(const std::string& file, const RunDescription& run, const std::vector<Curve>& curves) {
   std::string script =
-      "set terminal svg size 1700,600 font 'sans,12' background '#ffffff'\nset output " + quoted(file) + "\n";
+      "set terminal svg size 2000,600 font 'sans,12' background '#ffffff'\nset output " + quoted(file) + "\n";
   for (const Curve& curve : curves) script += curve.block + " << END\n" + curve.points + "END\n";
-  script += "set multiplot layout 1,3 title " +
+  script += "set multiplot title " +
             quoted("openlapi " OPENLAPI_VERSION " between two tasks, " + std::string(name_of(run.mode)) +
                    " mode; floors dashed, 99th percentiles dotted; " + run.processor + ", " + run.kernel) +
             " noenhanced\n";
-  script +=
-      "set logscale xy\nset logscale x 2\nset format x '%.0b%B'\nset xlabel 'bytes'\nset grid\nset key left top\n";
-  script += panel(curves, "Latency", "microseconds", {kLatency, kHighLatency});
-  script += panel(curves, "Bandwidth", "GB/s", {kBandwidth});
+  script += "set logscale xy\nset logscale x 2\nset format x '%.0b%B'\nset xlabel 'bytes'\nset grid\nunset key\n";
+  script += place(0, kPanelWidth) + panel(curves, "Latency", "microseconds", {kLatency, kHighLatency});
+  script += place(1, kPanelWidth) + panel(curves, "Bandwidth", "GB/s", {kBandwidth});
   script += "set nologscale y\nset yrange [0:*]\n";
-  script += panel(curves, "Ratio to the floor", "library / floor", {kRatio});
-  return script + "unset multiplot\n";
+  script += place(2, kPanelWidth) + panel(curves, "Ratio to the floor", "library / floor", {kRatio});
+  return script + place(3, 1 - 3 * kPanelWidth) + key_of(curves) + "unset multiplot\n";
 }
 
 // Runs gnuplot with the script as its input; its complaints go to our stderr.
