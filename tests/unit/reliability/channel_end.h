@@ -17,6 +17,12 @@ namespace openlapi {
 
 using PacketBytes = std::vector<std::byte>;
 
+inline wire::PacketHeader header_of(const PacketBytes& packet) {
+  wire::PacketHeader header;
+  EXPECT_EQ(wire::decode(packet, header), wire::DecodeResult::ok);
+  return header;
+}
+
 struct EndConfig {
   std::uint32_t self = 0;
   Epoch epoch = 1;

@@ -9,12 +9,6 @@ namespace {
 constexpr Nanoseconds kNow = kSecond;
 constexpr Epoch life(Epoch number) { return number << kBeginningBits; }
 
-wire::PacketHeader header_of(const PacketBytes& packet) {
-  wire::PacketHeader header;
-  EXPECT_EQ(wire::decode(packet, header), wire::DecodeResult::ok);
-  return header;
-}
-
 class ChannelLives : public testing::Test {
  protected:
   ~ChannelLives() override { close(right_); }

@@ -9,12 +9,6 @@ namespace {
 constexpr Nanoseconds kStart = kSecond;
 constexpr std::uint8_t kAckWanted = wire::kPacketAckWanted;
 
-wire::PacketHeader header_of(const PacketBytes& packet) {
-  wire::PacketHeader header;
-  EXPECT_EQ(wire::decode(packet, header), wire::DecodeResult::ok);
-  return header;
-}
-
 std::uint8_t flags_of(const PacketBytes& packet) { return header_of(packet).flags; }
 
 // Whether two packets say the same, the second with the long header.

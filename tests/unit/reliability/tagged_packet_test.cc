@@ -11,12 +11,6 @@ namespace {
 
 constexpr Nanoseconds kStart = kSecond;
 
-wire::PacketHeader header_of(const PacketBytes& packet) {
-  wire::PacketHeader header;
-  EXPECT_EQ(wire::decode(packet, header), wire::DecodeResult::ok);
-  return header;
-}
-
 // Two tasks that were told each other's incarnation and have spoken: the left one sends short headers.
 class TaggedPacket : public testing::Test {
  protected:
