@@ -15,6 +15,7 @@
 #include "api/wiring/routes.h"
 #include "dataplane/base/check.h"
 #include "nic/dpdk/dpdk_address.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace openlapi {
 namespace {
@@ -75,27 +76,6 @@ class Listener final : public Transport {
   TransportLimits limits_{1024, 1, false, false};
 };
 
-class Input {
- public:
-  explicit Input(std::span<const std::byte> rest) : rest_(rest) {}
-  bool empty() const { return rest_.empty(); }
-  std::uint8_t take() {
-    if (rest_.empty()) return 0;
-    const auto byte = std::to_integer<std::uint8_t>(rest_.front());
-    rest_ = rest_.subspan(1);
-    return byte;
-  }
-  std::vector<std::byte> take_bytes() {
-    const std::size_t length = take();
-    const auto bytes = rest_.first(std::min(length, rest_.size()));
-    rest_ = rest_.subspan(bytes.size());
-    return {bytes.begin(), bytes.end()};
-  }
-
- private:
-  std::span<const std::byte> rest_;
-};
-
 class Job {
  public:
   Job() {
@@ -105,16 +85,16 @@ class Job {
                                               std::vector(networks_.begin(), networks_.end()), 0);
   }
 
-  void command(Input& input) {
+  void command(FuzzInput& input) {
     const std::uint8_t choice = input.take();
     const std::uint32_t task = choice / 4 % (kTasks + 1);  // the last one is nobody's
     if (choice % 4 < 2) {
-      bootstrap_->values[{task, networks_[choice % 4].key}] = input.take_bytes();
+      bootstrap_->values[{task, networks_[choice % 4].key}] = input.take_bytes(input.take());
     } else if (choice % 4 == 2) {
       resolve(task);
     } else {
       PeerAddress address;
-      const auto bytes = input.take_bytes();
+      const auto bytes = input.take_bytes(input.take());
       address.length = static_cast<std::uint32_t>(std::min(bytes.size(), PeerAddress::kCapacity));
       std::copy_n(bytes.begin(), address.length, address.bytes.begin());
       std::string reason;
@@ -158,7 +138,7 @@ class Job {
 }  // namespace openlapi
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  openlapi::Input input({reinterpret_cast<const std::byte*>(data), size});
+  openlapi::FuzzInput input(data, size);
   openlapi::Job job;
   while (!input.empty()) job.command(input);
   return 0;

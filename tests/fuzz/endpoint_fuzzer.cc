@@ -15,6 +15,7 @@
 #include "dataplane/base/check.h"
 #include "dataplane/wire/layout_description.h"
 #include "dataplane/wire/operation_header.h"
+#include "tests/fuzz/fuzz_input.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 #include "tests/support/guarded_bytes.h"
@@ -27,28 +28,6 @@ constexpr std::uint32_t kMaxPacket = 1024;
 constexpr std::size_t kArenaBytes = 64 * 1024;
 constexpr std::uint64_t kMostTotal = 16 * 1024;  // of what one message names
 constexpr std::size_t kMostCommands = 512;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-  bool empty() const { return rest_.empty(); }
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    const std::uint8_t value = rest_.front();
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  std::vector<std::byte> bytes(std::size_t most) {
-    const std::size_t count = std::min(most, rest_.size());
-    std::vector<std::byte> taken(count);
-    if (count != 0) std::memcpy(taken.data(), rest_.data(), count);
-    rest_ = rest_.subspan(count);
-    return taken;
-  }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 // What records may name.
 class Arena {
@@ -208,7 +187,7 @@ class Scene {
     job_.start();
   }
 
-  void run(Input input) {
+  void run(FuzzInput input) {
     for (std::size_t n = 0; n < kMostCommands && !input.empty(); ++n) {
       command(input);
       step();
@@ -246,18 +225,18 @@ class Scene {
     };
   }
 
-  void command(Input& input) {
-    const std::uint8_t choice = input.byte();
+  void command(FuzzInput& input) {
+    const std::uint8_t choice = input.take();
     switch (choice % 8) {
       case 0:
-        return lie(input.bytes(4 * std::size_t{input.byte()}));
+        return lie(input.take_bytes(4 * std::size_t{input.take()}));
       case 1:
       case 2:
         return lie(record(input, choice / 8));
       case 3:
-        return begin_operation(choice / 8, input.byte());
+        return begin_operation(choice / 8, input.take());
       case 4:
-        answer_ = input.byte();
+        answer_ = input.take();
         return;
       case 5:
         return job_.clock.advance(Nanoseconds{1} << choice / 8);
@@ -275,21 +254,21 @@ class Scene {
   }
 
   // A record that is one, of any kind and flags; numbers in it are small (0 .. 255) or not, as `small` says by bits.
-  std::vector<std::byte> record(Input& input, unsigned small) {
+  std::vector<std::byte> record(FuzzInput& input, unsigned small) {
     wire::RecordHeader header{};
-    header.kind = static_cast<std::uint8_t>(wire::kFirstRecordKind + input.byte() % wire::kLastRecordKind);
-    header.flags = input.byte() & wire::kKnownFlags;
+    header.kind = static_cast<std::uint8_t>(wire::kFirstRecordKind + input.take() % wire::kLastRecordKind);
+    header.flags = input.take() & wire::kKnownFlags;
     const std::size_t fixed = wire::body_size(header.kind) +
                               ((header.flags & wire::kFlagLong) != 0 ? sizeof(wire::LongExtension) : 0) +
                               ((header.flags & wire::kFlagBulk) != 0 ? sizeof(wire::BulkKey) : 0);
     std::vector<std::byte> bytes(sizeof(header));
     for (std::size_t at = 0; at < fixed; at += 8) {
-      const auto word = input.bytes((small >> (at / 8 % 5) & 1) != 0 ? 1 : 8);
+      const auto word = input.take_bytes((small >> (at / 8 % 5) & 1) != 0 ? 1 : 8);
       bytes.insert(bytes.end(), word.begin(), word.end());
       bytes.resize(sizeof(header) + at + 8);
     }
-    header.user_header_length = static_cast<std::uint16_t>(input.byte() & 12);
-    const auto rest = input.bytes(input.byte());
+    header.user_header_length = static_cast<std::uint16_t>(input.take() & 12);
+    const auto rest = input.take_bytes(input.take());
     bytes.insert(bytes.end(), rest.begin(), rest.end());
     header.user_header_length = std::min<std::uint16_t>(header.user_header_length, rest.size() & ~std::size_t{3});
     header.payload_length = static_cast<std::uint32_t>(rest.size() - header.user_header_length);

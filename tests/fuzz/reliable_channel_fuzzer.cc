@@ -1,7 +1,6 @@
 // A peer that says whatever it likes, as strangers do and as a broken task of the job could: bytes of the input are
 // commands to one channel. It must not crash, not keep more memory than its bounds, report packets in order and once,
 // and not notice packets with a wrong association at all.
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include "dataplane/reliability/packet_filter.h"
 #include "dataplane/reliability/reliable_channel.h"
 #include "dataplane/wire/association.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace openlapi {
 namespace {
@@ -21,32 +21,6 @@ constexpr SipKey kJobKey{0x6f70656e6c617069, 1};
 constexpr std::uint32_t kMaxPacket = 256;
 constexpr std::size_t kBuffers = 512;
 constexpr std::size_t kMostMemory = 256 * 1024;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : rest_(reinterpret_cast<const std::byte*>(data), size) {}
-
-  bool empty() const { return rest_.empty(); }
-
-  template <typename Number>
-  Number take() {
-    Number value = 0;
-    const std::size_t count = std::min(sizeof(value), rest_.size());
-    std::memcpy(&value, rest_.data(), count);
-    rest_ = rest_.subspan(count);
-    return value;
-  }
-
-  std::vector<std::byte> take_bytes(std::size_t most) {
-    const std::size_t count = std::min(most, rest_.size());
-    std::vector<std::byte> bytes(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(count));
-    rest_ = rest_.subspan(count);
-    return bytes;
-  }
-
- private:
-  std::span<const std::byte> rest_;
-};
 
 class Victim {
  public:
@@ -58,7 +32,7 @@ class Victim {
     context_.pool = &pool_;
   }
 
-  void run(Input input) {
+  void run(FuzzInput input) {
     {
       ReliableChannel channel(context_, 1, 0);
       while (!input.empty()) {
@@ -70,8 +44,8 @@ class Victim {
   }
 
  private:
-  void command(ReliableChannel& channel, Input& input) {
-    const auto choice = input.take<std::uint8_t>();
+  void command(ReliableChannel& channel, FuzzInput& input) {
+    const auto choice = input.take();
     switch (choice % 8) {
       case 0:
         return receive(channel, input.take_bytes(kMaxPacket + 8));
@@ -96,12 +70,11 @@ class Victim {
   }
 
   // A packet that passes the filter, with fields near those that matter.
-  std::vector<std::byte> forged(Input& input) {
+  std::vector<std::byte> forged(FuzzInput& input) {
     wire::PacketHeader header;
-    header.flags =
-        input.take<std::uint8_t>() & (wire::kPacketShort | (wire::kLongHeaderFlags & ~wire::kPacketHasChecksum));
+    header.flags = input.take() & (wire::kPacketShort | (wire::kLongHeaderFlags & ~wire::kPacketHasChecksum));
     header.source = 1;
-    const auto epochs = input.take<std::uint8_t>();
+    const auto epochs = input.take();
     header.source_epoch = 1 + epochs % 4;
     header.destination_epoch = epochs / 4 % 8 == 0 ? epochs / 32u : context_.epoch;
     header.sequence = *context_.first_sequence + input.take<std::uint16_t>();
