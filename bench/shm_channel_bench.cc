@@ -181,8 +181,9 @@ class Side {
 
   void receive_one() {
     Transport* transport = transport_.get();
+    const ArrivalWatch* watch = transport_.get();
     IncomingPacket packet;
-    while (transport->receive_burst({&packet, 1}) == 0) pause_before_poll(transport->arrival_word());
+    while (transport->receive_burst({&packet, 1}) == 0) pause_before_poll(watch->arrival_word());
     read_all(packet.data, packet.length);
     transport->release(1);
   }
