@@ -8,7 +8,7 @@
 #include "api/context/context_lock.h"
 #include "api/context/context_part.h"
 #include "api/include/lapi.h"
-#include "dataplane/endpoint/handler_host.h"
+#include "dataplane/host/handler_host.h"
 
 namespace openlapi {
 

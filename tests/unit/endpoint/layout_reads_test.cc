@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "dataplane/layout/vector_cursor.h"
-#include "tests/support/address.h"
 #include "dataplane/message/record_bytes.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
-#include "tests/support/address.h"
 #include "dataplane/message/outgoing_message.h"
+#include "tests/support/address.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/endpoint_pair.h"
 
