@@ -114,14 +114,12 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   void open_powers();
   ibv_ah_attr route_to_address(const verbs::Address& peer) const override;
 
-  // verbs_messages.cc
+  // verbs_datapath.cc
   const verbs::Address& own_address() const override { return local_; }
   const verbs::Address* address_of(PeerIndex peer) const override;
   PeerIndex find_peer(const verbs::Address& address) const;  // kUnknownPeer: nobody who was added has it
   void send_message(PeerIndex peer, const verbs::ConnectionMessage& message) override;
   [[gnu::noinline]] void take_message(const ibv_wc& arrival, std::uint32_t slot);
-
-  // verbs_datapath.cc
   void reap_sends();
   [[gnu::noinline]] std::size_t append(verbs::SendRing& ring, const verbs::Destination& destination,
                                        std::span<const OutgoingPacket> packets);
