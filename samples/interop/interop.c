@@ -1,5 +1,5 @@
 /* Tasks of 32 and 64 bits in one job: they learn each other's addresses as 64-bit numbers with LAPI_Address_init64 and
- * move data with LAPI_Xfer. Build this file twice, once for each word size; README.md says how. */
+ * move data with LAPI_Xfer. Build this file twice, once for each word size; deploy/README.md says how. */
 #include "sample.h"
 
 #define LENGTH 1000

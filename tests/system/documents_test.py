@@ -10,6 +10,7 @@ import sys
 import unittest
 
 SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
+README = (SOURCE / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (SOURCE / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 # What stands behind an option of another launcher where it takes something.
@@ -24,6 +25,17 @@ def introspected(what):
 
 
 class DocumentsTest(unittest.TestCase):
+    def test_readme_leads_to_every_page_of_a_folder(self):
+        pages = {str(path.relative_to(SOURCE)) for pattern in ("*.md", "*/*.md") for path in SOURCE.glob(pattern)}
+        pages -= {name for name in pages if name.startswith(("build", "."))} | {"README.md"}
+        self.assertEqual(pages - set(re.findall(r"`([\w/]+\.md)`", README)), set())
+
+    def test_the_pages_that_documents_name_are_there(self):
+        for path in (SOURCE / "README.md", *SOURCE.glob("*/README.md"), SOURCE / "bench/FIGURES.md", SOURCE / "LIMITS.md"):
+            named = set(re.findall(r"`([\w/]+\.md)`", path.read_text(encoding="utf-8")))
+            there = {name for name in named for folder in (SOURCE, path.parent) if (folder / name).is_file()}
+            self.assertEqual(named - there, set(), path)
+
     def test_the_tests_that_contributing_runs_are_there(self):
         named = re.findall(r"^    meson test -C build (?!--)(\S+)", CONTRIBUTING, re.M)
         self.assertTrue(named)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The commands that the man pages and README.md print: each ends with status 0, typed as it stands where openlapi is
-installed.
+"""The commands that the man pages, README.md and the pages that it names print: each ends with status 0, typed as it
+stands where openlapi is installed.
 
     man_commands.py BUILD_FOLDER [test...]      (API_LIBRARY and API_SOURCE as for man_programs.py)
 
@@ -17,10 +17,10 @@ import tempfile
 import types
 
 from api_jobs import Skip, clean_environment, expect, expect_equal, run_cases
-from man_programs import EXAMPLE, INDENTED, MAIN, PAGES, SOURCE, TUTORIAL, plain, programs_of
+from man_programs import (EXAMPLE, INDENTED, MAIN, PAGES, README, TUTORIAL, documents, plain, programs_of,
+                          title_of)
 
-README = SOURCE / "README.md"
-COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(?:lapirun|lapicc|lapicxx|lapifort|lapi_info|lapi_perf|cc)\b(?!:).*")  # no messages of theirs
+COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(?:lapirun|lapicc|lapicxx|lapifort|lapi_info|lapi_perf|cc)\b(?!:| -- ).*")  # no messages of theirs, no drawings
 # Beginnings of commands; a program without which a command is left out.
 NOT_HERE = {
     "lapirun -n 8 -N 2 n0-3 ": "a universe",
@@ -120,14 +120,14 @@ def test_of(page, commands):
             raise Skip("; ".join(reason for command in commands for reason in missing(command)))
         for command in here:
             installed.run(command)
-    test.title = page.name
+    test.title = title_of(page)
     return test
 
 
 def test_left_out(page, program):
     def test(_):
         raise Skip(f"there is no {program}")
-    test.title = f"{page.name}: commands that need {program}"
+    test.title = f"{title_of(page)}: commands that need {program}"
     return test
 
 
@@ -136,14 +136,14 @@ def tests_of(commands):
     tests = {}
     for page, found in commands.items():
         if found:
-            tests[f"test_{page.name}"] = test_of(page, found)
+            tests[f"test_{title_of(page)}"] = test_of(page, found)
         for program in sorted({program for command in found if not never_here(command) for program in lacking(command)}):
-            tests[f"test_{page.name}_{program}"] = test_left_out(page, program)
+            tests[f"test_{title_of(page)}_{program}"] = test_left_out(page, program)
     return tests
 
 
 def main():
-    pages = [README, *sorted(PAGES.glob("man1/*.1")), *sorted(PAGES.glob("man7/*.7"))]
+    pages = [*documents(), *sorted(PAGES.glob("man1/*.1")), *sorted(PAGES.glob("man7/*.7"))]
     tests = tests_of({page: commands_of(page) for page in pages})
     installed = Installed(sys.argv[1])
     return run_cases(types.SimpleNamespace(**tests), installed, sys.argv[2:])

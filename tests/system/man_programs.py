@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The programs that the man pages and README.md print: each compiles as it stands, without a warning, and ends well as a job of two.
+"""The programs that the man pages, README.md and the pages that it names print: each compiles as it stands, without a warning, and ends well as a job of two.
 
     man_programs.py LAPIRUN PROGRAM_DIRECTORY [test...]      (API_LIBRARY: liblapi.so, API_SOURCE: the source tree)
 
-A case is a page, or README.md. Every page of a call (section 3) has to have a program; those of section 7 may. The
+A case is a page. Every page of a call (section 3) has to have a program; those of section 7 may. The
 tutorial's also run as other jobs, print what the page says they print, and do not mind in what order puts arrive.
 """
 import os
@@ -20,11 +20,12 @@ LIBRARY = pathlib.Path(os.environ["API_LIBRARY"])
 SOURCE = pathlib.Path(os.environ["API_SOURCE"])
 FOLDER = pathlib.Path(__file__).parent
 PAGES = SOURCE / "deploy/man"
+README = SOURCE / "README.md"
 TUTORIAL = PAGES / "man7/lapi-tutorial.7"
 EXAMPLE = re.compile(r"^\.EX\n(.*?)^\.EE$", re.S | re.M)
 MAIN = re.compile(r"^ *int main\(", re.M)
 PRINTED = re.compile(r"^With four tasks it prints, in any order:\n\.PP\n$", re.M)
-INDENTED = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.M)  # README.md
+INDENTED = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.M)  # in documents
 # What stands for a character in a page, and what stands for nothing.
 ESCAPES = {r"\e": "\\", r"\-": "-", r"\&": "", r"\(aq": "'", r"\(ga": "`", r"\(ha": "^", r"\(ti": "~"}
 
@@ -36,6 +37,15 @@ def plain(text):
         return ESCAPES[escape[0]]
     expect(not re.search(r"(?<!\\)-", text), "a - that is not \\- is printed as a hyphen, which no compiler takes")
     return re.sub(r"\\(?:\(..|.)", character, text)
+
+
+def documents():
+    """README.md and all that it names: what stood in one of them may stand in another tomorrow."""
+    return [README, *(SOURCE / name for name in sorted(set(re.findall(r"`([\w/]+\.md)`", README.read_text(encoding="utf-8")))))]
+
+
+def title_of(page):
+    return str(page.relative_to(SOURCE)) if page.suffix == ".md" else page.name
 
 
 def programs_of(page):
@@ -77,7 +87,7 @@ def test_of(page):
                 for shared in ("only", "no"):
                     result = jobs.launch(2, [program], LAPI_USE_SHM=shared)
                     expect_equal(result.status, 0, f"program {number} with LAPI_USE_SHM={shared}\n{result}")
-    test.title = page.name
+    test.title = title_of(page)
     return test
 
 
@@ -119,8 +129,8 @@ def test_the_halo_exchange_needs_no_order_of_puts(jobs):
 def main():
     pages = sorted(PAGES.glob("man3/LAPI_*.3"))
     pages += [page for page in sorted(PAGES.glob("man7/*.7")) if MAIN.search(page.read_text(encoding="utf-8"))]
-    pages.append(SOURCE / "README.md")
-    tests = {f"test_{page.name}": test_of(page) for page in pages}
+    pages += [page for page in documents() if programs_of(page)]
+    tests = {f"test_{title_of(page)}": test_of(page) for page in pages}
     tests |= {test.__name__: test for test in (test_the_tutorials_programs_do_what_it_says,
                                                test_the_halo_exchange_needs_no_order_of_puts)}
     return run_tests(types.SimpleNamespace(**tests), sys.argv[1], sys.argv[2], sys.argv[3:])
