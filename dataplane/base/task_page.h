@@ -1,6 +1,6 @@
 // Where a task stands, for the launcher that has to say why a job hangs: a page in a file that both have mapped
-// (control/task_pages.h). Only calls that have waited for long write there, so it costs those that do not nothing. A
-// task of another launcher has none.
+// (control/job/node/task_pages.h). Only calls that have waited for long write there, so it costs those that do not
+// nothing. A task of another launcher has none.
 #pragma once
 
 #include <atomic>

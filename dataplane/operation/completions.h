@@ -1,5 +1,5 @@
 // All data of a message is where it belongs: fences count it, its completion handler runs, and then its counters move
-// (guide, chapter 7; decisions.md, "Completion").
+// (guide, chapter 7).
 #pragma once
 
 #include <cstdint>

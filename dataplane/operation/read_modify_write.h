@@ -1,5 +1,5 @@
 // The four read-modify-write operations of LAPI_Rmw and LAPI_Rmw64, on the processor's atomic instructions, so that
-// they stay atomic against every other path to the same word (design.md, rule 8).
+// they stay atomic against every other path to the same word.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a machine without the wanted device says. tests/beds/verbs_faults_test.cc has the rest, on real devices.
+// What a machine without the wanted device says. tests/beds/verbs_devices_test.cc has the rest, on real devices.
 #include <gtest/gtest.h>
 
 #include "nic/verbs/verbs_ports.h"
