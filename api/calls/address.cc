@@ -7,6 +7,7 @@
 #include "api/context/guarded.h"
 #include "api/context/memory_reserve.h"
 #include "api/include/lapi.h"
+#include "dataplane/sync/collectives.h"
 
 namespace openlapi {
 
@@ -25,12 +26,12 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     return context->collectives().call(own, [&] {
       Endpoint& endpoint = context->endpoint();
-      endpoint.begin_exchange(own);
+      endpoint.collectives().begin_exchange(own);
       const CollectiveState state = context->collectives().await(WaitedCall::address_init);
       if (state != CollectiveState::filled) return state;
       std::size_t task = 0;
-      for (const std::uint64_t value : endpoint.exchanged()) store(task++, value);
-      endpoint.confirm_exchange();
+      for (const std::uint64_t value : endpoint.collectives().exchanged()) store(task++, value);
+      endpoint.collectives().confirm_exchange();
       return context->collectives().await(WaitedCall::address_init);
     });
   });
@@ -68,7 +69,7 @@ int PLAPI_Gfence(lapi_handle_t hndl) {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->collectives().call(std::nullopt, [&] {
-      context->endpoint().begin_barrier();
+      context->endpoint().collectives().begin_barrier();
       return context->collectives().await(WaitedCall::global_fence);
     });
   });

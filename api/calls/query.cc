@@ -90,7 +90,7 @@ int integer_of(Context& context, lapi_query_t query) {
     case MAX_PORTS:
       return static_cast<int>(kMaxContexts);
     case MAX_PKT_SZ:
-      return static_cast<int>(context.endpoint().max_packet_payload());
+      return static_cast<int>(context.endpoint().sizes().packet_payload);
     case NUM_REX_BUFS:
       return settings.retransmit_buffer_count;
     case REX_BUF_SZ:
@@ -101,7 +101,7 @@ int integer_of(Context& context, lapi_query_t query) {
     case MAX_ATOM_SIZE:
       return kMaxAtomSize;
     case MAX_PKTS_OUT:
-      return static_cast<int>(context.endpoint().max_packets_out());
+      return static_cast<int>(context.endpoint().sizes().packets_out);
     case ACK_THRESHOLD:
       return static_cast<int>(resources.ack_threshold);
     case QUERY_SHM_ENABLED:

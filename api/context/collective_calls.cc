@@ -1,6 +1,8 @@
 #include "api/context/collective_calls.h"
 
 #include "api/context/context.h"
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 
 namespace openlapi {
 
@@ -49,7 +51,7 @@ void CollectiveCalls::begin() {
 int CollectiveCalls::call(std::optional<std::uint64_t> value, CollectiveState (*steps)(void*), void* object) {
   const lapi_handle_t mine = context().name();
   Owed call{value, {}};
-  if (!value) call.fence = context().endpoint().begin_fence();
+  if (!value) call.fence = context().endpoint().fences().begin();
   Turn turn(*this, call);
   // The others count on this task's part, whatever has become of its messages.
   const WaitedCall name = value ? WaitedCall::address_init : WaitedCall::global_fence;
@@ -77,9 +79,9 @@ int CollectiveCalls::call(std::optional<std::uint64_t> value, CollectiveState (*
 
 CollectiveState CollectiveCalls::await(WaitedCall call) {
   Endpoint& endpoint = context().endpoint();
-  CollectiveState state = endpoint.collective_state();
+  CollectiveState state = endpoint.collectives().state();
   const auto ended = [&] {
-    if (state == CollectiveState::pending) state = endpoint.collective_state();
+    if (state == CollectiveState::pending) state = endpoint.collectives().state();
     return state != CollectiveState::pending;
   };
   context().wait_until(ended, [call] { return WaitedFor{call}; });
@@ -109,10 +111,10 @@ bool CollectiveCalls::begin_owed() {
   if (busy_ || owed_.empty()) return false;
   Endpoint& endpoint = context().endpoint();
   const Owed owed = owed_.front();
-  if (owed.fence && endpoint.fence_state(*owed.fence) == FenceState::pending) return false;
+  if (owed.fence && endpoint.fences().state(*owed.fence) == FenceState::pending) return false;
   owed_.erase(owed_.begin());
   busy_ = abandoned_ = true;
-  owed.value ? endpoint.begin_exchange(*owed.value) : endpoint.begin_barrier();
+  owed.value ? endpoint.collectives().begin_exchange(*owed.value) : endpoint.collectives().begin_barrier();
   return true;
 }
 
@@ -120,8 +122,8 @@ void CollectiveCalls::tend() {
   Endpoint& endpoint = context().endpoint();
   do {
     if (!abandoned_) continue;
-    if (endpoint.collective_state() == CollectiveState::filled) endpoint.confirm_exchange();
-    if (endpoint.collective_state() == CollectiveState::pending) return;
+    if (endpoint.collectives().state() == CollectiveState::filled) endpoint.collectives().confirm_exchange();
+    if (endpoint.collectives().state() == CollectiveState::pending) return;
     end();
   } while (begin_owed());
 }

@@ -12,7 +12,9 @@
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
 #include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/counter/counters.h"
 #include "dataplane/endpoint/fault_explanation.h"
+#include "dataplane/sync/fences.h"
 
 namespace openlapi {
 
@@ -39,7 +41,7 @@ class FenceWait {
  public:
   FenceWait(Context& context, const FenceTicket& ticket) : context_(context), ticket_(ticket), pin_(context) {}
   ~FenceWait() {
-    if (!ended_) context_.endpoint().forget_fence(ticket_);
+    if (!ended_) context_.endpoint().fences().forget(ticket_);
   }
   void end() { ended_ = true; }
   FenceWait(const FenceWait&) = delete;
@@ -98,7 +100,7 @@ void Context::open(ContextResourcesPointer resources) {
   tasks_ = resources_->bootstrap->size();
   own_task_ = resources_->bootstrap->rank();
   recovery_.begin();
-  max_user_header_ = endpoint_->max_user_header();
+  max_user_header_ = endpoint_->sizes().user_header;
   copy_limit_ = static_cast<std::uint32_t>(resources_->settings.retransmit_buffer_size);
   guests_.set_closed(false);
   lock_.set_guests(this);
@@ -164,7 +166,8 @@ void Context::drain() {
   const Nanoseconds until = now() + static_cast<Nanoseconds>(resources_->settings.term_wait) * kSecond;
   const bool below_callback = in_context_callback();
   auto finished = [&] {
-    const bool done = endpoint_->drained() && endpoint_->not_answered() == 0 && endpoint_->not_accepted_of_own() == 0;
+    const bool done = endpoint_->drained() && endpoint_->unfinished().not_answered == 0 &&
+                      endpoint_->unfinished().not_accepted_of_own == 0;
     return (done && (below_callback || resources_->completions->idle())) || now() >= until;
   };
   struct Drained final : WaitCondition {
@@ -177,9 +180,9 @@ void Context::drain() {
   poller_->enter();
   poller_->wait(condition);
   poller_->leave();
-  say_left("other tasks have not taken", endpoint_->drained() ? 0 : endpoint_->not_taken(), "message");
-  say_left("other tasks have not answered", endpoint_->not_answered(), "request");
-  say_left("its own header handlers have not taken", endpoint_->not_accepted_of_own(), "message");
+  say_left("other tasks have not taken", endpoint_->drained() ? 0 : endpoint_->unfinished().not_taken, "message");
+  say_left("other tasks have not answered", endpoint_->unfinished().not_answered, "request");
+  say_left("its own header handlers have not taken", endpoint_->unfinished().not_accepted_of_own, "message");
 }
 
 void Context::run_handler(const CompletionRun& run) { handlers_.run_in_thread(run); }
@@ -277,12 +280,12 @@ void Context::let_others_in() {
 bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state) {
   const bool others_poll = waits_inside_ > recovery_.patient_waits();
   const Inside inside(*this);
-  std::uint64_t sends = endpoint_->sends_completed(), receives = endpoint_->receives_completed();
+  std::uint64_t sends = endpoint_->completed().sends, receives = endpoint_->completed().receives;
   for (unsigned round = 0; round < rounds && !closing_; ++round) {
     if (sends != sends_reported_ || receives != receives_reported_) break;
     if (!probe() && lock_is_kept) look_for_arrival();
-    sends = endpoint_->sends_completed();
-    receives = endpoint_->receives_completed();
+    sends = endpoint_->completed().sends;
+    receives = endpoint_->completed().receives;
   }
   state = 0;
   if (sends != sends_reported_) state |= LAPI_SEND_COMPLETE;
@@ -296,7 +299,7 @@ bool Context::poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t
 }
 
 int Context::fence() {
-  const FenceTicket ticket = endpoint_->begin_fence();
+  const FenceTicket ticket = endpoint_->fences().begin();
   FenceWait waiting(*this, ticket);
   const int code = await_fence(ticket, WaitedCall::fence);
   waiting.end();
@@ -304,14 +307,14 @@ int Context::fence() {
 }
 
 int Context::await_fence(const FenceTicket& ticket, WaitedCall call) {
-  FenceState state = endpoint_->fence_state(ticket);
+  FenceState state = endpoint_->fences().state(ticket);
   const auto ended = [&] {
-    if (state == FenceState::pending) state = endpoint_->fence_state(ticket);
+    if (state == FenceState::pending) state = endpoint_->fences().state(ticket);
     return state != FenceState::pending;
   };
   const auto what = [&] {
     PeerIndex awaited = UINT32_MAX;
-    if (state == FenceState::pending) state = endpoint_->fence_state(ticket, &awaited);
+    if (state == FenceState::pending) state = endpoint_->fences().state(ticket, &awaited);
     return WaitedFor{call, static_cast<std::int32_t>(awaited)};
   };
   const bool open = wait_until(ended, what);
@@ -326,7 +329,7 @@ void Context::counter_was_set(const lapi_cntr_t* counter) {
   const bool mine = lock_.owned_by_caller();
   if (!mine) lock_.lock();
   if (endpoint_ != nullptr) {
-    endpoint_->forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
+    endpoint_->counters().forget_loss(reinterpret_cast<std::uintptr_t>(counter));
     recovery_.counter_was_set(counter);
   }
   if (mine && running() != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers

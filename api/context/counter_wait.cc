@@ -7,6 +7,7 @@
 #include "api/context/guarded.h"
 #include "api/context/submit.h"
 #include "dataplane/base/sanitizer_order.h"
+#include "dataplane/counter/counters.h"
 
 namespace openlapi {
 
@@ -37,7 +38,7 @@ class CounterWait {
 
   // Why the counter will not move as it should; LAPI_SUCCESS: it may.
   [[gnu::noinline]] int hopeless() const {
-    switch (context_.endpoint().counter_loss(address_bits(counter_))) {
+    switch (context_.endpoint().counters().loss_of(address_bits(counter_))) {
       case CounterLoss::none:
         break;
       case CounterLoss::peer_lost:
@@ -106,7 +107,7 @@ int wait_under_lock(Context& context, lapi_cntr_t* counter, int value, int* rest
     if (subtract_if_reached(counter, value, rest)) return LAPI_SUCCESS;
     if (!open) return LAPI_ERR_HNDL_INVALID;
     if (const int error = wait.hopeless(); error != LAPI_SUCCESS) {
-      context.endpoint().forget_counter_loss(address_bits(counter));
+      context.endpoint().counters().forget_loss(address_bits(counter));
       return error;
     }
   }

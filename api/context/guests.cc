@@ -30,7 +30,7 @@ class CounterSet final : public GuestCall {
 // Finding out takes a look at every peer.
 bool Context::has_room_for_guests() {
   if (guests_.closed() || ++guests_seen_ % kGuestsBetweenLooks == 0) {
-    guests_.set_closed(endpoint_->not_taken() >= kMostNotTaken || endpoint_->handlers_exhausted());
+    guests_.set_closed(endpoint_->unfinished().not_taken >= kMostNotTaken || endpoint_->handlers_exhausted());
   }
   return !guests_.closed();
 }

@@ -7,6 +7,8 @@
 #include "api/context/program_addresses.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/next_epoch.h"
+#include "dataplane/counter/counters.h"
+#include "dataplane/peers/peer_table.h"
 
 namespace openlapi {
 
@@ -24,26 +26,26 @@ void Recovery::purge(PeerIndex task) {
 }
 
 void Recovery::resume(PeerIndex task) {
-  if (context().endpoint().purged(task)) context().resources().routes->resumed(task);
+  if (context().endpoint().peers().purged(task)) context().resources().routes->resumed(task);
   context().endpoint().resume(task, next_epoch());
 }
 
 bool Recovery::has_counter_statuses() const { return context().resources().library != L1_LIB; }
 
 void Recovery::set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses) {
-  context().endpoint().forget_counter_loss(reinterpret_cast<std::uintptr_t>(counter));
+  context().endpoint().counters().forget_loss(reinterpret_cast<std::uintptr_t>(counter));
   if (destinations.empty()) {
     statuses_.remove(counter);
   } else {
     statuses_.set(counter, destinations, statuses,
-                  [this](uint task) { return task >= context().tasks() || context().endpoint().purged(task); });
+                  [this](uint task) { return task >= context().tasks() || context().endpoint().peers().purged(task); });
   }
-  context().endpoint().watch_counters(!statuses_.empty());
+  context().endpoint().counters().watch(!statuses_.empty());
 }
 
 void Recovery::forget_answered(const lapi_cntr_t* counter) {
   statuses_.remove_if_answered(counter);
-  context().endpoint().watch_counters(!statuses_.empty());
+  context().endpoint().counters().watch(!statuses_.empty());
 }
 
 void Recovery::counter_moves(std::uint64_t counter, PeerIndex peer) {

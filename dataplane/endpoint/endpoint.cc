@@ -137,43 +137,33 @@ void Endpoint::flush() { parts_->progress.flush(); }
 Nanoseconds Endpoint::deadline() const { return parts_->progress.deadline(); }
 bool Endpoint::has_work() const { return parts_->progress.has_work(); }
 bool Endpoint::drained() { return parts_->progress.drained(); }
-std::size_t Endpoint::not_taken() const { return parts_->progress.not_taken(); }
-std::size_t Endpoint::not_answered() const { return parts_->request_table.size(); }
-std::size_t Endpoint::not_accepted_of_own() const { return parts_->refused.own_waiting(); }
+UnfinishedWork Endpoint::unfinished() const {
+  return {.not_taken = parts_->progress.not_taken(),
+          .not_answered = parts_->request_table.size(),
+          .not_accepted_of_own = parts_->refused.own_waiting()};
+}
 
 void Endpoint::completion_returned(const CompletionRun& run) { parts_->completions.handler_returned(run); }
 bool Endpoint::reply_has_room(PeerIndex peer) { return parts_->completions.reply_has_room(peer); }
 
-FenceTicket Endpoint::begin_fence() { return parts_->fences.begin(); }
-FenceState Endpoint::fence_state(const FenceTicket& ticket, PeerIndex* awaited) {
-  return parts_->fences.state(ticket, awaited);
-}
-void Endpoint::forget_fence(const FenceTicket& ticket) { parts_->fences.forget(ticket); }
-
-void Endpoint::begin_barrier() { parts_->collectives.begin_barrier(); }
-void Endpoint::begin_exchange(std::uint64_t value) { parts_->collectives.begin_exchange(value); }
-void Endpoint::confirm_exchange() { parts_->collectives.confirm_exchange(); }
-CollectiveState Endpoint::collective_state() { return parts_->collectives.state(); }
-std::span<const std::uint64_t> Endpoint::exchanged() const { return parts_->collectives.exchanged(); }
+Fences& Endpoint::fences() { return parts_->fences; }
+Collectives& Endpoint::collectives() { return parts_->collectives; }
+Counters& Endpoint::counters() const { return parts_->counters; }
+const PeerTable& Endpoint::peers() const { return parts_->peers; }
 
 void Endpoint::purge(PeerIndex peer) {
   parts_->losses.purge(peer);
   parts_->origins.call_ends();
 }
 void Endpoint::resume(PeerIndex peer, std::uint64_t epoch) { parts_->losses.resume(peer, epoch); }
-bool Endpoint::purged(PeerIndex peer) const { return parts_->peers.purged(peer); }
-std::uint32_t Endpoint::life_of(PeerIndex peer) const { return parts_->peers.life_of(peer); }
 void Endpoint::expect_from(PeerIndex peer) { parts_->watch.expect(peer); }
 void Endpoint::expect_no_more_from(PeerIndex peer) { parts_->watch.expect_no_more(peer); }
 
-CounterLoss Endpoint::counter_loss(std::uint64_t counter) const { return parts_->counters.loss_of(counter); }
-void Endpoint::forget_counter_loss(std::uint64_t counter) { parts_->counters.forget_loss(counter); }
-void Endpoint::watch_counters(bool on) { parts_->counters.watch(on); }
 void Endpoint::guard_layouts(bool on) { parts_->guard.guard_all(on); }
 
-std::uint64_t Endpoint::sends_completed() const { return parts_->statistics.sends_completed(); }
-std::uint64_t Endpoint::receives_completed() const { return parts_->statistics.receives_completed(); }
-std::size_t Endpoint::contacted_peers() const { return parts_->peers.contacted().size(); }
+CompletedMessages Endpoint::completed() const {
+  return {.sends = parts_->statistics.sends_completed(), .receives = parts_->statistics.receives_completed()};
+}
 void Endpoint::set_timeout(Nanoseconds timeout) { parts_->config.timeout = timeout; }
 const MessageDirectory& Endpoint::directory() const { return parts_->dispatch; }
 
@@ -187,24 +177,22 @@ void Endpoint::set_ack_threshold(std::uint32_t packets) {
   if (parts_->channels != nullptr) parts_->channels->set_ack_threshold(packets);
 }
 
-std::uint32_t Endpoint::max_user_header() const {
-  // The whole header travels in the first record, beside the longest fixed part.
-  const std::uint32_t room = max_packet_payload() - static_cast<std::uint32_t>(sizeof(wire::LongExtension));
-  return std::min(room, tuning::kMaxUserHeader) & ~7u;
-}
-
-std::uint32_t Endpoint::max_packet_payload() const {
+EndpointSizes Endpoint::sizes() const {
+  EndpointSizes sizes;
+  sizes.packets_out = parts_->channels != nullptr ? parts_->channels->max_packets_out() : tuning::kDirectPacketsOut;
   std::uint32_t smallest = UINT32_MAX;
   for (const DirectTransport& direct : parts_->transports.direct) {
     smallest = std::min(smallest, direct.transport->limits().max_packet & ~7u);
   }
   if (parts_->channels != nullptr) smallest = std::min(smallest, parts_->channels->max_record());
-  if (smallest == UINT32_MAX) return parts_->config.copy_limit;  // a task alone: everything is a local copy
-  return smallest - static_cast<std::uint32_t>(sizeof(wire::RecordHeader) + sizeof(wire::ActiveMessageBody));
-}
-
-std::uint32_t Endpoint::max_packets_out() const {
-  return parts_->channels != nullptr ? parts_->channels->max_packets_out() : tuning::kDirectPacketsOut;
+  const bool alone = smallest == UINT32_MAX;  // everything is a local copy
+  sizes.packet_payload =
+      alone ? parts_->config.copy_limit
+            : smallest - static_cast<std::uint32_t>(sizeof(wire::RecordHeader) + sizeof(wire::ActiveMessageBody));
+  // The whole header travels in the first record, beside the longest fixed part.
+  const auto room = sizes.packet_payload - static_cast<std::uint32_t>(sizeof(wire::LongExtension));
+  sizes.user_header = std::min(room, tuning::kMaxUserHeader) & ~7u;
+  return sizes;
 }
 
 PeerLoad Endpoint::load(PeerIndex index) const {

@@ -38,7 +38,29 @@ struct PeerLoad {
   std::size_t early_rounds = 0;   // of collectives
 };
 
+// What an endpoint still has to do.
+struct UnfinishedWork {
+  std::size_t not_taken = 0;            // messages that wait here, and packets that peers have not acknowledged
+  std::size_t not_answered = 0;         // gets and read-modify-writes
+  std::size_t not_accepted_of_own = 0;  // messages to this task itself that its header handlers have refused so far
+};
+
+// Messages whose origin buffer became free, and whose data arrived, since the beginning (LAPI_Msgpoll).
+struct CompletedMessages {
+  std::uint64_t sends = 0, receives = 0;
+};
+
+struct EndpointSizes {
+  std::uint32_t user_header = 0;     // bytes of the longest
+  std::uint32_t packet_payload = 0;  // bytes of user header and data of one packet, at most
+  std::uint32_t packets_out = 0;     // towards one peer, at most
+};
+
+class Collectives;
+class Counters;
+class Fences;
 class MessageDirectory;
+class PeerTable;
 struct EndpointParts;  // all state; dataplane/endpoint/endpoint_parts.h
 
 class Endpoint {
@@ -89,19 +111,11 @@ class Endpoint {
   // Whether a reply from an inline completion handler would find room.
   bool reply_has_room(PeerIndex peer);
 
-  // All operations begun before are complete at their targets when the ticket's state is done.
-  FenceTicket begin_fence();
-  // `awaited`, while it is pending: a task that has not answered; unchanged: none, or it waits for answers to gets.
-  FenceState fence_state(const FenceTicket& ticket, PeerIndex* awaited = nullptr);
-  void forget_fence(const FenceTicket& ticket);  // nobody asks for its state any more
-
-  // Collective calls, one at a time per endpoint: a barrier, or an exchange of one 64-bit value per task. An exchange
-  // is done when all tasks have confirmed theirs: each has taken the values by then.
-  void begin_barrier();
-  void begin_exchange(std::uint64_t value);
-  void confirm_exchange();
-  CollectiveState collective_state();
-  std::span<const std::uint64_t> exchanged() const;  // by task; valid until the next collective begins
+  // Parts of the engine that have calls of their own.
+  Fences& fences();
+  Collectives& collectives();
+  Counters& counters() const;      // losses of counters, and who watches them
+  const PeerTable& peers() const;  // who was talked to, or purged, and in which of its lives
 
   // Recovery (guide, chapter 19). purge(): everything that is under way to and from the peer is given up, what still
   // comes from it is dropped, and operations to it and collectives are refused until resume(), which begins anew: with
@@ -109,20 +123,10 @@ class Endpoint {
   // this task has used before: nothing that was sent before reaches what comes after.
   void purge(PeerIndex peer);
   void resume(PeerIndex peer, std::uint64_t epoch);
-  bool purged(PeerIndex peer) const;
-  // Another number each time that all that was under way with the peer is given up.
-  std::uint32_t life_of(PeerIndex peer) const;
-
-  // Whether operations that would have moved a counter of this task were given up, since it was last forgotten.
-  CounterLoss counter_loss(std::uint64_t counter) const;
-  void forget_counter_loss(std::uint64_t counter);
 
   // From now on all layouts are guarded, or only those that ask for it: memory that they name and that is not there is
   // an error of their message alone. The process has called catch_memory_faults().
   void guard_layouts(bool on);
-
-  // From now on HandlerHost::counter_moves() is called, or no longer.
-  void watch_counters(bool on);
 
   // Somebody waits for what the peer will send of itself: it is watched although it owes no answer. Calls nest.
   void expect_from(PeerIndex peer);
@@ -139,29 +143,16 @@ class Endpoint {
   // Whether other contexts' handlers have to stop, since there is an end of what is accepted from them.
   bool handlers_exhausted() const;
 
-  // What has not been taken: messages that wait here, and packets that peers have not acknowledged.
-  std::size_t not_taken() const;
+  UnfinishedWork unfinished() const;
 
-  // Gets and read-modify-writes whose answers have not come.
-  std::size_t not_answered() const;
-
-  // Messages to this task itself that its header handlers have refused so far.
-  std::size_t not_accepted_of_own() const;
-
-  // Messages whose origin buffer became free / whose data arrived since the beginning (LAPI_Msgpoll).
-  std::uint64_t sends_completed() const;
-  std::uint64_t receives_completed() const;
-
-  std::uint32_t max_user_header() const;
-  std::uint32_t max_packet_payload() const;  // user header and data of one packet
-  std::uint32_t max_packets_out() const;     // towards one peer
+  CompletedMessages completed() const;
+  EndpointSizes sizes() const;
   MessageStatistics statistics(StatisticsPath path) const;
 
   void set_timeout(Nanoseconds timeout);
   void set_ack_threshold(std::uint32_t packets);
 
-  // For tests and budgets: bytes of state held, and peers that were contacted.
-  std::size_t contacted_peers() const;
+  // For tests and budgets.
   PeerLoad load(PeerIndex peer) const;
 
   const MessageDirectory& directory() const;  // for explain_memory_faults()

@@ -36,10 +36,12 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
   explicit Collectives(const Means& means)
       : means_(means), collective_(means.config.self, means.config.tasks, means.config.before_first()) {}
 
+  // An exchange is done when all tasks have confirmed theirs: each has taken the values by then.
   void begin_barrier();
   void begin_exchange(std::uint64_t value);
   void confirm_exchange();
   CollectiveState state() const;
+  // By task; valid until the next collective begins.
   std::span<const std::uint64_t> exchanged() const { return collective_.exchanged(); }
   std::size_t early_rounds_of(PeerIndex peer) const { return collective_.early_rounds_of(peer); }
 

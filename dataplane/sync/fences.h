@@ -34,7 +34,7 @@ class Fences final : public FirstRecordListener {
   // All operations begun before are complete at their targets when the ticket's state is done.
   FenceTicket begin();
   // `awaited`, while it is pending: a task that has not answered; unchanged: none, or it waits for answers to gets.
-  FenceState state(const FenceTicket& ticket, PeerIndex* awaited);
+  FenceState state(const FenceTicket& ticket, PeerIndex* awaited = nullptr);
   void forget(const FenceTicket& ticket);  // nobody asks for its state any more
   bool any_pending() const { return !fences_.empty(); }
 

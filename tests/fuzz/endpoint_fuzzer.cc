@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "dataplane/base/check.h"
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "dataplane/wire/layout_description.h"
 #include "dataplane/wire/operation_header.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -313,16 +315,16 @@ class Scene {
     Endpoint& victim = job_[kVictim];
     switch (choice % 8) {
       case 0:
-        fence_ = victim.begin_fence();
+        fence_ = victim.fences().begin();
         return;
       case 1:
-        victim.fence_state(fence_);
+        victim.fences().state(fence_);
         return;
       case 2:
-        if (victim.collective_state() != CollectiveState::pending) victim.begin_barrier();
+        if (victim.collectives().state() != CollectiveState::pending) victim.collectives().begin_barrier();
         return;
       case 3:
-        if (victim.collective_state() != CollectiveState::pending) victim.begin_exchange(choice);
+        if (victim.collectives().state() != CollectiveState::pending) victim.collectives().begin_exchange(choice);
         return;
       case 4:
         return victim.purge(kLiar);

@@ -83,9 +83,11 @@ MAY_INCLUDE = {
                    "dataplane/base"],
     "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
     "api/context": ["api/include", "api/arguments", "api/wiring", "shm", "control/client", "dataplane/transport",
-                    "dataplane/endpoint", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
+                    "dataplane/endpoint", "dataplane/sync", "dataplane/peers",
+                    "dataplane/counter", "dataplane/host", "dataplane/layout", "dataplane/poller", "dataplane/tuning.h",
                     "dataplane/base"],
-    "api/calls": ["api/include", "api/arguments", "api/context", "dataplane/endpoint", "dataplane/host", "dataplane/layout",
+    "api/calls": ["api/include", "api/arguments", "api/context", "dataplane/endpoint", "dataplane/sync", "dataplane/peers",
+                    "dataplane/counter", "dataplane/host", "dataplane/layout",
                   "dataplane/base"],
     "api/fortran": ["api/include", "api/context"],
     # The tool, no part of the library: it asks every transport whether it is usable here.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "dataplane/counter/counters.h"
 #include "tests/simulation/byte_pattern.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/transfer_data.h"
@@ -59,7 +60,7 @@ std::string Checker::unended(PeerIndex task, std::uint32_t context, const Endpoi
   std::string text;
   const auto waits = [&](const int* counter) {
     return counter != nullptr && *counter == 0 &&
-           endpoint.counter_loss(reinterpret_cast<std::uintptr_t>(counter)) == CounterLoss::none;
+           endpoint.counters().loss_of(reinterpret_cast<std::uintptr_t>(counter)) == CounterLoss::none;
   };
   for (const Operation* operation : tasks_[task].engines[context].own) {
     if (!operation->excused) continue;

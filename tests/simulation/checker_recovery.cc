@@ -1,4 +1,5 @@
 // What must hold when a task purges another.
+#include "dataplane/counter/counters.h"
 #include "tests/simulation/byte_pattern.h"
 #include "tests/simulation/checker.h"
 
@@ -55,7 +56,7 @@ void Checker::check_given_up(const Operation& operation, const Endpoint& endpoin
       view(operation.origin, operation.context, operation.target).faults != operation.faults_before;
   const auto check = [&](const int* counter, bool seen, const char* which) {
     if (counter == nullptr) return;
-    const CounterLoss loss = endpoint.counter_loss(reinterpret_cast<std::uintptr_t>(counter));
+    const CounterLoss loss = endpoint.counters().loss_of(reinterpret_cast<std::uintptr_t>(counter));
     const bool right = seen           ? loss == CounterLoss::none
                        : fault_before ? loss != CounterLoss::none
                                       : loss == CounterLoss::peer_purged;

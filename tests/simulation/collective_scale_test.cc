@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "dataplane/endpoint/endpoint.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/sync/collectives.h"
 #include "dataplane/wire/operation_header.h"
 #include "dataplane/wire/packet_header.h"
 #include "tests/support/simulated_network.h"
@@ -136,13 +138,16 @@ class CollectiveScale : public testing::TestWithParam<Size> {
   void run_collective() {
     const Nanoseconds start = time_.now();
     const Nanoseconds end = start + 60 * kSecond;
-    const auto is_done = [](const auto& task) { return task->endpoint->collective_state() == CollectiveState::done; };
+    const auto is_done = [](const auto& task) {
+      return task->endpoint->collectives().state() == CollectiveState::done;
+    };
     while (!std::ranges::all_of(members_, is_done)) {
       ASSERT_LT(time_.now(), end);
       time_.run_until(time_.now() + kStep);
       for (auto& task : members_) {
         task->endpoint->progress();
-        if (task->endpoint->collective_state() == CollectiveState::filled) task->endpoint->confirm_exchange();
+        if (task->endpoint->collectives().state() == CollectiveState::filled)
+          task->endpoint->collectives().confirm_exchange();
       }
     }
     took_ = time_.now() - start;
@@ -158,7 +163,7 @@ class CollectiveScale : public testing::TestWithParam<Size> {
       ASSERT_EQ(task->transport.rounds().size(), wanted);
       for (const auto& [peer, round] : task->transport.rounds()) ASSERT_LT(round, wanted);
       // One whom it sends to and one whom it hears from for each distance, and nobody else was looked up.
-      ASSERT_LE(task->endpoint->contacted_peers(), 2 * rounds());
+      ASSERT_LE(task->endpoint->peers().contacted().size(), 2 * rounds());
       ASSERT_LE(task->resolved, 2 * rounds());
     }
     if (loses()) return;
@@ -184,7 +189,7 @@ class CollectiveScale : public testing::TestWithParam<Size> {
 };
 
 TEST_P(CollectiveScale, BarrierNeedsOneSmallPacketForEachRound) {
-  for (auto& task : members_) task->endpoint->begin_barrier();
+  for (auto& task : members_) task->endpoint->collectives().begin_barrier();
   run_collective();
   check_rounds(rounds());
   print("barrier", rounds());
@@ -199,13 +204,14 @@ TEST_P(CollectiveScale, BarrierNeedsOneSmallPacketForEachRound) {
 }
 
 TEST_P(CollectiveScale, ExchangeSendsEachValueOnceToEachTask) {
-  for (PeerIndex task = 0; task < tasks(); ++task) members_[task]->endpoint->begin_exchange(mix_bits(task));
+  for (PeerIndex task = 0; task < tasks(); ++task)
+    members_[task]->endpoint->collectives().begin_exchange(mix_bits(task));
   run_collective();
   const std::size_t messages = 2 * rounds();  // half of them only say that the values were taken
   check_rounds(messages);
   print("address exchange", messages);
   for (const auto& member : members_) {
-    const std::span<const std::uint64_t> values = member->endpoint->exchanged();
+    const std::span<const std::uint64_t> values = member->endpoint->collectives().exchanged();
     ASSERT_EQ(values.size(), tasks());
     for (PeerIndex task = 0; task < tasks(); ++task) ASSERT_EQ(values[task], mix_bits(task));
   }

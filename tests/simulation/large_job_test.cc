@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "dataplane/endpoint/endpoint.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/sync/collectives.h"
 #include "tests/support/simulated_network.h"
 
 namespace {
@@ -119,10 +121,11 @@ class JobOf : public testing::Test {
   bool all_are_done_with_the_collective() {
     return run_until([&] {
       for (auto& member : members_) {
-        if (member->endpoint->collective_state() == CollectiveState::filled) member->endpoint->confirm_exchange();
+        if (member->endpoint->collectives().state() == CollectiveState::filled)
+          member->endpoint->collectives().confirm_exchange();
       }
       return std::all_of(members_.begin(), members_.end(), [](const auto& member) {
-        return member->endpoint->collective_state() == CollectiveState::done;
+        return member->endpoint->collectives().state() == CollectiveState::done;
       });
     });
   }
@@ -151,7 +154,7 @@ TEST_F(LargeJob, CostsLittleBeforeTraffic) {
               static_cast<double>(each) / kTasks);
   EXPECT_LE(each, kMostBytesPerEngine);
   EXPECT_LE(each, kMostBytesPerUnknownPeer * kTasks);
-  EXPECT_EQ(members_[0]->endpoint->contacted_peers(), 0u);
+  EXPECT_EQ(members_[0]->endpoint->peers().contacted().size(), 0u);
 }
 
 TEST_F(LargeJob, PassesMessagesRoundARingAndMeetsInABarrier) {
@@ -166,19 +169,20 @@ TEST_F(LargeJob, PassesMessagesRoundARingAndMeetsInABarrier) {
   }
   ASSERT_TRUE(run_until([&] { return std::count(completions.begin(), completions.end(), 1) == kTasks; }));
   for (std::uint64_t task = 0; task < kTasks; ++task) ASSERT_EQ(words[(task + 1) % kTasks], task + 1);
-  EXPECT_LE(members_[0]->endpoint->contacted_peers(), 2u);
+  EXPECT_LE(members_[0]->endpoint->peers().contacted().size(), 2u);
 
-  for (auto& member : members_) member->endpoint->begin_barrier();
+  for (auto& member : members_) member->endpoint->collectives().begin_barrier();
   ASSERT_TRUE(all_are_done_with_the_collective());
   for (auto& member : members_) EXPECT_EQ(member->host.faults, 0u);
 }
 
 // The last rounds of the exchange carry more than a packet holds.
 TEST_F(MiddlingJob, ExchangesAValuePerTask) {
-  for (PeerIndex task = 0; task < tasks_; ++task) members_[task]->endpoint->begin_exchange(mix_bits(task));
+  for (PeerIndex task = 0; task < tasks_; ++task)
+    members_[task]->endpoint->collectives().begin_exchange(mix_bits(task));
   ASSERT_TRUE(all_are_done_with_the_collective());
   for (const auto& member : members_) {
-    const std::span<const std::uint64_t> values = member->endpoint->exchanged();
+    const std::span<const std::uint64_t> values = member->endpoint->collectives().exchanged();
     ASSERT_EQ(values.size(), tasks_);
     for (PeerIndex task = 0; task < tasks_; ++task) ASSERT_EQ(values[task], mix_bits(task));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/simulation/simulation.h"
 #include "tests/support/address.h"
 
@@ -31,7 +33,7 @@ SimulatedEngine::SimulatedEngine(Simulation& simulation, PeerIndex task, std::ui
   std::vector<Transport*> transports;
   for (const auto& transport : transports_) transports.push_back(transport.get());
   endpoint_ = std::make_unique<Endpoint>(config, transports, time_.clock(), *this, *this);
-  source_.set_edges(endpoint_->max_packet_payload(), endpoint_->max_user_header());
+  source_.set_edges(endpoint_->sizes().packet_payload, endpoint_->sizes().user_header);
   next_issue_ = time_.now() + random_.below(2 * scenario_.issue_gap);
   step_within(scenario_.issue_gap);
 }
@@ -264,12 +266,12 @@ Submit SimulatedEngine::submit_layout(Operation& operation, const HandlerCall& h
 void SimulatedEngine::maybe_begin_fence() {
   if (fences_.size() >= kMostFences || baits_ != 0 || !random_.chance(0.04)) return;
   const std::size_t operations = checker_.issued_by(task_, context_);
-  fences_.push_back({endpoint_->begin_fence(), operations, purges_});
+  fences_.push_back({endpoint_->fences().begin(), operations, purges_});
 }
 
 void SimulatedEngine::look_at_fences() {
   std::erase_if(fences_, [&](const Fence& fence) {
-    const FenceState state = endpoint_->fence_state(fence.ticket);
+    const FenceState state = endpoint_->fences().state(fence.ticket);
     if (state == FenceState::pending) return false;
     if (state == FenceState::peer_lost && !checker_.anybody_died()) {
       checker_.fail("a fence of task %u lost a peer, but nobody died", task_);
@@ -287,11 +289,11 @@ void SimulatedEngine::look_at_fences() {
 void SimulatedEngine::advance_collectives() {
   if (scenario_.lying_task) return;
   if (in_collective_) {
-    const CollectiveState state = endpoint_->collective_state();
+    const CollectiveState state = endpoint_->collectives().state();
     if (state == CollectiveState::pending) return;
     if (state == CollectiveState::filled) {
       check_exchanged();
-      return endpoint_->confirm_exchange();
+      return endpoint_->collectives().confirm_exchange();
     }
     in_collective_ = false;
     if (checker_.anything_given_up()) return;
@@ -304,7 +306,7 @@ void SimulatedEngine::advance_collectives() {
   if (collectives_begun_ % 3 == 0 && !fence_before_barrier_) {
     fence_before_barrier_ = true;
     fenced_operations_ = checker_.issued_by(task_, context_);
-    fences_.push_back({endpoint_->begin_fence(), fenced_operations_, purges_});
+    fences_.push_back({endpoint_->fences().begin(), fenced_operations_, purges_});
   }
   if (waits_for_fence()) return;
   begin_collective();
@@ -317,16 +319,16 @@ void SimulatedEngine::begin_collective() {
   simulation_.collective_begun(task_, context_, number, fence_before_barrier_ ? fenced_operations_ : 0);
   fence_before_barrier_ = false;
   if (number % 2 == 0) {
-    endpoint_->begin_barrier();
+    endpoint_->collectives().begin_barrier();
   } else {
-    endpoint_->begin_exchange(mix_bits(number * 1000 + task_));
+    endpoint_->collectives().begin_exchange(mix_bits(number * 1000 + task_));
   }
   simulation_.trace("task %u context %u begins collective %u", task_, context_, number);
 }
 
 void SimulatedEngine::check_exchanged() {
   const std::uint32_t number = collectives_begun_ - 1;
-  const std::span<const std::uint64_t> values = endpoint_->exchanged();
+  const std::span<const std::uint64_t> values = endpoint_->collectives().exchanged();
   bool right = values.size() == scenario_.options.tasks;
   for (PeerIndex task = 0; right && task < values.size(); ++task)
     right = values[task] == mix_bits(number * 1000 + task);

@@ -27,7 +27,7 @@ HeaderVerdict SimulatedEngine::run_header_handler(const ArrivedMessage& message)
   if (scenario_.is_liar(message.source)) return hear_the_liar(message);
   HeaderVerdict verdict;
   verdict.delivery = Delivery::bury;
-  Operation* operation = checker_.message_arrived(task_, context_, message, endpoint_->max_packet_payload());
+  Operation* operation = checker_.message_arrived(task_, context_, message, endpoint_->sizes().packet_payload);
   if (operation == nullptr) return verdict;
   if (operation->drops_left != 0) {
     --operation->drops_left;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -84,7 +85,7 @@ TEST(SmallPackets, CarryTheLongestUserHeader) {
       for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_lossy(0, 1);
     }
     job.start();
-    const std::uint32_t longest = job[0].max_user_header();
+    const std::uint32_t longest = job[0].sizes().user_header;
     EXPECT_GE(longest, 912u);
     const std::vector<char> header(longest, 'h'), data(5000, 'd');
     std::vector<char> sink(data.size());
@@ -212,13 +213,13 @@ TEST_F(ActiveMessage, ADroppedMessageHoldsTheFence) {
     return verdict;
   };
   send(1, "12345678", 8);
-  const FenceTicket ticket = job_[0].begin_fence();
+  const FenceTicket ticket = job_[0].fences().begin();
   job_.settle();
-  EXPECT_EQ(job_[0].fence_state(ticket), FenceState::pending);
+  EXPECT_EQ(job_[0].fences().state(ticket), FenceState::pending);
   accept = true;
   job_.clock.advance(kMillisecond);
   job_.settle();
-  EXPECT_EQ(job_[0].fence_state(ticket), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done);
 }
 
 TEST_F(ActiveMessage, CountersWaitForAQueuedCompletionHandlerButTheFenceDoesNot) {
@@ -236,9 +237,9 @@ TEST_F(ActiveMessage, CountersWaitForAQueuedCompletionHandlerButTheFenceDoesNot)
     return false;
   };
   send(1, "12345678", 8);
-  const FenceTicket ticket = job_[0].begin_fence();
+  const FenceTicket ticket = job_[0].fences().begin();
   job_.settle();
-  EXPECT_EQ(job_[0].fence_state(ticket), FenceState::done) << "a data fence";
+  EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done) << "a data fence";
   EXPECT_EQ(queued.handler, &info);
   EXPECT_EQ(queued.info, &queued);
   EXPECT_EQ(target_, 0);

@@ -89,11 +89,11 @@ TEST(Atoms, AreNotCutBehindALongUserHeader) {
       Job job(2, small_copies());
       job.start();
       const std::uint64_t total = atom * atoms;
-      std::vector<std::byte> from(total), header(job[0].max_user_header());
+      std::vector<std::byte> from(total), header(job[0].sizes().user_header);
       for (std::size_t i = 0; i < total; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
       for (std::size_t i = 0; i < header.size(); ++i) header[i] = static_cast<std::byte>(i * 5);
       for (std::uint32_t shorter = 0; shorter <= 2 * atom; shorter += 4) {
-        const std::uint32_t length = job[0].max_user_header() - shorter;
+        const std::uint32_t length = job[0].sizes().user_header - shorter;
         std::vector<std::byte> to(total);
         job.task(1).host.on_header = [&](const ArrivedMessage& message) {
           EXPECT_EQ(message.user_header_length, length);

@@ -112,7 +112,7 @@ TEST_F(BulkEdges, WhatCannotBeReadIsNotExposedWhileItTravelsInPackets) {
   job()[1].progress();
   job().task(1).transport.set_room(0);
   job()[0].progress();
-  EXPECT_EQ(job()[0].not_taken(), 1u);
+  EXPECT_EQ(job()[0].unfinished().not_taken, 1u);
   EXPECT_EQ(adapter(0).exposed(), 0u);
   job().task(1).transport.set_room(64);
   expect_arrives(Submit::accepted);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "dataplane/counter/counters.h"
 #include "tests/support/bulk_pair.h"
 
 namespace openlapi {
@@ -79,14 +80,14 @@ class BulkLoss : public testing::TestWithParam<bool> {
 TEST_P(BulkLoss, TheReaderOfAPutPurgesItsOrigin) {
   put(0);
   job()[1].purge(0);
-  EXPECT_EQ(job()[1].counter_loss(address(&target_)), CounterLoss::peer_purged);
+  EXPECT_EQ(job()[1].counters().loss_of(address(&target_)), CounterLoss::peer_purged);
   expect_abandoned(1);
 }
 
 TEST_P(BulkLoss, TheReaderOfAGetPurgesItsTarget) {
   get(1);
   job()[1].purge(0);
-  EXPECT_EQ(job()[1].counter_loss(address(&origin_)), CounterLoss::peer_purged);
+  EXPECT_EQ(job()[1].counters().loss_of(address(&origin_)), CounterLoss::peer_purged);
   expect_abandoned(1);
 }
 
@@ -95,7 +96,7 @@ TEST_P(BulkLoss, TheOriginOfAPutPurgesItsReader) {
   EXPECT_EQ(adapter(0).exposed(), 1u);
   job()[0].purge(1);
   EXPECT_EQ(adapter(0).exposed(), 0u);
-  EXPECT_EQ(job()[0].counter_loss(address(&origin_)), CounterLoss::peer_purged);
+  EXPECT_EQ(job()[0].counters().loss_of(address(&origin_)), CounterLoss::peer_purged);
   while (!adapter(1).under_way.empty()) adapter(1).end(0, false);
   job().settle();
   EXPECT_EQ(target_ + origin_, 0);
@@ -146,7 +147,7 @@ TEST_P(BulkLoss, TheReaderIsLost) {
   }
   ASSERT_EQ(job().task(0).host.faults.size(), 1u);
   EXPECT_EQ(adapter(0).exposed(), 0u);
-  EXPECT_EQ(job()[0].counter_loss(address(&origin_)), CounterLoss::peer_lost);
+  EXPECT_EQ(job()[0].counters().loss_of(address(&origin_)), CounterLoss::peer_lost);
   EXPECT_EQ(adapter(0).stops, 0u) << "it reads nothing of that peer";
 }
 
@@ -160,7 +161,7 @@ TEST_P(BulkLoss, TheReadTaskIsLost) {
     job().task(0).transport.forget_waiting();
   }
   ASSERT_EQ(job().task(1).host.faults.size(), 1u);
-  EXPECT_EQ(job()[1].counter_loss(address(&target_)), CounterLoss::peer_lost);
+  EXPECT_EQ(job()[1].counters().loss_of(address(&target_)), CounterLoss::peer_lost);
   expect_abandoned(1);
 }
 

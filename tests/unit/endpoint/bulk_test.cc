@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/fences.h"
 #include "dataplane/tuning.h"
 #include "tests/support/bulk_pair.h"
 
@@ -250,15 +251,15 @@ TEST_P(Bulk, AFenceWaitsForIt) {
   job().start();
   put();
   get();
-  const FenceTicket ticket = job()[0].begin_fence();
+  const FenceTicket ticket = job()[0].fences().begin();
   job().settle();
-  EXPECT_EQ(job()[0].fence_state(ticket), FenceState::pending);
+  EXPECT_EQ(job()[0].fences().state(ticket), FenceState::pending);
   adapter(1).end(0, true);
   job().settle();
-  EXPECT_EQ(job()[0].fence_state(ticket), FenceState::pending);
+  EXPECT_EQ(job()[0].fences().state(ticket), FenceState::pending);
   adapter(0).end(0, true);
   job().settle();
-  EXPECT_EQ(job()[0].fence_state(ticket), FenceState::done);
+  EXPECT_EQ(job()[0].fences().state(ticket), FenceState::done);
 }
 
 // What has failed is written by the adapter no more when packets bring it, and nothing of it is kept.

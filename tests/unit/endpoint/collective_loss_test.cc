@@ -2,6 +2,7 @@
 // one anything, and those that do not wait for it themselves.
 #include <gtest/gtest.h>
 
+#include "dataplane/sync/collectives.h"
 #include "dataplane/tuning.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -37,7 +38,7 @@ TEST_P(CollectiveLoss, IsNoticedByAll) {
   const PeerIndex victim = tasks_ / 2;
   kill(victim);
   for (PeerIndex i = 0; i < tasks_; ++i) {
-    if (i != victim) (*job_)[i].begin_barrier();
+    if (i != victim) (*job_)[i].collectives().begin_barrier();
   }
   // Virtual seconds: a little more than the time-out.
   for (int step = 0; step < 1300; ++step) {
@@ -48,7 +49,7 @@ TEST_P(CollectiveLoss, IsNoticedByAll) {
   }
   for (PeerIndex i = 0; i < tasks_; ++i) {
     if (i == victim) continue;
-    EXPECT_EQ((*job_)[i].collective_state(), CollectiveState::peer_lost) << "task " << i;
+    EXPECT_EQ((*job_)[i].collectives().state(), CollectiveState::peer_lost) << "task " << i;
     ASSERT_FALSE(job_->task(i).host.faults.empty()) << "task " << i;
     for (const auto& [fault, peer] : job_->task(i).host.faults) EXPECT_EQ(peer, victim) << "task " << i;
   }
@@ -69,16 +70,16 @@ TEST_P(CollectiveLossOfPackets, IsNoticedByWhoWasGivenUpAndComesLater) {
     }
   };
   for (PeerIndex i = 0; i < tasks_; ++i) {
-    if (i != late) (*job_)[i].begin_barrier();
+    if (i != late) (*job_)[i].collectives().begin_barrier();
   }
   run(late);
   for (PeerIndex i = 0; i < tasks_; ++i) {
     if (i == late) continue;
-    EXPECT_EQ((*job_)[i].collective_state(), CollectiveState::peer_lost) << "task " << i;
+    EXPECT_EQ((*job_)[i].collectives().state(), CollectiveState::peer_lost) << "task " << i;
   }
-  (*job_)[late].begin_barrier();
+  (*job_)[late].collectives().begin_barrier();
   run(tasks_);
-  EXPECT_EQ((*job_)[late].collective_state(), CollectiveState::peer_lost);
+  EXPECT_EQ((*job_)[late].collectives().state(), CollectiveState::peer_lost);
 }
 
 // Of three tasks each sends to the next one and waits for the one before, in a barrier; in an exchange the other way.
@@ -91,12 +92,12 @@ TEST_P(OutOfReach, IsToldWhoeverBegins) {
   Job job(3, config);
   job.task(0).out_of_reach = nobody;
   job.start();
-  exchange ? job[0].begin_exchange(1) : job[0].begin_barrier();
+  exchange ? job[0].collectives().begin_exchange(1) : job[0].collectives().begin_barrier();
   for (int step = 0; step < 20; ++step) {
     job[0].progress();
     job.clock.advance(tuning::kWatchPeers);
   }
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_lost);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::peer_lost);
   EXPECT_EQ(job.task(0).host.faults, std::vector(1, std::pair(Fault::no_connectivity, nobody)));
 }
 
@@ -108,11 +109,11 @@ TEST(OutOfReachLater, IsToldWhoeverConfirms) {
   config.idle_loops_between_timers = 1;
   Job job(2, config);
   job.start();
-  for (PeerIndex i = 0; i < 2; ++i) job[i].begin_exchange(i);
+  for (PeerIndex i = 0; i < 2; ++i) job[i].collectives().begin_exchange(i);
   job.settle();
-  ASSERT_EQ(job[0].collective_state(), CollectiveState::filled);
+  ASSERT_EQ(job[0].collectives().state(), CollectiveState::filled);
   job[0].purge(1);
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_purged);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::peer_purged);
   EXPECT_TRUE(job.task(0).host.faults.empty()) << "its user knows";
 }
 
@@ -126,12 +127,12 @@ TEST(CollectiveOfOne, IsLostToNobody) {
   config.idle_loops_between_timers = 1;
   Job job(1, config);
   job.start();
-  job[0].begin_exchange(7);
+  job[0].collectives().begin_exchange(7);
   for (int step = 0; step < 10; ++step) {
     job.clock.advance(kSecond);
     job[0].progress();
   }
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::filled);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::filled);
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 

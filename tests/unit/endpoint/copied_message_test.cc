@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -78,14 +79,14 @@ TEST_F(CopiedMessage, IsThereWhenAFenceIsDoneThatBeganBeforeItLeft) {
     job_.task(1).transport.set_room(0);
     ASSERT_EQ(job_[0].put({1, address(data_there.data()), data.data(), length, address(&target), 0, 0}),
               Submit::accepted);
-    const FenceTicket fence = job_[0].begin_fence();
+    const FenceTicket fence = job_[0].fences().begin();
     job_.settle();
-    EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+    EXPECT_EQ(job_[0].fences().state(fence), FenceState::pending);
     job_.task(1).transport.set_room(1);
     FenceState state = FenceState::pending;
     for (int step = 0; step < 100 && state == FenceState::pending; ++step) {
       job_[step % 2].progress();
-      state = job_[0].fence_state(fence);
+      state = job_[0].fences().state(fence);
     }
     EXPECT_EQ(state, FenceState::done);
     EXPECT_EQ(target, 1);

@@ -1,6 +1,7 @@
 // The first packets to a peer: for the life that the address exchange told of, and no later.
 #include <gtest/gtest.h>
 
+#include "dataplane/peers/peer_table.h"
 #include "dataplane/wire/association.h"
 #include "dataplane/wire/packet_header.h"
 #include "tests/support/address.h"
@@ -51,7 +52,7 @@ TEST_F(FirstContact, DoesNotReachALaterLifeThanItWasMeantFor) {
   ASSERT_EQ(put(), Submit::accepted);
   job_->settle();
   EXPECT_EQ(sink_, 0u);
-  EXPECT_EQ((*job_)[0].contacted_peers(), 1u);
+  EXPECT_EQ((*job_)[0].peers().contacted().size(), 1u);
   ASSERT_EQ(put(), Submit::accepted);
   job_->settle();
   EXPECT_EQ(sink_, 77u) << "the later life is known now";
@@ -70,7 +71,7 @@ TEST_F(FirstContact, IsNotMadeForAShortHeader) {
   wire::encode(header, packet.data());
   job_->task(1).transport.put_back({packet});
   (*job_)[1].progress();
-  EXPECT_EQ((*job_)[1].contacted_peers(), 0u);
+  EXPECT_EQ((*job_)[1].peers().contacted().size(), 0u);
   EXPECT_EQ((*job_)[1].statistics(StatisticsPath::network).ghost_packets, 1u);
 }
 

@@ -4,6 +4,7 @@
 
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/message/record_bytes.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/bulk_pair.h"
 
 namespace openlapi {
@@ -83,7 +84,7 @@ TEST_P(GivenBack, AsOftenAsAPeerIsLost) {
     pass(2 * kSecond);
     EXPECT_EQ(job_.task(0).host.faults.size(), 2 * losses + 2);
     for (const PeerIndex peer : {1, 2}) EXPECT_EQ(sum(job_[0].load(peer)), 0u);
-    EXPECT_EQ(job_[0].not_taken(), 0u);
+    EXPECT_EQ(job_[0].unfinished().not_taken, 0u);
     EXPECT_TRUE(job_[0].drained());
   }
 }
@@ -93,7 +94,7 @@ TEST_P(GivenBack, WhenItIsAnswered) {
     for (int i = 0; i < 2; ++i) ASSERT_EQ(begin(1), Submit::accepted);
     job_.settle();
     EXPECT_EQ(sum(job_[0].load(1)), 0u);
-    EXPECT_EQ(job_[0].not_taken(), 0u);
+    EXPECT_EQ(job_[0].unfinished().not_taken, 0u);
   }
 }
 
@@ -161,10 +162,10 @@ TEST_F(GivenBackToo, AFenceThatHadToWait) {
   job_.task(1).transport.set_room(2);
   ASSERT_EQ(put(), Submit::accepted);
   ASSERT_EQ(put(), Submit::accepted);
-  const FenceTicket ticket = job_[0].begin_fence();
+  const FenceTicket ticket = job_[0].fences().begin();
   for (int i = 0; i < 3; ++i) ASSERT_EQ(put(), Submit::accepted);
   job_.settle();
-  EXPECT_EQ(job_[0].fence_state(ticket), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done);
   EXPECT_EQ(ghosts(0), 0u) << "an answer that nobody waited for";
   EXPECT_TRUE(sink_ == source_);
 }
@@ -176,13 +177,13 @@ TEST_F(GivenBackToo, AFenceThatWasNotAskedFor) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(job_[0].put({1, address(sink_.data()), source_.data(), source_.size(), 0, 0, 0}), Submit::accepted);
   }
-  const FenceTicket ticket = job_[0].begin_fence();
+  const FenceTicket ticket = job_[0].fences().begin();
   for (int look = 0; look < 200; ++look) {
     job_[0].deadline();
     job_.clock.advance(tuning::kWatchPeers);
     job_[0].progress();
   }
-  EXPECT_EQ(job_[0].fence_state(ticket), FenceState::peer_lost);
+  EXPECT_EQ(job_[0].fences().state(ticket), FenceState::peer_lost);
   job_.task(1).transport.forget_waiting();
   job_.task(1).transport.set_room(64);
   for (int i = 0; i < 2; ++i) {

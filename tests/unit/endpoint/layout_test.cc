@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -408,9 +409,9 @@ TEST(Layout, FencesWaitForVectors) {
   ListCursor source = from.cursor(), there = to.cursor(), here = got.cursor();
   job[0].put_layout({1, &source, &there, 0, 0, 0});
   job[0].get_layout({1, &source, &here, 0, 0});
-  const FenceTicket ticket = job[0].begin_fence();
+  const FenceTicket ticket = job[0].fences().begin();
   unsigned steps = 0;
-  while (job[0].fence_state(ticket) == FenceState::pending) {
+  while (job[0].fences().state(ticket) == FenceState::pending) {
     ASSERT_LT(++steps, 10'000u);
     job[0].progress();
     job[1].progress();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dataplane/sync/collectives.h"
 #include "dataplane/tuning.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -35,7 +36,7 @@ class LongRound : public testing::TestWithParam<Way> {
 
   bool all_are(CollectiveState state) {
     for (PeerIndex i = 0; i < kTasks; ++i) {
-      if (job_[i].collective_state() != state) return false;
+      if (job_[i].collectives().state() != state) return false;
     }
     return true;
   }
@@ -58,12 +59,12 @@ TEST_P(LongRound, BringsAllValues) {
   for (PeerIndex i = 0; i < kTasks; ++i) {
     const auto sink = reinterpret_cast<std::uintptr_t>(&arrived);
     ASSERT_EQ(job_[i].put({(i + kTasks - 64) % kTasks, sink, &sent, 8, 0, 0, 0}), Submit::accepted);
-    job_[i].begin_exchange(values[i]);
+    job_[i].collectives().begin_exchange(values[i]);
   }
   run_until(CollectiveState::filled);
   for (PeerIndex i = 0; i < kTasks; ++i) {
-    EXPECT_TRUE(std::ranges::equal(job_[i].exchanged(), values)) << i;
-    job_[i].confirm_exchange();
+    EXPECT_TRUE(std::ranges::equal(job_[i].collectives().exchanged(), values)) << i;
+    job_[i].collectives().confirm_exchange();
   }
   run_until(CollectiveState::done);
   for (int step = 0; step < 100; ++step) {  // the last acknowledgements
@@ -72,7 +73,7 @@ TEST_P(LongRound, BringsAllValues) {
   }
   EXPECT_EQ(arrived, sent);
   for (PeerIndex i = 0; i < kTasks; ++i) {
-    EXPECT_EQ(job_[i].not_taken(), 0u) << i;
+    EXPECT_EQ(job_[i].unfinished().not_taken, 0u) << i;
     EXPECT_TRUE(job_.task(i).host.faults.empty());
   }
 }

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -91,17 +93,18 @@ TEST_P(LossyPath, AFenceMeansThatTheDataIsThere) {
   for (std::uint64_t i = 0; i < 50; ++i) {
     ASSERT_EQ(job_[0].put({1, address(&sink[i]), &i, sizeof(i), 0, 0, 0}), Submit::accepted);
   }
-  const FenceTicket ticket = job_[0].begin_fence();
-  run_until([&] { return job_[0].fence_state(ticket) == FenceState::done; });
+  const FenceTicket ticket = job_[0].fences().begin();
+  run_until([&] { return job_[0].fences().state(ticket) == FenceState::done; });
   for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(sink[i], i);
 }
 
 TEST_P(LossyPath, BarriersOpen) {
   for (int i = 0; i < 20; ++i) {
-    job_[0].begin_barrier();
-    job_[1].begin_barrier();
+    job_[0].collectives().begin_barrier();
+    job_[1].collectives().begin_barrier();
     run_until([&] {
-      return job_[0].collective_state() == CollectiveState::done && job_[1].collective_state() == CollectiveState::done;
+      return job_[0].collectives().state() == CollectiveState::done &&
+             job_[1].collectives().state() == CollectiveState::done;
     });
   }
 }

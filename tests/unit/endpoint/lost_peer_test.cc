@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/base/epoch.h"
+#include "dataplane/counter/counters.h"
+#include "dataplane/sync/collectives.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -53,8 +55,8 @@ TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoWhenArrivalsAreHeld) {
   job.start();
   int value = 1, sink = 0;
   ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
-  job[1].begin_barrier();
-  job[0].begin_barrier();
+  job[1].collectives().begin_barrier();
+  job[0].collectives().begin_barrier();
   job.task(0).transport.set_gone(1);
   const auto run = [&] {
     for (int step = 0; step < 10; ++step) {
@@ -65,11 +67,11 @@ TEST(LostPeer, WhatItSentBeforeItEndedCountsAlsoWhenArrivalsAreHeld) {
   job[0].hold_arrivals(true);
   run();
   EXPECT_TRUE(job.task(0).host.faults.empty());
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::pending);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::pending);
   job[0].hold_arrivals(false);
   run();
   EXPECT_EQ(sink, 1);
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::done);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::done);
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 
@@ -198,7 +200,7 @@ TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
   run(1);
   ASSERT_EQ(job[1].get({0, address(&value), &sink, sizeof(sink), 0, address(&counter)}), Submit::accepted);
   ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, address(&completion)}), Submit::accepted);
-  job[1].begin_barrier();
+  job[1].collectives().begin_barrier();
   if (!reliable) job[1].progress();  // what it asks for is on the way
   // Task 1 stops.
   if (reliable) job.task(1).transport.set_room(GetParam() == Way::full_queue ? 0 : 1);
@@ -210,9 +212,9 @@ TEST_P(StoppedTask, LearnsThatItWasGivenUp) {
   if (GetParam() == Way::lost_packets) job.task(1).transport.forget_waiting();
   run(1);
   run(1);
-  EXPECT_NE(job[1].collective_state(), CollectiveState::pending);
-  EXPECT_TRUE(counter == 1 || job[1].counter_loss(address(&counter)) == CounterLoss::peer_lost);
-  EXPECT_TRUE(completion == 1 || job[1].counter_loss(address(&completion)) == CounterLoss::peer_lost);
+  EXPECT_NE(job[1].collectives().state(), CollectiveState::pending);
+  EXPECT_TRUE(counter == 1 || job[1].counters().loss_of(address(&counter)) == CounterLoss::peer_lost);
+  EXPECT_TRUE(completion == 1 || job[1].counters().loss_of(address(&completion)) == CounterLoss::peer_lost);
   // Both go on as with a task of which nothing is known.
   int again = 0, back = 0;
   ASSERT_EQ(job[0].get({1, address(&value), &sink, sizeof(sink), 0, address(&again)}), Submit::accepted);

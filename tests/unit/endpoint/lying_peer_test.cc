@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "dataplane/message/record_bytes.h"
+#include "dataplane/peers/peer_table.h"
 #include "dataplane/wire/layout_description.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
@@ -394,7 +395,7 @@ class PurgingHandler : public testing::Test {
       job_.clock.advance(kMillisecond);
     }
     EXPECT_EQ(ran_, purge_at_);
-    EXPECT_NE(job_[0].purged(1), resumes_);
+    EXPECT_NE(job_[0].peers().purged(1), resumes_);
   }
   // The third message purges: the fourth and those behind it have come before the second.
   void come_too_early() {

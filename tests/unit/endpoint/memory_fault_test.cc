@@ -8,6 +8,7 @@
 
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -79,9 +80,9 @@ class MemoryFaultTest : public testing::TestWithParam<bool> {
     settle();
     EXPECT_TRUE(to.hold(std::byte{1}) && to.gaps_untouched());
     EXPECT_EQ(arrived_ + free_ + done_, 3);
-    const FenceTicket ticket = job_[0].begin_fence();
+    const FenceTicket ticket = job_[0].fences().begin();
     settle();
-    EXPECT_EQ(job_[0].fence_state(ticket), FenceState::done);
+    EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done);
     EXPECT_TRUE(job_[0].drained());
   }
   std::vector<std::pair<Fault, PeerIndex>> faults(PeerIndex task) { return job_.task(task).host.faults; }
@@ -104,7 +105,7 @@ TEST_P(MemoryFaultTest, AShortPutIsRefusedAndLeavesNoTrace) {
     EXPECT_EQ(job_.task(0).transport.abandoned(), lossy() ? 0u : round + 1u) << "a transport ends what it had begun";
   }
   EXPECT_EQ(arrived_ + free_ + done_, 0);
-  EXPECT_EQ(job_[0].sends_completed(), 0u);
+  EXPECT_EQ(job_[0].completed().sends, 0u);
   EXPECT_EQ(faults(0), Faults{});
   EXPECT_EQ(faults(1), Faults{});
   a_good_put_arrives();
@@ -120,7 +121,7 @@ TEST_P(MemoryFaultTest, ALongPutThatBeginsBadlyIsRefused) {
     }
     settle();
     EXPECT_TRUE(to.hold(std::byte{0xee}));
-    EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done) << "there is nothing to wait for";
+    EXPECT_EQ(job_[0].fences().state(job_[0].fences().begin()), FenceState::done) << "there is nothing to wait for";
   }
   EXPECT_EQ(arrived_ + free_ + done_, 0);
   EXPECT_EQ(faults(0), Faults{});
@@ -235,12 +236,12 @@ TEST_P(MemoryFaultTest, AFenceWaitsForAPutOfEitherKind) {
   std::uint64_t there = 0;
   ASSERT_EQ(put(from, to), Submit::accepted);
   ASSERT_EQ(job_[0].put({1, address(&there), &word, sizeof(word), 0, 0, 0}), Submit::accepted);
-  const FenceTicket fence = job_[0].begin_fence();
+  const FenceTicket fence = job_[0].fences().begin();
   settle();
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::pending);
   job_.task(1).transport.set_room(64);
   settle();
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
   EXPECT_EQ(there, word);
 }
 
@@ -252,15 +253,15 @@ TEST_P(MemoryFaultTest, AGoodPutThatFindsNoRoomArrivesInItsTurn) {
   second.fill(std::byte{2});
   const MessageStatistics before = job_[0].statistics(way());
   for (const Pieces* from : {&first, &second}) ASSERT_EQ(put(*from, to), Submit::accepted);
-  EXPECT_EQ(job_[0].sends_completed(), 2u);
+  EXPECT_EQ(job_[0].completed().sends, 2u);
   EXPECT_EQ(job_[0].statistics(way()).data_sent - before.data_sent, 6 * kPiece);
-  const FenceTicket fence = job_[0].begin_fence();
+  const FenceTicket fence = job_[0].fences().begin();
   job_.task(1).transport.set_room(1);
   job_[0].progress();
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::pending);
   job_.task(1).transport.set_room(64);
   settle();
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
   EXPECT_TRUE(to.hold(std::byte{2}) && to.gaps_untouched());
   EXPECT_EQ(arrived_, 2);
   EXPECT_EQ(done_, 2);

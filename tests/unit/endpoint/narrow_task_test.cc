@@ -5,7 +5,9 @@
 
 #include <new>
 
+#include "dataplane/counter/counters.h"
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -44,19 +46,19 @@ class NarrowTask : public testing::Test {
     }
     EXPECT_EQ(headers_, 0);
     EXPECT_EQ(bytes_, std::vector<unsigned char>(bytes_.size(), 0x33));
-    const FenceTicket fence = job_[0].begin_fence();
+    const FenceTicket fence = job_[0].fences().begin();
     job_.settle();
-    EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+    EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
   }
 
   // The first task's requests have ended, with a fault each; the second task hears of as many, and no byte has changed.
   void expect_given_up(std::size_t times) {
-    const FenceTicket fence = job_[0].begin_fence();
+    const FenceTicket fence = job_[0].fences().begin();
     job_.settle();
-    EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+    EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
     EXPECT_EQ(job_.task(0).host.faults, std::vector(times, std::pair(Fault::refused, PeerIndex{1})));
     EXPECT_EQ(job_.task(1).host.faults, std::vector(times, std::pair(Fault::not_own_memory, PeerIndex{0})));
-    EXPECT_EQ(job_[0].counter_loss(address(&origin_)), CounterLoss::refused);
+    EXPECT_EQ(job_[0].counters().loss_of(address(&origin_)), CounterLoss::refused);
     EXPECT_EQ(origin_, 0);
     EXPECT_EQ(target_, 0);
     EXPECT_EQ(bytes_, std::vector<unsigned char>(bytes_.size(), 0x33));
@@ -233,8 +235,8 @@ TEST_F(NarrowTask, EndsItsOwnRequestsToo) {
   const std::uint64_t above = address(bytes_.data()) + kAbove;
   auto ended = [&, reports = std::size_t{0}]() mutable {
     const bool told = job_.task(1).host.faults.size() == ++reports;
-    const bool lost = job_[1].counter_loss(address(&origin_)) == CounterLoss::refused;
-    job_[1].forget_counter_loss(address(&origin_));
+    const bool lost = job_[1].counters().loss_of(address(&origin_)) == CounterLoss::refused;
+    job_[1].counters().forget_loss(address(&origin_));
     return told && lost;
   };
   job_[1].get({1, above, source_.data(), 8, 0, address(&origin_)});
@@ -249,8 +251,8 @@ TEST_F(NarrowTask, EndsItsOwnRequestsToo) {
   EXPECT_EQ(origin_, 0);
   EXPECT_EQ(source_[0], 0x77);
   EXPECT_EQ(bytes_[0], 0x33);
-  const FenceTicket fence = job_[1].begin_fence();
-  EXPECT_EQ(job_[1].fence_state(fence), FenceState::done);
+  const FenceTicket fence = job_[1].fences().begin();
+  EXPECT_EQ(job_[1].fences().state(fence), FenceState::done);
 }
 
 TEST_F(NarrowTask, TakesAnAddressWithAWidenedSign) {

@@ -2,8 +2,10 @@
 // reliable transport and a lossy one. And puts for which it has none, or the origin.
 #include <gtest/gtest.h>
 
+#include "dataplane/counter/counters.h"
 #include "dataplane/layout/vector_cursor.h"
 #include "dataplane/message/outgoing_message.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/allocation_count.h"
 #include "tests/support/endpoint_pair.h"
@@ -55,16 +57,16 @@ class NoMemory : public testing::TestWithParam<bool> {
     }
   }
   void expect_ended() {
-    const FenceTicket fence = job_[0].begin_fence();
+    const FenceTicket fence = job_[0].fences().begin();
     settle();
     test::allow_allocations();
-    EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+    EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
     EXPECT_EQ(job_.task(0).host.faults, (Faults{{Fault::target_out_of_memory, 1}}));
     EXPECT_EQ(job_.task(1).host.faults, (Faults{{Fault::out_of_memory, 0}}));
-    EXPECT_EQ(job_[0].counter_loss(address(&origin_)), CounterLoss::no_memory);
+    EXPECT_EQ(job_[0].counters().loss_of(address(&origin_)), CounterLoss::no_memory);
     EXPECT_EQ(origin_ + target_, 0);
     EXPECT_TRUE(job_[0].drained());
-    job_[0].forget_counter_loss(address(&origin_));
+    job_[0].counters().forget_loss(address(&origin_));
     get_arrives();
     EXPECT_TRUE(job_[0].drained() && job_[1].drained());
   }
@@ -157,7 +159,7 @@ class NoMemoryForACopy : public testing::TestWithParam<bool> {
   void expect_arrived(int count) {
     job_.settle();
     EXPECT_EQ(arrived_, count);
-    EXPECT_EQ(job_[0].not_taken(), 0u);
+    EXPECT_EQ(job_[0].unfinished().not_taken, 0u);
   }
 
   Job job_;
@@ -172,7 +174,7 @@ TEST_P(NoMemoryForACopy, EndsTheCallBeforeAnythingLeaves) {
   test::allow_allocations();
   EXPECT_EQ(job_.task(1).transport.waiting(), 0u);
   EXPECT_EQ(job_[0].load(1).copies, 0u);
-  EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(job_[0].fences().begin()), FenceState::done);
   ASSERT_EQ(put(kLength), Submit::accepted);
   expect_arrived(1);
 }

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -39,9 +42,9 @@ TEST_P(NumberWrap, LongMessagesAndFencesPassIt) {
     ASSERT_EQ((*job_)[0].put({1, address(to.data()), from.data(), from.size(), address(&target), 0,
                               address(&completion)}),
               Submit::accepted);
-    const FenceTicket fence = (*job_)[0].begin_fence();
+    const FenceTicket fence = (*job_)[0].fences().begin();
     job_->settle();
-    ASSERT_EQ((*job_)[0].fence_state(fence), FenceState::done) << round;
+    ASSERT_EQ((*job_)[0].fences().state(fence), FenceState::done) << round;
     ASSERT_EQ(to, from) << round;
     ASSERT_EQ(target, round);
     ASSERT_EQ(completion, round);
@@ -50,9 +53,9 @@ TEST_P(NumberWrap, LongMessagesAndFencesPassIt) {
     job_->settle();
     ASSERT_EQ(origin, round);
     ASSERT_EQ(back, from) << round;
-    for (PeerIndex i = 0; i < 2; ++i) (*job_)[i].begin_barrier();
+    for (PeerIndex i = 0; i < 2; ++i) (*job_)[i].collectives().begin_barrier();
     job_->settle();
-    for (PeerIndex i = 0; i < 2; ++i) ASSERT_EQ((*job_)[i].collective_state(), CollectiveState::done) << round;
+    for (PeerIndex i = 0; i < 2; ++i) ASSERT_EQ((*job_)[i].collectives().state(), CollectiveState::done) << round;
   }
 }
 
@@ -86,15 +89,15 @@ TEST_P(NumberWrap, AFenceWaitsForAnOldMessageAmongNewOnes) {
               Submit::accepted);
     job_->settle();
   }
-  const FenceTicket fence = (*job_)[0].begin_fence();
+  const FenceTicket fence = (*job_)[0].fences().begin();
   job_->settle();
   EXPECT_EQ(target, 3 * kRounds);
-  EXPECT_EQ((*job_)[0].fence_state(fence), FenceState::pending);
+  EXPECT_EQ((*job_)[0].fences().state(fence), FenceState::pending);
   refuse = false;
   job_->clock.advance(kSecond);
   job_->settle();
   EXPECT_EQ(old, 1);
-  EXPECT_EQ((*job_)[0].fence_state(fence), FenceState::done);
+  EXPECT_EQ((*job_)[0].fences().state(fence), FenceState::done);
 }
 
 // Handlers that are still to return belong to the life in which they were called, on both sides of the lives' end.
@@ -105,9 +108,9 @@ TEST_P(NumberWrap, LivesOfAPeerPassIt) {
   };
   job_->task(1).host.on_completion = [&](const CompletionRun& run, bool) { return running.push_back(run), false; };
   int target = 0, completion = 0;
-  std::uint32_t life = (*job_)[1].life_of(0);
+  std::uint32_t life = (*job_)[1].peers().life_of(0);
   for (int round = 1; round <= 2 * kRounds; ++round, ++life) {
-    ASSERT_EQ((*job_)[1].life_of(0), life);
+    ASSERT_EQ((*job_)[1].peers().life_of(0), life);
     ASSERT_EQ((*job_)[0].active_message({1, 7, nullptr, 0, nullptr, 0, address(&target), 0, address(&completion)}),
               Submit::accepted);
     job_->settle();

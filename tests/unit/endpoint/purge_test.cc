@@ -2,7 +2,10 @@
 // purged; and operations that end because their memory is not there.
 #include <gtest/gtest.h>
 
+#include "dataplane/counter/counters.h"
 #include "dataplane/message/record_bytes.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/sync/collectives.h"
 #include "dataplane/tuning.h"
 #include "tests/support/bulk_pair.h"
 
@@ -49,35 +52,35 @@ TEST_P(Purge, CollectivesAreRefusedAsLongAsSomebodyIsPurged) {
     job_[by].resume(whom, 100);
   };
   for (const PeerIndex nobody : {0u, 3u, 99u}) mine().purge(nobody);
-  EXPECT_FALSE(mine().purged(0));
+  EXPECT_FALSE(mine().peers().purged(0));
   mine().purge(kVictim);
   mine().purge(kVictim);
-  mine().begin_exchange(1);
-  EXPECT_EQ(mine().collective_state(), CollectiveState::peer_purged);
+  mine().collectives().begin_exchange(1);
+  EXPECT_EQ(mine().collectives().state(), CollectiveState::peer_purged);
   run_for(kSecond);
-  for (const PeerIndex task : {kVictim, kOther}) job_[task].begin_barrier();
+  for (const PeerIndex task : {kVictim, kOther}) job_[task].collectives().begin_barrier();
   run_for(kSecond);
   for (const PeerIndex task : {kVictim, kOther}) {
-    EXPECT_NE(job_[task].collective_state(), CollectiveState::pending) << task;
+    EXPECT_NE(job_[task].collectives().state(), CollectiveState::pending) << task;
   }
   EXPECT_TRUE(faults().empty()) << "its user knows";
   mine().resume(kVictim, 100);
   mine().resume(kVictim, 101);
   mine().resume(kOther, 101);
   purge_and_resume(kVictim, 0);
-  for (PeerIndex task = 0; task < 3; ++task) job_[task].begin_barrier();
+  for (PeerIndex task = 0; task < 3; ++task) job_[task].collectives().begin_barrier();
   run_for(2 * kSecond);
   for (PeerIndex task = 0; task < 3; ++task) {
-    EXPECT_EQ(job_[task].collective_state(), CollectiveState::done) << task;
+    EXPECT_EQ(job_[task].collectives().state(), CollectiveState::done) << task;
   }
 }
 
 // Also one who was never talked to.
 TEST_P(Purge, APurgeEndsACollective) {
-  mine().begin_barrier();  // sends to the victim and waits for the other
-  EXPECT_EQ(mine().contacted_peers(), 1u);
+  mine().collectives().begin_barrier();  // sends to the victim and waits for the other
+  EXPECT_EQ(mine().peers().contacted().size(), 1u);
   mine().purge(kOther);
-  EXPECT_EQ(mine().collective_state(), CollectiveState::peer_purged);
+  EXPECT_EQ(mine().collectives().state(), CollectiveState::peer_purged);
   EXPECT_TRUE(faults().empty());
 }
 
@@ -125,7 +128,7 @@ TEST_P(Purge, AnOperationWhoseMemoryIsNotThereEndsWithItsCounters) {
     mine().give_up_unbegun({kOther, address(&origin), address(&completion), {}}, why);
     EXPECT_EQ(faults(), (Faults{{fault, kOther}}));
     EXPECT_EQ(origin + completion, 2);
-    EXPECT_EQ(mine().counter_loss(address(&origin)), CounterLoss::none);
+    EXPECT_EQ(mine().counters().loss_of(address(&origin)), CounterLoss::none);
     faults().clear();
   }
 }
@@ -213,7 +216,7 @@ TEST(LostTask, IsNotDroppedWhenItWasPurgedMeanwhile) {
   ASSERT_EQ(job.task(kVictim).transport.send_burst(0, {&packet, 1}), 1u);
   ASSERT_EQ(job[kOther].active_message({0, 1, nullptr, 0, nullptr, 0, 0, 0, 0}), Submit::accepted);
   job[0].progress();
-  EXPECT_TRUE(job[0].purged(kVictim));
+  EXPECT_TRUE(job[0].peers().purged(kVictim));
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 
@@ -240,7 +243,7 @@ TEST_P(Purge, ByAnInlineHandlerLetsOthersWait) {
   ASSERT_EQ(mine().put(lost), Submit::accepted);
   ASSERT_EQ(job_[kOther].active_message({0, 1, nullptr, 0, source_.data(), 8, 0, 0, 0}), Submit::accepted);
   run_for(100 * kMillisecond);
-  EXPECT_TRUE(mine().purged(kVictim));
+  EXPECT_TRUE(mine().peers().purged(kVictim));
   EXPECT_EQ(freed, 1);
 }
 

@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -244,9 +246,9 @@ TEST(Fence, WaitsForPutsGetsAndLongMessages) {
   std::vector<unsigned char> sink(source.size()), other(source.size());
   job[0].put({1, address(sink.data()), source.data(), source.size(), 0, 0, 0});
   job[0].get({2, address(source.data()), other.data(), source.size(), 0, 0});
-  const FenceTicket ticket = job[0].begin_fence();
+  const FenceTicket ticket = job[0].fences().begin();
   unsigned steps = 0;
-  while (job[0].fence_state(ticket) == FenceState::pending) {
+  while (job[0].fences().state(ticket) == FenceState::pending) {
     ASSERT_LT(++steps, 10'000u);
     for (PeerIndex i = 0; i < 3; ++i) job[i].progress();
   }
@@ -259,14 +261,14 @@ TEST(Fence, OfWhomNobodyAsksIsForgotten) {
   job.start();
   unsigned char byte = 7, sink = 0;
   ASSERT_EQ(job[0].put({1, address(&sink), &byte, 1, 0, 0, 0}), Submit::accepted);
-  const FenceTicket forgotten = job[0].begin_fence();
-  const FenceTicket ticket = job[0].begin_fence();
-  ASSERT_EQ(job[0].fence_state(forgotten), FenceState::pending);
-  job[0].forget_fence(forgotten);
+  const FenceTicket forgotten = job[0].fences().begin();
+  const FenceTicket ticket = job[0].fences().begin();
+  ASSERT_EQ(job[0].fences().state(forgotten), FenceState::pending);
+  job[0].fences().forget(forgotten);
   for (int step = 0; step < 100; ++step) {
     for (PeerIndex i = 0; i < 2; ++i) job[i].progress();
   }
-  EXPECT_EQ(job[0].fence_state(ticket), FenceState::done) << "the answers to both have come";
+  EXPECT_EQ(job[0].fences().state(ticket), FenceState::done) << "the answers to both have come";
   EXPECT_EQ(sink, 7);
   EXPECT_EQ(job[0].deadline(), UINT64_MAX) << "nothing is watched any more";
 }
@@ -274,7 +276,7 @@ TEST(Fence, OfWhomNobodyAsksIsForgotten) {
 TEST(Fence, IsDoneAtOnceWhenNothingWasSent) {
   Job job(2);
   job.start();
-  EXPECT_EQ(job[0].fence_state(job[0].begin_fence()), FenceState::done);
+  EXPECT_EQ(job[0].fences().state(job[0].fences().begin()), FenceState::done);
 }
 
 TEST(Faults, APeerThatIsGoneReleasesWhoeverWaits) {
@@ -282,15 +284,15 @@ TEST(Faults, APeerThatIsGoneReleasesWhoeverWaits) {
   job.start();
   std::uint64_t word = 0;
   job[0].read_modify_write({1, wire::RmwOperation::swap, 8, address(&word), 1, 0, nullptr, 0});
-  const FenceTicket ticket = job[0].begin_fence();
-  job[0].begin_barrier();
+  const FenceTicket ticket = job[0].fences().begin();
+  job[0].collectives().begin_barrier();
   job.task(0).transport.set_gone(1);
   job.clock.advance(kSecond);
   for (int i = 0; i < 100'000 && job.task(0).host.faults.empty(); ++i) job[0].progress();
   ASSERT_EQ(job.task(0).host.faults.size(), 1u);
   EXPECT_EQ(job.task(0).host.faults[0], std::make_pair(Fault::no_connectivity, PeerIndex{1}));
-  EXPECT_NE(job[0].fence_state(ticket), FenceState::pending);
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::peer_lost);
+  EXPECT_NE(job[0].fences().state(ticket), FenceState::pending);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::peer_lost);
 }
 
 TEST(Faults, WhatAPeerSentBeforeItEndedStillCounts) {
@@ -301,14 +303,14 @@ TEST(Faults, WhatAPeerSentBeforeItEndedStillCounts) {
   int value = 1, sink = 0;
   for (int i = 0; i < 40; ++i)
     ASSERT_EQ(job[1].put({0, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
-  job[1].begin_barrier();
-  job[0].begin_barrier();
+  job[1].collectives().begin_barrier();
+  job[0].collectives().begin_barrier();
   job.task(0).transport.set_gone(1);
   for (int i = 0; i < 10; ++i) {
     job.clock.advance(kSecond);
     job[0].progress();
   }
-  EXPECT_EQ(job[0].collective_state(), CollectiveState::done);
+  EXPECT_EQ(job[0].collectives().state(), CollectiveState::done);
   EXPECT_TRUE(job.task(0).host.faults.empty());
 }
 
@@ -321,14 +323,14 @@ TEST(Faults, APeerThatEndsInOrderDoesNotBreakABarrierThatWaitsForOthers) {
     job.start();
     int value = 1, sink = 0;
     ASSERT_EQ(job[0].put({1, address(&sink), &value, sizeof(value), 0, 0, 0}), Submit::accepted);
-    job[0].begin_barrier();
+    job[0].collectives().begin_barrier();
     job.task(0).transport.set_gone(1, in_order);
     for (int i = 0; i < 10; ++i) {
       job.clock.advance(kSecond);
       job[0].progress();
     }
     EXPECT_EQ(job.task(0).host.faults.empty(), in_order);
-    EXPECT_EQ(job[0].collective_state(), in_order ? CollectiveState::pending : CollectiveState::peer_lost);
+    EXPECT_EQ(job[0].collectives().state(), in_order ? CollectiveState::pending : CollectiveState::peer_lost);
   }
 }
 

@@ -1,6 +1,10 @@
 // What is left of operations with a peer that was lost or purged, and how two tasks begin anew with each other.
 #include <gtest/gtest.h>
 
+#include "dataplane/counter/counters.h"
+#include "dataplane/peers/peer_table.h"
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -38,7 +42,7 @@ class Recovery : public testing::TestWithParam<bool> {
         {target, wire::RmwOperation::fetch_and_add, 8, address(&word_), 1, 0, nullptr, address(&request_counter_)});
   }
 
-  CounterLoss loss(const int& counter) { return mine().counter_loss(address(&counter)); }
+  CounterLoss loss(const int& counter) { return mine().counters().loss_of(address(&counter)); }
 
   // The others do not hear of it; the victim takes nothing any more.
   void kill_victim() {
@@ -90,7 +94,7 @@ TEST_P(Recovery, CountersOfOperationsToALostPeerAreNamed) {
   EXPECT_EQ(loss(completion_counter_), CounterLoss::peer_lost);
   EXPECT_EQ(loss(request_counter_), CounterLoss::peer_lost);
   EXPECT_EQ(loss(origin_counter_), CounterLoss::none) << "it has moved";
-  mine().forget_counter_loss(address(&completion_counter_));
+  mine().counters().forget_loss(address(&completion_counter_));
   EXPECT_EQ(loss(completion_counter_), CounterLoss::none);
 }
 
@@ -127,26 +131,26 @@ TEST_P(Recovery, APeerFromWhomSomethingIsExpectedIsWatched) {
 TEST_P(Recovery, AFenceOverLostRequestsSaysSo) {
   kill_victim();
   ASSERT_EQ(add(kVictim), Submit::accepted);
-  const FenceTicket ticket = mine().begin_fence();
+  const FenceTicket ticket = mine().fences().begin();
   run_for(12 * kSecond);
-  EXPECT_EQ(mine().fence_state(ticket), FenceState::peer_lost);
+  EXPECT_EQ(mine().fences().state(ticket), FenceState::peer_lost);
 }
 
 TEST_P(Recovery, PurgingGivesUpWhatIsUnderWayAndRefusesMore) {
   kill_victim();
   ASSERT_EQ(put(kVictim, source_.size()), Submit::accepted);
   ASSERT_EQ(add(kVictim), Submit::accepted);
-  const FenceTicket fence = mine().begin_fence();
-  mine().begin_barrier();
+  const FenceTicket fence = mine().fences().begin();
+  mine().collectives().begin_barrier();
   mine().purge(kVictim);
-  EXPECT_TRUE(mine().purged(kVictim));
+  EXPECT_TRUE(mine().peers().purged(kVictim));
   EXPECT_EQ(loss(completion_counter_), CounterLoss::peer_purged);
   EXPECT_EQ(loss(origin_counter_), CounterLoss::peer_purged);
   EXPECT_EQ(loss(request_counter_), CounterLoss::peer_purged);
-  EXPECT_EQ(mine().fence_state(fence), FenceState::peer_purged);
-  EXPECT_EQ(mine().collective_state(), CollectiveState::peer_purged);
-  mine().begin_exchange(1);
-  EXPECT_EQ(mine().collective_state(), CollectiveState::peer_purged);
+  EXPECT_EQ(mine().fences().state(fence), FenceState::peer_purged);
+  EXPECT_EQ(mine().collectives().state(), CollectiveState::peer_purged);
+  mine().collectives().begin_exchange(1);
+  EXPECT_EQ(mine().collectives().state(), CollectiveState::peer_purged);
   EXPECT_EQ(put(kVictim), Submit::purged);
   EXPECT_EQ(add(kVictim), Submit::purged);
   run_for(13 * kSecond);
@@ -181,12 +185,12 @@ TEST_P(Recovery, AnOperationThatWasToBeginLaterIsGivenUp) {
 }
 
 TEST_P(Recovery, OthersInACollectiveHearOfAPurge) {
-  (*job_)[kOther].begin_barrier();
+  (*job_)[kOther].collectives().begin_barrier();
   run_for(100 * kMillisecond);
   mine().purge(kVictim);
-  mine().begin_barrier();
+  mine().collectives().begin_barrier();
   run_for(100 * kMillisecond);
-  EXPECT_EQ((*job_)[kOther].collective_state(), CollectiveState::peer_lost);
+  EXPECT_EQ((*job_)[kOther].collectives().state(), CollectiveState::peer_lost);
   EXPECT_TRUE(job_->task(kOther).host.faults.empty()) << "nobody died";
 }
 
@@ -210,7 +214,7 @@ TEST_P(Recovery, ANewLifeIsResumed) {
   mine().purge(kVictim);
   bring_victim_back(20);
   mine().resume(kVictim, 30);
-  EXPECT_FALSE(mine().purged(kVictim));
+  EXPECT_FALSE(mine().peers().purged(kVictim));
   target_counter_ = completion_counter_ = 0;
   ASSERT_EQ(put(kVictim), Submit::accepted);
   run_for(100 * kMillisecond);
@@ -261,18 +265,18 @@ TEST_P(Recovery, AFenceDoesNotWaitForMessagesToOneselfThatBeganAfterIt) {
     ++delivered;
     return HeaderVerdict{};
   };
-  const FenceTicket before = mine().begin_fence();
+  const FenceTicket before = mine().fences().begin();
   ASSERT_EQ(mine().active_message({0, 2, nullptr, 0, nullptr, 0, 0, 0, 0}), Submit::accepted);
   run_for(100 * kMillisecond);
-  EXPECT_EQ(mine().fence_state(before), FenceState::done);
-  const FenceTicket behind = mine().begin_fence();
+  EXPECT_EQ(mine().fences().state(before), FenceState::done);
+  const FenceTicket behind = mine().fences().begin();
   ASSERT_EQ(mine().active_message({0, 2, nullptr, 0, nullptr, 0, 0, 0, 0}), Submit::accepted);
   run_for(100 * kMillisecond);
-  EXPECT_EQ(mine().fence_state(behind), FenceState::pending);
+  EXPECT_EQ(mine().fences().state(behind), FenceState::pending);
   refuse = false;
   run_for(100 * kMillisecond);
   EXPECT_EQ(delivered, 2);
-  EXPECT_EQ(mine().fence_state(behind), FenceState::done);
+  EXPECT_EQ(mine().fences().state(behind), FenceState::done);
 }
 
 // What the two had sent each other waits until both have purged and resumed. The parameter of a reliable transport.
@@ -316,9 +320,9 @@ TEST_P(Recovery, WhatWaitsInTheQueuesIsOfTheEraBefore) {
     EXPECT_EQ(handled, 0);
     completion_counter_ = 0;
     send_all();
-    const FenceTicket fence = mine().begin_fence();
+    const FenceTicket fence = mine().fences().begin();
     run_for(200 * kMillisecond);
-    EXPECT_EQ(mine().fence_state(fence), FenceState::done);
+    EXPECT_EQ(mine().fences().state(fence), FenceState::done);
     EXPECT_EQ(target_counter_, 2);
     EXPECT_EQ(completion_counter_, 2);
     EXPECT_EQ(word_, 1u);
@@ -413,7 +417,7 @@ TEST_P(Recovery, WatchedCountersTellWhoMovesThem) {
   ASSERT_EQ(put(kVictim), Submit::accepted);
   run_for(100 * kMillisecond);
   EXPECT_TRUE(watcher.moves.empty());
-  mine().watch_counters(true);
+  mine().counters().watch(true);
   ASSERT_EQ(put(kVictim), Submit::accepted);
   ASSERT_EQ(mine().put({kVictim, address(sink_.data()), source_.data(), 8, 0, 0, 0}), Submit::accepted);
   ASSERT_EQ(add(kOther), Submit::accepted);

@@ -2,6 +2,7 @@
 // long it is waited for, how often its transport is asked, and what it costs once it is lost.
 #include <gtest/gtest.h>
 
+#include "dataplane/counter/counters.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -91,7 +92,7 @@ TEST_F(SilentSharer, ThatHasEndedIsNotWaitedForWithoutEnd) {
   EXPECT_TRUE(faults().empty());
   pass(2 * kSecond);
   EXPECT_EQ(faults(), std::vector(1, std::pair(Fault::no_connectivity, PeerIndex{2})));
-  EXPECT_EQ(job_[0].counter_loss(address(&counter)), CounterLoss::peer_lost);
+  EXPECT_EQ(job_[0].counters().loss_of(address(&counter)), CounterLoss::peer_lost);
 }
 
 // Of a transport that does not count arrivals nobody knows whether all of them are here: not as long as they are held.

@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "dataplane/counter/counters.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -100,7 +102,7 @@ class StoppedSharer : public testing::TestWithParam<Case> {
   }
 
   bool ended(PeerIndex of, const Side& side) {
-    return side.completion != 0 || job_[of].counter_loss(address(&side.completion)) == CounterLoss::peer_lost;
+    return side.completion != 0 || job_[of].counters().loss_of(address(&side.completion)) == CounterLoss::peer_lost;
   }
 
   // What both begin now is as between two of which nothing is known.
@@ -109,10 +111,10 @@ class StoppedSharer : public testing::TestWithParam<Case> {
     for (const PeerIndex from : {kSurvivor, kStopped}) {
       mine.completion = there.target = 0;
       begin(from, mine, there);
-      const FenceTicket fence = job_[from].begin_fence();
+      const FenceTicket fence = job_[from].fences().begin();
       run(2 * kSecond, true);
       EXPECT_EQ(mine.completion, 1) << "of task " << from;
-      EXPECT_EQ(job_[from].fence_state(fence), FenceState::done) << "of task " << from;
+      EXPECT_EQ(job_[from].fences().state(fence), FenceState::done) << "of task " << from;
       EXPECT_TRUE(job_[from].drained());
     }
   }
@@ -132,7 +134,7 @@ TEST_P(StoppedSharer, LearnsThatItWasGivenUpAndNothingHangs) {
   run(kSecond, false);
   begin(kSurvivor, owed, owed_there);
   ask(kSurvivor);
-  job_[kSurvivor].begin_fence();
+  job_[kSurvivor].fences().begin();
   run(12 * kSecond, false);
   const auto& faults = job_.task(kSurvivor).host.faults;
   ASSERT_EQ(faults, std::vector(1, std::pair(Fault::timeout, kStopped)));
@@ -144,15 +146,15 @@ TEST_P(StoppedSharer, LearnsThatItWasGivenUpAndNothingHangs) {
   Side fresh(bytes), fresh_there(bytes), late(bytes), late_there(bytes);
   begin(kSurvivor, fresh, fresh_there);
   begin(kStopped, late, late_there);
-  const FenceTicket fence = job_[kStopped].begin_fence();
-  const FenceTicket survivors_fence = job_[kSurvivor].begin_fence();
+  const FenceTicket fence = job_[kStopped].fences().begin();
+  const FenceTicket survivors_fence = job_[kSurvivor].fences().begin();
   run(5 * kSecond, true);
 
   const auto& told = job_.task(kStopped).host.faults;
   ASSERT_FALSE(told.empty()) << "it has not learned it";
   EXPECT_EQ(told.front().second, kSurvivor);
-  EXPECT_NE(job_[kStopped].fence_state(fence), FenceState::pending);
-  EXPECT_EQ(job_[kSurvivor].fence_state(survivors_fence), FenceState::done);
+  EXPECT_NE(job_[kStopped].fences().state(fence), FenceState::pending);
+  EXPECT_EQ(job_[kSurvivor].fences().state(survivors_fence), FenceState::done);
   EXPECT_TRUE(ended(kStopped, before));
   EXPECT_TRUE(ended(kStopped, late));
   EXPECT_EQ(fresh.completion, 1) << "it was begun after the other was given up";

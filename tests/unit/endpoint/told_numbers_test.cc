@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "dataplane/message/record_bytes.h"
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/bulk_pair.h"
 
 namespace openlapi {
@@ -37,9 +39,9 @@ class ToldNumbers : public testing::TestWithParam<bool> {
 
 TEST_P(ToldNumbers, HowLongIsWhatFitsAPacket) {
   const std::uint32_t record = reliable() ? kMaxPacket / 8 * 8 : kMaxPacket / 8 * 8 - 56;
-  EXPECT_EQ(job_[0].max_packet_payload(), record - 32);
-  EXPECT_EQ(job_[0].max_user_header(), std::min((record - 56) / 8 * 8, tuning::kMaxUserHeader));
-  EXPECT_EQ(job_[0].max_packets_out(), reliable() ? tuning::kDirectPacketsOut : tuning::kMostPacketsInFlight);
+  EXPECT_EQ(job_[0].sizes().packet_payload, record - 32);
+  EXPECT_EQ(job_[0].sizes().user_header, std::min((record - 56) / 8 * 8, tuning::kMaxUserHeader));
+  EXPECT_EQ(job_[0].sizes().packets_out, reliable() ? tuning::kDirectPacketsOut : tuning::kMostPacketsInFlight);
   const std::uint64_t before = told(0).packets_sent;
   ASSERT_EQ(put(1, record - 32), Submit::accepted);
   job_[0].flush();
@@ -51,19 +53,19 @@ TEST_P(ToldNumbers, HowLongIsWhatFitsAPacket) {
 }
 
 TEST_P(ToldNumbers, WhatNobodyHasTaken) {
-  EXPECT_EQ(job_[0].not_taken(), 0u);
+  EXPECT_EQ(job_[0].unfinished().not_taken, 0u);
   for (const PeerIndex peer : {1, 2}) job_.task(peer).transport.set_room(0);
   ASSERT_EQ(put(1), Submit::accepted);
-  EXPECT_EQ(job_[0].not_taken(), 1u);
+  EXPECT_EQ(job_[0].unfinished().not_taken, 1u);
   ASSERT_EQ(put(1), Submit::accepted);
   ASSERT_EQ(put(2), Submit::accepted);
-  EXPECT_EQ(job_[0].not_taken(), 3u);
+  EXPECT_EQ(job_[0].unfinished().not_taken, 3u);
   EXPECT_FALSE(job_[0].drained());
   for (const PeerIndex peer : {1, 2}) job_.task(peer).transport.set_room(1000);
   job_.settle();
   for (const PeerIndex peer : {1, 2}) EXPECT_TRUE(job_[peer].drained()) << "and acknowledges";
   job_.settle();
-  EXPECT_EQ(job_[0].not_taken(), 0u);
+  EXPECT_EQ(job_[0].unfinished().not_taken, 0u);
   EXPECT_TRUE(job_[0].drained());
 }
 
@@ -88,7 +90,7 @@ TEST_P(ToldNumbers, WhatIsKeptForAPeer) {
   for (const std::size_t length : {8u, 500u}) {
     ASSERT_EQ(job_[0].active_message({1, 1, nullptr, 0, source_.data(), length, 0, 0, 0}), Submit::accepted);
   }
-  job_[0].begin_barrier();
+  job_[0].collectives().begin_barrier();
   job_[0].progress();
   job_[1].progress();
   EXPECT_EQ(job_[1].load(0).things, 2u);
@@ -97,7 +99,7 @@ TEST_P(ToldNumbers, WhatIsKeptForAPeer) {
   EXPECT_EQ(job_[1].load(0).early_rounds, 1u);
   EXPECT_EQ(job_[1].load(2).things + job_[1].load(2).bytes + job_[1].load(2).early_rounds, 0u);
   job_.task(1).host.on_header = [](const ArrivedMessage&) { return HeaderVerdict{Delivery::bury}; };
-  for (const PeerIndex task : {1, 2}) job_[task].begin_barrier();
+  for (const PeerIndex task : {1, 2}) job_[task].collectives().begin_barrier();
   job_.clock.advance(tuning::kRetryRefused);
   job_.settle();
   EXPECT_EQ(job_[1].load(0).things + job_[1].load(0).bytes + job_[1].load(0).early_rounds, 0u);
@@ -121,20 +123,20 @@ TEST_P(ToldNumbers, HowOftenASilentPeerIsAsked) {
 TEST_P(ToldNumbers, WhatIsNotAnsweredAndWhatItRefusesOfItsOwn) {
   job_.task(0).host.on_header = [](const ArrivedMessage&) { return HeaderVerdict{Delivery::drop}; };
   ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, source_.data(), 8, 0, 0, 0}), Submit::accepted);
-  EXPECT_EQ(job_[0].not_accepted_of_own(), 1u);
-  EXPECT_EQ(job_[0].not_answered(), 0u);
+  EXPECT_EQ(job_[0].unfinished().not_accepted_of_own, 1u);
+  EXPECT_EQ(job_[0].unfinished().not_answered, 0u);
   ASSERT_EQ(job_[0].get({1, address(source_.data()), sink_.data(), 8, 0, 0}), Submit::accepted);
   ASSERT_EQ(job_[0].read_modify_write({1, wire::RmwOperation::fetch_and_add, 8, address(&word_), 1, 0, nullptr, 0}),
             Submit::accepted);
-  EXPECT_EQ(job_[0].not_answered(), 2u);
+  EXPECT_EQ(job_[0].unfinished().not_answered, 2u);
   job_.settle();
-  EXPECT_EQ(job_[0].not_answered(), 0u);
-  EXPECT_EQ(job_[0].not_accepted_of_own(), 1u);
+  EXPECT_EQ(job_[0].unfinished().not_answered, 0u);
+  EXPECT_EQ(job_[0].unfinished().not_accepted_of_own, 1u);
   EXPECT_TRUE(job_[0].drained()) << "others have all";
   job_.task(0).host.on_header = [](const ArrivedMessage&) { return HeaderVerdict{Delivery::bury}; };
   job_.clock.advance(tuning::kRetryRefused);
   job_.settle();
-  EXPECT_EQ(job_[0].not_accepted_of_own(), 0u);
+  EXPECT_EQ(job_[0].unfinished().not_accepted_of_own, 0u);
 }
 
 // Answers to nothing that was asked: each is one, whichever way it comes.
@@ -172,8 +174,8 @@ TEST(ToldNumbersOf, ATaskWithoutTransports) {
   TurnedClock clock;
   Task task(0, 1024);
   Endpoint alone({}, {}, clock, task, task.host);
-  EXPECT_EQ(alone.max_packet_payload(), EndpointConfig{}.copy_limit);
-  EXPECT_EQ(alone.max_packets_out(), tuning::kDirectPacketsOut);
+  EXPECT_EQ(alone.sizes().packet_payload, EndpointConfig{}.copy_limit);
+  EXPECT_EQ(alone.sizes().packets_out, tuning::kDirectPacketsOut);
   EXPECT_EQ(alone.arrival_word().word, nullptr);
   EXPECT_EQ(alone.progress(), 0u);
   for (const StatisticsPath path : {StatisticsPath::network, StatisticsPath::shared_memory, StatisticsPath::local}) {
@@ -181,7 +183,7 @@ TEST(ToldNumbersOf, ATaskWithoutTransports) {
     EXPECT_EQ(std::memcmp(&told, std::vector<std::byte>(sizeof(told)).data(), sizeof(told)), 0)
         << "nothing has happened";
   }
-  EXPECT_EQ(alone.not_taken(), 0u);
+  EXPECT_EQ(alone.unfinished().not_taken, 0u);
   EXPECT_TRUE(alone.drained());
 }
 
@@ -192,15 +194,15 @@ TEST(ToldNumbersOf, TransportsOfWhichNoneIsTheOnlyOne) {
   Transport* const both[] = {&task.transport, &shorter};
   Endpoint endpoint({}, both, clock, task, task.host);
   EXPECT_EQ(endpoint.arrival_word().word, nullptr);
-  EXPECT_EQ(endpoint.max_packet_payload(), 800u - 32u) << "of any of them";
+  EXPECT_EQ(endpoint.sizes().packet_payload, 800u - 32u) << "of any of them";
 }
 
 // Over a channel small records wait for company; these calls, after which a task waits, let them go.
 TEST(HalfFilledPackets, LeaveWhenSomebodyWillWait) {
   const std::vector<std::function<void(Endpoint&)>> calls{
-      [](Endpoint& task) { task.flush(); }, [](Endpoint& task) { task.begin_fence(); },
-      [](Endpoint& task) { task.drained(); }, [](Endpoint& task) { task.begin_barrier(); },
-      [](Endpoint& task) { task.begin_exchange(7); }};
+      [](Endpoint& task) { task.flush(); }, [](Endpoint& task) { task.fences().begin(); },
+      [](Endpoint& task) { task.drained(); }, [](Endpoint& task) { task.collectives().begin_barrier(); },
+      [](Endpoint& task) { task.collectives().begin_exchange(7); }};
   for (const auto& call : calls) {
     Job job(2);
     for (PeerIndex i = 0; i < 2; ++i) {
@@ -248,14 +250,14 @@ TEST(NotTaken, IsAlsoWhatIsStillToBeRead) {
   for (auto* to : {&sink, &other}) {
     ASSERT_EQ(job[0].put({1, address(to->data()), source.data(), source.size(), 0, 0, 0}), Submit::accepted);
   }
-  EXPECT_EQ(job[0].not_taken(), 2u);
+  EXPECT_EQ(job[0].unfinished().not_taken, 2u);
   job[1].progress();
-  EXPECT_EQ(job[1].not_taken(), 2u);
+  EXPECT_EQ(job[1].unfinished().not_taken, 2u);
   EXPECT_TRUE(job[1].has_work());
   EXPECT_FALSE(job[1].drained());
   EXPECT_EQ(job[1].arrival_word().word, nullptr);
   job.settle();
-  EXPECT_EQ(job[0].not_taken() + job[1].not_taken(), 0u);
+  EXPECT_EQ(job[0].unfinished().not_taken + job[1].unfinished().not_taken, 0u);
   EXPECT_TRUE(sink == source && other == source);
 }
 
@@ -267,8 +269,8 @@ TEST(NotTaken, IsAlsoWhatAnAdapterStillReads) {
   std::vector<unsigned char> sink(source.size());
   ASSERT_EQ(pair.job[0].put({1, address(sink.data()), source.data(), source.size(), 0, 0, 0}), Submit::accepted);
   pair.job.settle();
-  EXPECT_EQ(pair.job[0].not_taken(), 1u);
-  EXPECT_EQ(pair.job[1].not_taken(), 1u);
+  EXPECT_EQ(pair.job[0].unfinished().not_taken, 1u);
+  EXPECT_EQ(pair.job[1].unfinished().not_taken, 1u);
   EXPECT_EQ(pair.job[1].arrival_word().word, nullptr);
   EXPECT_LE(pair.job[1].deadline(), pair.job.clock.now() + tuning::kLookForEndings);
   pair.adapters[1].end(0, true);

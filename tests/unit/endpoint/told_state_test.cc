@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "dataplane/layout/vector_cursor.h"
+#include "dataplane/sync/collectives.h"
+#include "dataplane/sync/fences.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -22,7 +24,7 @@ class ToldState : public testing::Test {
   // Since this was asked before.
   std::pair<std::uint64_t, std::uint64_t> newly_completed() {
     const std::pair before = completed_;
-    completed_ = {job_[0].sends_completed(), job_[0].receives_completed()};
+    completed_ = {job_[0].completed().sends, job_[0].completed().receives};
     return {completed_.first - before.first, completed_.second - before.second};
   }
 
@@ -71,13 +73,13 @@ TEST_F(ToldState, EachMessageIsCompleteOnceOnBothSides) {
     };
     StridedCursor source(address(&data_), 8);
     for (const bool layout : {false, true}) {
-      const std::uint64_t sent = job_[0].sends_completed(), received = job_[target].receives_completed();
+      const std::uint64_t sent = job_[0].completed().sends, received = job_[target].completed().receives;
       const Submit answer = layout ? job_[0].layout_message({target, 1, nullptr, 0, &source, false, 0, 0, 0})
                                    : job_[0].active_message({target, 1, nullptr, 0, &data_, 8, 0, 0, 0});
       ASSERT_EQ(answer, Submit::accepted);
       job_.settle();
-      EXPECT_EQ(job_[0].sends_completed(), sent + 1) << "message to " << target;
-      EXPECT_EQ(job_[target].receives_completed(), received + 1) << "message to " << target;
+      EXPECT_EQ(job_[0].completed().sends, sent + 1) << "message to " << target;
+      EXPECT_EQ(job_[target].completed().receives, received + 1) << "message to " << target;
     }
   }
 }
@@ -104,12 +106,12 @@ TEST_F(ToldState, WhichOwnMessagesAFenceWaitsFor) {
     job_.settle();
   };
   ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, &data_, 4, 0, 0, 0}), Submit::accepted);
-  const FenceTicket fence = job_[0].begin_fence();
+  const FenceTicket fence = job_[0].fences().begin();
   ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, &data_, 8, 0, 0, 0}), Submit::accepted);
   retry(0);
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::pending);
   retry(4);
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
   retry(8);
 }
 
@@ -149,9 +151,9 @@ TEST_F(ToldState, EmptyPacketsAreCounted) {
 // Of a fence that waits for the answer of a lost peer, and of one that does not.
 TEST_F(ToldState, WhoseFenceALossHasEnded) {
   ASSERT_EQ(job_[0].put({2, address(&word_), &data_, 8, 0, 0, 0}), Submit::accepted);
-  const FenceTicket other = job_[0].begin_fence();
+  const FenceTicket other = job_[0].fences().begin();
   ASSERT_EQ(job_[0].put({1, address(&word_), &data_, 8, 0, 0, 0}), Submit::accepted);
-  const FenceTicket lost = job_[0].begin_fence();
+  const FenceTicket lost = job_[0].fences().begin();
   job_.task(0).transport.set_gone(1);
   for (int step = 0; step < 100; ++step) {
     job_.clock.advance(tuning::kWatchPeers);
@@ -161,8 +163,8 @@ TEST_F(ToldState, WhoseFenceALossHasEnded) {
     job_[2].progress();
     job_[0].progress();
   }
-  EXPECT_EQ(job_[0].fence_state(lost), FenceState::peer_lost);
-  EXPECT_EQ(job_[0].fence_state(other), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(lost), FenceState::peer_lost);
+  EXPECT_EQ(job_[0].fences().state(other), FenceState::done);
 }
 
 // Of two fences, the later of which waits for more.
@@ -172,38 +174,38 @@ TEST_F(ToldState, WhomAFenceWaitsFor) {
   };
   const auto awaited = [&](const FenceTicket& ticket) {
     PeerIndex peer = kUnknownPeer;
-    EXPECT_EQ(job_[0].fence_state(ticket, &peer), FenceState::pending);
+    EXPECT_EQ(job_[0].fences().state(ticket, &peer), FenceState::pending);
     return peer;
   };
   put(2);
-  const FenceTicket early = job_[0].begin_fence();
+  const FenceTicket early = job_[0].fences().begin();
   put(1);
-  const FenceTicket late = job_[0].begin_fence();
+  const FenceTicket late = job_[0].fences().begin();
   EXPECT_EQ(awaited(early), 2u);
   job_[2].progress();
   job_[0].progress();
-  EXPECT_EQ(job_[0].fence_state(early), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(early), FenceState::done);
   EXPECT_EQ(awaited(late), 1u);
   ASSERT_EQ(job_[0].get({1, address(&word_), &data_, 8, 0, 0}), Submit::accepted);
-  const FenceTicket of_get = job_[0].begin_fence();
+  const FenceTicket of_get = job_[0].fences().begin();
   EXPECT_EQ(awaited(of_get), 1u) << "also for the put";
   job_.settle();
-  for (const FenceTicket& ticket : {late, of_get}) EXPECT_EQ(job_[0].fence_state(ticket), FenceState::done);
-  EXPECT_EQ(job_[0].fence_state(job_[0].begin_fence()), FenceState::done) << "all is known to be in place";
+  for (const FenceTicket& ticket : {late, of_get}) EXPECT_EQ(job_[0].fences().state(ticket), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(job_[0].fences().begin()), FenceState::done) << "all is known to be in place";
   ASSERT_EQ(job_[0].get({1, address(&word_), &data_, 8, 0, 0}), Submit::accepted);
-  EXPECT_EQ(awaited(job_[0].begin_fence()), kUnknownPeer) << "it waits for an answer to a get";
+  EXPECT_EQ(awaited(job_[0].fences().begin()), kUnknownPeer) << "it waits for an answer to a get";
 }
 
 TEST_F(ToldState, AFenceWaitsForAMessageToOneself) {
   Delivery delivery = Delivery::drop;
   job_.task(0).host.on_header = [&](const ArrivedMessage&) { return HeaderVerdict{delivery}; };
   ASSERT_EQ(job_[0].active_message({0, 1, nullptr, 0, &data_, 8, 0, 0, 0}), Submit::accepted);
-  const FenceTicket fence = job_[0].begin_fence();
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::pending);
+  const FenceTicket fence = job_[0].fences().begin();
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::pending);
   delivery = Delivery::bury;
   job_.clock.advance(tuning::kRetryRefused);
   job_[0].progress();
-  EXPECT_EQ(job_[0].fence_state(fence), FenceState::done);
+  EXPECT_EQ(job_[0].fences().state(fence), FenceState::done);
 }
 
 TEST_F(ToldState, ExpectationsNest) {
@@ -245,7 +247,7 @@ TEST_F(ToldState, WhoLeavesInOrderIsLostToThoseWhoWaitForIt) {
   };
   auto& faults = job_.task(0).host.faults;
   job_[0].expect_from(1);
-  job_[0].begin_barrier();  // waits for task 2
+  job_[0].collectives().begin_barrier();  // waits for task 2
   pass();
   EXPECT_EQ(faults, std::vector(1, std::pair(Fault::no_connectivity, PeerIndex{2})));
   faults.clear();
