@@ -20,7 +20,7 @@ DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/t
 # What the parts of the engine stand on.
 BELOW_PATHS = ["dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"]
 BELOW_PEERS = ["dataplane/counter", "dataplane/message", "dataplane/paths", "dataplane/host", "dataplane/layout",
-               "dataplane/reliability", *BELOW_PATHS]
+               *BELOW_PATHS]
 
 # Part -> parts that it may include, besides itself. A part is the longest of these names that a path begins with.
 MAY_INCLUDE = {
@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "dataplane/counter": ["dataplane/host", "dataplane/transport", "dataplane/base"],
     "dataplane/message": ["dataplane/host", "dataplane/layout", *BELOW_PATHS],
     "dataplane/peers": BELOW_PEERS,
-    "dataplane/transfer": ["dataplane/peers", *BELOW_PEERS],
+    "dataplane/transfer": ["dataplane/peers", "dataplane/reliability", *BELOW_PEERS],
     "dataplane/sync": ["dataplane/transfer", "dataplane/peers", *BELOW_PEERS],
     "dataplane/operation": ["dataplane/sync", "dataplane/transfer", "dataplane/peers", *BELOW_PEERS],
     "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/transfer", "dataplane/peers",

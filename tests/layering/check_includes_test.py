@@ -15,9 +15,9 @@ GOOD_TREE = {
     "dataplane/transport/transport.h": '#include "dataplane/base/clock.h"\n',
     "dataplane/wire/packet_header.h": '#include "dataplane/base/clock.h"\n',
     "dataplane/reliability/send_window.h": '#include "dataplane/wire/packet_header.h"\n#include "dataplane/tuning.h"\n',
+    "dataplane/transfer/outbox.h": '#include "dataplane/reliability/send_window.h"\n',
     "dataplane/operation/put.h": '#include "dataplane/wire/packet_header.h"\n',
-    "dataplane/endpoint/endpoint.h": '#include "dataplane/operation/put.h"\n'
-                                     '#include "dataplane/reliability/send_window.h"\n',
+    "dataplane/endpoint/endpoint.h": '#include "dataplane/operation/put.h"\n#include "dataplane/transfer/outbox.h"\n',
     "dataplane/poller/poller.cc": '#include <thread>\n#include "dataplane/endpoint/endpoint.h"\n',
     "nic/udp/udp_transport.h": '#include <sys/socket.h>\n#include "dataplane/transport/transport.h"\n',
     "shm/segment.cc": "#include <sys/mman.h>\n",
@@ -29,7 +29,8 @@ GOOD_TREE = {
     "control/boot/include/all_list.h": "#include <stdint.h>\n",
     "control/boot/include/lamnet.h": '#include <netinet/in.h>\n#include "all_list.h"\n',
     "control/base/poll_set.h": "#include <poll.h>\n",
-    "control/boot/nodes/node_array.h": '#include <thread>\n#include "control/boot/include/lamnet.h"\n#include "control/base/poll_set.h"\n',
+    "control/boot/nodes/node_array.h": '#include <thread>\n#include "control/boot/include/lamnet.h"\n'
+                                       '#include "control/base/poll_set.h"\n',
     "tests/system/module.c": "#include <lamnet.h>\n",
     "api/wiring/networks.cc": '#include "nic/udp/udp_transport.h"\n#include "shm/segment.h"\n'
                               '#include "control/client/bootstrap.h"\n',
@@ -52,6 +53,10 @@ BAD_FILES = [
     ("dataplane/reliability/a.h", '#include "dataplane/transport/transport.h"', "reliability may not include"),
     ("dataplane/operation/a.h", '#include "dataplane/reliability/send_window.h"', "operation may not include"),
     ("dataplane/operation/a.h", '#include "dataplane/endpoint/endpoint.h"', "operation may not include"),
+    ("dataplane/sync/a.h", '#include "dataplane/operation/put.h"', "sync may not include"),
+    ("dataplane/transfer/a.h", '#include "dataplane/operation/put.h"', "transfer may not include"),
+    ("dataplane/peers/a.h", '#include "dataplane/transfer/outbox.h"', "peers may not include"),
+    ("dataplane/message/a.h", '#include "dataplane/transfer/outbox.h"', "message may not include"),
     ("dataplane/endpoint/a.cc", '#include "shm/segment.h"', "dataplane/endpoint may not include"),
     ("dataplane/endpoint/a.cc", '#include "dataplane/poller/poller.cc"', "dataplane/endpoint may not include"),
     ("dataplane/endpoint/a.cc", '#include "api/include/lapi.h"', "dataplane/endpoint may not include"),
