@@ -152,8 +152,7 @@ Counters& Endpoint::counters() const { return parts_->counters; }
 const PeerTable& Endpoint::peers() const { return parts_->peers; }
 
 void Endpoint::purge(PeerIndex peer) {
-  parts_->losses.purge(peer);
-  parts_->origins.call_ends();
+  if (parts_->losses.purge(peer)) parts_->origins.call_ends();
 }
 void Endpoint::resume(PeerIndex peer, std::uint64_t epoch) { parts_->losses.resume(peer, epoch); }
 void Endpoint::expect_from(PeerIndex peer) { parts_->watch.expect(peer); }

@@ -165,13 +165,15 @@ void Gets::on_layout_request(Peer& from, const wire::Record& record) {
 }
 
 void Gets::answer_layout(Peer& from, const wire::GetLayoutBody& body, std::span<const std::byte> description) {
-  OutgoingMessage message;
+  OutgoingMessage* stored = nullptr;
   try {
+    OutgoingMessage message;
     if (!layout_answer(from, body, {description.begin(), description.end()}, message)) return;
+    stored = means_.sender.store_answer(from, std::move(message), body.request_id);
   } catch (const std::bad_alloc&) {
     return means_.refusals.no_memory(from, body.request_id);
   }
-  means_.sender.begin_answer(from, std::move(message), body.request_id);
+  if (stored != nullptr) means_.sender.go_on(from, *stored);
 }
 
 // False: there will be none.

@@ -19,8 +19,8 @@ void Losses::lose(Peer& peer, Fault fault) {
 void Losses::give_up(Peer& peer, Fault fault) {
   const CounterLoss why = fault == Fault::purged ? CounterLoss::peer_purged : CounterLoss::peer_lost;
   give_up_counters(peer, why);
-  means_.under_way.give_up(peer, fault, why);
   peer.silent_since = 0;
+  means_.under_way.give_up(peer, fault, why);
   peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
   ++peer.life;
   if (peer.is_direct() && !peer.closed && !peer.gone) means_.teller.tell_beginning(peer);
@@ -67,13 +67,14 @@ void Losses::bury() {
   means_.signs.set(StepSigns::buried, false);
 }
 
-void Losses::purge(PeerIndex index) {
+bool Losses::purge(PeerIndex index) {
   PeerTable& peers = means_.peers;
-  if (index >= peers.tasks() || peers.is_self(index) || peers.purged(index)) return;
+  if (index >= peers.tasks() || peers.is_self(index) || peers.purged(index)) return false;
   peers.set_purged(index);
   means_.collective.peer_purged();
   part_from(index, Fault::purged);
   if (means_.collective.active()) means_.collective.peer_given_up(kUnknownPeer);
+  return true;
 }
 
 // A peer that has resumed before sends at once.

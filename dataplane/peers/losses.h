@@ -46,8 +46,8 @@ class Losses {
   // Back to the state of first contact.
   void give_up(Peer& peer, Fault fault);
 
-  // As Endpoint's.
-  void purge(PeerIndex index);
+  // As Endpoint's. False: there is nothing to be purged.
+  bool purge(PeerIndex index);
   void resume(PeerIndex index, std::uint64_t epoch);
 
   // A step begins, or is over: what it may still refer to lasts until then.

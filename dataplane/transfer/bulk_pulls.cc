@@ -47,8 +47,9 @@ void BulkPulls::begin_pull(Peer& from, BulkPull pull) {
   do {
     next_pull_ = next_pull_ == UINT32_MAX ? 1 : next_pull_ + 1;
   } while (pulls_.contains(next_pull_));
+  BulkPull& begun = pulls_.emplace(id, pull).first->second;
   means_.signs.set(StepSigns::pulls, true);
-  advance_pull(id, pulls_.emplace(id, pull).first->second);
+  advance_pull(id, begun);
 }
 
 // Handlers that run on the way may purge peers: what comes next is looked for anew.

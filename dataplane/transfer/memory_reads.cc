@@ -26,6 +26,7 @@ unsigned MemoryReads::advance() {
   if (reads_.empty()) return 0;
   DirectRead read = std::move(reads_.front());
   reads_.pop_front();
+  means_.signs.set(StepSigns::reads, !reads_.empty());
   begin(std::move(read));
   return 1;
 }

@@ -7,9 +7,11 @@
 namespace openlapi {
 
 std::uint32_t PendingRequests::add(Peer& peer, PendingRequest request) {
+  const std::uint64_t list_bytes = request.list_bytes;
+  const std::uint32_t id = means_.table.add(std::move(request));
   ++peer.requests_waiting;
-  if (request.list_bytes != 0) means_.admission.count_lists(peer, request.list_bytes);
-  return means_.table.add(std::move(request));
+  if (list_bytes != 0) means_.admission.count_lists(peer, list_bytes);
+  return id;
 }
 
 void PendingRequests::place(PendingRequest& request, std::uint64_t offset, std::span<const std::byte> data) {

@@ -102,7 +102,7 @@ MUTANTS = {
         [("  }\n  means_.outbox.look_whether_pending(peer);\n}\n\nvoid MessageSender::go_on", "  }\n}\n\nvoid MessageSender::go_on")]),
     "purge_keeps_quiet": (
         "dataplane/endpoint/endpoint.cc", "of what a purge gives up the send completion handlers run later",
-        [("  parts_->losses.purge(peer);\n  parts_->origins.call_ends();\n", "  parts_->losses.purge(peer);\n")]),
+        [("  if (parts_->losses.purge(peer)) parts_->origins.call_ends();\n", "  parts_->losses.purge(peer);\n")]),
     "purge_called_a_loss": (
         "dataplane/peers/losses.cc", "those who wait for a purged task are told that it was lost",
         [("  part_from(index, Fault::purged);\n", "  part_from(index, Fault::no_connectivity);\n")]),

@@ -65,6 +65,21 @@ TEST_F(OriginHandlers, OfAShortPutRunsInsideTheCallAfterTheOriginCounter) {
   EXPECT_EQ(sent_, 1);
 }
 
+TEST_F(OriginHandlers, OfAnOperationThatCannotBeginWaitsForAStepOrAPurge) {
+  job_.start();
+  count_sends_of(0);
+  job_[0].give_up_unbegun({1, 0, 0, handler()}, Submit::purged);
+  job_[0].purge(0);  // itself: nothing is purged, and nothing else may happen
+  EXPECT_EQ(sent_, 0);
+  job_[0].purge(1);
+  EXPECT_EQ(sent_, 1);
+  job_[0].give_up_unbegun({1, 0, 0, handler()}, Submit::purged);
+  job_[0].purge(1);  // again
+  EXPECT_EQ(sent_, 1);
+  job_[0].progress();
+  EXPECT_EQ(sent_, 2);
+}
+
 TEST_F(OriginHandlers, RunsWithoutAnOriginCounter) {
   job_.start();
   count_sends_of(0);
