@@ -69,8 +69,8 @@ void say_where_tasks_run(const JobOptions& options) {
 int run_here(JobOptions options, const std::string& program, const TaskEnvironment& environment) {
   jobs::JobNode here{0, host_name(), std::vector<std::uint32_t>(options.tasks)};
   std::iota(here.tasks.begin(), here.tasks.end(), 0U);
-  std::string directory = options.working_directory;
-  if (!directory.empty()) directory = std::filesystem::absolute(directory).lexically_normal().string();
+  // As it was written: the kernel may find its way from here where its absolute name leads elsewhere.
+  const std::string directory = options.working_directory;
   // Never destroyed: libpmix's thread lives as long as the process.
   auto* signals = new SignalSource;
   auto* link = new jobs::LocalLink(program, options.standalone, *signals);

@@ -215,6 +215,10 @@ class OptionTest(LauncherCase):
         self.assertEqual(output, os.path.realpath(self.folder) + "\n")
         _, errors = self.run_job("--wd", "/absent", "pwd", status=2)
         self.assertIn("'/absent'", errors)
+        os.makedirs(os.path.join(self.folder, "real", "inner"))
+        os.symlink(os.path.join("real", "inner"), os.path.join(self.folder, "link"))
+        output, _ = self.run_job("--wd", "link/..", "pwd", "-P", cwd=self.folder)
+        self.assertEqual(output, os.path.realpath(os.path.join(self.folder, "real")) + "\n")
 
     def test_options_of_lams_mpirun(self):
         output, _ = self.run_job("-O", "-ssi", "rpi", "tcp", "-x", "A=1,B=2", "-c", 1, "sh", "-c",

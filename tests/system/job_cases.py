@@ -1,5 +1,7 @@
 """Cases of jobs that hold wherever the tasks run: on one machine (control_lapirun_test.py), and over a universe of one
 node (control_jobs_test.py)."""
+import array
+import fcntl
 import os
 import pathlib
 import pty
@@ -9,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 import uuid
@@ -331,6 +334,43 @@ class OutputCases:
         self.assertIsNone(job.poll())
         rest, _ = job.communicate(timeout=DEADLINE)
         self.check_much_output(first + rest)
+
+    def written_by_a_task(self, bytes_of_output, bytes_of_errors=0):
+        script = 'head -c %d /dev/zero | tr "\\0" x; head -c %d /dev/zero | tr "\\0" e >&2'
+        return self.start("-n", 1, "sh", "-c", script % (bytes_of_output, bytes_of_errors))
+
+    def read(self, stream, count):
+        read = b""
+        while len(read) < count and (more := os.read(stream.fileno(), count - len(read))):
+            read += more
+        self.assertEqual(len(read), count)
+
+    def test_who_reads_one_stream_first(self):
+        job = self.written_by_a_task(200_000, 1_500_000)
+        self.read(job.stderr, 1_500_000)
+        status, output, _ = self.finish(job)
+        self.assertEqual((status, len(output)), (0, 200_000))
+
+    def test_lapirun_that_is_stopped_loses_nothing(self):
+        """The reader takes what lapirun holds while it is stopped for longer than tasks' children may write on."""
+        whole, first = 620_000, 465_000  # then lapirun holds less than a pipe does
+        job = self.written_by_a_task(whole)
+        self.read(job.stdout, first)
+        waiting = array.array("i", [0])
+
+        def pipe_is_full():
+            fcntl.ioctl(job.stdout, termios.FIONREAD, waiting)
+            return waiting[0] > 65536 - select.PIPE_BUF
+        self.assertTrue(eventually(pipe_is_full))
+        time.sleep(1)  # the task has ended, and nobody can write
+        job.send_signal(signal.SIGSTOP)
+        self.assertTrue(eventually(lambda: is_stopped(job.pid)))
+        time.sleep(0.8)
+        fcntl.ioctl(job.stdout, termios.FIONREAD, waiting)
+        self.read(job.stdout, waiting[0])
+        job.send_signal(signal.SIGCONT)
+        status, output, _ = self.finish(job)
+        self.assertEqual((status, len(output)), (0, whole - first - waiting[0]))
 
     def test_a_slow_reader_costs_no_processor(self):
         """Also when the time is over after which lapirun would have looked for a task that others wait for."""

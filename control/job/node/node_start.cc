@@ -102,7 +102,7 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
   for (const std::string& variable : variables) environment.set_entry(variable);
   for (const auto& [name, value] : server_.default_variables()) environment.set_default(name, value);
   environment.set_entry(pages_.variable(place));
-  if (!job_.tasks.directory.empty()) environment.set("PWD", job_.tasks.directory);
+  if (job_.tasks.directory.starts_with('/')) environment.set("PWD", job_.tasks.directory);
   const TaskLaunch launch{job_.tasks.is_of_lamexec != 0 ? Launcher::kLamexec : Launcher::kLapirun,
                           job_.program,
                           arguments_,

@@ -28,7 +28,7 @@ void NodeTasks::take(JobBody body) {
   if (std::holds_alternative<AskStandings>(body)) return tell_standings();
   if (std::holds_alternative<AskPresence>(body)) return tell_(Present{});
   if (auto* input = std::get_if<TaskInput>(&body)) return take_input(std::move(input->bytes));
-  if (const auto* taken = std::get_if<OutputTaken>(&body)) return output_.taken(taken->bytes);
+  if (const auto* taken = std::get_if<OutputTaken>(&body)) return take_room(taken->bytes);
   if (const auto* closed = std::get_if<OutputClosed>(&body)) return output_.close(closed->is_errors != 0);
 }
 
@@ -142,6 +142,12 @@ void NodeTasks::check_finished() {
   finished_ = true;
   give_up_at_.reset();
   tell_(TasksFinished{});
+}
+
+// The time in which the pipes were not looked at, since there was no room, tells nothing of who still writes there.
+void NodeTasks::take_room(std::uint32_t bytes) {
+  if (output_.must_wait() && give_up_at_) give_up_at_ = Clock::now() + kStragglerTime;
+  output_.taken(bytes);
 }
 
 void NodeTasks::take_input(MessageBytes bytes) {

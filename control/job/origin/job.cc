@@ -40,8 +40,9 @@ int Job::run(const TaskEnvironment& environment, const std::string& directory) {
     check_deadlines();
   }
   report_phase("tasks ended");
+  if (broken_off_) leave();  // whoever reads slowly does not keep the tasks of a job that has failed
   flush_output();
-  leave();
+  if (!broken_off_) leave();
   return failure_.value_or(cut_off_ ? kExitOwnFailure : 0);
 }
 
@@ -116,10 +117,13 @@ void Job::acknowledge_output() {
     reader_told_[errors] = true;
     link_.tell_all(OutputClosed{static_cast<std::uint8_t>(errors)});
   }
-  if (!output_.written_all()) return;
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    const std::size_t bytes = std::exchange(nodes_[node].output_taken, 0);
-    if (bytes > 0) link_.tell(node, OutputTaken{static_cast<std::uint32_t>(bytes)});
+  // Each stream by itself: whoever reads one of them first gets all of it.
+  for (const bool errors : {false, true}) {
+    if (!output_.written_all(errors)) continue;
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      const std::size_t bytes = std::exchange(nodes_[node].output_taken[errors], 0);
+      if (bytes > 0) link_.tell(node, OutputTaken{static_cast<std::uint32_t>(bytes)});
+    }
   }
 }
 
@@ -154,7 +158,7 @@ void Job::take(std::size_t node, JobBody body) {
 }
 
 void Job::take_output(std::size_t node, const TaskOutput& output) {
-  nodes_[node].output_taken += output.bytes.size();
+  nodes_[node].output_taken[output.is_errors != 0] += output.bytes.size();
   const std::string_view text(reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size());
   output_.take(output.task, output.is_errors != 0, text);
 }
@@ -166,15 +170,14 @@ void Job::take_started(std::size_t node) {
 }
 
 void Job::take_cut_off(std::size_t node) {
-  nodes_[node].output_taken = 0;
+  nodes_[node].output_taken[0] = nodes_[node].output_taken[1] = 0;
   nodes_[node].finished = true;
   cut_off_ = true;
   note(link_.name_of(node) +
        " is cut off, as a daemon is lost: its tasks go on by themselves, and what they print is lost");
   for (Task& task : tasks_) {
     if (task.node != node || task.ended) continue;
-    task.ended = true;
-    --running_;
+    count_out(task);
   }
   input_wanted_ = input_wanted_ && tasks_[0].node != node;
 }

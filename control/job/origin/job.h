@@ -33,7 +33,7 @@ class Job final : private NodeLink::Listener {
   enum class Attendance : std::uint8_t { kNeverCame, kConnected, kLeft };
 
   struct Node {
-    std::size_t output_taken = 0;  // and not acknowledged
+    std::size_t output_taken[2] = {0, 0};  // output, errors: and not acknowledged
     bool started = false;
     bool finished = false;
     bool has_told_standings = false;
@@ -64,6 +64,7 @@ class Job final : private NodeLink::Listener {
 
   // job_end.cc
   void take_ended(const TaskEnded& ended);
+  void count_out(Task& task);
   void take_attendance(const TaskAttended& attended);
   void check_attendance();
   void take_abort(const TaskAborted& aborted);

@@ -20,10 +20,15 @@ std::string Job::task_text(std::uint32_t task, std::uint32_t process) const {
          (process == 0 ? "" : " (process " + std::to_string(process) + ")") + (place.empty() ? "" : " on " + place);
 }
 
+// What is left of the output has all the time that its reader takes: --timeout is for tasks.
+void Job::count_out(Task& task) {
+  task.ended = true;
+  if (--running_ == 0) timeout_at_.reset();
+}
+
 void Job::take_ended(const TaskEnded& ended) {
   if (ended.task >= tasks_.size() || tasks_[ended.task].ended) return;
-  tasks_[ended.task].ended = true;
-  --running_;
+  count_out(tasks_[ended.task]);
   if (ended.exit_code == 0 && ended.signal == 0) {
     if (!absent_task_ && tasks_[ended.task].attendance == Attendance::kNeverCame) absent_task_ = ended.task;
     return check_attendance();

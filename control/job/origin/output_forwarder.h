@@ -34,7 +34,8 @@ class OutputForwarder {
 
   void watch(PollSet& poll_set);
 
-  // Nothing waits to be written.
+  // Nothing waits to be written, to one of the streams or to both.
+  bool written_all(bool errors) const { return (errors ? errors_ : output_).waiting.empty(); }
   bool written_all() const { return output_.waiting.empty() && errors_.waiting.empty(); }
 
  private:

@@ -2,12 +2,16 @@
 #include "control/job/origin/job.h"
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,7 +37,10 @@ class ScriptedLink final : public NodeLink {
   void tell_all(const JobBody& body) override {
     if (std::holds_alternative<AskStandings>(body)) asked.push_back("standings");
   }
-  void leave(bool in_order) override { asked.push_back(in_order ? "leave" : "break"); }
+  void leave(bool in_order) override {
+    asked.push_back(in_order ? "leave" : "break");
+    if (on_leave) on_leave();
+  }
   bool has_left() const override { return true; }
   std::string name_of(std::size_t node) const override { return node == 0 ? "" : "n1 (pinky)"; }
   bool has_gone(std::size_t) const override { return false; }
@@ -50,6 +57,7 @@ class ScriptedLink final : public NodeLink {
   StartTasks started{};
   std::string refusal{};
   std::vector<std::string> asked{};
+  std::function<void()> on_leave{};
 
  private:
   std::deque<Step> steps_;
@@ -140,6 +148,31 @@ TEST_F(JobTest, ANodeThatRefusesBreaksTheJobOff) {
   EXPECT_EQ(link.asked, Asked{"break"});
 }
 
+TEST_F(JobTest, TasksOfAJobThatIsBrokenOffDoNotWaitForWhoReadsWhy) {
+  int errors[2];
+  ASSERT_EQ(pipe2(errors, O_NONBLOCK), 0);
+  const int before = dup(STDERR_FILENO);
+  std::vector<char> bytes(1 << 20);
+  ASSERT_GT(write(errors[1], bytes.data(), bytes.size()), 0);  // until it is full
+  ScriptedLink link({say(1, TasksRefused{127, "no such program"})});
+  link.on_leave = [&] {
+    while (read(errors[0], bytes.data(), bytes.size()) > 0) {
+    }
+  };
+  options.command = {"program"};
+  dup2(errors[1], STDERR_FILENO);
+  SignalSource signals;
+  Job job(options, {{0, "inky", {0, 1}, 0}, {1, "pinky", {2}, 0}}, signals, link);
+  status = job.run(TaskEnvironment{}, "/somewhere");
+  dup2(before, STDERR_FILENO);
+  EXPECT_EQ(link.asked, Asked{"break"});
+  EXPECT_EQ(status, 127);
+  const ssize_t count = read(errors[0], bytes.data(), bytes.size());
+  EXPECT_EQ(std::string(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))),
+            "lapirun: n1 (pinky): no such program\n");
+  for (const int descriptor : {before, errors[0], errors[1]}) close(descriptor);
+}
+
 TEST_F(JobTest, SaysWhyItCannotBeSent) {
   ScriptedLink link({});
   link.refusal = "too long";
@@ -170,6 +203,16 @@ TEST_F(JobTest, TellsWhereTasksStandWhenTheTimeIsOver) {
             "lapirun: tasks 0-1: in LAPI_Gfence for 3 s\n"
             "lapirun: task 2 (process 12) on n1 (pinky): outside of LAPI\n");
   EXPECT_EQ(link.asked, (Asked{"standings", "end", "leave"}));
+}
+
+TEST_F(JobTest, TheTimeIsOfTasksAndNotOfWhoReadsTheirOutput) {
+  options.timeout = std::chrono::seconds(1);
+  ScriptedLink link({say(0, TaskEnded{0, 10, 0, 0}), say(0, TaskEnded{1, 11, 0, 0}), say(1, TaskEnded{2, 12, 0, 0}),
+                     [](auto&) { std::this_thread::sleep_for(std::chrono::milliseconds(1100)); }, finish(0),
+                     finish(1)});
+  run(link);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(said, "");
 }
 
 TEST_F(JobTest, TheSecondSignalKillsAndTheThirdDoesNotWait) {
