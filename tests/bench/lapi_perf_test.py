@@ -97,7 +97,7 @@ class LapiPerf(unittest.TestCase):
                      "udp put", "udp put: floor", f"openlapi {version} between two tasks, polling mode",
                      "99th percentiles dotted", processor(), os.uname().release):
             self.assertIn(word, html.unescape(text))
-        for colour in ("rgb(0,114,178)", "rgb(213,94,0)", "rgb(0,158,115)"):  # one for each operation
+        for colour in ("rgb(0,63,127)", "rgb(196,81,10)", "rgb(47,168,138)"):  # one for each operation
             self.assertIn(colour, text.replace(" ", ""))
 
     def test_plot_without_gnuplot(self):
