@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from api_jobs import Skip, clean_environment, expect, expect_equal, free_ports, main, wait_for
+from api_jobs import Skip, clean_environment, expect, expect_equal, free_ports, main, stop, wait_for
 
 UNKNOWN, NO_CONNECTIVITY, TIMEOUT, MEMORY_EXHAUSTED, SHM_SETUP = 400, 434, 413, 423, 439
 COMMUNICATION_ERROR = 1
@@ -162,19 +162,13 @@ def test_a_task_that_never_comes(jobs):
         expect_equal((result.value("gfence"), result.value("ended")), (NO_CONNECTIVITY, 0), result)
 
 
-def is_stopped(process):
-    threads = [content(f"/proc/{process}/task/{thread}/stat") for thread in os.listdir(f"/proc/{process}/task")]
-    return all(thread.rpartition(")")[2].split()[:1] == ["T"] for thread in threads)
-
-
 def stop_one(jobs, mode, shared, what="flood", **variables):
     """Two standalone tasks, of which task 1 is stopped before the other floods it, or does what is said."""
     places = {"LAPI_USE_SHM": "only"} if shared else {"LAPI_USE_SHM": "no", "API_UDP_LIST": udp_list(2)}
     processes = jobs.standalone_processes(2, ["api_fault_probe", mode, what, "return"], **places, **variables)
     for process in processes:
         read_until(process, "ready")
-    processes[1].send_signal(signal.SIGSTOP)
-    wait_for(lambda: is_stopped(processes[1].pid), "the task does not stop")
+    stop(processes[1])
     processes[0].stdin.write("\n")
     processes[0].stdin.flush()
     return processes

@@ -4,6 +4,7 @@ A test file defines functions `test_...(jobs)` and calls run_tests(). `jobs` is 
 """
 import itertools
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -145,6 +146,20 @@ def wait_for(condition, text, limit=LIMIT):
     while not condition():
         expect(time.monotonic() < until, text)
         time.sleep(0.02)
+
+
+def is_stopped(process):
+    try:
+        threads = [stat.read_text(encoding="ascii") for stat in pathlib.Path(f"/proc/{process}/task").glob("*/stat")]
+    except FileNotFoundError:  # a thread has just ended
+        return False
+    return all(thread.rpartition(")")[2].split()[:1] == ["T"] for thread in threads)
+
+
+def stop(process):
+    """SIGSTOP. Until the thread that gets it has been on a processor the others go on."""
+    process.send_signal(signal.SIGSTOP)
+    wait_for(lambda: is_stopped(process.pid), "the task does not stop")
 
 
 def run_tests(module, lapirun, programs, chosen):

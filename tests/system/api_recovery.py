@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from api_jobs import Skip, expect, expect_equal, free_ports, main, wait_for
+from api_jobs import Skip, expect, expect_equal, free_ports, main, stop, wait_for
 
 SUCCESS, TGT_PURGED, NO_CONNECTIVITY = 0, 421, 434
 INITIAL, RECVD, PURGED, PURGED_RCVD, INVALID = range(5)
@@ -317,7 +317,7 @@ def test_a_global_fence_behind_messages_to_a_purged_task(jobs):
         for task in job.tasks:
             task.succeeds("patience 600")  # who is silent is not lost
         job[1].succeeds("fence")  # nothing of its own holds it
-        job[2].process.send_signal(signal.SIGSTOP)
+        stop(job[2].process)
         job[0].succeeds("send 2 3")
         for task in (job[1], job[0]):
             task.begins_to_wait("gfencing")
@@ -362,7 +362,7 @@ def test_large_transfers_under_way_are_given_up_in_shared_memory(jobs):
         places = " ".join(str(place) for place in job[1].does("where"))
         for _ in range(5):
             job[0].succeeds(f"burst 1 {places}")
-            job[1].process.send_signal(signal.SIGSTOP)
+            stop(job[1].process)
             job[0].succeeds(f"burst 1 {places}")
             job[0].succeeds("purge 1")
             job[1].process.send_signal(signal.SIGCONT)
@@ -414,7 +414,7 @@ def test_a_task_that_shares_memory_and_stops_is_lost_after_the_time_out(jobs):
         job[0].tell("ask 1")
         job[0].hear("asked")
         job[0].succeeds("fence")
-        job[1].process.send_signal(signal.SIGSTOP)
+        stop(job[1].process)
         expect_equal(job[0].hear("answers"), [NO_CONNECTIVITY, 0, INITIAL], "a wait for a stopped task")
         job[1].process.send_signal(signal.SIGCONT)
         expect("fault 413 1" in job[0].end(), "the error handler was not called with LAPI_ERR_TIMEOUT")
@@ -432,7 +432,7 @@ def test_a_task_that_shares_memory_and_goes_on_hears_that_it_was_given_up(jobs):
             job[survivor].succeeds("still")  # takes nothing, if it polls
             job[victim].succeeds(f"flood {to_survivor}")
             job[victim].succeeds(f"burst {to_survivor}")
-            job[victim].process.send_signal(signal.SIGSTOP)
+            stop(job[victim].process)
             job[survivor].succeeds("lively")
             job[survivor].succeeds(f"burst {to_victim}")
             expect_equal(job[survivor].does("fence"), [NO_CONNECTIVITY], f"{mode}, the task that goes on meanwhile")
