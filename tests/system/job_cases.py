@@ -351,6 +351,17 @@ class OutputCases:
         status, output, _ = self.finish(job)
         self.assertEqual((status, len(output)), (0, 200_000))
 
+    def test_errors_are_seen_while_nobody_reads_the_output(self):
+        go = os.path.join(self.folder, "go")
+        script = f'test $PMIX_RANK = 1 || exec yes; until [ -e {go} ]; do sleep 0.1; done; echo why >&2; exit 3'
+        job = self.start("-n", 2, "sh", "-c", script)
+        time.sleep(1)  # the first task fills all that there is
+        pathlib.Path(go).touch()
+        said = [job.stderr.readline() for _ in range(2)]  # and how the task has ended, before or behind it
+        status, _, _ = self.finish(job)
+        self.assertIn("why\n", said)
+        self.assertEqual(status, 3)
+
     def test_lapirun_that_is_stopped_loses_nothing(self):
         """The reader takes what lapirun holds while it is stopped for longer than tasks' children may write on."""
         whole, first = 620_000, 465_000  # then lapirun holds less than a pipe does

@@ -7,7 +7,7 @@
 //                   AskPresence      whether it answers at all
 //                   EndTasks         SIGTERM, and SIGKILL for who does not follow
 //                   TaskInput        for task 0; empty: the end
-//                   OutputTaken      so many bytes of output have gone to who reads them
+//                   OutputTaken      so many bytes of a stream have gone to who reads it
 //                   OutputClosed     nobody reads it any more
 //   to lapirun      TasksStarted     or TasksRefused; the tasks' process numbers
 //                   TaskOutput       whole lines, or pieces of long ones
@@ -36,7 +36,7 @@ namespace openlapi::jobs {
 using daemon::MessageBytes;
 
 inline constexpr std::size_t kLongestBody = 3 << 20;       // with what daemons put around it less than a frame may have
-inline constexpr std::uint32_t kOutputWindow = 512 << 10;  // bytes of output under way from one node
+inline constexpr std::uint32_t kOutputWindow = 512 << 10;  // bytes of either stream under way from one node
 inline constexpr std::size_t kInputPiece = 32 << 10;
 
 struct JobNode {
@@ -116,7 +116,11 @@ struct TaskInput {
 struct OutputTaken {
   static constexpr std::uint8_t kKind = 5;
   std::uint32_t bytes = 0;
-  static void describe(auto& fields, auto& message) { fields.number(message.bytes); }
+  std::uint8_t is_errors = 0;
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.bytes);
+    fields.byte(message.is_errors);
+  }
   bool operator==(const OutputTaken&) const = default;
 };
 

@@ -28,7 +28,7 @@ void NodeTasks::take(JobBody body) {
   if (std::holds_alternative<AskStandings>(body)) return tell_standings();
   if (std::holds_alternative<AskPresence>(body)) return tell_(Present{});
   if (auto* input = std::get_if<TaskInput>(&body)) return take_input(std::move(input->bytes));
-  if (const auto* taken = std::get_if<OutputTaken>(&body)) return take_room(taken->bytes);
+  if (const auto* taken = std::get_if<OutputTaken>(&body)) return take_room(taken->bytes, taken->is_errors != 0);
   if (const auto* closed = std::get_if<OutputClosed>(&body)) return output_.close(closed->is_errors != 0);
 }
 
@@ -133,7 +133,8 @@ void NodeTasks::reap_all() {
 void NodeTasks::check_finished() {
   if (finished_ || tasks_.empty() || running_ > 0) return;
   if (give_up_at_ && Clock::now() >= *give_up_at_) {
-    const bool more_comes = output_.must_wait() || output_.bytes_read() != read_before_;
+    const bool waits = output_.must_wait(false) || output_.must_wait(true);
+    const bool more_comes = waits || output_.bytes_read() != read_before_;
     read_before_ = output_.bytes_read();
     give_up_at_ = Clock::now() + kStragglerTime;
     if (!more_comes) output_.give_up_reading();
@@ -145,9 +146,13 @@ void NodeTasks::check_finished() {
 }
 
 // The time in which the pipes were not looked at, since there was no room, tells nothing of who still writes there.
-void NodeTasks::take_room(std::uint32_t bytes) {
-  if (output_.must_wait() && give_up_at_) give_up_at_ = Clock::now() + kStragglerTime;
-  output_.taken(bytes);
+void NodeTasks::take_room(std::uint32_t bytes, bool errors) {
+  if (output_.must_wait(errors) && give_up_at_) give_up_at_ = Clock::now() + kStragglerTime;
+  output_.taken(bytes, errors);
+}
+
+void NodeTasks::drop_output() {
+  for (const bool errors : {false, true}) take_room(UINT32_MAX, errors);
 }
 
 void NodeTasks::take_input(MessageBytes bytes) {

@@ -63,7 +63,7 @@ class NodeTasks {
 
   // Nobody hears of the tasks any more: from now on input there is none, and drop_output() lets them write.
   void close_input();
-  void drop_output() { take_room(UINT32_MAX); }
+  void drop_output();
 
   // SIGTERM, and SIGKILL for who does not follow.
   void end_tasks();
@@ -85,7 +85,7 @@ class NodeTasks {
   // node_tasks.cc
   void take_signal(int signal);
   void take_ended(TaskProcess& task);
-  void take_room(std::uint32_t bytes);
+  void take_room(std::uint32_t bytes, bool errors);
   void take_input(MessageBytes bytes);
   void write_input();
   void tell_standings();

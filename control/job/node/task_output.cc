@@ -19,8 +19,8 @@ void TaskOutputReader::add_task(std::uint32_t task, FileDescriptor output, FileD
 void TaskOutputReader::watch(PollSet& poll_set) {
   // Not in close(): handlers of a round that goes on have these sources.
   std::erase_if(sources_, [this](const Source& source) { return closed_[source.is_errors]; });
-  if (must_wait()) return;
   for (auto source = sources_.begin(); source != sources_.end(); ++source) {
+    if (must_wait(source->is_errors)) continue;
     poll_set.add(source->pipe.get(), POLLIN, [this, source] { read_source(source); });
   }
 }
@@ -34,7 +34,7 @@ void TaskOutputReader::pass_on(Source& source, std::string_view bytes, bool is_e
   source.lines.take(bytes, append);
   if (is_end) source.lines.finish(append);
   if (output.bytes.empty()) return;
-  under_way_ += output.bytes.size();
+  under_way_[source.is_errors] += output.bytes.size();
   emit_(std::move(output));
 }
 

@@ -1,6 +1,8 @@
 // Reads the output of a node's tasks and passes it on in whole lines, never more than a window ahead of who reads it.
+// Each of the two streams has its own: whoever reads one of them does not wait for who reads the other.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,14 +26,16 @@ class TaskOutputReader {
   void add_task(std::uint32_t task, FileDescriptor output, FileDescriptor errors);
   void watch(PollSet& poll_set);
 
-  // So many bytes are through: more may go.
-  void taken(std::uint32_t bytes) { under_way_ -= bytes < under_way_ ? bytes : under_way_; }
+  // So many bytes of the stream are through: more may go.
+  void taken(std::uint32_t bytes, bool errors) {
+    under_way_[errors] -= std::min<std::size_t>(bytes, under_way_[errors]);
+  }
   // Nobody reads this stream any more: the tasks get SIGPIPE.
   void close(bool errors) { closed_[errors] = true; }
   void give_up_reading();
 
   bool read_all() const { return sources_.empty(); }
-  bool must_wait() const { return under_way_ >= kOutputWindow; }
+  bool must_wait(bool errors) const { return under_way_[errors] >= kOutputWindow; }
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -46,8 +50,8 @@ class TaskOutputReader {
 
   Emit emit_;
   std::list<Source> sources_{};
-  std::size_t under_way_ = 0;
-  bool closed_[2] = {false, false};  // output, errors
+  std::size_t under_way_[2] = {0, 0};  // output, errors
+  bool closed_[2] = {false, false};
   std::uint64_t bytes_read_ = 0;
 };
 

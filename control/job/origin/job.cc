@@ -122,7 +122,7 @@ void Job::acknowledge_output() {
     if (!output_.written_all(errors)) continue;
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       const std::size_t bytes = std::exchange(nodes_[node].output_taken[errors], 0);
-      if (bytes > 0) link_.tell(node, OutputTaken{static_cast<std::uint32_t>(bytes)});
+      if (bytes > 0) link_.tell(node, OutputTaken{static_cast<std::uint32_t>(bytes), errors});
     }
   }
 }

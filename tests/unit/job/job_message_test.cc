@@ -23,7 +23,7 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(TaskSignal{2}), (MessageBytes{2, 2, 0, 0, 0}));
   EXPECT_EQ(encode(EndTasks{}), (MessageBytes{3}));
   EXPECT_EQ(encode(TaskInput{{'a', 'b'}}), (MessageBytes{4, 2, 0, 0, 0, 'a', 'b'}));
-  EXPECT_EQ(encode(OutputTaken{258}), (MessageBytes{5, 2, 1, 0, 0}));
+  EXPECT_EQ(encode(OutputTaken{258, 1}), (MessageBytes{5, 2, 1, 0, 0, 1}));
   EXPECT_EQ(encode(OutputClosed{1}), (MessageBytes{7, 1}));
   EXPECT_EQ(encode(FenceDone{{3}, {9}}), (MessageBytes{6, 1, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 9}));
   EXPECT_EQ(encode(TaskOutput{1, 0, {'x'}}), (MessageBytes{18, 1, 0, 0, 0, 0, 1, 0, 0, 0, 'x'}));
@@ -45,7 +45,7 @@ TEST(JobMessage, ComesBackAsItWas) {
                             TaskSignal{64},
                             EndTasks{},
                             TaskInput{{}},
-                            OutputTaken{7},
+                            OutputTaken{7, 1},
                             OutputClosed{0},
                             FenceDone{{}, {1, 2}},
                             TasksStarted{{5, 6}},

@@ -55,7 +55,7 @@ TEST_F(TaskOutputReaderTest, PassesOnWholeLinesAndTheRestAtTheEnd) {
 TEST_F(TaskOutputReaderTest, WaitsUntilTheWindowHasRoom) {
   std::string line(32 * 1024, 'x');
   line.back() = '\n';
-  while (!reader.must_wait()) {
+  while (!reader.must_wait(false)) {
     lines.clear();
     write(output, line);
     step();
@@ -66,10 +66,18 @@ TEST_F(TaskOutputReaderTest, WaitsUntilTheWindowHasRoom) {
   write(output, "y\n");
   step();
   EXPECT_EQ(lines, "");
-  reader.taken(1);
+  write(errors, "x\n");
+  step();
+  EXPECT_EQ(lines, "3ex\n|") << "the other stream has a window of its own";
+  lines.clear();
+  reader.taken(kOutputWindow, true);
+  step();
+  EXPECT_EQ(lines, "");
+  reader.taken(1, false);
   step();
   EXPECT_EQ(lines, "3oy\n|");
-  EXPECT_TRUE(reader.must_wait());
+  EXPECT_TRUE(reader.must_wait(false));
+  EXPECT_FALSE(reader.must_wait(true));
 }
 
 TEST_F(TaskOutputReaderTest, WhoWritesWhereNobodyReadsGetsToKnow) {
