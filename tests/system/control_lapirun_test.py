@@ -217,7 +217,7 @@ class OptionTest(LauncherCase):
         self.assertIn("'/absent'", errors)
         os.makedirs(os.path.join(self.folder, "real", "inner"))
         os.symlink(os.path.join("real", "inner"), os.path.join(self.folder, "link"))
-        output, _ = self.run_job("--wd", "link/..", "pwd", "-P", cwd=self.folder)
+        output, _ = self.run_job("--wd", os.path.relpath(os.path.join(self.folder, "link")) + "/..", "pwd", "-P")
         self.assertEqual(output, os.path.realpath(os.path.join(self.folder, "real")) + "\n")
 
     def test_options_of_lams_mpirun(self):
