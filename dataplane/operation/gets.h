@@ -19,11 +19,9 @@ class Gets final : public GetFallback {
  public:
   struct Means {
     const EndpointConfig& config;
-    HandlerHost& host;
     Statistics& statistics;
     Counters& counters;
     Admission& admission;
-    DroppedPeers& dropped;
     Outbox& outbox;
     MessageSender& sender;
     MemoryOffers& offers;
