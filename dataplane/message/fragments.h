@@ -36,7 +36,7 @@ inline RecordBytes later_fragment(const OutgoingMessage& message) {
     body.offset = message.offset;
     return RecordBytes(wire::RecordKind::get_data, body);
   }
-  return RecordBytes(wire::RecordKind::data, wire::DataBody{message.id, 0, message.offset});
+  return RecordBytes(wire::RecordKind::data, wire::DataBody{.message_id = message.id, .offset = message.offset});
 }
 
 }  // namespace openlapi

@@ -37,7 +37,8 @@ RecordBytes LayoutRecord::fixed_part(const LayoutParts& parts) const {
     body.offset = parts.offset;
     return RecordBytes(parts.kind, body);
   }
-  if (!parts.first) return RecordBytes(RecordKind::data, wire::DataBody{parts.message_id, 0, parts.offset});
+  if (!parts.first)
+    return RecordBytes(RecordKind::data, wire::DataBody{.message_id = parts.message_id, .offset = parts.offset});
   RecordBytes fixed(parts.kind, body_of<wire::ActiveMessageBody>(parts));
   const std::uint8_t flags = message_flags(parts.vector, *parts.source);
   if (parts.message_id == 0) return fixed.flags(flags);
@@ -53,9 +54,14 @@ std::uint64_t LayoutRecord::build_put(const LayoutParts& parts, std::uint32_t ma
 std::uint64_t LayoutRecord::build_put_strided(const LayoutParts& parts, const wire::StridedLayout& layout,
                                               std::uint32_t max_record) {
   const auto put = body_of<wire::PutBody>(parts);
-  RecordBytes fixed(RecordKind::put_strided,
-                    wire::PutStridedBody{put.target_counter, put.completion_counter, parts.total, layout.base,
-                                         layout.block, layout.stride, parts.offset, parts.message_id, 0});
+  RecordBytes fixed(RecordKind::put_strided, wire::PutStridedBody{.target_counter = put.target_counter,
+                                                                  .completion_counter = put.completion_counter,
+                                                                  .total_length = parts.total,
+                                                                  .base = layout.base,
+                                                                  .block = layout.block,
+                                                                  .stride = layout.stride,
+                                                                  .offset = parts.offset,
+                                                                  .message_id = parts.message_id});
   const std::uint64_t left = parts.left();
   const std::uint64_t bytes =
       take_data(*parts.source, std::min<std::uint64_t>(max_record - fixed.length(), left), left);
@@ -77,8 +83,11 @@ std::uint64_t LayoutRecord::build_put_pieces(const LayoutParts& parts, std::uint
   }
   parts.destination->seek(parts.offset + bytes);
   const auto put = body_of<wire::PutBody>(parts);
-  const wire::PutPiecesBody body{put.target_counter, put.completion_counter, parts.total, parts.message_id,
-                                 static_cast<std::uint32_t>(count)};
+  const wire::PutPiecesBody body{.target_counter = put.target_counter,
+                                 .completion_counter = put.completion_counter,
+                                 .total_length = parts.total,
+                                 .message_id = parts.message_id,
+                                 .piece_count = static_cast<std::uint32_t>(count)};
   const ConstBuffer list{destination_.data(), count * sizeof(LayoutPiece)};
   finish(RecordBytes(RecordKind::put_pieces, body).payload_length(list.length + bytes), list, bytes);
   return bytes;

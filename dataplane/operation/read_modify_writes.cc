@@ -16,8 +16,12 @@ Submit ReadModifyWrites::begin(Peer& peer, const RmwRequest& request) {
                                                       .length = request.width,
                                                       .origin_counter = request.origin_counter});
   means_.outbox.post_record(peer, RecordKind::rmw_request,
-                            wire::RmwRequestBody{static_cast<std::uint8_t>(request.operation), request.width, 0, id,
-                                                 request.target_address, request.input, request.swap_value});
+                            wire::RmwRequestBody{.operation = static_cast<std::uint8_t>(request.operation),
+                                                 .width = request.width,
+                                                 .request_id = id,
+                                                 .target_address = request.target_address,
+                                                 .input = request.input,
+                                                 .swap_value = request.swap_value});
   means_.origins.origin_is_free(request.target, {0, request.send_handler});
   return Submit::accepted;
 }
@@ -27,7 +31,8 @@ void ReadModifyWrites::on_request(Peer& from, const wire::Record& record) {
   if (!rmw_is_valid(body.operation, body.width)) return means_.statistics.ghost();
   const std::uint64_t previous = apply_rmw(static_cast<wire::RmwOperation>(body.operation), body.width,
                                            body.target_address, body.input, body.swap_value);
-  means_.outbox.answer(from, RecordKind::rmw_reply, wire::RmwReplyBody{body.request_id, 0, previous});
+  means_.outbox.answer(from, RecordKind::rmw_reply,
+                       wire::RmwReplyBody{.request_id = body.request_id, .previous = previous});
 }
 
 void ReadModifyWrites::on_reply(Peer& from, const wire::Record& record) {

@@ -85,8 +85,10 @@ bool MemoryOffers::offer_bulk(Peer& peer, OutgoingMessage& message) {
 
 bool MemoryOffers::offer_answer(Peer& peer, std::uint32_t request_id, OutgoingMessage& message) {
   if (!expose(peer, message)) return false;
-  const wire::GetKeyBody body{request_id, message.id, reinterpret_cast<std::uintptr_t>(message.data),
-                              to_wire(message.exposure.key())};
+  const wire::GetKeyBody body{.request_id = request_id,
+                              .message_id = message.id,
+                              .source_address = reinterpret_cast<std::uintptr_t>(message.data),
+                              .key = to_wire(message.exposure.key())};
   message.stage = OutgoingMessage::Stage::awaiting_attach;
   if (sender_.store_answer(peer, std::move(message), request_id) != nullptr) {
     outbox_.answer(peer, RecordKind::get_key, body);

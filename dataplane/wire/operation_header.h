@@ -83,7 +83,7 @@ struct BulkKey {
 
 struct DataBody {
   std::uint32_t message_id;
-  std::uint32_t reserved;
+  std::uint32_t reserved = 0;
   std::uint64_t offset;  // of this fragment's first byte in the message
 };
 
@@ -92,19 +92,19 @@ struct GetRequestBody {
   std::uint64_t length;
   std::uint64_t target_counter;
   std::uint32_t request_id;
-  std::uint32_t reserved;
+  std::uint32_t reserved = 0;
 };
 
 struct GetDataBody {
   std::uint32_t request_id;
-  std::uint32_t reserved;
+  std::uint32_t reserved = 0;
   std::uint64_t offset;
 };
 
 struct RmwRequestBody {
   std::uint8_t operation;  // wire::RmwOperation
   std::uint8_t width;      // 4 or 8 bytes
-  std::uint16_t reserved;
+  std::uint16_t reserved = 0;
   std::uint32_t request_id;
   std::uint64_t target_address;
   std::uint64_t input;       // the value; for compare-and-swap what is compared with
@@ -115,7 +115,7 @@ enum class RmwOperation : std::uint8_t { fetch_and_add = 1, fetch_and_or, swap, 
 
 struct RmwReplyBody {
   std::uint32_t request_id;
-  std::uint32_t reserved;
+  std::uint32_t reserved = 0;
   std::uint64_t previous;  // for compare-and-swap 1 or 0
 };
 
@@ -168,13 +168,13 @@ struct PutStridedBody {
   std::uint64_t stride;  // bytes from one block's first byte to the next one's
   std::uint64_t offset;  // of this record's first byte in the message
   std::uint32_t message_id;
-  std::uint32_t reserved;
+  std::uint32_t reserved = 0;
 };
 
 struct GetLayoutBody {
   std::uint64_t target_counter;
   std::uint32_t request_id;
-  std::uint32_t reserved;
+  std::uint32_t reserved = 0;
 };
 
 enum class RefusalReason : std::uint32_t {
