@@ -73,16 +73,15 @@ bool name_message(const wire::Record& record, bool in_handler, FaultLine& line) 
 
 // A message whose first packet said what it is, and is gone.
 bool name_incoming(const IncomingMessage* message, FaultLine& line) {
-  if (message == nullptr) return false;
-  if (message->kind == RecordKind::put) {
-    name_bytes(message->vector ? "LAPI_Putv" : "LAPI_Put", message->total, line);
-  } else if (message->kind == RecordKind::active_message) {
-    name_bytes(message_call(message->vector), message->total, line);
+  const IncomingOperation* const operation = message != nullptr ? message->operation() : nullptr;
+  if (operation == nullptr) return false;
+  if (message->is_put()) {
+    name_bytes(operation->vector ? "LAPI_Putv" : "LAPI_Put", message->total, line);
   } else {
-    return false;
+    name_bytes(message_call(operation->vector), message->total, line);
   }
-  if (message->layout == nullptr && message->has_buffer()) (line << " to ").address(message->buffer);
-  name_target_counter(message->run.target_counter, line);
+  if (message->layout == nullptr && message->has_buffer) (line << " to ").address(message->buffer);
+  name_target_counter(operation->run.target_counter, line);
   return true;
 }
 
@@ -190,7 +189,8 @@ bool name_moved(const MovedMessage& moved, bool in_handler, FaultLine& line) {
     return name_message((*waiting)->body, (*waiting)->vector, (*waiting)->length, in_handler, line);
   }
   if (const auto* incoming = std::get_if<const IncomingMessage*>(&moved.message)) {
-    line << std::uint64_t{(*incoming)->run.source} << ": ";
+    const IncomingOperation* const operation = (*incoming)->operation();
+    if (operation != nullptr) line << std::uint64_t{operation->run.source} << ": ";
     return name_incoming(*incoming, line);
   }
   return name_completed(*std::get<const CompletionRun*>(moved.message), line);

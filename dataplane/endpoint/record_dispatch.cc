@@ -128,16 +128,18 @@ void RecordDispatch::on_request_refused(Peer& from, const wire::Record& record) 
 }
 
 void RecordDispatch::message_complete(Peer& from, IncomingMessage message) {
-  if (message.kind == RecordKind::collective) {
-    return means_.collectives.round_arrived(from, message.collective_sequence, message.collective_round,
-                                            {message.buffer, message.buffer + message.total});
+  const std::span<const std::byte> bytes(message.buffer, static_cast<std::size_t>(message.total));
+  if (const auto* round = std::get_if<IncomingRound>(&message.kind)) {
+    return means_.collectives.round_arrived(from, round->sequence, round->round, {bytes.begin(), bytes.end()});
   }
-  if (message.kind == RecordKind::get_layout) {
-    return means_.gets.answer_layout(from, {message.target_counter, message.request_id, 0},
-                                     {message.buffer, static_cast<std::size_t>(message.total)});
+  if (const auto* description = std::get_if<IncomingDescription>(&message.kind)) {
+    return means_.gets.answer_layout(from, description->request, bytes);
   }
   const MovedMessage moved(&message);
-  means_.completions.data_in_place(&from, message.number, message.run, message.style, message.total);
+  const auto* active = std::get_if<IncomingActiveMessage>(&message.kind);
+  const IncomingOperation& operation = *message.operation();
+  means_.completions.data_in_place(&from, operation.number, operation.run,
+                                   active != nullptr ? active->style : CompletionStyle::thread, message.total);
 }
 
 const IncomingMessage* RecordDispatch::incoming_message(PeerIndex from, std::uint32_t id) const {

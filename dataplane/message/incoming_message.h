@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <variant>
 
 #include "dataplane/host/handler_host.h"
 #include "dataplane/layout/layout_cursor.h"
@@ -12,32 +14,67 @@
 
 namespace openlapi {
 
-// A message of which the first record is here and the rest is not.
-struct IncomingMessage {
-  wire::RecordKind kind = wire::RecordKind::put;
-  std::byte* buffer = nullptr;           // null (no layout, not for_null): the data is thrown away
-  std::unique_ptr<LayoutCursor> layout;  // where the data goes instead; what it has no room for is thrown away
-  std::uint64_t total = 0;               // bytes
-  std::uint64_t received = 0;
+// What is done at the end of a put or an active message. Fences count these.
+struct IncomingOperation {
   std::uint64_t number = 0;  // Peer::messages_begun when it began
-  CompletionRun run;         // handler null: counters only
+  CompletionRun run{};       // handler null: counters only
+  bool vector = false;       // of LAPI_Putv or LAPI_Amsendv: a layout is a vector's, else a program's
+};
+
+struct IncomingPut : IncomingOperation {
+  bool cut_off = false;  // to a layout: its rest is thrown away
+  bool faulty = false;   // a part of it was for memory that this task cannot have: told once
+};
+
+struct IncomingActiveMessage : IncomingOperation {
   CompletionStyle style = CompletionStyle::thread;
-  std::unique_ptr<std::byte[]> own_buffer;  // `buffer` of a round, a description, a refused message
-  std::uint32_t collective_sequence = 0;
-  std::uint32_t collective_round = 0;
-  std::uint64_t target_counter = 0;  // get_layout: as in GetLayoutBody
-  std::uint32_t request_id = 0;
-  bool vector = false;         // of LAPI_Putv or LAPI_Amsendv: a layout is a vector's, else a program's
-  bool for_null = false;       // a put's data goes to `buffer` although that is null: as wrong as any other address
-  bool cut_off = false;        // of a put to a layout: its rest is thrown away
-  bool refused = false;        // its header handler dropped it; `buffer` is `own_buffer` until one accepts
+  bool refused = false;        // its header handler dropped it; it ends only when one has accepted
   std::uint64_t kept_end = 0;  // refused: what has arrived in `own_buffer` lies before this
-  bool elsewhere = false;      // the data lies in the source's memory, to be read there: no record brings any
-  std::uint32_t pull = 0;      // the adapter's reading of the data; 0: it comes otherwise
-  bool faulty = false;         // a part of it was for memory that this task cannot have: told once
+};
+
+// Of a barrier or an exchange.
+struct IncomingRound {
+  std::uint32_t sequence;
+  std::uint32_t round;
+};
+
+// Of what a get of a layout asks for.
+struct IncomingDescription {
+  wire::GetLayoutBody request;
+};
+
+// A message of which the first record is here and the rest is not: what it is, and where its bytes go.
+struct IncomingMessage {
+  std::variant<IncomingPut, IncomingActiveMessage, IncomingRound, IncomingDescription> kind;
+  std::uint64_t total = 0;  // bytes
+  std::uint64_t received = 0;
+  std::byte* buffer = nullptr;
+  bool has_buffer = false;  // the data goes to `buffer`; of a put that may be null, as wrong as any other address
+  bool elsewhere = false;   // the data lies in the source's memory, to be read there: no record brings any
+  std::uint32_t pull = 0;   // the adapter's reading of the data; 0: it comes otherwise
+  std::unique_ptr<LayoutCursor> layout{};  // where the data goes instead; what it has no room for is thrown away
+  std::unique_ptr<std::byte[]> own_buffer{};
   KeptShare kept{};
 
-  bool has_buffer() const { return buffer != nullptr || for_null; }
+  void go_to(std::byte* place) {
+    buffer = place;
+    has_buffer = true;
+  }
+  void go_to(std::unique_ptr<std::byte[]> own) {
+    own_buffer = std::move(own);
+    go_to(own_buffer.get());
+  }
+  bool is_put() const { return std::holds_alternative<IncomingPut>(kind); }
+  // Null: it is none.
+  IncomingActiveMessage* refused() {
+    auto* const message = std::get_if<IncomingActiveMessage>(&kind);
+    return message != nullptr && message->refused ? message : nullptr;
+  }
+  const IncomingOperation* operation() const {
+    if (const auto* put = std::get_if<IncomingPut>(&kind)) return put;
+    return std::get_if<IncomingActiveMessage>(&kind);
+  }
+  IncomingOperation* operation() { return const_cast<IncomingOperation*>(std::as_const(*this).operation()); }
 };
 
 // What a record of a put says of the whole put.

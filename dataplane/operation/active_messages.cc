@@ -22,6 +22,12 @@ bool is_plain(const HeaderVerdict& verdict) {
          verdict.completion_handler == nullptr;
 }
 
+wire::ActiveMessageBody wire_body(const auto& request) {
+  return {.handler = request.handler,
+          .target_counter = request.target_counter,
+          .completion_counter = request.completion_counter};
+}
+
 WholeMessage whole_of(Peer& from, const wire::Record& record) {
   return {.source = from.index,
           .body = wire::body_of<wire::ActiveMessageBody>(record),
@@ -41,7 +47,7 @@ WholeMessage whole_of(Peer& from, const wire::Record& record) {
 Submit ActiveMessages::send(Peer& peer, const ActiveMessageRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
     return Submit::busy;
-  const wire::ActiveMessageBody body{request.handler, request.target_counter, request.completion_counter};
+  const wire::ActiveMessageBody body = wire_body(request);
   RecordBytes fixed(RecordKind::active_message, body);
   const std::uint32_t headers = fixed.length() + request.user_header_length;
   if (headers <= peer.max_record && request.length <= peer.max_record - headers) [[likely]] {
@@ -69,7 +75,7 @@ Submit ActiveMessages::send(Peer& peer, const ActiveMessageRequest& request) {
 
 Submit ActiveMessages::send(Peer& peer, const LayoutMessageRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) return Submit::busy;
-  const wire::ActiveMessageBody body{request.handler, request.target_counter, request.completion_counter};
+  const wire::ActiveMessageBody body = wire_body(request);
   const LayoutParts parts{.kind = RecordKind::active_message,
                           .body = reinterpret_cast<const std::byte*>(&body),
                           .source = request.source,
@@ -88,16 +94,25 @@ Submit ActiveMessages::send(Peer& peer, const LayoutMessageRequest& request) {
 // The target asks its header handler.
 
 HeaderVerdict ActiveMessages::ask_header_handler(const WholeMessage& message) {
-  return means_.host.run_header_handler(
-      {message.source, message.body.handler, message.user_header, message.user_header_length, message.length,
-       message.one_packet ? message.data : nullptr, message.vector, message.in_atoms});
+  return means_.host.run_header_handler({.source = message.source,
+                                         .handler = message.body.handler,
+                                         .user_header = message.user_header,
+                                         .user_header_length = message.user_header_length,
+                                         .length = message.length,
+                                         .one_packet_data = message.one_packet ? message.data : nullptr,
+                                         .vector = message.vector,
+                                         .in_atoms = message.in_atoms});
 }
 
 CompletionRun ActiveMessages::completion_run(PeerIndex source, const wire::ActiveMessageBody& body,
                                              const HeaderVerdict& verdict) const {
   const std::uint32_t life = means_.peers.is_self(source) ? 0 : means_.peers.at(source).life;
-  return {verdict.completion_handler, verdict.completion_info, source, life,
-          body.target_counter,        body.completion_counter};
+  return {.handler = verdict.completion_handler,
+          .info = verdict.completion_info,
+          .source = source,
+          .source_life = life,
+          .target_counter = body.target_counter,
+          .completion_counter = body.completion_counter};
 }
 
 void ActiveMessages::on_message(Peer& from, const wire::Record& record) {
@@ -108,12 +123,20 @@ void ActiveMessages::on_message(Peer& from, const wire::Record& record) {
   const std::uint64_t number = ++from.messages_begun;
   const std::uint32_t length = record.header.payload_length;
   auto* const user_header = const_cast<std::byte*>(record.user_header);
-  const HeaderVerdict verdict =
-      means_.host.run_header_handler({from.index, body.handler, user_header, record.header.user_header_length, length,
-                                      record.payload, record.is_vector(), record.in_atoms()});
+  const HeaderVerdict verdict = means_.host.run_header_handler({.source = from.index,
+                                                                .handler = body.handler,
+                                                                .user_header = user_header,
+                                                                .user_header_length = record.header.user_header_length,
+                                                                .length = length,
+                                                                .one_packet_data = record.payload,
+                                                                .vector = record.is_vector(),
+                                                                .in_atoms = record.in_atoms()});
   if (is_plain(verdict)) [[likely]] {
     copy_bytes(static_cast<std::byte*>(verdict.buffer), record.payload, length);
-    const CompletionRun run{nullptr, nullptr, from.index, from.life, body.target_counter, body.completion_counter};
+    const CompletionRun run{.source = from.index,
+                            .source_life = from.life,
+                            .target_counter = body.target_counter,
+                            .completion_counter = body.completion_counter};
     return means_.completions.data_in_place(&from, number, run, verdict.style, length);
   }
   WholeMessage message = whole_of(from, record);
@@ -157,16 +180,16 @@ void ActiveMessages::begin_long(Peer& from, const wire::Record& record) {
   if (from.incoming.contains(record.extension.message_id)) return means_.statistics.ghost();
   const WholeMessage message = whole_of(from, record);
   HeaderVerdict verdict = ask_header_handler(message);
-  IncomingMessage incoming;
-  incoming.kind = RecordKind::active_message;
-  incoming.total = record.extension.total_length;
-  incoming.vector = message.vector;
-  incoming.style = verdict.style;
-  incoming.run = completion_run(from.index, message.body, verdict);
+  IncomingActiveMessage arriving;
+  arriving.run = completion_run(from.index, message.body, verdict);
+  arriving.vector = message.vector;
+  arriving.style = verdict.style;
+  arriving.refused = verdict.delivery == Delivery::drop;
+  IncomingMessage incoming{.kind = arriving, .total = record.extension.total_length};
   if (verdict.delivery == Delivery::drop) {
     if (!refuse_long(from, record, message, incoming)) return;
   } else if (!is_buried(verdict)) {
-    incoming.buffer = static_cast<std::byte*>(verdict.buffer);
+    if (verdict.buffer != nullptr) incoming.go_to(static_cast<std::byte*>(verdict.buffer));
     incoming.layout = std::move(verdict.layout);
   }
   means_.incoming.begin(from, record, std::move(incoming));
@@ -175,12 +198,10 @@ void ActiveMessages::begin_long(Peer& from, const wire::Record& record) {
 // False: it is more than the peer may have here.
 bool ActiveMessages::refuse_long(Peer& from, const wire::Record& record, const WholeMessage& message,
                                  IncomingMessage& incoming) {
-  incoming.refused = true;
   if (!record.is_attach()) {
     if (!means_.dropped.may_keep(from, incoming.total)) return false;
     incoming.kept = {from.kept, incoming.total};
-    incoming.own_buffer = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
-    incoming.buffer = incoming.own_buffer.get();
+    incoming.go_to(std::make_unique_for_overwrite<std::byte[]>(incoming.total));
   }
   if (!keep_waiting(message)) return false;
   WaitingMessage& waiting = means_.refused.newest();
@@ -195,7 +216,7 @@ bool ActiveMessages::refuse_long(Peer& from, const wire::Record& record, const W
 Submit ActiveMessages::send_to_self(const ActiveMessageRequest& request) {
   if (means_.admission.own_exhausted()) return Submit::busy;
   const WholeMessage message{.source = means_.self,
-                             .body = {request.handler, request.target_counter, request.completion_counter},
+                             .body = wire_body(request),
                              .user_header = const_cast<void*>(request.user_header),
                              .user_header_length = request.user_header_length,
                              .data = const_cast<void*>(request.data),
@@ -212,7 +233,7 @@ Submit ActiveMessages::send_to_self(const LayoutMessageRequest& request) {
   const bool guarded = means_.guard.is_guarded(*request.source);
   if (guarded && !is_readable(*request.source, request.source->total_bytes())) return Submit::origin_memory;
   WholeMessage message{.source = means_.self,
-                       .body = {request.handler, request.target_counter, request.completion_counter},
+                       .body = wire_body(request),
                        .user_header = const_cast<void*>(request.user_header),
                        .user_header_length = request.user_header_length,
                        .data = nullptr,

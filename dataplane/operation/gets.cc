@@ -46,7 +46,10 @@ Submit Gets::get(Peer& peer, const GetRequest& request) {
 
 void Gets::ask(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_t length, std::uint64_t target_counter,
                std::uint8_t flags) {
-  RecordBytes fixed(RecordKind::get_request, wire::GetRequestBody{address, length, target_counter, id, 0});
+  RecordBytes fixed(
+      RecordKind::get_request,
+      wire::GetRequestBody{
+          .target_address = address, .length = length, .target_counter = target_counter, .request_id = id});
   fixed.flags(flags);
   const ConstBuffer piece = fixed.piece();
   means_.outbox.post(peer, {&piece, 1}, fixed.length());
@@ -85,7 +88,7 @@ Submit Gets::get(Peer& peer, const LayoutGetRequest& request) {
 void Gets::ask_layout(Peer& peer, std::uint32_t id, const LayoutCursor& source, std::uint64_t target_counter) {
   std::vector<std::byte> description;
   describe_layout(source, SIZE_MAX, description);
-  const wire::GetLayoutBody body{target_counter, id, 0};
+  const wire::GetLayoutBody body{.target_counter = target_counter, .request_id = id};
   RecordBytes fixed(RecordKind::get_layout, body);
   if (fixed.length() + description.size() <= peer.max_record) {
     fixed.payload_length(description.size());
@@ -114,7 +117,7 @@ void Gets::ask_for_packets(Peer& peer, const DirectRead& read, std::uint64_t len
 void Gets::on_request(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::GetRequestBody>(record);
   if (answer_at_once(from, body)) return;
-  const wire::GetDataBody answer{body.request_id, 0, 0};
+  const wire::GetDataBody answer{.request_id = body.request_id, .offset = 0};
   OutgoingMessage message;
   means_.sender.give_number(message);
   message.peer = from.index;
@@ -131,7 +134,7 @@ void Gets::on_request(Peer& from, const wire::Record& record) {
 
 // False: it needs more than one record, or has no room.
 bool Gets::answer_at_once(Peer& from, const wire::GetRequestBody& body) {
-  RecordBytes fixed(RecordKind::get_data, wire::GetDataBody{body.request_id, 0, 0});
+  RecordBytes fixed(RecordKind::get_data, wire::GetDataBody{.request_id = body.request_id, .offset = 0});
   if (!from.backlog.empty() || body.length > from.max_record - fixed.length()) return false;
   fixed.payload_length(body.length);
   const ConstBuffer pieces[] = {fixed.piece(),
@@ -149,15 +152,9 @@ void Gets::on_layout_request(Peer& from, const wire::Record& record) {
   }
   const std::uint64_t total = record.extension.total_length;
   if (!from.kept.has_room(total)) return means_.refusals.no_memory(from, body.request_id);
-  IncomingMessage message;
-  message.kept = {from.kept, total};
-  message.kind = RecordKind::get_layout;
-  message.total = total;
-  message.target_counter = body.target_counter;
-  message.request_id = body.request_id;
+  IncomingMessage message{.kind = IncomingDescription{body}, .total = total, .kept = {from.kept, total}};
   try {
-    message.own_buffer = std::make_unique_for_overwrite<std::byte[]>(message.total);
-    message.buffer = message.own_buffer.get();
+    message.go_to(std::make_unique_for_overwrite<std::byte[]>(message.total));
     means_.incoming.begin(from, record, std::move(message));
   } catch (const std::bad_alloc&) {
     means_.refusals.no_memory(from, body.request_id);
@@ -189,7 +186,7 @@ bool Gets::layout_answer(Peer& from, const wire::GetLayoutBody& body, std::vecto
     means_.refusals.not_own_memory(from, body.request_id);
     return false;
   }
-  const wire::GetDataBody first{body.request_id, 0, 0};
+  const wire::GetDataBody first{.request_id = body.request_id, .offset = 0};
   means_.sender.give_number(answer);
   answer.peer = from.index;
   answer.kind = RecordKind::get_data;

@@ -27,6 +27,14 @@ bool is_own_layout(const wire::PutStridedBody& body) {
   return openlapi::is_own_layout(wire::StridedLayout{body.base, body.block, body.stride, blocks});
 }
 
+// The target counter of such a put does not move.
+PutFragment without_counter(const auto& body) {
+  return {.target_counter = 0,
+          .completion_counter = body.completion_counter,
+          .total = body.total_length,
+          .message_id = body.message_id};
+}
+
 }  // namespace
 
 bool is_for_own_memory(const wire::Record& record) {
@@ -79,13 +87,11 @@ void NarrowTask::refuse(Peer& from, const wire::Record& record) {
       const auto body = body_of<wire::PutPiecesBody>(record);
       wire::PiecesAndData payload;
       if (!wire::split_pieces(record, body, payload)) return means_.statistics.ghost();
-      return bury_part(from, {0, body.completion_counter, body.total_length, body.message_id},
-                       {payload.data, payload.length});
+      return bury_part(from, without_counter(body), {payload.data, payload.length});
     }
     case RecordKind::put_strided: {
       const auto body = body_of<wire::PutStridedBody>(record);
-      return bury_part(from, {0, body.completion_counter, body.total_length, body.message_id},
-                       {record.payload, record.header.payload_length});
+      return bury_part(from, without_counter(body), {record.payload, record.header.payload_length});
     }
     case RecordKind::put:
     case RecordKind::active_message:
@@ -104,26 +110,26 @@ void NarrowTask::bury(Peer& from, const wire::Record& record) {
   if (!record.is_long()) {
     return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, 0);
   }
-  IncomingMessage message;
-  message.kind = record.kind();
-  message.total = record.extension.total_length;
-  message.run = run;
+  IncomingMessage message{.kind = IncomingPut{}, .total = record.extension.total_length};
+  if (record.kind() == RecordKind::active_message) message.kind = IncomingActiveMessage{};
+  message.operation()->run = run;
   means_.incoming.begin(from, record, std::move(message));
 }
 
 // The data of one record of a put. The other records' data is placed if there is memory for it; the target counter does
 // not move, and one report is enough.
 void NarrowTask::bury_part(Peer& from, PutFragment put, std::span<const std::byte> data) {
-  IncomingMessage* const known = IncomingMessages::find(from, put.message_id);
+  const auto find_put = [&] {
+    IncomingMessage* const known = IncomingMessages::find(from, put.message_id);
+    return known != nullptr ? std::get_if<IncomingPut>(&known->kind) : nullptr;
+  };
+  IncomingPut* const known = find_put();
   const bool told = known != nullptr && known->faulty;
-  if (known != nullptr) {
-    known->faulty = true;
-    known->run.target_counter = 0;
-  }
+  if (known != nullptr) known->run.target_counter = 0;
   if (!told) means_.host.report_fault(Fault::not_own_memory, from.index);
   StridedCursor nowhere(0, 0);
   means_.puts.place(from, put, nowhere, data);
-  if (IncomingMessage* const begun = IncomingMessages::find(from, put.message_id)) begun->faulty = true;
+  if (IncomingPut* const begun = find_put()) begun->faulty = true;
 }
 
 void NarrowTask::end_own_request(std::uint64_t origin_counter) {

@@ -15,12 +15,25 @@ namespace openlapi {
 using wire::body_of;
 using wire::RecordKind;
 
+namespace {
+
+PutFragment fragment_of(const auto& body) {
+  return {.target_counter = body.target_counter,
+          .completion_counter = body.completion_counter,
+          .total = body.total_length,
+          .message_id = body.message_id};
+}
+
+}  // namespace
+
 // The origin asks.
 
 Submit Puts::put(Peer& peer, const PutRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
     return Submit::busy;
-  const wire::PutBody body{request.target_address, request.target_counter, request.completion_counter};
+  const wire::PutBody body{.target_address = request.target_address,
+                           .target_counter = request.target_counter,
+                           .completion_counter = request.completion_counter};
   RecordBytes fixed(RecordKind::put, body);
   if (request.length <= peer.max_record - fixed.length()) [[likely]] {
     fixed.payload_length(request.length);
@@ -43,7 +56,8 @@ Submit Puts::put(Peer& peer, const PutRequest& request) {
 
 Submit Puts::put(Peer& peer, const LayoutPutRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) return Submit::busy;
-  const wire::PutBody body{0, request.target_counter, request.completion_counter};
+  const wire::PutBody body{
+      .target_address = 0, .target_counter = request.target_counter, .completion_counter = request.completion_counter};
   const LayoutParts parts{.kind = RecordKind::put,
                           .body = reinterpret_cast<const std::byte*>(&body),
                           .source = request.source,
@@ -77,13 +91,9 @@ void Puts::on_put(Peer& from, const wire::Record& record) {
 }
 
 void Puts::begin_long(Peer& from, const wire::Record& record, const CompletionRun& run, std::byte* target) {
-  IncomingMessage message;
-  message.kind = RecordKind::put;
-  message.buffer = target;
-  message.vector = record.has_layout();
-  message.for_null = target == nullptr && !message.vector;
-  message.total = record.extension.total_length;
-  message.run = run;
+  IncomingMessage message{.kind = IncomingPut{{.run = run, .vector = record.has_layout()}},
+                          .total = record.extension.total_length};
+  if (!record.has_layout()) message.go_to(target);
   means_.incoming.begin(from, record, std::move(message));
 }
 
@@ -92,8 +102,7 @@ void Puts::on_put_pieces(Peer& from, const wire::Record& record) {
   wire::PiecesAndData payload;
   if (!wire::split_pieces(record, body, payload)) return means_.statistics.ghost();
   ListCursor layout(PieceList::of_pieces(payload.pieces, payload.count));
-  place(from, {body.target_counter, body.completion_counter, body.total_length, body.message_id}, layout,
-        {payload.data, payload.length});
+  place(from, fragment_of(body), layout, {payload.data, payload.length});
 }
 
 void Puts::on_put_strided(Peer& from, const wire::Record& record) {
@@ -105,8 +114,7 @@ void Puts::on_put_strided(Peer& from, const wire::Record& record) {
   if (layout.total_bytes() < body.total_length) return means_.statistics.ghost();
   if (body.offset > body.total_length || length > body.total_length - body.offset) return means_.statistics.ghost();
   layout.seek(body.offset);
-  place(from, {body.target_counter, body.completion_counter, body.total_length, body.message_id}, layout,
-        {record.payload, record.header.payload_length});
+  place(from, fragment_of(body), layout, {record.payload, record.header.payload_length});
 }
 
 void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data) {
@@ -125,22 +133,17 @@ void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::
   if (data.size() > put.total) return means_.statistics.ghost();
   IncomingMessage* part_of = IncomingMessages::find(from, put.message_id);
   if (part_of == nullptr) {
-    IncomingMessage begun;
-    begun.kind = RecordKind::put;
-    begun.vector = true;
-    begun.total = put.total;
-    begun.run = run;
-    part_of = means_.incoming.add(from, put.message_id, std::move(begun));
+    part_of = means_.incoming.add(from, put.message_id,
+                                  {.kind = IncomingPut{{.run = run, .vector = true}}, .total = put.total});
     if (part_of == nullptr) return;
-    part_of->number = ++from.messages_begun;
+    part_of->operation()->number = ++from.messages_begun;
   }
   IncomingMessage& message = *part_of;
-  if (message.kind != RecordKind::put || message.total != put.total || message.elsewhere) {
-    return means_.statistics.ghost();
-  }
+  auto* const known = std::get_if<IncomingPut>(&message.kind);
+  if (known == nullptr || message.total != put.total || message.elsewhere) return means_.statistics.ghost();
   if (data.size() > message.total - message.received) return means_.statistics.ghost();
-  if (!message.cut_off && !means_.guard.scatter(layout, layout.position(), data)) {
-    message.cut_off = true;
+  if (!known->cut_off && !means_.guard.scatter(layout, layout.position(), data)) {
+    known->cut_off = true;
     means_.host.report_fault(Fault::target_vector, from.index);
   }
   means_.incoming.arrived(from, put.message_id, message, data.size());

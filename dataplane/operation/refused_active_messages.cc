@@ -98,19 +98,21 @@ bool ActiveMessages::retry_long(WaitingMessage& waiting) {
 // On acceptance what has come so far moves to where the handler wants it, and the rest goes there directly. Of a
 // message that is read from the source's memory nothing has come so far.
 void ActiveMessages::go_on(Peer& from, const WaitingMessage& waiting, IncomingMessage& message, HeaderVerdict verdict) {
-  message.refused = false;
-  message.style = verdict.style;
-  message.run = completion_run(waiting.source, waiting.body, verdict);
+  auto& accepted = std::get<IncomingActiveMessage>(message.kind);
+  accepted.refused = false;
+  accepted.style = verdict.style;
+  accepted.run = completion_run(waiting.source, waiting.body, verdict);
   auto* buffer = is_buried(verdict) ? nullptr : static_cast<std::byte*>(verdict.buffer);
   if (!is_buried(verdict) && verdict.layout != nullptr) {
     message.layout = std::move(verdict.layout);
-    if (message.kept_end != 0) {
-      means_.incoming.place(from, message, 0, {message.own_buffer.get(), static_cast<std::size_t>(message.kept_end)});
+    if (accepted.kept_end != 0) {
+      means_.incoming.place(from, message, 0, {message.own_buffer.get(), static_cast<std::size_t>(accepted.kept_end)});
     }
-  } else if (buffer != nullptr && message.kept_end != 0) {
-    std::memcpy(buffer, message.own_buffer.get(), message.kept_end);
+  } else if (buffer != nullptr && accepted.kept_end != 0) {
+    std::memcpy(buffer, message.own_buffer.get(), accepted.kept_end);
   }
   message.buffer = buffer;
+  message.has_buffer = buffer != nullptr;
   message.own_buffer.reset();
   if (waiting.elsewhere.address != 0 || waiting.elsewhere.bulk) {
     return means_.reader.read(from, waiting.message_id, message, waiting.elsewhere);

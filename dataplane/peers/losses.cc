@@ -30,7 +30,11 @@ void Losses::give_up(Peer& peer, Fault fault) {
 // Counters here that operations with the peer would still have moved.
 void Losses::give_up_counters(Peer& peer, CounterLoss why) {
   peer.owed.give_up_all([&](std::uint64_t counter) { means_.counters.lose(counter, why); });
-  for (const auto& [id, message] : peer.incoming) means_.counters.lose(message.run.target_counter, why);
+  for (const auto& [id, message] : peer.incoming) {
+    if (const IncomingOperation* const operation = message.operation()) {
+      means_.counters.lose(operation->run.target_counter, why);
+    }
+  }
   peer.given_up_unfinished += peer.incoming.size();
   if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) means_.dropped.drop(peer, Fault::too_much_kept);
 }

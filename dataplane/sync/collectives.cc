@@ -59,14 +59,8 @@ void Collectives::on_round(Peer& from, const wire::Record& record) {
   const std::uint64_t total = record.extension.total_length;
   if (total > std::uint64_t{means_.config.tasks} * sizeof(std::uint64_t)) return means_.statistics.ghost();
   if (!means_.dropped.may_keep(from, total)) return;
-  IncomingMessage message;
-  message.kept = {from.kept, total};
-  message.kind = RecordKind::collective;
-  message.total = total;
-  message.own_buffer = std::make_unique_for_overwrite<std::byte[]>(message.total);
-  message.buffer = message.own_buffer.get();
-  message.collective_sequence = body.sequence;
-  message.collective_round = body.round;
+  IncomingMessage message{.kind = IncomingRound{body.sequence, body.round}, .total = total, .kept = {from.kept, total}};
+  message.go_to(std::make_unique_for_overwrite<std::byte[]>(message.total));
   means_.incoming.begin(from, record, std::move(message));
 }
 
@@ -83,7 +77,7 @@ void Collectives::send_round(PeerIndex index, std::uint32_t sequence, std::uint3
                              std::span<const std::byte> bytes) {
   Peer* peer = means_.peers.contact(index);
   if (peer == nullptr) return collective_.fail(index, *this);
-  const wire::CollectiveBody body{sequence, round};
+  const wire::CollectiveBody body{.sequence = sequence, .round = round};
   RecordBytes fixed(RecordKind::collective, body);
   const std::size_t length = fixed.length() + bytes.size();
   if (length <= peer->max_record) {

@@ -22,20 +22,33 @@ BulkPulls::~BulkPulls() {
 
 void BulkPulls::pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
                              const MemoryKey& key) {
-  if (!message.has_buffer() && message.layout == nullptr) {
+  if (!message.has_buffer && message.layout == nullptr) {
     means_.outbox.answer(from, RecordKind::attach_done, wire::AttachDoneBody{id, wire::AttachAnswer::read});
     return means_.incoming.arrived(from, id, message, message.total);
   }
-  BulkPull pull{from.index, false, id, id, source_address, key, message.buffer, message.total};
-  pull.failed = message.layout != nullptr || message.for_null;  // the adapter writes to one place
+  BulkPull pull{.peer = from.index,
+                .is_get = false,
+                .id = id,
+                .message_id = id,
+                .source_address = source_address,
+                .key = key,
+                .local = message.buffer,
+                .length = message.total};
+  pull.failed = message.layout != nullptr || message.buffer == nullptr;  // the adapter writes to one place
   message.pull = next_pull_;
   begin_pull(from, pull);
 }
 
 void BulkPulls::pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body) {
   request.pull = next_pull_;
-  begin_pull(from, {from.index, true, body.request_id, body.message_id, body.source_address, from_wire(body.key),
-                    static_cast<std::byte*>(request.buffer), request.length});
+  begin_pull(from, {.peer = from.index,
+                    .is_get = true,
+                    .id = body.request_id,
+                    .message_id = body.message_id,
+                    .source_address = body.source_address,
+                    .key = from_wire(body.key),
+                    .local = static_cast<std::byte*>(request.buffer),
+                    .length = request.length});
 }
 
 void BulkPulls::begin_pull(Peer& from, BulkPull pull) {

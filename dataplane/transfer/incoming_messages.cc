@@ -8,26 +8,23 @@
 
 namespace openlapi {
 
-using wire::RecordKind;
-
 void IncomingMessages::begin(Peer& from, const wire::Record& record, IncomingMessage message) {
   const std::uint32_t id = record.extension.message_id;
   IncomingMessage* const begun = add(from, id, std::move(message));
   if (begun == nullptr) return;
   IncomingMessage& stored = *begun;
-  const bool moves_data = stored.kind == RecordKind::put || stored.kind == RecordKind::active_message;
-  if (moves_data) stored.number = ++from.messages_begun;
+  if (IncomingOperation* const operation = stored.operation()) operation->number = ++from.messages_begun;
   if (record.is_attach()) {
     stored.elsewhere = true;
-    if (!stored.refused) reader_.read(from, id, stored, DataElsewhere::of(record));
+    if (stored.refused() == nullptr) reader_.read(from, id, stored, DataElsewhere::of(record));
     return;
   }
   if (stored.layout != nullptr) {
     place(from, stored, 0, {record.payload, record.header.payload_length});
-  } else if (stored.has_buffer() && record.header.payload_length != 0) {
+  } else if (stored.has_buffer && record.header.payload_length != 0) {
     std::memcpy(stored.buffer, record.payload, record.header.payload_length);
   }
-  stored.kept_end = record.header.payload_length;
+  if (IncomingActiveMessage* const refused = stored.refused()) refused->kept_end = record.header.payload_length;
   arrived(from, id, stored, record.header.payload_length);
 }
 
@@ -53,16 +50,18 @@ void IncomingMessages::on_data(Peer& from, const wire::Record& record) {
   if (length > message.total - message.received) return statistics_.ghost();
   if (message.layout != nullptr) [[unlikely]] {
     place(from, message, body.offset, {record.payload, record.header.payload_length});
-  } else if (message.has_buffer()) {
+  } else if (message.has_buffer) {
     std::memcpy(message.buffer + body.offset, record.payload, length);
   }
-  if (message.refused) message.kept_end = std::max(message.kept_end, body.offset + length);
+  if (IncomingActiveMessage* const refused = message.refused()) {
+    refused->kept_end = std::max(refused->kept_end, body.offset + length);
+  }
   arrived(from, body.message_id, message, length);
 }
 
 void IncomingMessages::arrived(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t bytes) {
   message.received += bytes;
-  if (message.received != message.total || message.refused) return;
+  if (message.received != message.total || message.refused() != nullptr) return;
   IncomingMessage done = std::move(message);
   from.incoming.erase(id);
   end_.message_complete(from, std::move(done));
@@ -72,7 +71,9 @@ void IncomingMessages::place(Peer& from, IncomingMessage& message, std::uint64_t
                              std::span<const std::byte> data) {
   if (guard_.scatter(*message.layout, offset, data)) return;
   message.layout = nowhere();
-  host_.report_fault(message.vector ? Fault::target_vector : Fault::program_memory, from.index);
+  const IncomingOperation* const operation = message.operation();
+  const bool vector = operation != nullptr && operation->vector;
+  host_.report_fault(vector ? Fault::target_vector : Fault::program_memory, from.index);
 }
 
 }  // namespace openlapi

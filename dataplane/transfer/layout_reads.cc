@@ -76,7 +76,7 @@ bool MemoryReads::read_description(DirectRead& read, Peer& peer, IncomingMessage
   wire::LayoutDescription layout;
   if (!wire::next_description(rest, layout) || layout.total_bytes < message.total) return false;
   read.source = cursor_of(layout);
-  if (message.kind != wire::RecordKind::put) return rest.empty();
+  if (!message.is_put()) return rest.empty();
   if (!wire::next_description(rest, layout) || layout.total_bytes < message.total || !rest.empty() ||
       !is_own_layout(layout)) {
     return false;  // what is not this task's memory is refused when the data comes in packets

@@ -11,12 +11,6 @@ namespace openlapi {
 
 using wire::RecordKind;
 
-namespace {
-
-bool is_put(const IncomingMessage& message) { return message.kind == RecordKind::put; }
-
-}  // namespace
-
 void MemoryReads::begin(DirectRead read) {
   if (!advance_read(read)) reads_.push_back(std::move(read));
   means_.signs.set(StepSigns::reads, !reads_.empty());
@@ -78,11 +72,11 @@ bool MemoryReads::advance_attach(DirectRead& read, Peer& peer) {
   const auto found = peer.incoming.find(read.id);
   if (found == peer.incoming.end()) return true;
   IncomingMessage& message = found->second;
-  if (message.layout != nullptr || (read.layout_length != 0 && (message.buffer != nullptr || is_put(message)))) {
+  if (message.layout != nullptr || (read.layout_length != 0 && (message.has_buffer || message.is_put()))) {
     return advance_layout_attach(read, peer, message);
   }
   const std::uint64_t piece = std::min(message.total - message.received, tuning::kDirectReadPiece);
-  const bool wanted = message.has_buffer();
+  const bool wanted = message.has_buffer;
   if (wanted && !(peer.remote_memory->reachable(peer.index) &&
                   peer.remote_memory->read(peer.index, read.source_address + message.received,
                                            message.buffer + message.received, piece))) {
@@ -112,7 +106,7 @@ void MemoryReads::finish_attach(const DirectRead& read, Peer& peer, IncomingMess
 void MemoryReads::refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message) {
   message.received = 0;
   message.elsewhere = false;
-  if (is_put(message)) message.layout.reset();  // the records of the data say where it goes
+  if (message.is_put()) message.layout.reset();  // the records of the data say where it goes
   const bool closed = !peer.remote_memory->reachable(peer.index);
   means_.outbox.answer(
       peer, RecordKind::attach_done,

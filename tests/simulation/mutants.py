@@ -165,8 +165,7 @@ BOUNDS = {
         [("  if (!dropped_.may_keep(from, 0)) return nullptr;\n", "")]),
     "rounds_uncounted": (
         "dataplane/sync/collectives.cc", "of a long round the bytes are not counted",
-        [("  message.kept = {from.kept, total};\n  message.kind = RecordKind::collective;\n",
-          "  message.kept = {from.kept, 0};\n  message.kind = RecordKind::collective;\n")]),
+        [(".kept = {from.kept, total}}", ".kept = {from.kept, 0}}")]),
     "rounds_of_any_length": (
         "dataplane/sync/collectives.cc", "a round of a collective is as long as it says",
         [("  if (total > std::uint64_t{means_.config.tasks} * sizeof(std::uint64_t)) return means_.statistics.ghost();\n",
