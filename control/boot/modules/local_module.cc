@@ -3,12 +3,11 @@
 #include <arpa/inet.h>
 
 #include <cstdlib>
-#include <optional>
 #include <string>
 
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/modules/built_in_module.h"
 #include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_algorithms.h"
 #include "control/boot/nodes/node_array.h"
@@ -18,13 +17,20 @@ namespace openlapi::boot {
 namespace local {
 namespace {
 
-constexpr int kPriority = 5;  // below a remote shell's 10
-
 class Module {
  public:
+  static constexpr const char* kName = "local";
+  static constexpr int kPriority = 5;  // below a remote shell's 10
+  static constexpr BootAlgorithm kAlgorithm = lam_ssi_boot_base_alg_linear_windowed;
+
+  static bool is_available() { return true; }
   int parse_options(OPT* args, int bhost_schema_args) { return hosts_.parse_options(args, bhost_schema_args); }
   int allocate_nodes(lamnode** nodes, int* nnodes, int* origin);
   int verify_nodes(lamnode* nodes, int nnodes);
+  int prepare_boot() { return 0; }
+  int start_application(char*** argv, int* argc, int num_procs, lamnode* node) {
+    return start_application_here(argv, argc, num_procs, node);
+  }
   int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) { return start_here(node, which, origin_); }
 
  private:
@@ -67,44 +73,9 @@ int Module::verify_nodes(lamnode* nodes, int nnodes) {
   });
 }
 
-int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
-  return boot_as_asked(lam_ssi_boot_base_alg_linear_windowed, nodes, nnodes, which, num_started);
-}
-
-// What the functions have in common, whose parameters the C interface fixes; there from init to finalize.
-std::optional<Module> the_module;
-
-int finalize() {
-  the_module.reset();
-  return 0;
-}
-
-const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
-  static const lam_ssi_boot_actions_1_1_0_t actions = {
-      [](OPT* args, int bhost_schema_args) { return the_module->parse_options(args, bhost_schema_args); },
-      [](lamnode** nodes, int* nnodes, int* origin) { return the_module->allocate_nodes(nodes, nnodes, origin); },
-      [](lamnode* nodes, int nnodes) { return the_module->verify_nodes(nodes, nnodes); },
-      [] { return 0; },
-      start_rte_procs,
-      lam_deallocate_nodes,
-      start_application_here,
-      [](lamnode* node, lam_ssi_boot_proc_t which) { return the_module->start_rte_proc(node, which); },
-      lam_ssi_boot_base_get_nodeid,
-      lam_ssi_boot_base_open_srv_connection,
-      lam_ssi_boot_base_send_lamd_info,
-      lam_ssi_boot_base_receive_lamd_info,
-      lam_ssi_boot_base_close_srv_connection,
-      lam_ssi_boot_base_send_universe_info,
-      lam_ssi_boot_base_receive_universe_info,
-  };
-  the_module.emplace();
-  return lam_ssi_boot_base_check_priority("local", kPriority, 0, priority) == 0 ? &actions : nullptr;
-}
-
 }  // namespace
 }  // namespace local
 
-const lam_ssi_boot_1_1_0_t local_module = {
-    {1, 0, 0, "boot", 1, 1, 0, "local", 1, 0, 0, nullptr, nullptr}, local::init, local::finalize};
+constinit const lam_ssi_boot_1_1_0_t local_module = BuiltInModule<local::Module>::make();
 
 }  // namespace openlapi::boot

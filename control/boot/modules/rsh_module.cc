@@ -1,13 +1,12 @@
 // Boot module "rsh": a remote shell, ssh unless the user names another, starts hboot on each host, which starts the
 // daemons there. This host is started without it.
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/modules/built_in_module.h"
 #include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_algorithms.h"
 #include "control/boot/modules/rsh_command.h"
@@ -19,10 +18,13 @@ namespace openlapi::boot {
 namespace rsh {
 namespace {
 
-constexpr int kPriority = 10;
-
 class Module {
  public:
+  static constexpr const char* kName = "rsh";
+  static constexpr int kPriority = 10;
+  static constexpr BootAlgorithm kAlgorithm = lam_ssi_boot_base_alg_thread;
+
+  static bool is_available() { return true; }
   int parse_options(OPT* args, int bhost_schema_args) { return hosts_.parse_options(args, bhost_schema_args); }
   int allocate_nodes(lamnode** nodes, int* nnodes, int* origin);
   int verify_nodes(lamnode* nodes, int nnodes);
@@ -110,46 +112,9 @@ int Module::start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const {
   });
 }
 
-int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
-  return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
-}
-
-// What the functions have in common, whose parameters the C interface fixes; there from init to finalize.
-std::optional<Module> the_module;
-
-int finalize() {
-  the_module.reset();
-  return 0;
-}
-
-const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
-  static const lam_ssi_boot_actions_1_1_0_t actions = {
-      [](OPT* args, int bhost_schema_args) { return the_module->parse_options(args, bhost_schema_args); },
-      [](lamnode** nodes, int* nnodes, int* origin) { return the_module->allocate_nodes(nodes, nnodes, origin); },
-      [](lamnode* nodes, int nnodes) { return the_module->verify_nodes(nodes, nnodes); },
-      [] { return the_module->prepare_boot(); },
-      start_rte_procs,
-      lam_deallocate_nodes,
-      [](char*** argv, int* argc, int num_procs, lamnode* node) {
-        return the_module->start_application(argv, argc, num_procs, node);
-      },
-      [](lamnode* node, lam_ssi_boot_proc_t which) { return the_module->start_rte_proc(node, which); },
-      lam_ssi_boot_base_get_nodeid,
-      lam_ssi_boot_base_open_srv_connection,
-      lam_ssi_boot_base_send_lamd_info,
-      lam_ssi_boot_base_receive_lamd_info,
-      lam_ssi_boot_base_close_srv_connection,
-      lam_ssi_boot_base_send_universe_info,
-      lam_ssi_boot_base_receive_universe_info,
-  };
-  the_module.emplace();
-  return lam_ssi_boot_base_check_priority("rsh", kPriority, 0, priority) == 0 ? &actions : nullptr;
-}
-
 }  // namespace
 }  // namespace rsh
 
-const lam_ssi_boot_1_1_0_t rsh_module = {
-    {1, 0, 0, "boot", 1, 1, 0, "rsh", 1, 0, 0, nullptr, nullptr}, rsh::init, rsh::finalize};
+constinit const lam_ssi_boot_1_1_0_t rsh_module = BuiltInModule<rsh::Module>::make();
 
 }  // namespace openlapi::boot

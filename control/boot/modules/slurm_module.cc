@@ -8,14 +8,13 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/include/boot.h"
 #include "control/boot/include/lam-ssi-boot.h"
+#include "control/boot/modules/built_in_module.h"
 #include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_algorithms.h"
 #include "control/boot/modules/slurm_allocation.h"
@@ -31,14 +30,18 @@ namespace openlapi::boot {
 namespace slurm {
 namespace {
 
-constexpr int kPriority = 50;
-
 class Module {
  public:
+  static constexpr const char* kName = "slurm";
+  static constexpr int kPriority = 50;
+  static constexpr BootAlgorithm kAlgorithm = lam_ssi_boot_base_alg_thread;
+
+  static bool is_available();
   int parse_options(OPT* args, int bhost_schema_args);
   int allocate_nodes(lamnode** nodes, int* nnodes, int* origin);
   int verify_nodes(lamnode* nodes, int nnodes);
   int prepare_boot();
+  // No start_application, so no helpers: Slurm would end the steps that a helper started when it ends.
   int start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const;
 
  private:
@@ -53,6 +56,16 @@ class Module {
   std::chrono::seconds start_time_ = kAgentTime;
   AgentInput key_input_ = AgentInput::kKey;
 };
+
+bool Module::is_available() {
+  const std::string why_not = why_no_slurm_allocation();
+  if (why_not.empty()) return true;
+  const char* named = std::getenv("LAM_MPI_SSI_boot");
+  if (named != nullptr && std::string(named) == "slurm") {
+    print_error("boot module slurm: " + why_not + "; allowed: inside an allocation (salloc, sbatch)");
+  }
+  return false;
+}
 
 int Module::parse_options(OPT* args, int bhost_schema_args) {
   grows_ = bhost_schema_args != 1;
@@ -179,52 +192,9 @@ int Module::start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const {
   });
 }
 
-int start_rte_procs(lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
-  return boot_as_asked(lam_ssi_boot_base_alg_thread, nodes, nnodes, which, num_started);
-}
-
-// What the functions have in common, whose parameters the C interface fixes; there from init to finalize.
-std::optional<Module> the_module;
-
-int finalize() {
-  the_module.reset();
-  return 0;
-}
-
-const lam_ssi_boot_actions_1_1_0_t* init(lam_ssi_boot_location_t, int* priority) {
-  static const lam_ssi_boot_actions_1_1_0_t actions = {
-      [](OPT* args, int bhost_schema_args) { return the_module->parse_options(args, bhost_schema_args); },
-      [](lamnode** nodes, int* nnodes, int* origin) { return the_module->allocate_nodes(nodes, nnodes, origin); },
-      [](lamnode* nodes, int nnodes) { return the_module->verify_nodes(nodes, nnodes); },
-      [] { return the_module->prepare_boot(); },
-      start_rte_procs,
-      lam_deallocate_nodes,
-      nullptr,  // no helpers: Slurm would end the steps that they started when they end
-      [](lamnode* node, lam_ssi_boot_proc_t which) { return the_module->start_rte_proc(node, which); },
-      lam_ssi_boot_base_get_nodeid,
-      lam_ssi_boot_base_open_srv_connection,
-      lam_ssi_boot_base_send_lamd_info,
-      lam_ssi_boot_base_receive_lamd_info,
-      lam_ssi_boot_base_close_srv_connection,
-      lam_ssi_boot_base_send_universe_info,
-      lam_ssi_boot_base_receive_universe_info,
-  };
-  const std::string why_not = why_no_slurm_allocation();
-  if (!why_not.empty()) {
-    const char* named = std::getenv("LAM_MPI_SSI_boot");
-    if (named != nullptr && std::string(named) == "slurm") {
-      print_error("boot module slurm: " + why_not + "; allowed: inside an allocation (salloc, sbatch)");
-    }
-    return nullptr;
-  }
-  the_module.emplace();
-  return lam_ssi_boot_base_check_priority("slurm", kPriority, 0, priority) == 0 ? &actions : nullptr;
-}
-
 }  // namespace
 }  // namespace slurm
 
-const lam_ssi_boot_1_1_0_t slurm_module = {
-    {1, 0, 0, "boot", 1, 1, 0, "slurm", 1, 0, 0, nullptr, nullptr}, slurm::init, slurm::finalize};
+constinit const lam_ssi_boot_1_1_0_t slurm_module = BuiltInModule<slurm::Module>::make();
 
 }  // namespace openlapi::boot
