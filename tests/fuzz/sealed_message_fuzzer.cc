@@ -13,7 +13,7 @@
 
 #include "control/daemon/membership/membership.h"
 #include "control/daemon/messages/daemon_message.h"
-#include "control/daemon/messages/job_routes.h"
+#include "control/daemon/messages/job_delivery.h"
 #include "control/daemon/messages/sealed_stream.h"
 #include "control/sealing/sealed_direction.h"
 #include "dataplane/base/check.h"

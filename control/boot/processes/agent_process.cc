@@ -20,7 +20,7 @@
 #include "control/base/spawned_program.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/processes/agent_guard.h"
+#include "control/boot/processes/agent_watcher.h"
 #include "control/boot/processes/bound_process.h"
 #include "control/boot/processes/munge_credential.h"
 #include "control/boot/processes/pipe.h"

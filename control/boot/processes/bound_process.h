@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/boot/processes/agent_guard.h"
+#include "control/boot/processes/agent_watcher.h"
 #include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {

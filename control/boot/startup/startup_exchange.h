@@ -1,5 +1,5 @@
 // One message from a client to a server and the server's answer, sealed: each knows that the other holds the same key
-// before it says anything (control/sealing/sealed_frames.h). Passive: bytes in, bytes out.
+// before it says anything (control/sealing/sealed_messages.h). Passive: bytes in, bytes out.
 //
 //   client  the message
 //   server  one byte: 1 when it has taken the message, 0 when it refuses it
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "control/sealing/sealed_frames.h"
+#include "control/sealing/sealed_messages.h"
 
 namespace openlapi::boot {
 

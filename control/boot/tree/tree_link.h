@@ -1,5 +1,5 @@
 // The connection between a helper of the tree algorithm and whoever started it: messages of both, in order, sealed
-// (control/sealing/sealed_frames.h). Empty ones only say that the sender is alive. Blocking.
+// (control/sealing/sealed_messages.h). Empty ones only say that the sender is alive. Blocking.
 #pragma once
 
 #include <chrono>

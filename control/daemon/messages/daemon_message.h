@@ -202,7 +202,7 @@ struct JobMessage {
     fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
     fields.bytes(message.body);
   }
-  // As tree_router.h asks.
+  // As tree_forwarder.h asks.
   std::vector<std::uint32_t> goals() const { return to.empty() ? std::vector{home} : to; }
   JobMessage for_goals(std::vector<std::uint32_t> goals) const {
     if (to.empty()) goals.clear();

@@ -212,7 +212,7 @@ struct NetworkMessage {
     fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
     fields.bytes(message.body);
   }
-  // As tree_router.h asks.
+  // As tree_forwarder.h asks.
   const std::vector<std::uint32_t>& goals() const { return to; }
   NetworkMessage for_goals(std::vector<std::uint32_t> goals) const { return {from, number, std::move(goals), body}; }
   bool keeps_order_with(const NetworkMessage& other) const { return from == other.from; }

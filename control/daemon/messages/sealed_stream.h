@@ -1,11 +1,11 @@
-// The stream between two daemons: messages sealed with the key of the boot (control/sealing/sealed_frames.h).
+// The stream between two daemons: messages sealed with the key of the boot (control/sealing/sealed_messages.h).
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "control/daemon/messages/message_stream.h"
-#include "control/sealing/sealed_frames.h"
+#include "control/sealing/sealed_messages.h"
 
 namespace openlapi::daemon {
 

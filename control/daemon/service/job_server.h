@@ -13,7 +13,7 @@
 
 #include "control/base/poll_set.h"
 #include "control/daemon/messages/connection.h"
-#include "control/daemon/messages/job_routes.h"
+#include "control/daemon/messages/job_delivery.h"
 #include "control/daemon/service/peer_links.h"
 
 namespace openlapi::daemon {
@@ -56,8 +56,8 @@ class JobServer final : private JobPlaces {
     pid_t process = 0;
     FileDescriptor process_fd{};
     bool over = false;
-    bool is_to_end = false;  // by end_jobs
-    bool ended = false;      // the process
+    bool is_to_end = false;         // by end_jobs
+    bool ended = false;             // the process
     std::optional<Time> kill_at{};  // one that was told to end, and hangs or is stopped
   };
 

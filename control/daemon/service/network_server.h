@@ -10,7 +10,7 @@
 
 #include "control/base/poll_set.h"
 #include "control/daemon/messages/connection.h"
-#include "control/daemon/messages/tree_router.h"
+#include "control/daemon/messages/tree_forwarder.h"
 #include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/job_server.h"
 #include "control/daemon/service/peer_links.h"

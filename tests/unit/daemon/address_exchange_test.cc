@@ -10,7 +10,7 @@
 #include <optional>
 #include <random>
 
-#include "control/daemon/messages/tree_router.h"
+#include "control/daemon/messages/tree_forwarder.h"
 
 namespace openlapi::daemon {
 namespace {

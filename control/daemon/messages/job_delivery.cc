@@ -1,4 +1,4 @@
-#include "control/daemon/messages/job_routes.h"
+#include "control/daemon/messages/job_delivery.h"
 
 #include <tuple>
 

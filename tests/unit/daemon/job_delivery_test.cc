@@ -1,5 +1,5 @@
 // The daemons of a universe in one process; messages between them wait until the test lets them through.
-#include "control/daemon/messages/job_routes.h"
+#include "control/daemon/messages/job_delivery.h"
 
 #include <gtest/gtest.h>
 

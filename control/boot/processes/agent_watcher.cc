@@ -1,4 +1,4 @@
-#include "control/boot/processes/agent_guard.h"
+#include "control/boot/processes/agent_watcher.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

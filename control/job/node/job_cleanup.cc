@@ -1,4 +1,4 @@
-#include "control/job/node/session_guard.h"
+#include "control/job/node/job_cleanup.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Which jobs a daemon has a part in, and where their messages go. A state machine without sockets or processes.
 //
-//   - Messages go along the tree (tree_router.h).
+//   - Messages go along the tree (tree_forwarder.h).
 //   - A job relies on all daemons on the way between its lapirun and its tasks: when one of them is lost, messages may
 //     be lost with it: it ends, or what is cut off goes on by itself. Both ends find that out by themselves, from what
 //     all daemons are told.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "control/daemon/messages/daemon_message.h"
-#include "control/daemon/messages/tree_router.h"
+#include "control/daemon/messages/tree_forwarder.h"
 #include "control/daemon/universe/universe_table.h"
 
 namespace openlapi::daemon {

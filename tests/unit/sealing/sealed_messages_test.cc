@@ -1,4 +1,4 @@
-#include "control/sealing/sealed_frames.h"
+#include "control/sealing/sealed_messages.h"
 
 #include <gtest/gtest.h>
 
