@@ -119,7 +119,7 @@ class Victim final : MembershipLinks, JobPlaces {
   std::vector<std::uint32_t> failed_{};
   std::optional<std::uint32_t> liar_{};  // the node that it says it is
   Membership membership_;
-  JobRoutes jobs_;
+  JobDelivery jobs_;
 };
 
 // The liar's side of the connection, by hand: it seals what it likes, and knows what an honest reader makes of it.

@@ -11,18 +11,18 @@ JobMessage message_of(const JobId& job, std::uint32_t from, std::uint8_t action,
 
 }  // namespace
 
-JobId JobRoutes::open() {
+JobId JobDelivery::open() {
   const JobId job{table_.here(), ++last_number_};
   at_home_[job];
   return job;
 }
 
-void JobRoutes::rely_on_way_to(std::uint32_t node, std::set<std::uint32_t>& relies_on) const {
+void JobDelivery::rely_on_way_to(std::uint32_t node, std::set<std::uint32_t>& relies_on) const {
   const std::vector<std::uint32_t> way = table_.path(table_.here(), node);
   relies_on.insert(way.begin(), way.end());
 }
 
-void JobRoutes::from_lapirun(const JobId& job, JobMessage message) {
+void JobDelivery::from_lapirun(const JobId& job, JobMessage message) {
   const auto found = at_home_.find(job);
   if (found == at_home_.end() || message.to.empty() || message.action > JobAction::kEnd) return;
   std::tie(message.home, message.number) = job;
@@ -36,30 +36,30 @@ void JobRoutes::from_lapirun(const JobId& job, JobMessage message) {
   }
   // Of a node that is lost by now it hears, or has heard, that it is cut off.
   std::erase_if(message.to, [this](std::uint32_t node) { return !table_.is_member(node); });
-  if (!message.to.empty()) router_.route(message);
+  if (!message.to.empty()) forwarder_.forward(message);
 }
 
-void JobRoutes::lapirun_gone(const JobId& job) {
+void JobDelivery::lapirun_gone(const JobId& job) {
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return;
   JobMessage end = message_of(job, table_.here(), JobAction::kEnd);
   end.to = nodes_of(job);
   at_home_.erase(found);
-  if (!end.to.empty()) router_.route(end);
+  if (!end.to.empty()) forwarder_.forward(end);
 }
 
-void JobRoutes::from_helper(const JobId& job, JobMessage message) {
+void JobDelivery::from_helper(const JobId& job, JobMessage message) {
   if (!helpers_.contains(job) || message.action != JobAction::kData) return;
   std::tie(message.home, message.number) = job;
   message.from = table_.here();
-  router_.route(message);
+  forwarder_.forward(message);
 }
 
-void JobRoutes::helper_gone(const JobId& job, const std::string& why) {
-  if (helpers_.erase(job) != 0) router_.route(message_of(job, table_.here(), JobAction::kGone, why));
+void JobDelivery::helper_gone(const JobId& job, const std::string& why) {
+  if (helpers_.erase(job) != 0) forwarder_.forward(message_of(job, table_.here(), JobAction::kGone, why));
 }
 
-std::vector<std::uint32_t> JobRoutes::nodes_of(const JobId& job) const {
+std::vector<std::uint32_t> JobDelivery::nodes_of(const JobId& job) const {
   const auto found = at_home_.find(job);
   if (found == at_home_.end()) return {};
   std::vector<std::uint32_t> nodes;
@@ -67,7 +67,7 @@ std::vector<std::uint32_t> JobRoutes::nodes_of(const JobId& job) const {
   return nodes;
 }
 
-void JobRoutes::deliver(const JobMessage& message) {
+void JobDelivery::deliver(const JobMessage& message) {
   const JobId job{message.home, message.number};
   if (!message.to.empty()) return deliver_to_node(job, message);
   const auto found = at_home_.find(job);
@@ -76,7 +76,7 @@ void JobRoutes::deliver(const JobMessage& message) {
   places_.tell_lapirun(job, message);
 }
 
-void JobRoutes::deliver_to_node(const JobId& job, const JobMessage& message) {
+void JobDelivery::deliver_to_node(const JobId& job, const JobMessage& message) {
   const bool is_here = helpers_.contains(job);
   if (message.action == JobAction::kStart && !is_here) {
     rely_on_way_to(message.home, helpers_[job]);
@@ -88,11 +88,11 @@ void JobRoutes::deliver_to_node(const JobId& job, const JobMessage& message) {
   }
 }
 
-void JobRoutes::tell_broken(const JobId& job, const std::string& why) {
+void JobDelivery::tell_broken(const JobId& job, const std::string& why) {
   places_.tell_lapirun(job, message_of(job, table_.here(), JobAction::kBroken, why));
 }
 
-void JobRoutes::node_lost(std::uint32_t node) {
+void JobDelivery::node_lost(std::uint32_t node) {
   for (auto& [job, home] : at_home_) {
     const std::string why =
         "the daemon of n" + std::to_string(node) + " (" + table_.nodes()[node].host + ") is lost" +

@@ -34,15 +34,15 @@ class JobPlaces {
   virtual void tell_lapirun(const JobId& job, const JobMessage& message) = 0;
 };
 
-class JobRoutes {
+class JobDelivery {
  public:
-  JobRoutes(const UniverseTable& table, JobPlaces& places)
+  JobDelivery(const UniverseTable& table, JobPlaces& places)
       : table_(table),
         places_(places),
-        router_(table, {.is_linked = [this](std::uint32_t neighbour) { return places_.is_linked(neighbour); },
-                        .send = [this](std::uint32_t neighbour,
-                                       const JobMessage& message) { places_.send(neighbour, message); },
-                        .deliver = [this](const JobMessage& message) { deliver(message); }}) {}
+        forwarder_(table, {.is_linked = [this](std::uint32_t neighbour) { return places_.is_linked(neighbour); },
+                           .send = [this](std::uint32_t neighbour,
+                                          const JobMessage& message) { places_.send(neighbour, message); },
+                           .deliver = [this](const JobMessage& message) { deliver(message); }}) {}
 
   // A lapirun has come to this daemon.
   JobId open();
@@ -52,13 +52,13 @@ class JobRoutes {
   void from_helper(const JobId& job, JobMessage message);
   // The helper has ended, or could not be started.
   void helper_gone(const JobId& job, const std::string& why);
-  void from_neighbour(const JobMessage& message) { router_.route(message); }
+  void from_neighbour(const JobMessage& message) { forwarder_.forward(message); }
 
   // The nodes where a job of a lapirun here has helpers.
   std::vector<std::uint32_t> nodes_of(const JobId& job) const;
 
   // Something about links has changed.
-  void go_on() { router_.go_on(); }
+  void go_on() { forwarder_.go_on(); }
   void node_lost(std::uint32_t node);
 
  private:
@@ -77,7 +77,7 @@ class JobRoutes {
   std::uint32_t last_number_ = 0;
   std::map<JobId, HomeJob> at_home_{};
   std::map<JobId, std::set<std::uint32_t>> helpers_{};  // on this node, with what they rely on
-  TreeRouter<JobMessage> router_;
+  TreeForwarder<JobMessage> forwarder_;
 };
 
 }  // namespace openlapi::daemon

@@ -19,16 +19,16 @@
 namespace openlapi::daemon {
 
 template <typename Message>
-class TreeRouter {
+class TreeForwarder {
  public:
   struct Places {
     std::function<bool(std::uint32_t)> is_linked;
     std::function<void(std::uint32_t, const Message&)> send;  // to a neighbour
     std::function<void(const Message&)> deliver;              // on this node
   };
-  TreeRouter(const UniverseTable& table, Places places) : table_(table), places_(std::move(places)) {}
+  TreeForwarder(const UniverseTable& table, Places places) : table_(table), places_(std::move(places)) {}
 
-  void route(const Message& message) {
+  void forward(const Message& message) {
     std::map<std::uint32_t, std::vector<std::uint32_t>> directions;
     for (const std::uint32_t goal : message.goals()) {
       const std::vector<std::uint32_t> way = table_.path(table_.here(), goal);
@@ -50,7 +50,7 @@ class TreeRouter {
   void go_on() {
     std::deque<Message> waited;
     waited.swap(waiting_);
-    for (const Message& message : waited) route(message);
+    for (const Message& message : waited) forward(message);
   }
 
  private:

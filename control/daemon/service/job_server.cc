@@ -81,8 +81,8 @@ std::string end_text(pid_t process) {
 
 void JobServer::add_lapirun(Connection connection, const JobMessage& first) {
   const pid_t process = socket_peer(connection.fd()).value_or(ucred{}).pid;
-  Lapirun& lapirun = lapiruns_.emplace_back(Lapirun{routes_.open(), std::move(connection), process});
-  routes_.from_lapirun(lapirun.job, first);
+  Lapirun& lapirun = lapiruns_.emplace_back(Lapirun{delivery_.open(), std::move(connection), process});
+  delivery_.from_lapirun(lapirun.job, first);
   serve_lapirun(lapirun);
 }
 
@@ -96,7 +96,7 @@ void JobServer::serve_lapirun(Lapirun& lapirun) {
       lapirun.over = true;
       return;
     }
-    routes_.from_lapirun(lapirun.job, std::move(*of_job));
+    delivery_.from_lapirun(lapirun.job, std::move(*of_job));
   }
 }
 
@@ -105,7 +105,7 @@ bool JobServer::take(Helper& helper) {
     auto message = decode(*bytes);
     auto* of_job = message ? std::get_if<JobMessage>(&*message) : nullptr;
     if (of_job == nullptr) return false;
-    routes_.from_helper(helper.job, std::move(*of_job));
+    delivery_.from_helper(helper.job, std::move(*of_job));
   }
   return true;
 }
@@ -124,7 +124,7 @@ void JobServer::start_helper(const JobId& job, const MessageBytes& body) {
     helper.process_fd = std::move(started.process_fd);
     helper.connection.send(JobMessage{job.first, job.second, job.first, JobAction::kStart, {table_.here()}, body});
   } catch (const std::exception& wrong) {
-    routes_.helper_gone(job, wrong.what());
+    delivery_.helper_gone(job, wrong.what());
   }
 }
 
@@ -201,7 +201,7 @@ JobsMessage JobServer::jobs() const {
   for (const Lapirun& lapirun : lapiruns_) {
     JobEntry& entry = entry_of(lapirun.job);
     entry.lapirun = static_cast<std::uint32_t>(lapirun.process);
-    entry.nodes = routes_.nodes_of(lapirun.job);
+    entry.nodes = delivery_.nodes_of(lapirun.job);
   }
   for (const Helper& helper : helpers_) entry_of(helper.job).helper = static_cast<std::uint32_t>(helper.process);
   JobsMessage message;
@@ -223,13 +223,13 @@ void JobServer::watch(PollSet& poll_set) {
 
 void JobServer::tick() {
   for (const Lapirun& lapirun : lapiruns_) {
-    if (lapirun.over) routes_.lapirun_gone(lapirun.job);
+    if (lapirun.over) delivery_.lapirun_gone(lapirun.job);
   }
   std::erase_if(lapiruns_, [](const Lapirun& lapirun) { return lapirun.over; });
   for (Helper& helper : helpers_) {
     if (!helper.ended) continue;
     serve_helper(helper);  // its last words
-    routes_.helper_gone(helper.job, end_text(helper.process));
+    delivery_.helper_gone(helper.job, end_text(helper.process));
   }
   std::erase_if(helpers_, [](const Helper& helper) { return helper.ended; });
   for (Helper& helper : helpers_) {
@@ -237,7 +237,7 @@ void JobServer::tick() {
     helper.kill_at.reset();
     kill(helper.process, SIGKILL);
   }
-  routes_.go_on();
+  delivery_.go_on();
 }
 
 }  // namespace openlapi::daemon

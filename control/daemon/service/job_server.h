@@ -22,12 +22,12 @@ class JobServer final : private JobPlaces {
  public:
   // `session`: the path of this daemon's folder.
   JobServer(const UniverseTable& table, PeerLinks& links, std::string session)
-      : table_(table), links_(links), session_(std::move(session)), routes_(table, *this) {}
+      : table_(table), links_(links), session_(std::move(session)), delivery_(table, *this) {}
 
   // A tool that has sent a job's message is a lapirun from now on.
   void add_lapirun(Connection connection, const JobMessage& first);
-  void from_neighbour(const JobMessage& message) { routes_.from_neighbour(message); }
-  void node_lost(std::uint32_t node) { routes_.node_lost(node); }
+  void from_neighbour(const JobMessage& message) { delivery_.from_neighbour(message); }
+  void node_lost(std::uint32_t node) { delivery_.node_lost(node); }
   // This daemon ends, and all tasks here with it.
   void end_helpers();
   // All jobs that have their lapirun or tasks here end; who does not follow is killed, as at the end of any job.
@@ -76,7 +76,7 @@ class JobServer final : private JobPlaces {
   const UniverseTable& table_;
   PeerLinks& links_;
   const std::string session_;
-  JobRoutes routes_;
+  JobDelivery delivery_;
   std::list<Lapirun> lapiruns_{};
   std::list<Helper> helpers_{};
 };

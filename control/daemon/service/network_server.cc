@@ -34,10 +34,10 @@ NetworkServer::NetworkServer(const UniverseTable& universe, PeerLinks& links, Jo
     : universe_(universe),
       jobs_(jobs),
       tables_(universe.here()),
-      router_(universe, {.is_linked = [&links](std::uint32_t neighbour) { return links.is_linked(neighbour); },
-                         .send = [&links](std::uint32_t neighbour,
-                                          const NetworkMessage& message) { links.send(neighbour, message); },
-                         .deliver = [this](const NetworkMessage& message) { deliver(message); }}),
+      forwarder_(universe, {.is_linked = [&links](std::uint32_t neighbour) { return links.is_linked(neighbour); },
+                            .send = [&links](std::uint32_t neighbour,
+                                             const NetworkMessage& message) { links.send(neighbour, message); },
+                            .deliver = [this](const NetworkMessage& message) { deliver(message); }}),
       exchange_(universe, tables_,
                 {.send = [this](const std::vector<std::uint32_t>& nodes,
                                 const NetworkAction& action) { send(nodes, 0, action); },
@@ -50,7 +50,7 @@ NetworkServer::NetworkServer(const UniverseTable& universe, PeerLinks& links, Jo
                   .random = random_number}) {}
 
 void NetworkServer::send(const std::vector<std::uint32_t>& nodes, std::uint32_t number, const NetworkAction& action) {
-  router_.route({universe_.here(), number, nodes, encode_action(action)});
+  forwarder_.forward({universe_.here(), number, nodes, encode_action(action)});
 }
 
 void NetworkServer::answer(const NetworkMessage& question, const NodeAnswer& answer) {
@@ -149,7 +149,7 @@ void NetworkServer::close_ended_tasks() {
 void NetworkServer::tick(Time now) {
   close_ended_tasks();
   questions_.tick(now);
-  router_.go_on();
+  forwarder_.go_on();
 }
 
 // Who asks for this has no use for the windows, which may be many.

@@ -31,7 +31,7 @@ class NetworkServer {
   void jobs_ended();
   // A tool that has asked for windows is a task from now on.
   void add_task(Connection connection, const OpenWindows& asked);
-  void from_neighbour(const NetworkMessage& message) { router_.route(message); }
+  void from_neighbour(const NetworkMessage& message) { forwarder_.forward(message); }
   void node_lost(std::uint32_t node);
 
   void watch(PollSet& poll_set);
@@ -61,7 +61,7 @@ class NetworkServer {
   const UniverseTable& universe_;
   JobServer& jobs_;
   NetworkTables tables_;
-  TreeRouter<NetworkMessage> router_;
+  TreeForwarder<NetworkMessage> forwarder_;
   AddressExchange exchange_;
   NetworkQuestions questions_;
   std::list<Task> tasks_{};

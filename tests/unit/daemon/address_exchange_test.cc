@@ -39,16 +39,16 @@ class Daemons {
     Daemon(Daemons& all, const std::vector<UniverseNode>& nodes, std::uint32_t here)
         : universe(nodes, 0, here, 2),
           tables(here),
-          router(universe, {.is_linked = [](std::uint32_t) { return true; },
-                            .send =
-                                [&all, here](std::uint32_t to, const NetworkMessage& message) {
-                                  all.links[{here, to}].push_back(message);
-                                },
-                            .deliver = [this](const NetworkMessage& message) { deliver(message); }}),
+          forwarder(universe, {.is_linked = [](std::uint32_t) { return true; },
+                               .send =
+                                   [&all, here](std::uint32_t to, const NetworkMessage& message) {
+                                     all.links[{here, to}].push_back(message);
+                                   },
+                               .deliver = [this](const NetworkMessage& message) { deliver(message); }}),
           exchange(universe, tables,
                    {.send =
                         [this, here](const std::vector<std::uint32_t>& goals, const NetworkAction& action) {
-                          router.route({here, 0, goals, encode_action(action)});
+                          forwarder.forward({here, 0, goals, encode_action(action)});
                         },
                     .tell_tasks = [&all, here](const AddressExchange::Id& id,
                                                const AddressesMessage& message) { all.tell(here, id, message); }}) {}
@@ -61,7 +61,7 @@ class Daemons {
     }
     UniverseTable universe;
     NetworkTables tables;
-    TreeRouter<NetworkMessage> router;
+    TreeForwarder<NetworkMessage> forwarder;
     AddressExchange exchange;
   };
 
@@ -94,7 +94,7 @@ class Daemons {
     const auto [from, to] = link->first;
     const NetworkMessage message = link->second.front();
     link->second.pop_front();
-    if (!dead.contains(to)) daemons_[to]->router.route(message);
+    if (!dead.contains(to)) daemons_[to]->forwarder.forward(message);
     return true;
   }
   void run() {

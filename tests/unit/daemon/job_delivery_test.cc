@@ -24,7 +24,7 @@ class Daemons {
 
   struct Daemon final : JobPlaces {
     Daemon(Daemons& all_, const std::vector<UniverseNode>& nodes, std::uint32_t here_)
-        : all(all_), here(here_), table(nodes, 0, here_, 2), routes(table, *this) {}
+        : all(all_), here(here_), table(nodes, 0, here_, 2), delivery(table, *this) {}
     bool is_linked(std::uint32_t neighbour) const override { return !all.unlinked.contains({here, neighbour}); }
     void send(std::uint32_t neighbour, const JobMessage& message) override {
       ++sent;
@@ -49,7 +49,7 @@ class Daemons {
     Daemons& all;
     std::uint32_t here;
     UniverseTable table;
-    JobRoutes routes;
+    JobDelivery delivery;
     std::string events{};
     std::size_t sent = 0;
   };
@@ -59,7 +59,7 @@ class Daemons {
     while (!under_way_.empty()) {
       const auto [to, message] = under_way_.front();
       under_way_.pop_front();
-      if (!dead.contains(to)) daemons_[to]->routes.from_neighbour(message);
+      if (!dead.contains(to)) daemons_[to]->delivery.from_neighbour(message);
     }
   }
   void lose(std::uint32_t node) {
@@ -67,11 +67,11 @@ class Daemons {
     for (auto& daemon : daemons_) {
       if (dead.contains(daemon->here)) continue;
       daemon->table.set_state(node, NodeState::kLost);
-      daemon->routes.node_lost(node);
+      daemon->delivery.node_lost(node);
     }
   }
   void go_on() {
-    for (auto& daemon : daemons_) daemon->routes.go_on();
+    for (auto& daemon : daemons_) daemon->delivery.go_on();
     run();
   }
   std::string take_events(std::uint32_t node) { return std::exchange(daemons_[node]->events, ""); }
@@ -88,12 +88,12 @@ JobMessage message_to(const Nodes& to, std::uint8_t action, const std::string& t
   return {0, 0, 0, action, to, MessageBytes(text.begin(), text.end())};
 }
 
-class JobRoutesTest : public testing::Test {
+class JobDeliveryTest : public testing::Test {
  protected:
   // A job of n3's lapirun with tasks on n3, n4, n5 and n6.
   void SetUp() override {
-    job = daemons[3].routes.open();
-    daemons[3].routes.from_lapirun(job, message_to({3, 4, 5, 6}, JobAction::kStart));
+    job = daemons[3].delivery.open();
+    daemons[3].delivery.from_lapirun(job, message_to({3, 4, 5, 6}, JobAction::kStart));
     daemons.run();
     for (const std::uint32_t node : {3, 4, 5, 6}) ASSERT_EQ(daemons.take_events(node), "start 3.1;") << node;
     for (const std::uint32_t node : {0, 1, 2}) ASSERT_EQ(daemons.take_events(node), "") << node;
@@ -102,17 +102,17 @@ class JobRoutesTest : public testing::Test {
   JobId job{};
 };
 
-TEST_F(JobRoutesTest, OneMessageGoesInEachDirection) {
+TEST_F(JobDeliveryTest, OneMessageGoesInEachDirection) {
   EXPECT_EQ(daemons[3].sent, 1u);
   EXPECT_EQ(daemons[1].sent, 2u);  // n4, and n0 for n5 and n6
   EXPECT_EQ(daemons[0].sent, 1u);
   EXPECT_EQ(daemons[2].sent, 2u);
 }
 
-TEST_F(JobRoutesTest, LapirunAndHelpersTalk) {
-  daemons[3].routes.from_lapirun(job, message_to({3, 6}, JobAction::kData, "a"));
-  daemons[5].routes.from_helper(job, message_to({}, JobAction::kData, "b"));
-  daemons[5].routes.from_helper(job, message_to({4}, JobAction::kData, "c"));
+TEST_F(JobDeliveryTest, LapirunAndHelpersTalk) {
+  daemons[3].delivery.from_lapirun(job, message_to({3, 6}, JobAction::kData, "a"));
+  daemons[5].delivery.from_helper(job, message_to({}, JobAction::kData, "b"));
+  daemons[5].delivery.from_helper(job, message_to({4}, JobAction::kData, "c"));
   daemons.run();
   EXPECT_EQ(daemons.take_events(3), "helper 3.1 from 3:a;lapirun 3.1 from 5:b;");
   EXPECT_EQ(daemons.take_events(6), "helper 3.1 from 3:a;");
@@ -120,50 +120,50 @@ TEST_F(JobRoutesTest, LapirunAndHelpersTalk) {
   EXPECT_EQ(daemons.take_events(5), "");
 }
 
-TEST_F(JobRoutesTest, WhatIsNotAllowedIsDropped) {
-  daemons[3].routes.from_lapirun(job, message_to({4}, JobAction::kGone));
-  daemons[3].routes.from_lapirun(job, message_to({}, JobAction::kData));
-  daemons[3].routes.from_lapirun({3, 2}, message_to({4}, JobAction::kData));
-  daemons[5].routes.from_helper(job, message_to({6}, JobAction::kEnd));
-  daemons[5].routes.from_helper({3, 2}, message_to({6}, JobAction::kData));
-  daemons[0].routes.from_neighbour({3, 9, 1, JobAction::kData, {0}, {}});
+TEST_F(JobDeliveryTest, WhatIsNotAllowedIsDropped) {
+  daemons[3].delivery.from_lapirun(job, message_to({4}, JobAction::kGone));
+  daemons[3].delivery.from_lapirun(job, message_to({}, JobAction::kData));
+  daemons[3].delivery.from_lapirun({3, 2}, message_to({4}, JobAction::kData));
+  daemons[5].delivery.from_helper(job, message_to({6}, JobAction::kEnd));
+  daemons[5].delivery.from_helper({3, 2}, message_to({6}, JobAction::kData));
+  daemons[0].delivery.from_neighbour({3, 9, 1, JobAction::kData, {0}, {}});
   daemons.run();
   for (std::uint32_t node = 0; node < 7; ++node) EXPECT_EQ(daemons.take_events(node), "") << node;
-  daemons[3].routes.from_lapirun(job, message_to({9}, JobAction::kData));
+  daemons[3].delivery.from_lapirun(job, message_to({9}, JobAction::kData));
   EXPECT_EQ(daemons.take_events(3), "");
-  daemons[3].routes.from_lapirun(job, message_to({9}, JobAction::kStart));
+  daemons[3].delivery.from_lapirun(job, message_to({9}, JobAction::kStart));
   EXPECT_EQ(daemons.take_events(3), "broken 3.1 from 3:n9 is not in the universe;");
 }
 
-TEST_F(JobRoutesTest, TheEndOfLapirunEndsItsHelpers) {
-  daemons[3].routes.lapirun_gone(job);
+TEST_F(JobDeliveryTest, TheEndOfLapirunEndsItsHelpers) {
+  daemons[3].delivery.lapirun_gone(job);
   daemons.run();
   for (const std::uint32_t node : {3, 4, 5, 6}) EXPECT_EQ(daemons.take_events(node), "end 3.1;") << node;
-  daemons[5].routes.helper_gone(job, "");
+  daemons[5].delivery.helper_gone(job, "");
   daemons.run();
   EXPECT_EQ(daemons.take_events(3), "");  // nobody is there to be told
 }
 
-TEST_F(JobRoutesTest, TheEndOfAHelperIsToldOnce) {
-  daemons[6].routes.helper_gone(job, "why");
-  daemons[6].routes.helper_gone(job, "why");
+TEST_F(JobDeliveryTest, TheEndOfAHelperIsToldOnce) {
+  daemons[6].delivery.helper_gone(job, "why");
+  daemons[6].delivery.helper_gone(job, "why");
   daemons.run();
   EXPECT_EQ(daemons.take_events(3), "gone 3.1 from 6:why;");
 }
 
-TEST_F(JobRoutesTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
+TEST_F(JobDeliveryTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
   daemons.lose(2);  // on the way from n3 to n5 and n6, not to n4
   const std::string why = "the daemon of n2 () is lost; the way to other nodes went through it;";
   EXPECT_EQ(daemons.take_events(3), "cut off 3.1 from 5:" + why + "cut off 3.1 from 6:" + why);
   EXPECT_EQ(daemons.take_events(5), "leave 3.1;");
   EXPECT_EQ(daemons.take_events(6), "leave 3.1;");
-  daemons[3].routes.from_lapirun(job, message_to({2, 4}, JobAction::kData, "a"));  // nobody could know it yet
+  daemons[3].delivery.from_lapirun(job, message_to({2, 4}, JobAction::kData, "a"));  // nobody could know it yet
   daemons.run();
   EXPECT_EQ(daemons.take_events(3), "");
   EXPECT_EQ(daemons.take_events(4), "helper 3.1 from 3:a;");
   EXPECT_EQ(daemons.take_events(4), "");
-  const JobId second = daemons[3].routes.open();
-  daemons[3].routes.from_lapirun(second, message_to({4, 6}, JobAction::kStart));
+  const JobId second = daemons[3].delivery.open();
+  daemons[3].delivery.from_lapirun(second, message_to({4, 6}, JobAction::kStart));
   daemons.run();
   EXPECT_EQ(daemons.take_events(6), "start 3.2;");  // by another way
   daemons.lose(5);
@@ -175,12 +175,12 @@ TEST_F(JobRoutesTest, ALostDaemonCutsOffTheNodesThatRelyOnIt) {
   EXPECT_EQ(daemons.take_events(6), "leave 3.1;leave 3.2;");
 }
 
-TEST_F(JobRoutesTest, MessagesWaitForALinkInTheirOrder) {
+TEST_F(JobDeliveryTest, MessagesWaitForALinkInTheirOrder) {
   daemons.unlinked = {{1, 0}};
-  daemons[3].routes.from_lapirun(job, message_to({5}, JobAction::kData, "a"));
+  daemons[3].delivery.from_lapirun(job, message_to({5}, JobAction::kData, "a"));
   daemons.run();
   daemons.unlinked.clear();
-  daemons[3].routes.from_lapirun(job, message_to({5}, JobAction::kData, "b"));
+  daemons[3].delivery.from_lapirun(job, message_to({5}, JobAction::kData, "b"));
   daemons.run();
   EXPECT_EQ(daemons.take_events(5), "");
   daemons.go_on();
