@@ -16,7 +16,7 @@ constexpr std::size_t kMostKeptIdle = 65536;  // memory that a connection keeps 
 
 }  // namespace
 
-SealedFrames::SealedFrames(const Key& key, Role role, Purpose purpose, std::size_t longest)
+SealedMessages::SealedMessages(const Key& key, Role role, Purpose purpose, std::size_t longest)
     : key_(key), role_(role), longest_(longest) {
   own_hello_ = {'L', 'A', 'M', 'S', 1, static_cast<std::uint8_t>(purpose), 0, 0};
   own_hello_.resize(kHelloBytes);
@@ -24,24 +24,24 @@ SealedFrames::SealedFrames(const Key& key, Role role, Purpose purpose, std::size
   outgoing_ = own_hello_;
 }
 
-void SealedFrames::await(Stage stage, std::size_t bytes) {
+void SealedMessages::await(Stage stage, std::size_t bytes) {
   stage_ = stage;
   wanted_ = bytes;
   piece_.clear();
   if (piece_.capacity() > kMostKeptIdle) piece_ = {};
 }
 
-void SealedFrames::queue(std::span<const std::uint8_t> message) {
+void SealedMessages::queue(std::span<const std::uint8_t> message) {
   out_->seal(little_bytes(static_cast<std::uint32_t>(message.size())), outgoing_);
   if (!message.empty()) out_->seal(message, outgoing_);
 }
 
-bool SealedFrames::is_hello_possible() const {
+bool SealedMessages::is_hello_possible() const {
   const std::size_t compared = std::min(piece_.size(), kFixedBytes);
   return std::equal(own_hello_.begin(), own_hello_.begin() + static_cast<std::ptrdiff_t>(compared), piece_.begin());
 }
 
-void SealedFrames::take_hello() {
+void SealedMessages::take_hello() {
   const bool connects = role_ == Role::kConnects;
   Bytes salt = connects ? own_hello_ : piece_;
   const Bytes& second = connects ? piece_ : own_hello_;
@@ -53,7 +53,7 @@ void SealedFrames::take_hello() {
   await(Stage::kProof, kSealedLengthBytes);
 }
 
-void SealedFrames::take_length() {
+void SealedMessages::take_length() {
   Bytes text;
   if (!in_->open(piece_, text)) return void(broken_ = true);
   const std::size_t length = ByteReader(text).number();
@@ -65,20 +65,20 @@ void SealedFrames::take_length() {
   for (const Bytes& message : std::exchange(held_, {})) queue(message);
 }
 
-void SealedFrames::take_message() {
+void SealedMessages::take_message() {
   Bytes text;
   if (!in_->open(piece_, text)) return void(broken_ = true);
   messages_.push_back(std::move(text));
   await(Stage::kLength, kSealedLengthBytes);
 }
 
-void SealedFrames::take_piece() {
+void SealedMessages::take_piece() {
   if (stage_ == Stage::kHello) return take_hello();
   if (stage_ == Stage::kMessage) return take_message();
   take_length();
 }
 
-bool SealedFrames::take(std::span<const std::uint8_t> bytes) {
+bool SealedMessages::take(std::span<const std::uint8_t> bytes) {
   while (!broken_ && !bytes.empty()) {
     const auto some = bytes.first(std::min(bytes.size(), wanted_ - piece_.size()));
     piece_.insert(piece_.end(), some.begin(), some.end());
@@ -89,12 +89,12 @@ bool SealedFrames::take(std::span<const std::uint8_t> bytes) {
   return !broken_;
 }
 
-void SealedFrames::send(std::span<const std::uint8_t> message) {
+void SealedMessages::send(std::span<const std::uint8_t> message) {
   if (is_proven()) return queue(message);
   held_.emplace_back(message.begin(), message.end());
 }
 
-std::optional<Bytes> SealedFrames::next() {
+std::optional<Bytes> SealedMessages::next() {
   if (messages_.empty()) return std::nullopt;
   Bytes message = std::move(messages_.front());
   messages_.pop_front();

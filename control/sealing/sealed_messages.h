@@ -3,13 +3,13 @@
 // sent ends it all. What can be seen is how many bytes go when. Passive: bytes in, bytes out.
 //
 //   both, at once     "LAMS"  version(1) = 1  purpose(1)  0(2)  nonce(32)
-//   both, then        frames: sealed length(4 + 16)  sealed message(length + 16; nothing when it is empty)
+//   both, then        messages: sealed length(4 + 16)  sealed message(length + 16; nothing when it is empty)
 //
 // Lengths are little-endian. The keys are made from the common key, the hello of who connected and that of who
-// accepted, in this order, and the sender's role (sealed_direction.h). The first frame is empty: with it a side has
-// proved that it holds the key. Nothing else is sent before the other side has proved it, and of who has not, no more
-// than a hello and this frame are kept, 60 bytes. Lengths are sealed by themselves, so that nobody on the way can make
-// a side wait for bytes that never come.
+// accepted, in this order, and the sender's role (sealed_direction.h). The first message is empty: with it a side
+// has proved that it holds the key. Nothing else is sent before the other side has proved it, and of who has not, no
+// more than a hello and this message are kept, 60 bytes. Lengths are sealed by themselves, so that nobody on the way
+// can make a side wait for bytes that never come.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ inline constexpr std::size_t kHelloBytes = 40;
 inline constexpr std::size_t kSealedLengthBytes = 4 + kSealBytes;
 inline constexpr std::size_t kBytesBeforeProof = kHelloBytes + kSealedLengthBytes;
 
-class SealedFrames {
+class SealedMessages {
  public:
   // `longest`: of the messages that are taken. Throws std::runtime_error: libcrypto does not work.
-  SealedFrames(const Key& key, Role role, Purpose purpose, std::size_t longest);
+  SealedMessages(const Key& key, Role role, Purpose purpose, std::size_t longest);
 
   // False: it is broken, for good; nothing more is taken.
   bool take(std::span<const std::uint8_t> bytes);

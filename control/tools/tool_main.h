@@ -1,4 +1,4 @@
-// The frame of a tool's main: mistakes are one line with the tool's name, and the exit status.
+// What main() does in all tools: a mistake is one line behind the tool's name, and the exit status.
 #pragma once
 
 #include <cstdio>

@@ -34,16 +34,16 @@ class StartupExchange {
   // Takes all bytes.
   State take(std::span<const std::uint8_t> bytes);
   // Server: the payload is good, or not; tells the client.
-  void accept() { frames_.send(kTaken); }
-  void refuse() { frames_.send(kRefusal); }
+  void accept() { sealed_.send(kTaken); }
+  void refuse() { sealed_.send(kRefusal); }
 
   State state() const { return state_; }
   const StartupBytes& payload() const { return payload_; }
-  bool is_proven() const { return frames_.is_proven(); }
+  bool is_proven() const { return sealed_.is_proven(); }
   // What is to be sent; the caller erases what has gone.
-  StartupBytes& outgoing() { return frames_.outgoing(); }
+  StartupBytes& outgoing() { return sealed_.outgoing(); }
   // After the exchange: what else the two ends have to tell each other.
-  sealing::SealedFrames take_frames() { return std::move(frames_); }
+  sealing::SealedMessages take_sealed() { return std::move(sealed_); }
 
  private:
   static constexpr std::uint8_t kTaken[] = {1};
@@ -51,7 +51,7 @@ class StartupExchange {
 
   bool is_client_;
   State state_ = State::kGoesOn;
-  sealing::SealedFrames frames_;
+  sealing::SealedMessages sealed_;
   StartupBytes payload_{};
 };
 

@@ -126,7 +126,7 @@ StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& 
     converse(socket.get(), to, exchange, deadline);
     switch (exchange.state()) {
       case StartupExchange::State::kDone:
-        return {std::move(socket), exchange.take_frames()};
+        return {std::move(socket), exchange.take_sealed()};
       case StartupExchange::State::kBroken:
         throw BootError(address_text(to) + " " + why_broken(exchange));
       case StartupExchange::State::kRefused:
@@ -206,7 +206,7 @@ bool StartupServer::take_payload(Client& client, const TakePayload& take) {
     drop(client, "its message makes no sense here");
     return false;
   }
-  last_ = {std::move(client.socket), client.exchange.take_frames()};
+  last_ = {std::move(client.socket), client.exchange.take_sealed()};
   client.is_over = true;
   return true;
 }

@@ -20,7 +20,7 @@ using StartupTime = std::chrono::steady_clock::time_point;
 // A connection whose ends have proved themselves, after its one message.
 struct StartupConnection {
   FileDescriptor socket{};
-  std::optional<sealing::SealedFrames> frames{};
+  std::optional<sealing::SealedMessages> sealed{};
 };
 
 // Sends one message; returns when the other side has taken it. Comes again when strangers have taken its place. Throws

@@ -17,13 +17,13 @@ constexpr int kSendMilliseconds = 60'000;
 }  // namespace
 
 TreeLink::TreeLink(StartupConnection connection) : connection_(std::move(connection)) {
-  connection_.frames->allow(kLongestMessage);
+  connection_.sealed->allow(kLongestMessage);
   keep_alive(connection_.socket.get());
 }
 
 bool TreeLink::send(const StartupBytes& message) {
-  connection_.frames->send(message);
-  const StartupBytes bytes = std::exchange(connection_.frames->outgoing(), {});
+  connection_.sealed->send(message);
+  const StartupBytes bytes = std::exchange(connection_.sealed->outgoing(), {});
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t count =
         ::send(connection_.socket.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -37,7 +37,7 @@ bool TreeLink::send(const StartupBytes& message) {
 
 std::optional<StartupBytes> TreeLink::receive(std::chrono::milliseconds silence) {
   while (true) {
-    auto message = connection_.frames->next();
+    auto message = connection_.sealed->next();
     if (message && !message->empty()) return message;
     if (message) continue;
     pollfd wait{connection_.socket.get(), POLLIN, 0};
@@ -50,7 +50,7 @@ std::optional<StartupBytes> TreeLink::receive(std::chrono::milliseconds silence)
     std::uint8_t bytes[16384];
     const ssize_t count = recv(connection_.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
-    if (count > 0 && !connection_.frames->take({bytes, static_cast<std::size_t>(count)})) {
+    if (count > 0 && !connection_.sealed->take({bytes, static_cast<std::size_t>(count)})) {
       print_error("the connection to a helper of the tree algorithm ends: what came over it was changed on the way");
       return std::nullopt;
     }

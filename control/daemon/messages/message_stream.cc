@@ -6,7 +6,7 @@
 
 namespace openlapi::daemon {
 
-std::optional<std::size_t> MessageStream::frame_length() {
+std::optional<std::size_t> MessageStream::message_length() {
   if (broken_ || incoming_.size() < 4) return std::nullopt;
   const std::size_t length = ByteReader(incoming_).number();
   broken_ = length > kLongestMessage;
@@ -16,7 +16,7 @@ std::optional<std::size_t> MessageStream::frame_length() {
 bool MessageStream::take(std::span<const std::uint8_t> bytes) {
   if (broken_) return false;
   incoming_.insert(incoming_.end(), bytes.begin(), bytes.end());
-  while (const auto length = frame_length()) {
+  while (const auto length = message_length()) {
     if (incoming_.size() < 4 + *length) break;
     const auto begin = incoming_.begin() + 4;
     const auto end = begin + static_cast<std::ptrdiff_t>(*length);

@@ -1,6 +1,6 @@
 // Cuts a stream of bytes into messages. Passive: bytes in, messages out, and the reverse.
 //
-// A frame is the length of the message (4 bytes, little-endian) and the message.
+// Before each message goes its length (4 bytes, little-endian).
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ class MessageStream {
   MessageStream(const MessageStream&) = delete;
   MessageStream& operator=(const MessageStream&) = delete;
 
-  // False: what came is no frame, and nothing more is taken.
+  // False: what came is no message, and nothing more is taken.
   virtual bool take(std::span<const std::uint8_t> bytes);
   virtual void send(MessageBytes message);
-  // What came was no frame, or not of who it should come from.
+  // What came was no message, or not from whom it should come.
   bool is_broken() const { return broken_; }
   // Messages may be believed to come from who they should.
   virtual bool is_trusted() const { return true; }
@@ -43,7 +43,7 @@ class MessageStream {
 
  private:
   // How long the next message is; nothing: not there yet, or longer than kLongestMessage, which ends all.
-  std::optional<std::size_t> frame_length();
+  std::optional<std::size_t> message_length();
 };
 
 }  // namespace openlapi::daemon

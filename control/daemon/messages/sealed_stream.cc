@@ -5,12 +5,12 @@
 namespace openlapi::daemon {
 
 SealedStream::SealedStream(const BootKey& key, Role role)
-    : frames_(key, role, sealing::Purpose::kNeighbours, kLongestMessage) {
+    : sealed_(key, role, sealing::Purpose::kNeighbours, kLongestMessage) {
   take_outgoing();
 }
 
 void SealedStream::take_outgoing() {
-  MessageBytes bytes = std::exchange(frames_.outgoing(), {});
+  MessageBytes bytes = std::exchange(sealed_.outgoing(), {});
   if (outgoing_.empty()) {
     outgoing_ = std::move(bytes);
   } else {
@@ -19,14 +19,14 @@ void SealedStream::take_outgoing() {
 }
 
 bool SealedStream::take(std::span<const std::uint8_t> bytes) {
-  broken_ = !frames_.take(bytes);
-  while (auto message = frames_.next()) messages_.push_back(std::move(*message));
+  broken_ = !sealed_.take(bytes);
+  while (auto message = sealed_.next()) messages_.push_back(std::move(*message));
   take_outgoing();
   return !broken_;
 }
 
 void SealedStream::send(MessageBytes message) {
-  frames_.send(message);
+  sealed_.send(message);
   take_outgoing();
 }
 

@@ -21,12 +21,12 @@ class SealedStream final : public MessageStream {
   bool take(std::span<const std::uint8_t> bytes) override;
   void send(MessageBytes message) override;
   // The other side has proved that it holds the key.
-  bool is_trusted() const override { return frames_.is_proven(); }
+  bool is_trusted() const override { return sealed_.is_proven(); }
 
  private:
   void take_outgoing();
 
-  sealing::SealedFrames frames_;
+  sealing::SealedMessages sealed_;
 };
 
 }  // namespace openlapi::daemon

@@ -35,7 +35,7 @@ namespace openlapi::jobs {
 
 using daemon::MessageBytes;
 
-inline constexpr std::size_t kLongestBody = 3 << 20;       // with what daemons put around it less than a frame may have
+inline constexpr std::size_t kLongestBody = 3 << 20;       // below kLongestMessage with what daemons put around it
 inline constexpr std::uint32_t kOutputWindow = 512 << 10;  // bytes of either stream under way from one node
 inline constexpr std::size_t kInputPiece = 32 << 10;
 

@@ -18,12 +18,12 @@
 namespace openlapi::boot {
 namespace {
 
-using sealing::SealedFrames;
+using sealing::SealedMessages;
 
 // Two that have greeted each other.
-std::pair<SealedFrames, SealedFrames> greeted(const StartupKey& key) {
-  std::pair ends(SealedFrames(key, sealing::Role::kAccepts, StartupKind::kTree, 16),
-                 SealedFrames(key, sealing::Role::kConnects, StartupKind::kTree, 16));
+std::pair<SealedMessages, SealedMessages> greeted(const StartupKey& key) {
+  std::pair ends(SealedMessages(key, sealing::Role::kAccepts, StartupKind::kTree, 16),
+                 SealedMessages(key, sealing::Role::kConnects, StartupKind::kTree, 16));
   while (!ends.first.outgoing().empty() || !ends.second.outgoing().empty()) {
     EXPECT_TRUE(ends.second.take(std::exchange(ends.first.outgoing(), {})));
     EXPECT_TRUE(ends.first.take(std::exchange(ends.second.outgoing(), {})));
@@ -38,9 +38,9 @@ class Ends {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     raw_above = ends[0];
     raw_below = ends[1];
-    auto frames = greeted({1});
-    above.emplace(StartupConnection{FileDescriptor(ends[0]), std::move(frames.first)});
-    below.emplace(StartupConnection{FileDescriptor(ends[1]), std::move(frames.second)});
+    auto sides = greeted({1});
+    above.emplace(StartupConnection{FileDescriptor(ends[0]), std::move(sides.first)});
+    below.emplace(StartupConnection{FileDescriptor(ends[1]), std::move(sides.second)});
   }
   std::optional<TreeLink> above{}, below{};
   int raw_above = -1, raw_below = -1;
@@ -119,9 +119,9 @@ void greet_and_send(int listener, const StartupKey& key, const StartupBytes& mes
     exchange.outgoing().clear();
   }
   exchange.accept();
-  SealedFrames frames = exchange.take_frames();
-  frames.send(message);
-  const StartupBytes together = frames.outgoing();
+  SealedMessages sealed = exchange.take_sealed();
+  sealed.send(message);
+  const StartupBytes together = sealed.outgoing();
   ASSERT_EQ(send(socket.get(), together.data(), together.size(), MSG_NOSIGNAL), static_cast<ssize_t>(together.size()));
 }
 

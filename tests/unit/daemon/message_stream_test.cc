@@ -7,7 +7,7 @@
 namespace openlapi::daemon {
 namespace {
 
-TEST(MessageStream, AFrameIsTheLengthAndTheMessage) {
+TEST(MessageStream, ALengthIsBeforeEachMessage) {
   MessageStream stream;
   stream.send({7, 8});
   stream.send({});

@@ -12,18 +12,18 @@ namespace {
 
 constexpr std::size_t kLongest = 1000;
 
-SealedFrames frames(Role role, std::uint8_t secret = 1, Purpose purpose = Purpose::kNeighbours,
+SealedMessages side(Role role, std::uint8_t secret = 1, Purpose purpose = Purpose::kNeighbours,
                     std::size_t longest = kLongest) {
   Key key{};
   key.fill(secret);
-  return SealedFrames(key, role, purpose, longest);
+  return SealedMessages(key, role, purpose, longest);
 }
 
-Bytes take_outgoing(SealedFrames& from) { return std::exchange(from.outgoing(), {}); }
+Bytes take_outgoing(SealedMessages& from) { return std::exchange(from.outgoing(), {}); }
 
 // Carries bytes until nothing moves. False: one of the two has had enough.
-bool carry(SealedFrames& left, SealedFrames& right, std::size_t step = 1 << 20) {
-  const auto move = [&](SealedFrames& from, SealedFrames& to) {
+bool carry(SealedMessages& left, SealedMessages& right, std::size_t step = 1 << 20) {
+  const auto move = [&](SealedMessages& from, SealedMessages& to) {
     const Bytes bytes = take_outgoing(from);
     for (std::size_t at = 0; at < bytes.size(); at += step) {
       if (!to.take(std::span(bytes).subspan(at, std::min(step, bytes.size() - at)))) return false;
@@ -39,11 +39,11 @@ bool carry(SealedFrames& left, SealedFrames& right, std::size_t step = 1 << 20) 
 // Two that have greeted each other.
 struct Ends {
   Ends() { EXPECT_TRUE(carry(left, right)); }
-  SealedFrames left = frames(Role::kConnects), right = frames(Role::kAccepts);
+  SealedMessages left = side(Role::kConnects), right = side(Role::kAccepts);
 };
 
-TEST(SealedFrames, HelloAndProofByteByByte) {
-  SealedFrames left = frames(Role::kConnects, 1, Purpose::kTree), right = frames(Role::kAccepts, 1, Purpose::kTree);
+TEST(SealedMessages, HelloAndProofByteByByte) {
+  SealedMessages left = side(Role::kConnects, 1, Purpose::kTree), right = side(Role::kAccepts, 1, Purpose::kTree);
   left.send(Bytes{7});
   const Bytes hello = take_outgoing(left);
   ASSERT_EQ(hello.size(), kHelloBytes);
@@ -56,9 +56,9 @@ TEST(SealedFrames, HelloAndProofByteByByte) {
   EXPECT_EQ(take_outgoing(left).size(), kSealedLengthBytes + 1 + kSealBytes);
 }
 
-TEST(SealedFrames, CarriesMessagesInBothDirectionsInPiecesOfAnySize) {
+TEST(SealedMessages, CarriesMessagesInBothDirectionsInPiecesOfAnySize) {
   for (const std::size_t step : {1u, 13u, 4096u}) {
-    SealedFrames left = frames(Role::kConnects), right = frames(Role::kAccepts);
+    SealedMessages left = side(Role::kConnects), right = side(Role::kAccepts);
     left.send(Bytes{1, 2});
     right.send(Bytes{3});
     right.send(Bytes{});
@@ -73,13 +73,13 @@ TEST(SealedFrames, CarriesMessagesInBothDirectionsInPiecesOfAnySize) {
   }
 }
 
-TEST(SealedFrames, NothingThatIsSaidCanBeReadOnTheWay) {
+TEST(SealedMessages, NothingThatIsSaidCanBeReadOnTheWay) {
   const std::string secret = "PMIX_NAMESPACE=lapirun-0123456789abcdef";
-  SealedFrames left = frames(Role::kConnects), right = frames(Role::kAccepts);
+  SealedMessages left = side(Role::kConnects), right = side(Role::kAccepts);
   std::string seen;
   for (int n = 0; n < 3; ++n) {
     left.send(Bytes(secret.begin(), secret.end()));
-    for (SealedFrames* from : {&left, &right}) {
+    for (SealedMessages* from : {&left, &right}) {
       const Bytes bytes = take_outgoing(*from);
       seen.append(bytes.begin(), bytes.end());
       ASSERT_TRUE((from == &left ? right : left).take(bytes));
@@ -97,8 +97,8 @@ TEST(SealedFrames, NothingThatIsSaidCanBeReadOnTheWay) {
   }
 }
 
-TEST(SealedFrames, AnotherKeyOrPurposeEndsItBeforeAnythingIsSaid) {
-  SealedFrames left = frames(Role::kConnects), right = frames(Role::kAccepts, 2);
+TEST(SealedMessages, AnotherKeyOrPurposeEndsItBeforeAnythingIsSaid) {
+  SealedMessages left = side(Role::kConnects), right = side(Role::kAccepts, 2);
   left.send(Bytes(100, 0x55));
   ASSERT_TRUE(right.take(take_outgoing(left)));
   ASSERT_FALSE(left.take(take_outgoing(right)));
@@ -106,33 +106,33 @@ TEST(SealedFrames, AnotherKeyOrPurposeEndsItBeforeAnythingIsSaid) {
   EXPECT_EQ(said.size(), kSealedLengthBytes);
   EXPECT_FALSE(right.take(said));
   EXPECT_FALSE(left.is_proven() || right.is_proven());
-  SealedFrames tree = frames(Role::kAccepts, 1, Purpose::kTree);
-  EXPECT_FALSE(tree.take(frames(Role::kConnects).outgoing()));
+  SealedMessages tree = side(Role::kAccepts, 1, Purpose::kTree);
+  EXPECT_FALSE(tree.take(side(Role::kConnects).outgoing()));
 }
 
-TEST(SealedFrames, WhatItSaidItselfProvesNothing) {
-  SealedFrames alone = frames(Role::kAccepts);
+TEST(SealedMessages, WhatItSaidItselfProvesNothing) {
+  SealedMessages alone = side(Role::kAccepts);
   ASSERT_TRUE(alone.take(take_outgoing(alone)));
   EXPECT_FALSE(alone.take(take_outgoing(alone)));
   EXPECT_FALSE(alone.is_proven());
 }
 
 // Of who has not proved himself: whatever he says, it ends with the byte after which a proof would be whole.
-TEST(SealedFrames, KeepsSixtyBytesOfAStranger) {
-  SealedFrames stranger = frames(Role::kConnects, 2), alone = frames(Role::kAccepts);
+TEST(SealedMessages, KeepsSixtyBytesOfAStranger) {
+  SealedMessages stranger = side(Role::kConnects, 2), alone = side(Role::kAccepts);
   Bytes said = take_outgoing(stranger);
   said.resize(kBytesBeforeProof, 0xff);
   for (std::size_t n = 0; n + 1 < said.size(); ++n) ASSERT_TRUE(alone.take(std::span(said).subspan(n, 1))) << n;
   EXPECT_FALSE(alone.take(std::span(said).last(1)));
   EXPECT_FALSE(alone.take(Bytes(1 << 20)));
   for (const char* no_hello : {"GET ", "LAMD", "LAMS\2", "LAMS\1\4\1"}) {
-    SealedFrames other = frames(Role::kAccepts);
+    SealedMessages other = side(Role::kAccepts);
     EXPECT_FALSE(other.take(std::span(reinterpret_cast<const std::uint8_t*>(no_hello), std::strlen(no_hello))));
   }
 }
 
 // Each ends it as soon as what was changed is there, without a further byte.
-TEST(SealedFrames, AnyChangedByteEndsIt) {
+TEST(SealedMessages, AnyChangedByteEndsIt) {
   const std::size_t length = kSealedLengthBytes + 3 + kSealBytes;
   for (std::size_t at = 0; at < length; ++at) {
     Ends ends;
@@ -146,7 +146,7 @@ TEST(SealedFrames, AnyChangedByteEndsIt) {
   }
 }
 
-TEST(SealedFrames, ARepeatedLeftOutSwappedOrInsertedPieceEndsIt) {
+TEST(SealedMessages, ARepeatedLeftOutSwappedOrInsertedPieceEndsIt) {
   const auto said = [](Ends& ends, std::uint8_t what) {
     ends.left.send(Bytes(3, what));
     return take_outgoing(ends.left);
@@ -180,7 +180,7 @@ TEST(SealedFrames, ARepeatedLeftOutSwappedOrInsertedPieceEndsIt) {
   }
 }
 
-TEST(SealedFrames, AMessageThatIsTooLongEndsIt) {
+TEST(SealedMessages, AMessageThatIsTooLongEndsIt) {
   Ends ends;
   ends.left.send(Bytes(kLongest + 1));
   EXPECT_FALSE(carry(ends.left, ends.right));
