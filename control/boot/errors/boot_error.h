@@ -29,7 +29,7 @@ void print_error(std::string_view text);
 
 // Runs `work`, which returns what the C function does. On a mistake: prints it and returns `failure`.
 template <typename Result, typename Work>
-Result guarded(Result failure, Work&& work) noexcept {
+Result catch_errors(Result failure, Work&& work) noexcept {
   try {
     return std::forward<Work>(work)();
   } catch (const std::exception& error) {

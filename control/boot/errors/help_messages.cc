@@ -117,7 +117,7 @@ void show_help(const char* program, const char* topic, ...) {
   const int error = errno;
   std::va_list list;
   va_start(list, topic);
-  openlapi::boot::guarded(0, [&] {
+  openlapi::boot::catch_errors(0, [&] {
     std::vector<std::string> arguments;
     while (const char* argument = va_arg(list, const char*)) arguments.emplace_back(argument);
     openlapi::boot::show(program, topic, arguments, error);

@@ -69,14 +69,14 @@ void open(OPT* options) {
 using namespace openlapi::boot;
 
 int lam_ssi_boot_open(OPT* args) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     open(args);
     return 0;
   });
 }
 
 int lam_ssi_boot_select(lam_ssi_boot_location_t where) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (!selection) throw BootError("lam_ssi_boot_select before lam_ssi_boot_open");
     if (selection->actions() != nullptr) throw BootError("a boot module is selected already: " + selection->name());
     selection->select(where);

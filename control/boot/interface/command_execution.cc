@@ -134,7 +134,7 @@ int execute(char** command, OutputSink& sink, ErrorSink* error_sink) {
 int execute_as_lam(char** command, OutputSink& sink, bool stderr_is_err) {
   ErrorSink errors;
   int error = ENOENT;
-  const int result = guarded(LAMERROR, [&] {
+  const int result = catch_errors(LAMERROR, [&] {
     const int status = execute(command, sink, &errors);
     error = WIFEXITED(status) && WEXITSTATUS(status) > 1 ? WEXITSTATUS(status) : ECANCELED;
     check_status(command[0], status);
@@ -153,7 +153,7 @@ using namespace openlapi::boot;
 
 extern "C" LAM_SSI_PUBLIC int lam_ssi_boot_base_ioexecvp_1_0_0(char** cmdv, int showout, char* outbuff,
                                                                int outbuffsize) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     OutputSink sink(showout != 0, outbuff, outbuffsize);
     const int status = execute(cmdv, sink, nullptr);
     check_status(cmdv[0], status);
@@ -171,7 +171,7 @@ int lam_ssi_boot_base_ioexecvp(char** cmdv, int showout, char* outbuff, int outb
 }
 
 int _lam_few(char** argv) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     check_command(argv, "_lam_few");
     const openlapi::FileDescriptor input = input_for(argv[0], AgentInput::kKey);
     const int status = BoundProcess(words_of(argv), input.get(), STDOUT_FILENO, STDERR_FILENO).await();

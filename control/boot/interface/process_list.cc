@@ -71,7 +71,7 @@ LIST* list_of(const std::vector<SchemaProcess>& processes) {
 using namespace openlapi::boot;
 
 int hbootparse(int debug, OPT* ad, const char* inet_topo, const char* rtr_topo, LIST** proc_list) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (proc_list == nullptr) throw BootError("hbootparse: proc_list is NULL");
     const char* name = ao_param(ad, "c", 0, 0);
     const std::string path = find_schema_file(name == nullptr ? kDefaultProcessSchema : name, "process schema");

@@ -17,7 +17,7 @@
 
 using openlapi::boot::BootError;
 using openlapi::boot::c_copy;
-using openlapi::boot::guarded;
+using openlapi::boot::catch_errors;
 using openlapi::boot::integer_variable;
 using openlapi::boot::is_promiscuous;
 using openlapi::boot::topology_host;
@@ -48,7 +48,7 @@ void openlapi::boot::set_topology_origin(TopologyOrigin origin) {
 }
 
 char* lam_ssi_boot_build_inet_topo(lamnode* dest_node, lamnode origin_node, int origin) {
-  return guarded(static_cast<char*>(nullptr), [&] {
+  return catch_errors(static_cast<char*>(nullptr), [&] {
     if (dest_node == nullptr) throw BootError("lam_ssi_boot_build_inet_topo: dest_node is NULL");
     const std::string fault_tolerant = ao_taken(lam_ssi_boot_optd, "x") != 0 ? "-x " : "";
     // Where a daemon listens depends on it, and not every module passes parameters on.
@@ -68,7 +68,7 @@ int lam_ssi_boot_do_common_args(OPT* aod, int* argc, char*** argv) {
 }
 
 int lam_ssi_boot_base_append_path(const char* prefix, const char* dir, const char* fname, int* argc, char*** argv) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (prefix == nullptr || dir == nullptr || fname == nullptr) {
       throw BootError("lam_ssi_boot_base_append_path: a part of the path is NULL");
     }
@@ -81,7 +81,7 @@ char* lam_ssi_boot_base_find_prefix(LIST* keyval) { return value_of(keyval, "pre
 namespace {
 
 char* session_word(const char* option, const std::string& otherwise) {
-  return guarded(static_cast<char*>(nullptr), [&]() -> char* {
+  return catch_errors(static_cast<char*>(nullptr), [&]() -> char* {
     const char* given = ao_param(lam_ssi_boot_optd, option, 0, 0);
     const std::string word = given == nullptr ? otherwise : given;
     return word.empty() ? nullptr : c_copy(word);
@@ -97,7 +97,7 @@ char* lam_get_tmpdir_prefix() {
 char* lam_get_tmpdir_suffix() { return session_word("sessionsuffix", openlapi::suffix_of_environment()); }
 
 int lam_ssi_boot_base_check_priority(const char* module_name, int base, int want_default, int* priority) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (priority == nullptr) throw BootError("lam_ssi_boot_base_check_priority: priority is NULL");
     *priority = want_default == 1 ? kDefaultModulePriority : base;
     if (module_name == nullptr) return 0;

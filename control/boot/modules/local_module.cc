@@ -52,7 +52,7 @@ bool is_asked_for() {
 }
 
 int Module::verify_nodes(lamnode* nodes, int nnodes) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     for (int n = 0; n < nnodes; ++n) {
       if (!is_valid(nodes[n])) continue;
       int bad = 0;

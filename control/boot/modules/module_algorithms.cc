@@ -87,7 +87,7 @@ BootReport run_tree(const BootRequest& request, ModuleOperations& operations, in
 template <typename Algorithm>
 int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc_t which, int* num_started,
         Algorithm&& algorithm) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (num_started == nullptr || nnodes < 0 || (nodes == nullptr && nnodes > 0)) {
       throw BootError("a boot algorithm got NULL, or " + std::to_string(nnodes) + " nodes");
     }
@@ -106,7 +106,7 @@ int run(lamnode* nodes, int nnodes, int want_startup_protocol, lam_ssi_boot_proc
 }  // namespace
 
 int boot_as_asked(BootAlgorithm otherwise, lamnode* nodes, int nnodes, lam_ssi_boot_proc_t which, int* num_started) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     const char* value = std::getenv("LAM_MPI_SSI_boot_base_algorithm");
     const std::string name = value == nullptr ? "" : value;
     BootAlgorithm algorithm = otherwise;

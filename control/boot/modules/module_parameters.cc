@@ -82,12 +82,12 @@ using namespace openlapi::boot;
 
 int lam_ssi_base_param_register_int(const char* type, const char* module, const char* param, const char* ssi_param_name,
                                     int default_value) {
-  return guarded(LAMERROR, [&] { return add({type, module, param, ssi_param_name}, default_value, {}); });
+  return catch_errors(LAMERROR, [&] { return add({type, module, param, ssi_param_name}, default_value, {}); });
 }
 
 int lam_ssi_base_param_register_string(const char* type, const char* module, const char* param,
                                        const char* ssi_param_name, const char* default_value) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     std::optional<std::string> text;
     if (default_value != nullptr) text = default_value;
     return add({type, module, param, ssi_param_name}, 0, std::move(text));
@@ -98,14 +98,14 @@ int lam_ssi_base_param_lookup_int(int index) {
   const Parameter* parameter = at(index);
   if (parameter == nullptr) return LAMERROR;
   if (!parameter->has_variable) return parameter->number;
-  return guarded(parameter->number,
-                 [&] { return integer_variable(variable_of(*parameter)).value_or(parameter->number); });
+  return catch_errors(parameter->number,
+                      [&] { return integer_variable(variable_of(*parameter)).value_or(parameter->number); });
 }
 
 char* lam_ssi_base_param_lookup_string(int index) {
   const Parameter* parameter = at(index);
   if (parameter == nullptr) return nullptr;
-  return guarded(static_cast<char*>(nullptr), [&]() -> char* {
+  return catch_errors(static_cast<char*>(nullptr), [&]() -> char* {
     const char* value = parameter->has_variable ? std::getenv(variable_of(*parameter).c_str()) : nullptr;
     if (value != nullptr) return c_copy(value);
     return parameter->text ? c_copy(*parameter->text) : nullptr;
@@ -113,5 +113,5 @@ char* lam_ssi_base_param_lookup_string(int index) {
 }
 
 int lam_ssi_base_param_find(const char* type, const char* module, const char* param) {
-  return guarded(LAMERROR, [&] { return index_of(name_of({type, module, param, nullptr})); });
+  return catch_errors(LAMERROR, [&] { return index_of(name_of({type, module, param, nullptr})); });
 }

@@ -57,7 +57,7 @@ int Module::verify_nodes(lamnode* nodes, int nnodes) {
 }
 
 int Module::prepare_boot() {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     settings_ = read_rsh_settings();
     return 0;
   });
@@ -90,7 +90,7 @@ void Module::run_words(const lamnode& node, const std::vector<std::string>& word
 int Module::start_application(char*** argv, int* argc, int num_procs, lamnode* node) const {
   if ((node->lnd_type & NT_ME) != 0) return start_application_here(argv, argc, num_procs, node);
   int started = 0;
-  guarded(LAMERROR, [&] {
+  catch_errors(LAMERROR, [&] {
     for (; started < num_procs; ++started) {
       if (argc[started] < 1) throw BootError("a command without words for node " + name_of(*node));
       std::vector<std::string> words(argv[started], argv[started] + argc[started]);
@@ -104,7 +104,7 @@ int Module::start_application(char*** argv, int* argc, int num_procs, lamnode* n
 
 int Module::start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const {
   if ((node->lnd_type & NT_ME) != 0) return start_here(node, which, origin_);
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     const bool daemon = which == LAM_SSI_BOOT_PROC_LAMD;
     run_words(*node, daemon ? hboot_words(*node, origin_) : tkill_words(*node, which == LAM_SSI_BOOT_PROC_RECON),
               daemon ? AgentInput::kKey : AgentInput::kNothing);

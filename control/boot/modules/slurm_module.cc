@@ -70,7 +70,7 @@ bool Module::is_available() {
 int Module::parse_options(OPT* args, int bhost_schema_args) {
   grows_ = bhost_schema_args != 1;
   if (grows_) return new_host_.parse_options(args, bhost_schema_args);
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     const std::vector<std::string> words = plain_words(args);
     if (words.empty()) return 0;
     throw BootError("the command line names the boot schema " + shown(words.front()) +
@@ -97,7 +97,7 @@ void Module::add_login_node(std::vector<HostEntry>& hosts) {
 
 int Module::allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
   if (grows_) return new_host_.allocate(nodes, nnodes, origin);
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     std::vector<HostEntry> hosts = slurm_hosts();
     add_login_node(hosts);
     NodeArray array(hosts.size());
@@ -124,7 +124,7 @@ void check_new_nodes(const lamnode* nodes, int count) {
 }
 
 int Module::verify_nodes(lamnode* nodes, int nnodes) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (grows_) check_new_nodes(nodes, nnodes);
     int here = 0;
     if (lam_ssi_boot_base_verify_nodes(nodes, nnodes, &here) != 0) return LAMERROR;
@@ -153,7 +153,7 @@ AgentInput find_key_input() {
 }
 
 int Module::prepare_boot() {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     start_time_ = agent_time("LAM_MPI_SSI_boot_slurm_time");
     key_input_ = find_key_input();
     return 0;
@@ -180,7 +180,7 @@ void Module::run_there(const lamnode& node, const std::vector<std::string>& comm
 
 int Module::start_rte_proc(lamnode* node, lam_ssi_boot_proc_t which) const {
   if ((node->lnd_type & NT_ME) != 0 && is_login_node_) return start_here(node, which, origin_);
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (which == LAM_SSI_BOOT_PROC_LAMD) {
       std::vector<std::string> words = hboot_words(*node, origin_);
       words.insert(words.begin() + 1, "-stay");

@@ -88,7 +88,7 @@ using namespace openlapi::boot;
 
 int lamnet_findhosts(lamnode* nodes, int nnodes, int* badhost) {
   int at = 0;
-  const int status = guarded(LAMERROR, [&] {
+  const int status = catch_errors(LAMERROR, [&] {
     for (at = 0; at < nnodes; ++at) {
       if (is_valid(nodes[at])) resolve(nodes[at]);
     }
@@ -99,11 +99,11 @@ int lamnet_findhosts(lamnode* nodes, int nnodes, int* badhost) {
 }
 
 int lamnet_findorig(lamnode* nodes, int nnodes) {
-  return guarded(-1, [&] { return find_local(nodes, nnodes); });
+  return catch_errors(-1, [&] { return find_local(nodes, nnodes); });
 }
 
 int lam_ssi_boot_base_verify_nodes(lamnode* nodes, int nnodes, int* origin) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     const int local = verify(nodes, nnodes);
     if (origin != nullptr) *origin = local;
     return 0;

@@ -118,7 +118,7 @@ std::string name_of(const lamnode& node) {
 using namespace openlapi::boot;
 
 int bhostparse(const char* filename, lamnode** nodes, int* nnodes) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (filename == nullptr || nodes == nullptr || nnodes == nullptr) throw BootError("bhostparse: NULL argument");
     const std::vector<HostEntry> hosts = parse_host_schema(read_schema_file(filename), filename);
     NodeArray array(hosts.size());

@@ -86,7 +86,7 @@ NodeArray grow_universe(const lamnode* nodes, int count, const GrowthRequest& re
 using namespace openlapi::boot;
 
 int lam_ssi_boot_base_set_universe(const lamnode* nodes, int nnodes, int origin) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (nnodes < 0 || (nodes == nullptr && nnodes > 0)) throw BootError("the universe's nodes are NULL");
     NodeArray copy(static_cast<std::size_t>(nnodes));
     for (int n = 0; n < nnodes; ++n) copy_node(copy[static_cast<std::size_t>(n)], nodes[n]);
@@ -98,7 +98,7 @@ int lam_ssi_boot_base_set_universe(const lamnode* nodes, int nnodes, int origin)
 }
 
 char* lam_ssi_boot_base_lamgrow(const char* hostname, lamnode** nodes, int* nnodes, int* origin) {
-  return guarded(static_cast<char*>(nullptr), [&] {
+  return catch_errors(static_cast<char*>(nullptr), [&] {
     if (hostname == nullptr || nodes == nullptr || nnodes == nullptr || origin == nullptr) {
       throw BootError("lam_ssi_boot_base_lamgrow: NULL argument");
     }

@@ -42,7 +42,7 @@ pid_t spawn_daemon(const std::string& program, char** argv) {
 }
 
 int start_daemon(char** words, const lamnode& node) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     char** argv = needed_words(words, node);
     const std::string program = local_path(node, argv[0]);
     started_processes().add(node.lnd_nodeid, program, spawn_daemon(program, argv));
@@ -67,7 +67,7 @@ int start_daemons(lamnode* node, const OriginNode& origin) {
 }
 
 int run_tkill(const lamnode& node, bool only_tell) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     const std::vector<std::string> words = tkill_words(node, only_tell);
     return lam_ssi_boot_base_ioexecvp(exec_words(words).data(), 0, nullptr, 0);
   });
@@ -77,7 +77,7 @@ int run_tkill(const lamnode& node, bool only_tell) {
 
 int start_application_here(char*** argv, int* argc, int num_procs, lamnode* node) {
   int started = 0;
-  guarded(LAMERROR, [&] {
+  catch_errors(LAMERROR, [&] {
     for (; started < num_procs; ++started) {
       if (argc[started] < 1) throw BootError("a command without words for node " + name_of(*node));
       char** words = needed_words(argv[started], *node);

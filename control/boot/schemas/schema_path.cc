@@ -100,7 +100,7 @@ std::vector<std::string> plain_words(OPT* options) {
 using namespace openlapi::boot;
 
 char* lam_ssi_boot_base_find_boot_schema(OPT* args) {
-  return guarded(static_cast<char*>(nullptr), [&] {
+  return catch_errors(static_cast<char*>(nullptr), [&] {
     const std::string path = find_schema_file(boot_schema_name(args), "boot schema");
     if (lam_ssi_boot_verbose >= 1) lam_debug(lam_ssi_boot_did, "boot schema: %s", path.c_str());
     return c_copy(path);
@@ -108,7 +108,7 @@ char* lam_ssi_boot_base_find_boot_schema(OPT* args) {
 }
 
 char* lam_ssi_boot_base_find_hostname(OPT* args) {
-  return guarded(static_cast<char*>(nullptr), [&] {
+  return catch_errors(static_cast<char*>(nullptr), [&] {
     const std::vector<std::string> words = plain_words(args);
     if (words.size() != 1) {
       throw BootError("the command line names " + std::to_string(words.size()) + " hosts; allowed: one");

@@ -102,7 +102,7 @@ const StartupKey& key_of_boot() {
 using namespace openlapi::boot;
 
 int lam_ssi_boot_base_write_key(int fd) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     const StartupKey& bytes = boot_key();
     if (write(fd, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
       throw BootError(std::string("the key cannot be written: ") + std::strerror(errno));
@@ -112,7 +112,7 @@ int lam_ssi_boot_base_write_key(int fd) {
 }
 
 int lam_ssi_boot_base_read_key(int fd) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     check_private(fd);
     key = read_key(fd);
     return 0;

@@ -242,18 +242,18 @@ int node_id_of(OPT* args) { return integer_option(args, "n", 0, 1 << 20); }
 using namespace openlapi::boot;
 
 int lam_ssi_boot_base_get_nodeid(OPT* args) {
-  return guarded(NOTNODEID, [&] { return node_id_of(args); });
+  return catch_errors(NOTNODEID, [&] { return node_id_of(args); });
 }
 
 int lam_ssi_boot_base_open_srv_connection(lamnode* nodes, int nnodes) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     open_server(nodes, nnodes);
     return 0;
   });
 }
 
 int lam_ssi_boot_base_receive_lamd_info(lamnode* nodes, int nnodes) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     receive_daemon_info(nodes, nnodes);
     return 0;
   });
@@ -266,7 +266,7 @@ int lam_ssi_boot_base_close_srv_connection() {
 }
 
 int lam_ssi_boot_base_send_universe_info(lamnode* nodes, int nnodes, int which) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (which < 0 || which >= nnodes || !is_valid(nodes[which])) throw BootError("the universe is for no valid node");
     sockaddr_in to = nodes[which].lnd_addr;
     to.sin_port = htons(static_cast<std::uint16_t>(nodes[which].lnd_bootport));
@@ -281,14 +281,14 @@ int lam_ssi_boot_base_send_universe_info(lamnode* nodes, int nnodes, int which) 
 }
 
 int lam_ssi_boot_base_send_lamd_info(OPT* args, int dli_port) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     send_daemon_info(args, dli_port);
     return 0;
   });
 }
 
 int lam_ssi_boot_base_receive_universe_info(lamnode** universe, int* universe_size) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     NodeArray nodes = receive_universe();
     *universe = nodes.release(universe_size);
     return 0;

@@ -6,7 +6,7 @@
 
 #include "control/boot/errors/boot_error.h"
 
-using openlapi::boot::guarded;
+using openlapi::boot::catch_errors;
 
 namespace openlapi::boot {
 
@@ -44,7 +44,7 @@ int ao_setflags(OPT* aod, int flags) {
 }
 
 int ao_setopt(OPT* aod, const char* opt, const char* mutex, int nparams, int flags) {
-  return guarded(LAMERROR, [&] {
+  return catch_errors(LAMERROR, [&] {
     if (aod == nullptr || opt == nullptr || find_option(aod, opt) != nullptr) return LAMERROR;
     int group = 0;
     if (mutex != nullptr) {

@@ -160,7 +160,7 @@ void parse(OPT* options, int* argc, char** argv) {
 
 int ao_parse(OPT* aod, int* argc, char** argv) {
   if (aod == nullptr || (argc == nullptr) != (argv == nullptr)) return LAMERROR;
-  return openlapi::boot::guarded(LAMERROR, [&] {
+  return openlapi::boot::catch_errors(LAMERROR, [&] {
     openlapi::boot::parse(aod, argc, argv);
     return 0;
   });

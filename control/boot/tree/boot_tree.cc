@@ -67,7 +67,8 @@ class HelperLauncher {
   }
 
   std::unique_ptr<Subtree> start_helper(const std::vector<const lamnode*>& nodes) {
-    return guarded(std::unique_ptr<Subtree>(), [&] { return boot_.operations_.start_helper(nodes, boot_.shape_); });
+    return catch_errors(std::unique_ptr<Subtree>(),
+                        [&] { return boot_.operations_.start_helper(nodes, boot_.shape_); });
   }
 
   TreeBoot& boot_;

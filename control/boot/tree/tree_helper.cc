@@ -109,7 +109,7 @@ void tell(TreeLink& link, TreeBoot& boot, TreeJobWithNodes& job) {
     }
   }
   // Whatever fails here, the lines about it go with the answer.
-  const bool could_tell = universe->count() == 0 || guarded(false, [&] {
+  const bool could_tell = universe->count() == 0 || catch_errors(false, [&] {
                             const EndWithParent end_with_parent(link);
                             boot.tell_universe(&(*universe)[0], universe->count());
                             return true;
@@ -132,7 +132,7 @@ int run_helper(OPT* args) {
   std::optional<TreeBoot> boot;
   std::optional<ModuleOperations> operations;
   // Whatever fails here, the lines about it reach the booting agent with the reports.
-  const int status = guarded(LAMERROR, [&] {
+  const int status = catch_errors(LAMERROR, [&] {
     end_with_parent.emplace(link);
     const auto& actions = prepare_module(args, *job);
     const BootRequest request{&job->nodes[0], job->nodes.count(), job->job.startup_protocol, job->job.which, false};
@@ -155,5 +155,5 @@ int run_helper(OPT* args) {
 }  // namespace openlapi::boot
 
 int lam_ssi_boot_base_run_helper(OPT* args) {
-  return openlapi::boot::guarded(LAMERROR, [&] { return openlapi::boot::run_helper(args); });
+  return openlapi::boot::catch_errors(LAMERROR, [&] { return openlapi::boot::run_helper(args); });
 }
