@@ -249,7 +249,7 @@ std::shared_ptr<Bootstrap> open_pmix_bootstrap(std::string& error) {
   // Kept for the life of the process, with its cookie: LAPI may be initialised again after LAPI_Term.
   static std::mutex lock;
   static std::shared_ptr<Bootstrap> opened;
-  std::lock_guard guard(lock);
+  std::lock_guard held(lock);
   if (opened) return opened;
   const PmixIdentity* identity = open_pmix_session(error);
   if (identity == nullptr) return nullptr;

@@ -71,12 +71,12 @@ void finalize_at_exit() {
     static Farewell* const farewell = new Farewell;  // never destroyed: the thread may outlive the wait
     std::thread([] {
       PMIx_Finalize(nullptr, 0);
-      std::lock_guard guard(farewell->lock);
+      std::lock_guard held(farewell->lock);
       farewell->finished = true;
       farewell->done.notify_one();
     }).detach();
-    std::unique_lock guard(farewell->lock);
-    farewell->done.wait_for(guard, kFinalizeLimit, [&] { return farewell->finished; });
+    std::unique_lock held(farewell->lock);
+    farewell->done.wait_for(held, kFinalizeLimit, [&] { return farewell->finished; });
   } catch (...) {
     return;  // no memory or no thread: the launcher sees the process end without a good-bye
   }
@@ -112,7 +112,7 @@ void connect(Session& state) {
 
 const PmixIdentity* open_pmix_session(std::string& error) {
   Session& state = session();
-  std::lock_guard guard(state.lock);
+  std::lock_guard held(state.lock);
   if (!state.tried) {
     state.tried = true;
     connect(state);

@@ -149,9 +149,9 @@ AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput in
   out.writer.reset();
   AgentResult result;
   const FileDescriptor process = process_handle(child);
-  AgentGuard guard(process.get());
+  AgentWatcher watcher(process.get());
   result.goes_on = gives_sign(process.get(), out.reader, sign, limit, result);
-  if (result.goes_on || !result.too_slow) guard.let_go();
+  if (result.goes_on || !result.too_slow) watcher.let_go();
   if (result.goes_on) return result;
   if (result.too_slow) end_process(process.get());
   result.status = status_for_shells(await_child(child));

@@ -38,7 +38,7 @@ namespace {
 
 }  // namespace
 
-AgentGuard::AgentGuard(int process) {
+AgentWatcher::AgentWatcher(int process) {
   Pipe pipe = make_pipe();
   alive_ = std::move(pipe.writer);
   watcher_ = fork();
@@ -46,12 +46,12 @@ AgentGuard::AgentGuard(int process) {
   if (watcher_ < 0) throw BootError("an agent cannot be watched: " + fork_failure(errno));
 }
 
-AgentGuard::~AgentGuard() {
+AgentWatcher::~AgentWatcher() {
   alive_.reset();
   await_child(watcher_);
 }
 
-void AgentGuard::let_go() {
+void AgentWatcher::let_go() {
   const char byte = 0;
   while (write(alive_.get(), &byte, 1) < 0 && errno == EINTR) {
   }

@@ -8,14 +8,14 @@
 
 namespace openlapi::boot {
 
-class AgentGuard {
+class AgentWatcher {
  public:
   // `process` is a handle of the agent (pidfd). A process of its own watches from now on. Throws BootError.
-  explicit AgentGuard(int process);
+  explicit AgentWatcher(int process);
   // The agent is ended (end_process) unless it was let go or has ended.
-  ~AgentGuard();
-  AgentGuard(const AgentGuard&) = delete;
-  AgentGuard& operator=(const AgentGuard&) = delete;
+  ~AgentWatcher();
+  AgentWatcher(const AgentWatcher&) = delete;
+  AgentWatcher& operator=(const AgentWatcher&) = delete;
 
   void let_go();
 

@@ -28,11 +28,11 @@ class BoundProcess {
   int await();
 
  private:
-  void guard();
+  void watch();
 
   pid_t process_ = -1;  // -1: it was waited for
   FileDescriptor handle_{};
-  std::optional<AgentGuard> guard_{};
+  std::optional<AgentWatcher> watcher_{};
 };
 
 }  // namespace openlapi::boot

@@ -66,7 +66,7 @@ void leave_parents_surroundings(int pipe) {
 
 }  // namespace
 
-bool SessionGuard::open(const std::string& parent, std::string& error) {
+bool JobCleanup::open(const std::string& parent, std::string& error) {
   std::uint64_t number = 0;
   int ends[2];
   if (getrandom(&number, sizeof number, 0) != sizeof number || pipe2(ends, O_CLOEXEC) != 0) {
@@ -93,7 +93,7 @@ bool SessionGuard::open(const std::string& parent, std::string& error) {
   return false;
 }
 
-void SessionGuard::tell(char what, pid_t group) {
+void JobCleanup::tell(char what, pid_t group) {
   Notice notice;
   std::memset(&notice, 0, sizeof notice);
   notice.what = what;
@@ -102,7 +102,7 @@ void SessionGuard::tell(char what, pid_t group) {
   [[maybe_unused]] const ssize_t ignored = write(pipe_.get(), &notice, sizeof notice);
 }
 
-void SessionGuard::close() {
+void JobCleanup::close() {
   if (watcher_ == 0) return;
   remove_directory(directory_);
   remove_directory(memory_directory_);

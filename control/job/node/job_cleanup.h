@@ -12,12 +12,12 @@
 
 namespace openlapi {
 
-class SessionGuard {
+class JobCleanup {
  public:
-  SessionGuard() = default;
-  ~SessionGuard() { close(); }
-  SessionGuard(const SessionGuard&) = delete;
-  SessionGuard& operator=(const SessionGuard&) = delete;
+  JobCleanup() = default;
+  ~JobCleanup() { close(); }
+  JobCleanup(const JobCleanup&) = delete;
+  JobCleanup& operator=(const JobCleanup&) = delete;
 
   // Before the process has a second thread: the watcher is forked. Makes the job's directory in `parent`, for this user
   // only.

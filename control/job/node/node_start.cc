@@ -28,8 +28,8 @@ void NodeTasks::start() {
 bool NodeTasks::prepare(std::string& error) {
   open_files_.raise_for(job_.own().tasks.size());
   const char* temporary = std::getenv("TMPDIR");
-  if (!guard_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
-  pages_.make(guard_.directory(), job_.own().tasks.size());
+  if (!cleanup_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
+  pages_.make(cleanup_.directory(), job_.own().tasks.size());
   job_.report_phase("watcher started");
   if (!topology_.load(error)) return false;
   plan_binding();
@@ -54,7 +54,7 @@ bool NodeTasks::start_server(std::string& error) {
   }
   // Tasks get their data over the connection instead of from files: less memory, a faster start, nothing to remove.
   setenv("PMIX_MCA_gds", "hash", 0);
-  PmixJob job{job_.tasks.name_space, guard_.directory(),   guard_.memory_directory(), {}, job_.here,
+  PmixJob job{job_.tasks.name_space, cleanup_.directory(), cleanup_.memory_directory(), {}, job_.here,
               job_.tasks.cookie,     job_.tasks.packet_key};
   for (const JobNode& node : job_.tasks.nodes) job.nodes.push_back({node.host, node.tasks});
   const auto on_abort = [this](std::uint32_t task, int status, const std::string& text) {
@@ -113,7 +113,7 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
   if (!launch_task(launch, rank, environment.entries(), bindings_[place].processors,
                    rank == 0 ? input_for_task_.get() : -1, task, error))
     return false;
-  guard_.add_group(task.process.pid());
+  cleanup_.add_group(task.process.pid());
   output_.add_task(rank, std::move(task.output), std::move(task.errors));
   tasks_.push_back(std::move(task.process));
   ++running_;

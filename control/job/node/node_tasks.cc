@@ -64,7 +64,7 @@ void NodeTasks::end_job() {
   if (running_ > 0) server_.freeze();
   send_to_running(SIGKILL);
   reap_all();
-  guard_.close();
+  cleanup_.close();
 }
 
 // What ends all tasks at once must not meet a libpmix that still serves them (PmixServer::freeze).
@@ -125,7 +125,7 @@ void NodeTasks::reap_all() {
   for (TaskProcess& task : tasks_) {
     if (task.pid() == 0) continue;
     task.send(SIGKILL);
-    guard_.remove_group(task.pid());
+    cleanup_.remove_group(task.pid());
     task.reap();
   }
 }

@@ -101,7 +101,7 @@ class NodeTasks {
   PmixPeers* const peers_;
   const Tell tell_;
 
-  SessionGuard guard_;
+  JobCleanup cleanup_;
   TaskPages pages_;
   Mailbox mailbox_;
   MachineTopology topology_;

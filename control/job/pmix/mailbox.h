@@ -23,7 +23,7 @@ class Mailbox {
   // Any thread. The letter runs in the loop's thread.
   void post(Letter letter) {
     {
-      std::lock_guard guard(lock_);
+      std::lock_guard held(lock_);
       letters_.push_back(std::move(letter));
     }
     const std::uint64_t one = 1;
@@ -39,7 +39,7 @@ class Mailbox {
     [[maybe_unused]] const ssize_t ignored = ::read(event_.get(), &count, sizeof count);
     std::vector<Letter> letters;
     {
-      std::lock_guard guard(lock_);
+      std::lock_guard held(lock_);
       letters.swap(letters_);
     }
     for (Letter& letter : letters) letter();

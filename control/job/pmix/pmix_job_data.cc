@@ -49,7 +49,7 @@ class Completion {
  public:
   static void done(pmix_status_t status, void* self) {
     auto* completion = static_cast<Completion*>(self);
-    std::lock_guard guard(completion->lock_);
+    std::lock_guard held(completion->lock_);
     completion->status_ = status;
     completion->finished_ = true;
     completion->changed_.notify_one();
@@ -58,8 +58,8 @@ class Completion {
   // `started` is what the call returned.
   bool wait(pmix_status_t started, const char* call, std::string& error) {
     if (started == PMIX_SUCCESS) {
-      std::unique_lock guard(lock_);
-      changed_.wait(guard, [this] { return finished_; });
+      std::unique_lock held(lock_);
+      changed_.wait(held, [this] { return finished_; });
       started = status_;
     }
     if (started == PMIX_SUCCESS || started == PMIX_OPERATION_SUCCEEDED) return true;
