@@ -8,9 +8,9 @@ constexpr std::size_t kMostNamed = 5;
 
 }  // namespace
 
-void FirstMeeting::take_connected(std::uint32_t rank) {
+void FirstMeeting::take_connected(std::uint32_t task) {
   if (over_) return;
-  connected_.insert(rank);
+  connected_.insert(task);
   if (!look_at_) look_at_ = Clock::now() + kPatience;
 }
 
@@ -36,8 +36,8 @@ std::string FirstMeeting::missing(const std::vector<TaskProcess>& tasks) const {
   for (const TaskProcess& task : tasks) {
     if (over_ || connected_.empty() || task.has_ended()) continue;
     const bool stopped = task.is_stopped();
-    if ((!stopped && connected_.contains(task.rank())) || ++count > kMostNamed) continue;
-    late += (late.empty() ? "task " : ", task ") + std::to_string(task.rank()) + " (process " +
+    if ((!stopped && connected_.contains(task.number())) || ++count > kMostNamed) continue;
+    late += (late.empty() ? "task " : ", task ") + std::to_string(task.number()) + " (process " +
             std::to_string(task.pid()) + (stopped ? "), which is stopped" : "), which has not called it");
   }
   return count > kMostNamed ? late + " and " + std::to_string(count - kMostNamed) + " more" : late;

@@ -18,7 +18,7 @@ class FirstMeeting {
   using Clock = std::chrono::steady_clock;
 
   // A task of this node has come to the PMIx server: others may wait for all from now on.
-  void take_connected(std::uint32_t rank);
+  void take_connected(std::uint32_t task);
   // All tasks of this node have met, or one has left again: it did not wait.
   void take_over();
 

@@ -38,12 +38,12 @@ bool NodeTasks::prepare(std::string& error) {
 }
 
 void NodeTasks::plan_binding() {
-  const std::vector<std::uint32_t>& ranks = job_.own().tasks;
-  bindings_.assign(ranks.size(), {});
-  if (job_.tasks.bind != 0) bindings_ = plan_bindings(topology_.cores(), ranks.size());
+  const std::vector<std::uint32_t>& tasks = job_.own().tasks;
+  bindings_.assign(tasks.size(), {});
+  if (job_.tasks.bind != 0) bindings_ = plan_bindings(topology_.cores(), tasks.size());
   if (job_.tasks.report_bindings == 0) return;
-  for (std::size_t place = 0; place < ranks.size(); ++place) {
-    tell_(HelperNote{task_text(ranks[place]) + ": " + describe(bindings_[place])});
+  for (std::size_t place = 0; place < tasks.size(); ++place) {
+    tell_(HelperNote{task_text(tasks[place]) + ": " + describe(bindings_[place])});
   }
 }
 
@@ -73,9 +73,9 @@ bool NodeTasks::start_server(std::string& error) {
   return true;
 }
 
-bool NodeTasks::task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const {
-  if (job_.partition.empty()) return server_.task_variables(rank, variables, error);
-  variables = standalone_variables(rank, task_count(job_.tasks.nodes), job_.partition);
+bool NodeTasks::task_variables(std::uint32_t task, std::vector<std::string>& variables, std::string& error) const {
+  if (job_.partition.empty()) return server_.task_variables(task, variables, error);
+  variables = standalone_variables(task, task_count(job_.tasks.nodes), job_.partition);
   return true;
 }
 
@@ -95,10 +95,10 @@ bool NodeTasks::open_input(std::string& error) {
 }
 
 bool NodeTasks::start_task(std::size_t place, std::string& error) {
-  const std::uint32_t rank = job_.own().tasks[place];
+  const std::uint32_t number = job_.own().tasks[place];
   TaskEnvironment environment = job_.environment;
   std::vector<std::string> variables;
-  if (!task_variables(rank, variables, error)) return false;
+  if (!task_variables(number, variables, error)) return false;
   for (const std::string& variable : variables) environment.set_entry(variable);
   for (const auto& [name, value] : server_.default_variables()) environment.set_default(name, value);
   environment.set_entry(pages_.variable(place));
@@ -110,11 +110,11 @@ bool NodeTasks::start_task(std::size_t place, std::string& error) {
                           signals_,
                           open_files_.given()};
   LaunchedTask task;
-  if (!launch_task(launch, rank, environment.entries(), bindings_[place].processors,
-                   rank == 0 ? input_for_task_.get() : -1, task, error))
+  if (!launch_task(launch, number, environment.entries(), bindings_[place].processors,
+                   number == 0 ? input_for_task_.get() : -1, task, error))
     return false;
   cleanup_.add_group(task.process.pid());
-  output_.add_task(rank, std::move(task.output), std::move(task.errors));
+  output_.add_task(number, std::move(task.output), std::move(task.errors));
   tasks_.push_back(std::move(task.process));
   ++running_;
   return true;

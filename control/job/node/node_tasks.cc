@@ -95,10 +95,10 @@ void NodeTasks::end_deaf_tasks() {
   for (const TaskProcess& task : tasks_) {
     if (task.has_ended() || !task.has_pending(first_signal_)) continue;
     if (deaf_.empty()) {
-      tell_(HelperNote{task_text(task.rank()) + " has not taken " + signal_text(first_signal_) + " within " +
+      tell_(HelperNote{task_text(task.number()) + " has not taken " + signal_text(first_signal_) + " within " +
                        std::to_string(kKillGrace.count()) + " s: ending the job"});
     }
-    deaf_.insert(task.rank());
+    deaf_.insert(task.number());
     server_.freeze();
     task.send(SIGKILL);
   }
@@ -109,8 +109,8 @@ void NodeTasks::take_ended(TaskProcess& task) {
   mailbox_.run_letters();  // what the task did before it ended comes before its end
   --running_;
   const int status = task.exit_status();
-  const int signal = task.signal() == SIGKILL && deaf_.contains(task.rank()) ? first_signal_ : task.signal();
-  tell_(TaskEnded{task.rank(), static_cast<std::uint32_t>(task.pid()),
+  const int signal = task.signal() == SIGKILL && deaf_.contains(task.number()) ? first_signal_ : task.signal();
+  tell_(TaskEnded{task.number(), static_cast<std::uint32_t>(task.pid()),
                   static_cast<std::uint32_t>(task.signal() != 0 ? 0 : status), static_cast<std::uint32_t>(signal)});
   if (running_ > 0) return;
   kill_at_.reset();
@@ -178,7 +178,7 @@ void NodeTasks::tell_standings() {
   ContainerNumbers elsewhere;
   for (std::size_t place = 0; place < tasks_.size(); ++place) {
     const TaskProcess& task = tasks_[place];
-    TaskStanding standing = standing_of(task, pages_.read(place), in_pmix_.contains(task.rank()), elsewhere);
+    TaskStanding standing = standing_of(task, pages_.read(place), in_pmix_.contains(task.number()), elsewhere);
     standings.tasks.push_back({standing.task, standing.process, standing.seconds.value_or(TaskStandings::kNoTime),
                                std::move(standing.where), std::move(standing.why)});
   }

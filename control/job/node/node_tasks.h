@@ -77,7 +77,7 @@ class NodeTasks {
   // node_start.cc
   bool prepare(std::string& error);
   bool start_server(std::string& error);
-  bool task_variables(std::uint32_t rank, std::vector<std::string>& variables, std::string& error) const;
+  bool task_variables(std::uint32_t task, std::vector<std::string>& variables, std::string& error) const;
   void plan_binding();
   bool start_task(std::size_t place, std::string& error);
   bool open_input(std::string& error);

@@ -56,13 +56,13 @@ void forget_other_job() {
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
-std::vector<std::string> standalone_variables(std::uint32_t rank, std::uint32_t tasks, const std::string& partition) {
+std::vector<std::string> standalone_variables(std::uint32_t task, std::uint32_t tasks, const std::string& partition) {
   TaskEnvironment environment;
   std::string common = std::to_string(tasks - 1);
   for (std::uint32_t other = 0; other < tasks; ++other) {
-    if (other != rank) common.append(":").append(std::to_string(other));
+    if (other != task) common.append(":").append(std::to_string(other));
   }
-  environment.set("MP_CHILD", std::to_string(rank));
+  environment.set("MP_CHILD", std::to_string(task));
   environment.set("MP_COMMON_TASKS", common);
   environment.set("MP_PARTITION", partition);
   environment.set("MP_PROCS", std::to_string(tasks));

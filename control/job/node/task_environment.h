@@ -33,6 +33,6 @@ class TaskEnvironment {
 void forget_other_job();
 
 // The guide's standalone environment (chapter 16) of one task of a job that is all on this node: NAME=value.
-std::vector<std::string> standalone_variables(std::uint32_t rank, std::uint32_t tasks, const std::string& partition);
+std::vector<std::string> standalone_variables(std::uint32_t task, std::uint32_t tasks, const std::string& partition);
 
 }  // namespace openlapi

@@ -38,7 +38,7 @@ void OpenFileLimit::raise_for(std::size_t tasks) {
   setrlimit(RLIMIT_NOFILE, &raised);
 }
 
-bool launch_task(const TaskLaunch& launch, std::uint32_t rank, std::vector<std::string> environment,
+bool launch_task(const TaskLaunch& launch, std::uint32_t number, std::vector<std::string> environment,
                  const std::vector<unsigned>& processors, int input, LaunchedTask& task, std::string& error) {
   std::vector<std::string> words = launch.arguments;
   const std::vector<char*> arguments = pointers(words);
@@ -46,7 +46,7 @@ bool launch_task(const TaskLaunch& launch, std::uint32_t rank, std::vector<std::
   FileDescriptor output, errors;
   FileDescriptor null(input >= 0 ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!open_pipe(task.output, output) || !open_pipe(task.errors, errors) || (input < 0 && !null.is_open())) {
-    error = "cannot start task " + std::to_string(rank) + ": " + std::strerror(errno);
+    error = "cannot start task " + std::to_string(number) + ": " + std::strerror(errno);
     return false;
   }
   const TaskStart start{program_name(launch.launcher),
@@ -60,7 +60,7 @@ bool launch_task(const TaskLaunch& launch, std::uint32_t rank, std::vector<std::
                         input >= 0 ? input : null.get(),
                         output.get(),
                         errors.get()};
-  return task.process.start(rank, start, error);
+  return task.process.start(number, start, error);
 }
 
 }  // namespace openlapi

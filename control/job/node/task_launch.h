@@ -41,7 +41,7 @@ struct LaunchedTask {
 };
 
 // `environment`: NAME=value; `processors`: empty: not bound; `input`: -1: an empty file.
-bool launch_task(const TaskLaunch& launch, std::uint32_t rank, std::vector<std::string> environment,
+bool launch_task(const TaskLaunch& launch, std::uint32_t number, std::vector<std::string> environment,
                  const std::vector<unsigned>& processors, int input, LaunchedTask& task, std::string& error);
 
 }  // namespace openlapi

@@ -62,8 +62,8 @@ void execute(const TaskStart& start) {
 
 }  // namespace
 
-bool TaskProcess::start(std::uint32_t rank, const TaskStart& start, std::string& error) {
-  rank_ = rank;
+bool TaskProcess::start(std::uint32_t number, const TaskStart& start, std::string& error) {
+  number_ = number;
   ProcessorSet set(nullptr, [](cpu_set_t* owned) { CPU_FREE(owned); });
   std::size_t set_size = 0;
   if (!start.processors->empty()) {
@@ -82,7 +82,7 @@ bool TaskProcess::start(std::uint32_t rank, const TaskStart& start, std::string&
     pid_fd_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (pid_fd_.is_open()) return true;
   }
-  error = "cannot start task " + std::to_string(rank) + ": " + fork_failure(errno);
+  error = "cannot start task " + std::to_string(number) + ": " + fork_failure(errno);
   return false;
 }
 

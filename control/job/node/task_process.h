@@ -33,9 +33,9 @@ struct TaskStart {
 class TaskProcess {
  public:
   // The process has a group of its own and dies with the thread that started it: the main one.
-  bool start(std::uint32_t rank, const TaskStart& start, std::string& error);
+  bool start(std::uint32_t number, const TaskStart& start, std::string& error);
 
-  std::uint32_t rank() const { return rank_; }
+  std::uint32_t number() const { return number_; }
   pid_t pid() const { return pid_; }
   int fd() const { return pid_fd_.get(); }  // readable when the process has ended
   bool has_ended() const { return ended_; }
@@ -65,7 +65,7 @@ class TaskProcess {
   // Of the process's sets in /proc, by their names there.
   bool is_in_set(int signal, std::initializer_list<std::string_view> sets) const;
 
-  std::uint32_t rank_ = 0;
+  std::uint32_t number_ = 0;
   pid_t pid_ = 0;
   FileDescriptor pid_fd_;
   bool ended_ = false;

@@ -186,7 +186,7 @@ std::string line_of(const std::vector<TaskStanding>& group) {
 
 TaskStanding standing_of(const TaskProcess& task, const TaskPages::Words& words, bool in_pmix,
                          ContainerNumbers& elsewhere) {
-  TaskStanding standing{task.rank(), static_cast<std::uint32_t>(task.pid())};
+  TaskStanding standing{task.number(), static_cast<std::uint32_t>(task.pid())};
   if (task.has_ended()) {
     standing.where = "has ended";
     return standing;
