@@ -25,11 +25,11 @@ std::optional<NodeJob> await_job(daemon::Connection& connection) {
       auto body = of_job != nullptr ? decode_body(of_job->body) : std::nullopt;
       auto* start = body ? std::get_if<StartTasks>(&*body) : nullptr;
       if (start == nullptr || of_job->to.empty()) return std::nullopt;
-      const auto own = std::ranges::find(start->nodes, of_job->to.front(), &JobNode::node);
-      if (own == start->nodes.end() || own->tasks.empty()) return std::nullopt;
+      const auto this_node = std::ranges::find(start->nodes, of_job->to.front(), &JobNode::node);
+      if (this_node == start->nodes.end() || this_node->tasks.empty()) return std::nullopt;
       NodeJob job;
-      job.here = static_cast<std::size_t>(own - start->nodes.begin());
-      job.place = " on n" + std::to_string(own->node) + " (" + own->host + ")";
+      job.here = static_cast<std::size_t>(this_node - start->nodes.begin());
+      job.place = " on n" + std::to_string(this_node->node) + " (" + this_node->host + ")";
       job.tasks = std::move(*start);
       return job;
     }
@@ -54,7 +54,7 @@ NodeService::NodeService(NodeJob job, daemon::Connection connection, std::string
 
 // A task can end before another has been started; who ends is looked at only in the loop.
 void NodeService::run() {
-  exchange_.begin(job_.own().node);
+  exchange_.begin(job_.this_node().node);
   TasksRefused refused;
   prepare(refused) ? tasks_.start() : send({}, refused);
   while (connected_) wait_once();

@@ -17,7 +17,7 @@ void NodeTasks::start() {
   std::string error;
   if (!prepare(error)) return tell_(TasksRefused{kExitOwnFailure, error});
   TasksStarted started;
-  for (std::size_t place = 0; place < job_.own().tasks.size(); ++place) {
+  for (std::size_t place = 0; place < job_.this_node().tasks.size(); ++place) {
     if (!start_task(place, error)) return tell_(TasksRefused{kExitOwnFailure, error});
     started.processes.push_back(static_cast<std::uint32_t>(tasks_.back().pid()));
   }
@@ -26,10 +26,10 @@ void NodeTasks::start() {
 }
 
 bool NodeTasks::prepare(std::string& error) {
-  open_files_.raise_for(job_.own().tasks.size());
+  open_files_.raise_for(job_.this_node().tasks.size());
   const char* temporary = std::getenv("TMPDIR");
   if (!cleanup_.open(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", error)) return false;
-  pages_.make(cleanup_.directory(), job_.own().tasks.size());
+  pages_.make(cleanup_.directory(), job_.this_node().tasks.size());
   job_.report_phase("watcher started");
   if (!topology_.load(error)) return false;
   plan_binding();
@@ -38,7 +38,7 @@ bool NodeTasks::prepare(std::string& error) {
 }
 
 void NodeTasks::plan_binding() {
-  const std::vector<std::uint32_t>& tasks = job_.own().tasks;
+  const std::vector<std::uint32_t>& tasks = job_.this_node().tasks;
   bindings_.assign(tasks.size(), {});
   if (job_.tasks.bind != 0) bindings_ = plan_bindings(topology_.cores(), tasks.size());
   if (job_.tasks.report_bindings == 0) return;
@@ -80,7 +80,7 @@ bool NodeTasks::task_variables(std::uint32_t task, std::vector<std::string>& var
 }
 
 bool NodeTasks::open_input(std::string& error) {
-  if (job_.own().tasks.front() != 0) return true;
+  if (job_.this_node().tasks.front() != 0) return true;
   int ends[2] = {-1, -1};
   if (job_.input >= 0) {
     ends[0] = fcntl(job_.input, F_DUPFD_CLOEXEC, 3);
@@ -95,7 +95,7 @@ bool NodeTasks::open_input(std::string& error) {
 }
 
 bool NodeTasks::start_task(std::size_t place, std::string& error) {
-  const std::uint32_t number = job_.own().tasks[place];
+  const std::uint32_t number = job_.this_node().tasks[place];
   TaskEnvironment environment = job_.environment;
   std::vector<std::string> variables;
   if (!task_variables(number, variables, error)) return false;

@@ -39,7 +39,7 @@ struct NodeJob {
   int input = -1;                 // task 0's standard input; -1: it comes as TaskInput
   std::function<void(const char*)> report_phase = [](const char*) {};  // of a start that has been done
 
-  const JobNode& own() const { return tasks.nodes[here]; }
+  const JobNode& this_node() const { return tasks.nodes[here]; }
 };
 
 class NodeTasks {

@@ -109,12 +109,12 @@ bool add_maps(const PmixJob& job, InfoList& info, std::string& error) {
 void add_job(const PmixJob& job, InfoList& info) {
   info.text(PMIX_JOBID, job.name_space);
   for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS, PMIX_APP_SIZE}) info.number(key, job.tasks());
-  const auto local = static_cast<std::uint32_t>(job.own().tasks.size());
+  const auto local = static_cast<std::uint32_t>(job.this_node().tasks.size());
   for (const char* key : {PMIX_LOCAL_SIZE, PMIX_NODE_SIZE}) info.number(key, local);
   info.number(PMIX_JOB_NUM_APPS, 1);
   info.number(PMIX_NUM_NODES, static_cast<std::uint32_t>(job.nodes.size()));
-  info.text(PMIX_LOCAL_PEERS, joined(job.own().tasks));
-  info.rank(PMIX_LOCALLDR, job.own().tasks.front());
+  info.text(PMIX_LOCAL_PEERS, joined(job.this_node().tasks));
+  info.rank(PMIX_LOCALLDR, job.this_node().tasks.front());
   info.text(PMIX_TMPDIR, job.directory);
   info.text(PMIX_NSDIR, job.directory);
   const bool removed_by_launcher = true;
@@ -153,10 +153,10 @@ bool register_job_data(const PmixJob& job, std::string& error) {
   }
   Completion registered;
   const pmix_status_t status =
-      PMIx_server_register_nspace(job.name_space.c_str(), static_cast<int>(job.own().tasks.size()), info.data(),
+      PMIx_server_register_nspace(job.name_space.c_str(), static_cast<int>(job.this_node().tasks.size()), info.data(),
                                   info.size(), Completion::done, &registered);
   if (!registered.wait(status, "PMIx_server_register_nspace", error)) return false;
-  for (const std::uint32_t rank : job.own().tasks) {
+  for (const std::uint32_t rank : job.this_node().tasks) {
     pmix_proc_t process;
     PMIX_LOAD_PROCID(&process, job.name_space.c_str(), rank);
     Completion client;

@@ -155,7 +155,7 @@ pmix_status_t initialise(const PmixJob& job, void* hwloc_topology) {
   PMIx_Info_load(&info[0], PMIX_SERVER_NSPACE, "lapirun", PMIX_STRING);
   PMIx_Info_load(&info[1], PMIX_SERVER_TMPDIR, job.directory.c_str(), PMIX_STRING);
   PMIx_Info_load(&info[2], PMIX_SYSTEM_TMPDIR, job.directory.c_str(), PMIX_STRING);
-  PMIx_Info_load(&info[3], PMIX_HOSTNAME, job.own().host_name.c_str(), PMIX_STRING);
+  PMIx_Info_load(&info[3], PMIX_HOSTNAME, job.this_node().host_name.c_str(), PMIX_STRING);
   // Given, so that libpmix does not discover the whole machine again (8 ms).
   PMIx_Info_load(&info[4], PMIX_TOPOLOGY2, &topology, PMIX_TOPO);
   const pmix_status_t status = PMIx_server_init(module(), info, 5);
@@ -177,7 +177,7 @@ bool PmixServer::start(const PmixJob& job, void* hwloc_topology, Mailbox& mailbo
   host().mailbox = &mailbox;
   host().peers = peers;
   host().listener = std::move(listener);
-  if (!memory_has_room(kRoomForServer + job_.own().tasks.size() * kRoomForTask)) {
+  if (!memory_has_room(kRoomForServer + job_.this_node().tasks.size() * kRoomForTask)) {
     error = "too little memory for the PMIx server" + memory_limit();
     return false;
   }

@@ -28,7 +28,7 @@ struct PmixJob {
   std::uint64_t cookie = 0;
   std::uint64_t packet_key = 0;  // see job_keys.h
 
-  const PmixNode& own() const { return nodes[here]; }
+  const PmixNode& this_node() const { return nodes[here]; }
   std::uint32_t tasks() const;
 };
 
