@@ -1,5 +1,5 @@
-// Numbers, and texts and bytes behind their length, in messages of control's processes: little-endian, a number and a
-// length have 4 bytes, a wide number 8.
+// How control's processes write numbers, texts and bytes into messages: little-endian; a number has 4 bytes, a wide
+// number 8; before a text or bytes goes their length, a number.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ std::array<std::uint8_t, sizeof(Number)> little_bytes(Number number) {
   return bytes;
 }
 
-// Byte by byte: g++ 12 takes the insertion of a few at once for one beyond the vector's memory.
+// Byte by byte: g++ 12 warns of an overflow, which there is not, when several are inserted at once.
 inline void append_number(std::vector<std::uint8_t>& bytes, std::uint32_t number) {
   for (const std::uint8_t byte : little_bytes(number)) bytes.push_back(byte);
 }
@@ -39,7 +39,7 @@ inline void append_text(std::vector<std::uint8_t>& bytes, std::string_view text)
   append_counted(bytes, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-// After too few bytes, or fail(): 0 or nothing, and failed().
+// Once there were too few bytes, or after fail(), failed() is true and everything that is read is 0 or empty.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -48,7 +48,8 @@ class ByteReader {
   std::uint32_t number() { return load<std::uint32_t>(); }
   std::uint64_t wide() { return load<std::uint64_t>(); }
   int integer() { return static_cast<int>(number()); }
-  // What follows a number has at least `least` bytes for each: a number that the bytes cannot hold reserves no memory.
+  // The number of elements that follow, of at least `least` bytes each. One that the bytes left cannot hold fails, so
+  // that nobody reserves memory for it.
   std::uint32_t count(std::size_t least) {
     const std::uint32_t value = number();
     failed_ = failed_ || value > bytes_.size() / least;

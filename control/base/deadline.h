@@ -19,7 +19,8 @@ inline Deadline earliest(std::initializer_list<Deadline> deadlines) {
   return first;
 }
 
-// In whole milliseconds, rounded up; -1: for ever. Whoever waits longer than a quarter of an hour asks again.
+// For poll(): in whole milliseconds, rounded up; -1: for ever. At most a quarter of an hour; whoever waits longer asks
+// again.
 inline int milliseconds_until(const Deadline& deadline) {
   if (!deadline) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now()).count();

@@ -1,4 +1,4 @@
-// What a small file has, such as those in /proc.
+// Reads a small file, such as those in /proc.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace openlapi {
 
-// Empty: it cannot be read. A process or thread may end between opening its file in /proc and reading it (ESRCH);
+// Empty if it cannot be read. A process or thread may end between opening its file in /proc and reading it (ESRCH);
 // istreambuf_iterator would throw then.
 inline std::string file_text(const std::filesystem::path& path) {
   const std::ifstream file(path);

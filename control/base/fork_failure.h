@@ -1,5 +1,5 @@
-// What a process or thread that cannot be started is to a user, and the like: the limit that was met is in no error's
-// text.
+// Which limit a user has reached when a process or thread cannot be started, or memory or a file cannot grow: the text
+// of errno does not say it.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// What CLI11 says of an option that is there too often, in users' words.
+// Says in users' words what CLI11 says of an option that was given too often.
 #pragma once
 
 #include <string>

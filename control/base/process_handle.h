@@ -1,4 +1,4 @@
-// A process by a handle (pidfd), which never means another one that was given its number. Async-signal-safe.
+// A process by a handle (pidfd), which never comes to mean another process, as a number does. Async-signal-safe.
 #pragma once
 
 #include <poll.h>
@@ -31,7 +31,8 @@ inline int await_child(pid_t process) {
 
 inline void send_signal(int handle, int number) { syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0); }
 
-// SIGTERM, which gives it the time to end what it has started elsewhere, also when it is stopped; then SIGKILL.
+// First SIGTERM, also to one that is stopped, so that it can end what it has started elsewhere; SIGKILL if it has not
+// ended after kMillisecondsToEnd.
 inline void end_process(int handle) {
   send_signal(handle, SIGTERM);
   send_signal(handle, SIGCONT);

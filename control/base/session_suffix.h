@@ -18,8 +18,9 @@ inline std::string environment_value(std::initializer_list<const char*> names) {
   return "";
 }
 
-// LAM's inside a batch job, so that two jobs of a user on one machine do not meet. A number may have a server's name
-// behind: nothing of it is taken for the end of a further daemon's folder, or leads elsewhere.
+// As LAM's inside a batch job, so that two jobs of a user on one machine do not meet. Batch systems may put a server's
+// name behind the number: without - and / nobody takes it for the end of a further daemon's folder (-nNUMBER), and it
+// leads nowhere else.
 inline std::string batch_suffix() {
   constexpr std::pair<const char*, const char*> kSystems[] = {
       {"PBS_JOBID", "pbs-"}, {"SLURM_JOB_ID", "slurm-"}, {"LSB_JOBID", "lsf-"}, {"JOB_ID", "sge-"}};
@@ -32,7 +33,7 @@ inline std::string batch_suffix() {
   return "";
 }
 
-// The end of a folder's name, which cannot lead elsewhere; else why not.
+// Empty if this can end a folder's name; else why not.
 inline std::string suffix_mistake(const std::string& suffix) {
   if (suffix.find('/') == std::string::npos) return "";
   return "the session suffix is '" + suffix + "'; allowed: the end of a folder's name, without /";
@@ -43,7 +44,7 @@ inline std::string suffix_of_variables() {
   return environment_value({"LAM_MPI_SESSION_SUFFIX", "LAM_MPI_SOCKET_SUFFIX"});
 }
 
-// Where no option names one.
+// The suffix if no option names one.
 inline std::string suffix_of_environment() {
   const std::string suffix = suffix_of_variables();
   return suffix.empty() ? batch_suffix() : suffix;

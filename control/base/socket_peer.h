@@ -1,4 +1,4 @@
-// Whose process has the other end of a Unix socket, as the kernel says.
+// Which process, of which user, has the other end of a Unix socket, as the kernel says.
 #pragma once
 
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 
 namespace openlapi {
 
-// Of when it connected. Nothing: the kernel does not say it.
+// As it was when it connected. Nothing if the kernel does not say it.
 inline std::optional<ucred> socket_peer(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;

@@ -8,7 +8,7 @@
 
 namespace openlapi {
 
-// What it has for its standard streams: descriptors, or one of these.
+// The program's standard streams: descriptors, or one of these.
 struct SpawnedStreams {
   static constexpr int kInherited = -1;  // as this process has it
   static constexpr int kNowhere = -2;    // /dev/null, to write
@@ -19,12 +19,12 @@ struct SpawnedStreams {
 
 enum class SpawnedSession { kThis, kOwn };
 
-// 0, or the error's number. `words`: the program's name first, a null pointer last. A `program` without a slash is
+// Returns 0 or an errno value. `words`: the program's name first, a null pointer last. A `program` without a slash is
 // looked for in PATH.
 int spawn_program(const char* program, char* const* words, const SpawnedStreams& streams, SpawnedSession session,
                   pid_t& process);
 
-// As spawn_program and the exec functions want them; valid as long as these words are.
+// The words as spawn_program and the exec functions want them; valid as long as `words`.
 std::vector<char*> exec_words(const std::vector<std::string>& words);
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// Programs that are started with standard input, output or error closed.
+// For programs that may be started with standard input, output or error closed.
 #pragma once
 
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 
 namespace openlapi {
 
-// A descriptor that is opened later must not become one of the three: before anything else is opened.
+// Opens on /dev/null those that are closed, so that no file that is opened later becomes one of them. Call it first.
 inline void open_standard_descriptors() {
   int fd = 0;
   do {

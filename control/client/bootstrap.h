@@ -47,7 +47,7 @@ class Bootstrap {
   // Publishes `value` under `key`; visible to others after the next exchange(). At most a few dozen bytes.
   virtual bool put(std::string_view key, std::span<const std::byte> value, std::string& error) = 0;
 
-  // Collective. Makes what was put visible; a barrier as well. Under lapirun nothing moves but to who asks for it by
+  // Collective: makes what was put visible, and is a barrier. Under lapirun data moves only to whoever asks for it by
   // get(); other launchers bring everything to every node (Slurm's fence without data is no barrier).
   virtual bool exchange(std::string& error) = 0;
 
@@ -55,7 +55,7 @@ class Bootstrap {
   virtual bool get(std::uint32_t rank, std::string_view key, unsigned timeout_seconds, std::vector<std::byte>& value,
                    std::string& error) = 0;
 
-  // Collective: nobody leaves before all came.
+  // Collective: no task returns before all have come.
   virtual bool barrier(std::string& error) = 0;
 
   // Ends the whole job, with that exit status, as the launcher allows (PMIx_Abort; standalone: this task only). The
@@ -90,13 +90,13 @@ struct WindowRequest {
 };
 
 struct WindowFailure {
-  bool no_daemon = false;  // that could be asked; else its answer
+  bool no_daemon = false;  // there is none to ask; else `text` is its answer
   std::string text;
 };
 
-// A standalone task that can exchange: by lamd, which has the network table of its job. `devices`: what the adapters
-// are, one for each window; empty: as they are called. The windows are the task's as long as the object lives.
-// exchange() and barrier() wait for the other tasks for any time. Null: `failure` says why.
+// A standalone task that can exchange, through lamd, which has the network table of its job. `devices` gets the device
+// of each window's adapter; empty: the adapter's name. The windows are the task's as long as the object lives.
+// exchange() and barrier() wait for the other tasks without a limit. Null: `failure` says why.
 std::shared_ptr<Bootstrap> open_window_bootstrap(std::shared_ptr<Bootstrap> standalone, const WindowRequest& request,
                                                  std::vector<std::string>& devices, WindowFailure& failure);
 

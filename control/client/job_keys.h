@@ -9,7 +9,7 @@ inline constexpr const char* kJobCookieKey = "openlapi.job.cookie";
 // 64 more, in the same way: the second half of the packets' key. Task 0 puts both in one value of 16 bytes.
 inline constexpr const char* kPacketKeyKey = "openlapi.job.packet_key";
 
-// The cookie was collected by the exchange before it is asked for; only a launcher in trouble needs any of this.
+// The exchange has already brought the cookie when it is asked for; only a launcher in trouble needs any of this time.
 inline constexpr unsigned kJobCookieWaitSeconds = 60;
 
 }  // namespace openlapi

@@ -1,5 +1,5 @@
 // The secret that a user's tasks share although no launcher gave them one: 128 bits in a file that no other user can
-// read. Their job's cookie is made with it, so that who knows or guesses MP_PARTITION is still a stranger.
+// read. Their job's cookie is made with it, so that it is not enough to know or guess MP_PARTITION.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// One direction of a connection under AES-256-GCM: what is sealed can be read, and was made, only by who has the key;
-// in the order in which it was sealed, each text once.
+// One direction of a connection under AES-256-GCM. Only who has the key can seal a text or open it; sealed texts can be
+// opened only in the order in which they were sealed, each once.
 //
-// The first key and the base of the nonces are HKDF-SHA256(secret, salt, label). A nonce is the base with the text's
-// number added bit by bit; a key seals 65,536 texts, its successor is HKDF-Expand(key, "next key").
+// The first key and the base of the nonces are HKDF-SHA256(secret, salt, label). A nonce is the base XOR the text's
+// number; a key seals 65,536 texts, its successor is HKDF-Expand(key, "next key").
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace openlapi::sealing {
 using Key = std::array<std::uint8_t, 32>;
 using Bytes = std::vector<std::uint8_t>;
 
-inline constexpr std::size_t kSealBytes = 16;  // that a sealed text is longer
+inline constexpr std::size_t kSealBytes = 16;  // by which a sealed text is longer
 
 class SealedDirection {
  public:

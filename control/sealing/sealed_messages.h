@@ -1,6 +1,6 @@
 // Messages between two processes that hold the same key, over a stream of bytes that others can read and change. Nobody
 // on the way can read a message, nor change, repeat, leave out, reorder or insert one: whatever does not come as it was
-// sent ends it all. What can be seen is how many bytes go when. Passive: bytes in, bytes out.
+// sent breaks the connection. Only how many bytes go when can be seen. Passive: bytes in, bytes out.
 //
 //   both, at once     "LAMS"  version(1) = 1  purpose(1)  0(2)  nonce(32)
 //   both, then        messages: sealed length(4 + 16)  sealed message(length + 16; nothing when it is empty)
@@ -37,7 +37,7 @@ inline constexpr std::size_t kBytesBeforeProof = kHelloBytes + kSealedLengthByte
 
 class SealedMessages {
  public:
-  // `longest`: of the messages that are taken. Throws std::runtime_error: libcrypto does not work.
+  // `longest`: the longest message that is taken. Throws std::runtime_error: libcrypto does not work.
   SealedMessages(const Key& key, Role role, Purpose purpose, std::size_t longest);
 
   // False: it is broken, for good; nothing more is taken.
@@ -46,7 +46,7 @@ class SealedMessages {
   void send(std::span<const std::uint8_t> message);
   // The next message that has come whole.
   std::optional<Bytes> next();
-  // Of messages that are yet to begin.
+  // The longest message that is taken from now on; not of one that has begun to come.
   void allow(std::size_t longest) { longest_ = longest; }
 
   // The other side has proved that it holds the key.

@@ -1,8 +1,8 @@
-// What a boot has started on this machine and that is in the background: where the boot fails it ends with it. Daemons
-// that have a folder are ended by tkill; a helper of the tree algorithm that is stopped, and a daemon below it that has
-// no folder yet, are found by nothing but being this process's children, which they become when who has started them
-// ends. Only the boot's own programs end: what an agent leaves in the background, as ssh does for the connections that
-// it keeps, is the user's.
+// The processes that a boot has started in the background of this machine, which end if the boot fails. Daemons that
+// have a folder are ended by tkill. A helper of the tree algorithm that is stopped, and a daemon below it that has no
+// folder yet, can only be found as children of this process, which they become when the process that has started them
+// ends. Only the boot's own programs are ended: what an agent leaves in the background, as ssh does for the connections
+// that it keeps, is the user's.
 #pragma once
 
 #include <sys/types.h>

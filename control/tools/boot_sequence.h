@@ -25,7 +25,7 @@ class BootSequence {
   // After a start that was complete: ends what it started. False: not on all; failed_hosts() says where.
   bool take_back();
 
-  // Only these are nodes from now on.
+  // From now on only the first `count` nodes are there.
   void keep_first(int count);
   int count() const { return count_; }
   // Of kOneHost: the node of that host.
@@ -42,9 +42,9 @@ class BootSequence {
   int count_ = 0, kept_ = 0;
 };
 
-// Of LAM's options -b, -nn and -np: the parameters of boot module rsh that they mean.
+// Sets the parameters of boot module rsh that LAM's options -b, -nn and -np mean.
 void pass_remote_shell_on(const BootOptions& options);
-// The session's options into the environment, for what is started here.
+// Puts the session's options into the environment, for what is started here.
 void pass_session_on(const BootOptions& options);
 
 }  // namespace openlapi::daemon

@@ -8,7 +8,7 @@
 
 namespace openlapi::daemon {
 
-// To be kept open until the universe is booted or has failed; a process that is killed gives it back. Throws
+// Keep it open until the boot has succeeded or failed; the end of the process gives it back as well. Throws
 // std::runtime_error: another lamboot of this user has it.
 FileDescriptor take_turn_to_boot(const std::string& session_folder);
 

@@ -16,7 +16,7 @@ BootReport boot_windowed(const BootRequest& request, NodeOperations& operations,
 // to its next node when its last one has reported.
 BootReport boot_threaded(const BootRequest& request, NodeOperations& operations, int threads);
 
-// The same between begin and finish of a run.
+// The same, without begin() and finish() of the run.
 void run_windowed(BootRun& run, int window);
 void run_threaded(BootRun& run, int threads);
 

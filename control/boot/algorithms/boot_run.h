@@ -1,4 +1,4 @@
-// One run of a boot algorithm: which nodes have come how far. The algorithms decide when; this does and remembers.
+// One run of a boot algorithm: does its steps and remembers how far each node has come. The algorithms decide when.
 //
 // A node is started when its process was launched and, with the startup protocol, its daemon has reported and been told
 // the universe. Then, and only then, NT_BOOT is reset in its type. A node that fails does not keep others from being
@@ -16,7 +16,7 @@ struct BootRequest {
   int count = 0;
   bool startup_protocol = false;
   lam_ssi_boot_proc_t which = LAM_SSI_BOOT_PROC_LAMD;
-  // After a failure: end what was launched, also where the daemon was not heard of.
+  // After a failure: end all that was launched, also where no daemon has reported.
   bool clean_up = false;
 };
 
@@ -40,9 +40,9 @@ class BootRun {
   // Closes the server, tells the universe, cleans up; the result.
   BootReport finish();
 
-  // finish in steps. close: the server; true: all nodes are started. tell_universe: the nodes of `universe` to those
-  // that are to be booted, which it has too; true: all took it. end_launched: a node whose process could not be ended
-  // stays started.
+  // The steps of finish(). close() closes the server; true: all nodes are started. tell_universe() tells `universe`,
+  // which has all nodes, to those that are to be booted; true: all took it. end_launched() ends what was launched; a
+  // node whose process could not be ended stays started.
   bool close();
   bool tell_universe(lamnode* universe, int count);
   void end_launched();
@@ -57,7 +57,7 @@ class BootRun {
   void end_launch(int node, bool launched);
   void launch(int node);
 
-  // Nodes that were launched and are waited for.
+  // How many launched nodes have not reported yet.
   int awaited() const { return awaited_; }
 
   // Waiting for one report: prepare_receive, then run_receive (unlocked), then end_receive with what that returned.
@@ -69,7 +69,7 @@ class BootRun {
   // Listens to all nodes that are awaited; and, if `early`, to those that may be launched while it waits.
   Wait prepare_receive(bool early) const;
   bool run_receive(Wait& wait);
-  // Nothing heard: all that were awaited have failed.
+  // `heard` false: all that were awaited have failed.
   void end_receive(const Wait& wait, bool heard);
   void receive();
 

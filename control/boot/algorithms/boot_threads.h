@@ -1,4 +1,4 @@
-// Threads of a boot algorithm. One that cannot be had is one fewer: the others do its work.
+// Threads of a boot algorithm. If one cannot be started, the others do its work.
 #pragma once
 
 #include <system_error>
@@ -7,7 +7,7 @@
 
 namespace openlapi::boot {
 
-// How many of them have started.
+// Returns how many were started.
 template <typename Work>
 int start_threads(std::vector<std::jthread>& threads, int count, const Work& work) {
   for (int n = 0; n < count; ++n) {

@@ -1,4 +1,5 @@
-// How mistakes travel: thrown inside, printed once where C code called us, which gets LAMERROR.
+// Mistakes are thrown inside the boot service. Where C code has called it they are caught, printed once, and returned
+// as LAMERROR.
 #pragma once
 
 #include <cstdio>
@@ -27,7 +28,7 @@ class BootError : public std::runtime_error {
 // One line on standard error, behind the program's name. Thread safe.
 void print_error(std::string_view text);
 
-// Runs `work`, which returns what the C function does. On a mistake: prints it and returns `failure`.
+// For functions that C code calls: returns what `work` returns. If it throws, prints that and returns `failure`.
 template <typename Result, typename Work>
 Result catch_errors(Result failure, Work&& work) noexcept {
   try {

@@ -1,4 +1,4 @@
-// Lines for the user where there is no user: a helper keeps them for the booting agent to print.
+// Lines for the user in a process whose output nobody sees: a helper keeps them for the booting agent to print.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace openlapi::boot {
 
-// What is kept at most: the last bytes, in whole lines. A line tells of what was dropped.
+// At most so many bytes are kept: the last ones, in whole lines, and a line that says what was dropped.
 inline constexpr std::size_t kMostKeptErrors = 1 << 20;
 
-// From now on print_error keeps its lines, and what modules and young daemons write to standard error is kept too, with
-// this host's name; those kept so far. Thread safe.
+// From now on lines of print_error() are kept and, with this host's name, what modules and daemons that are starting
+// write to standard error. take_kept_errors() hands them out. Thread safe.
 void keep_errors();
 std::vector<std::string> take_kept_errors();
 // Gives back the memory of what will be dropped; to be called now and then.

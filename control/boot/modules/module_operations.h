@@ -1,4 +1,4 @@
-// What the algorithms do to nodes, through the selected module; and helpers of the tree algorithm, which are its
+// What the algorithms do to nodes, by the selected module. It also starts the helpers of the tree algorithm, as its
 // applications on other nodes (section 3.10).
 #pragma once
 

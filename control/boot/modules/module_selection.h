@@ -19,7 +19,7 @@ class ModuleSelection {
   ModuleSelection(const ModuleSelection&) = delete;
   ModuleSelection& operator=(const ModuleSelection&) = delete;
 
-  // Calls each module's open function; who does not return 1 is left out. Throws BootError: none is left.
+  // Calls each module's open function; a module that does not return 1 is left out. Throws BootError: none is left.
   void open(std::vector<FoundModule> found, OPT* options);
   // Initialises all that are open and keeps the one with the highest priority (above 100 counts as 100; among equals
   // the first found); finalises and closes the others. Throws BootError: none wants to be used.

@@ -32,7 +32,7 @@ std::string quoted_for_shell(std::string_view word);
 // command read ./.profile first, which may set PATH.
 std::string remote_command(const std::vector<std::string>& words, std::string_view shell, bool no_profile);
 
-// The agent's own words.
+// The command line of the agent.
 std::vector<std::string> agent_words(const RshSettings& settings, const lamnode& node, const std::string& command,
                                      AgentInput input);
 

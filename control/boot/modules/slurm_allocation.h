@@ -12,7 +12,8 @@ namespace openlapi::boot {
 // Empty: there is none, and this is why.
 std::string why_no_slurm_allocation();
 
-// "2(x3),1" means 2, 2, 2, 1. Throws BootError that names the variable: that is no such list, or not for `count` nodes.
+// Reads a list of Slurm's: "2(x3),1" is 2, 2, 2, 1. Throws BootError that names the variable if it is no such list, or
+// not one for `count` nodes.
 std::vector<int> slurm_counts(std::string_view text, const std::string& variable, std::size_t count);
 
 // The allocation's nodes in Slurm's order, each with as many processors as tasks were asked for there. Runs scontrol.

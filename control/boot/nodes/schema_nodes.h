@@ -1,4 +1,4 @@
-// The nodes of a boot that a boot schema, or the command line of lamgrow, names: for modules that are told their hosts.
+// The nodes that a boot schema or the command line of lamgrow names: for modules that do not find hosts by themselves.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace openlapi::boot {
 
-// One in a module, for its functions of sections 3.4 and 3.5; they return what these do.
+// A module has one, for its functions of the specification's sections 3.4 and 3.5, which return what these return.
 class SchemaNodes {
  public:
   SchemaNodes() = default;
@@ -18,7 +18,7 @@ class SchemaNodes {
 
   int parse_options(OPT* args, int bhost_schema_args);
   int allocate(lamnode** nodes, int* nnodes, int* origin);
-  // lamgrow: the universe is there already, and its origin.
+  // For lamgrow: the universe is there already, and has its origin.
   bool grows() const { return new_host_ != nullptr; }
 
  private:
@@ -28,13 +28,13 @@ class SchemaNodes {
   char* new_host_ = nullptr;
 };
 
-// Which node daemons report to: this one.
+// The node to which daemons report: this process's.
 struct OriginNode {
   lamnode node{};
   int index = 0;
 };
 
-// What of the tool's command line (lam_ssi_boot_optd) programs on other nodes are given too.
+// Appends those options of the tool's command line (lam_ssi_boot_optd) that programs on other nodes are given too.
 void add_common_options(std::vector<std::string>& words);
 
 // The value of a key that the boot schema has for the node; nullptr: none.

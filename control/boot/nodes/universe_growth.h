@@ -15,8 +15,8 @@ struct GrowthRequest {
 };
 
 // Copies of the universe's nodes without NT_BOOT, and the new one with it and NT_JOINS, each at the index that is its
-// number; numbers between that no node has are invalid nodes. Throws BootError: the number is taken or not allowed; the
-// host is there.
+// number; numbers between that no node has are invalid nodes. Throws BootError if the number is taken or not allowed,
+// or the host is there already.
 NodeArray grow_universe(const lamnode* nodes, int count, const GrowthRequest& request);
 
 }  // namespace openlapi::boot

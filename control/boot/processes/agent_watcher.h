@@ -1,5 +1,5 @@
-// Ends an agent that is to outlive this process when this process ends before it may: killed by anything, it leaves
-// nobody else who would keep the agent's time limit.
+// A process that ends an agent if this process ends, in whatever way, before the agent may be left alone: nobody else
+// would then keep the agent's time limit.
 #pragma once
 
 #include <sys/types.h>
@@ -10,9 +10,9 @@ namespace openlapi::boot {
 
 class AgentWatcher {
  public:
-  // `process` is a handle of the agent (pidfd). A process of its own watches from now on. Throws BootError.
+  // `process`: the agent's pidfd. From now on a child process watches. Throws BootError.
   explicit AgentWatcher(int process);
-  // The agent is ended (end_process) unless it was let go or has ended.
+  // Ends the agent (end_process()) unless it was let go or has ended.
   ~AgentWatcher();
   AgentWatcher(const AgentWatcher&) = delete;
   AgentWatcher& operator=(const AgentWatcher&) = delete;

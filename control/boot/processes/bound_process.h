@@ -1,4 +1,4 @@
-// A program that this thread runs and waits for. It is ended when this process ends before it, however that happens.
+// A program that this thread runs and waits for. It is ended if this process ends before it, in whatever way.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// What the programs that booting agents start on other nodes, hboot and lamtree, begin with.
+// The command lines of hboot and lamtree, the programs that booting agents start on other nodes.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace openlapi::boot {
 
-// Asked for instead of anything else: what is needed otherwise need not be there.
+// Help is all that is asked for then: what is needed otherwise need not be there.
 inline bool wants_help(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc, [](std::string_view word) { return word == "-h" || word == "--help"; });
 }
@@ -24,7 +24,7 @@ inline bool refuse_command_line(const std::string& mistake) {
   return false;
 }
 
-// The parameters that -ssi gives, into the environment, where the boot service looks for them.
+// Puts the parameters of -ssi into the environment, where the boot service looks for them.
 inline bool set_parameters(OPT* args) {
   for (int n = 0; n < ao_ninsts(args, "ssi"); ++n) {
     const std::string key = ao_param(args, "ssi", n, 0);

@@ -5,8 +5,8 @@
 
 namespace openlapi::boot {
 
-// What lsba_start_application and lsba_start_rte_proc do and return. Daemons become sessions of their own, with
-// the key of this boot on standard input; tkill, which wipes and with -N only tells that it could be run, is awaited.
+// These do and return what lsba_start_application and lsba_start_rte_proc do. Daemons get sessions of their own and the
+// key of this boot on standard input. tkill is waited for; it wipes, or with -N only tells that it could be run.
 int start_application_here(char*** argv, int* argc, int num_procs, lamnode* node);
 int start_here(lamnode* node, lam_ssi_boot_proc_t which, const OriginNode& origin);
 

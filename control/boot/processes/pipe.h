@@ -1,4 +1,4 @@
-// A pipe whose ends no program that is started keeps.
+// A pipe that started programs do not inherit.
 #pragma once
 
 #include <fcntl.h>

@@ -5,15 +5,15 @@
 
 namespace openlapi::boot {
 
-// Which universe this process, or the one above it, boots; helpers are given it as the SSI parameters are. Not set: it
-// boots none.
+// The universe that this process, or the one that has started it, boots; handed on to helpers with the SSI parameters.
+// Not set: it boots none.
 inline constexpr char kUniverseVariable[] = "LAM_MPI_SSI_boot_base_universe";
 
 // hboot, which starts the daemons of its node: the same process schema, session and SSI parameters as here.
 std::vector<std::string> hboot_words(lamnode& node, const OriginNode& origin);
 
-// tkill, which ends what runs on its node, or with -N only tells that it could be run. Who boots ends only what is of
-// this boot: another universe may be running there, for whose sake it was refused.
+// tkill, which ends what runs on its node, or with -N only tells that it could be run. A boot ends only what belongs to
+// it: it may have been refused because another universe is running there.
 std::vector<std::string> tkill_words(const lamnode& node, bool only_tell);
 
 // "-ssi NAME VALUE" for each SSI parameter that is set here, and for the module that was selected.

@@ -25,8 +25,7 @@ struct SchemaWord {
   bool quoted = false;
 };
 
-// Words are separated by blanks; "..." holds blanks and #; a # that begins a word begins a comment as well as one
-// inside an unquoted word.
+// Words are separated by blanks; "..." may hold blanks and #. Elsewhere # begins a comment, also inside a word.
 std::vector<SchemaWord> split_schema_line(std::string_view text, const SchemaLine& line);
 
 // A value from the file as a message shows it: printable, and not longer than a line.

@@ -5,10 +5,10 @@
 
 namespace openlapi::boot {
 
-// Made if nobody has given or made one. Thread safe. Throws BootError.
+// Makes one if none was given or made yet. Thread safe. Throws BootError.
 const StartupKey& boot_key();
 
-// The one that was given or made. Throws BootError: there is none.
+// Throws BootError if none was given or made.
 const StartupKey& key_of_boot();
 
 }  // namespace openlapi::boot

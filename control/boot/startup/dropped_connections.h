@@ -1,5 +1,5 @@
 // Connections to the startup protocol that were dropped, of all servers of this process. Anybody can make any number of
-// them, from any number of addresses: they are told together, in one line at the end of the boot.
+// them, from any number of addresses: they are reported together, in one line at the end of the boot.
 #pragma once
 
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-// Processes that this one has started for nodes and that should go to the background, or stay, until the boot is over.
-// One that ends with a failure instead is noticed by who waits for reports.
+// Processes that this one has started for nodes. Each should go to the background, or stay, until the boot is over; one
+// that ends with a failure instead ends the wait for reports.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ class StartedProcesses final : public StartupInterruption {
   StartedProcesses();
 
   void add(int node_id, const std::string& program, pid_t process);
-  // Ends those of a node by force, and what is in their group.
+  // Kills those of a node, with their process groups.
   void end(int node_id);
   void forget();
   // Reaps what has ended well.

@@ -27,7 +27,7 @@ class StartupExchange {
     kBroken,   // what came was not sealed by who holds the key
   };
 
-  // A client, which has something to send at once; a server.
+  // Of a client, which has something to send at once; of a server.
   StartupExchange(const StartupKey& key, StartupKind kind, const StartupBytes& payload);
   StartupExchange(const StartupKey& key, StartupKind kind, std::size_t longest_payload);
 

@@ -14,10 +14,11 @@ void forget_daemons();
 // LAM_MPI_SSI_boot_base_promisc. Throws BootError.
 bool is_promiscuous();
 
-// Who was started connects to the address that it was told: the local node's. Promiscuous: to whichever leads here.
+// Where to listen for those that were started: the local node's address, which they are told; promiscuous: any.
 in_addr_t listening_address(const lamnode* nodes, int count);
 
-// Options -H and -P, and -n, of who was started. Throws BootError.
+// The agent's address (options -H and -P), and the node's number (-n), as the process that was started was told them.
+// Throws BootError.
 sockaddr_in agent_of(OPT* args);
 int node_id_of(OPT* args);
 

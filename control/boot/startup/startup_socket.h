@@ -17,15 +17,15 @@ namespace openlapi::boot {
 
 using StartupTime = std::chrono::steady_clock::time_point;
 
-// A connection whose ends have proved themselves, after its one message.
+// A connection after its one message: both ends have proved that they hold the key.
 struct StartupConnection {
   FileDescriptor socket{};
   std::optional<sealing::SealedMessages> sealed{};
 };
 
-// Sends one message; returns when the other side has taken it. Comes again when strangers have taken its place. Throws
-// BootError: not reachable, wrong key, too slow.
-// `local` (may be nullptr) becomes this end's address before `payload` is called.
+// Sends one message; returns when the other side has taken it. Tries again when strangers have taken its place. Throws
+// BootError: not reachable, wrong key, too slow. `local` (may be nullptr) becomes this end's address before `payload`
+// is called.
 StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind,
                                        StartupTime deadline, sockaddr_in* local,
                                        const std::function<StartupBytes()>& payload);
@@ -42,9 +42,9 @@ class StartupInterruption {
   virtual bool is_over() = 0;
 };
 
-// Takes messages. Several clients may be half way; one that is silent, slow, wrong or a stranger keeps nobody waiting,
-// and is counted (dropped_connections.h). Who has not proved that he has the key has 10 s, and only until the others
-// want his place (control/sealing/unproved_places.h).
+// Takes messages of several clients at the same time: one that is silent, slow, wrong or a stranger keeps nobody
+// waiting, and is counted (dropped_connections.h). A client has 10 s to prove that it holds the key, less if others
+// want its place (control/sealing/unproved_places.h).
 class StartupServer {
  public:
   // Listens on a free port of this address.

@@ -7,7 +7,7 @@ namespace openlapi::boot {
 
 using ReleaseElement = void (*)(void* element);
 
-// From now on the list calls it before it frees an element's own bytes: what the element points to is the list's.
+// From now on the list owns what its elements point to: it calls `release` before it frees an element.
 void release_elements_with(LIST* list, ReleaseElement release);
 
 }  // namespace openlapi::boot

@@ -1,8 +1,8 @@
 // The tree algorithm: helpers on interior nodes boot their subtrees, each of them as the booting agent does.
 //
-// A helper that cannot be started: its node has failed, and whoever wanted to start it adopts the other nodes of the
-// subtree and splits them again. A helper that is lost later: what runs on the nodes of its subtree is not known, so
-// all of them count as not started, and cleaning up ends them.
+// If a helper cannot be started, its node has failed, and the process that wanted to start it takes over the other
+// nodes of the subtree and splits them again. If a helper is lost later, nobody knows what runs on the nodes of its
+// subtree: all of them count as not started, and cleaning up ends them.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,11 @@ struct NodeReport {
   int boot_port = 0, udp_port = 0, cpus = 0;
 };
 
-// Of nodes as they are after an algorithm.
+// What became of these nodes, as an algorithm has left them.
 std::vector<NodeReport> reports_of(const std::vector<lamnode>& nodes);
 
-// Nodes that a helper boots. Its functions are called in this order, each once; nothing, when the helper is lost.
+// Nodes that a helper boots. Its functions are called in this order, each once; they return nothing, or false, if the
+// helper is lost.
 class Subtree {
  public:
   virtual ~Subtree() = default;
@@ -51,7 +52,7 @@ class TreeBoot {
 
   // Tries all nodes; true: all are started, but for the universe.
   bool gather();
-  // The nodes of this process, and its helpers', are told these nodes; true: all took it.
+  // Tells `universe` to the nodes of this process and of its helpers; true: all took it.
   bool tell_universe(lamnode* universe, int count);
   // Ends what may run.
   void end_launched();

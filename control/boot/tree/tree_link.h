@@ -18,8 +18,8 @@ class TreeLink {
   // False: the connection is broken, or the other end takes nothing for a minute.
   bool send(const StartupBytes& message);
   bool send_sign_of_life() { return send({}); }
-  // Waits as long as the other end's host is alive. Nothing: the connection has ended or is broken, or somebody has
-  // changed what came, or nothing at all has come for the time of `silence`: these two are said.
+  // Waits as long as the other end's host is alive. Nothing: the connection has ended or is broken; or, and the user is
+  // told so, somebody has changed what came, or nothing at all has come for as long as `silence`.
   std::optional<StartupBytes> receive(std::chrono::milliseconds silence = kNoLimit);
   int socket() const { return connection_.socket.get(); }
 

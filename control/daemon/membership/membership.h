@@ -46,12 +46,12 @@ class MembershipLinks {
   // Begins to connect; ends in Membership::link_up or connect_failed.
   virtual void connect(std::uint32_t node) = 0;
   virtual void send(std::uint32_t node, const DaemonMessage& message) = 0;
-  // The connection is over, once what was sent has gone, and so is connecting. No link_down or connect_failed follows.
+  // Ends the connection once what was sent has gone, or the attempt to connect. No link_down or connect_failed follows.
   virtual void close(std::uint32_t node) = 0;
   // All daemons of the universe are linked.
   virtual void universe_linked() = 0;
   virtual void node_lost(std::uint32_t node) = 0;
-  // What the table says of it is something else now.
+  // What the table says of the node has changed.
   virtual void node_changed(std::uint32_t node) = 0;
   // The daemon of a node that this one sponsors is there and linked.
   virtual void node_joined(std::uint32_t node) = 0;
@@ -62,8 +62,8 @@ class MembershipLinks {
 
 class Membership {
  public:
-  // `joins`: the universe was there before this daemon, whose sponsor will connect. `clock` says what time it is: what
-  // happens after a long silence is not to be over at once.
+  // `joins`: the universe was there before this daemon, whose sponsor will connect. `clock` says what time it is: a
+  // limit that is set after a long silence must not be over at once.
   Membership(UniverseTable& table, MembershipLinks& links, std::function<Time()> clock, bool joins = false);
 
   void start();
@@ -72,21 +72,21 @@ class Membership {
   void link_down(std::uint32_t node);
   void connect_failed(std::uint32_t node);
   void take(std::uint32_t from, const DaemonMessage& message);
-  // A tool wants the universe to end, and waits so long for daemons that are silent.
+  // A tool wants the universe to end, and waits up to `limit` for daemons that are silent.
   void halt(std::chrono::milliseconds limit = kHaltTime);
   // A tool has booted a daemon for a node: number, address, port and what users see of it are in the record.
   void grow(NodeRecord record);
   // A tool wants a node to leave, after so many seconds.
   void shrink(std::uint32_t node, std::uint32_t grace);
-  // It is out at once, whether its daemon hears of it or not.
+  // Removes a node at once, whether its daemon hears of it or not.
   void remove(std::uint32_t node);
 
-  // Without the agent that has booted this daemon it would be for nobody: it joins and nobody will connect any more, or
-  // it is the origin and nobody will take back a universe that is not whole.
+  // This daemon is of no use once its booting agent has gone: it joins, and nobody will connect to it any more; or it
+  // is the origin, and nobody else will end a universe that is not whole.
   bool needs_agent() const;
   void agent_gone();
 
-  // Until when tick() has nothing to do; nothing: for ever.
+  // When to call tick(); nothing: it has nothing to do.
   std::optional<Time> deadline() const;
   void tick(Time now);
 

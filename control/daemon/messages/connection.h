@@ -17,14 +17,14 @@ class Connection {
 
   bool is_open() const { return stream_ != nullptr; }  // not moved away
   int fd() const { return socket_.get(); }
-  // What poll() is to wait for: to write as long as something waits for it; to read always.
+  // For poll(): always to read, and to write as long as something waits to be written.
   short events() const;
-  // Reads what is there and writes what goes. False: the connection is over, or what came makes no sense.
+  // Reads what has come and writes what the socket takes. False: the connection is over, or what came makes no sense.
   bool serve();
   void send(const DaemonMessage& message) { stream_->send(encode(message)); }
   bool has_outgoing() const { return !stream_->outgoing().empty(); }
   MessageStream& stream() { return *stream_; }
-  // Writes what goes. False: the connection is broken.
+  // Writes what the socket takes. False: the connection is broken.
   bool flush();
   // Its descriptor is free at once.
   void close() { socket_.reset(); }

@@ -31,7 +31,7 @@
 
 namespace openlapi::daemon {
 
-// Of what daemons, tools and lamtasks tell each other; another one is not understood. 1: openlapi 0.1.0.
+// The version of what daemons, tools and lamtasks tell each other; no other is understood. 1: openlapi 0.1.0.
 inline constexpr std::uint8_t kMessageVersion = 2;
 
 inline constexpr std::size_t kLeastRecordBytes = 37;
@@ -202,7 +202,7 @@ struct JobMessage {
     fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
     fields.bytes(message.body);
   }
-  // As tree_forwarder.h asks.
+  // What tree_forwarder.h needs.
   std::vector<std::uint32_t> goals() const { return to.empty() ? std::vector{home} : to; }
   JobMessage for_goals(std::vector<std::uint32_t> goals) const {
     if (to.empty()) goals.clear();

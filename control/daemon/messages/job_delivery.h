@@ -46,7 +46,7 @@ class JobDelivery {
 
   // A lapirun has come to this daemon.
   JobId open();
-  // It says something; what is not allowed is dropped.
+  // A message from it; what is not allowed is dropped.
   void from_lapirun(const JobId& job, JobMessage message);
   void lapirun_gone(const JobId& job);
   void from_helper(const JobId& job, JobMessage message);
@@ -57,13 +57,13 @@ class JobDelivery {
   // The nodes where a job of a lapirun here has helpers.
   std::vector<std::uint32_t> nodes_of(const JobId& job) const;
 
-  // Something about links has changed.
+  // Links have come or gone: messages that wait may go on.
   void go_on() { forwarder_.go_on(); }
   void node_lost(std::uint32_t node);
 
  private:
   struct HomeJob {
-    // Of the nodes where helpers were started and have not ended.
+    // For each node with a helper that has not ended: the daemons on the way to it.
     std::map<std::uint32_t, std::set<std::uint32_t>> ways{};
   };
 

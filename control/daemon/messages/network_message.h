@@ -22,7 +22,7 @@
 
 namespace openlapi::daemon {
 
-// What is beyond is refused: a daemon's memory is bounded whoever asks.
+// More is refused, whoever asks, so that a daemon's memory is bounded.
 inline constexpr std::size_t kMostTables = 64;          // on a node
 inline constexpr std::size_t kMostTableWindows = 4096;  // of a table
 inline constexpr std::size_t kLongestJobKey = 255;
@@ -212,7 +212,7 @@ struct NetworkMessage {
     fields.list(message.to, 4, [](auto& element, auto& node) { element.number(node); });
     fields.bytes(message.body);
   }
-  // As tree_forwarder.h asks.
+  // What tree_forwarder.h needs.
   const std::vector<std::uint32_t>& goals() const { return to; }
   NetworkMessage for_goals(std::vector<std::uint32_t> goals) const { return {from, number, std::move(goals), body}; }
   bool keeps_order_with(const NetworkMessage& other) const { return from == other.from; }

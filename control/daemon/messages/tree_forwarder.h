@@ -1,9 +1,9 @@
-// Messages along the tree of daemons, from neighbour to neighbour, each to one node or several; for several nodes that
-// lie in one direction only one goes. While the next neighbour is not linked (its parent was lost and it is on its way
-// to another), they wait. Passive.
+// Passes messages along the tree of daemons, from neighbour to neighbour. A message is for one node or several; to
+// those that lie in one direction it goes once. While the next neighbour is not linked (its parent was lost and it is
+// about to link to another), messages wait. Passive.
 //
-// A message has goals(), the nodes that it goes to; for_goals(), the same for some of them; and keeps_order_with():
-// whether it must not overtake another.
+// A `Message` has goals(), the nodes that it is for; for_goals(), the same message for some of them; and
+// keeps_order_with(), whether it must not overtake another.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class TreeForwarder {
     }
   }
 
-  // Something about links has changed: the way of each may be another than when it came.
+  // Links have come or gone: a message that waits may have another way now.
   void go_on() {
     std::deque<Message> waited;
     waited.swap(waiting_);

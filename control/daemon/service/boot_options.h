@@ -16,7 +16,7 @@ class BootOptions {
   BootOptions(const BootOptions&) = delete;
   BootOptions& operator=(const BootOptions&) = delete;
 
-  // Single letters, and names, that have no parameter; names that have one; that have a number.
+  // Options without a parameter, as single letters or as names; with one; with a number.
   void add_flags(const char* letters) { ao_setopt1(options_, letters, nullptr, 0, 0); }
   void add_words(std::initializer_list<const char*> names);
   void add_values(std::initializer_list<const char*> names);
@@ -29,10 +29,10 @@ class BootOptions {
 
   bool has(const char* name) const { return ao_taken(options_, name) != 0; }
   std::string value(const char* name) const;
-  // What is no option and no parameter of one.
+  // The words that are no option and no option's parameter.
   std::vector<std::string> plain_words() const;
-  // Of these there are so many, none of them empty, and the value of an option is in a range. Throw
-  // std::invalid_argument.
+  // Throw std::invalid_argument if there are fewer or more such words, or one is empty; if the option's value is not in
+  // this range.
   void check_words(std::size_t least, std::size_t most, const std::string& what) const;
   void check_number(const char* name, int least, int most) const;
   SessionName session_name() const { return {value("sessionprefix"), value("sessionsuffix")}; }

@@ -26,7 +26,7 @@ class ConnectedTools {
   void add(FileDescriptor socket);
   std::list<Tool>& all() { return tools_; }
   std::size_t count() const { return tools_.size(); }
-  // To a tool that is not there any more: nothing happens.
+  // Nothing happens if the tool has gone.
   void answer(std::uint64_t tool, const DaemonMessage& message);
   // At once, or when all daemons are linked.
   void ask_universe(Tool& tool, bool wait_until_linked);

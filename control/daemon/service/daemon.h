@@ -29,8 +29,8 @@ struct DaemonSetup {
   FileDescriptor signals{};  // a signalfd of those that end the daemon
 };
 
-// Its parts are made one after the other, each with those that it needs. What the first ones tell the later ones goes
-// through this class, and begins with run().
+// Its parts are made one after the other, each from those that it needs. What earlier ones tell later ones goes through
+// this class, and only from run() on.
 class Daemon final : private MembershipLinks, private NeighbourMessages {
  public:
   // The session's folder is removed when the daemon ends.

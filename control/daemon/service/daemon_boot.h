@@ -22,7 +22,7 @@ class DaemonBoot {
 
   std::uint32_t node() const { return node_; }
   const BootKey& key() const { return key_; }
-  // This machine's address on the way to the booting agent, in this machine's order.
+  // This machine's address towards the booting agent, in host byte order.
   std::uint32_t address() const { return address_; }
   // The folder of this node's session. On the origin's machine the origin has the one without a number, on others
   // whichever daemon comes first.
@@ -30,7 +30,7 @@ class DaemonBoot {
 
   // After join: lamgrow has started this daemon.
   bool joins() const { return joins_; }
-  // After join, of the origin, or a daemon that joins: the connection to the agent, which ends with that.
+  // After join(), of the origin or a daemon that joins: the connection to the agent, which ends when the agent does.
   FileDescriptor take_agent() { return std::move(agent_); }
 
   // Tells the agent where this daemon listens, and waits for the universe. Throws std::runtime_error.

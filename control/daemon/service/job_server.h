@@ -30,17 +30,17 @@ class JobServer final : private JobPlaces {
   void node_lost(std::uint32_t node) { delivery_.node_lost(node); }
   // This daemon ends, and all tasks here with it.
   void end_helpers();
-  // All jobs that have their lapirun or tasks here end; who does not follow is killed, as at the end of any job.
+  // Ends all jobs that have their lapirun or tasks here; what does not end is killed, as at the end of any job.
   void end_jobs();
-  // Processes of such jobs are still there.
+  // Processes of such jobs are still running.
   bool is_ending() const;
   std::optional<Time> deadline() const;
 
-  // Those of which lapirun or tasks are here.
+  // The jobs that have their lapirun or tasks here.
   JobsMessage jobs() const;
 
   void watch(PollSet& poll_set);
-  // Tells of those that have ended, lets waiting messages go.
+  // Tells what has ended, and sends messages that waited and can go now.
   void tick();
 
  private:

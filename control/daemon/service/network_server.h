@@ -25,7 +25,7 @@ class NetworkServer {
   // Where a node is to be cleaned, the processes of `jobs` end first; jobs_ended() follows, once or more often.
   NetworkServer(const UniverseTable& universe, PeerLinks& links, JobServer& jobs, ConnectedTools& tools);
 
-  // Of a tool. False: it is about something else.
+  // A message from a tool. False: it is about something else.
   bool take(std::uint64_t tool, const DaemonMessage& message) { return questions_.take(tool, message); }
   void tool_gone(std::uint64_t tool) { questions_.tool_gone(tool); }
   void jobs_ended();
@@ -46,7 +46,7 @@ class NetworkServer {
     std::uint32_t task = 0;
     std::uint32_t round = 0;  // of its last exchange
     bool waits = false;       // for the end of that
-    bool over = false;        // when what it is told has gone
+    bool over = false;        // once all that it is told is written
   };
   void send(const std::vector<std::uint32_t>& nodes, std::uint32_t number, const NetworkAction& action);
   void deliver(const NetworkMessage& message);

@@ -1,4 +1,5 @@
-// The TCP connections of a daemon to its neighbours in the tree: sealed, one a neighbour, and kept few.
+// The TCP connections of a daemon to its neighbours in the tree: sealed, and one for each. Those of strangers are kept
+// few.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +37,14 @@ class PeerLinks {
 
   void watch(PollSet& poll_set);
   std::optional<Time> deadline() const;
-  // Drops who was silent for too long; frees what is over.
+  // Drops connections that were silent for too long; frees those that are over.
   void tick(Time now);
   // Something waits to be written to a neighbour.
   bool has_outgoing() const;
 
  private:
-  // A connection that this daemon makes: connect() has not ended; strangers have its place, it is made again soon.
+  // Of connections that this daemon makes. kConnects: connect() has not ended; kPauses: strangers have taken the place,
+  // it tries again soon.
   enum class Stage : std::uint8_t { kTalks, kConnects, kPauses };
   struct Peer {
     Connection connection;
@@ -85,7 +87,7 @@ class PeerLinks {
   std::set<std::uint32_t> reported_{};
 };
 
-// Listens on a free port of this address (in this machine's order). Throws std::runtime_error.
+// Listens on a free port of this address (in host byte order). Throws std::runtime_error.
 FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port);
 
 }  // namespace openlapi::daemon

@@ -17,7 +17,7 @@ namespace openlapi::daemon {
 class ToolServer {
  public:
   using Clock = std::chrono::steady_clock;
-  // Whom the tools' questions are for.
+  // The parts that answer the tools' questions.
   struct Parts {
     Membership& membership;
     NodeChanges& changes;
@@ -28,7 +28,7 @@ class ToolServer {
       : listener_(std::move(listener)), tools_(tools), parts_(parts) {}
 
   void watch(PollSet& poll_set);
-  // When watch() has to be asked anew.
+  // When watch() has to be called again.
   std::optional<Clock::time_point> deadline() const;
   void tick();
 

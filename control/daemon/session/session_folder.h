@@ -33,7 +33,7 @@ struct SessionOwner {
   std::string node{};      // its number
 };
 
-// A daemon lives in the folder that was to be taken.
+// Another daemon lives in the folder.
 class SessionTaken : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -44,7 +44,7 @@ class SessionFolder {
   // Makes the folder or takes over what a dead daemon left. Throws SessionTaken, or std::runtime_error: it is not this
   // user's alone.
   explicit SessionFolder(std::string path) : SessionFolder(std::move(path), "", {}) {}
-  // Of this daemon. Where another one of the same universe lives in the folder, this is `spare`.
+  // The folder of the daemon `owner`: `spare`, if another daemon of the same universe lives in `path`.
   SessionFolder(std::string path, std::string spare, const SessionOwner& owner);
   ~SessionFolder() { remove(); }
   SessionFolder(const SessionFolder&) = delete;
@@ -56,7 +56,8 @@ class SessionFolder {
   FileDescriptor listen_to_tools();
   // For appending.
   FileDescriptor open_log();
-  // The daemon goes on without its universe: from now on another daemon of that one is refused here as a stranger's is.
+  // The daemon goes on without its universe: from now on other daemons of that universe are refused here, as those of
+  // strangers are.
   void leave_universe();
   void remove();
   // The folder stays when this object ends: another process has it.
@@ -72,13 +73,13 @@ class SessionFolder {
 
 std::string tool_socket(const std::string& folder);
 
-// It belongs to this user alone: what lives in it may be trusted.
+// Whether it belongs to this user alone, so that its daemon may be trusted.
 bool is_own_session(const std::string& folder);
-// Throws std::runtime_error: it is there, and does not, or cannot be looked at.
+// Throws std::runtime_error if it is there and does not belong to this user alone, or cannot be looked at.
 void check_own_session(const std::string& folder);
 // The process that lives in the folder; 0: none, or it is not this user's alone.
 pid_t session_process(const std::string& folder);
-// The same, by a handle too, which is of no other process.
+// The same, with a handle, which never comes to mean another process.
 struct SessionProcess {
   pid_t number = 0;
   FileDescriptor handle{};  // not open: none lives there
@@ -87,8 +88,8 @@ SessionProcess open_session_process(const std::string& folder);
 // Whose the folder is, or was, also of a daemon that has left its universe. A daemon that has just taken it is given a
 // moment to say so; empty: none has.
 SessionOwner session_owner(const std::string& folder);
-// Removes what a dead daemon left; nothing there is no mistake. A process that the daemon was forked by, and that has
-// the folder yet, is given a moment to end. Throws std::runtime_error.
+// Removes what a dead daemon left, if anything is there. A process that has forked the daemon, and still holds the
+// folder, is given a moment to end. Throws std::runtime_error.
 void remove_session(const std::string& folder);
 
 }  // namespace openlapi::daemon

@@ -23,13 +23,13 @@ class ToolClient {
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
   // Nothing: it has not come by then.
   std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
-  // Returns when it has been taken; whatever it is answered later is nobody's.
+  // Returns when the daemon has taken it; nobody reads an answer.
   void tell(const DaemonMessage& message, std::chrono::seconds limit);
-  // Throws std::runtime_error: the daemon here says nothing, not even what it need not ask others for.
+  // Throws std::runtime_error if the daemon here does not answer even what it need not ask others for.
   void check_alive();
   // For more than one question and answer.
   FileDescriptor take_socket() { return std::move(socket_); }
-  // Until the daemon's process is gone. False: not within `limit`.
+  // Waits until the daemon's process has ended. False: not within `limit`.
   bool wait_for_end(std::chrono::seconds limit);
 
  private:
@@ -38,7 +38,7 @@ class ToolClient {
   FileDescriptor process_{};
 };
 
-// The daemon of this session folder goes on when it was stopped.
+// Lets the daemon of this session folder go on if it was stopped.
 void wake_daemon(const std::string& folder);
 
 }  // namespace openlapi::daemon

@@ -31,7 +31,7 @@ class AddressExchange {
   AddressExchange(const UniverseTable& universe, const NetworkTables& tables, Places places)
       : universe_(universe), tables_(tables), places_(std::move(places)) {}
 
-  // Of a task here.
+  // A task here gives its addresses.
   void give(const Id& exchange, std::uint32_t task, TaskAddresses addresses);
   // It has ended, or does not wait any more.
   void take_back(const Id& exchange, std::uint32_t task);

@@ -33,11 +33,12 @@ class NetworkQuestions {
   bool take(std::uint64_t tool, const DaemonMessage& message);
   void answered(std::uint32_t node, std::uint32_t number, const NodeAnswer& answer);
   void node_lost(std::uint32_t node);
-  // What it loaded and was not told of is taken back.
+  // A table that it has loaded, and was not told so, is unloaded.
   void tool_gone(std::uint64_t tool);
 
   using Time = std::chrono::steady_clock::time_point;
-  // The time of a question runs from the first tick after it. Names who has not answered when it is over.
+  // A question's time runs from the first tick() after it. When it is over, the answer names the nodes that were
+  // silent.
   void tick(Time now);
   std::optional<Time> deadline() const;
 
@@ -45,7 +46,7 @@ class NetworkQuestions {
   struct Question {
     std::uint64_t tool = 0;
     std::set<std::uint32_t> awaited{};
-    NetworkTable loading{};  // no windows: the question is another
+    NetworkTable loading{};  // no windows: the question is no load
     TablesMessage answer{};
     std::size_t size = 0;  // of the answer's windows
     std::optional<Time> until{};

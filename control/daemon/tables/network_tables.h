@@ -1,5 +1,5 @@
 // The network tables of a node: which windows of its adapters belong to which tasks of which jobs, and which process
-// holds them. Passive. A window's account is that of the device: two adapter names of one device share it.
+// holds them. Passive. Windows are those of devices: two adapter names of one device share them.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ class NetworkTables {
  public:
   explicit NetworkTables(std::uint32_t here) : here_(here) {}
 
-  // The windows of tasks here as they were loaded; those that may be any have a number then.
+  // The answer has the windows of tasks here as they were loaded; those that could be any (kAnyWindow) have a number.
   NodeAnswer load(const NetworkTable& table);
-  // The windows that were here. Refused while a process holds one, unless `identity` names the table.
+  // The answer has the windows that were here. Refused while a process holds one, unless `identity` names the table.
   NodeAnswer unload(const std::string& key, std::uint64_t identity);
-  // Of a job key; empty: of all.
+  // The windows of this job key; empty: of all.
   std::vector<WindowState> states(const std::string& key) const;
 
   // The windows are the process's from now on, unless the answer says why not.

@@ -34,7 +34,7 @@ struct NodeState {
 
 struct UniverseNode {
   std::uint8_t state = NodeState::kInvalid;
-  std::uint32_t address = 0;  // IPv4, in this machine's order
+  std::uint32_t address = 0;  // IPv4, in host byte order
   std::uint32_t port = 0;     // where its daemon listens
   std::uint32_t type = 0;     // NT_ flags of lamnet.h
   std::uint32_t cpus = 0;
@@ -79,13 +79,13 @@ class UniverseTable {
   bool set_state(std::uint32_t node, std::uint8_t state);
   // Which nodes are not as they were booted.
   std::vector<NodeRecord> changes() const;
-  // Of the next node that joins.
+  // The stamp of the next node that joins.
   std::uint32_t next_stamp() const;
 
-  // Of the daemon here, among those that are not lost. No parent: it is the root.
+  // Of the daemon here; daemons that are lost are left out. No parent: it is the root.
   std::optional<std::uint32_t> parent() const { return parent_; }
   const std::vector<std::uint32_t>& children() const { return children_; }
-  // Of every node, by its number; of the root, and of those that are no members, the node itself.
+  // The parent of each node, by its number; the root, and nodes that are no members, have themselves.
   std::vector<std::uint32_t> parents() const;
   // The nodes from `from` to `to` along the tree, both included. Empty: one of them is no member.
   std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
@@ -104,7 +104,8 @@ class UniverseTable {
   std::uint32_t origin_;
   std::uint32_t here_;
   std::uint32_t degree_;
-  // Nodes by their position in the tree. Of booted ones it depends on their number alone: where none is, is kNobody.
+  // Nodes by their position in the tree. That of a booted node depends on its number alone, so there may be gaps
+  // (kNobody).
   std::vector<std::uint32_t> order_{};
   std::vector<std::uint32_t> positions_{};  // in order_, by node
   std::optional<std::uint32_t> parent_{};

@@ -1,6 +1,5 @@
-// Brings together, at one node of a job, what it and those that report to it give for a fence. Passive. A fence is over
-// when all nodes have come that have tasks which take part in it, also when nobody gives anything: so it is a barrier
-// in any case.
+// Gathers, at one node of a job, what this node and those that report to it give for a fence. Passive. A fence is over
+// only when all nodes with tasks that take part have come, even if none gives anything: so it is always a barrier.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ class FenceCollector {
 
   std::uint32_t here() const { return nodes_[here_].node; }
 
-  // What a node has sent, or this one has itself. Something: nobody is awaited any more.
+  // What a node has sent, or this one gives itself. Returns a step when nobody is awaited any more.
   std::optional<FenceStep> add(std::uint32_t node, FenceData data);
 
  private:

@@ -14,7 +14,7 @@ namespace openlapi::jobs {
 // Sets JobNode::reports_to. `parents`: of the daemons, by node; a node without one has itself.
 void link_nodes(std::vector<JobNode>& nodes, const std::vector<std::uint32_t>& parents);
 
-// Everybody reports to a node of the job, and so, over others, to the one that reports to itself.
+// Whether each node reports to a node of the job, and thus, directly or over others, to the one that reports to itself.
 bool is_fence_tree(const std::vector<JobNode>& nodes);
 
 // For each of `nodes` the place there of the one that it reports to; kNoPlace: it is none of them.

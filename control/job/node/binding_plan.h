@@ -7,7 +7,7 @@
 
 namespace openlapi {
 
-// One core: the numbers that the kernel gives its hardware threads, only those that may be used, at least one.
+// A core, with the kernel's numbers of those of its hardware threads that may be used: at least one.
 struct Core {
   unsigned number = 0;
   std::vector<unsigned> processors{};

@@ -1,4 +1,4 @@
-// The numbers that processes have in their containers, where each has another one than here.
+// The numbers that processes have inside their containers, which are others than here.
 #pragma once
 
 #include <cstdint>

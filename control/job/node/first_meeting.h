@@ -24,8 +24,8 @@ class FirstMeeting {
 
   // When to look again; none: nobody waits.
   const std::optional<Clock::time_point>& look_at() const { return look_at_; }
-  // To be called then. Whom the others wait for, as the end of a sentence; empty: nobody whose fault it is, or it was
-  // said.
+  // Call it then. What the user is to be told about tasks that the others wait for; empty: nothing, or it was said
+  // already.
   std::string look(const std::vector<TaskProcess>& tasks);
 
  private:

@@ -30,13 +30,13 @@ class LineAssembler {
   std::string pending_;  // the beginning of a line, shorter than limit_
 };
 
-// Puts the lines of several sources behind each other. A piece without newline is completed when another source comes
+// Merges the lines of several sources into one stream. A piece without newline is completed when another source comes
 // in between, so that no two sources ever share a line.
 class LineMerger {
  public:
   explicit LineMerger(bool tag) : tag_(tag) {}
 
-  // Not empty.
+  // `text` is not empty.
   void add(std::uint32_t source, std::string_view text, std::string& out);
 
   // A line of lapirun's own, never tagged; with its newline.

@@ -16,7 +16,7 @@
 
 namespace openlapi::jobs {
 
-// The first that comes: what is to be started here. Nothing: there is no such job.
+// Waits for the first message, which says what to start here. Nothing: there will be no job.
 std::optional<NodeJob> await_job(daemon::Connection& connection);
 
 class NodeService {

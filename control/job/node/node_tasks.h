@@ -1,5 +1,5 @@
-// The tasks of one job on one node: starts them, serves them as their PMIx server, and does what lapirun says. Who has
-// this object runs the loop and carries the messages (node_service.h).
+// The tasks of one job on one node: starts them, serves them as their PMIx server, and does what lapirun says. Its
+// owner runs the loop and carries the messages (node_service.h, local_link.h).
 //
 // One thread runs everything; only libpmix has another, which posts into the mailbox.
 #pragma once
@@ -37,7 +37,7 @@ struct NodeJob {
   std::string place{};            // " on n1 (host)", behind what is said of a task; empty: there is but one place
   std::string partition{};        // not empty: a standalone job (MP_PARTITION), which has no PMIx server
   int input = -1;                 // task 0's standard input; -1: it comes as TaskInput
-  std::function<void(const char*)> report_phase = [](const char*) {};  // of a start that has been done
+  std::function<void(const char*)> report_phase = [](const char*) {};  // called when a phase of the start is done
 
   const JobNode& this_node() const { return tasks.nodes[here]; }
 };
@@ -47,10 +47,10 @@ class NodeTasks {
   using Clock = std::chrono::steady_clock;
   using Tell = std::function<void(JobBody body)>;
 
-  // `job` and `signals` are ready when the tasks are started. `peers`: the job's other nodes. `tell`: to lapirun.
+  // `job` and `signals` need not be complete before start(). `peers`: the job's other nodes. `tell`: tells lapirun.
   NodeTasks(const NodeJob& job, const SignalSource& signals, PmixPeers* peers, Tell tell);
 
-  // Tells TasksStarted or TasksRefused. Once, from the main thread, before the process has a second one.
+  // Tells TasksStarted or TasksRefused. Call it once, from the main thread, before the process has a second one.
   void start();
 
   // What lapirun says.
@@ -58,16 +58,16 @@ class NodeTasks {
 
   void watch(PollSet& poll_set);
   Deadline deadline() const;
-  // After each round of the loop: what is over, and what its time has come for.
+  // After each round of the loop: deals with what has ended, and with what is due.
   void check();
 
-  // Nobody hears of the tasks any more: from now on input there is none, and drop_output() lets them write.
+  // For when lapirun has gone: the tasks' input ends, and what they have written waits for nobody any more.
   void close_input();
   void drop_output();
 
-  // SIGTERM, and SIGKILL for who does not follow.
+  // SIGTERM, and later SIGKILL for tasks that have not ended.
   void end_tasks();
-  // At once; nothing of the job is left here.
+  // Ends the job at once; nothing of it is left here.
   void end_job();
 
   bool are_running() const { return running_ > 0; }
@@ -121,10 +121,10 @@ class NodeTasks {
   bool ending_ = false;
   Deadline kill_at_;
   std::set<std::uint32_t> in_pmix_{};  // tasks that are connected to the server
-  std::set<std::uint32_t> deaf_{};     // tasks that were killed as they did not take that:
-  int first_signal_ = 0;               // that was to end the tasks
-  Deadline look_for_deaf_at_;          // after it: tasks that have not taken it
-  Deadline give_up_at_;                // reading what no task writes any more
+  std::set<std::uint32_t> deaf_{};     // tasks that were killed since they did not take first_signal_
+  int first_signal_ = 0;               // the first that was to end the tasks
+  Deadline look_for_deaf_at_;          // when to look for tasks that have not taken it
+  Deadline give_up_at_;                // when to stop reading what no task writes any more
   std::uint64_t read_before_ = 0;
 };
 

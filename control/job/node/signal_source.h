@@ -9,7 +9,7 @@
 
 namespace openlapi {
 
-// Of those that lapirun handles: asks tasks to end.
+// Whether a signal that lapirun handles asks tasks to end.
 inline bool is_ending_signal(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }

@@ -29,7 +29,7 @@ class TaskEnvironment {
   std::map<std::string, std::string> variables_;
 };
 
-// Takes who this process is in another job out of its own environment: libpmix's server must not believe it.
+// Removes from this process's environment who it is in another job: libpmix's server must not believe it.
 void forget_other_job();
 
 // The guide's standalone environment (chapter 16) of one task of a job that is all on this node: NAME=value.

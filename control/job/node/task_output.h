@@ -26,7 +26,7 @@ class TaskOutputReader {
   void add_task(std::uint32_t task, FileDescriptor output, FileDescriptor errors);
   void watch(PollSet& poll_set);
 
-  // So many bytes of the stream are through: more may go.
+  // So many bytes of the stream have reached their reader: as many more may be sent.
   void taken(std::uint32_t bytes, bool errors) {
     under_way_[errors] -= std::min<std::size_t>(bytes, under_way_[errors]);
   }

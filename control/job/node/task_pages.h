@@ -13,7 +13,7 @@ namespace openlapi {
 
 class TaskPages {
  public:
-  // Where there is no room for the file nothing is known of the tasks.
+  // If there is no room for the file, nothing is known of the tasks.
   void make(const std::string& folder, std::size_t tasks);
 
   // For the environment of the task at this place: NAME=value. Empty: it has no page.

@@ -62,7 +62,7 @@ class TaskProcess {
   void reap();
 
  private:
-  // Of the process's sets in /proc, by their names there.
+  // Whether one of the process's sets in /proc, by their names there, has the signal.
   bool is_in_set(int signal, std::initializer_list<std::string_view> sets) const;
 
   std::uint32_t number_ = 0;

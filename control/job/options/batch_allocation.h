@@ -8,8 +8,8 @@ namespace openlapi {
 
 struct BatchAllocation {
   std::string name;    // "Slurm job 4711"; empty: there is none
-  unsigned nodes = 0;  // as its variables say, nobody is asked; 0: they do not
-  std::string launcher;  // that starts tasks on all of them
+  unsigned nodes = 0;  // as its variables say; 0: they do not
+  std::string launcher;  // the program that starts tasks on all of them
 };
 
 // `read`: as getenv().

@@ -32,7 +32,7 @@ std::string host_mistake(const std::string& host, const std::string& list);
 
 // MPICH's -f FILE; LAM's -f has no value, so that the file seems to be the program.
 bool is_file_of_hosts(const std::vector<std::string>& arguments, std::size_t program);
-// What is said then by the launcher of that name.
+// The message about it, by the launcher of that name.
 std::string answer_to_file_of_hosts(const std::string& file, const std::string& launcher);
 
 // What -x names, one variable each: "A,B=1,C=2". A comma in a value belongs to it unless NAME= follows, or the name of

@@ -6,7 +6,7 @@
 namespace openlapi {
 
 struct ProgramPath {
-  std::string path{};  // what to execute; relative ones are so to the tasks' working directory
+  std::string path{};  // what to execute; if relative, from the tasks' working directory
   int status = 0;      // else: kExitNotFound or kExitNotExecutable, and
   std::string error{};
 };

@@ -1,4 +1,5 @@
-// The one node of a job that is all on this machine, in lapirun's own process: what is said needs no messages.
+// The only node of a job that is all on this machine. Its end runs in lapirun's process and is called directly, without
+// messages.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@ namespace openlapi::jobs {
 
 class LocalLink final : public NodeLink {
  public:
-  // `program`: what is executed. `standalone`: the tasks get the guide's standalone environment instead of PMIx. For
-  // ever: libpmix's thread lives as long as the process.
+  // `program`: what is executed. `standalone`: the tasks get the guide's standalone environment instead of PMIx. Never
+  // destroyed: libpmix's thread lives as long as the process.
   LocalLink(std::string program, bool standalone, const SignalSource& signals);
 
   bool start(StartTasks job, Listener& listener, std::string& error) override;

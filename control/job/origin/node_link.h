@@ -19,7 +19,7 @@ class NodeLink {
     virtual void take(std::size_t node, JobBody body) = 0;
     // The node's tasks go on by themselves; nothing more comes from there.
     virtual void take_cut_off(std::size_t node) = 0;
-    // The job cannot go on in order. `why`: empty: it was said.
+    // The job cannot go on in order. `why` empty: the user was told.
     virtual void break_off(int status, const std::string& why) = 0;
     // A line for the user.
     virtual void note(const std::string& text) = 0;
@@ -38,10 +38,10 @@ class NodeLink {
   virtual void signal(int signal) = 0;
   // SIGTERM for all tasks, and SIGKILL for those that do not follow.
   virtual void end_tasks() = 0;
-  // What else there is to say. A node that has gone hears nothing.
+  // Any other message, to one node or all. A node that has gone hears nothing.
   virtual void tell(std::size_t node, const JobBody& body) = 0;
   virtual void tell_all(const JobBody& body) = 0;
-  // Nothing of the job stays on the nodes. `in_order`: all have finished.
+  // Removes all of the job from the nodes. `in_order`: all have finished.
   virtual void leave(bool in_order) = 0;
   virtual bool has_left() const = 0;
 
@@ -54,7 +54,7 @@ class NodeLink {
 
   virtual void watch(PollSet& poll_set) = 0;
   virtual Deadline deadline() const = 0;
-  // After each round of the loop: what its time has come for.
+  // After each round of the loop: deals with what is due.
   virtual void check() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Whose process has the other end of a TCP connection on this host: libpmix's server listens to everybody who can reach
-// 127.0.0.1, and asks for no user before it waits for what he has to say.
+// Which user has the other end of a TCP connection on this host: libpmix's server accepts everybody who can reach
+// 127.0.0.1, and waits for what he sends before it asks who he is.
 #pragma once
 
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 
 namespace openlapi {
 
-struct NoProcess {};  // has it any more: it was closed
+struct NoProcess {};  // has the other end any more: it was closed
 struct NotTold {};    // no kernel interface tells it here
 using PeerUser = std::variant<uid_t, NoProcess, NotTold>;
 
