@@ -4,8 +4,8 @@
 #include "api/arguments/refusal.h"
 #include "api/calls/profiling.h"
 #include "api/context/context.h"
-#include "api/context/guarded.h"
 #include "api/context/memory_reserve.h"
+#include "api/context/run_call.h"
 #include "api/include/lapi.h"
 #include "dataplane/sync/collectives.h"
 

@@ -8,7 +8,7 @@
 #include "api/arguments/refusal.h"
 #include "api/calls/profiling.h"
 #include "api/context/context_resources.h"
-#include "api/context/guarded.h"
+#include "api/context/run_call.h"
 #include "api/include/lapi.h"
 
 namespace openlapi {

@@ -7,8 +7,8 @@
 #include "api/calls/recovery.h"
 #include "api/context/context.h"
 #include "api/context/counter_wait.h"
-#include "api/context/guarded.h"
 #include "api/context/memory_reserve.h"
+#include "api/context/run_call.h"
 #include "api/include/lapi.h"
 
 namespace openlapi {

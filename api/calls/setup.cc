@@ -6,8 +6,8 @@
 #include "api/arguments/refusal.h"
 #include "api/calls/profiling.h"
 #include "api/context/context.h"
-#include "api/context/guarded.h"
 #include "api/context/open.h"
+#include "api/context/run_call.h"
 #include "api/include/lapi.h"
 
 using namespace openlapi;

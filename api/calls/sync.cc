@@ -6,7 +6,7 @@
 #include "api/calls/profiling.h"
 #include "api/context/context.h"
 #include "api/context/counter_wait.h"
-#include "api/context/guarded.h"
+#include "api/context/run_call.h"
 #include "api/include/lapi.h"
 #include "dataplane/base/sanitizer_order.h"
 

@@ -4,8 +4,8 @@
 #include "api/calls/lock_sharing.h"
 #include "api/calls/profiling.h"
 #include "api/calls/recovery.h"
-#include "api/context/guarded.h"
 #include "api/context/memory_reserve.h"
+#include "api/context/run_call.h"
 #include "api/include/lapi.h"
 
 namespace openlapi {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dataplane/host/handler_host.h"
-#include "dataplane/poller/service_thread.h"
+#include "dataplane/poller/library_thread.h"
 
 namespace openlapi {
 

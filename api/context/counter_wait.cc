@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "api/arguments/refusal.h"
-#include "api/context/guarded.h"
+#include "api/context/run_call.h"
 #include "api/context/submit.h"
 #include "dataplane/base/sanitizer_order.h"
 #include "dataplane/counter/counters.h"

@@ -15,7 +15,7 @@
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
 #include "api/context/program_addresses.h"
-#include "api/wiring/job_ways.h"
+#include "api/wiring/job_paths.h"
 #include "api/wiring/open_transports.h"
 #include "api/wiring/thread_plan.h"
 #include "api/wiring/trace.h"

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "api/context/context.h"
-#include "api/context/guarded.h"
 #include "api/context/kept_operation.h"
 #include "api/context/memory_reserve.h"
+#include "api/context/run_call.h"
 #include "dataplane/peers/peer_table.h"
 
 namespace openlapi {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "api/wiring/failure.h"
-#include "dataplane/poller/service_pacing.h"
+#include "dataplane/poller/thread_pacing.h"
 #include "dataplane/transport/transport_module.h"
 
 namespace openlapi {

@@ -17,8 +17,8 @@
 #include "dataplane/base/step.h"
 #include "dataplane/endpoint/record_dispatch.h"
 #include "dataplane/peers/peer_watch.h"
+#include "dataplane/transfer/attach_reads.h"
 #include "dataplane/transfer/bulk_pulls.h"
-#include "dataplane/transfer/memory_reads.h"
 
 namespace openlapi {
 

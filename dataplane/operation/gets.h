@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "dataplane/host/requests.h"
+#include "dataplane/transfer/attach_reads.h"
 #include "dataplane/transfer/bulk_pulls.h"
 #include "dataplane/transfer/memory_offers.h"
-#include "dataplane/transfer/memory_reads.h"
 #include "dataplane/transfer/message_sender.h"
 #include "dataplane/transfer/pending_requests.h"
 #include "dataplane/transfer/refusals.h"

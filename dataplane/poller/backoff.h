@@ -3,7 +3,7 @@
 // sleeping early costs 10 to 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best
 // in every placement.
 //
-// It counts polls and never reads a clock. The dataplane thread has its own way (service_pacing.h).
+// It counts polls and never reads a clock. The dataplane thread has its own way (thread_pacing.h).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The user threads' side. The dataplane thread's is in poller_service.cc.
+// The user threads' side. The dataplane thread's is in poller_thread.cc.
 #include "dataplane/poller/poller.h"
 
 #include <poll.h>

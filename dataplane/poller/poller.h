@@ -27,8 +27,8 @@
 #include "dataplane/base/clock.h"
 #include "dataplane/base/step.h"
 #include "dataplane/poller/backoff.h"
-#include "dataplane/poller/service_pacing.h"
-#include "dataplane/poller/service_thread.h"
+#include "dataplane/poller/library_thread.h"
+#include "dataplane/poller/thread_pacing.h"
 #include "dataplane/poller/wake_descriptors.h"
 #include "dataplane/transport/transport.h"
 

@@ -1,9 +1,9 @@
 // What reads the data of a message where it lies: the adapter, or this processor.
 #pragma once
 
+#include "dataplane/transfer/attach_reads.h"
 #include "dataplane/transfer/bulk_pulls.h"
 #include "dataplane/transfer/incoming_messages.h"
-#include "dataplane/transfer/memory_reads.h"
 
 namespace openlapi {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/device_preference.h"
 #include "nic/dpdk/dpdk_module.h"
 #include "nic/dpdk/network_interface.h"
 

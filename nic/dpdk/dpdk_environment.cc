@@ -19,7 +19,7 @@
 #include <mutex>
 #include <thread>
 
-#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/device_preference.h"
 
 namespace openlapi::dpdk {
 namespace {

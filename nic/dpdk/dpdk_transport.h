@@ -28,7 +28,7 @@
 namespace openlapi {
 
 struct DpdkConfig {
-  std::vector<std::string> devices;  // device_wish.h says how each is named
+  std::vector<std::string> devices;  // device_preference.h says how each is named
   std::string eal_arguments;         // further ones, separated by spaces; those of the task's first transport count
   std::uint32_t address = 0;         // IPv4, as a number; 0: a link-local one that follows from the hardware address
   std::uint16_t port = 0;            // UDP; 0: one that nobody has on this machine

@@ -15,7 +15,7 @@
 #include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
 #include "dataplane/base/memory_fault_guard.h"
-#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/device_preference.h"
 #include "nic/dpdk/dpdk_address.h"
 #include "nic/dpdk/dpdk_environment.h"
 #include "nic/dpdk/network_interface.h"

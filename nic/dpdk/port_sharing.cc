@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/device_preference.h"
 
 namespace openlapi::dpdk {
 

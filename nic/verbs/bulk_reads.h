@@ -15,7 +15,7 @@
 // adapter's asynchronous events count for nothing here: what they tell about a queue pair, its completions or the
 // reader's timeout tell too.
 // What a provider takes along of a queue pair that is destroyed are completions of reads that then end as failed.
-// Reading order: bulk_reads.cc, read_connections.cc, served_connections.h, registration_cache.h.
+// Reading order: bulk_reads.cc, bulk_read_connections.cc, served_connections.h, registration_cache.h.
 #pragma once
 
 #include <array>
@@ -136,7 +136,7 @@ class BulkReads final : public BulkMemory {
   void end(Read& read);
   void poll();
 
-  // read_connections.cc
+  // bulk_read_connections.cc
   Connection* find(PeerIndex peer) const;
   Connection* connect(PeerIndex peer);  // null: the adapter has no room
   bool close_idle_one();

@@ -92,7 +92,7 @@ MUTANTS = {
         "dataplane/layout/program_cursor.cc", "a program goes back to the beginning of a block, not to where it was",
         [("  frames_[depth_].inside = rest;\n", "")]),
     "function_not_asked": (
-        "dataplane/transfer/layout_reads.cc", "data that a program combines is read over what is there",
+        "dataplane/transfer/attach_reads_of_layouts.cc", "data that a program combines is read over what is there",
         [("described && (message.layout == nullptr || message.layout->only_copies());\n", "described;\n")]),
     "late_packet_of_purged_era": (
         "dataplane/peers/peer_table.cc", "two tasks that begin anew take what was sent before",

@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "dataplane/poller/library_thread.h"
 #include "dataplane/poller/machine_cores.h"
-#include "dataplane/poller/service_thread.h"
 
 namespace openlapi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dataplane/transfer/memory_reads.h"
+#include "dataplane/transfer/attach_reads.h"
 
 #include <algorithm>
 #include <utility>

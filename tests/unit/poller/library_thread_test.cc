@@ -1,5 +1,5 @@
 // A thread of the library's own: what the program asks of it, and its end.
-#include "dataplane/poller/service_thread.h"
+#include "dataplane/poller/library_thread.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

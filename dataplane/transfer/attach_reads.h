@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "dataplane/message/direct_read.h"
+#include "dataplane/message/attach_read.h"
 #include "dataplane/message/step_signs.h"
 #include "dataplane/peers/peer_table.h"
 #include "dataplane/peers/statistics.h"

@@ -1,4 +1,4 @@
-#include "nic/dpdk/device_wish.h"
+#include "nic/dpdk/device_preference.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // What the dataplane thread does when nothing arrives, by a clock that is turned by hand.
-#include "dataplane/poller/service_pacing.h"
+#include "dataplane/poller/thread_pacing.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 
 #include "dataplane/poller/backoff.h"
-#include "dataplane/poller/service_thread.h"
+#include "dataplane/poller/library_thread.h"
 #include "tests/support/manual_clock.h"
 
 namespace openlapi {

@@ -5,7 +5,7 @@
 
 #include "dataplane/layout/own_layouts.h"
 #include "dataplane/layout/vector_cursor.h"
-#include "dataplane/transfer/memory_reads.h"
+#include "dataplane/transfer/attach_reads.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {

@@ -1,4 +1,4 @@
-#include "api/wiring/job_ways.h"
+#include "api/wiring/job_paths.h"
 
 #include <strings.h>
 

@@ -1,4 +1,4 @@
-#include "dataplane/poller/service_thread.h"
+#include "dataplane/poller/library_thread.h"
 
 #include <sched.h>
 
