@@ -69,7 +69,7 @@ inline constexpr std::size_t kPeerPartOfFree = 2;
 
 // ---- endpoint ----
 
-// Ways to one peer that the engine can keep (instances of one context).
+// Paths to one peer that the engine can keep (instances of one context).
 inline constexpr std::size_t kMaxPathsPerPeer = 16;
 // A transport whose packets hold less cannot carry a record with its fixed part and a useful piece of data.
 inline constexpr std::uint32_t kSmallestRecord = 512;

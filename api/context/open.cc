@@ -40,7 +40,7 @@ class Opening {
   void say_what_is_set() const;
   bool open_transports();
   bool plan_threads();
-  JobWays ways() const;
+  JobPaths paths() const;
   lapi_dev_t protocol() const;
   EndpointConfig endpoint_config() const;
   void make_engine(Context& context);
@@ -175,8 +175,8 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
 }
 
-// The ways that this task has, for who asks what is used.
-JobWays Opening::ways() const {
+// What leads from this task to the others, for what is said of the job.
+JobPaths Opening::paths() const {
   const std::vector<ContextRoutes::Network>& networks = opened_.networks;
   const std::size_t near = opened_.shared_memory.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
   return {.near_tasks = near,
@@ -213,7 +213,7 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   }
   say_what_is_set();
   if (!open_transports() || !plan_threads()) return false;
-  if (bootstrap().rank() == 0) say_what_is_used(ways(), settings());
+  if (bootstrap().rank() == 0) say_what_is_used(paths(), settings());
   make_engine(context);
   info_.protocol = protocol();
   return start_threads(context, handle);

@@ -7,7 +7,7 @@ namespace {
 
 int attention_of(Notice notice) {
   switch (notice) {
-    case Notice::way_found:
+    case Notice::path_found:
       return LAPI_ATTENTION_INITIAL_PORT;
     case Notice::alone_on_node:
       return LAPI_ATTENTION_SHM_ONE_TASK;

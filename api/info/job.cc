@@ -21,7 +21,7 @@ namespace openlapi::info {
 namespace {
 
 constexpr int kHandler = 1;
-constexpr const char* kNoWay = "no way";
+constexpr const char* kNoPath = "no way";
 
 // Task 0's: the others' rows, by task.
 std::vector<std::string> rows;
@@ -39,18 +39,18 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
-// This task's row: its ways, each with the tasks that it leads to.
+// This task's row: its paths, each with the tasks that it leads to.
 std::string own_row(Context& context) {
   std::map<std::string, std::vector<std::uint32_t>> tasks_of;
   std::string reason;
   context.lock();
   for (std::uint32_t task = 0; task < context.tasks(); ++task) {
-    std::string way = task == context.own_task() ? "local copy" : context.resources().routes->describe(task, reason);
-    tasks_of[way.empty() ? std::string(kNoWay) + ": " + reason : way].push_back(task);
+    std::string path = task == context.own_task() ? "local copy" : context.resources().routes->describe(task, reason);
+    tasks_of[path.empty() ? std::string(kNoPath) + ": " + reason : path].push_back(task);
   }
   context.unlock();
   nlohmann::ordered_json row{{"task", context.own_task()}, {"host", host_name()}, {"process", getpid()}};
-  for (const auto& [way, tasks] : tasks_of) row["ways"].push_back({{"way", way}, {"tasks", ranges(tasks)}});
+  for (const auto& [path, tasks] : tasks_of) row["ways"].push_back({{"way", path}, {"tasks", ranges(tasks)}});
   return row.dump();
 }
 
@@ -87,7 +87,7 @@ int gather(lapi_handle_t handle, Context& context) {
   return code;
 }
 
-// Whether every task has a way to every other one.
+// Whether every task has a path to every other one.
 bool print(bool json) {
   bool complete = true;
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -95,9 +95,9 @@ bool print(bool json) {
   for (const auto& row : all) {
     if (!json) std::printf("task %u on %s\n", row["task"].get<unsigned>(), row["host"].get<std::string>().c_str());
     for (const auto& entry : row["ways"]) {
-      const std::string way = entry["way"];
-      complete = complete && !way.starts_with(kNoWay);
-      if (!json) std::printf("  %s: %s\n", way.c_str(), entry["tasks"].get<std::string>().c_str());
+      const std::string path = entry["way"];
+      complete = complete && !path.starts_with(kNoPath);
+      if (!json) std::printf("  %s: %s\n", path.c_str(), entry["tasks"].get<std::string>().c_str());
     }
   }
   if (json) std::printf("%s\n", nlohmann::ordered_json{{"job", all}}.dump(2).c_str());

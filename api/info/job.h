@@ -7,7 +7,7 @@
 
 namespace openlapi::info {
 
-// To be called by all tasks of a job. Task 0 prints every task's ways. The exit status: 1 when LAPI_Init fails or, in
+// To be called by all tasks of a job. Task 0 prints every task's paths. The exit status: 1 when LAPI_Init fails or, in
 // task 0, when some task cannot be reached by another one.
 int show_job(bool json);
 

@@ -111,8 +111,8 @@ constexpr Word<PacketAuthentication> kPacketAuthentications[] = {
     {"auto", PacketAuthentication::kByNetwork}, {"no", PacketAuthentication::kNo}, {"yes", PacketAuthentication::kYes}};
 constexpr Word<ThreadPolicy> kThreadPolicies[] = {
     {"adaptive", ThreadPolicy::adaptive}, {"spin", ThreadPolicy::spin}, {"sleep", ThreadPolicy::sleep}};
-constexpr Word<PacketWay> kVerbsPackets[] = {
-    {"auto", PacketWay::by_rule}, {"ud", PacketWay::datagrams}, {"rc", PacketWay::connections}};
+constexpr Word<PacketService> kVerbsPackets[] = {
+    {"auto", PacketService::by_rule}, {"ud", PacketService::datagrams}, {"rc", PacketService::connections}};
 constexpr Word<SecretSource> kSecretSources[] = {{"file", SecretSource::kFile},
                                                  {"partition", SecretSource::kPartition}};
 constexpr Word<bool> kYesNo[] = {{"yes", true}, {"no", false}};
@@ -266,7 +266,7 @@ std::vector<SettingRow> communication_rows() {
        store_modules},
       {"OPENLAPI_LIBRARY_FOLDER", "text", "a folder", "openlapi, in the folder that liblapi.so is in or beside it",
        "where the libraries of user space transports are", FailureKind::setting, store_text<&Settings::library_folder>},
-      word_row<&Settings::packet_way, kVerbsPackets, Case::kEither>(
+      word_row<&Settings::packet_service, kVerbsPackets, Case::kEither>(
           "OPENLAPI_VERBS_PACKETS", FailureKind::setting,
           "packets over RDMA: ud as datagrams, rc through connections, auto connects to peers that are sent much"),
       {"OPENLAPI_DPDK_ARGUMENTS", "text", "arguments of DPDK's environment (EAL), with spaces between them",

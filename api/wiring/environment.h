@@ -64,7 +64,7 @@ struct Settings {
   std::string device;                // empty: any; see names_aix_device()
   std::vector<std::string> modules = usual_modules();  // of user space mode, the preferred one first
   std::string library_folder;        // of the modules; empty: beside the library
-  PacketWay packet_way = PacketWay::by_rule;
+  PacketService packet_service = PacketService::by_rule;
   std::map<std::string, std::string> module_arguments;  // by module: more words for the library below it
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;

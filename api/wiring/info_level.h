@@ -13,7 +13,7 @@ inline constexpr int kLevelInformation = 2;
 
 // What each face says in its own form, and at the level that it has for it.
 enum class Notice : std::uint8_t {
-  way_found,  // an address of this task, or the way to another
+  path_found,  // an address of this task, or the path to another task
   alone_on_node,
   shared_memory_not_created,
   shared_memory_not_found,

@@ -1,5 +1,5 @@
-// What a job says at MP_INFOLEVEL 1: what carries its messages, and what was asked for and is used by nobody. A slow
-// way that nobody asked for shall not pass unseen.
+// What a job says at MP_INFOLEVEL 1: what carries its messages, and what was asked for and is used by nobody. That
+// messages take a slow path which nobody asked for shall not pass unseen.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace openlapi {
 
 // Of task 0.
-struct JobWays {
+struct JobPaths {
   std::size_t near_tasks;  // others that share memory with it
   std::size_t far_tasks;   // over the network
   std::string_view network;
@@ -18,6 +18,6 @@ struct JobWays {
   const char* adapter_name;  // that the program asks for, or nullptr
 };
 
-void say_what_is_used(const JobWays& ways, const Settings& settings);
+void say_what_is_used(const JobPaths& paths, const Settings& settings);
 
 }  // namespace openlapi

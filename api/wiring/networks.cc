@@ -143,7 +143,7 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
     const bool packet_size = reason.kind == UdpSetupError::Kind::bad_packet_size;
     return fail(failure, packet_size ? FailureKind::packet_size : FailureKind::socket, reason.text);
   }
-  tell(request.tell, Notice::way_found, request.settings.info_level,
+  tell(request.tell, Notice::path_found, request.settings.info_level,
        "task " + std::to_string(request.bootstrap.rank()) + ", " + to_text(address) + " port " +
            std::to_string(transport->port()));
   result.transports.push_back(traced(std::move(transport)));

@@ -75,7 +75,7 @@ class Opening {
 
  private:
   bool join_job();
-  bool open_ways();
+  bool open_paths();
   bool meet_others();
   bool exchange(const char* what_fails);
   bool share_memory();
@@ -115,7 +115,7 @@ bool Opening::join_job() {
 // Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
 // they set up shared memory, which does not wait for long, and exchange addresses only where that fails or is not
 // wanted: it would be polled in vain.
-bool Opening::open_ways() {
+bool Opening::open_paths() {
   if (!everybody_here()) return open_network() && share_memory();
   // Also where no adapter is needed.
   if (is_over_udp() && request_.adapter_name != nullptr && !check_adapter_name(request_.adapter_name, failure_)) {
@@ -179,7 +179,7 @@ bool Opening::share_memory() {
     return false;
   }
   if (opened.transport == nullptr) return true;
-  result_.shared_memory = opened.way;
+  result_.shared_memory = opened.shared;
   result_.shm_numbers = std::move(opened.numbers);
   result_.transports.insert(result_.transports.begin(), std::move(opened.transport));
   return true;
@@ -232,7 +232,7 @@ bool Opening::run() {
   if (!join_job()) return false;
   life_ = process().lives[request_.instance]++;
   result_.epoch = next_epoch();
-  if (!open_ways()) return false;
+  if (!open_paths()) return false;
   result_.packet_tags = is_over_udp() ? wants_tags() : !result_.networks.empty() && result_.networks.front().tags;
   return true;
 }

@@ -89,16 +89,16 @@ ContextRoutes::~ContextRoutes() {
 }
 
 Route ContextRoutes::resolve(PeerIndex peer) {
-  Route route = find_ways(peer);
-  // What the program is told is a number. Once: what nobody has proved may ask for a way, too.
-  if (route.count == 0 && without_way_.insert(peer).second) {
+  Route route = find_paths(peer);
+  // What the program is told is a number. Once: what nobody has proved may ask for a path, too.
+  if (route.count == 0 && without_path_.insert(peer).second) {
     std::fprintf(stderr, "openlapi: task %u has no way to task %u: %s\n", bootstrap_->rank(), peer,
                  route.reason.c_str());
   }
   return route;
 }
 
-Route ContextRoutes::find_ways(PeerIndex peer) {
+Route ContextRoutes::find_paths(PeerIndex peer) {
   Route route;
   std::string error;
   if (shared_memory_.group != nullptr && peer < shm_numbers_.size() && shm_numbers_[peer] >= 0) {
@@ -148,14 +148,14 @@ std::string ContextRoutes::text_of(const Transport& path) const {
 }
 
 std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
-  const Route route = find_ways(peer);
+  const Route route = find_paths(peer);
   reason = route.reason;
   return route.count != 0 ? text_of(*route.paths[0]) : std::string();
 }
 
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
   if (tell_ == nullptr || info_level_ < kLevelInformation) return;
-  tell_(Notice::way_found, info_level_,
+  tell_(Notice::path_found, info_level_,
         "task " + std::to_string(bootstrap_->rank()) + " reaches task " + std::to_string(peer) + " over " +
             text_of(path));
 }

@@ -1,5 +1,5 @@
-// How a context finds the way to a task at first contact: shared memory for tasks of the same node, the network for the
-// others. Addresses come from the bootstrap, under one key per transport, or from the user's list.
+// How a context finds the paths to a task at first contact: shared memory for tasks of the same node, the network for
+// the others. Addresses come from the bootstrap, under one key per transport, or from the user's list.
 #pragma once
 
 #include <cstdint>
@@ -47,16 +47,16 @@ class ContextRoutes final : public RouteResolver {
     Transport* path = nullptr;      // what the engine uses: the group, or tracing around it
   };
 
-  // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each way that is found is told.
+  // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each path that is found is told.
   ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory, std::span<const int> shm_numbers,
                 std::vector<Network> networks, int info_level, TellNotice tell = nullptr);
   // At MP_INFOLEVEL 2 each network's packets are printed: the transports still live.
   ~ContextRoutes() override;
 
-  // Without any way the reason goes to standard error, once per peer.
+  // Where there is no path the reason goes to standard error, once per peer.
   Route resolve(PeerIndex peer) override;
 
-  // The way to a task as it would be taken now, for people. Empty: there is none, and `reason` says why.
+  // The path to a task as it would be taken now, for people. Empty: there is none, and `reason` says why.
   std::string describe(PeerIndex peer, std::string& reason);
 
   bool has_network() const { return !networks_.empty(); }
@@ -69,7 +69,7 @@ class ContextRoutes final : public RouteResolver {
   bool change_address(PeerIndex peer, std::size_t network, const PeerAddress& address, std::string& reason);
 
  private:
-  Route find_ways(PeerIndex peer);
+  Route find_paths(PeerIndex peer);
   bool add_network(const Network& network, PeerIndex peer, Route& route);
   bool address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason);
   std::string text_of(const Transport& path) const;
@@ -81,7 +81,7 @@ class ContextRoutes final : public RouteResolver {
   std::vector<Network> networks_;
   int info_level_;
   TellNotice tell_;
-  std::set<PeerIndex> without_way_;  // of which the user has been told so
+  std::set<PeerIndex> without_path_;  // of which the user has been told so
 };
 
 }  // namespace openlapi

@@ -89,9 +89,9 @@ bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& re
   if (group == nullptr) return do_without(request, error, failure);
   result.numbers.assign(bootstrap.size(), -1);
   for (const std::uint32_t task : local) result.numbers[task] = group->local_index(task);
-  result.way.group = group.get();
+  result.shared.group = group.get();
   result.transport = traced(std::move(group));
-  result.way.path = result.transport.get();
+  result.shared.path = result.transport.get();
   return true;
 }
 

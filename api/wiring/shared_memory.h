@@ -26,7 +26,7 @@ struct SharedMemoryRequest {
 
 struct OpenSharedMemory {
   std::unique_ptr<Transport> transport;  // null: there is none, and a network is to serve everybody
-  ContextRoutes::SharedMemory way;
+  ContextRoutes::SharedMemory shared;
   std::vector<int> numbers;  // by task: its number among the tasks that share memory here, or -1; empty: none
 };
 

@@ -28,7 +28,7 @@ std::vector<std::string> wished_devices(const NetworkRequest& request) {
   return devices;
 }
 
-// One way to talk that was asked for: a module of this name, loaded or not.
+// One network that was asked for: a module of this name, loaded or not.
 struct Candidate {
   std::string name;
   TransportModule* module = nullptr;
@@ -90,7 +90,7 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
   ModuleRequest request;
   request.device = device;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
-  request.packet_way = request_.settings.packet_way;
+  request.packet_service = request_.settings.packet_service;
   request.instance = request_.instance;
   request.task = request_.bootstrap.rank();
   request.tasks = request_.bootstrap.size();
@@ -111,7 +111,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
     return {};
   }
   const PeerAddress address = opened.transport->local_address();
-  tell(request_.tell, Notice::way_found, request_.settings.info_level,
+  tell(request_.tell, Notice::path_found, request_.settings.info_level,
        "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
   result_.transports.push_back(traced(std::move(opened.transport)));
   result_.networks.push_back({result_.transports.back().get(), key, {}, opened.device, tags_with(candidate)});

@@ -13,7 +13,7 @@ namespace openlapi {
 enum class Submit : std::uint8_t {
   accepted,
   busy,           // no room; nothing was changed. Call progress() and try again.
-  unreachable,    // the resolver found no way; a fault was not reported, the caller returns the error
+  unreachable,    // the resolver found no path; a fault was not reported, the caller returns the error
   purged,         // the user has purged the peer
   origin_memory,  // guarded layouts: this task's side names memory that is not there; nothing was sent
   target_memory,  // of an operation on oneself: the other side does; some of its memory may have been written

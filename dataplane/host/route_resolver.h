@@ -1,4 +1,4 @@
-// How the engine asks for the ways to a peer.
+// How the engine asks for the paths to a peer.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace openlapi {
 
-// The ways to a peer.
+// The paths to a peer.
 struct Route {
   std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
   std::size_t count = 0;                                     // of `paths`; 0: it cannot be reached

@@ -1,4 +1,4 @@
-// The way to one peer over an unreliable transport: records are packed into packets, packets travel through a reliable
+// The path to one peer over an unreliable transport: records are packed into packets, packets travel through a reliable
 // channel. A packet leaves as soon as a record is in it while little is on the way; otherwise it waits for company
 // until it is full or the next step of the engine (what waits is packed, nothing waits longer than a step).
 #pragma once

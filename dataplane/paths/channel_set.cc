@@ -153,7 +153,7 @@ bool ChannelSet::admit_all(Line& line, std::span<const IncomingPacket> packets) 
   return right;
 }
 
-// The ways are looked up again: what a handler does may have ended the one that was found.
+// The paths are looked up again: what a handler does may have ended the one that was found.
 void ChannelSet::handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets,
                                   Nanoseconds now) {
   for (std::size_t i = 0; i < packets.size(); ++i) {

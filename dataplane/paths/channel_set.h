@@ -22,7 +22,7 @@ namespace openlapi {
 // Who hears of what the channels find. Called inside receive() and run_timers().
 class ChannelListener {
  public:
-  // The way to a task that sent something; null: it is not reached over an unreliable transport, or is new although it
+  // The path to a task that sent something; null: it is not reached over an unreliable transport, or is new although it
   // may not be (its first contact is not worth what came).
   virtual ChannelPath* channel_path(PeerIndex source, bool may_be_new) = 0;
   virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
@@ -47,7 +47,7 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The way to `peer` over one of the transports. The set outlives it.
+  // The path to `peer` over one of the transports. The set outlives it.
   std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
 
   unsigned receive();                    // takes in what arrived on all transports

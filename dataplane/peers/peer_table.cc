@@ -33,12 +33,12 @@ std::unique_ptr<Peer> PeerTable::make_peer(PeerIndex index) {
     peer->life = former->second.life;
     epochs = {former->second.epoch, 0};  // the peer may have begun anew as well: its present epoch is not the published
   }
-  choose_way(*peer, route, epochs, former == former_.end());
+  choose_path(*peer, route, epochs, former == former_.end());
   OPENLAPI_CHECK(peer->max_record >= tuning::kSmallestRecord);
   return peer;
 }
 
-void PeerTable::choose_way(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new) {
+void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new) {
   Transport& best = *route.paths[0];
   if (best.limits().reliable) {
     const TransportCapabilities has = best.capabilities();

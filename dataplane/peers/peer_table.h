@@ -25,7 +25,7 @@ class PeerTable {
 
   bool is_self(PeerIndex index) const { return index == config_.self; }
 
-  // The peer, met now if it was not before; null: there is no way to it, or it is purged, dropped, or this task.
+  // The peer, met now if it was not before; null: there is no path to it, or it is purged, dropped, or this task.
   Peer* contact(PeerIndex index) {
     if (index >= peers_.size()) [[unlikely]]
       return nullptr;
@@ -41,7 +41,7 @@ class PeerTable {
   // Those that were talked to. Grows while losses are passed on.
   const std::vector<Peer*>& contacted() const { return contacted_; }
 
-  // What an operation to a task without a way to it is answered.
+  // What an operation to a task without a path to it is answered.
   Submit refusal(PeerIndex index) const { return purged(index) ? Submit::purged : Submit::unreachable; }
   bool purged(PeerIndex index) const;
   bool any_purged() const { return purged_peers_ != 0; }
@@ -52,7 +52,7 @@ class PeerTable {
   // first.
   void set_purged(PeerIndex index);
   void set_dropped(PeerIndex index) { former(index).dropped = true; }
-  // The way to the peer is made at the next contact, under the new epoch. False: it is not purged.
+  // The path to the peer is made at the next contact, under the new epoch. False: it is not purged.
   bool resume(PeerIndex index, std::uint64_t epoch);
 
   // Nothing of the peer is kept but the number of its lives here. Null: it was not talked to.
@@ -62,7 +62,7 @@ class PeerTable {
  private:
   [[gnu::noinline]] Peer* first_contact(PeerIndex index);
   std::unique_ptr<Peer> make_peer(PeerIndex index);
-  void choose_way(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new);
+  void choose_path(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new);
   FormerPeer& former(PeerIndex index);
 
   const EndpointConfig& config_;

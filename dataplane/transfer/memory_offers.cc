@@ -16,7 +16,7 @@ bool MemoryOffers::wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t len
   return hint == BulkHint::by_task ? config_.bulk : hint == BulkHint::always;
 }
 
-// After a failure some messages go in packets at once, more each time: a way that does not work costs a round trip.
+// After a failure some messages go in packets at once, more each time: a path that does not work costs a round trip.
 bool MemoryOffers::may_try_bulk(Peer& peer) {
   if (peer.bulk_pause != 0) {
     --peer.bulk_pause;

@@ -26,14 +26,14 @@ struct ModuleDevice {
 
 // How packets go over adapters that know both: by the transport's own rule, as datagrams alone, or through connections
 // from the first one on.
-enum class PacketWay : std::uint8_t { by_rule, datagrams, connections };
+enum class PacketService : std::uint8_t { by_rule, datagrams, connections };
 
 // What a context asks of a module.
 struct ModuleRequest {
   std::string device;             // as the user named it, each module has its own syntax; empty: any
   std::string arguments;          // more words for the library below the module; empty: none
   std::uint32_t packet_size = 0;  // bytes at most; 0: the module chooses
-  PacketWay packet_way = PacketWay::by_rule;
+  PacketService packet_service = PacketService::by_rule;
   std::uint32_t instance = 1;  // of the context in its task, 1 to 16
   std::uint32_t task = 0;
   std::uint32_t tasks = 1;

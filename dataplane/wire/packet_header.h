@@ -28,7 +28,7 @@ inline constexpr std::uint8_t kLongHeaderFlags = 31;    // that a long header ca
 struct PacketHeader {
   std::uint8_t flags = 0;
   std::uint8_t instance = 0;  // which context of the task
-  std::uint8_t path = 0;      // which of the ways between the two contexts; has its own packet numbers
+  std::uint8_t path = 0;      // which of the paths between the two contexts; has its own packet numbers
   std::uint16_t length = 0;   // bytes of the whole packet
   std::uint64_t association = 0;  // what only tasks of the job know, see association.h; with tags the packet's
   std::uint32_t source = 0;

@@ -193,15 +193,15 @@ bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::stri
   if (!dpdk::decode(bytes, address, error)) return false;
   if (peer >= remotes_.size()) remotes_.resize(peer + 1);
   Remote& remote = remotes_[peer];
-  if (remote.added && remote.lane == nullptr) --unknown_ways_;
+  if (remote.added && remote.lane == nullptr) --without_port_;
   remote = {.added = true,
             .address = address,
             .lane = nullptr,
             .header = {},
             .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu)),
             .lost_from = now_ + config_.link_patience * kMillisecond};
-  ++unknown_ways_;
-  if (lanes_.size() == 1 && address.ports == 1) find_way(remote, *lanes_.front(), address.end.mac);
+  ++without_port_;
+  if (lanes_.size() == 1 && address.ports == 1) set_port(remote, *lanes_.front(), address.end.mac);
   return true;
 }
 

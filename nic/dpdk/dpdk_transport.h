@@ -146,7 +146,7 @@ class DpdkTransport final : public Transport,
   void upkeep();
   void greet(Lane& lane);
   void take_arp(Lane& lane, std::span<const std::byte> frame);
-  void find_way(Remote& remote, Lane& lane, const dpdk::MacAddress& mac);
+  void set_port(Remote& remote, Lane& lane, const dpdk::MacAddress& mac);
   void ask_for_peers();
   void send_arp(Lane& lane, const dpdk::ArpFrame& frame);
 
@@ -156,7 +156,7 @@ class DpdkTransport final : public Transport,
   dpdk::HeldPort held_port_;  // that of local_, as long as a lane is there
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Remote> remotes_;  // by peer
-  std::size_t unknown_ways_ = 0;
+  std::size_t without_port_ = 0;  // peers of which it is not known which port leads there
   std::size_t next_lane_ = 0;    // to be looked at
   std::uint64_t upkeep_at_ = 0;  // ticks of the processor's clock
   std::uint64_t now_ = 0;        // nanoseconds, of the latest upkeep

@@ -28,7 +28,7 @@ std::size_t DpdkTransport::lose(std::size_t packets) {
   return packets;
 }
 
-// The way to the peer is not known, its port is not up, or had no room when it was last asked.
+// It is not known which port leads to the peer, or that port is not up, or had no room when it was last asked.
 std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const OutgoingPacket> packets) {
   if (rte_get_tsc_cycles() >= upkeep_at_) upkeep();
   if (remote.lane == nullptr) {
@@ -55,7 +55,7 @@ void DpdkTransport::upkeep() {
     lane->port.link_check(now_);
     if (!was_up && lane->port.up()) greet(*lane);
   }
-  if (unknown_ways_ != 0 && now_ >= question_at_) {
+  if (without_port_ != 0 && now_ >= question_at_) {
     question_at_ = now_ + kBetweenQuestions;
     ask_for_peers();
   }
@@ -86,21 +86,21 @@ void DpdkTransport::take_arp(Lane& lane, std::span<const std::byte> frame) {
     send_arp(lane, dpdk::make_arp_answer(lane.own, message));
     ++own_counters_.arp_answers;
   }
-  if (unknown_ways_ == 0) return;
+  if (without_port_ == 0) return;
   for (Remote& remote : remotes_) {
     if (remote.added && remote.lane == nullptr && remote.address.end.address == message.sender_address) {
-      find_way(remote, lane, message.sender_mac);
+      set_port(remote, lane, message.sender_mac);
     }
   }
 }
 
-void DpdkTransport::find_way(Remote& remote, Lane& lane, const dpdk::MacAddress& mac) {
+void DpdkTransport::set_port(Remote& remote, Lane& lane, const dpdk::MacAddress& mac) {
   dpdk::FrameEnd end = remote.address.end;
   end.mac = mac;
   remote.lane = &lane;
   remote.ends = lane.port.ends();
   remote.header = dpdk::FrameHeader(lane.own, end, lane.port.sums());
-  --unknown_ways_;
+  --without_port_;
 }
 
 void DpdkTransport::ask_for_peers() {

@@ -24,7 +24,7 @@ namespace openlapi::dpdk {
 using MacAddress = std::array<std::uint8_t, 6>;
 inline constexpr MacAddress kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-// One end of the way that frames take.
+// One end of the path that frames take.
 struct FrameEnd {
   MacAddress mac{};
   std::uint32_t address = 0;  // IPv4, as a number: 10.0.0.1 is 0x0a000001

@@ -77,8 +77,9 @@ class PacketConnections {
     std::uint32_t asked = 0;                        // times
   };
 
-  // The way for so many packets that are about to be sent; null: datagrams. Asks for a connection when it is time.
-  Connection* way_to(PeerIndex peer, std::size_t packets) {
+  // The connection for so many packets that are about to be sent; null: datagrams. Asks for a connection when it is
+  // time.
+  Connection* connection_to(PeerIndex peer, std::size_t packets) {
     if (peer >= peers_.size()) [[unlikely]]
       add(peer);
     Peer& state = peers_[peer];

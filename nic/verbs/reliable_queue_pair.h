@@ -29,7 +29,7 @@ struct ReliableSetting {
 struct ReliablePeer {
   std::uint32_t queue_pair = 0;
   std::uint32_t first_packet = 0;
-  std::uint32_t mtu = 0;   // bytes, of the way
+  std::uint32_t mtu = 0;   // bytes, of the path
   std::uint8_t reads = 1;  // that both ends agree on
   ibv_ah_attr route{};
 };

@@ -18,7 +18,7 @@
 
 namespace openlapi::verbs {
 
-// The way for connection messages; the transport's datagrams.
+// What carries connection messages: the transport's datagrams.
 class ConnectionPath {
  public:
   virtual ~ConnectionPath() = default;

@@ -1,4 +1,5 @@
-// A verbs transport's address as the tasks of a job exchange it, and what two addresses say about the way between them.
+// A verbs transport's address as the tasks of a job exchange it, and what two addresses say about the path between
+// them.
 //
 //   offset  bytes  (numbers are little-endian)
 //   0       1      version, 1

@@ -40,7 +40,7 @@ std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingP
   OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].handle);
   const verbs::Destination& destination = remotes_[peer].destination;
   if (connections_ && !packets.empty()) {
-    auto* const connection = connections_->way_to(peer, packets.size());
+    auto* const connection = connections_->connection_to(peer, packets.size());
     if (connection != nullptr) return send_connected(*connection, destination, packets);
   }
   if ((broken_ || port_down_) && !can_send()) [[unlikely]] {
@@ -232,7 +232,7 @@ void VerbsTransport::forget_events() {
   while (ibv_get_cq_event(channel_.get(), &queue, &own) == 0) ibv_ack_cq_events(queue, 1);
 }
 
-// What connections need of the datagrams: a way for their messages.
+// What connections need of the datagrams: to carry their messages.
 
 const verbs::Address* VerbsTransport::address_of(PeerIndex peer) const {
   return peer < remotes_.size() && remotes_[peer].handle ? &remotes_[peer].address : nullptr;

@@ -83,8 +83,8 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   ModuleTransport result;
   VerbsConfig config;
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
-  config.connections = request.packet_way != PacketWay::datagrams;
-  if (request.packet_way == PacketWay::connections) config.connection_limits.packets_before_asking = 1;
+  config.connections = request.packet_service != PacketService::datagrams;
+  if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
   if (!parse_wish(request.device, config.port, result.reason)) return result;
   VerbsSetupError error;
   auto transport = open_verbs_transport(config, error);

@@ -58,7 +58,7 @@ void LyingTask::open_ports() {
   channels_ = std::make_unique<ChannelSet>(config_, std::span(&unreliable, 1), simulation_.time().clock(), *this);
 }
 
-// The way to a task, or to its new port.
+// The path to a task, or to its new port.
 void LyingTask::meet(PeerIndex peer) {
   Victim& victim = victims_[peer];
   const bool near = memory_ != nullptr && scenario_.share_node(scenario_.liar(), peer);

@@ -1,4 +1,4 @@
-// One end of a reliable channel for unit tests: a ChannelSet over two MemoryTransports with the way to one other task,
+// One end of a reliable channel for unit tests: a ChannelSet over two MemoryTransports with the path to one other task,
 // over the first of them. It keeps what it is told.
 #pragma once
 

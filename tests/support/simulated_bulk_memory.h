@@ -22,7 +22,7 @@ struct BulkFaults {
   double begin_failure = 0;
   double read_failure = 0;
   double full = 0;        // although there is room
-  double break_down = 0;  // with a failure: the way to that peer works no more
+  double break_down = 0;  // with a failure: the path to that peer works no more
 };
 
 struct BulkConfig {

@@ -343,10 +343,10 @@ TEST(Environment, PlaceOfTheDataplaneThread) {
 }
 
 TEST(Environment, PacketsOverRdmaGoAsOneOfThreeWordsSays) {
-  EXPECT_EQ(accepted({}).packet_way, PacketWay::by_rule);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).packet_way, PacketWay::by_rule);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).packet_way, PacketWay::datagrams);
-  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).packet_way, PacketWay::connections);
+  EXPECT_EQ(accepted({}).packet_service, PacketService::by_rule);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "auto"}}).packet_service, PacketService::by_rule);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "ud"}}).packet_service, PacketService::datagrams);
+  EXPECT_EQ(accepted({{"OPENLAPI_VERBS_PACKETS", "RC"}}).packet_service, PacketService::connections);
   const SettingError error = refused({{"OPENLAPI_VERBS_PACKETS", "xrc"}});
   EXPECT_EQ(error.kind, FailureKind::setting);
   EXPECT_EQ(error.message(), "OPENLAPI_VERBS_PACKETS=xrc: allowed is one of auto ud rc (in either case)");

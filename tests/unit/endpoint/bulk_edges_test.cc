@@ -62,7 +62,7 @@ TEST_F(BulkEdges, AnAdapterThatReadsNothingIsNoneAndOneThatReadsBytesIsSlow) {
   EXPECT_EQ(adapter(1).begun, 0u);
   EXPECT_EQ(pair_.statistics(1).bulk_fallbacks, 1u);
   adapter(1).longest = 1;
-  put_arrives(0);  // in packets: the way has just failed
+  put_arrives(0);  // in packets: the path has just failed
   put_arrives(0);
   EXPECT_EQ(adapter(1).begun, kLong);
   EXPECT_EQ(pair_.statistics(1).bulk_received, 1u);

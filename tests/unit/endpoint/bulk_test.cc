@@ -353,7 +353,7 @@ TEST_P(Bulk, ATargetWithoutAnAdapterAnswersInPackets) {
   put();
   get();
   job().settle();
-  EXPECT_EQ(adapter(0).exposures, 1u) << "the way that does not work is not tried again at once";
+  EXPECT_EQ(adapter(0).exposures, 1u) << "the path that does not work is not tried again at once";
   expect_arrived(3);
 }
 

@@ -370,7 +370,7 @@ TEST_F(ChannelSetTest, PacketsOfTasksThatAreNotThereAreCounted) {
   EXPECT_TRUE(b_.asked_for.empty());
   b_.other_transport.put_back({b_.first_packet(b_.header_of_peer(), key)});
   EXPECT_EQ(b_.set.receive(), 1u);
-  EXPECT_EQ(b_.statistics().ghost_packets, 5u) << "over another way than the peer's";
+  EXPECT_EQ(b_.statistics().ghost_packets, 5u) << "over another path than the peer's";
   EXPECT_TRUE(b_.delivered.empty());
 }
 

@@ -29,7 +29,7 @@ class ChannelLives : public testing::Test {
   ChannelEnd right_{{.self = 1, .epoch = life(20), .first_sequence = 0, .epochs = {0, life(5)}}};
 };
 
-// Estimates are of the way to a life: a new one may be elsewhere.
+// Estimates are of the path to a life: a new one may be elsewhere.
 TEST_F(ChannelLives, ANewLifeOfThePeerBeginsWithoutEstimates) {
   ChannelEnd left({.self = 0, .epoch = life(5), .first_sequence = 0, .epochs = {0, life(20)}});
   for (std::uint64_t number = 0; number < 250; ++number) ASSERT_TRUE(right_.send(number, 400));
