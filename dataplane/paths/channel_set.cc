@@ -20,7 +20,7 @@ std::uint32_t packet_bytes(const Transport& transport) {
 
 }  // namespace
 
-ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
+ChannelSet::Instance::Instance(const EndpointConfig& config, Transport& transport)
     : transport(transport),
       pool(packet_bytes(transport), PacketPool::buffers_for(packet_bytes(transport))),
       capabilities(transport.capabilities()) {
@@ -42,32 +42,32 @@ ChannelSet::Line::Line(const EndpointConfig& config, Transport& transport)
 ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
                        ChannelListener& listener)
     : config_(config), clock_(clock), listener_(listener) {
-  for (Transport* transport : transports) lines_.push_back(std::make_unique<Line>(config, *transport));
+  for (Transport* transport : transports) instances_.push_back(std::make_unique<Instance>(config, *transport));
 }
 
 ChannelSet::~ChannelSet() = default;
 
 std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs) {
-  const auto line = std::find_if(lines_.begin(), lines_.end(),
-                                 [&](const auto& candidate) { return &candidate->transport == &transport; });
-  OPENLAPI_CHECK(line != lines_.end());
-  return std::make_unique<ChannelPath>(*this, transport, (*line)->capabilities, (*line)->context, peer, epochs);
+  const auto instance = std::find_if(instances_.begin(), instances_.end(),
+                                     [&](const auto& candidate) { return &candidate->transport == &transport; });
+  OPENLAPI_CHECK(instance != instances_.end());
+  return std::make_unique<ChannelPath>(*this, transport, (*instance)->capabilities, (*instance)->context, peer, epochs);
 }
 
 unsigned ChannelSet::receive() {
   unsigned received = 0;
   receiving_ = true;
-  for (const auto& line : lines_) received += receive_from(*line);
+  for (const auto& instance : instances_) received += receive_from(*instance);
   receiving_ = false;
   return received;
 }
 
 // Whether the packet proves that it is from its pair, and comes from where the peer is.
-[[gnu::always_inline]] inline bool ChannelSet::admit(Line& line, const IncomingPacket& packet,
+[[gnu::always_inline]] inline bool ChannelSet::admit(Instance& instance, const IncomingPacket& packet,
                                                      wire::PacketHeader& header, ChannelPath*& path) {
-  ReliabilityCounters& counters = line.context.counters;
-  if (!admit_packet(line.context, {packet.data, packet.length}, header)) [[unlikely]] {
-    if (config_.key_may_differ) look_for_other_task(line, packet);
+  ReliabilityCounters& counters = instance.context.counters;
+  if (!admit_packet(instance.context, {packet.data, packet.length}, header)) [[unlikely]] {
+    if (config_.key_may_differ) look_for_other_task(instance, packet);
     return false;
   }
   if (header.source >= config_.tasks || header.source == config_.self || header.path != 0) {
@@ -76,7 +76,7 @@ unsigned ChannelSet::receive() {
   }
   // Only who has heard from us sends short headers, and what they say of their source is not checked yet.
   path = listener_.channel_path(header.source, !header.is_short());
-  if (path == nullptr || &path->transport_ != &line.transport ||
+  if (path == nullptr || &path->transport_ != &instance.transport ||
       (header.is_short() && !path->channel_.is_from_peer(header, {packet.data, packet.length}))) {
     ++counters.ghosts;
     return false;
@@ -87,17 +87,17 @@ unsigned ChannelSet::receive() {
 }
 
 // Whoever is where the peer is can send packets that it has not made: once the peer was heard they mean nothing.
-void ChannelSet::look_for_other_task(Line& line, const IncomingPacket& packet) {
+void ChannelSet::look_for_other_task(Instance& instance, const IncomingPacket& packet) {
   wire::PacketHeader claimed;
   const wire::DecodeResult result = wire::decode({packet.data, packet.length}, claimed);
   const bool other_version = result == wire::DecodeResult::wrong_version;
   if ((result != wire::DecodeResult::ok && !other_version) || claimed.is_short() ||
-      packet.length > line.context.max_packet)
+      packet.length > instance.context.max_packet)
     return;
-  if (claimed.instance != line.context.instance || claimed.path != 0) return;
+  if (claimed.instance != instance.context.instance || claimed.path != 0) return;
   if (claimed.source >= config_.tasks || claimed.source == config_.self) return;
   ChannelPath* const path = listener_.channel_path(claimed.source, true);
-  if (path == nullptr || &path->transport_ != &line.transport || !path->comes_from(packet.origin)) return;
+  if (path == nullptr || &path->transport_ != &instance.transport || !path->comes_from(packet.origin)) return;
   if (path->channel_.last_heard() != 0) return;
   if (!other_version || !compare_versions(*path, packet, claimed)) look_for_other_key(*path);
 }
@@ -142,22 +142,22 @@ void ChannelSet::timed_out(ChannelPath& path, Nanoseconds now) {
 }
 
 // Whether all packets are right, which follow those of their datagram that were looked at before.
-bool ChannelSet::admit_all(Line& line, std::span<const IncomingPacket> packets) {
-  const std::size_t before = line.headers.size();
+bool ChannelSet::admit_all(Instance& instance, std::span<const IncomingPacket> packets) {
+  const std::size_t before = instance.headers.size();
   bool right = before + packets.size() <= tuning::kMostPacketsOfDatagram;
   for (std::size_t i = 0; right && i < packets.size(); ++i) {
     ChannelPath* path = nullptr;
-    right = admit(line, packets[i], line.headers.emplace_back(), path);
+    right = admit(instance, packets[i], instance.headers.emplace_back(), path);
   }
-  if (!right) line.context.counters.beside_wrong += before + packets.size() - 1;
+  if (!right) instance.context.counters.beside_wrong += before + packets.size() - 1;
   return right;
 }
 
 // The paths are looked up again: what a handler does may have ended the one that was found.
-void ChannelSet::handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets,
+void ChannelSet::handle_looked_at(Instance& instance, std::size_t first, std::span<const IncomingPacket> packets,
                                   Nanoseconds now) {
   for (std::size_t i = 0; i < packets.size(); ++i) {
-    const wire::PacketHeader& header = line.headers[first + i];
+    const wire::PacketHeader& header = instance.headers[first + i];
     ChannelPath* const path = listener_.channel_path(header.source, false);
     if (path != nullptr) handle_packet(*path, header, packets[i], now);
   }
@@ -166,19 +166,19 @@ void ChannelSet::handle_looked_at(Line& line, std::size_t first, std::span<const
 // Several packets of one datagram. All are looked at before any of them is believed: one wrong packet says that a
 // stranger has sent all, who could otherwise try a whole datagram of guesses at a time. `may_go_on`: the burst is full,
 // and may have ended inside of the datagram. The answer is how many packets more were taken from the transport.
-std::size_t ChannelSet::take_datagram(Line& line, std::span<const IncomingPacket> packets, bool may_go_on,
+std::size_t ChannelSet::take_datagram(Instance& instance, std::span<const IncomingPacket> packets, bool may_go_on,
                                       Nanoseconds now) {
-  line.headers.clear();
+  instance.headers.clear();
   std::size_t more = 0;
-  bool right = admit_all(line, packets);
-  PackedDatagrams* const datagrams = may_go_on ? line.capabilities.packed_datagrams : nullptr;
+  bool right = admit_all(instance, packets);
+  PackedDatagrams* const datagrams = may_go_on ? instance.capabilities.packed_datagrams : nullptr;
   if (right && datagrams != nullptr) {
-    more = datagrams->receive_rest({line.rest.get(), tuning::kMostPacketsOfDatagram});
-    right = admit_all(line, {line.rest.get(), more});
+    more = datagrams->receive_rest({instance.rest.get(), tuning::kMostPacketsOfDatagram});
+    right = admit_all(instance, {instance.rest.get(), more});
   }
   if (right) {
-    handle_looked_at(line, 0, packets, now);
-    handle_looked_at(line, packets.size(), {line.rest.get(), more}, now);
+    handle_looked_at(instance, 0, packets, now);
+    handle_looked_at(instance, packets.size(), {instance.rest.get(), more}, now);
   } else if (datagrams != nullptr) {
     datagrams->skip_datagram();
   }
@@ -205,9 +205,9 @@ std::size_t ChannelSet::take_datagram(Line& line, std::span<const IncomingPacket
 }
 
 // Most packets come alone: their headers need no memory.
-unsigned ChannelSet::receive_from(Line& line) {
+unsigned ChannelSet::receive_from(Instance& instance) {
   std::array<IncomingPacket, tuning::kReceiveBurst> packets;
-  const std::size_t count = line.transport.receive_burst(packets);
+  const std::size_t count = instance.transport.receive_burst(packets);
   if (count == 0) return 0;
   const Nanoseconds now = clock_.now();
   std::size_t more = 0;
@@ -217,12 +217,12 @@ unsigned ChannelSet::receive_from(Line& line) {
     if (end - first == 1 && end != packets.size()) [[likely]] {
       wire::PacketHeader header;
       ChannelPath* path = nullptr;
-      if (admit(line, packets[first], header, path)) handle_packet(*path, header, packets[first], now);
+      if (admit(instance, packets[first], header, path)) handle_packet(*path, header, packets[first], now);
     } else {
-      more += take_datagram(line, {packets.data() + first, end - first}, end == packets.size(), now);
+      more += take_datagram(instance, {packets.data() + first, end - first}, end == packets.size(), now);
     }
   }
-  line.transport.release(count + more);
+  instance.transport.release(count + more);
   return static_cast<unsigned>(count + more);
 }
 
@@ -297,8 +297,8 @@ Nanoseconds ChannelSet::deadline() const {
 
 std::uint32_t ChannelSet::max_record() const {
   std::uint32_t smallest = UINT32_MAX;
-  for (const auto& line : lines_) {
-    smallest = std::min(smallest, line->context.max_packet - static_cast<std::uint32_t>(wire::kPacketHeaderSize));
+  for (const auto& instance : instances_) {
+    smallest = std::min(smallest, instance->context.max_packet - static_cast<std::uint32_t>(wire::kPacketHeaderSize));
   }
   return smallest;
 }
@@ -306,12 +306,12 @@ std::uint32_t ChannelSet::max_record() const {
 std::uint32_t ChannelSet::max_packets_out() const { return tuning::kMostPacketsInFlight; }
 
 void ChannelSet::set_ack_threshold(std::uint32_t packets) {
-  for (const auto& line : lines_) line->context.ack_threshold = packets;
+  for (const auto& instance : instances_) instance->context.ack_threshold = packets;
 }
 
 void ChannelSet::add_statistics(MessageStatistics& statistics) const {
-  for (const auto& line : lines_) {
-    const ReliabilityCounters& counters = line->context.counters;
+  for (const auto& instance : instances_) {
+    const ReliabilityCounters& counters = instance->context.counters;
     statistics.duplicate_packets += counters.duplicates;
     statistics.retransmitted_packets += counters.retransmits;
     statistics.ghost_packets += counters.ghosts + counters.strangers + counters.wrong_address + counters.beside_wrong +

@@ -79,9 +79,9 @@ class ChannelSet {
   Nanoseconds now() const { return clock_.now(); }
 
  private:
-  // One transport with what all channels over it share.
-  struct Line {
-    Line(const EndpointConfig& config, Transport& transport);
+  // One of the endpoint's unreliable transports, with what all channels over it share.
+  struct Instance {
+    Instance(const EndpointConfig& config, Transport& transport);
     Transport& transport;
     PacketPool pool;
     ChannelContext context;
@@ -92,16 +92,17 @@ class ChannelSet {
     const TransportCapabilities capabilities;
   };
 
-  unsigned receive_from(Line& line);
-  [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Line& line, std::span<const IncomingPacket> packets,
+  unsigned receive_from(Instance& instance);
+  [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Instance& instance, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
-  [[gnu::noinline, gnu::cold]] void look_for_other_task(Line& line, const IncomingPacket& packet);
+  [[gnu::noinline, gnu::cold]] void look_for_other_task(Instance& instance, const IncomingPacket& packet);
   bool compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed);
   void look_for_other_key(ChannelPath& path);
   void timed_out(ChannelPath& path, Nanoseconds now);
-  bool admit_all(Line& line, std::span<const IncomingPacket> packets);
-  void handle_looked_at(Line& line, std::size_t first, std::span<const IncomingPacket> packets, Nanoseconds now);
-  bool admit(Line& line, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);
+  bool admit_all(Instance& instance, std::span<const IncomingPacket> packets);
+  void handle_looked_at(Instance& instance, std::size_t first, std::span<const IncomingPacket> packets,
+                        Nanoseconds now);
+  bool admit(Instance& instance, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);
   void handle_packet(ChannelPath& path, const wire::PacketHeader& header, const IncomingPacket& packet,
                      Nanoseconds now);
   void report_completed(ChannelPath& path);
@@ -109,7 +110,7 @@ class ChannelSet {
   const EndpointConfig& config_;
   Clock& clock_;
   ChannelListener& listener_;
-  std::vector<std::unique_ptr<Line>> lines_;
+  std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<ChannelPath*> active_;  // paths with something to send, to acknowledge, or to wait for
   bool receiving_ = false;
   bool other_key_said_ = false;
