@@ -24,40 +24,41 @@ std::size_t DpdkTransport::send_burst(PeerIndex peer, std::span<const OutgoingPa
   if (!dpdk::have_thread_data()) [[unlikely]]
     return refuse();
   Remote& remote = remotes_[peer];
-  if (remote.lane == nullptr || remote.lane->full || !remote.lane->port.up()) [[unlikely]] {
+  if (remote.port == nullptr || remote.port->full || !remote.port->ethernet.up()) [[unlikely]] {
     return send_hindered(remote, packets);
   }
-  return send_on(*remote.lane, remote, packets);
+  return send_on(*remote.port, remote, packets);
 }
 
-std::size_t DpdkTransport::send_on(Lane& lane, const Remote& remote, std::span<const OutgoingPacket> packets) {
+std::size_t DpdkTransport::send_on(Port& port, const Remote& remote, std::span<const OutgoingPacket> packets) {
   const std::size_t offered = packets.size();
   const auto fits = [&](const OutgoingPacket& packet) { return packet.length <= remote.max_packet; };
   const std::span<const OutgoingPacket> most = packets.first(std::min<std::size_t>(offered, kMaxBurst));
   const auto count = static_cast<std::uint32_t>(std::find_if_not(most.begin(), most.end(), fits) - most.begin());
   if (count == 0) return most.empty() ? 0 : lose(1);
   std::array<rte_mbuf*, kMaxBurst> buffers;
-  if (!take_buffers(lane, {buffers.data(), count})) [[unlikely]] {
+  if (!take_buffers(port, {buffers.data(), count})) [[unlikely]] {
     ++own_counters_.pool_exhausted;
-    rte_eth_tx_done_cleanup(lane.port.id(), 0, 0);
+    rte_eth_tx_done_cleanup(port.ethernet.id(), 0, 0);
     return refuse();
   }
   for (std::uint32_t i = 0; i < count; ++i) fill(*buffers[i], packets[i], remote);
-  const std::uint16_t sent = lane.port.send({buffers.data(), count});
-  lane.full = sent < count;
-  if (lane.full) [[unlikely]]
+  const std::uint16_t sent = port.ethernet.send({buffers.data(), count});
+  port.full = sent < count;
+  if (port.full) [[unlikely]]
     rte_pktmbuf_free_bulk(buffers.data() + sent, count - sent);
   counters_.packets_sent += sent;
   if (sent < offered) ++counters_.send_refused;
   return sent;
 }
 
-bool DpdkTransport::take_buffers(Lane& lane, std::span<rte_mbuf*> buffers) {
+bool DpdkTransport::take_buffers(Port& port, std::span<rte_mbuf*> buffers) {
   untidy_ = true;
-  if (buffers.size() > lane.spares) {
-    return rte_pktmbuf_alloc_bulk(lane.port.send_pool(), buffers.data(), static_cast<unsigned>(buffers.size())) == 0;
+  if (buffers.size() > port.spares) {
+    return rte_pktmbuf_alloc_bulk(port.ethernet.send_pool(), buffers.data(), static_cast<unsigned>(buffers.size())) ==
+           0;
   }
-  for (rte_mbuf*& buffer : buffers) buffer = lane.spare[--lane.spares];
+  for (rte_mbuf*& buffer : buffers) buffer = port.spare[--port.spares];
   return true;
 }
 
@@ -72,7 +73,7 @@ void DpdkTransport::fill(rte_mbuf& buffer, const OutgoingPacket& packet, const R
   }
   buffer.data_len = length;
   buffer.pkt_len = length;
-  if (remote.lane->port.sums()) {
+  if (remote.port->ethernet.sums()) {
     buffer.l2_len = dpdk::kEthernetHeader;
     buffer.l3_len = 20;
     buffer.ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
@@ -85,7 +86,7 @@ std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
   std::size_t count = hand_out(packets);
   while (count < packets.size() && look()) {
     count += hand_out(packets.subspan(count));
-    if (lanes_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
+    if (ports_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
   }
   counters_.packets_received += count;
   if (count == 0 && untidy_) tidy_up();
@@ -98,22 +99,22 @@ bool DpdkTransport::look() {
   if (held_count_ + kMaxBurst > held_.size()) return false;
   first_arrival_ = arrivals_end_ = 0;
   std::array<rte_mbuf*, kMaxBurst> buffers;
-  for (std::size_t tries = 0; tries < lanes_.size() && arrivals_end_ == 0; ++tries) {
-    Lane& lane = *lanes_[next_lane_];
-    if (++next_lane_ == lanes_.size()) next_lane_ = 0;
-    if (!lane.port.pollable()) [[unlikely]]
+  for (std::size_t tries = 0; tries < ports_.size() && arrivals_end_ == 0; ++tries) {
+    Port& port = *ports_[next_port_];
+    if (++next_port_ == ports_.size()) next_port_ = 0;
+    if (!port.ethernet.pollable()) [[unlikely]]
       continue;
     std::uint16_t count = 0;
     unsigned bursts = 0;
     do {
-      count = lane.port.receive(buffers);
-      for (std::uint16_t i = 0; i < count; ++i) sort(lane, buffers[i]);
+      count = port.ethernet.receive(buffers);
+      for (std::uint16_t i = 0; i < count; ++i) sort(port, buffers[i]);
     } while (count == kMaxBurst && arrivals_end_ == 0 && ++bursts < kMostUselessBursts);
   }
   return arrivals_end_ != 0;
 }
 
-void DpdkTransport::sort(Lane& lane, rte_mbuf* buffer) {
+void DpdkTransport::sort(Port& port, rte_mbuf* buffer) {
   if (buffer->nb_segs != 1 && rte_pktmbuf_linearize(buffer) != 0) [[unlikely]] {
     ++counters_.receive_dropped;
     rte_pktmbuf_free(buffer);
@@ -123,8 +124,8 @@ void DpdkTransport::sort(Lane& lane, rte_mbuf* buffer) {
   const std::uint64_t udp = buffer->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
   const std::uint64_t ip = buffer->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
   const dpdk::AdapterVerdict verdict{.udp_good = udp == RTE_MBUF_F_RX_L4_CKSUM_GOOD,
-                                     .ip_good = ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD || lane.port.in_memory()};
-  const dpdk::FrameView view = dpdk::parse_frame({frame, buffer->data_len}, lane.own, verdict);
+                                     .ip_good = ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD || port.ethernet.in_memory()};
+  const dpdk::FrameView view = dpdk::parse_frame({frame, buffer->data_len}, port.own, verdict);
   if (view.kind == dpdk::FrameKind::packet && udp != RTE_MBUF_F_RX_L4_CKSUM_BAD) [[likely]] {
     std::byte* data = frame + dpdk::kHeaderLength;
     const std::uint64_t origin = dpdk::origin_of(frame);
@@ -138,7 +139,7 @@ void DpdkTransport::sort(Lane& lane, rte_mbuf* buffer) {
     return;
   }
   if (view.kind == dpdk::FrameKind::arp) {
-    take_arp(lane, {frame, buffer->data_len});
+    take_arp(port, {frame, buffer->data_len});
   } else if (view.kind == dpdk::FrameKind::foreign) {
     ++own_counters_.foreign_frames;
   } else {
@@ -164,11 +165,11 @@ std::size_t DpdkTransport::hand_out(std::span<IncomingPacket> packets) {
 void DpdkTransport::tidy_up() {
   untidy_ = false;
   give_back();
-  for (const auto& lane : lanes_) {
-    const std::uint32_t missing = kSpareBuffers - lane->spares;
+  for (const auto& port : ports_) {
+    const std::uint32_t missing = kSpareBuffers - port->spares;
     if (missing == 0) continue;
-    rte_mbuf** const place = lane->spare.data() + lane->spares;
-    if (rte_pktmbuf_alloc_bulk(lane->port.send_pool(), place, missing) == 0) lane->spares = kSpareBuffers;
+    rte_mbuf** const place = port->spare.data() + port->spares;
+    if (rte_pktmbuf_alloc_bulk(port->ethernet.send_pool(), place, missing) == 0) port->spares = kSpareBuffers;
   }
 }
 

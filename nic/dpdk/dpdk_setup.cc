@@ -83,7 +83,7 @@ DpdkTransport::~DpdkTransport() {
   for (; first_arrival_ < arrivals_end_; ++first_arrival_) rte_pktmbuf_free(arrivals_[first_arrival_].buffer);
   released_ = held_count_;
   give_back();
-  for (const auto& lane : lanes_) rte_pktmbuf_free_bulk(lane->spare.data(), lane->spares);
+  for (const auto& port : ports_) rte_pktmbuf_free_bulk(port->spare.data(), port->spares);
 }
 
 bool DpdkTransport::check_values(DpdkSetupError& error) const {
@@ -120,7 +120,7 @@ bool DpdkTransport::open(DpdkSetupError& error) {
 
 bool DpdkTransport::make_wake(DpdkSetupError& error) {
   std::vector<dpdk::EthernetPort*> ports;
-  for (const auto& lane : lanes_) ports.push_back(&lane->port);
+  for (const auto& port : ports_) ports.push_back(&port->ethernet);
   wake_ = std::make_unique<dpdk::ArrivalWake>(
       std::move(ports),
       dpdk::ArrivalWake::Look{
@@ -133,38 +133,38 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
   bool checked = true;
   local_.mtu = dpdk::kLargestMtu;
   for (const std::string& device : config_.devices) {
-    auto lane = std::make_unique<Lane>();
+    auto port = std::make_unique<Port>();
     std::string reason;
-    const dpdk::PortFault fault = lane->port.open(wish_for(config_, device), reason);
+    const dpdk::PortFault fault = port->ethernet.open(wish_for(config_, device), reason);
     if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
-    if (lane->port.mtu() < dpdk::kSmallestMtu) {
+    if (port->ethernet.mtu() < dpdk::kSmallestMtu) {
       return fail(error, Kind::unusable_port,
-                  "DPDK port " + lane->port.name() + " has an MTU of " + std::to_string(lane->port.mtu()) + ": " +
-                      std::to_string(dpdk::kSmallestMtu) + " is needed");
+                  "DPDK port " + port->ethernet.name() + " has an MTU of " + std::to_string(port->ethernet.mtu()) +
+                      ": " + std::to_string(dpdk::kSmallestMtu) + " is needed");
     }
-    checked = checked && (lane->port.sums() || lane->port.in_memory());
-    local_.mtu = std::min(local_.mtu, lane->port.mtu());
-    lanes_.push_back(std::move(lane));
+    checked = checked && (port->ethernet.sums() || port->ethernet.in_memory());
+    local_.mtu = std::min(local_.mtu, port->ethernet.mtu());
+    ports_.push_back(std::move(port));
   }
-  local_.ports = static_cast<std::uint32_t>(lanes_.size());
+  local_.ports = static_cast<std::uint32_t>(ports_.size());
   limits_ = {.max_packet = dpdk::packet_of(local_.mtu), .max_burst = kMaxBurst, .reliable = false, .checked = checked};
   return true;
 }
 
 // And has the ports bring what is sent to it.
 bool DpdkTransport::choose_address(DpdkSetupError& error) {
-  const dpdk::MacAddress& mac = lanes_.front()->port.mac();
+  const dpdk::MacAddress& mac = ports_.front()->ethernet.mac();
   std::uint16_t port = config_.port != 0 ? config_.port : held_port_.take();
   if (port == 0) port = static_cast<std::uint16_t>(kFirstFreePort + random_number<std::uint16_t>() % 16384u);
   local_.end = {.mac = mac,
                 .address = config_.address != 0 ? config_.address : link_local(mac),
                 .port = port,
                 .token = nonzero_random_number<std::uint32_t>()};
-  for (const auto& lane : lanes_) {
-    lane->own = local_.end;
-    lane->own.mac = lane->port.mac();
+  for (const auto& port : ports_) {
+    port->own = local_.end;
+    port->own.mac = port->ethernet.mac();
     std::string reason;
-    const dpdk::PortFault fault = lane->port.takes_only(local_.end.address, local_.end.port, reason);
+    const dpdk::PortFault fault = port->ethernet.takes_only(local_.end.address, local_.end.port, reason);
     if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
   }
   return true;
@@ -177,8 +177,9 @@ void DpdkTransport::wait_for_links() {
   patience_ends_ = now_ + config_.link_patience * kMillisecond;
   const std::uint64_t soon = now_ + std::min(config_.link_patience, kPatienceInMemory) * kMillisecond;
   const auto all_up = [&] {
-    return std::all_of(lanes_.begin(), lanes_.end(),
-                       [&](const auto& lane) { return lane->port.up() || (lane->port.in_memory() && now_ >= soon); });
+    return std::all_of(ports_.begin(), ports_.end(), [&](const auto& port) {
+      return port->ethernet.up() || (port->ethernet.in_memory() && now_ >= soon);
+    });
   };
   while (!all_up() && now_ < patience_ends_) {
     const timespec moment{0, static_cast<long>(kMillisecond)};
@@ -193,15 +194,15 @@ bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::stri
   if (!dpdk::decode(bytes, address, error)) return false;
   if (peer >= remotes_.size()) remotes_.resize(peer + 1);
   Remote& remote = remotes_[peer];
-  if (remote.added && remote.lane == nullptr) --without_port_;
+  if (remote.added && remote.port == nullptr) --without_port_;
   remote = {.added = true,
             .address = address,
-            .lane = nullptr,
+            .port = nullptr,
             .header = {},
             .max_packet = dpdk::packet_of(std::min(local_.mtu, address.mtu)),
             .lost_from = now_ + config_.link_patience * kMillisecond};
   ++without_port_;
-  if (lanes_.size() == 1 && address.ports == 1) set_port(remote, *lanes_.front(), address.end.mac);
+  if (ports_.size() == 1 && address.ports == 1) set_port(remote, *ports_.front(), address.end.mac);
   return true;
 }
 
@@ -215,9 +216,9 @@ std::uint64_t DpdkTransport::origin_of(PeerIndex peer) const {
 
 DpdkCounters DpdkTransport::dpdk_counters() const {
   DpdkCounters all = own_counters_;
-  for (const auto& lane : lanes_) {
-    all.restarts += lane->port.restarts();
-    all.link_losses += lane->port.link_losses();
+  for (const auto& port : ports_) {
+    all.restarts += port->ethernet.restarts();
+    all.link_losses += port->ethernet.link_losses();
   }
   return all;
 }

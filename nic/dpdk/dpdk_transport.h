@@ -81,9 +81,9 @@ class DpdkTransport final : public Transport,
 
   DpdkCounters dpdk_counters() const;
   const dpdk::Address& address() const { return local_; }
-  std::size_t ports() const { return lanes_.size(); }
+  std::size_t ports() const { return ports_.size(); }
   bool wakes_at_once() const { return wake_->immediate(); }  // otherwise by sleeps that grow
-  const dpdk::EthernetPort& port(std::size_t which) const { return lanes_[which]->port; }
+  const dpdk::EthernetPort& port(std::size_t which) const { return ports_[which]->ethernet; }
 
  private:
   friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
@@ -91,8 +91,8 @@ class DpdkTransport final : public Transport,
   static constexpr std::size_t kMostReleased = 8;  // buffers that wait for a quiet moment to go back to their pool
   static constexpr std::uint32_t kSpareBuffers = 4;
 
-  struct Lane {
-    dpdk::EthernetPort port;
+  struct Port {
+    dpdk::EthernetPort ethernet;
     dpdk::FrameEnd own;
     bool full = false;                             // it had no room when it was last asked
     std::array<rte_mbuf*, kSpareBuffers> spare{};  // of the port's send pool, for what is sent next
@@ -101,11 +101,11 @@ class DpdkTransport final : public Transport,
   struct Remote {
     bool added = false;
     dpdk::Address address;
-    Lane* lane = nullptr;  // null: which one leads there is not known yet
+    Port* port = nullptr;  // null: which one leads there is not known yet
     dpdk::FrameHeader header;
     std::uint32_t max_packet = 0;
     std::uint64_t lost_from = 0;  // when packets stop waiting for the way to be found
-    std::uint64_t ends = 0;       // of the lane's port, when it was found
+    std::uint64_t ends = 0;       // of the port, when it was found
   };
   struct Arrival {
     rte_mbuf* buffer;
@@ -127,11 +127,11 @@ class DpdkTransport final : public Transport,
   bool make_wake(DpdkSetupError& error);
 
   // dpdk_datapath.cc
-  std::size_t send_on(Lane& lane, const Remote& remote, std::span<const OutgoingPacket> packets);
-  bool take_buffers(Lane& lane, std::span<rte_mbuf*> buffers);
+  std::size_t send_on(Port& port, const Remote& remote, std::span<const OutgoingPacket> packets);
+  bool take_buffers(Port& port, std::span<rte_mbuf*> buffers);
   void fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const;
   bool look();
-  void sort(Lane& lane, rte_mbuf* buffer);
+  void sort(Port& port, rte_mbuf* buffer);
   std::size_t hand_out(std::span<IncomingPacket> packets);
   [[gnu::noinline]] void give_back();
   [[gnu::noinline]] void tidy_up();
@@ -144,20 +144,20 @@ class DpdkTransport final : public Transport,
   }
   std::size_t lose(std::size_t packets);
   void upkeep();
-  void greet(Lane& lane);
-  void take_arp(Lane& lane, std::span<const std::byte> frame);
-  void set_port(Remote& remote, Lane& lane, const dpdk::MacAddress& mac);
+  void greet(Port& port);
+  void take_arp(Port& port, std::span<const std::byte> frame);
+  void set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac);
   void ask_for_peers();
-  void send_arp(Lane& lane, const dpdk::ArpFrame& frame);
+  void send_arp(Port& port, const dpdk::ArpFrame& frame);
 
   DpdkConfig config_;
   TransportLimits limits_{};
   dpdk::Address local_;
-  dpdk::HeldPort held_port_;  // that of local_, as long as a lane is there
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  dpdk::HeldPort held_port_;  // that of local_, as long as a port is there
+  std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Remote> remotes_;  // by peer
   std::size_t without_port_ = 0;  // peers of which it is not known which port leads there
-  std::size_t next_lane_ = 0;    // to be looked at
+  std::size_t next_port_ = 0;     // to be looked at
   std::uint64_t upkeep_at_ = 0;  // ticks of the processor's clock
   std::uint64_t now_ = 0;        // nanoseconds, of the latest upkeep
   std::uint64_t question_at_ = 0;

@@ -31,18 +31,18 @@ std::size_t DpdkTransport::lose(std::size_t packets) {
 // It is not known which port leads to the peer, or that port is not up, or had no room when it was last asked.
 std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const OutgoingPacket> packets) {
   if (rte_get_tsc_cycles() >= upkeep_at_) upkeep();
-  if (remote.lane == nullptr) {
+  if (remote.port == nullptr) {
     // The answer lies among the arrivals; nobody else may be asking for them.
     if (first_arrival_ == arrivals_end_) look();
-    if (remote.lane == nullptr) return now_ < remote.lost_from ? refuse() : lose(packets.size());
+    if (remote.port == nullptr) return now_ < remote.lost_from ? refuse() : lose(packets.size());
   }
-  Lane& lane = *remote.lane;
+  Port& port = *remote.port;
   // One first: the payload of those that find no room is copied for nothing.
-  if (lane.port.up()) {
-    const std::size_t first = send_on(lane, remote, packets.first(std::min<std::size_t>(packets.size(), 1)));
-    return first == 0 || packets.size() == 1 ? first : first + send_on(lane, remote, packets.subspan(1));
+  if (port.ethernet.up()) {
+    const std::size_t first = send_on(port, remote, packets.first(std::min<std::size_t>(packets.size(), 1)));
+    return first == 0 || packets.size() == 1 ? first : first + send_on(port, remote, packets.subspan(1));
   }
-  return !lane.port.was_up() && now_ < patience_ends_ ? refuse() : lose(packets.size());
+  return !port.ethernet.was_up() && now_ < patience_ends_ ? refuse() : lose(packets.size());
 }
 
 // Once in a while, however often it is called: for timely answers the interval is short.
@@ -50,10 +50,10 @@ void DpdkTransport::upkeep() {
   const std::uint64_t ticks = rte_get_tsc_cycles();
   upkeep_at_ = ticks + rte_get_tsc_hz() / kUpkeepsPerSecond;
   now_ = nanoseconds(ticks);
-  for (const auto& lane : lanes_) {
-    const bool was_up = lane->port.up();
-    lane->port.link_check(now_);
-    if (!was_up && lane->port.up()) greet(*lane);
+  for (const auto& port : ports_) {
+    const bool was_up = port->ethernet.up();
+    port->ethernet.link_check(now_);
+    if (!was_up && port->ethernet.up()) greet(*port);
   }
   if (without_port_ != 0 && now_ >= question_at_) {
     question_at_ = now_ + kBetweenQuestions;
@@ -63,65 +63,65 @@ void DpdkTransport::upkeep() {
 
 bool DpdkTransport::peer_gone(PeerIndex peer) {
   const Remote& remote = remotes_[peer];
-  return remote.lane != nullptr && remote.lane->port.ends() != remote.ends;
+  return remote.port != nullptr && remote.port->ethernet.ends() != remote.ends;
 }
 
 // The port has come up.
-void DpdkTransport::greet(Lane& lane) {
+void DpdkTransport::greet(Port& port) {
   // A bridge that has not seen a port yet floods what is for it: into the queues of all others.
-  send_arp(lane, dpdk::make_arp_question(lane.own, lane.own.address));
+  send_arp(port, dpdk::make_arp_question(port.own, port.own.address));
   // A memif server can send only when its client has made room, which is when it looks for the first time.
   if (first_arrival_ != arrivals_end_) return;
-  for (std::size_t i = 0; i < lanes_.size() && !look(); ++i) {
+  for (std::size_t i = 0; i < ports_.size() && !look(); ++i) {
   }
 }
 
-void DpdkTransport::take_arp(Lane& lane, std::span<const std::byte> frame) {
+void DpdkTransport::take_arp(Port& port, std::span<const std::byte> frame) {
   dpdk::ArpMessage message;
   if (!dpdk::parse_arp_frame(frame, message)) {
     ++own_counters_.foreign_frames;
     return;
   }
-  if (message.request && message.target_address == lane.own.address) {
-    send_arp(lane, dpdk::make_arp_answer(lane.own, message));
+  if (message.request && message.target_address == port.own.address) {
+    send_arp(port, dpdk::make_arp_answer(port.own, message));
     ++own_counters_.arp_answers;
   }
   if (without_port_ == 0) return;
   for (Remote& remote : remotes_) {
-    if (remote.added && remote.lane == nullptr && remote.address.end.address == message.sender_address) {
-      set_port(remote, lane, message.sender_mac);
+    if (remote.added && remote.port == nullptr && remote.address.end.address == message.sender_address) {
+      set_port(remote, port, message.sender_mac);
     }
   }
 }
 
-void DpdkTransport::set_port(Remote& remote, Lane& lane, const dpdk::MacAddress& mac) {
+void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac) {
   dpdk::FrameEnd end = remote.address.end;
   end.mac = mac;
-  remote.lane = &lane;
-  remote.ends = lane.port.ends();
-  remote.header = dpdk::FrameHeader(lane.own, end, lane.port.sums());
+  remote.port = &port;
+  remote.ends = port.ethernet.ends();
+  remote.header = dpdk::FrameHeader(port.own, end, port.ethernet.sums());
   --without_port_;
 }
 
 void DpdkTransport::ask_for_peers() {
   for (const Remote& remote : remotes_) {
-    if (!remote.added || remote.lane != nullptr) continue;
-    for (const auto& lane : lanes_) {
-      if (!lane->port.up()) continue;
-      send_arp(*lane, dpdk::make_arp_question(lane->own, remote.address.end.address));
+    if (!remote.added || remote.port != nullptr) continue;
+    for (const auto& port : ports_) {
+      if (!port->ethernet.up()) continue;
+      send_arp(*port, dpdk::make_arp_question(port->own, remote.address.end.address));
       ++own_counters_.arp_questions;
     }
   }
 }
 
 // Lost when the port has no room: who asked asks again.
-void DpdkTransport::send_arp(Lane& lane, const dpdk::ArpFrame& frame) {
-  rte_mbuf* buffer = rte_pktmbuf_alloc(lane.port.send_pool());
+void DpdkTransport::send_arp(Port& port, const dpdk::ArpFrame& frame) {
+  rte_mbuf* buffer = rte_pktmbuf_alloc(port.ethernet.send_pool());
   if (buffer == nullptr) return;
   std::memcpy(rte_pktmbuf_mtod(buffer, std::byte*), frame.data(), frame.size());
   buffer->data_len = frame.size();
   buffer->pkt_len = frame.size();
-  if (!lane.port.pollable() || lane.port.send({&buffer, 1}) == 0) rte_pktmbuf_free(buffer);
+  if (!port.ethernet.pollable() || port.ethernet.send({&buffer, 1}) == 0) rte_pktmbuf_free(buffer);
 }
 
 }  // namespace openlapi
