@@ -79,7 +79,7 @@ bool runs(int file, std::string& reason) {
 }  // namespace
 
 bool runs_narrow_programs(std::string& reason) {
-  // Where vm.memfd_noexec is not 0 only a file that is made to be run can be; a kernel before 6.3 knows no such wish.
+  // Where vm.memfd_noexec is not 0 only a file that is made to be run can be; a kernel before 6.3 knows no such demand.
   int file = static_cast<int>(syscall(SYS_memfd_create, "narrow", kMadeToRun));
   if (file < 0 && errno == EINVAL) file = static_cast<int>(syscall(SYS_memfd_create, "narrow", 0));
   if (file < 0 && errno == EACCES) {

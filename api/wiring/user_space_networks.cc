@@ -20,7 +20,7 @@ bool names_any_device(const std::string& device) {
 }
 
 // What the user wants, one for each instance of the network.
-std::vector<std::string> wished_devices(const NetworkRequest& request) {
+std::vector<std::string> preferred_devices(const NetworkRequest& request) {
   if (request.adapter_name != nullptr) return {request.adapter_name};
   if (request.settings.network_windows.empty()) return {request.settings.device};
   std::vector<std::string> devices;
@@ -43,7 +43,7 @@ class UserSpace {
 
  private:
   void load();
-  std::string device_for(const std::string& wish);
+  std::string device_for(const std::string& preference);
   ModuleRequest module_request(const std::string& device) const;
   bool open_instance(std::size_t instance, const std::string& device, OpenFailure& failure);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key);
@@ -67,19 +67,19 @@ void UserSpace::load() {
   }
 }
 
-// A name of AIX's is a wish only where some device has it.
-std::string UserSpace::device_for(const std::string& wish) {
-  if (names_any_device(wish)) return {};
-  if (!names_aix_device(wish)) return wish;
+// A name of AIX's is a preference only where some device has it.
+std::string UserSpace::device_for(const std::string& preference) {
+  if (names_any_device(preference)) return {};
+  if (!names_aix_device(preference)) return preference;
   for (const Candidate& candidate : candidates_) {
     if (candidate.module == nullptr) continue;
     std::string ignored;
     for (const ModuleDevice& device : candidate.module->devices(ignored)) {
-      if (device.name == wish) return wish;
+      if (device.name == preference) return preference;
     }
   }
   if (info_level() >= kLevelWarning) {
-    std::fprintf(stderr, "openlapi: '%s' is no adapter of this machine and is not used\n", wish.c_str());
+    std::fprintf(stderr, "openlapi: '%s' is no adapter of this machine and is not used\n", preference.c_str());
   }
   return {};
 }
@@ -143,9 +143,9 @@ std::string UserSpace::tried() const {
 
 bool UserSpace::open(OpenFailure& failure) {
   load();
-  const std::vector<std::string> wishes = wished_devices(request_);
-  for (std::size_t instance = 0; instance < wishes.size(); ++instance) {
-    if (!open_instance(instance, device_for(wishes[instance]), failure)) return false;
+  const std::vector<std::string> preferences = preferred_devices(request_);
+  for (std::size_t instance = 0; instance < preferences.size(); ++instance) {
+    if (!open_instance(instance, device_for(preferences[instance]), failure)) return false;
   }
   if (result_.networks.empty()) {
     return fail(failure, FailureKind::transport,

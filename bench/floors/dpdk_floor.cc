@@ -230,13 +230,13 @@ int main(int count, char** words) {
   bench.length = std::clamp<std::size_t>(std::stoul(words[2]), 64, kLongest - 64);
   bench.side = static_cast<std::uint32_t>(std::stoul(words[4]));
   bench.session = std::stoull(words[5]);
-  openlapi::dpdk::PortWish wish;
-  wish.device = device;
-  wish.mtu = 9000;  // buffers for whatever the port was made for
+  openlapi::dpdk::PortPreference preference;
+  preference.device = device;
+  preference.mtu = 9000;  // buffers for whatever the port was made for
   std::string reason;
-  if (!openlapi::dpdk::start_environment(arguments == nullptr ? "" : arguments, EthernetPort::memory_for(wish),
+  if (!openlapi::dpdk::start_environment(arguments == nullptr ? "" : arguments, EthernetPort::memory_for(preference),
                                          reason) ||
-      bench.port.open(wish, reason) != openlapi::dpdk::PortFault::none) {
+      bench.port.open(preference, reason) != openlapi::dpdk::PortFault::none) {
     fail(reason);
   }
   bench.until = rte_get_tsc_cycles() + kPatience * rte_get_tsc_hz();

@@ -45,7 +45,7 @@ Number nonzero_random_number() {
   return number;
 }
 
-dpdk::PortWish wish_for(const DpdkConfig& config, const std::string& device) {
+dpdk::PortPreference preference_for(const DpdkConfig& config, const std::string& device) {
   return {.device = device,
           .mtu = config.mtu,
           .receive_descriptors = config.receive_descriptors,
@@ -104,7 +104,7 @@ bool DpdkTransport::open(DpdkSetupError& error) {
   if (!check_values(error)) return false;
   std::uint64_t memory = 0;
   for (const std::string& device : config_.devices) {
-    memory += dpdk::EthernetPort::memory_for(wish_for(config_, device));
+    memory += dpdk::EthernetPort::memory_for(preference_for(config_, device));
   }
   std::string reason;
   if (!dpdk::start_environment(config_.eal_arguments, memory, reason)) {
@@ -135,7 +135,7 @@ bool DpdkTransport::open_ports(DpdkSetupError& error) {
   for (const std::string& device : config_.devices) {
     auto port = std::make_unique<Port>();
     std::string reason;
-    const dpdk::PortFault fault = port->ethernet.open(wish_for(config_, device), reason);
+    const dpdk::PortFault fault = port->ethernet.open(preference_for(config_, device), reason);
     if (fault != dpdk::PortFault::none) return fail(error, kind_of(fault), reason);
     if (port->ethernet.mtu() < dpdk::kSmallestMtu) {
       return fail(error, Kind::unusable_port,

@@ -59,8 +59,8 @@ std::uint32_t room_for(const std::string& driver, std::uint32_t mtu) {
   return (RTE_PKTMBUF_HEADROOM + kSpareRoom + std::max(mtu, kUsualMtu) + 63) / 64 * 64;
 }
 
-std::uint32_t receive_buffers(const std::string& driver, const PortWish& wish) {
-  const std::uint32_t usual = wish.receive_descriptors + wish.held + kBuffersInFlight;
+std::uint32_t receive_buffers(const std::string& driver, const PortPreference& preference) {
+  const std::uint32_t usual = preference.receive_descriptors + preference.held + kBuffersInFlight;
   return begins(driver, "net_af_xdp") ? kBuffersOfXdp + usual : usual;
 }
 
@@ -97,11 +97,11 @@ void EthernetPort::where_it_belongs(const Body& body) {
   }
 }
 
-std::uint64_t EthernetPort::memory_for(const PortWish& wish) {
-  const std::string driver(name_of(wish.device));
-  const std::uint64_t buffer = room_for(driver, wish.mtu) + 256;  // descriptor and header included
-  const std::uint64_t sends = wish.send_descriptors + kBuffersInFlight;
-  return (receive_buffers(driver, wish) + sends) * buffer + (4 << 20);
+std::uint64_t EthernetPort::memory_for(const PortPreference& preference) {
+  const std::string driver(name_of(preference.device));
+  const std::uint64_t buffer = room_for(driver, preference.mtu) + 256;  // descriptor and header included
+  const std::uint64_t sends = preference.send_descriptors + kBuffersInFlight;
+  return (receive_buffers(driver, preference) + sends) * buffer + (4 << 20);
 }
 
 EthernetPort::~EthernetPort() {
@@ -134,11 +134,11 @@ bool EthernetPort::find() {
   return false;
 }
 
-PortFault EthernetPort::open(const PortWish& wish, std::string& reason) {
+PortFault EthernetPort::open(const PortPreference& preference, std::string& reason) {
   const ControlLock guard;
-  name_ = name_of(wish.device);
+  name_ = name_of(preference.device);
   take_log();
-  if (const PortFault fault = make(wish, reason); fault != PortFault::none) return fault;
+  if (const PortFault fault = make(preference, reason); fault != PortFault::none) return fault;
   rte_eth_dev_owner owner{};
   rte_eth_dev_owner_new(&owner_);
   owner.id = owner_;
@@ -150,20 +150,20 @@ PortFault EthernetPort::open(const PortWish& wish, std::string& reason) {
   open_ = true;
   // Which drivers have interrupts shows when they are to be used. Virtual ones have none, but for virtio.
   interrupts_ = !is_virtual(name_) || begins(name_, "net_virtio_user");
-  PortFault fault = set_up(wish, reason);
+  PortFault fault = set_up(preference, reason);
   if (fault == PortFault::unusable && interrupts_) {
     interrupts_ = false;
-    fault = set_up(wish, reason);
+    fault = set_up(preference, reason);
   }
   return fault;
 }
 
 // All at once for a memif, so that the driver takes no message of a client's before the end.
-PortFault EthernetPort::set_up(const PortWish& wish, std::string& reason) {
+PortFault EthernetPort::set_up(const PortPreference& preference, std::string& reason) {
   PortFault fault = PortFault::none;
   where_it_belongs([&] {
     disconnect_stopped();
-    fault = configure(wish, reason);
+    fault = configure(preference, reason);
     if (fault != PortFault::none) return;
     const int error = start_here();
     if (error == 0 || client_) return;
@@ -179,18 +179,18 @@ void EthernetPort::disconnect_stopped() {
   if (begins(name_, "net_memif") && !client_ && rte_eth_dev_start(id_) == 0) rte_eth_dev_stop(id_);
 }
 
-PortFault EthernetPort::make(const PortWish& wish, std::string& reason) {
-  std::string arguments = completed(wish.device, wish.mtu);
+PortFault EthernetPort::make(const PortPreference& preference, std::string& reason) {
+  std::string arguments = completed(preference.device, preference.mtu);
   const auto known = remembered().find(name_);
   if (find()) {
     const std::string made = made_with();
-    if (known != remembered().end() && wish.device != name_ && arguments != made) {
+    if (known != remembered().end() && preference.device != name_ && arguments != made) {
       reason = "DPDK port " + name_ + " was made with other arguments, and stays as it is: " + made;
       return PortFault::in_use;
     }
     arguments = made;
   } else {
-    if (known != remembered().end() && wish.device == name_) arguments = known->second;
+    if (known != remembered().end() && preference.device == name_) arguments = known->second;
     const int result = rte_dev_probe(arguments.c_str());
     if (result < 0 || !find()) {
       reason = described("no DPDK port", arguments, result < 0 ? result : ENODEV);
@@ -232,13 +232,13 @@ bool EthernetPort::leave_to_kernel(std::uint32_t kernel_interface, std::string& 
   return false;
 }
 
-bool EthernetPort::make_pools(const PortWish& wish, std::string& reason) {
+bool EthernetPort::make_pools(const PortPreference& preference, std::string& reason) {
   // af_packet wants room for all that a frame of its ring may hold.
   const std::string ring = argument_of(made_with(), "framesz");
   const std::uint32_t frame = static_cast<std::uint32_t>(std::min(std::strtoul(ring.c_str(), nullptr, 10), 65535ul));
   const std::uint32_t room = room_for(driver_, std::max(mtu_, std::min(frame, kLargestMtu)));
-  const std::uint32_t buffers = receive_buffers(driver_, wish);
-  const std::uint32_t sends = wish.send_descriptors + kBuffersInFlight;
+  const std::uint32_t buffers = receive_buffers(driver_, preference);
+  const std::uint32_t sends = preference.send_descriptors + kBuffersInFlight;
   const std::string number = std::to_string(id_);
   receive_pool_ = make_pool("openlapi_in_" + number, buffers, room, node_);
   send_pool_ = receive_pool_ == nullptr ? nullptr : make_pool("openlapi_out_" + number, sends, room, node_);
@@ -250,7 +250,7 @@ bool EthernetPort::make_pools(const PortWish& wish, std::string& reason) {
   return false;
 }
 
-PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
+PortFault EthernetPort::configure(const PortPreference& preference, std::string& reason) {
   rte_eth_dev_info info{};
   rte_eth_conf wanted{};
   if (int error = rte_eth_dev_info_get(id_, &info); error != 0) {
@@ -276,20 +276,21 @@ PortFault EthernetPort::configure(const PortWish& wish, std::string& reason) {
   const bool knows = !(is_virtual(name_) && info.max_rx_pktlen <= kUsualFrame);
   const std::uint32_t most =
       std::min<std::uint32_t>(info.max_mtu, info.max_rx_pktlen - std::min(info.max_rx_pktlen, kFrameOverhead));
-  if (wish.mtu != 0 && knows) wanted.rxmode.mtu = std::max<std::uint32_t>(std::min(wish.mtu, most), info.min_mtu);
+  if (preference.mtu != 0 && knows)
+    wanted.rxmode.mtu = std::max<std::uint32_t>(std::min(preference.mtu, most), info.min_mtu);
   if (int error = rte_eth_dev_configure(id_, 1, 1, &wanted); error != 0) {
     reason = described("cannot configure DPDK port", name_, error);
     return PortFault::unusable;
   }
   std::uint16_t drivers = kUsualMtu;
   rte_eth_dev_get_mtu(id_, &drivers);
-  mtu_ = std::min(wish.mtu != 0 && !knows ? wish.mtu : drivers, kLargestMtu);
+  mtu_ = std::min(preference.mtu != 0 && !knows ? preference.mtu : drivers, kLargestMtu);
   node_ = rte_eth_dev_socket_id(id_);
   rte_ether_addr address{};
   rte_eth_macaddr_get(id_, &address);
   std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac_.begin());
-  if (!make_pools(wish, reason)) return PortFault::no_memory;
-  std::uint16_t receives = wish.receive_descriptors, sends = wish.send_descriptors;
+  if (!make_pools(preference, reason)) return PortFault::no_memory;
+  std::uint16_t receives = preference.receive_descriptors, sends = preference.send_descriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receives, &sends);
   int error = rte_eth_rx_queue_setup(id_, 0, receives, static_cast<unsigned>(node_), nullptr, receive_pool_);
   if (error == 0) error = rte_eth_tx_queue_setup(id_, 0, sends, static_cast<unsigned>(node_), nullptr);

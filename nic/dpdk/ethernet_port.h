@@ -17,7 +17,7 @@ struct rte_mempool;
 
 namespace openlapi::dpdk {
 
-struct PortWish {
+struct PortPreference {
   std::string device;
   std::uint32_t mtu = 0;  // longest IP packet; 0: the port's
   std::uint16_t receive_descriptors = 512;
@@ -35,10 +35,10 @@ class EthernetPort {
   EthernetPort& operator=(const EthernetPort&) = delete;
 
   // Bytes of EAL's memory that a port takes.
-  static std::uint64_t memory_for(const PortWish& wish);
+  static std::uint64_t memory_for(const PortPreference& preference);
 
   // Finds or makes the device, and starts it. A memif client that finds no server is not started yet: link_check().
-  PortFault open(const PortWish& wish, std::string& reason);
+  PortFault open(const PortPreference& preference, std::string& reason);
 
   std::uint16_t id() const { return id_; }
   const std::string& name() const { return name_; }
@@ -83,13 +83,13 @@ class EthernetPort {
   static constexpr std::uint64_t kFirstStartWait = 20'000'000;  // nanoseconds
 
   bool find();
-  PortFault make(const PortWish& wish, std::string& reason);
+  PortFault make(const PortPreference& preference, std::string& reason);
   std::string made_with() const;
   PortFacts facts() const;
-  PortFault set_up(const PortWish& wish, std::string& reason);
-  PortFault configure(const PortWish& wish, std::string& reason);
+  PortFault set_up(const PortPreference& preference, std::string& reason);
+  PortFault configure(const PortPreference& preference, std::string& reason);
   bool leave_to_kernel(std::uint32_t kernel_interface, std::string& reason);
-  bool make_pools(const PortWish& wish, std::string& reason);
+  bool make_pools(const PortPreference& preference, std::string& reason);
   void disconnect_stopped();
   void let_connect();
   bool shares_socket() const;

@@ -27,9 +27,9 @@ bool comes_before(const PortFacts& left, const PortFacts& right) {
   return key(left) < key(right);
 }
 
-bool is_wanted(const PortFacts& port, const PortWish& wish) {
-  return (wish.device.empty() || wish.device == port.device) &&
-         (wish.port == 0 || wish.port == port.port || !port.problem.empty());
+bool is_wanted(const PortFacts& port, const PortPreference& preference) {
+  return (preference.device.empty() || preference.device == port.device) &&
+         (preference.port == 0 || preference.port == port.port || !port.problem.empty());
 }
 
 std::string names_of(std::span<const PortFacts> ports) {
@@ -42,10 +42,10 @@ std::string names_of(std::span<const PortFacts> ports) {
   return names;
 }
 
-std::string wish_text(const PortWish& wish) {
-  const std::string port = wish.port == 0 ? "" : "port " + std::to_string(wish.port);
-  if (wish.device.empty()) return port;
-  return port.empty() ? wish.device : wish.device + " " + port;
+std::string preference_text(const PortPreference& preference) {
+  const std::string port = preference.port == 0 ? "" : "port " + std::to_string(preference.port);
+  if (preference.device.empty()) return port;
+  return port.empty() ? preference.device : preference.device + " " + port;
 }
 
 }  // namespace
@@ -69,12 +69,13 @@ std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, s
   return std::nullopt;
 }
 
-std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortWish& wish, std::string& reason) {
+std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortPreference& preference,
+                                      std::string& reason) {
   std::optional<PortChoice> chosen;
   std::string refused;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const PortFacts& port = ports[i];
-    if (!is_wanted(port, wish)) continue;
+    if (!is_wanted(port, preference)) continue;
     std::string why = port.problem;
     std::optional<GidFacts> gid;
     if (why.empty() && port.mtu < kSmallestMtu) {
@@ -82,7 +83,7 @@ std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const Po
             " are needed" + (port.ethernet ? ", for which its network interface needs an MTU of 1280 or more" : "");
     }
     if (why.empty() && !port.active) why = "is not active but " + port.state;
-    if (why.empty()) gid = choose_gid(port, wish.gid_index, why);
+    if (why.empty()) gid = choose_gid(port, preference.gid_index, why);
     if (gid && (!chosen || comes_before(port, ports[chosen->which]))) chosen = PortChoice{i, *gid};
     if (!gid) {
       const std::string place = port.problem.empty() ? " port " + std::to_string(port.port) : "";
@@ -95,7 +96,7 @@ std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const Po
   } else if (ports.empty()) {
     reason = "this machine has no RDMA device";
   } else {
-    reason = "there is no RDMA device " + wish_text(wish) + "; there is " + names_of(ports);
+    reason = "there is no RDMA device " + preference_text(preference) + "; there is " + names_of(ports);
   }
   return std::nullopt;
 }

@@ -35,7 +35,7 @@ struct PortFacts {
   std::vector<GidFacts> gids;  // all that are set
 };
 
-struct PortWish {
+struct PortPreference {
   std::string device;           // empty: any
   std::uint32_t port = 0;       // 0: any
   std::int32_t gid_index = -1;  // negative: by the rule
@@ -50,6 +50,7 @@ struct PortChoice {
 };
 
 // None: `reason` names every port that came into question and says why it cannot be used.
-std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortWish& wish, std::string& reason);
+std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortPreference& preference,
+                                      std::string& reason);
 
 }  // namespace openlapi::verbs

@@ -47,10 +47,10 @@ TransportModule& the_module() {
 
 }  // namespace
 
-bool parse_wish(const std::string& text, PortWish& wish, std::string& reason) {
+bool parse_preference(const std::string& text, PortPreference& preference, std::string& reason) {
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string::npos ? first : text.find(':', first + 1);
-  PortWish parsed;
+  PortPreference parsed;
   parsed.device = text.substr(0, first);
   bool good = text.empty() || !parsed.device.empty();
   if (first != std::string::npos) {
@@ -69,7 +69,7 @@ bool parse_wish(const std::string& text, PortWish& wish, std::string& reason) {
     reason = "'" + text + "' is no RDMA device: allowed is DEVICE, DEVICE:PORT or DEVICE:PORT:GID_INDEX, as mlx5_0:1:3";
     return false;
   }
-  wish = parsed;
+  preference = parsed;
   return true;
 }
 
@@ -85,7 +85,7 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
   config.connections = request.packet_service != PacketService::datagrams;
   if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
-  if (!parse_wish(request.device, config.port, result.reason)) return result;
+  if (!parse_preference(request.device, config.port, result.reason)) return result;
   VerbsSetupError error;
   auto transport = open_verbs_transport(config, error);
   if (transport == nullptr) {

@@ -9,7 +9,7 @@
 namespace openlapi::verbs {
 
 // DEVICE[:PORT[:GID_INDEX]]; empty: any. False: `reason` says what is wrong with it.
-bool parse_wish(const std::string& text, PortWish& wish, std::string& reason);
+bool parse_preference(const std::string& text, PortPreference& preference, std::string& reason);
 
 class VerbsModule final : public TransportModule {
  public:

@@ -30,7 +30,7 @@
 namespace openlapi {
 
 struct VerbsConfig {
-  verbs::PortWish port;               // port_choice.h has the rule for what is not said
+  verbs::PortPreference port;         // port_choice.h has the rule for what is not said
   std::uint32_t mtu = 0;              // bytes, a smaller one than the port's; 0: the port's
   std::uint32_t receive_slots = 512;  // packets that can wait; each takes the MTU of locked memory
   std::uint32_t send_slots = 256;     // packets on their way out

@@ -34,17 +34,17 @@ constexpr std::size_t kMostCommands = 512;
 // What records may name.
 class Arena {
  public:
-  std::uint64_t place(std::uint64_t wish, std::uint64_t length) const {
+  std::uint64_t place(std::uint64_t wanted, std::uint64_t length) const {
     OPENLAPI_CHECK(length <= kMostTotal);
-    return address(bytes_.data()) + wish % (kArenaBytes - length);
+    return address(bytes_.data()) + wanted % (kArenaBytes - length);
   }
   // 0 stays: no counter.
-  std::uint64_t counter(std::uint64_t wish) const { return wish == 0 ? 0 : place(wish, 8) & ~std::uint64_t{7}; }
+  std::uint64_t counter(std::uint64_t wanted) const { return wanted == 0 ? 0 : place(wanted, 8) & ~std::uint64_t{7}; }
   // Of what is read by the receiver itself, which must not overlap where it writes.
-  std::uint64_t source(std::uint64_t wish, std::uint64_t length) const {
-    return address(sources_.data()) + wish % (kArenaBytes - length);
+  std::uint64_t source(std::uint64_t wanted, std::uint64_t length) const {
+    return address(sources_.data()) + wanted % (kArenaBytes - length);
   }
-  void* at(std::uint64_t wish, std::uint64_t length) { return bytes_.data() + wish % (kArenaBytes - length); }
+  void* at(std::uint64_t wanted, std::uint64_t length) { return bytes_.data() + wanted % (kArenaBytes - length); }
 
  private:
   std::vector<std::byte> bytes_ = std::vector<std::byte>(kArenaBytes);

@@ -16,10 +16,10 @@ class LieArena {
   // Of what one record names: more than is read of another's memory in one step.
   static constexpr std::uint64_t kLongest = 1200 * 1024;
 
-  std::uint64_t place(std::uint64_t wish, std::uint64_t length) {
-    return reinterpret_cast<std::uintptr_t>(bytes_.data()) + wish % (bytes_.size() - length);
+  std::uint64_t place(std::uint64_t wanted, std::uint64_t length) {
+    return reinterpret_cast<std::uintptr_t>(bytes_.data()) + wanted % (bytes_.size() - length);
   }
-  std::uint64_t counter(std::uint64_t wish) { return (place(wish, 16) + 8) & ~std::uint64_t{7}; }
+  std::uint64_t counter(std::uint64_t wanted) { return (place(wanted, 16) + 8) & ~std::uint64_t{7}; }
 
   // For a message to it; null: it has had enough.
   std::byte* buffer_of(std::uint64_t length) {

@@ -12,7 +12,7 @@ const std::vector<PciAdapter> kAdapters = {{"0000:00:03.0", "virtio-pci", "eth0"
                                            {"0000:af:00.0", "vfio-pci", ""},
                                            {"0000:af:00.1", "vfio-pci", ""}};
 
-struct Wish {
+struct Preference {
   std::string device{};
   std::string arguments{};
   std::uint32_t packet_size = 0;
@@ -22,29 +22,29 @@ struct Wish {
   std::uint32_t local_tasks = 1;
 };
 
-ModuleRequest request_of(const Wish& wish) {
+ModuleRequest request_of(const Preference& preference) {
   ModuleRequest request;
-  request.device = wish.device;
-  request.arguments = wish.arguments;
-  request.packet_size = wish.packet_size;
-  request.instance = wish.instance;
-  request.task = wish.task;
-  request.local_number = wish.local_number;
-  request.local_tasks = wish.local_tasks;
+  request.device = preference.device;
+  request.arguments = preference.arguments;
+  request.packet_size = preference.packet_size;
+  request.instance = preference.instance;
+  request.task = preference.task;
+  request.local_number = preference.local_number;
+  request.local_tasks = preference.local_tasks;
   return request;
 }
 
-DpdkConfig chosen(const Wish& wish, const std::vector<PciAdapter>& adapters = kAdapters) {
+DpdkConfig chosen(const Preference& preference, const std::vector<PciAdapter>& adapters = kAdapters) {
   DpdkConfig config;
   std::string reason;
-  EXPECT_TRUE(choose_devices(request_of(wish), adapters, config, reason)) << wish.device << ": " << reason;
+  EXPECT_TRUE(choose_devices(request_of(preference), adapters, config, reason)) << preference.device << ": " << reason;
   return config;
 }
 
-std::string refused(const Wish& wish, const std::vector<PciAdapter>& adapters = kAdapters) {
+std::string refused(const Preference& preference, const std::vector<PciAdapter>& adapters = kAdapters) {
   DpdkConfig config;
   std::string reason;
-  EXPECT_FALSE(choose_devices(request_of(wish), adapters, config, reason)) << wish.device;
+  EXPECT_FALSE(choose_devices(request_of(preference), adapters, config, reason)) << preference.device;
   return reason;
 }
 

@@ -16,7 +16,7 @@ bool has(const Words& words, const std::string& word) {
 const EnvironmentFacts kNoHuge{.free_huge_bytes = 0, .needed_bytes = 10 << 20, .processor = 3, .unique_name = "u"};
 const EnvironmentFacts kHuge{.free_huge_bytes = 64 << 20, .needed_bytes = 10 << 20, .processor = 0, .unique_name = "u"};
 
-TEST(DeviceWish, NamesAndArguments) {
+TEST(DevicePreference, NamesAndArguments) {
   EXPECT_EQ(name_of("net_memif0,role=server,id=0"), "net_memif0");
   EXPECT_EQ(name_of("0000:3b:00.0"), "0000:3b:00.0");
   EXPECT_TRUE(is_virtual("net_tap0"));
@@ -29,7 +29,7 @@ TEST(DeviceWish, NamesAndArguments) {
   EXPECT_FALSE(is_memif_client("role=server"));
 }
 
-TEST(DeviceWish, LongFramesGetRoomUnlessTheUserSaysIt) {
+TEST(DevicePreference, LongFramesGetRoomUnlessTheUserSaysIt) {
   EXPECT_EQ(completed("net_memif0,id=0", 1500), "net_memif0,id=0");
   EXPECT_EQ(completed("net_memif0,id=0", 9000), "net_memif0,id=0,bsize=9216");
   EXPECT_EQ(completed("net_memif0,bsize=9728", 9000), "net_memif0,bsize=9728");
@@ -37,28 +37,28 @@ TEST(DeviceWish, LongFramesGetRoomUnlessTheUserSaysIt) {
   EXPECT_EQ(completed("0000:3b:00.0", 9000), "0000:3b:00.0");
 }
 
-TEST(DeviceWish, ArgumentsOfADevice) {
+TEST(DevicePreference, ArgumentsOfADevice) {
   EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "iface"), "eth0");
   EXPECT_EQ(argument_of("net_af_packet0,iface=eth0,framesz=9216", "framesz"), "9216");
   EXPECT_EQ(argument_of("net_af_packet0,xiface=eth0", "iface"), "");
   EXPECT_EQ(argument_of("net_af_packet0", "iface"), "");
 }
 
-TEST(DeviceWish, DevicesAmongArguments) {
+TEST(DevicePreference, DevicesAmongArguments) {
   EXPECT_EQ(named_devices({"-m", "64", "--vdev=net_memif1,id=0", "--vdev", "net_tap0", "-a", "3b:00.0",
                            "--allow=3c:00.0", "--vdevs=no", "--vdev"}),
             (Words{"net_memif1,id=0", "net_tap0", "3b:00.0", "3c:00.0"}));
   EXPECT_TRUE(named_devices({"--no-pci", "-b", "3b:00.0"}).empty());
 }
 
-TEST(DeviceWish, FurtherContextsHaveFurtherMemifs) {
+TEST(DevicePreference, FurtherContextsHaveFurtherMemifs) {
   EXPECT_EQ(memif_of_instance("net_memif1,role=client,id=3,socket=a", 1), "net_memif1,role=client,id=3,socket=a");
   EXPECT_EQ(memif_of_instance("net_memif1,role=client,id=3,socket=a", 2),
             "net_memif1_context2,role=client,socket=a,id=65539");
   EXPECT_EQ(memif_of_instance("net_memif1,role=server", 3), "net_memif1_context3,role=server,id=131072");
 }
 
-TEST(DeviceWish, WhatADeviceCarries) {
+TEST(DevicePreference, WhatADeviceCarries) {
   EXPECT_EQ(mtu_of("net_memif0,id=0", 0, true), 0u);
   EXPECT_EQ(mtu_of("net_memif0,bsize=100", 0, true), 0u);
   EXPECT_EQ(mtu_of("net_af_packet0,iface=a", 9000, false), 9000u);
@@ -68,7 +68,7 @@ TEST(DeviceWish, WhatADeviceCarries) {
   EXPECT_EQ(mtu_of("0000:3b:00.0", 0, false), 0u);
 }
 
-TEST(DeviceWish, HugePagesIfThereAreEnough) {
+TEST(DevicePreference, HugePagesIfThereAreEnough) {
   const Words huge = eal_arguments({}, kHuge);
   EXPECT_TRUE(has(huge, "--in-memory"));
   EXPECT_FALSE(has(huge, "--no-huge")) << "they exclude each other";
@@ -79,7 +79,7 @@ TEST(DeviceWish, HugePagesIfThereAreEnough) {
   EXPECT_TRUE(has(ordinary, "--file-prefix=u"));
 }
 
-TEST(DeviceWish, WhatTheUserSaysIsNotSaidAgain) {
+TEST(DevicePreference, WhatTheUserSaysIsNotSaidAgain) {
   const Words own = eal_arguments({"--in-memory", "-m", "40", "--no-pci", "-l", "1", "--file-prefix", "x"}, kNoHuge);
   EXPECT_FALSE(has(own, "--no-huge") || has(own, "-a") || has(own, "--file-prefix=u") || has(own, "--lcores=0@3"));
   EXPECT_EQ(std::count(own.begin(), own.end(), "-m"), 1);
@@ -87,7 +87,7 @@ TEST(DeviceWish, WhatTheUserSaysIsNotSaidAgain) {
   EXPECT_TRUE(has(shared, "--no-shconf") && has(shared, "-m"));
 }
 
-TEST(DeviceWish, Words) {
+TEST(DevicePreference, Words) {
   EXPECT_EQ(split_words("  -a  b\tc "), (Words{"-a", "b", "c"}));
   EXPECT_TRUE(split_words(" ").empty());
 }

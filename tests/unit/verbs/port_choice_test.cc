@@ -34,9 +34,9 @@ int gid_of(std::vector<GidFacts> gids, std::int32_t wanted = -1) {
   return chosen ? static_cast<int>(chosen->index) : -1;
 }
 
-std::string refusal(std::vector<PortFacts> ports, const PortWish& wish = {}) {
+std::string refusal(std::vector<PortFacts> ports, const PortPreference& preference = {}) {
   std::string reason;
-  return choose_port(ports, wish, reason) ? std::string("chosen") : reason;
+  return choose_port(ports, preference, reason) ? std::string("chosen") : reason;
 }
 
 TEST(PortChoice, TakesTheBestKindOfGid) {
@@ -62,17 +62,17 @@ TEST(PortChoice, TakesTheIndexThatIsWantedOrSaysWhatThereIs) {
   const std::vector<GidFacts> gids = {{0, Fabric::roce_v2, kLocal}, {1, Fabric::roce_v2, kIpv4}};
   EXPECT_EQ(gid_of(gids, 0), 0);
   EXPECT_EQ(gid_of(gids, 9), -1);
-  PortWish wish;
-  wish.gid_index = 9;
-  EXPECT_EQ(refusal({roce("rxe0")}, wish),
+  PortPreference preference;
+  preference.gid_index = 9;
+  EXPECT_EQ(refusal({roce("rxe0")}, preference),
             "rxe0 port 1 has no GID with index 9; it has 0 (fe80:0:0:0:77:ff:fe00:1, RoCE v2), "
             "1 (::ffff:10.77.0.1, RoCE v2)");
 }
 
 TEST(PortChoice, OrdersPorts) {
-  const auto chosen = [](std::vector<PortFacts> ports, const PortWish& wish = {}) {
+  const auto chosen = [](std::vector<PortFacts> ports, const PortPreference& preference = {}) {
     std::string reason;
-    const auto choice = choose_port(ports, wish, reason);
+    const auto choice = choose_port(ports, preference, reason);
     return choice ? ports[choice->which].device + ":" + std::to_string(ports[choice->which].port) : reason;
   };
   EXPECT_EQ(chosen({roce("mlx5_10"), roce("mlx5_2", 2), roce("mlx5_2")}), "mlx5_2:1");

@@ -5,37 +5,37 @@
 namespace openlapi::verbs {
 namespace {
 
-PortWish parsed(const std::string& text) {
-  PortWish wish;
+PortPreference parsed(const std::string& text) {
+  PortPreference preference;
   std::string reason;
-  EXPECT_TRUE(parse_wish(text, wish, reason)) << text << ": " << reason;
-  return wish;
+  EXPECT_TRUE(parse_preference(text, preference, reason)) << text << ": " << reason;
+  return preference;
 }
 
-void expect_wish(const std::string& text, const std::string& device, std::uint32_t port, std::int32_t gid_index) {
-  const PortWish wish = parsed(text);
-  EXPECT_EQ(wish.device, device) << text;
-  EXPECT_EQ(wish.port, port) << text;
-  EXPECT_EQ(wish.gid_index, gid_index) << text;
+void expect_preference(const std::string& text, const std::string& device, std::uint32_t port, std::int32_t gid_index) {
+  const PortPreference preference = parsed(text);
+  EXPECT_EQ(preference.device, device) << text;
+  EXPECT_EQ(preference.port, port) << text;
+  EXPECT_EQ(preference.gid_index, gid_index) << text;
 }
 
-TEST(VerbsWish, IsADeviceAndPerhapsItsPortAndGid) {
-  expect_wish("", "", 0, -1);
-  expect_wish("mlx5_0", "mlx5_0", 0, -1);
-  expect_wish("mlx5_0:2", "mlx5_0", 2, -1);
-  expect_wish("mlx5_0:1:0", "mlx5_0", 1, 0);
-  expect_wish("rxe1:255:65535", "rxe1", 255, 65535);
+TEST(VerbsPreference, IsADeviceAndPerhapsItsPortAndGid) {
+  expect_preference("", "", 0, -1);
+  expect_preference("mlx5_0", "mlx5_0", 0, -1);
+  expect_preference("mlx5_0:2", "mlx5_0", 2, -1);
+  expect_preference("mlx5_0:1:0", "mlx5_0", 1, 0);
+  expect_preference("rxe1:255:65535", "rxe1", 255, 65535);
 }
 
-TEST(VerbsWish, ThatIsWrongIsExplained) {
+TEST(VerbsPreference, ThatIsWrongIsExplained) {
   for (const char* text : {":", ":1", "rxe0:", "rxe0:0", "rxe0:256", "rxe0:x", "rxe0:1:", "rxe0:1:-1", "rxe0:1:65536",
                            "rxe0:1:3:4", "rxe0: 1", "rxe0::1"}) {
-    PortWish wish{.device = "before"};
+    PortPreference preference{.device = "before"};
     std::string reason;
-    EXPECT_FALSE(parse_wish(text, wish, reason)) << text;
+    EXPECT_FALSE(parse_preference(text, preference, reason)) << text;
     EXPECT_NE(reason.find(text), std::string::npos) << reason;
     EXPECT_NE(reason.find("DEVICE:PORT:GID_INDEX"), std::string::npos) << reason;
-    EXPECT_EQ(wish.device, "before") << "nothing is changed";
+    EXPECT_EQ(preference.device, "before") << "nothing is changed";
   }
 }
 
