@@ -20,22 +20,22 @@ constexpr std::uint64_t kLongestRest = 60'000;
 
 }  // namespace
 
-BulkReads::Trust& BulkReads::trust_in(PeerIndex peer) {
-  if (peer >= trust_.size()) trust_.resize(peer + 1);
-  return trust_[peer];
+BulkReads::FailureRecord& BulkReads::failure_record_of(PeerIndex peer) {
+  if (peer >= failure_records_.size()) failure_records_.resize(peer + 1);
+  return failure_records_[peer];
 }
 
 bool BulkReads::reachable(PeerIndex peer) {
   if (path_.address_of(peer) == nullptr) return false;
-  if (peer >= trust_.size() || trust_[peer].failures < kFailuresInARow) return true;
-  return milliseconds() >= trust_[peer].not_before;
+  if (peer >= failure_records_.size() || failure_records_[peer].failures < kFailuresInARow) return true;
+  return milliseconds() >= failure_records_[peer].not_before;
 }
 
-void BulkReads::distrust(PeerIndex peer) {
-  Trust& trust = trust_in(peer);
-  if (++trust.failures < kFailuresInARow) return;
-  const std::uint32_t doublings = std::min(trust.failures - kFailuresInARow, 6u);
-  trust.not_before = milliseconds() + std::min(kFirstRest << doublings, kLongestRest);
+void BulkReads::record_failure(PeerIndex peer) {
+  FailureRecord& record = failure_record_of(peer);
+  if (++record.failures < kFailuresInARow) return;
+  const std::uint32_t doublings = std::min(record.failures - kFailuresInARow, 6u);
+  record.not_before = milliseconds() + std::min(kFirstRest << doublings, kLongestRest);
 }
 
 BulkReads::Connection* BulkReads::find(PeerIndex peer) const {
@@ -134,7 +134,7 @@ void BulkReads::refused(Connection& connection) {
 void BulkReads::stop(Connection& connection) {
   if (connection.state == Connection::State::stopping) return;
   ++counters_.connections_broken;
-  distrust(connection.peer);
+  record_failure(connection.peer);
   connection.queue_pair->stop();
   set_state(connection, Connection::State::stopping);
   connection.deadline = milliseconds() + kStopAtMost;
@@ -172,7 +172,7 @@ void BulkReads::stop_reads(PeerIndex peer) {
 void BulkReads::peer_changed(PeerIndex peer) {
   if (Connection* const connection = find(peer)) remove(*connection);
   served_.forget(peer);
-  if (peer < trust_.size()) trust_[peer] = {};
+  if (peer < failure_records_.size()) failure_records_[peer] = {};
 }
 
 void BulkReads::expect_ending(Connection& connection) { connection.deadline = milliseconds() + kLongestSilence; }

@@ -196,7 +196,7 @@ void BulkReads::end(Read& read) {
   if (!read.failed) {
     ++counters_.reads_done;
     counters_.bytes_read += read.length;
-    trust_in(connection.peer).failures = 0;
+    failure_record_of(connection.peer).failures = 0;
   } else {
     ++counters_.reads_failed;
   }

@@ -107,7 +107,7 @@ class BulkReads final : public BulkMemory {
     std::uint64_t ask_again = 0;        // milliseconds
   };
 
-  struct Trust {
+  struct FailureRecord {
     std::uint32_t failures = 0;    // connections since the last read that went well
     std::uint64_t not_before = 0;  // milliseconds
   };
@@ -143,14 +143,14 @@ class BulkReads final : public BulkMemory {
   void say(const Connection& connection, ConnectionMessage::Kind kind);
   void accepted(Connection& connection, const ConnectionMessage& message);
   void refused(Connection& connection);
-  void distrust(PeerIndex peer);
+  void record_failure(PeerIndex peer);
   void stop(Connection& connection);
   void remove_if_stopped(Connection& connection);
   void remove(Connection& connection);
   void set_state(Connection& connection, Connection::State state);
   void expect_ending(Connection& connection);
   void keep_time();
-  Trust& trust_in(PeerIndex peer);
+  FailureRecord& failure_record_of(PeerIndex peer);
 
   std::string registration_text_;
   std::shared_ptr<MemoryMonitor> monitor_;
@@ -168,7 +168,7 @@ class BulkReads final : public BulkMemory {
   std::uint32_t silent_looks_ = 0;  // in a row, while reads were posted
   std::uint32_t unsettled_ = 0;     // connections that are not ready: there are times to keep
   std::uint32_t posted_ = 0;
-  std::vector<Trust> trust_;  // by peer, as far as needed
+  std::vector<FailureRecord> failure_records_;  // by peer, as far as needed
   std::uint64_t uses_ = 0;
   ServedConnections served_;
   BulkCounters counters_;
