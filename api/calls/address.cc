@@ -20,7 +20,7 @@ int exchange_addresses(lapi_handle_t handle, std::uint64_t own, const void* tabl
   Context* context = find_context(handle);
   if (context == nullptr) return refuse_handle(handle);
   if (table == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "add_tab");
-  return guarded_wait([&] {
+  return run_waiting_call([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
@@ -65,7 +65,7 @@ int PLAPI_Address_init64(lapi_handle_t hndl, lapi_long_t my_addr, lapi_long_t* a
 int PLAPI_Gfence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  return guarded_wait([&] {
+  return run_waiting_call([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->collectives().call(std::nullopt, [&] {

@@ -105,7 +105,7 @@ int begin_program_message(Context& context, lapi_handle_t handle, lapi_amdgsp_t&
   if (ContiguousProgram contiguous; is_contiguous(command, contiguous)) [[likely]] {
     return send_one_piece(context, handle, command, contiguous);
   }
-  return guarded([&] { return send_program(context, handle, command); });
+  return run_call([&] { return send_program(context, handle, command); });
 }
 
 }  // namespace openlapi

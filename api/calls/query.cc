@@ -200,7 +200,7 @@ int PLAPI_Qenv(lapi_handle_t hndl, lapi_query_t query, int* ret_val) {
   if (context == nullptr) return refuse_handle(hndl);
   if (!is_query(query)) return refuse_query(query);
   if (ret_val == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "ret_val");
-  return guarded([&] {
+  return run_call([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() == EAGAIN && !needs_lock(query)) {
       return context->look(hndl, [&] { answer(*context, query, ret_val); });
@@ -216,7 +216,7 @@ int PLAPI_Senv(lapi_handle_t hndl, lapi_query_t query, int set_val) {
   if (context == nullptr) return refuse_handle(hndl);
   if (!is_query(query)) return refuse_query(query);
   std::shared_ptr<Bell> bell;
-  const int code = guarded([&] {
+  const int code = run_call([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return set(*context, query, set_val, bell);

@@ -21,7 +21,7 @@ template <class Change>
 int change_peer(lapi_handle_t handle, uint task, Change change) {
   Context* context = find_context(handle);
   if (context == nullptr) return refuse_handle(handle);
-  return guarded_whole([&] {
+  return run_whole_call([&] {
     Call call(*context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (task >= context->tasks()) return refuse_target(task, context->tasks());
@@ -74,7 +74,7 @@ int PLAPI_Setcntr_wstatus(lapi_handle_t hndl, lapi_cntr_t* cntr, int num_dest, u
   if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
   if (dest_list != nullptr && dest_status == nullptr) return refuse_null(LAPI_ERR_RET_PTR_NULL, "dest_status");
-  return guarded([&] {
+  return run_call([&] {
     Call call(*context, hndl, CallKind::local);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (!context->recovery().has_counter_statuses()) return refuse_statuses();

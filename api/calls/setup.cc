@@ -29,7 +29,7 @@ int PLAPI_Init(lapi_handle_t* hndl, lapi_info_t* lapi_info) {
   if (lapi_info->info6 != 0)
     return refuse_init(LAPI_ERR_INFO_NONZERO, "info6 of lapi_info_t is not 0; set the structure to zero first");
   if (holds_some_lock()) return refuse_under_lock();
-  return guarded_whole([&] {
+  return run_whole_call([&] {
     OpenError error;
     if (open_context(*lapi_info, *hndl, error)) return LAPI_SUCCESS;
     return refuse_init(error.code, error.text.c_str());
@@ -40,7 +40,7 @@ int PLAPI_Term(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
   if (holds_some_lock()) return refuse_under_lock();
-  return guarded_whole([&] {
+  return run_whole_call([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     context->terminate();

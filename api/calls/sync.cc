@@ -17,7 +17,7 @@ int PLAPI_Setcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val) {
   if (context == nullptr) return refuse_handle(hndl);
   if (cntr == nullptr && context->checks_arguments()) return refuse_null(LAPI_ERR_CNTR_NULL, "cntr");
   if (in_handler_inside() && !context->context_lock().owned_by_caller()) [[unlikely]]
-    return guarded([&] { return context->set_counter_as_guest(hndl, cntr, val); });
+    return run_call([&] { return context->set_counter_as_guest(hndl, cntr, val); });
   tell_release(cntr);
   value_of(cntr).store(val, std::memory_order_seq_cst);
   context->counter_was_set(cntr);
@@ -51,7 +51,7 @@ int PLAPI_Waitcntr(lapi_handle_t hndl, lapi_cntr_t* cntr, int val, int* cur_cntr
 int PLAPI_Probe(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  return guarded_point([&] {
+  return run_cancellable_call([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     context->probe();
@@ -64,7 +64,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
   if (info == nullptr) return refuse_null(LAPI_ERR_MSG_INFO_NULL, "info");
-  return guarded_point([&] {
+  return run_cancellable_call([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->poll_messages(cnt, !call.took_lock(), info->status) ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
@@ -74,7 +74,7 @@ int PLAPI_Msgpoll(lapi_handle_t hndl, uint cnt, lapi_msg_info_t* info) {
 int PLAPI_Fence(lapi_handle_t hndl) {
   Context* context = find_context(hndl);
   if (context == nullptr) return refuse_handle(hndl);
-  return guarded_point([&] {
+  return run_cancellable_call([&] {
     Call call(*context, hndl, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     return context->fence();

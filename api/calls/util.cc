@@ -25,7 +25,7 @@ using namespace openlapi;
 
 int PLAPI_Util(lapi_handle_t hndl, lapi_util_t* util_cmd) {
   if (util_cmd == nullptr) return refuse_null(LAPI_ERR_UTIL_CMD, "util_cmd");
-  return guarded([&] {
+  return run_call([&] {
     if (needs_memory(util_cmd->Util_type) && memory_is_short()) return LAPI_ERR_MEMORY_EXHAUSTED;
     switch (util_cmd->Util_type) {
       case LAPI_REGISTER_DGSP:

@@ -128,7 +128,7 @@ bool subtract_if_reached(lapi_cntr_t* counter, int value, int* rest) {
 
 int wait_for_counter(Context& context, lapi_handle_t handle, lapi_cntr_t* counter, int value, int* rest,
                      WaitStyle style) {
-  return guarded_wait([&] {
+  return run_waiting_call([&] {
     Call call(context, handle, CallKind::waits);
     if (call.error() != LAPI_SUCCESS) return call.error();
     if (style == WaitStyle::polling) return wait_under_lock(context, counter, value, rest, style);

@@ -11,7 +11,7 @@
 namespace openlapi {
 
 template <class Body>
-inline int guarded(Body body) {
+inline int run_call(Body body) {
   try {
     return body();
   } catch (const abi::__forced_unwind&) {
@@ -25,25 +25,25 @@ inline int guarded(Body body) {
 
 // Of a call that waits: it is a cancellation point.
 template <class Body>
-inline int guarded_wait(Body body) {
+inline int run_waiting_call(Body body) {
   const CancellationAtPoints points;
-  return guarded(body);
+  return run_call(body);
 }
 
 // Of a call that waits for nobody but its own task: where the thread has been cancelled already it ends before it does
 // anything, even if there were nothing to wait for. A collective call is made all the same, since others wait for it.
 template <class Body>
-inline int guarded_point(Body body) {
+inline int run_cancellable_call(Body body) {
   const CancellationAtPoints points;
   pthread_testcancel();
-  return guarded(body);
+  return run_call(body);
 }
 
 // Of a call that is carried out as a whole although its thread is cancelled meanwhile.
 template <class Body>
-inline int guarded_whole(Body body) {
+inline int run_whole_call(Body body) {
   const CancellationOff off;
-  return guarded(body);
+  return run_call(body);
 }
 
 }  // namespace openlapi

@@ -84,7 +84,7 @@ template <auto Begin, class Request>
 // One operation: the call's lock, the engine, whose function begins it, and what the call leaves behind.
 template <auto Begin, class Request>
 inline int submit(Context& context, lapi_handle_t handle, const Request& request) {
-  return guarded([&] {
+  return run_call([&] {
     if (in_handler_inside()) [[unlikely]]
       return submit_in_handler<Begin>(context, handle, request);
     Call call(context, handle, CallKind::communicates);
