@@ -140,29 +140,29 @@ bool Poller::doze(WaitCondition& condition) {
 }
 
 void Poller::doze_at_most(WaitCondition& condition, Nanoseconds longest) {
-  const bool guard = inside_ == 1 && service_ != Service::running;
+  const bool in_charge = inside_ == 1 && service_ != Service::running;
   const Dozing dozing(*this, condition);
-  if (!doze_bell_rung_ && !condition.holds() && (!guard || arm())) {
-    const Nanoseconds limit = guard ? sleep_limit(blind_ ? kBlindSleep : longest) : longest;
-    if (guard && (limit == 0 || engine_.has_work())) {
+  if (!doze_bell_rung_ && !condition.holds() && (!in_charge || arm())) {
+    const Nanoseconds limit = in_charge ? sleep_limit(blind_ ? kBlindSleep : longest) : longest;
+    if (in_charge && (limit == 0 || engine_.has_work())) {
       disarm();
       rest();
     } else {
-      sleep_dozing(guard, limit);
+      sleep_dozing(in_charge, limit);
     }
   }
 }
 
-void Poller::sleep_dozing(bool guard, Nanoseconds limit) {
+void Poller::sleep_dozing(bool in_charge, Nanoseconds limit) {
   std::vector<pollfd> descriptors;
   descriptors.push_back({doze_bell_.descriptor(), POLLIN, 0});
-  if (guard) {
+  if (in_charge) {
     for (const WakeSource* source : sources_) descriptors.push_back({source->descriptor(), POLLIN, 0});
   }
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(limit / kSecond);
   timeout.tv_nsec = static_cast<long>(limit % kSecond);
-  guarded_by_doze_ = guarded_by_doze_ || guard;
+  dozer_in_charge_ = dozer_in_charge_ || in_charge;
   const Asleep asleep(*this);
   ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
 }
@@ -207,7 +207,7 @@ void Poller::settle() {
       timer_.set_after(deadline > now ? deadline - now : 0);
       alarm_ = deadline;
     }
-  } else if (guarded_by_doze_ && !doze_bell_rung_ && (earlier || engine_.has_work())) {
+  } else if (dozer_in_charge_ && !doze_bell_rung_ && (earlier || engine_.has_work())) {
     doze_bell_rung_ = true;
     doze_bell_.ring();
   }
@@ -226,7 +226,7 @@ bool Poller::arm() {
 void Poller::disarm() {
   for (WakeSource* source : sources_) source->disarm();
   armed_ = false;
-  guarded_by_doze_ = false;
+  dozer_in_charge_ = false;
   if (service_ == Service::armed) {
     // It sleeps on, now as one who has no charge; leave() sees to it that it wakes.
     service_ = Service::napping;

@@ -174,7 +174,7 @@ class Poller {
   void settle();
   [[gnu::noinline]] bool doze(WaitCondition& condition);
   void doze_at_most(WaitCondition& condition, Nanoseconds longest);
-  void sleep_dozing(bool guard, Nanoseconds limit);
+  void sleep_dozing(bool in_charge, Nanoseconds limit);
   bool arm();
   void disarm();
   void let_cancel();
@@ -188,7 +188,7 @@ class Poller {
   unsigned inside_ = 0;           // user threads that poll
   std::uint64_t entries_ = 0;     // enter() calls so far
   bool armed_ = false;            // the doorbells
-  bool guarded_by_doze_ = false;  // armed for a dozing user thread
+  bool dozer_in_charge_ = false;  // armed for a dozing user thread
   Service service_ = Service::none;
   bool long_nap_ = false;          // the nap's end is further away than kShortNap
   std::uint32_t long_yields_ = 0;  // since rest() slept

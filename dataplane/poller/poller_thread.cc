@@ -36,7 +36,7 @@ void Poller::serve() {
   while (!stop_) {
     if (!interrupt_) {
       park();
-    } else if (inside_ > 0 || guarded_by_doze_ || entries_ != entries_seen_) {
+    } else if (inside_ > 0 || dozer_in_charge_ || entries_ != entries_seen_) {
       nap();
     } else {
       serve_in_charge();
@@ -50,7 +50,7 @@ void Poller::serve() {
 void Poller::serve_in_charge() {
   const auto now = [this] { return engine_.now(); };
   ServicePacing pacing(config_.service);
-  while (!stop_ && interrupt_ && inside_ == 0 && !guarded_by_doze_) {
+  while (!stop_ && interrupt_ && inside_ == 0 && !dozer_in_charge_) {
     service_ = Service::running;
     const StepOutcome outcome = engine_.progress(Step::first);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
@@ -100,13 +100,13 @@ bool Poller::sleep_armed(ServicePacing& pacing) {
   poll(descriptors.data(), descriptors.size(), -1);
   engine_.lock();
   if (descriptors.front().revents != 0) service_bell_->silence();
-  if (armed_ && !guarded_by_doze_) disarm();
+  if (armed_ && !dozer_in_charge_) disarm();
   return true;
 }
 
 // Others poll, or have just polled and may do so again.
 void Poller::nap() {
-  long_nap_ = (inside_ > 0 || guarded_by_doze_) && entries_ == entries_seen_;
+  long_nap_ = (inside_ > 0 || dozer_in_charge_) && entries_ == entries_seen_;
   entries_seen_ = entries_;
   service_ = Service::napping;
   timer_.set_after(long_nap_ ? config_.longest_sleep : kShortNap);

@@ -53,7 +53,7 @@ Log& log() {
 }
 
 ssize_t keep_log(void*, const char* bytes, std::size_t length) {
-  const std::lock_guard guard(log().mutex);
+  const std::lock_guard lock(log().mutex);
   for (const char byte : std::string_view(bytes, length)) {
     if (byte != '\n') {
       log().line += byte;
@@ -131,7 +131,7 @@ void start(Environment& the, std::uint64_t free_huge) {
 
 bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, std::string& reason) {
   Environment& the = environment();
-  const std::lock_guard guard(the.control);
+  const std::lock_guard lock(the.control);
   if (the.process != 0 && the.process != getpid()) {
     return end_with(reason, "DPDK was started in the process that this one was forked from: it serves that one only");
   }
@@ -164,7 +164,7 @@ std::uint64_t free_memory() {
 }
 
 std::string take_log() {
-  const std::lock_guard guard(log().mutex);
+  const std::lock_guard lock(log().mutex);
   std::string text;
   for (const std::string& line : log().lines) text += (text.empty() ? "" : "; ") + line;
   log().lines.clear();

@@ -107,7 +107,7 @@ std::uint64_t EthernetPort::memory_for(const PortPreference& preference) {
 EthernetPort::~EthernetPort() {
   if (!open_) return;
   let_connect();
-  const ControlLock guard;
+  const ControlLock lock;
   rte_eth_dev_owner_unset(id_, owner_);
   if (!made_ && !shares_socket()) {
     if (started_) stop();
@@ -135,7 +135,7 @@ bool EthernetPort::find() {
 }
 
 PortFault EthernetPort::open(const PortPreference& preference, std::string& reason) {
-  const ControlLock guard;
+  const ControlLock lock;
   name_ = name_of(preference.device);
   take_log();
   if (const PortFault fault = make(preference, reason); fault != PortFault::none) return fault;
@@ -409,8 +409,8 @@ void EthernetPort::start_again(std::uint64_t now) {
   // Turned away: nobody has to be waited for.
   if (started_ && connection_.ended()) next_start_ = std::min(next_start_, waits_since_ + start_wait_);
   if (now < next_start_) return;
-  const ControlLock guard(ControlLock::Patience::look);
-  if (!guard.held()) return;
+  const ControlLock lock(ControlLock::Patience::look);
+  if (!lock.held()) return;
   if (started_) stop();
   ++restarts_;
   start_wait_ = std::min(2 * start_wait_, kLongestStartWait);
@@ -421,7 +421,7 @@ void EthernetPort::start_again(std::uint64_t now) {
 PortFault EthernetPort::takes_only(std::uint32_t address, std::uint16_t udp_port, std::string& reason) {
   if (!isolated_) return PortFault::none;
   std::string why;
-  const ControlLock guard;
+  const ControlLock lock;
   if (add_flow_rule(id_, address, udp_port, why)) return PortFault::none;
   if (shared_) {
     reason = refusal(facts(),
