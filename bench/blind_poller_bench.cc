@@ -95,7 +95,7 @@ void measure(Nanoseconds seconds) {
   for (const auto& [policy, name] : {std::pair{ThreadPolicy::adaptive, "adaptive"}, {ThreadPolicy::sleep, "sleep"}}) {
     Engine engine;
     PollerConfig config;
-    config.service = {policy, kOwnCoreSpin};
+    config.pacing = {policy, kOwnCoreSpin};
     Poller poller(engine, config, {}, true);
     engine.lock();
     static_cast<void>(poller.set_interrupt_mode(true));

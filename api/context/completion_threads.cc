@@ -16,7 +16,7 @@ void CompletionQueue::grow() {
 }
 
 int CompletionThreads::start_one(const ThreadStart& how) {
-  ServiceThread& thread = threads_.emplace_back();
+  LibraryThread& thread = threads_.emplace_back();
   const int result = thread.start(how, &CompletionThreads::main, this);
   if (result != 0) threads_.pop_back();
   return result;
@@ -33,7 +33,7 @@ void CompletionThreads::request_stop() {
 }
 
 void CompletionThreads::join(Nanoseconds at_most) {
-  for (ServiceThread& thread : threads_) thread.join(at_most);
+  for (LibraryThread& thread : threads_) thread.join(at_most);
 }
 
 void CompletionThreads::main(void* self) { static_cast<CompletionThreads*>(self)->serve(); }

@@ -68,7 +68,7 @@ class CompletionThreads {
   // The threads end when the queue is empty.
   void request_stop();
 
-  // Without the lock; see ServiceThread.
+  // Without the lock; see LibraryThread.
   void join(Nanoseconds at_most);
 
  private:
@@ -82,7 +82,7 @@ class CompletionThreads {
   unsigned running_ = 0;                  // handlers that run now
   unsigned sleeping_ = 0;                 // threads that wait for work
   std::atomic<std::uint32_t> signal_{0};  // changes with every push; what sleeping threads wait on
-  std::deque<ServiceThread> threads_;
+  std::deque<LibraryThread> threads_;
 };
 
 }  // namespace openlapi

@@ -19,7 +19,7 @@ PollerConfig poller_config(const Settings& settings, std::size_t allowed, unsign
   config.wait = own_core ? kOwnCoreWait : kSharedCoreWait;
   // The dataplane thread owns a core only if there is one more than the task's own thread uses.
   const bool thread_owns_core = own_core && usable >= 2 * tasks;
-  config.service = {settings.thread_policy, thread_owns_core ? kOwnCoreSpin : kSharedCoreSpin, !thread_owns_core};
+  config.pacing = {settings.thread_policy, thread_owns_core ? kOwnCoreSpin : kSharedCoreSpin, !thread_owns_core};
   config.longest_sleep = static_cast<Nanoseconds>(settings.polling_interval) * kMicrosecond;
   return config;
 }
@@ -75,10 +75,10 @@ bool plan_thread(const ThreadRequest& request, ThreadPlan& plan, OpenFailure& fa
 }
 
 std::string describe(const ThreadPlan& plan) {
-  const ServiceLimits& service = plan.poller.service;
-  std::string text = "adaptive (polls up to " + std::to_string(service.spin / kMicrosecond) + " us, then sleeps)";
-  if (service.policy == ThreadPolicy::sleep) text = "sleep";
-  if (service.policy == ThreadPolicy::spin) text = service.shares_core ? "spin (yields, it shares its core)" : "spin";
+  const PacingLimits& pacing = plan.poller.pacing;
+  std::string text = "adaptive (polls up to " + std::to_string(pacing.spin / kMicrosecond) + " us, then sleeps)";
+  if (pacing.policy == ThreadPolicy::sleep) text = "sleep";
+  if (pacing.policy == ThreadPolicy::spin) text = pacing.shares_core ? "spin (yields, it shares its core)" : "spin";
   if (plan.placement.processor < 0) return text + ", not pinned: " + plan.placement.reason;
   return text + ", pinned to processor " + std::to_string(plan.placement.processor) + ": " + plan.placement.reason;
 }

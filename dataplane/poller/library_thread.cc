@@ -34,7 +34,7 @@ void prepare(const ThreadStart& how) {
 
 }  // namespace
 
-int ServiceThread::start(const ThreadStart& how, void (*main)(void*), void* argument) {
+int LibraryThread::start(const ThreadStart& how, void (*main)(void*), void* argument) {
   how_ = how;
   main_ = main;
   argument_ = argument;
@@ -45,14 +45,14 @@ int ServiceThread::start(const ThreadStart& how, void (*main)(void*), void* argu
   for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);
   // The new thread inherits the mask of its creator, whose own mask is as before when this returns.
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int result = pthread_create(&thread_, how.attributes, &ServiceThread::entry, this);
+  const int result = pthread_create(&thread_, how.attributes, &LibraryThread::entry, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   joinable_ = result == 0 && !starts_detached(how.attributes);
   return result;
 }
 
-void* ServiceThread::entry(void* self) {
-  auto& thread = *static_cast<ServiceThread*>(self);
+void* LibraryThread::entry(void* self) {
+  auto& thread = *static_cast<LibraryThread*>(self);
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);  // it belongs to nobody who could cancel it
   void (*main)(void*) = thread.main_;
   void* argument = thread.argument_;
@@ -62,7 +62,7 @@ void* ServiceThread::entry(void* self) {
   return nullptr;
 }
 
-void ServiceThread::join(Nanoseconds at_most) {
+void LibraryThread::join(Nanoseconds at_most) {
   if (!joinable_) return;
   joinable_ = false;
   if (pthread_equal(thread_, pthread_self())) {

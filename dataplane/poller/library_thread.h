@@ -17,11 +17,11 @@ struct ThreadStart {
   int processor = -1;          // the only one that the thread runs on; -1: all that its creator may use
 };
 
-class ServiceThread {
+class LibraryThread {
  public:
-  ServiceThread() = default;
-  ServiceThread(const ServiceThread&) = delete;
-  ServiceThread& operator=(const ServiceThread&) = delete;
+  LibraryThread() = default;
+  LibraryThread(const LibraryThread&) = delete;
+  LibraryThread& operator=(const LibraryThread&) = delete;
 
   // Runs main(argument) in a new thread. An errno value when it cannot be made.
   int start(const ThreadStart& how, void (*main)(void*), void* argument);

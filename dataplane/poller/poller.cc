@@ -23,7 +23,7 @@ constexpr Nanoseconds kBlindSleep = 100 * kMicrosecond;  // of a user thread, wh
 // A thread that nothing wakes notices messages later: longer gaps between them count as short.
 PollerConfig adapted(PollerConfig config, const std::vector<WakeSource*>& sources, bool blind) {
   const auto immediate = [](const WakeSource* source) { return source->immediate(); };
-  if (blind || !std::all_of(sources.begin(), sources.end(), immediate)) config.service.wake_up = kBlindWakeUp;
+  if (blind || !std::all_of(sources.begin(), sources.end(), immediate)) config.pacing.wake_up = kBlindWakeUp;
   return config;
 }
 
@@ -140,7 +140,7 @@ bool Poller::doze(WaitCondition& condition) {
 }
 
 void Poller::doze_at_most(WaitCondition& condition, Nanoseconds longest) {
-  const bool in_charge = inside_ == 1 && service_ != Service::running;
+  const bool in_charge = inside_ == 1 && thread_state_ != ThreadState::running;
   const Dozing dozing(*this, condition);
   if (!doze_bell_rung_ && !condition.holds() && (!in_charge || arm())) {
     const Nanoseconds limit = in_charge ? sleep_limit(blind_ ? kBlindSleep : longest) : longest;
@@ -180,7 +180,7 @@ void Poller::wake_ready() {
 
 // The last user thread stops polling and the dataplane thread is not running.
 void Poller::hand_over() {
-  if (service_ == Service::napping) {
+  if (thread_state_ == ThreadState::napping) {
     if (long_nap_) [[unlikely]] {
       timer_.set_after(kShortNap);
       long_nap_ = false;
@@ -199,9 +199,9 @@ void Poller::settle() {
   if (engine_.has_work()) engine_.flush();
   const Nanoseconds deadline = engine_.deadline();
   const bool earlier = deadline < alarm_ && alarm_ - deadline > kAlarmSlack;
-  if (service_ == Service::armed) {
+  if (thread_state_ == ThreadState::armed) {
     if (engine_.has_work()) {
-      service_bell_->ring();
+      thread_bell_->ring();
     } else if (earlier) {
       const Nanoseconds now = engine_.now();
       timer_.set_after(deadline > now ? deadline - now : 0);
@@ -227,9 +227,9 @@ void Poller::disarm() {
   for (WakeSource* source : sources_) source->disarm();
   armed_ = false;
   dozer_in_charge_ = false;
-  if (service_ == Service::armed) {
+  if (thread_state_ == ThreadState::armed) {
     // It sleeps on, now as one who has no charge; leave() sees to it that it wakes.
-    service_ = Service::napping;
+    thread_state_ = ThreadState::napping;
     long_nap_ = true;
   }
 }

@@ -58,7 +58,7 @@ class PolledEngine {
 };
 
 struct PollerConfig {
-  ServiceLimits service{ThreadPolicy::adaptive, kSharedCoreSpin};
+  PacingLimits pacing{ThreadPolicy::adaptive, kSharedCoreSpin};
   BackoffLimits wait = kSharedCoreWait;
   Nanoseconds longest_sleep = 400 * kMillisecond;  // MP_POLLING_INTERVAL
 };
@@ -91,13 +91,13 @@ class Poller {
   static constexpr Nanoseconds kLongestWholeSleep = 10 * kMillisecond;
 
   // The sources and the engine outlive the poller. `blind`: some transport has no wake source; whoever sleeps looks
-  // round by itself, the dataplane thread ever more seldom until something arrives (ServicePacing).
+  // round by itself, the dataplane thread ever more seldom until something arrives (ThreadPacing).
   Poller(PolledEngine& engine, const PollerConfig& config, std::vector<WakeSource*> sources, bool blind);
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
   // False: descriptors are exhausted.
-  bool valid() const { return service_bell_->valid() && doze_bell_.valid() && timer_.valid(); }
+  bool valid() const { return thread_bell_->valid() && doze_bell_.valid() && timer_.valid(); }
 
   // A user thread begins and ends a call that polls. May be nested and concurrent.
   void enter() {
@@ -107,8 +107,8 @@ class Poller {
       disarm();
   }
   void leave() {
-    if (--inside_ != 0 || service_ == Service::running) return;
-    if (service_ == Service::napping || dozing_.load(std::memory_order_relaxed) != 0) hand_over();
+    if (--inside_ != 0 || thread_state_ == ThreadState::running) return;
+    if (thread_state_ == ThreadState::napping || dozing_.load(std::memory_order_relaxed) != 0) hand_over();
   }
 
   // Between enter() and leave(): polls, at least once, until the condition holds. The lock may be released meanwhile;
@@ -129,7 +129,7 @@ class Poller {
   void after_call() {
     if (dozing_.load() != 0) [[unlikely]]
       wake_ready();
-    if (inside_ == 0 && (service_ >= Service::napping || dozing_.load() != 0)) [[unlikely]]
+    if (inside_ == 0 && (thread_state_ >= ThreadState::napping || dozing_.load() != 0)) [[unlikely]]
       settle();
   }
 
@@ -148,7 +148,7 @@ class Poller {
 
   // Starts the dataplane thread. An errno value when it cannot be made.
   int start(const ThreadStart& how);
-  // Asks it to end. join(): without the lock; see ServiceThread.
+  // Asks it to end. join(): without the lock; see LibraryThread.
   void request_stop();
   void join(Nanoseconds at_most) { thread_.join(at_most); }
 
@@ -156,7 +156,7 @@ class Poller {
   class Dozing;
   class Asleep;
   // What the dataplane thread is doing; from the switch to polling mode on it counts as parked.
-  enum class Service : std::uint8_t {
+  enum class ThreadState : std::uint8_t {
     none,     // not started, or ended
     parked,   // polling mode: sleeps on its bell
     running,  // in charge, polling
@@ -169,7 +169,7 @@ class Poller {
   void pause_unlocked();
   void park();
   void nap();
-  bool sleep_armed(ServicePacing& pacing);
+  bool sleep_armed(ThreadPacing& pacing);
   void hand_over();
   void settle();
   [[gnu::noinline]] bool doze(WaitCondition& condition);
@@ -189,7 +189,7 @@ class Poller {
   std::uint64_t entries_ = 0;     // enter() calls so far
   bool armed_ = false;            // the doorbells
   bool dozer_in_charge_ = false;  // armed for a dozing user thread
-  Service service_ = Service::none;
+  ThreadState thread_state_ = ThreadState::none;
   bool long_nap_ = false;          // the nap's end is further away than kShortNap
   std::uint32_t long_yields_ = 0;  // since rest() slept
   bool interrupt_ = false;
@@ -200,10 +200,10 @@ class Poller {
   Nanoseconds alarm_ = 0;  // when the sleeping dataplane thread wakes by itself
   std::uint64_t entries_seen_ = 0;
 
-  const std::shared_ptr<Bell> service_bell_ = std::make_shared<Bell>();
+  const std::shared_ptr<Bell> thread_bell_ = std::make_shared<Bell>();
   Bell doze_bell_;
   AlarmTimer timer_;
-  ServiceThread thread_;
+  LibraryThread thread_;
 };
 
 }  // namespace openlapi

@@ -13,7 +13,7 @@ int Poller::start(const ThreadStart& how) {
 
 void Poller::request_stop() {
   stop_ = true;
-  service_bell_->ring();
+  thread_bell_->ring();
   wake_ready();
 }
 
@@ -23,10 +23,10 @@ std::shared_ptr<Bell> Poller::set_interrupt_mode(bool on) {
   entries_seen_ = entries_;  // whoever polled before did so in another mode: it takes charge at once
   if (!on) {
     // Whoever sleeps, now or later, has to look after itself, whether the thread has noticed or not.
-    service_ = Service::parked;
+    thread_state_ = ThreadState::parked;
     hand_over();
   }
-  return service_bell_;
+  return thread_bell_;
 }
 
 void Poller::serve() {
@@ -42,16 +42,16 @@ void Poller::serve() {
       serve_in_charge();
     }
   }
-  service_ = Service::none;
+  thread_state_ = ThreadState::none;
   engine.unlock();
   engine.thread_ends();
 }
 
 void Poller::serve_in_charge() {
   const auto now = [this] { return engine_.now(); };
-  ServicePacing pacing(config_.service);
+  ThreadPacing pacing(config_.pacing);
   while (!stop_ && interrupt_ && inside_ == 0 && !dozer_in_charge_) {
-    service_ = Service::running;
+    thread_state_ = ThreadState::running;
     const StepOutcome outcome = engine_.progress(Step::first);
     if (outcome.moved != 0 && dozing_.load(std::memory_order_relaxed) != 0) wake_ready();
     if (outcome.lock_wanted) relinquish();
@@ -82,7 +82,7 @@ void Poller::pause_unlocked() {
 }
 
 // False: something waits already.
-bool Poller::sleep_armed(ServicePacing& pacing) {
+bool Poller::sleep_armed(ThreadPacing& pacing) {
   if (inside_ > 0 || !interrupt_ || !arm()) return false;
   const Nanoseconds limit = sleep_limit(blind_ ? pacing.take_blind_sleep() : config_.longest_sleep);
   if (limit == 0 || engine_.has_work()) {
@@ -90,16 +90,16 @@ bool Poller::sleep_armed(ServicePacing& pacing) {
     give_core_away();
     return false;
   }
-  service_ = Service::armed;
+  thread_state_ = ThreadState::armed;
   timer_.set_after(limit);
   std::vector<pollfd> descriptors;
-  descriptors.push_back({service_bell_->descriptor(), POLLIN, 0});
+  descriptors.push_back({thread_bell_->descriptor(), POLLIN, 0});
   descriptors.push_back({timer_.descriptor(), POLLIN, 0});
   for (const WakeSource* source : sources_) descriptors.push_back({source->descriptor(), POLLIN, 0});
   engine_.unlock();
   poll(descriptors.data(), descriptors.size(), -1);
   engine_.lock();
-  if (descriptors.front().revents != 0) service_bell_->silence();
+  if (descriptors.front().revents != 0) thread_bell_->silence();
   if (armed_ && !dozer_in_charge_) disarm();
   return true;
 }
@@ -108,22 +108,22 @@ bool Poller::sleep_armed(ServicePacing& pacing) {
 void Poller::nap() {
   long_nap_ = (inside_ > 0 || dozer_in_charge_) && entries_ == entries_seen_;
   entries_seen_ = entries_;
-  service_ = Service::napping;
+  thread_state_ = ThreadState::napping;
   timer_.set_after(long_nap_ ? config_.longest_sleep : kShortNap);
-  pollfd descriptors[] = {{service_bell_->descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+  pollfd descriptors[] = {{thread_bell_->descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
   engine_.unlock();
   poll(descriptors, 2, -1);
   engine_.lock();
-  service_bell_->silence();
+  thread_bell_->silence();
 }
 
 void Poller::park() {
-  service_ = Service::parked;
-  pollfd descriptor{service_bell_->descriptor(), POLLIN, 0};
+  thread_state_ = ThreadState::parked;
+  pollfd descriptor{thread_bell_->descriptor(), POLLIN, 0};
   engine_.unlock();
   poll(&descriptor, 1, -1);
   engine_.lock();
-  service_bell_->silence();
+  thread_bell_->silence();
 }
 
 }  // namespace openlapi

@@ -17,7 +17,7 @@ namespace openlapi {
 
 enum class ThreadPolicy : std::uint8_t { adaptive, spin, sleep };
 
-struct ServiceLimits {
+struct PacingLimits {
   ThreadPolicy policy = ThreadPolicy::adaptive;
   Nanoseconds spin = 0;                     // after the last traffic; no policy but adaptive asks
   bool shares_core = true;                  // of the policy spin: others wait for this core
@@ -37,12 +37,12 @@ inline constexpr Nanoseconds kFirstBlindSleep = 50 * kMicrosecond;
 inline constexpr Nanoseconds kLongestBlindSleep = 4 * kMillisecond;
 inline constexpr Nanoseconds kBlindWakeUp = 200 * kMicrosecond;
 
-class ServicePacing {
+class ThreadPacing {
  public:
   // Polls between two looks at the clock.
   static constexpr std::uint32_t kPollsPerLook = 8;
 
-  explicit ServicePacing(const ServiceLimits& limits) : limits_(limits) {}
+  explicit ThreadPacing(const PacingLimits& limits) : limits_(limits) {}
 
   // The step to take after one more fruitless poll. `now`: a function that reads the clock; not asked each time.
   template <class Now>
@@ -86,7 +86,7 @@ class ServicePacing {
   }
 
  private:
-  const ServiceLimits limits_;
+  const PacingLimits limits_;
   std::uint32_t polls_ = 0;
   bool slept_ = false;
   bool spins_ = false;

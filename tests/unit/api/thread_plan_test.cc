@@ -19,14 +19,14 @@ ThreadPlan planned(const Settings& settings, ThreadNumber number = {}, bool plac
 }
 
 TEST(ThreadPlan, SpinsShorterWhereTasksShareCores) {
-  EXPECT_EQ(planned({}, {0, 1000, 1}).poller.service.spin, kSharedCoreSpin);
+  EXPECT_EQ(planned({}, {0, 1000, 1}).poller.pacing.spin, kSharedCoreSpin);
   Settings spin;
   spin.thread_policy = ThreadPolicy::spin;
-  EXPECT_EQ(planned(spin).poller.service.policy, ThreadPolicy::spin);
-  EXPECT_TRUE(planned(spin, {0, 1000, 1}).poller.service.shares_core);
+  EXPECT_EQ(planned(spin).poller.pacing.policy, ThreadPolicy::spin);
+  EXPECT_TRUE(planned(spin, {0, 1000, 1}).poller.pacing.shares_core);
   const bool alone = allowed_processors().size() >= 2;
-  EXPECT_EQ(planned(spin).poller.service.shares_core, !alone);
-  EXPECT_EQ(planned({}).poller.service.spin, alone ? kOwnCoreSpin : kSharedCoreSpin);
+  EXPECT_EQ(planned(spin).poller.pacing.shares_core, !alone);
+  EXPECT_EQ(planned({}).poller.pacing.spin, alone ? kOwnCoreSpin : kSharedCoreSpin);
 }
 
 TEST(ThreadPlan, NobodyIsPinnedUnaskedWithoutANetwork) {

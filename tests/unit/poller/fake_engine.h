@@ -160,6 +160,6 @@ inline void let_others_run() {
   for (const Nanoseconds end = taken() + kMillisecond; taken() < end;) std::this_thread::yield();
 }
 
-inline constexpr ServiceLimits kBriefly{ThreadPolicy::adaptive, 20 * kMicrosecond};
+inline constexpr PacingLimits kBriefly{ThreadPolicy::adaptive, 20 * kMicrosecond};
 
 }  // namespace openlapi

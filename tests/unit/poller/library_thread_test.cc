@@ -32,32 +32,32 @@ void run_until_told(void* argument) {
   seen.ended = true;
 }
 
-TEST(ServiceThreadStart, TheProgramsFunctionComesFirst) {
+TEST(LibraryThreadStart, TheProgramsFunctionComesFirst) {
   Seen seen;
   seen.may_end = true;
-  ServiceThread thread;
+  LibraryThread thread;
   ASSERT_EQ(thread.start({.initialize = note_beginning, .argument = &seen}, run_until_told, &seen), 0);
   thread.join(10 * kSecond);
   EXPECT_TRUE(seen.before_main);
   EXPECT_EQ(seen.cancel_state, PTHREAD_CANCEL_DISABLE);
 }
 
-TEST(ServiceThreadStart, SaysWhyThereIsNone) {
+TEST(LibraryThreadStart, SaysWhyThereIsNone) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{3} << (sizeof(void*) * 8 - 2)), 0);
   Seen seen;
   seen.may_end = true;
-  ServiceThread thread;
+  LibraryThread thread;
   EXPECT_EQ(thread.start({.attributes = &attributes}, run_until_told, &seen), EAGAIN);
   thread.join(10 * kSecond);  // nothing to wait for
   pthread_attr_destroy(&attributes);
 }
 
 // It waits for no longer than it may, and then no more.
-TEST(ServiceThreadJoin, IsOverInTime) {
+TEST(LibraryThreadJoin, IsOverInTime) {
   Seen seen;
-  ServiceThread thread;
+  LibraryThread thread;
   ASSERT_EQ(thread.start({}, run_until_told, &seen), 0);
   const Nanoseconds begin = system_monotonic_time();
   thread.join(20 * kMillisecond);
@@ -68,9 +68,9 @@ TEST(ServiceThreadJoin, IsOverInTime) {
   thread.join(10 * kSecond);
 }
 
-TEST(ServiceThreadJoin, WaitsForTheEnd) {
+TEST(LibraryThreadJoin, WaitsForTheEnd) {
   Seen seen;
-  ServiceThread thread;
+  LibraryThread thread;
   ASSERT_EQ(thread.start({}, run_until_told, &seen), 0);
   std::thread later([&] {
     for (int turn = 0; turn < 1'000; ++turn) std::this_thread::yield();
@@ -81,12 +81,12 @@ TEST(ServiceThreadJoin, WaitsForTheEnd) {
   later.join();
 }
 
-TEST(ServiceThreadJoin, DoesNotWaitForOneThatStartsDetached) {
+TEST(LibraryThreadJoin, DoesNotWaitForOneThatStartsDetached) {
   Seen seen;
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED), 0);
-  ServiceThread thread;
+  LibraryThread thread;
   ASSERT_EQ(thread.start({.attributes = &attributes}, run_until_told, &seen), 0);
   pthread_attr_destroy(&attributes);
   thread.join(1'000 * kSecond);

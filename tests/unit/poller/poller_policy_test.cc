@@ -12,8 +12,8 @@ namespace {
 
 class PollerPolicy : public testing::Test {
  protected:
-  void start(ThreadPolicy policy, bool blind = false) { start(ServiceLimits{policy, 20 * kMicrosecond}, blind); }
-  void start(const ServiceLimits& limits, bool blind = false) {
+  void start(ThreadPolicy policy, bool blind = false) { start(PacingLimits{policy, 20 * kMicrosecond}, blind); }
+  void start(const PacingLimits& limits, bool blind = false) {
     std::vector<WakeSource*> sources;
     if (!blind) sources.push_back(&engine.source);
     const PollerConfig config{limits, {20, 5}, 2'000 * kSecond};
@@ -61,7 +61,7 @@ TEST_F(PollerPolicy, SpinNeverArms) {
 
 // It pauses, and nothing but that.
 TEST_F(PollerPolicy, SpinOnACoreOfItsOwnLeavesTheLockToOthers) {
-  start(ServiceLimits{ThreadPolicy::spin, 0, false});
+  start(PacingLimits{ThreadPolicy::spin, 0, false});
   for (int turn = 0; turn < 10; ++turn) {
     steps(1'000);
     engine.lock();

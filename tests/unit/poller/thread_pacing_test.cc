@@ -15,12 +15,12 @@ namespace {
 constexpr Nanoseconds kSpin = 20 * kMicrosecond;
 constexpr Nanoseconds kWakeUp = 25 * kMicrosecond;
 constexpr Nanoseconds kPoll = 100;
-constexpr Nanoseconds kLookApart = ServicePacing::kPollsPerLook * kPoll;
-constexpr ServiceLimits kAdaptive{ThreadPolicy::adaptive, kSpin, true, kWakeUp};
+constexpr Nanoseconds kLookApart = ThreadPacing::kPollsPerLook * kPoll;
+constexpr PacingLimits kAdaptive{ThreadPolicy::adaptive, kSpin, true, kWakeUp};
 
 class Pacing {
  public:
-  explicit Pacing(const ServiceLimits& limits) : pacing(limits) {}
+  explicit Pacing(const PacingLimits& limits) : pacing(limits) {}
 
   // The step after a fruitless poll.
   BackoffStep step() {
@@ -47,7 +47,7 @@ class Pacing {
   }
 
   ManualClock clock;
-  ServicePacing pacing;
+  ThreadPacing pacing;
   int looks = 0;
 
  private:
@@ -127,7 +127,7 @@ TEST_F(Adaptive, WhoIsKeptAwakeBehindASleepSpinsToo) {
   EXPECT_GE(until_sleep(), kSpin);
 }
 
-TEST(ServicePacingTest, SleepSleepsAtOnce) {
+TEST(ThreadPacingTest, SleepSleepsAtOnce) {
   Pacing sleep({ThreadPolicy::sleep, kSpin});
   EXPECT_EQ(sleep.step(), BackoffStep::sleep);
   sleep.message_after(kMicrosecond);
@@ -135,13 +135,13 @@ TEST(ServicePacingTest, SleepSleepsAtOnce) {
   EXPECT_EQ(sleep.looks, 0);
 }
 
-TEST(ServicePacingTest, SpinNeverSleeps) {
+TEST(ThreadPacingTest, SpinNeverSleeps) {
   Pacing alone({ThreadPolicy::spin, kSpin, false});
   for (int poll = 0; poll < 100'000; ++poll) ASSERT_EQ(alone.step(), BackoffStep::pause);
   EXPECT_EQ(alone.looks, 0);
 }
 
-TEST(ServicePacingTest, SpinGivesASharedCoreAway) {
+TEST(ThreadPacingTest, SpinGivesASharedCoreAway) {
   Pacing shared({ThreadPolicy::spin, kSpin, true});
   int yields = 0;
   for (int poll = 0; poll < 8'000; ++poll) {
@@ -149,10 +149,9 @@ TEST(ServicePacingTest, SpinGivesASharedCoreAway) {
     ASSERT_NE(step, BackoffStep::sleep);
     yields += step == BackoffStep::yield ? 1 : 0;
   }
-  EXPECT_EQ(yields, 8'000 / static_cast<int>(ServicePacing::kPollsPerLook));
+  EXPECT_EQ(yields, 8'000 / static_cast<int>(ThreadPacing::kPollsPerLook));
   shared.worked();
-  for (std::uint32_t poll = 1; poll < ServicePacing::kPollsPerLook; ++poll)
-    EXPECT_EQ(shared.step(), BackoffStep::pause);
+  for (std::uint32_t poll = 1; poll < ThreadPacing::kPollsPerLook; ++poll) EXPECT_EQ(shared.step(), BackoffStep::pause);
   EXPECT_EQ(shared.step(), BackoffStep::yield);
 }
 
@@ -172,13 +171,13 @@ TEST_F(Adaptive, TimedSleepsGrowUntilSomethingArrives) {
   EXPECT_EQ(pacing.take_blind_sleep(), kFirstBlindSleep);
 }
 
-TEST(ServiceThreadTest, BlocksSignalsButItsOwnFaultsAndLeavesTheCallersMaskAlone) {
+TEST(LibraryThreadTest, BlocksSignalsButItsOwnFaultsAndLeavesTheCallersMaskAlone) {
   sigset_t before, after, open;
   sigemptyset(&open);
   sigaddset(&open, SIGTERM);
   pthread_sigmask(SIG_UNBLOCK, &open, &before);
   static sigset_t inside;
-  ServiceThread thread;
+  LibraryThread thread;
   ASSERT_EQ(thread.start(
                 {}, [](void*) { pthread_sigmask(SIG_SETMASK, nullptr, &inside); }, nullptr),
             0);

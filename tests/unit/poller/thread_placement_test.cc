@@ -77,7 +77,7 @@ TEST(ToRanges, JoinsNeighbours) {
   EXPECT_EQ(to_ranges({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
 }
 
-TEST(ServiceThreadPlace, IsItsOwnAndLeavesTheCreatorsAlone) {
+TEST(LibraryThreadPlace, IsItsOwnAndLeavesTheCreatorsAlone) {
   const std::vector<int> before = allowed_processors();
   ASSERT_FALSE(before.empty());
   static std::vector<int> inside;
@@ -90,7 +90,7 @@ TEST(ServiceThreadPlace, IsItsOwnAndLeavesTheCreatorsAlone) {
   how.name = "some-name";
   for (const int processor : {before.front(), before.back()}) {
     how.processor = processor;
-    ServiceThread pinned;
+    LibraryThread pinned;
     ASSERT_EQ(pinned.start(how, look, nullptr), 0);
     pinned.join(10 * kSecond);
     EXPECT_EQ(inside, std::vector<int>{processor});
@@ -98,7 +98,7 @@ TEST(ServiceThreadPlace, IsItsOwnAndLeavesTheCreatorsAlone) {
     EXPECT_EQ(allowed_processors(), before);
   }
   how.processor = -1;
-  ServiceThread free;
+  LibraryThread free;
   ASSERT_EQ(free.start(how, look, nullptr), 0);
   free.join(10 * kSecond);
   EXPECT_EQ(inside, before);
