@@ -44,11 +44,11 @@ template <class Start>
   const CancellationAtPoints points;
   pthread_testcancel();  // others may begin it so soon that its waits never come to a point
   Endpoint& endpoint = context.endpoint();
-  const std::uint32_t life = endpoint.peers().life_of(target);
+  const std::uint32_t incarnation = endpoint.peers().incarnation_of(target);
   Submit result = Submit::busy;
   const auto taken = [&] {
     if (result != Submit::busy) return true;
-    const bool lost = endpoint.peers().life_of(target) != life && !endpoint.peers().purged(target);
+    const bool lost = endpoint.peers().incarnation_of(target) != incarnation && !endpoint.peers().purged(target);
     result = lost ? Submit::unreachable : start();
     return result != Submit::busy;
   };

@@ -172,7 +172,7 @@ bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>&
   for (std::size_t adapter = 0; adapter < locals.size(); ++adapter) {
     if (!open_one(request, locals[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();
-    network.key = address_key(request.instance, request.life, adapter);
+    network.key = address_key(request.instance, request.generation, adapter);
     network.tags = request.tags;
     std::string reason;
     const std::vector<std::byte> published = encode({request.epoch, network.transport->local_address(), request.tags});

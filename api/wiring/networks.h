@@ -48,7 +48,7 @@ struct NetworkRequest {
   const Settings& settings;
   Bootstrap& bootstrap;
   std::uint32_t instance;              // of the context in its task, 1 to 16
-  std::uint32_t life;                  // see address_key()
+  std::uint32_t generation;            // see address_key()
   std::uint64_t epoch;                 // see PublishedAddress
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // null: the bootstrap can exchange, or UDP is not used

@@ -10,10 +10,10 @@ namespace openlapi {
 
 namespace {
 
-// The present in the high 30 bits orders lives; those in the middle are random, so that nobody can name a life whose
-// beginning he has seen; the low ones count the beginnings with one peer.
+// The present in the high 30 bits orders incarnations; those in the middle are random, so that nobody can name an
+// incarnation whose beginning he has seen; the low ones count the beginnings with one peer.
 constexpr std::int64_t kStart = 1704067200;  // 2024
-constexpr std::int64_t kPerSecond = 16;      // lives are told apart for a year, and a new one may begin 63 ms later
+constexpr std::int64_t kPerSecond = 16;  // incarnations are told apart for a year, and a new one may begin 63 ms later
 constexpr std::uint32_t kTimes = 1u << 30;
 constexpr unsigned kRandomBits = 12;
 

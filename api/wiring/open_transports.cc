@@ -29,7 +29,7 @@ struct ProcessState {
   bool cookie_known = false;
   bool libraries_compared = false;
   std::optional<std::vector<std::string>> unknown_variables;       // not set: nobody has looked
-  std::array<std::uint32_t, Settings::kMaxInstances + 1> lives{};  // by instance: times it was opened
+  std::array<std::uint32_t, Settings::kMaxInstances + 1> generations{};  // by instance: times it was opened
   shm::Acquaintances acquaintances;
 };
 
@@ -91,7 +91,7 @@ class Opening {
   Settings& settings_;
   OpenTransports& result_;
   OpenFailure& failure_;
-  std::uint32_t life_ = 0;  // times this instance was opened before
+  std::uint32_t generation_ = 0;  // times this instance was opened before
 };
 
 bool Opening::join_job() {
@@ -174,8 +174,9 @@ bool Opening::exchange(const char* what_fails) {
 
 bool Opening::share_memory() {
   OpenSharedMemory opened;
-  if (!open_shared_memory({settings_, bootstrap(), request_.instance, life_, process().acquaintances, request_.tell},
-                          opened, failure_)) {
+  if (!open_shared_memory(
+          {settings_, bootstrap(), request_.instance, generation_, process().acquaintances, request_.tell}, opened,
+          failure_)) {
     return false;
   }
   if (opened.transport == nullptr) return true;
@@ -220,7 +221,7 @@ NetworkRequest Opening::network_request() const {
   return {.settings = settings_,
           .bootstrap = bootstrap(),
           .instance = request_.instance,
-          .life = life_,
+          .generation = generation_,
           .epoch = result_.epoch,
           .adapter_name = request_.adapter_name,
           .addresses = request_.addresses,
@@ -230,7 +231,7 @@ NetworkRequest Opening::network_request() const {
 
 bool Opening::run() {
   if (!join_job()) return false;
-  life_ = process().lives[request_.instance]++;
+  generation_ = process().generations[request_.instance]++;
   result_.epoch = next_epoch();
   if (!open_paths()) return false;
   result_.packet_tags = is_over_udp() ? wants_tags() : !result_.networks.empty() && result_.networks.front().tags;

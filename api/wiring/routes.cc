@@ -34,8 +34,8 @@ void append(std::string& reasons, std::string_view name, const std::string& reas
 
 }  // namespace
 
-std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t adapter) {
-  return "openlapi." + std::to_string(instance) + "." + std::to_string(life) + "." + std::to_string(adapter);
+std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter) {
+  return "openlapi." + std::to_string(instance) + "." + std::to_string(generation) + "." + std::to_string(adapter);
 }
 
 std::vector<std::byte> encode(const PublishedAddress& published) {

@@ -17,9 +17,9 @@
 
 namespace openlapi {
 
-// The name under which a task publishes the address of its `adapter`-th network transport. `life` counts how often the
-// task has opened that instance, so that an address of a former life is never taken for a present one.
-std::string address_key(std::uint32_t instance, std::uint32_t life, std::size_t adapter);
+// The name under which a task publishes the address of its `adapter`-th network transport. `generation` counts how
+// often the task has opened that instance, so that an address of a former generation is never taken for a present one.
+std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter);
 
 // What is published there: the address, the incarnation that listens to it, and whether its packets carry tags. An
 // address of length 0 says that the task has none.

@@ -29,7 +29,7 @@ ShmConfig config_of(const SharedMemoryRequest& request) {
   ShmConfig config;
   config.cookie = request.bootstrap.job_cookie();
   config.instance = request.instance;
-  config.generation = request.life;
+  config.generation = request.generation;
   config.self = request.bootstrap.rank();
   config.local_tasks = request.bootstrap.local_tasks();
   config.version = wire_version();

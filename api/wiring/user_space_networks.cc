@@ -122,7 +122,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
 bool UserSpace::open_instance(std::size_t instance, const std::string& device, OpenFailure& failure) {
   const ModuleRequest request = module_request(device);
   for (Candidate& candidate : candidates_) {
-    const std::string key = address_key(request.instance, request_.life, instance) + "." + candidate.name;
+    const std::string key = address_key(request.instance, request_.generation, instance) + "." + candidate.name;
     const PeerAddress address = open_one(candidate, request, key);
     std::string reason;
     if (!request_.bootstrap.put(key, encode({request_.epoch, address, tags_with(candidate)}), reason)) {

@@ -115,7 +115,7 @@ class Endpoint {
   Fences& fences();
   Collectives& collectives();
   Counters& counters() const;      // losses of counters, and who watches them
-  const PeerTable& peers() const;  // who was talked to, or purged, and in which of its lives
+  const PeerTable& peers() const;  // who was talked to, or purged, and in which of its incarnations
 
   // Recovery (guide, chapter 19). purge(): everything that is under way to and from the peer is given up, what still
   // comes from it is dropped, and operations to it and collectives are refused until resume(), which begins anew: with

@@ -27,11 +27,11 @@ struct EndpointConfig {
   std::uint64_t bulk_minimum = 153'600;  // bytes of data from which on; messages that are copied never are
   // Of messages, fences, requests and collectives, and of transmissions; all tasks have the same.
   std::uint64_t first_number = 1;
-  // Number that the first packet of each life of each pair carries, the same in all tasks; empty, as it is but in
-  // tests: one that nobody else can foresee.
+  // Number that the first packet of each incarnation of each pair carries, the same in all tasks; empty, as it is but
+  // in tests: one that nobody else can foresee.
   std::optional<std::uint32_t> first_packet{};
 
-  // Of 32 bits, where the number before the first one is wanted; lives of peers begin with it too.
+  // Of 32 bits, where the number before the first one is wanted; incarnations of peers begin with it too.
   std::uint32_t before_first() const { return static_cast<std::uint32_t>(first_number - 1); }
 };
 

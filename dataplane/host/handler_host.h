@@ -51,7 +51,7 @@ struct CompletionRun {
   void* handler = nullptr;
   void* info = nullptr;
   PeerIndex source = kUnknownPeer;
-  std::uint32_t source_life = 0;         // which incarnation of the source sent it
+  std::uint32_t source_incarnation = 0;  // which incarnation of the source sent it
   std::uint64_t target_counter = 0;      // here; 0: none
   std::uint64_t completion_counter = 0;  // in the source; 0: none
 };

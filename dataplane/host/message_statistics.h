@@ -9,7 +9,7 @@ namespace openlapi {
 struct MessageStatistics {
   std::uint64_t duplicate_packets = 0;
   std::uint64_t retransmitted_packets = 0;  // and attachments and bulk transfers that the peer could not carry out
-  std::uint64_t ghost_packets = 0;          // from strangers, former lives, or for nobody
+  std::uint64_t ghost_packets = 0;          // from strangers, former incarnations, or for nobody
   std::uint64_t packets_sent = 0;           // and attachments and bulk transfers, each as one
   std::uint64_t packets_received = 0;
   std::uint64_t data_sent = 0;       // bytes of user data of messages sent

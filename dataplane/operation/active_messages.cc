@@ -106,11 +106,11 @@ HeaderVerdict ActiveMessages::ask_header_handler(const WholeMessage& message) {
 
 CompletionRun ActiveMessages::completion_run(PeerIndex source, const wire::ActiveMessageBody& body,
                                              const HeaderVerdict& verdict) const {
-  const std::uint32_t life = means_.peers.is_self(source) ? 0 : means_.peers.at(source).life;
+  const std::uint32_t incarnation = means_.peers.is_self(source) ? 0 : means_.peers.at(source).incarnation;
   return {.handler = verdict.completion_handler,
           .info = verdict.completion_info,
           .source = source,
-          .source_life = life,
+          .source_incarnation = incarnation,
           .target_counter = body.target_counter,
           .completion_counter = body.completion_counter};
 }
@@ -134,7 +134,7 @@ void ActiveMessages::on_message(Peer& from, const wire::Record& record) {
   if (is_plain(verdict)) [[likely]] {
     copy_bytes(static_cast<std::byte*>(verdict.buffer), record.payload, length);
     const CompletionRun run{.source = from.index,
-                            .source_life = from.life,
+                            .source_incarnation = from.incarnation,
                             .target_counter = body.target_counter,
                             .completion_counter = body.completion_counter};
     return means_.completions.data_in_place(&from, number, run, verdict.style, length);

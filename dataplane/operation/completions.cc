@@ -22,8 +22,8 @@ void Completions::handler_returned(const CompletionRun& run) {
 void Completions::update_completion_counter(const CompletionRun& run) {
   if (means_.peers.is_self(run.source)) return means_.counters.move(run.completion_counter, run.source);
   Peer* peer = means_.peers.find(run.source);
-  // The address belongs to the life of the source that sent the message, and to no later one.
-  if (peer == nullptr || peer->life != run.source_life) return;
+  // The address belongs to the incarnation of the source that sent the message, and to no later one.
+  if (peer == nullptr || peer->incarnation != run.source_incarnation) return;
   means_.outbox.answer(*peer, wire::RecordKind::counter_update, wire::CounterUpdateBody{run.completion_counter});
 }
 

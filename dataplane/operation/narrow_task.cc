@@ -105,7 +105,7 @@ void NarrowTask::bury(Peer& from, const wire::Record& record) {
   means_.host.report_fault(Fault::not_own_memory, from.index);
   CompletionRun run;
   run.source = from.index;
-  run.source_life = from.life;
+  run.source_incarnation = from.incarnation;
   run.completion_counter = body_of<wire::PutBody>(record).completion_counter;
   if (!record.is_long()) {
     return means_.completions.data_in_place(&from, ++from.messages_begun, run, CompletionStyle::thread, 0);

@@ -79,7 +79,7 @@ void Puts::on_put(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::PutBody>(record);
   CompletionRun run;
   run.source = from.index;
-  run.source_life = from.life;
+  run.source_incarnation = from.incarnation;
   run.target_counter = body.target_counter;
   run.completion_counter = body.completion_counter;
   if (!record.is_long()) {
@@ -120,7 +120,7 @@ void Puts::on_put_strided(Peer& from, const wire::Record& record) {
 void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data) {
   CompletionRun run;
   run.source = from.index;
-  run.source_life = from.life;
+  run.source_incarnation = from.incarnation;
   run.target_counter = put.target_counter;
   run.completion_counter = put.completion_counter;
   if (put.message_id == 0) {

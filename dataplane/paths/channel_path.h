@@ -50,7 +50,8 @@ class ChannelPath {
   // the peer still lives.
   void probe();
 
-  // Tells the peer, whose life is `peer_epoch` if a packet of another version is right, the version of this task.
+  // Tells the peer, whose incarnation is `peer_epoch` if a packet of another version is right, the version of this
+  // task.
   void tell_version(Epoch peer_epoch, bool wants_answer);
 
   // Asks it for a proof, unless it has just been asked.

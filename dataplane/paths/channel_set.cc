@@ -102,14 +102,15 @@ void ChannelSet::look_for_other_task(Instance& instance, const IncomingPacket& p
   if (!other_version || !compare_versions(*path, packet, claimed)) look_for_other_key(*path);
 }
 
-// What tells another version proves it with the job's key, and that it is no packet of a life that is over. Until it
-// does the peer is asked now and then, which makes a task of this version heard. Only what is proved is answered at
-// once: one who has another key as well takes the question for such a packet and asks, too. Whether it has told.
+// What tells another version proves it with the job's key, and that it is no packet of an incarnation that is over.
+// Until it does the peer is asked now and then, which makes a task of this version heard. Only what is proved is
+// answered at once: one who has another key as well takes the question for such a packet and asks, too. Whether it has
+// told.
 bool ChannelSet::compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed) {
   wire::PacketHeader header = claimed;
   header.destination = config_.self;
   const bool proven = wire::is_version_packet(config_.job_key, {packet.data, packet.length}, header) &&
-                      is_same_life(header.destination_epoch, config_.epoch);
+                      is_same_incarnation(header.destination_epoch, config_.epoch);
   if (!proven) {
     path.ask_version(claimed.source_epoch);
     return false;

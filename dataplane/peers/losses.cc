@@ -22,7 +22,7 @@ void Losses::give_up(Peer& peer, Fault fault) {
   peer.silent_since = 0;
   means_.under_way.give_up(peer, fault, why);
   peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
-  ++peer.life;
+  ++peer.incarnation;
   if (peer.is_direct() && !peer.closed && !peer.gone) means_.teller.tell_beginning(peer);
   if (means_.collective.active()) means_.collective.peer_given_up(fault == Fault::purged ? kUnknownPeer : peer.index);
 }
@@ -56,7 +56,7 @@ void Losses::part_from(PeerIndex index, Fault why) {
   if (std::unique_ptr<Peer> peer = means_.peers.take(index); peer != nullptr) {
     peer->closed = true;
     give_up(*peer, why);
-    means_.peers.keep_life(*peer);
+    means_.peers.keep_incarnation(*peer);
     if (peer->channel != nullptr) peer->channel->close();
     if (stepping_) {
       buried_.push_back(std::move(peer));

@@ -44,14 +44,14 @@ struct AwaitedFence {
 
 struct Peer {
   PeerIndex index = kUnknownPeer;
-  std::uint32_t life = 0;        // counts the incarnations of it that were seen here
+  std::uint32_t incarnation = 0;  // counts the incarnations of it that were seen here
   std::uint32_t max_record = 0;  // bytes; a multiple of 8
   bool deaf = false;             // what comes from it is of before it began anew, until it says that it does
   bool untold = false;           // it is to be told first that this task begins anew: no room for that record yet
   bool closed = false;           // purged, or about to be dropped: nothing that it sends is looked at any more
 
   KeptForPeer kept;                     // because of what it has sent; declared before all that counts in it
-  std::size_t given_up_unfinished = 0;  // of its messages, in all its lives
+  std::size_t given_up_unfinished = 0;  // of its messages, in all its incarnations
 
   // Exactly one of the two is there.
   Transport* direct = nullptr;           // reliable: records go to it as packets of their own
@@ -103,7 +103,7 @@ struct Peer {
 struct FormerPeer {
   bool purged;          // and not resumed yet
   bool dropped;         // for what it made this task keep, or lost for good; until it is purged and resumed
-  std::uint32_t life;   // Peer::life of the next one
+  std::uint32_t incarnation;  // Peer::incarnation of the next one
   std::uint64_t epoch;  // ours towards it from now on
 };
 

@@ -27,10 +27,10 @@ std::unique_ptr<Peer> PeerTable::make_peer(PeerIndex index) {
 
   auto peer = std::make_unique<Peer>();
   peer->index = index;
-  peer->life = config_.before_first();
+  peer->incarnation = config_.before_first();
   ChannelEpochs epochs{0, route.epoch};
   if (former != former_.end()) {
-    peer->life = former->second.life;
+    peer->incarnation = former->second.incarnation;
     epochs = {former->second.epoch, 0};  // the peer may have begun anew as well: its present epoch is not the published
   }
   choose_path(*peer, route, epochs, former == former_.end());
@@ -64,10 +64,10 @@ bool PeerTable::purged(PeerIndex index) const {
   return found != former_.end() && found->second.purged;
 }
 
-std::uint32_t PeerTable::life_of(PeerIndex index) const {
-  if (peers_[index] != nullptr) return peers_[index]->life;
+std::uint32_t PeerTable::incarnation_of(PeerIndex index) const {
+  if (peers_[index] != nullptr) return peers_[index]->incarnation;
   const auto found = former_.find(index);
-  return found == former_.end() ? config_.before_first() : found->second.life;
+  return found == former_.end() ? config_.before_first() : found->second.incarnation;
 }
 
 FormerPeer& PeerTable::former(PeerIndex index) {

@@ -46,7 +46,7 @@ class PeerTable {
   bool purged(PeerIndex index) const;
   bool any_purged() const { return purged_peers_ != 0; }
   // Another number each time that all that was under way with the peer is given up.
-  std::uint32_t life_of(PeerIndex index) const;
+  std::uint32_t incarnation_of(PeerIndex index) const;
 
   // Until it is resumed nothing is taken from the peer, and no operation to it is accepted. The second only after the
   // first.
@@ -55,9 +55,9 @@ class PeerTable {
   // The path to the peer is made at the next contact, under the new epoch. False: it is not purged.
   bool resume(PeerIndex index, std::uint64_t epoch);
 
-  // Nothing of the peer is kept but the number of its lives here. Null: it was not talked to.
+  // Nothing of the peer is kept but the number of its incarnations here. Null: it was not talked to.
   std::unique_ptr<Peer> take(PeerIndex index);
-  void keep_life(const Peer& peer) { former_.at(peer.index).life = peer.life; }
+  void keep_incarnation(const Peer& peer) { former_.at(peer.index).incarnation = peer.incarnation; }
 
  private:
   [[gnu::noinline]] Peer* first_contact(PeerIndex index);

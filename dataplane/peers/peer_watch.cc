@@ -35,8 +35,8 @@ void PeerWatch::look_at_all(Nanoseconds now, bool may_come) {
   }
 }
 
-// Over a channel a silent one is asked for a sign of life: the channel's time-out or the answer of a new life does the
-// rest.
+// Over a channel a silent one is asked for a sign of life: the channel's time-out or the answer of a new incarnation
+// does the rest.
 void PeerWatch::look_at(Peer& peer, Nanoseconds now, bool may_come) {
   if (peer.is_direct() && follow(peer)) return;
   if (peer.untold && peer.liveness->peer_gone(peer.index)) means_.teller.need_not_tell(peer);

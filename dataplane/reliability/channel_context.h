@@ -54,8 +54,8 @@ struct ChannelContext {
   std::uint32_t max_packet = 0;  // TransportLimits::max_packet, at most wire::kLongestPacket
   std::uint32_t ack_threshold = tuning::kAckThreshold;              // may change at any time
   std::uint64_t most_bytes_in_flight = tuning::kMostBytesInFlight;  // towards one peer
-  // Number of the first packet of each life of each pair, the same in all tasks; empty, as it is but in tests: what
-  // wire::first_sequence_of() says, which nobody else can foresee.
+  // Number of the first packet of each incarnation of each pair, the same in all tasks; empty, as it is but in tests:
+  // what wire::first_sequence_of() says, which nobody else can foresee.
   std::optional<Sequence> first_sequence;
   Sequence first_in_window = 0;      // number of the first packet of each channel where nobody else sees it
   PacketPool* pool = nullptr;        // buffers of at least max_packet bytes

@@ -63,8 +63,8 @@ Sequence ReliableChannel::first_sequence(const wire::PacketHeader& header) const
   return context_.first_sequence.value_or(wire::first_sequence_of(context_.job_key, header));
 }
 
-// Both know where the numbers of this pair of lives begin, in both directions. Nothing of what is in the window has
-// been taken by that life of the peer.
+// Both know where the numbers of this pair of incarnations begin, in both directions. Nothing of what is in the window
+// has been taken by that incarnation of the peer.
 void ReliableChannel::knows_peer(Epoch epoch) {
   peer_epoch_ = epoch;
   wire::PacketHeader header = fixed_header();
@@ -255,15 +255,15 @@ void ReliableChannel::peer_restarted() {
   ++context_.counters.peer_restarts;
 }
 
-// Nobody has taken anything from this life yet: what it has sent was turned away. One that was heard before is not the
-// newest any more, and leaves its place to the one that is.
-void ReliableChannel::become_later_than(Epoch life) {
-  first_epoch_ = own_epoch_ = life_after(life);
+// Nobody has taken anything from this incarnation yet: what it has sent was turned away. One that was heard before is
+// not the newest any more, and leaves its place to the one that is.
+void ReliableChannel::become_later_than(Epoch incarnation) {
+  first_epoch_ = own_epoch_ = incarnation_after(incarnation);
   send_.resend_all();
   knows_peer(peer_epoch_);
 }
 
-// All that was on the way between the two lives, and learnt of it.
+// All that was on the way between the two incarnations, and learnt of it.
 void ReliableChannel::forget_peer() {
   abandon();
   receive_.forget();
@@ -274,9 +274,9 @@ void ReliableChannel::forget_peer() {
 }
 
 // Only packets that are meant for this incarnation teach the peer's: one that is not may be a late packet of a former
-// life of the peer, and what is sent to that life would be lost.
-// A life of the peer that was never given up may know nothing of that: it names our first epoch, or, since it was asked
-// for its own before we knew which one it is, the present one.
+// incarnation of the peer, and what is sent to that incarnation would be lost.
+// An incarnation of the peer that was never given up may know nothing of that: it names our first epoch, or, since it
+// was asked for its own before we knew which one it is, the present one.
 bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome) {
   const bool known = peer_epoch_ != 0;
   if (is_too_early(header.source_epoch)) {
@@ -287,7 +287,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   const Epoch own = own_epoch_towards(header.source_epoch);
   if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {
     if (header.destination_epoch != 0) ++context_.counters.ghosts;
-    if (last_heard_ == 0 && is_for_later_life(header)) become_later_than(header.destination_epoch);
+    if (last_heard_ == 0 && is_for_later_incarnation(header)) become_later_than(header.destination_epoch);
     if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
     return false;
   }
@@ -297,7 +297,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
     if (again) ++context_.counters.ghosts;
     return !again;
   }
-  const bool meant_for_it = !known && (given_up_ == 0 || is_same_life(header.source_epoch, given_up_));
+  const bool meant_for_it = !known && (given_up_ == 0 || is_same_incarnation(header.source_epoch, given_up_));
   if (meant_for_it) {
     send_.resend_all();  // what has been sent did not name this incarnation and was turned away
   } else {

@@ -1,8 +1,8 @@
 // Exactly-once, in-order packets between two tasks over one unreliable path. Passive: has no clock, socket or
 // thread; packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
 // One channel per peer and path, made on first contact and kept until the endpoint ends or the peer is purged: the
-// numbers of its windows continue over a peer's restarts, those on the wire begin for each pair of lives where only
-// these two can know. The caller holds the endpoint's lock.
+// numbers of its windows continue over a peer's restarts, those on the wire begin for each pair of incarnations where
+// only these two can know. The caller holds the endpoint's lock.
 //
 // Sending. A packet is numbered when it is queued and kept until it is acknowledged. Only what has_room() admits may be
 // queued, so that small messages can go on being packed together while the window is closed.
@@ -39,10 +39,11 @@
 //
 // First contact. A packet names the incarnation that it is meant for, and no other takes it. The peer's epoch comes
 // with its address. Where nobody tells it, the first packet cannot name it: it is answered with the epoch and then sent
-// again, one round trip later, and whichever life of the peer answers first gets what was sent.
+// again, one round trip later, and whichever incarnation of the peer answers first gets what was sent.
 //
-// A task that is born again where the clock is behind has an earlier epoch than its former life. Whoever knows that one
-// takes nothing from it, and answers as if to the former life; so the new one learns what it must be later than.
+// A task that is born again where the clock is behind has an earlier epoch than its former incarnation. Whoever knows
+// that one takes nothing from it, and answers as if to the former incarnation; so the new one learns what it must be
+// later than.
 //
 // Acknowledgements ride on every data packet. When none leaves in time:
 //   if (channel.ack_due(now)) { channel.encode_ack(bytes, now); if (sent) channel.ack_sent(); }   // kPacketHeaderSize
@@ -123,11 +124,12 @@ class ReliableChannel {
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
   void abandon();
   // The same when the peer has been silent for too long. Where it may have taken something, the two begin anew:
-  // whatever this life of the peer sends next is answered with another epoch of ours, so that it gives up what it waits
-  // for. What is queued later is for that life, too: it leaves when the peer has told if it has begun anew as well.
+  // whatever this incarnation of the peer sends next is answered with another epoch of ours, so that it gives up what
+  // it waits for. What is queued later is for that incarnation, too: it leaves when the peer has told if it has begun
+  // anew as well.
   void begin_anew();
-  // False: with this life of the peer it has happened as often as there are numbers for. Nothing could tell what comes
-  // after from what was before, so the channel must not be used any more.
+  // False: with this incarnation of the peer it has happened as often as there are numbers for. Nothing could tell what
+  // comes after from what was before, so the channel must not be used any more.
   bool may_begin_anew() const { return peer_epoch_ == 0 || !is_last_beginning(own_epoch_); }
 
   // ---- receiving ----
@@ -172,14 +174,16 @@ class ReliableChannel {
   [[gnu::noinline]] void peer_restarted();
   void forget_peer();
   Epoch latest_of_peer() const { return peer_epoch_ != 0 ? peer_epoch_ : given_up_; }
-  bool is_too_early(Epoch of_peer) const { return latest_of_peer() != 0 && is_earlier_life(of_peer, latest_of_peer()); }
-  bool is_for_later_life(const wire::PacketHeader& header) const {
-    const Epoch meant = header.destination_epoch;
-    return meant != 0 && is_earlier_life(own_epoch_, meant) && !is_same_life(own_epoch_, meant);
+  bool is_too_early(Epoch of_peer) const {
+    return latest_of_peer() != 0 && is_earlier_incarnation(of_peer, latest_of_peer());
   }
-  void become_later_than(Epoch life);
+  bool is_for_later_incarnation(const wire::PacketHeader& header) const {
+    const Epoch meant = header.destination_epoch;
+    return meant != 0 && is_earlier_incarnation(own_epoch_, meant) && !is_same_incarnation(own_epoch_, meant);
+  }
+  void become_later_than(Epoch incarnation);
   Epoch own_epoch_towards(Epoch peer) const {
-    return given_up_ == 0 || is_same_life(peer, given_up_) ? own_epoch_ : first_epoch_;
+    return given_up_ == 0 || is_same_incarnation(peer, given_up_) ? own_epoch_ : first_epoch_;
   }
   bool admit_short(const wire::PacketHeader& header);
   bool knows(const wire::PacketHeader& header) const {
@@ -223,7 +227,7 @@ class ReliableChannel {
   std::uint32_t peer_;
   const std::uint32_t max_packet_;
   Epoch first_epoch_;  // of ours
-  Epoch own_epoch_;    // towards the life that was given up: later; towards any other one: the first
+  Epoch own_epoch_;    // towards the incarnation that was given up: later; towards any other one: the first
   Epoch peer_epoch_ = 0;
   Epoch given_up_ = 0;  // of the peer, when it was given up last; 0: never
   std::uint64_t sent_association_ = 0;      // of what we send

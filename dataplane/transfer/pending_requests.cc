@@ -32,7 +32,7 @@ void PendingRequests::complete(std::uint32_t id, Peer& from) {
   }
   means_.counters.move(request.origin_counter, from.index);
   done(from, id, request.list_bytes);
-  run_handler(from.index, from.life, handler);
+  run_handler(from.index, from.incarnation, handler);
 }
 
 void PendingRequests::done(Peer& peer, std::uint32_t id, std::uint64_t list_bytes) {
@@ -48,10 +48,10 @@ void PendingRequests::refused(std::uint32_t id, Peer& from, CounterLoss why) {
   done(from, id, request.list_bytes);
 }
 
-void PendingRequests::run_handler(PeerIndex source, std::uint32_t life, const HandlerCall& handler) {
+void PendingRequests::run_handler(PeerIndex source, std::uint32_t incarnation, const HandlerCall& handler) {
   if (handler.function == nullptr) [[likely]]
     return;
-  means_.host.run_completion_handler({handler.function, handler.info, source, life, 0, 0}, false);
+  means_.host.run_completion_handler({handler.function, handler.info, source, incarnation, 0, 0}, false);
 }
 
 }  // namespace openlapi

@@ -40,9 +40,9 @@ class PendingRequests {
   // not wait any longer.
   void refused(std::uint32_t id, Peer& from, CounterLoss why);
 
-  // A get's completion handler, when the data is in place and the origin counter has moved. `life` of the source, 0 of
-  // oneself.
-  void run_handler(PeerIndex source, std::uint32_t life, const HandlerCall& handler);
+  // A get's completion handler, when the data is in place and the origin counter has moved. `incarnation` of the
+  // source, 0 of oneself.
+  void run_handler(PeerIndex source, std::uint32_t incarnation, const HandlerCall& handler);
 
  private:
   void done(Peer& peer, std::uint32_t id, std::uint64_t list_bytes);

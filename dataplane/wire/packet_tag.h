@@ -12,7 +12,7 @@
 namespace openlapi::wire {
 
 // Of a packet in up to two pieces: `head` begins with the encoded header, what is in the tag's place does not matter.
-// `wraps`: how often the packet's number has wrapped round since the numbers of its pair of lives began.
+// `wraps`: how often the packet's number has wrapped round since the numbers of its pair of incarnations began.
 std::uint64_t packet_tag(const SipKey& key, std::uint32_t wraps, std::span<const std::byte> head,
                          std::span<const std::byte> data);
 

@@ -1,6 +1,7 @@
 // What tasks of different wire versions say to each other: a long header and nothing else, of the version of who sends
 // it, whose form never changes (wire_format.md). With the job's key it proves that it is from a task of the job, and
-// names the life of the task that it is for: who sees packets, or has seen them in another life, cannot make one.
+// names the incarnation of the task that it is for: who sees packets, or has seen them in another incarnation, cannot
+// make one.
 #pragma once
 
 #include <cstddef>

@@ -55,15 +55,15 @@ void Checker::task_died(PeerIndex task) {
   Task& dead = tasks_[task];
   for (Operation& operation : operations_) {
     if (!operation.issued || is_settled(operation)) continue;
-    const bool by_it = operation.origin == task && operation.origin_life == dead.life;
-    const bool to_it = operation.target == task && operation.target_life == dead.life;
+    const bool by_it = operation.origin == task && operation.origin_incarnation == dead.incarnation;
+    const bool to_it = operation.target == task && operation.target_incarnation == dead.incarnation;
     if (by_it || to_it) excuse(operation);
   }
   check_words_of(task);
   dead.words.clear();
   dead.memory->renew();
   dead.alive = dead.stopped = false;
-  ++dead.life;
+  ++dead.incarnation;
   ++dead.deaths;
   ++deaths_;
   for (Engine& lost : dead.engines) lost.watched.clear();
@@ -88,7 +88,8 @@ void Checker::task_came_back(PeerIndex task) {
   tasks_[task].alive = true;
   for (std::uint32_t context = 0; context < scenario_.options.contexts; ++context) begin_engine(task, context);
   for (Operation& operation : operations_) {
-    const bool waits_for_it = operation.issued && operation.target == task && operation.target_life == life(task);
+    const bool waits_for_it =
+        operation.issued && operation.target == task && operation.target_incarnation == incarnation(task);
     if (waits_for_it && operation.target_counter != nullptr)
       engine(task, operation.context).watched.push_back(&operation);
   }
@@ -111,7 +112,7 @@ bool Checker::first_message_unanswered(PeerIndex target) const {
   for (PeerIndex task = 0; task < tasks_.size(); ++task) {
     if (task == target || !tasks_[task].alive) continue;
     for (const Engine& sender : tasks_[task].engines) {
-      if (sender.views[target].contacted && sender.views[target].life == 0) return true;
+      if (sender.views[target].contacted && sender.views[target].incarnation == 0) return true;
     }
   }
   return false;
@@ -138,8 +139,8 @@ void Checker::issued(Operation& operation) {
     target.contacted = true;
     operation.era = target.era;
     operation.faults_before = target.faults;
-    operation.in_doubt =
-        died_during(operation.origin, operation.context, operation.target) && target.life < life(operation.target);
+    operation.in_doubt = died_during(operation.origin, operation.context, operation.target) &&
+                         target.incarnation < incarnation(operation.target);
     const bool purged_there = view(operation.target, operation.context, operation.origin).era > operation.era;
     if (purged_there) close_at_target(operation);
     const bool may_be_lost = disturbed(operation.origin, operation.context, operation.target);
@@ -169,8 +170,8 @@ void Checker::look(PeerIndex task, std::uint32_t context) {
 }
 
 void Checker::look_at(Operation& operation) {
-  if (tasks_[operation.target].life == operation.target_life) look_at_target(operation);
-  if (tasks_[operation.origin].life == operation.origin_life) look_at_origin(operation);
+  if (tasks_[operation.target].incarnation == operation.target_incarnation) look_at_target(operation);
+  if (tasks_[operation.origin].incarnation == operation.origin_incarnation) look_at_origin(operation);
 }
 
 // True at the moment when the counter is first seen to have moved.
@@ -188,7 +189,7 @@ bool Checker::counter_moved(const Operation& operation, const int* counter, bool
 
 void Checker::look_at_target(Operation& operation) {
   if (!counter_moved(operation, operation.target_counter, operation.target_seen, "target")) return;
-  heard_of(operation.target, operation.context, operation.origin, operation.origin_life);
+  heard_of(operation.target, operation.context, operation.origin, operation.origin_incarnation);
   if (operation.kind == Kind::get) return fill_pattern(operation.source, ~operation.key);
   if (!is_in_place(operation)) fail("target counter early: the data of %s is not there", describe(operation).c_str());
   if (operation.has_completion && !operation.handler_returned) {
@@ -202,14 +203,14 @@ void Checker::look_at_origin(Operation& operation) {
       overwrite_data(operation);
     } else {
       overwrite_lists(operation);
-      heard_of(operation.origin, operation.context, operation.target, operation.target_life);
+      heard_of(operation.origin, operation.context, operation.target, operation.target_incarnation);
       if (!is_in_place(operation))
         fail("origin counter early: the answer to %s is not here", describe(operation).c_str());
     }
   }
   if (!counter_moved(operation, operation.completion_counter, operation.completion_seen, "completion")) return;
-  heard_of(operation.origin, operation.context, operation.target, operation.target_life);
-  if (tasks_[operation.target].life != operation.target_life) return;
+  heard_of(operation.origin, operation.context, operation.target, operation.target_incarnation);
+  if (tasks_[operation.target].incarnation != operation.target_incarnation) return;
   if (!is_in_place(operation))
     fail("completion counter early: the data of %s is not there", describe(operation).c_str());
   if (operation.has_completion && !operation.handler_returned) {
@@ -251,12 +252,15 @@ Operation* Checker::message_arrived(PeerIndex task, std::uint32_t context, const
   }
   const std::string name = describe(*operation);
   const View& source = view(task, context, message.source);
-  if (operation->target_life != life(task)) fail("%s reached another life of its target", name.c_str());
+  if (operation->target_incarnation != incarnation(task))
+    fail("%s reached another incarnation of its target", name.c_str());
   if (source.purged || operation->era != source.era) fail("%s arrived after a purge", name.c_str());
-  if (operation->origin_life < source.life) fail("%s comes from a life that is known to be over", name.c_str());
+  if (operation->origin_incarnation < source.incarnation)
+    fail("%s comes from an incarnation that is known to be over", name.c_str());
   if (operation->accepted != 0) fail("%s was delivered twice", name.c_str());
-  const bool known_life = operation->origin_life == source.life && !operation->refused_once;
-  if (known_life && operation->faults_before < source.newest) fail("%s arrived after it was given up", name.c_str());
+  const bool known_incarnation = operation->origin_incarnation == source.incarnation && !operation->refused_once;
+  if (known_incarnation && operation->faults_before < source.newest)
+    fail("%s arrived after it was given up", name.c_str());
   const std::span header(static_cast<const std::byte*>(message.user_header), message.user_header_length);
   if (!has_pattern(header, operation->key + 1)) fail("%s has another user header", name.c_str());
   // Very many pieces make several packets, and what a task sends itself from pieces is nowhere in one piece.
@@ -266,9 +270,10 @@ Operation* Checker::message_arrived(PeerIndex task, std::uint32_t context, const
       !is_data_of(*operation, static_cast<const std::byte*>(message.one_packet_data))) {
     fail("%s shows other data in its packet", name.c_str());
   }
-  if (operation->origin != task) heard_of(task, context, message.source, operation->origin_life);
+  if (operation->origin != task) heard_of(task, context, message.source, operation->origin_incarnation);
   View& present = view(task, context, message.source);
-  if (operation->origin_life == present.life) present.newest = std::max(present.newest, operation->faults_before);
+  if (operation->origin_incarnation == present.incarnation)
+    present.newest = std::max(present.newest, operation->faults_before);
   return operation;
 }
 
@@ -295,7 +300,7 @@ void Checker::overwrite_data(Operation& operation) {
 
 void Checker::origin_handler_runs(Operation& operation, PeerIndex task, PeerIndex other) {
   const std::string name = describe(operation);
-  if (operation.origin != task || operation.origin_life != life(task))
+  if (operation.origin != task || operation.origin_incarnation != incarnation(task))
     fail("the origin's handler of %s ran in task %u", name.c_str(), task);
   if (other != operation.target) fail("the origin's handler of %s was told of task %u", name.c_str(), other);
   if (++operation.origin_handlers_run > 1) fail("the origin's handler of %s ran twice", name.c_str());
@@ -326,19 +331,22 @@ void Checker::get_is_complete(Operation& operation, PeerIndex task, PeerIndex so
   if (!is_in_place(operation)) fail("the completion handler of %s ran before its data was there", name.c_str());
 }
 
-// From now on nothing of the peer's earlier lives may be taken: what such lives left unfinished stays as it is.
-void Checker::heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t life) {
+// From now on nothing of the peer's earlier incarnations may be taken: what such incarnations left unfinished stays as
+// it is.
+void Checker::heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t incarnation) {
   if (task == peer) return;
   View& present = view(task, context, peer);
-  if (present.life >= life) return;
-  present.life = life;
+  if (present.incarnation >= incarnation) return;
+  present.incarnation = incarnation;
   present.newest = 0;
-  if (life == 1) return;
+  if (incarnation == 1) return;
   for (Operation& operation : operations_) {
-    const bool from_it = operation.origin == peer && operation.origin_life < life && operation.target == task &&
-                         operation.target_life == this->life(task) && operation.kind != Kind::get;
-    const bool answer = operation.target == peer && operation.target_life < life && operation.origin == task &&
-                        operation.origin_life == this->life(task) && operation.kind == Kind::get;
+    const bool from_it = operation.origin == peer && operation.origin_incarnation < incarnation &&
+                         operation.target == task && operation.target_incarnation == this->incarnation(task) &&
+                         operation.kind != Kind::get;
+    const bool answer = operation.target == peer && operation.target_incarnation < incarnation &&
+                        operation.origin == task && operation.origin_incarnation == this->incarnation(task) &&
+                        operation.kind == Kind::get;
     if (operation.context != context || !operation.excused || operation.frozen != 0 || !(from_it || answer)) continue;
     operation.frozen = digest(operation.place);
   }
@@ -356,10 +364,10 @@ std::string Checker::describe(const Operation& operation) const {
   constexpr const char* kKinds[] = {"put", "get", "message", "read-modify-write"};
   char text[200];
   std::snprintf(text, sizeof(text),
-                "%s %llu (task %u life %u -> task %u life %u, context %u, %llu+%u bytes, issued %.3f ms)",
+                "%s %llu (task %u incarnation %u -> task %u incarnation %u, context %u, %llu+%u bytes, issued %.3f ms)",
                 kKinds[static_cast<int>(operation.kind)], static_cast<unsigned long long>(operation.id),
-                operation.origin, operation.origin_life, operation.target, operation.target_life, operation.context,
-                static_cast<unsigned long long>(operation.length), operation.header_length,
+                operation.origin, operation.origin_incarnation, operation.target, operation.target_incarnation,
+                operation.context, static_cast<unsigned long long>(operation.length), operation.header_length,
                 static_cast<double>(operation.issued_at) / 1e6);
   return text;
 }

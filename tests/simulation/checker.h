@@ -11,19 +11,20 @@
 //  - when a fence is done, everything that was issued before it is in place; nobody leaves a barrier before all came.
 //
 // Deaths. The memory of a task that dies is renewed at once: what is addressed to it from then on belongs to its next
-// life, which begins when the task comes back. Excused are
+// incarnation, which begins when the task comes back. Excused are
 //  (a) operations not known to be complete whose origin or target dies;
-//  (b) operations to a task that is dead, or that died and of whose present life the issuing engine has not heard yet:
-//      by a message from it, or by the completion of an operation issued in that life (Operation::in_doubt);
+//  (b) operations to a task that is dead, or that died and of whose present incarnation the issuing engine has not
+//      heard yet: by a message from it, or by the completion of an operation issued in that incarnation
+//      (Operation::in_doubt);
 //  (c) collectives of a context from the first death or purge on: none is begun later, those under way need not end;
 //  (d) operations not known to be complete when their origin purges the target or their target the origin, and those
 //      that are issued to a task which has purged the origin, until the origin purges it as well.
 //
 // An excused operation may be lost, or be stopped in its middle, and a fence or collective may say that a peer was
 // lost. But it is never done twice, writes nothing but its own bytes, and moves no counter more than once. Nothing that
-// was issued to or by a former life touches the present one: the renewed memory must stay clean, and an engine that has
-// heard of the new life takes nothing of the old one any more. Faults may be reported only for peers that died during
-// the reporting engine's own life.
+// was issued to or by a former incarnation touches the present one: the renewed memory must stay clean, and an engine
+// that has heard of the new incarnation takes nothing of the old one any more. Faults may be reported only for peers
+// that died during the reporting engine's own incarnation.
 //
 // Stops. A task that takes no step for longer than the time-out may be given up by the others, and may give them up
 // when it goes on. Until it dies, or both sides have purged each other after that,
@@ -39,10 +40,10 @@
 // memory or counters on this side, but what handlers that were queued before still have to do. Submissions to a purged
 // peer are refused, those to others never; and the time-out of a peer that was purged is not reported.
 //
-// Without an address exchange an engine that was never answered by a task cannot know for which life its first messages
-// were: they wait for whoever answers. So a task is killed only when every engine that sent it something has heard of
-// it (simulation.cc). With one, the exchange tells the life at first contact, and tasks are killed at any time; so they
-// are where everybody purges who has died.
+// Without an address exchange an engine that was never answered by a task cannot know for which incarnation its first
+// messages were: they wait for whoever answers. So a task is killed only when every engine that sent it something has
+// heard of it (simulation.cc). With one, the exchange tells the incarnation at first contact, and tasks are killed at
+// any time; so they are where everybody purges who has died.
 #pragma once
 
 #include <deque>
@@ -67,7 +68,7 @@ class Checker {
     return *tasks_[operation.kind == Kind::get ? operation.origin : operation.target].memory;
   }
   bool alive(PeerIndex task) const { return tasks_[task].alive; }
-  std::uint32_t life(PeerIndex task) const { return tasks_[task].life; }  // the next one while it is dead
+  std::uint32_t incarnation(PeerIndex task) const { return tasks_[task].incarnation; }  // the next one while it is dead
   void task_died(PeerIndex task);
   void task_came_back(PeerIndex task);
   bool died_during(PeerIndex task, std::uint32_t context, PeerIndex peer) const;
@@ -81,9 +82,9 @@ class Checker {
   bool anybody_died() const { return deaths_ != 0; }
   bool anything_given_up() const { return deaths_ + purges_ != 0; }
   bool first_message_unanswered(PeerIndex target) const;
-  // The engine was told, with the peer's address, which life of it this is.
-  void told_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t life) {
-    heard_of(task, context, peer, life);
+  // The engine was told, with the peer's address, which incarnation of it this is.
+  void told_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t incarnation) {
+    heard_of(task, context, peer, incarnation);
   }
 
   // ---- recovery (checker_recovery.cc) ----
@@ -135,7 +136,7 @@ class Checker {
  private:
   // What an engine has to do with a peer.
   struct View {
-    std::uint32_t life = 0;    // newest life of the peer that the engine has certainly heard of; 0: none
+    std::uint32_t incarnation = 0;  // newest incarnation of the peer that the engine has certainly heard of; 0: none
     bool contacted = false;    // it sent the peer something
     std::uint32_t deaths = 0;  // of the peer that need not concern it: before its birth, or before it purged the peer
     std::uint32_t era = 0;     // purges of the peer
@@ -146,12 +147,12 @@ class Checker {
   };
   struct Engine {
     std::vector<Operation*> watched;  // operations with a counter in this engine's memory that has not moved
-    std::vector<Operation*> own;      // of this life, in the order in which they were issued
+    std::vector<Operation*> own;      // of this incarnation, in the order in which they were issued
     std::vector<View> views;          // by peer
   };
   struct Task {
     std::unique_ptr<TaskMemory> memory;
-    std::uint32_t life = 1;
+    std::uint32_t incarnation = 1;
     std::uint32_t deaths = 0;
     bool alive = true;
     bool stopped = false;
@@ -169,7 +170,7 @@ class Checker {
   void close_at_origin(Operation& operation);
   void close_at_target(Operation& operation);
   void check_given_up(const Operation& operation, const Endpoint& endpoint);
-  void heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t life);
+  void heard_of(PeerIndex task, std::uint32_t context, PeerIndex peer, std::uint32_t incarnation);
   void look_at_origin(Operation& operation);
   void look_at_target(Operation& operation);
   bool counter_moved(const Operation& operation, const int* counter, bool& seen, const char* name);

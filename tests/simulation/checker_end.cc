@@ -91,10 +91,10 @@ void Checker::check_counters_of(const Operation& operation) {
     const bool good = *counter == 1 || (operation.excused && *counter == 0);
     if (!good) fail("%s counter of %s is %d at the end", name, describe(operation).c_str(), *counter);
   };
-  const bool origin_is_here = operation.origin_life == life(operation.origin);
+  const bool origin_is_here = operation.origin_incarnation == incarnation(operation.origin);
   check(operation.origin_counter, origin_is_here, "origin");
   check(operation.completion_counter, origin_is_here, "completion");
-  check(operation.target_counter, operation.target_life == life(operation.target), "target");
+  check(operation.target_counter, operation.target_incarnation == incarnation(operation.target), "target");
 }
 
 void Checker::check_end_of(Operation& operation) {
@@ -109,8 +109,8 @@ void Checker::check_end_of(Operation& operation) {
     fail("the origin's handler of %s ran %u times", name.c_str(), operation.origin_handlers_run);
   }
   const bool answer = operation.kind == Kind::get || operation.kind == Kind::read_modify_write;
-  const bool place_is_here =
-      answer ? operation.origin_life == life(operation.origin) : operation.target_life == life(operation.target);
+  const bool place_is_here = answer ? operation.origin_incarnation == incarnation(operation.origin)
+                                    : operation.target_incarnation == incarnation(operation.target);
   if (operation.kind != Kind::read_modify_write && place_is_here) {
     if (operation.in_place) {
       if (!place_is_overwritten(operation)) fail("%s was written a second time", name.c_str());
@@ -118,7 +118,7 @@ void Checker::check_end_of(Operation& operation) {
       check_excused_place(operation);
     }
   }
-  if (operation.kind == Kind::get && operation.target_life == life(operation.target)) {
+  if (operation.kind == Kind::get && operation.target_incarnation == incarnation(operation.target)) {
     const std::uint64_t key = operation.target_seen ? ~operation.key : operation.key;
     if (!has_pattern(operation.source, key)) fail("%s changed what it read", name.c_str());
   }
@@ -134,7 +134,7 @@ void Checker::check_excused_place(const Operation& operation) {
     }
   }
   if (operation.frozen != 0 && operation.frozen != digest(operation.place)) {
-    fail("%s went on after its peer's new life was known", describe(operation).c_str());
+    fail("%s went on after its peer's new incarnation was known", describe(operation).c_str());
   }
 }
 
@@ -147,7 +147,7 @@ SharedWord* Checker::word(PeerIndex task, RmwOperation operation, std::uint8_t w
   if (place.empty()) return nullptr;
   SharedWord& word = words_.emplace_back();
   const std::uint64_t number = mix_bits(scenario_.options.seed + (words_.size() << 32));
-  word = {task,        life(task), operation, width, number & mask_of(width), (number >> 7 | 1) & mask_of(width),
+  word = {task,        incarnation(task), operation, width, number & mask_of(width), (number >> 7 | 1) & mask_of(width),
           place.data()};
   if (operation == RmwOperation::fetch_and_or) word.initial = 0;
   std::memcpy(place.data(), &word.initial, width);
@@ -242,7 +242,7 @@ void Checker::check_word(const SharedWord& word) {
   for (const Operation& operation : operations_) {
     if (operation.word != &word || !operation.issued) continue;
     inputs.insert(operation.input);
-    const bool answered = operation.origin_seen && operation.origin_life == life(operation.origin);
+    const bool answered = operation.origin_seen && operation.origin_incarnation == incarnation(operation.origin);
     if (answered) {
       history.complete.push_back(&operation);
     } else {

@@ -26,8 +26,10 @@ void Checker::purge_begins(PeerIndex task, std::uint32_t context, PeerIndex peer
   View& present = view(task, context, peer);
   for (Operation& operation : operations_) {
     if (!operation.issued || operation.context != context) continue;
-    const bool to_it = operation.origin == task && operation.target == peer && operation.origin_life == life(task);
-    const bool from_it = operation.origin == peer && operation.target == task && operation.target_life == life(task);
+    const bool to_it =
+        operation.origin == task && operation.target == peer && operation.origin_incarnation == incarnation(task);
+    const bool from_it =
+        operation.origin == peer && operation.target == task && operation.target_incarnation == incarnation(task);
     if (!to_it && !from_it) continue;
     if (!operation.excused) is_in_place(operation);
     if (is_settled(operation)) continue;

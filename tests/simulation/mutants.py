@@ -31,14 +31,14 @@ MUTANTS = {
         "dataplane/sync/fences.cc", "the fence request overtakes messages that wait for room",
         [("    if (first_waiting < fence.next_message) return false;\n", "")]),
     "stale_epoch": (
-        "dataplane/reliability/reliable_channel.cc", "packets of a former life of the sender are taken",
+        "dataplane/reliability/reliable_channel.cc", "packets of a former incarnation of the sender are taken",
         [("  if (is_too_early(header.source_epoch)) {\n", "  if (false) {\n")]),
-    "wrong_life": (
-        "dataplane/reliability/reliable_channel.cc", "packets for a former life of the receiver are taken",
+    "wrong_incarnation": (
+        "dataplane/reliability/reliable_channel.cc", "packets for a former incarnation of the receiver are taken",
         [("  if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {\n",
           "  if (header.destination_epoch == 0 || header.destination_epoch > own_epoch_) {\n")]),
     "short_stale_epoch": (
-        "dataplane/wire/association.cc", "packets with a short header of a former life are taken",
+        "dataplane/wire/association.cc", "packets with a short header of a former incarnation are taken",
         [("header.source_epoch, header.destination_epoch};", "0, 0};")]),
     "damage_unseen": (
         "dataplane/reliability/packet_filter.cc", "the checksum is not looked at",
@@ -82,7 +82,7 @@ MUTANTS = {
         [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
           "    send_.abandon();\n")]),
     "exchanged_epoch_unused": (
-        "dataplane/paths/channel_path.cc", "what the address exchange says of the peer's life is not used",
+        "dataplane/paths/channel_path.cc", "what the address exchange says of the peer's incarnation is not used",
         [("channel_(context, peer, 0, epochs, ", "channel_(context, peer, 0, {epochs.own, 0}, ")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
@@ -194,7 +194,7 @@ BOUNDS = {
     "fences_uncounted": (
         "dataplane/sync/fence_answers.cc", "fences that wait are not counted",
         [("unfinished, {from.kept, 0}});", "unfinished, {}});")]),
-    "lives_unbounded": (
+    "incarnations_unbounded": (
         "dataplane/peers/losses.cc", "who begins anew again and again leaves lost counters without end",
         [("  if (peer.given_up_unfinished > tuning::kMostThingsOfPeer) means_.dropped.drop(peer, Fault::too_much_kept);\n", "")]),
     "descriptions_unbounded": (

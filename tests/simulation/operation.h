@@ -17,7 +17,7 @@ enum class Kind : std::uint8_t { put, get, active_message, read_modify_write };
 // A word that read-modify-writes of one kind work on; the checker finds the serial order of them.
 struct SharedWord {
   PeerIndex task = 0;
-  std::uint32_t life = 0;
+  std::uint32_t incarnation = 0;
   wire::RmwOperation operation = wire::RmwOperation::fetch_and_add;
   std::uint8_t width = 8;
   std::uint64_t initial = 0;
@@ -32,8 +32,8 @@ struct Operation {
   std::uint32_t context = 0;
   PeerIndex origin = 0;
   PeerIndex target = 0;
-  std::uint32_t origin_life = 0;
-  std::uint32_t target_life = 0;
+  std::uint32_t origin_incarnation = 0;
+  std::uint32_t target_incarnation = 0;
   Nanoseconds issued_at = 0;
   bool in_doubt = false;               // it was issued when the origin may not have known of the target's death
   std::uint32_t era = 0;               // how often the origin had begun anew with the target

@@ -51,8 +51,8 @@ Operation& OperationSource::begin(Kind kind, PeerIndex target) {
   operation.context = context_;
   operation.origin = task_;
   operation.target = target;
-  operation.origin_life = checker_.life(task_);
-  operation.target_life = checker_.life(target);
+  operation.origin_incarnation = checker_.incarnation(task_);
+  operation.target_incarnation = checker_.incarnation(target);
   operation.has_origin_handler = mix_bits(operation.key + 2) % 3 == 0;
   return operation;
 }

@@ -26,12 +26,12 @@ Nanoseconds Recovery::some_time() {
 
 Recovery::Side Recovery::side(PeerIndex task, std::uint32_t context, PeerIndex peer) const {
   const Checker& checker = simulation_.checker();
-  return {task, context, peer, checker.life(task), checker.life(peer)};
+  return {task, context, peer, checker.incarnation(task), checker.incarnation(peer)};
 }
 
 bool Recovery::still_lives(const Side& side) const {
   const Checker& checker = simulation_.checker();
-  return checker.life(side.task) == side.life && checker.life(side.peer) == side.peer_life;
+  return checker.incarnation(side.task) == side.incarnation && checker.incarnation(side.peer) == side.peer_incarnation;
 }
 
 // The run is not over before it has happened.
@@ -90,7 +90,7 @@ void Recovery::purge_dead(const std::shared_ptr<Mourning>& mourning, const Side&
   all_have_purged(*mourning);
 }
 
-// The dead come back when nobody is left who still has to do with the life that is over.
+// The dead come back when nobody is left who still has to do with the incarnation that is over.
 void Recovery::all_have_purged(const Mourning& mourning) {
   if (!simulation_.scenario().can_come_back(mourning.task)) return;
   after(some_time(), [this, task = mourning.task] { simulation_.bring_back(task); });

@@ -35,12 +35,12 @@ class Recovery {
   bool under_way() const { return under_way_ != 0; }
 
  private:
-  // One context of one task in one life, and what it has to do with `peer` in one life of that.
+  // One context of one task in one incarnation, and what it has to do with `peer` in one incarnation of that.
   struct Side {
     PeerIndex task;
     std::uint32_t context;
     PeerIndex peer;
-    std::uint32_t life, peer_life;
+    std::uint32_t incarnation, peer_incarnation;
   };
   // A task that is dead, until it may come back.
   struct Mourning {

@@ -73,7 +73,7 @@ struct Scenario {
   double noise;  // strangers' packets per phase
 
   // The users recover by themselves (recovery.h). Then nobody exchanges addresses for those who come back, whose ports
-  // may be others in every life.
+  // may be others in every incarnation.
   bool recovery;
   std::uint32_t separations;
   bool new_ports;

@@ -23,13 +23,13 @@ SimulatedEngine::SimulatedEngine(Simulation& simulation, PeerIndex task, std::ui
       time_(simulation.time()),
       task_(task),
       context_(context),
-      random_(scenario_.options.seed, (std::uint64_t{checker_.life(task)} << 32) + task * 16 + context + 1),
+      random_(scenario_.options.seed, (std::uint64_t{checker_.incarnation(task)} << 32) + task * 16 + context + 1),
       source_(scenario_, checker_, task, context, random_),
       quota_left_(quota),
       share_(quota) {
   open_transports();
   EndpointConfig config = simulation_.endpoint_config(task, context);
-  config.epoch = simulation_.begin_life(task, context);
+  config.epoch = simulation_.begin_incarnation(task, context);
   std::vector<Transport*> transports;
   for (const auto& transport : transports_) transports.push_back(transport.get());
   endpoint_ = std::make_unique<Endpoint>(config, transports, time_.clock(), *this, *this);
@@ -81,9 +81,10 @@ Route SimulatedEngine::resolve(PeerIndex peer) {
     transport->add_peer(peer, SimulatedTransport::encode(address), error);
   }
   if (scenario_.address_exchange && !scenario_.is_liar(peer)) {
-    // What the peer has published last: while it is dead, its former life's.
+    // What the peer has published last: while it is dead, its former incarnation's.
     route.epoch = simulation_.published_epoch(peer, context_);
-    checker_.told_of(task_, context_, peer, checker_.alive(peer) ? checker_.life(peer) : checker_.life(peer) - 1);
+    checker_.told_of(task_, context_, peer,
+                     checker_.alive(peer) ? checker_.incarnation(peer) : checker_.incarnation(peer) - 1);
   }
   return route;
 }
@@ -172,7 +173,7 @@ void SimulatedEngine::issue_some() {
 
 Submit SimulatedEngine::issue(Operation& operation) {
   // Its addresses are those of a task that is no more.
-  if (operation.target_life != checker_.life(operation.target)) return Submit::accepted;
+  if (operation.target_incarnation != checker_.incarnation(operation.target)) return Submit::accepted;
   const Submit result = submit(operation);
   if (result == Submit::busy) {
     refusal_wait_ = std::min(refusal_wait_ + 5 * kMicrosecond, kLongestRefusalWait);

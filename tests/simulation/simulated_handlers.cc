@@ -128,7 +128,8 @@ void SimulatedEngine::completion_thread(const CompletionRun& run) {
 
 // False: busy.
 bool SimulatedEngine::reply_to(Operation& operation, bool must_be_taken) {
-  if (operation.origin_life != checker_.life(operation.origin) || !checker_.alive(operation.origin)) return true;
+  if (operation.origin_incarnation != checker_.incarnation(operation.origin) || !checker_.alive(operation.origin))
+    return true;
   Operation* reply = reply_of_[operation.id];
   if (reply == nullptr) reply = reply_of_[operation.id] = source_.reply(operation.origin);
   if (reply != nullptr && issue(*reply) == Submit::busy) {

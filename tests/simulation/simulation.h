@@ -69,10 +69,10 @@ class Simulation {
   void operation_issued(const Operation& operation);
   // Epochs of an engine grow, whatever they are for. Contexts have the same ones: they must be told apart otherwise.
   std::uint64_t next_epoch(PeerIndex task, std::uint32_t context);
-  std::uint64_t begin_life(PeerIndex task, std::uint32_t context);  // answers its epoch
+  std::uint64_t begin_incarnation(PeerIndex task, std::uint32_t context);  // answers its epoch
   std::uint64_t published_epoch(PeerIndex task, std::uint32_t context) const { return published_[task][context]; }
   std::uint32_t port_of(PeerIndex task) const {
-    return scenario_.new_ports && !scenario_.is_liar(task) ? checker_.life(task) : 0;
+    return scenario_.new_ports && !scenario_.is_liar(task) ? checker_.incarnation(task) : 0;
   }
   Recovery& recovery() { return recovery_; }
   EndpointConfig endpoint_config(PeerIndex task, std::uint32_t context) const;  // but for its epoch
@@ -102,7 +102,7 @@ class Simulation {
   void maybe_kill();
   void pause_somebody(bool for_long);
   void stop_for_long(PeerIndex task);
-  void pause_again(PeerIndex task, std::uint32_t life, std::uint32_t times);
+  void pause_again(PeerIndex task, std::uint32_t incarnation, std::uint32_t times);
   void kill(PeerIndex task);
   void move_quotas(const std::vector<std::uint32_t>& quotas);
   bool everything_issued() const;
@@ -131,7 +131,7 @@ class Simulation {
   std::uint32_t pauses_under_way_ = 0;
   Recovery recovery_;
   std::vector<std::vector<std::uint64_t>> epochs_;     // by task and context: the newest,
-  std::vector<std::vector<std::uint64_t>> published_;  // and the newest of lives
+  std::vector<std::vector<std::uint64_t>> published_;  // and the newest of incarnations
   std::uint32_t killings_under_way_ = 0;               // begun, or waiting to come back
   std::uint32_t kill_tries_ = 0;
   std::uint32_t partitions_left_;

@@ -1,5 +1,6 @@
 // The memory of one simulated task that others may write to: filled with a guard pattern, of which regions are cut out.
-// It stays at the same addresses in all lives of the task, so that a write that was meant for a former life is seen.
+// It stays at the same addresses in all incarnations of the task, so that a write that was meant for a former
+// incarnation is seen.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ class TaskMemory {
  public:
   TaskMemory(std::size_t bytes, std::uint64_t key);
 
-  // A new life: everything is guard pattern again, with another key.
+  // A new incarnation: everything is guard pattern again, with another key.
   void renew();
 
   // A region with guards around it; an empty span when the memory is used up. Its bytes still have the guard pattern.

@@ -79,7 +79,7 @@ BulkMemory::Begin SimulatedBulkMemory::begin_read(PeerIndex peer, std::uint64_t 
   return Begin::begun;
 }
 
-// The memory has to be there now, in the life of the peer that exposed it.
+// The memory has to be there now, in the incarnation of the peer that exposed it.
 bool SimulatedBulkMemory::can_read(const Read& read) const {
   const auto owner = network_.memories_.find(read.key.serial);
   if (owner == network_.memories_.end() || owner->second->config_.task != read.peer) return false;

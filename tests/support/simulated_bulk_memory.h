@@ -66,7 +66,7 @@ class SimulatedBulkNetwork {
   std::string complaint_;
 };
 
-// One adapter of one task's life. What it reads is lost when it is destroyed.
+// One adapter of one task's incarnation. What it reads is lost when it is destroyed.
 class SimulatedBulkMemory final : public BulkMemory {
  public:
   SimulatedBulkMemory(SimulatedBulkNetwork& network, const BulkConfig& config);

@@ -183,7 +183,7 @@ TEST_F(BulkEdges, ASuccessEndsARowOfFailures) {
   }
 }
 
-// Its next life may have an adapter that works.
+// Its next incarnation may have an adapter that works.
 TEST_F(BulkEdges, ALossForgetsFailures) {
   job().start();
   adapter(1).begins_until_failure = 0;

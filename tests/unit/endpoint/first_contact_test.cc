@@ -1,4 +1,4 @@
-// The first packets to a peer: for the life that the address exchange told of, and no later.
+// The first packets to a peer: for the incarnation that the address exchange told of, and no later.
 #include <gtest/gtest.h>
 
 #include "dataplane/peers/peer_table.h"
@@ -47,7 +47,7 @@ TEST_F(FirstContact, AsksForTheEpochWhenNobodyTold) {
   EXPECT_EQ(sink_, 77u);
 }
 
-TEST_F(FirstContact, DoesNotReachALaterLifeThanItWasMeantFor) {
+TEST_F(FirstContact, DoesNotReachALaterIncarnationThanItWasMeantFor) {
   start(4);
   ASSERT_EQ(put(), Submit::accepted);
   job_->settle();
@@ -55,7 +55,7 @@ TEST_F(FirstContact, DoesNotReachALaterLifeThanItWasMeantFor) {
   EXPECT_EQ((*job_)[0].peers().contacted().size(), 1u);
   ASSERT_EQ(put(), Submit::accepted);
   job_->settle();
-  EXPECT_EQ(sink_, 77u) << "the later life is known now";
+  EXPECT_EQ(sink_, 77u) << "the later incarnation is known now";
 }
 
 // Anybody could have sent it: a stranger must not make us look for tasks that we have nothing to do with.

@@ -171,7 +171,7 @@ class ForgedPackets : public testing::Test {
   }
 
   // After task 1's next numbers have been used in its name.
-  void forget_the_lives() {
+  void forget_the_incarnations() {
     tasks_[1].endpoint->purge(0);
     tasks_[0].endpoint->purge(1);
     tasks_[1].endpoint->resume(0, kEpochs[1] + 10);
@@ -201,7 +201,7 @@ TEST_F(ForgedPackets, RightOnesWouldBeTaken) {
   const std::time_t end = std::time(nullptr) + 60;
   while (secret_ == 0 && std::time(nullptr) < end) tasks_[0].endpoint->progress();
   EXPECT_EQ(std::exchange(secret_, 0), forged_) << "the other tests forge what would never have been taken";
-  forget_the_lives();
+  forget_the_incarnations();
 }
 
 TEST_F(ForgedPackets, GuessesChangeNothing) {
@@ -321,7 +321,7 @@ TEST_F(ForgedPackets, ALongDatagramIsTakenWhole) {
   const std::time_t end = std::time(nullptr) + 60;
   while (secret_ != kPackets && std::time(nullptr) < end) tasks_[0].endpoint->progress();
   EXPECT_EQ(std::exchange(secret_, 0), kPackets);
-  forget_the_lives();
+  forget_the_incarnations();
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST_F(GivenBackToo, WhatAPeerAskedFor) {
   EXPECT_EQ(job_[0].load(1).things, 0u);
   EXPECT_EQ(peer.waiting(), 1u) << "it begins anew as well";
   send_to_0(RecordBytes(wire::RecordKind::fence_request, wire::FenceBody{0, 6}));
-  EXPECT_EQ(peer.waiting(), 2u) << "nothing of its next life is under way";
+  EXPECT_EQ(peer.waiting(), 2u) << "nothing of its next incarnation is under way";
 }
 
 TEST_F(GivenBackToo, AFenceThatWasAnswered) {
@@ -170,7 +170,7 @@ TEST_F(GivenBackToo, AFenceThatHadToWait) {
   EXPECT_TRUE(sink_ == source_);
 }
 
-// Nor does the next life of a peer hear of a fence that its former one was to be asked for.
+// Nor does the next incarnation of a peer hear of a fence that its former one was to be asked for.
 TEST_F(GivenBackToo, AFenceThatWasNotAskedFor) {
   job_[0].set_timeout(kTimeOut);
   job_.task(1).transport.set_room(1);

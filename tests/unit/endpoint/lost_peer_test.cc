@@ -1,4 +1,5 @@
-// The borders of a peer's life: who counts as lost, what of it still counts, and what nobody may do for it any more.
+// The borders of a peer's incarnation: who counts as lost, what of it still counts, and what nobody may do for it any
+// more.
 #include <gtest/gtest.h>
 
 #include "dataplane/base/epoch.h"
@@ -314,7 +315,7 @@ TEST_P(NeverHeard, LosesNothingInSilence) {
 
 INSTANTIATE_TEST_SUITE_P(EpochTold, NeverHeard, testing::Bool());
 
-// Both lives give their first long message the same number.
+// Both incarnations give their first long message the same number.
 TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {
   constexpr std::size_t kLength = 5 * tuning::kDirectReadPiece;
   const EndpointConfig config = watchful();
@@ -343,11 +344,11 @@ TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {
             Submit::accepted);
   job.settle();
   EXPECT_EQ(target, 1);
-  EXPECT_TRUE(second_sink == present) << "something was read for the former life";
+  EXPECT_TRUE(second_sink == present) << "something was read for the former incarnation";
 }
 
 // A program that starts again has its counters at the same addresses.
-TEST(LostPeer, CompletionCountersBelongToTheLifeThatSentTheMessage) {
+TEST(LostPeer, CompletionCountersBelongToTheIncarnationThatSentTheMessage) {
   const EndpointConfig config = watchful();
   Job job(2, config);
   for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_lossy(0, 1);
@@ -379,7 +380,7 @@ TEST(LostPeer, CompletionCountersBelongToTheLifeThatSentTheMessage) {
   ASSERT_EQ(runs.size(), 2u);
   job[0].completion_returned(runs[0]);
   run();
-  EXPECT_EQ(completion, 0) << "the handler of the present life's message has not returned";
+  EXPECT_EQ(completion, 0) << "the handler of the present incarnation's message has not returned";
   job[0].completion_returned(runs[1]);
   run();
   EXPECT_EQ(completion, 1);

@@ -312,12 +312,13 @@ TEST_F(LyingPeer, RoundsLongerThanAnyAreNone) {
 }
 
 // Who begins anew leaves what it has not ended behind, of which the user hears for each.
-TEST_F(LyingPeer, MessagesThatDoNotEndAreBoundedInAllItsLivesTogether) {
-  constexpr std::uint32_t kOfOneLife = 4096;
-  constexpr std::size_t kLives = tuning::kMostThingsOfPeer / kOfOneLife;
-  for (std::size_t life = 0; life < kLives + 2; ++life) {
-    EXPECT_EQ(std::ranges::count(faults(), std::pair(Fault::too_much_kept, kLiar)), life > kLives ? 1 : 0) << life;
-    for (std::uint32_t n = 1; n <= kOfOneLife; ++n) {
+TEST_F(LyingPeer, MessagesThatDoNotEndAreBoundedInAllItsIncarnationsTogether) {
+  constexpr std::uint32_t kOfOneIncarnation = 4096;
+  constexpr std::size_t kIncarnations = tuning::kMostThingsOfPeer / kOfOneIncarnation;
+  for (std::size_t incarnation = 0; incarnation < kIncarnations + 2; ++incarnation) {
+    EXPECT_EQ(std::ranges::count(faults(), std::pair(Fault::too_much_kept, kLiar)), incarnation > kIncarnations ? 1 : 0)
+        << incarnation;
+    for (std::uint32_t n = 1; n <= kOfOneIncarnation; ++n) {
       lie(long_message(n, 1000));
       mine().progress();
     }
@@ -444,7 +445,7 @@ TEST_F(PurgingHandler, LeavesTheRestOfThePacket) {
 
 TEST_F(PurgingHandler, LeavesPacketsThatHadComeTooEarly) { come_too_early(); }
 
-// They are no packets of the peer's next life.
+// They are no packets of the peer's next incarnation.
 TEST_F(PurgingHandler, LeavesThemAlsoWhenItResumesThePeer) {
   resumes_ = true;
   come_too_early();

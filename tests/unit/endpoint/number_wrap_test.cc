@@ -100,28 +100,29 @@ TEST_P(NumberWrap, AFenceWaitsForAnOldMessageAmongNewOnes) {
   EXPECT_EQ((*job_)[0].fences().state(fence), FenceState::done);
 }
 
-// Handlers that are still to return belong to the life in which they were called, on both sides of the lives' end.
-TEST_P(NumberWrap, LivesOfAPeerPassIt) {
+// Handlers that are still to return belong to the incarnation in which they were called, on both sides of the
+// incarnations' end.
+TEST_P(NumberWrap, IncarnationsOfAPeerPassIt) {
   std::vector<CompletionRun> running;
   job_->task(1).host.on_header = [&](const ArrivedMessage&) {
     return HeaderVerdict{Delivery::bury, CompletionStyle::thread, nullptr, &running, nullptr};
   };
   job_->task(1).host.on_completion = [&](const CompletionRun& run, bool) { return running.push_back(run), false; };
   int target = 0, completion = 0;
-  std::uint32_t life = (*job_)[1].peers().life_of(0);
-  for (int round = 1; round <= 2 * kRounds; ++round, ++life) {
-    ASSERT_EQ((*job_)[1].peers().life_of(0), life);
+  std::uint32_t incarnation = (*job_)[1].peers().incarnation_of(0);
+  for (int round = 1; round <= 2 * kRounds; ++round, ++incarnation) {
+    ASSERT_EQ((*job_)[1].peers().incarnation_of(0), incarnation);
     ASSERT_EQ((*job_)[0].active_message({1, 7, nullptr, 0, nullptr, 0, address(&target), 0, address(&completion)}),
               Submit::accepted);
     job_->settle();
     ASSERT_EQ(running.size(), static_cast<std::size_t>(round));
-    ASSERT_EQ(running.back().source_life, life);
+    ASSERT_EQ(running.back().source_incarnation, incarnation);
     for (PeerIndex i = 0; i < 2; ++i) (*job_)[i].purge(1 - i);
     for (PeerIndex i = 0; i < 2; ++i) (*job_)[i].resume(1 - i, 10 + static_cast<std::uint64_t>(round) * 64);
   }
   for (const CompletionRun& run : running) (*job_)[1].completion_returned(run);
   job_->settle();
-  EXPECT_EQ(completion, 0) << "of lives that are over nothing is answered";
+  EXPECT_EQ(completion, 0) << "of incarnations that are over nothing is answered";
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, NumberWrap, testing::Bool());

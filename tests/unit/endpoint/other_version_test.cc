@@ -1,6 +1,6 @@
 // A task whose library has another wire version, without a launcher that compares them: it is found out as soon as one
-// of the two sends anything, by what only a task of the job can say to this life of it. Nobody else can bring that
-// about. The other one is written by hand here; that two libraries come to it: system/library_versions. Time is
+// of the two sends anything, by what only a task of the job can say to this incarnation of it. Nobody else can bring
+// that about. The other one is written by hand here; that two libraries come to it: system/library_versions. Time is
 // virtual.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ constexpr SipKey kOtherKey{kKey.low, kKey.high + 1};
 constexpr std::uint8_t kOther = wire::kPacketVersion + 1;
 constexpr std::uint64_t kOwnEpoch = 0x700000001;      // of task 0
 constexpr std::uint64_t kOthersEpoch = 0x900000000;   // of the other library's task 1
-constexpr std::uint64_t kEarlierEpoch = 0x6f0000001;  // of task 0, in another life
+constexpr std::uint64_t kEarlierEpoch = 0x6f0000001;  // of task 0, in another incarnation
 
 // Says that it is task 1, in packets of another version.
 class OtherLibrary {
@@ -153,7 +153,7 @@ TEST_F(OtherVersion, WhoAsksIsAnswered) {
   EXPECT_EQ(answer->destination_epoch, kOthersEpoch);
 }
 
-TEST_F(OtherVersion, WhatIsOfAnotherLifeOrKeyIsNotBelieved) {
+TEST_F(OtherVersion, WhatIsOfAnotherIncarnationOrKeyIsNotBelieved) {
   first_.start(0, kKey, other_.transport());
   other_.tell_version(kKey, kEarlierEpoch);
   other_.tell_version(kOtherKey, kOwnEpoch);

@@ -133,7 +133,7 @@ TEST_P(Purge, AnOperationWhoseMemoryIsNotThereEndsWithItsCounters) {
   }
 }
 
-// The next life of a task that was lost is told nothing of that.
+// The next incarnation of a task that was lost is told nothing of that.
 TEST(LostTask, IsNotToldWhenItIsAnother) {
   EndpointConfig config;
   config.idle_loops_between_timers = 1;
@@ -161,7 +161,8 @@ TEST(LostTask, IsNotToldWhenItIsAnother) {
   EXPECT_TRUE(task.host.faults.empty());
 }
 
-// Records that wait for company in a packet are of the life that they were written for; their addresses are, too.
+// Records that wait for company in a packet are of the incarnation that they were written for; their addresses are,
+// too.
 TEST(LostTask, IsNotFollowedByWhatWaitedForIt) {
   EndpointConfig config;
   config.job_key = {7, 8};
@@ -190,7 +191,7 @@ TEST(LostTask, IsNotFollowedByWhatWaitedForIt) {
   put(0, of_former);
   job.settle();
   EXPECT_EQ(there, 7u);
-  EXPECT_EQ(of_former, 0u) << "the next life has the memory of the former one written";
+  EXPECT_EQ(of_former, 0u) << "the next incarnation has the memory of the former one written";
   put(0, of_former);
   job.settle();
   EXPECT_EQ(of_former, 7u);

@@ -205,8 +205,8 @@ TEST_P(Recovery, WhatComesFromAPurgedPeerIsDropped) {
   EXPECT_EQ(mine().statistics(StatisticsPath::network).ghost_packets == 0, refused);
 }
 
-TEST_P(Recovery, ANewLifeIsResumed) {
-  if (GetParam()) return;  // shared memory does not know lives
+TEST_P(Recovery, ANewIncarnationIsResumed) {
+  if (GetParam()) return;  // shared memory does not know incarnations
   ASSERT_EQ(put(kVictim), Submit::accepted);
   run_for(100 * kMillisecond);
   kill_victim();

@@ -1,4 +1,4 @@
-// Tasks that die and come back: nothing is delivered to two lives, and both sides find each other again.
+// Tasks that die and come back: nothing is delivered to two incarnations, and both sides find each other again.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -64,9 +64,9 @@ TEST_F(ChannelEpochsTest, KnownEpochSavesTheRoundTrip) {
   EXPECT_EQ(right_->counters().duplicates, 0u);
 }
 
-TEST_F(ChannelEpochsTest, FirstMessagesAreForTheLifeWhoseEpochWasTold) {
+TEST_F(ChannelEpochsTest, FirstMessagesAreForTheIncarnationWhoseEpochWasTold) {
   start_left(1, 7);
-  start_right(8);  // life 7 has ended before anything reached it
+  start_right(8);  // incarnation 7 has ended before anything reached it
   left_->send(0);
   exchange();
   EXPECT_TRUE(right_->delivered.empty());
@@ -77,7 +77,7 @@ TEST_F(ChannelEpochsTest, FirstMessagesAreForTheLifeWhoseEpochWasTold) {
   EXPECT_EQ(right_->delivered, numbers(1, 1));
 }
 
-TEST_F(ChannelEpochsTest, NothingIsDeliveredToTwoLives) {
+TEST_F(ChannelEpochsTest, NothingIsDeliveredToTwoIncarnations) {
   start_left(1);
   start_right(1);
   left_->send(0);
@@ -171,14 +171,14 @@ TEST_F(ChannelEpochsTest, RestartOfBothSides) {
   EXPECT_EQ(right_->delivered, numbers(1, 1));
 }
 
-TEST_F(ChannelEpochsTest, LatePacketForAFormerLifeTeachesNothing) {
+TEST_F(ChannelEpochsTest, LatePacketForAFormerIncarnationTeachesNothing) {
   start_left(1);
   start_right(1);
   left_->send(0);
   right_->send(10);
   exchange();
   right_->send(11);
-  const auto late = right_->transmit(kNow);  // from life 1 to life 1
+  const auto late = right_->transmit(kNow);  // from incarnation 1 to incarnation 1
   start_left(2);
   start_right(2);
   left_->receive_all(late, kNow);
@@ -209,17 +209,18 @@ TEST_F(ChannelEpochsTest, LostIntroductionIsRepeated) {
 // Who was known under a later epoch. `told`: it has the left one's epoch with the address.
 class EarlierClockTest : public ChannelEpochsTest, public testing::WithParamInterface<std::tuple<bool, bool>> {
  protected:
-  void restart_right(Epoch life) {
+  void restart_right(Epoch incarnation) {
     const auto [told, left_sends] = GetParam();
-    const ChannelEpochs epochs{0, told ? life_number(3) : 0};
-    right_ = std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = life_number(life), .epochs = epochs});
+    const ChannelEpochs epochs{0, told ? incarnation_number(3) : 0};
+    right_ =
+        std::make_unique<ChannelEnd>(EndConfig{.self = 1, .epoch = incarnation_number(incarnation), .epochs = epochs});
   }
-  static Epoch life_number(Epoch number) { return number << kBeginningBits; }
+  static Epoch incarnation_number(Epoch number) { return number << kBeginningBits; }
 };
 
-TEST_P(EarlierClockTest, TheNewLifeLearnsThatItNeedsALaterEpoch) {
+TEST_P(EarlierClockTest, TheNewIncarnationLearnsThatItNeedsALaterEpoch) {
   const bool left_sends = std::get<1>(GetParam());
-  start_left(life_number(3));
+  start_left(incarnation_number(3));
   restart_right(20);
   left_->send(0);
   right_->send(10);
@@ -240,12 +241,12 @@ TEST_P(EarlierClockTest, TheNewLifeLearnsThatItNeedsALaterEpoch) {
   exchange();
   EXPECT_EQ(left_->delivered, (std::vector<std::uint64_t>{10, 12, 13}));
   EXPECT_EQ(right_->delivered, numbers(2, 1));
-  EXPECT_EQ(left_->abandoned, numbers(1, left_sends ? 1 : 0)) << "it was for the former life";
+  EXPECT_EQ(left_->abandoned, numbers(1, left_sends ? 1 : 0)) << "it was for the former incarnation";
   EXPECT_TRUE(right_->abandoned.empty());
 }
 
-TEST_P(EarlierClockTest, AlsoWhenTheFormerLifeWasGivenUp) {
-  start_left(life_number(3));
+TEST_P(EarlierClockTest, AlsoWhenTheFormerIncarnationWasGivenUp) {
+  start_left(incarnation_number(3));
   restart_right(20);
   left_->send(0);
   right_->send(10);

@@ -170,7 +170,7 @@ class RestartChecker {
     bool first = true;
     for (const std::uint64_t number : receiver.delivered) {
       EXPECT_TRUE(first || number > previous) << "message " << number << " after " << previous;
-      EXPECT_TRUE(all_.insert(number).second) << "message " << number << " was delivered to two lives";
+      EXPECT_TRUE(all_.insert(number).second) << "message " << number << " was delivered to two incarnations";
       previous = number;
       first = false;
     }

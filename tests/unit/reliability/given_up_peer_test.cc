@@ -1,5 +1,5 @@
 // A peer that was silent for too long is given up. It may only have been stopped: then it learns that, and the two go
-// on with each other; a new life of it is troubled by nothing of this.
+// on with each other; a new incarnation of it is troubled by nothing of this.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace openlapi {
 namespace {
 
 constexpr Nanoseconds kNow = kSecond;
-constexpr Epoch kFirst = Epoch{1} << kBeginningBits, kSecondLife = Epoch{2} << kBeginningBits;
+constexpr Epoch kFirst = Epoch{1} << kBeginningBits, kSecondIncarnation = Epoch{2} << kBeginningBits;
 
 class GivenUpPeerTest : public testing::Test {
  protected:
@@ -87,11 +87,11 @@ TEST_F(GivenUpPeerTest, MayBeGivenUpAgainAndAgain) {
   }
   expect_delivered(numbers(10, kTimes + 1), numbers(0, kTimes + 1));
   EXPECT_EQ(right_->restarts_seen, kTimes);
-  EXPECT_FALSE(left_.channel().may_begin_anew()) << "this was the last number of this life";
-  start_right(kSecondLife);
+  EXPECT_FALSE(left_.channel().may_begin_anew()) << "this was the last number of this incarnation";
+  start_right(kSecondIncarnation);
   right_->send(0);
   exchange();
-  EXPECT_TRUE(left_.channel().may_begin_anew()) << "another life of the peer";
+  EXPECT_TRUE(left_.channel().may_begin_anew()) << "another incarnation of the peer";
 }
 
 TEST_F(GivenUpPeerTest, BothGiveEachOtherUp) {
@@ -108,15 +108,15 @@ TEST_F(GivenUpPeerTest, BothGiveEachOtherUp) {
   EXPECT_EQ(left_.restarts_seen + right_->restarts_seen, 0u);
 }
 
-// Who sends first, and whether the new life was told an epoch with the address: then it is the first one.
-class NewLifeTest : public GivenUpPeerTest, public testing::WithParamInterface<std::tuple<bool, bool, bool>> {};
+// Who sends first, and whether the new incarnation was told an epoch with the address: then it is the first one.
+class NewIncarnationTest : public GivenUpPeerTest, public testing::WithParamInterface<std::tuple<bool, bool, bool>> {};
 
-TEST_P(NewLifeTest, LosesNothingWhereItsFormerOneWasGivenUp) {
+TEST_P(NewIncarnationTest, LosesNothingWhereItsFormerOneWasGivenUp) {
   const auto [told, left_sends, right_sends] = GetParam();
   right_->send(11);
   const auto late = right_->transmit(kNow);
   give_up(left_);
-  start_right(kSecondLife, told);
+  start_right(kSecondIncarnation, told);
   left_.send(1);
   right_->send(12);
   const auto from_left = left_.transmit(kNow), from_right = right_->transmit(kNow);
@@ -129,12 +129,13 @@ TEST_P(NewLifeTest, LosesNothingWhereItsFormerOneWasGivenUp) {
   left_.send(2);
   exchange();
   expect_delivered({10, 12}, {2});
-  EXPECT_EQ(left_.abandoned, numbers(1, 1)) << "it was for the former life";
+  EXPECT_EQ(left_.abandoned, numbers(1, 1)) << "it was for the former incarnation";
   EXPECT_EQ(left_.restarts_seen, 1u);
   EXPECT_EQ(right_->restarts_seen, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, NewLifeTest, testing::Combine(testing::Bool(), testing::Bool(), testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(Orders, NewIncarnationTest,
+                         testing::Combine(testing::Bool(), testing::Bool(), testing::Bool()));
 
 // The one that was given up is stopped all that time, and its place is taken.
 TEST_F(GivenUpPeerTest, WhatItStillSendsFindsNobodyOnceItsPlaceIsTaken) {
@@ -142,13 +143,13 @@ TEST_F(GivenUpPeerTest, WhatItStillSendsFindsNobodyOnceItsPlaceIsTaken) {
   const auto late = right_->transmit(kNow);
   give_up(left_);
   const std::unique_ptr<ChannelEnd> former = std::move(right_);
-  start_right(kSecondLife);
+  start_right(kSecondIncarnation);
   right_->send(12);
   exchange();
   former->send(13);
   left_.receive_all(late, kNow);
   left_.receive_all(former->transmit(kNow), kNow);
-  // It sees that it has a later life, and does not make itself a still later one.
+  // It sees that it has a later incarnation, and does not make itself a still later one.
   former->receive_all(left_.transmit(kNow), kNow);
   former->channel().run_timers(kNow + kSecond);
   left_.receive_all(former->transmit(kNow), kNow);

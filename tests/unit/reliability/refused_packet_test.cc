@@ -84,8 +84,8 @@ TEST_F(RefusedPacket, IsTaggedAgainWhenItIsLost) {
   EXPECT_EQ(offer(3, late), 0u);
 }
 
-// What waited is for the life that answers, whose key is another one.
-TEST_F(RefusedPacket, IsTaggedAgainForAnotherLife) {
+// What waited is for the incarnation that answers, whose key is another one.
+TEST_F(RefusedPacket, IsTaggedAgainForAnotherIncarnation) {
   ChannelEnd left({.self = 0, .first_sequence = 0, .tagged = true});
   ChannelEnd right({.self = 1, .epoch = 7, .first_sequence = 0, .tagged = true});
   ASSERT_TRUE(left.send(3));

@@ -105,7 +105,7 @@ TEST_F(ShortHeader, WaitsForANewAnswerBehindAGap) {
 }
 
 // A peer that was lost and has come back does not take it; the long header of its retransmission finds that out.
-TEST_F(ShortHeader, IsAGhostToAnotherLife) {
+TEST_F(ShortHeader, IsAGhostToAnotherIncarnation) {
   introduce();
   const PacketBytes packet = left_.pass(1, kStart);
   ASSERT_TRUE(is_short(packet));
@@ -128,7 +128,7 @@ TEST_F(ShortHeader, IsAGhostToAnotherLife) {
   EXPECT_EQ(reborn.delivered, (std::vector<std::uint64_t>{2}));
 }
 
-TEST_F(ShortHeader, IsAGhostFromAnotherLife) {
+TEST_F(ShortHeader, IsAGhostFromAnotherIncarnation) {
   introduce();
   const PacketBytes late_one = left_.pass(1, kStart);
   ChannelEnd reborn({.self = 0, .epoch = 2, .epochs = {0, 1}});

@@ -154,7 +154,7 @@ TEST_F(TaggedPacket, IsRefusedAfterItsNumberHasComeRound) {
   EXPECT_EQ(right_.delivered, numbers(0, 11));
 }
 
-TEST_F(TaggedPacket, IsAGhostToOtherLives) {
+TEST_F(TaggedPacket, IsAGhostToOtherIncarnations) {
   const PacketBytes packet = left_.pass(1, kStart);
   ChannelEnd reborn({.self = 1, .epoch = 2, .first_sequence = kFirst, .epochs = {0, 1}, .tagged = true});
   reborn.receive(packet, kStart);

@@ -83,8 +83,8 @@ TEST(VersionPacket, IsWorthNothingWithOneBitChanged) {
   EXPECT_FALSE(is_taken(bytes, kKey, 4)) << "for another task";
 }
 
-TEST(VersionPacket, NamesBothLives) {
-  const auto of_lives = [](std::uint64_t source, std::uint64_t destination) {
+TEST(VersionPacket, NamesBothIncarnations) {
+  const auto of_incarnations = [](std::uint64_t source, std::uint64_t destination) {
     PacketHeader header = sample_header();
     header.source_epoch = source;
     header.destination_epoch = destination;
@@ -94,9 +94,9 @@ TEST(VersionPacket, NamesBothLives) {
     bytes[2] = std::byte{kOther};
     return bytes;
   };
-  EXPECT_TRUE(is_taken(of_lives(4, 5)));
-  EXPECT_FALSE(is_taken(of_lives(0, 5)));
-  EXPECT_FALSE(is_taken(of_lives(4, 0)));
+  EXPECT_TRUE(is_taken(of_incarnations(4, 5)));
+  EXPECT_FALSE(is_taken(of_incarnations(0, 5)));
+  EXPECT_FALSE(is_taken(of_incarnations(4, 0)));
 }
 
 }  // namespace
