@@ -111,12 +111,12 @@ bool ShmTransport::waits_for_another(PeerIndex peer) {
   return false;
 }
 
-void ShmTransport::close_peer(PeerIndex peer) {
+void ShmTransport::purge_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (index != shm::kNoIndex) queue_.close(index);
 }
 
-void ShmTransport::open_peer(PeerIndex peer) {
+void ShmTransport::resume_peer(PeerIndex peer) {
   const std::uint32_t index = group_->index_of(peer);
   if (index != shm::kNoIndex) queue_.open(index);
 }

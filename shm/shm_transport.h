@@ -86,8 +86,8 @@ class ShmTransport final : public Transport,
   Turn awaited_turn() override;
   Arrivals arrivals() const override { return {queue_.handed_out(), queue_.received()}; }
   bool waits_for_another(PeerIndex peer) override;
-  void close_peer(PeerIndex peer) override;
-  void open_peer(PeerIndex peer) override;
+  void purge_peer(PeerIndex peer) override;
+  void resume_peer(PeerIndex peer) override;
   void give_up_peer(PeerIndex peer) override;
   bool peer_began_anew(PeerIndex peer) override;
   bool gave_up(PeerIndex peer) const override;

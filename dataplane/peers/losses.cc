@@ -63,7 +63,7 @@ void Losses::part_from(PeerIndex index, Fault why) {
       means_.signs.set(StepSigns::buried, true);
     }
   }
-  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->close_peer(index);
+  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->purge_peer(index);
 }
 
 void Losses::bury() {
@@ -84,7 +84,7 @@ bool Losses::purge(PeerIndex index) {
 // A peer that has resumed before sends at once.
 void Losses::resume(PeerIndex index, std::uint64_t epoch) {
   if (!means_.peers.resume(index, epoch)) return;
-  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->open_peer(index);
+  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->resume_peer(index);
 }
 
 }  // namespace openlapi

@@ -11,11 +11,11 @@ namespace openlapi {
 
 class PeerEras {
  public:
-  // From close_peer() on nothing is received that the peer has sent, or still sends, before it was added anew after
-  // open_peer(). Until then a sender that was added after close_peer() finds the peer full: what it sends in the new
+  // From purge_peer() on nothing is received that the peer has sent, or still sends, before it was added anew after
+  // resume_peer(). Until then a sender that was added after purge_peer() finds the peer full: what it sends in the new
   // era waits with it.
-  virtual void close_peer(PeerIndex peer) = 0;
-  virtual void open_peer(PeerIndex peer) = 0;
+  virtual void purge_peer(PeerIndex peer) = 0;
+  virtual void resume_peer(PeerIndex peer) = 0;
   // As both, when it is the engine that gives the peer up: gave_up() tells the peer so.
   virtual void give_up_peer(PeerIndex peer) = 0;
 

@@ -139,7 +139,7 @@ MUTANTS = {
         [("now - since >= config_.timeout)", "now - since >= config_.timeout * 3 / 4)")]),
     "purge_keeps_era": (
         "dataplane/peers/losses.cc", "over shared memory what was sent before a purge arrives after it",
-        [("  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->close_peer(index);\n",
+        [("  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->purge_peer(index);\n",
           "")]),
     "silence_unnoticed": (
         "dataplane/peers/peer_watch.cc", "a peer that died owing an answer is waited for without end",

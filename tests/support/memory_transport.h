@@ -107,8 +107,8 @@ class MemoryTransport final : public Transport,
   }
   Arrivals arrivals() const override { return counts_ ? Arrivals{taken_ + queue_.size(), taken_} : Arrivals{}; }
   bool waits_for_another(PeerIndex peer) override { return held_up_ == peer; }
-  void close_peer(PeerIndex peer) override { eras_.close(peer); }
-  void open_peer(PeerIndex peer) override { eras_.open(peer); }
+  void purge_peer(PeerIndex peer) override { eras_.purge(peer); }
+  void resume_peer(PeerIndex peer) override { eras_.resume(peer); }
   void give_up_peer(PeerIndex peer) override {
     eras_.give_up(peer);
     if (turn_ == peer) turn_ = kUnknownPeer;

@@ -12,18 +12,18 @@ namespace openlapi {
 class PairEras {
  public:
   // The owner's side.
-  void close(PeerIndex peer) {
+  void purge(PeerIndex peer) {
     Era& era = own_[peer];
     ++era.number;
     era.closed = true;
     era.given_up = false;
   }
   void give_up(PeerIndex peer) {
-    close(peer);
-    open(peer);
+    purge(peer);
+    resume(peer);
     own_[peer].given_up = true;
   }
-  void open(PeerIndex peer) { own_[peer].closed = false; }
+  void resume(PeerIndex peer) { own_[peer].closed = false; }
   std::uint64_t number_of(PeerIndex peer) const { return of(peer).number; }
   bool receives(PeerIndex from, std::uint64_t era) const {
     const Era own = of(from);

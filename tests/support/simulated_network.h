@@ -85,8 +85,8 @@ class SimulatedTransport final : public Transport,
   Turn awaited_turn() override { return {}; }
   Arrivals arrivals() const override { return {}; }
   bool waits_for_another(PeerIndex) override { return false; }
-  void close_peer(PeerIndex peer) override { eras_.close(peer); }
-  void open_peer(PeerIndex peer) override { eras_.open(peer); }
+  void purge_peer(PeerIndex peer) override { eras_.purge(peer); }
+  void resume_peer(PeerIndex peer) override { eras_.resume(peer); }
   void give_up_peer(PeerIndex peer) override { eras_.give_up(peer); }
   bool peer_began_anew(PeerIndex peer) override;
   bool gave_up(PeerIndex peer) const override { return eras_.was_given_up(peer); }

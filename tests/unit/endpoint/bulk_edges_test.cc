@@ -190,8 +190,8 @@ TEST_F(BulkEdges, ALossForgetsFailures) {
   EXPECT_EQ(offered(0, 4), 2u);
   adapter(1).begins_until_failure = SIZE_MAX;
   MemoryTransport& lost = job().task(1).transport;
-  lost.close_peer(0);
-  lost.open_peer(0);
+  lost.purge_peer(0);
+  lost.resume_peer(0);
   const RecordBytes beginning(wire::RecordKind::request_refused,
                               wire::RequestRefusedBody{lost.era_with(0), wire::RefusalReason::begins_anew});
   const ConstBuffer piece = beginning.piece();

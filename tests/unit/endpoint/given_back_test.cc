@@ -127,8 +127,8 @@ TEST_F(GivenBackToo, WhatAPeerAskedFor) {
   send_to_0(RecordBytes(wire::RecordKind::fence_request, wire::FenceBody{1, 5}));
   EXPECT_EQ(job_[0].load(1).things, 2u);
   MemoryTransport& peer = job_.task(1).transport;
-  peer.close_peer(0);
-  peer.open_peer(0);
+  peer.purge_peer(0);
+  peer.resume_peer(0);
   send_to_0(RecordBytes(wire::RecordKind::request_refused,
                         wire::RequestRefusedBody{peer.era_with(0), wire::RefusalReason::begins_anew}));
   EXPECT_EQ(job_[0].load(1).things, 0u);

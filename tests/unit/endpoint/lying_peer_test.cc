@@ -322,8 +322,8 @@ TEST_F(LyingPeer, MessagesThatDoNotEndAreBoundedInAllItsIncarnationsTogether) {
       lie(long_message(n, 1000));
       mine().progress();
     }
-    job_.task(kLiar).transport.close_peer(kMe);
-    job_.task(kLiar).transport.open_peer(kMe);
+    job_.task(kLiar).transport.purge_peer(kMe);
+    job_.task(kLiar).transport.resume_peer(kMe);
     job_.clock.advance(2 * tuning::kWatchPeers);
     for (unsigned n = 0; n < 4; ++n) mine().progress();
     const std::uint32_t era = job_.task(kLiar).transport.era_with(kMe);

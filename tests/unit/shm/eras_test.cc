@@ -57,8 +57,8 @@ TEST_F(ShmEras, AreNumberedAlikeOnBothSides) {
     ASSERT_EQ(owner().era_with(1), sender().era_sent_for(0));
     EXPECT_EQ(sender().era_with(0), 0u) << "its own with the owner";
     const std::uint32_t before = owner().era_with(1);
-    owner().close_peer(1);
-    owner().open_peer(1);
+    owner().purge_peer(1);
+    owner().resume_peer(1);
     EXPECT_NE(owner().era_with(1), before);
     EXPECT_EQ(sender().era_sent_for(0), before) << "it does not know yet";
     EXPECT_TRUE(sender().peer_began_anew(0));
@@ -67,13 +67,13 @@ TEST_F(ShmEras, AreNumberedAlikeOnBothSides) {
 }
 
 TEST_F(ShmEras, OneThatIsClosedHasItsNumberAlready) {
-  owner().close_peer(1);
+  owner().purge_peer(1);
   const std::uint32_t closed = owner().era_with(1);
   std::string reason;
   ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
   EXPECT_EQ(sender().era_sent_for(0), closed);
   EXPECT_EQ(send(), 0u);
-  owner().open_peer(1);
+  owner().resume_peer(1);
   EXPECT_EQ(owner().era_with(1), closed);
   EXPECT_EQ(send(), 1u);
   EXPECT_EQ(sender().era_sent_for(0), closed);
@@ -91,8 +91,8 @@ TEST_F(ShmEras, SayWhetherTheSenderWasGivenUpOrPurged) {
   EXPECT_EQ(sender().era_sent_for(0), owner().era_with(1));
   EXPECT_EQ(send(), 1u);
   EXPECT_EQ(receive(), 1u);
-  owner().close_peer(1);
-  owner().open_peer(1);
+  owner().purge_peer(1);
+  owner().resume_peer(1);
   EXPECT_TRUE(sender().peer_began_anew(0));
   EXPECT_FALSE(sender().gave_up(0));
   EXPECT_EQ(sender().era_sent_for(0), 2u);
@@ -100,15 +100,15 @@ TEST_F(ShmEras, SayWhetherTheSenderWasGivenUpOrPurged) {
 
 // The sender has sent nothing in it, but may have received: its engine has to hear that it has ended.
 TEST_F(ShmEras, OneThatWasBegunWhileItWasClosedEndsLikeAnyOther) {
-  owner().close_peer(1);
+  owner().purge_peer(1);
   std::string reason;
   ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
   EXPECT_FALSE(sender().peer_began_anew(0));
-  owner().open_peer(1);
+  owner().resume_peer(1);
   EXPECT_FALSE(sender().peer_began_anew(0)) << "it is the same one";
-  owner().close_peer(1);
+  owner().purge_peer(1);
   EXPECT_FALSE(sender().peer_began_anew(0)) << "not yet open";
-  owner().open_peer(1);
+  owner().resume_peer(1);
   EXPECT_EQ(send(), 0u) << "the next one was begun and nobody heard of it";
   EXPECT_TRUE(sender().intake(0).waits);
   EXPECT_TRUE(sender().peer_began_anew(0));
@@ -120,18 +120,18 @@ TEST_F(ShmEras, OneThatWasBegunWhileItWasClosedEndsLikeAnyOther) {
 
 // Who only expects something from the owner sends nothing that would tell it.
 TEST_F(ShmEras, NothingWaitsInOneThatIsOpenAgain) {
-  owner().close_peer(1);
+  owner().purge_peer(1);
   std::string reason;
   ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
   EXPECT_TRUE(sender().intake(0).waits);
-  owner().open_peer(1);
+  owner().resume_peer(1);
   EXPECT_FALSE(sender().intake(0).waits);
 }
 
 TEST_F(ShmEras, WhatIsSentBeforeTheSenderKnowsIsVoid) {
   EXPECT_EQ(send(), 1u);
-  owner().close_peer(1);
-  owner().open_peer(1);
+  owner().purge_peer(1);
+  owner().resume_peer(1);
   EXPECT_EQ(send(), 1u);
   EXPECT_EQ(receive(), 0u);
   EXPECT_TRUE(sender().peer_began_anew(0));
@@ -150,8 +150,8 @@ TEST_F(ShmEras, MemoryOfAnEndedOneIsNotRead) {
   ASSERT_TRUE(memory.read(0, address, &mine, sizeof mine));
   ASSERT_TRUE(memory.read_ranges(0, {&remote, 1}, {&local, 1}));
   mine = 0;
-  owner().close_peer(1);
-  owner().open_peer(1);
+  owner().purge_peer(1);
+  owner().resume_peer(1);
   EXPECT_FALSE(memory.read(0, address, &mine, sizeof mine));
   EXPECT_FALSE(memory.read_ranges(0, {&remote, 1}, {&local, 1}));
   EXPECT_EQ(mine, 0u) << "it was written to before that was found out";
@@ -165,12 +165,12 @@ TEST_F(ShmEras, MemoryOfAClosedOneIsNotRead) {
   const std::uint64_t theirs = 7;
   std::uint64_t mine = 0;
   const auto address = reinterpret_cast<std::uintptr_t>(&theirs);
-  owner().close_peer(1);
+  owner().purge_peer(1);
   std::string reason;
   ASSERT_TRUE(sender().add_peer(0, sender().address_of(0), reason));
   EXPECT_FALSE(sender().capabilities().remote_memory->read(0, address, &mine, sizeof mine));
   EXPECT_EQ(mine, 0u);
-  owner().open_peer(1);
+  owner().resume_peer(1);
   EXPECT_EQ(send(), 1u);
   EXPECT_TRUE(sender().capabilities().remote_memory->read(0, address, &mine, sizeof mine));
   EXPECT_EQ(mine, 7u);
