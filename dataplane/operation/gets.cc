@@ -245,7 +245,7 @@ Submit Gets::get_from_self(const GetRequest& request) {
   if (request.length != 0) {
     std::memmove(request.buffer, reinterpret_cast<const void*>(request.target_address), request.length);
   }
-  end_own(request.length, request.target_counter, request.origin_counter, request.completion_handler);
+  end_at_self(request.length, request.target_counter, request.origin_counter, request.completion_handler);
   return Submit::accepted;
 }
 
@@ -254,12 +254,12 @@ Submit Gets::get_from_self(const LayoutGetRequest& request) {
     const bool readable = is_readable(*request.source, request.source->total_bytes());
     return readable ? Submit::origin_memory : Submit::target_memory;
   }
-  end_own(request.source->position(), request.target_counter, request.origin_counter, request.completion_handler);
+  end_at_self(request.source->position(), request.target_counter, request.origin_counter, request.completion_handler);
   return Submit::accepted;
 }
 
-void Gets::end_own(std::uint64_t data_bytes, std::uint64_t target_counter, std::uint64_t origin_counter,
-                   const HandlerCall& handler) {
+void Gets::end_at_self(std::uint64_t data_bytes, std::uint64_t target_counter, std::uint64_t origin_counter,
+                       const HandlerCall& handler) {
   const PeerIndex self = means_.config.self;
   means_.statistics.message_copied(data_bytes);
   means_.statistics.receive_completed();

@@ -59,8 +59,8 @@ class Gets final : public GetFallback {
   bool answer_at_once(Peer& from, const wire::GetRequestBody& body);
   bool layout_answer(Peer& from, const wire::GetLayoutBody& body, std::vector<std::byte> description,
                      OutgoingMessage& answer);
-  void end_own(std::uint64_t data_bytes, std::uint64_t target_counter, std::uint64_t origin_counter,
-               const HandlerCall& handler);
+  void end_at_self(std::uint64_t data_bytes, std::uint64_t target_counter, std::uint64_t origin_counter,
+                   const HandlerCall& handler);
 
   const Means means_;
 };

@@ -132,12 +132,12 @@ void NarrowTask::bury_part(Peer& from, PutFragment put, std::span<const std::byt
   if (IncomingPut* const begun = find_put()) begun->faulty = true;
 }
 
-void NarrowTask::end_own_request(std::uint64_t origin_counter) {
+void NarrowTask::end_request_at_self(std::uint64_t origin_counter) {
   means_.counters.lose(origin_counter, CounterLoss::refused);
   means_.host.report_fault(Fault::not_own_memory, means_.self);
 }
 
-void NarrowTask::end_own_message(const OriginNotice& origin, std::uint64_t completion_counter) {
+void NarrowTask::end_message_at_self(const OriginNotice& origin, std::uint64_t completion_counter) {
   means_.host.report_fault(Fault::not_own_memory, means_.self);
   means_.statistics.send_completed();
   means_.origins.origin_is_free(means_.self, origin);

@@ -58,9 +58,9 @@ class NarrowTask {
   template <typename Request>
   Submit refuse_own(const Request& request) {
     if constexpr (requires { request.completion_counter; }) {
-      end_own_message({request.origin_counter, request.send_handler}, request.completion_counter);
+      end_message_at_self({request.origin_counter, request.send_handler}, request.completion_counter);
     } else {
-      end_own_request(request.origin_counter);
+      end_request_at_self(request.origin_counter);
     }
     return Submit::accepted;
   }
@@ -68,8 +68,8 @@ class NarrowTask {
  private:
   void bury(Peer& from, const wire::Record& record);
   void bury_part(Peer& from, PutFragment put, std::span<const std::byte> data);
-  void end_own_request(std::uint64_t origin_counter);
-  void end_own_message(const OriginNotice& origin, std::uint64_t completion_counter);
+  void end_request_at_self(std::uint64_t origin_counter);
+  void end_message_at_self(const OriginNotice& origin, std::uint64_t completion_counter);
 
   const Means means_;
 };

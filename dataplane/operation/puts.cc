@@ -155,8 +155,8 @@ Submit Puts::put_to_self(const PutRequest& request) {
   if (request.length != 0) {
     std::memmove(reinterpret_cast<void*>(request.target_address), request.data, request.length);
   }
-  end_own(request.length, {request.origin_counter, request.send_handler}, request.target_counter,
-          request.completion_counter);
+  end_at_self(request.length, {request.origin_counter, request.send_handler}, request.target_counter,
+              request.completion_counter);
   return Submit::accepted;
 }
 
@@ -165,13 +165,13 @@ Submit Puts::put_to_self(const LayoutPutRequest& request) {
     const bool readable = is_readable(*request.source, request.source->total_bytes());
     return readable ? Submit::target_memory : Submit::origin_memory;
   }
-  end_own(request.source->position(), {request.origin_counter, request.send_handler}, request.target_counter,
-          request.completion_counter);
+  end_at_self(request.source->position(), {request.origin_counter, request.send_handler}, request.target_counter,
+              request.completion_counter);
   return Submit::accepted;
 }
 
-void Puts::end_own(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,
-                   std::uint64_t completion_counter) {
+void Puts::end_at_self(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,
+                       std::uint64_t completion_counter) {
   means_.statistics.message_copied(data_bytes);
   means_.statistics.send_completed();
   means_.statistics.receive_completed();

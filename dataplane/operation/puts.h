@@ -44,8 +44,8 @@ class Puts {
  private:
   [[gnu::noinline]] void begin_long(Peer& from, const wire::Record& record, const CompletionRun& run,
                                     std::byte* target);
-  void end_own(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,
-               std::uint64_t completion_counter);
+  void end_at_self(std::uint64_t data_bytes, const OriginNotice& notice, std::uint64_t target_counter,
+                   std::uint64_t completion_counter);
 
   const Means means_;
 };
