@@ -101,7 +101,7 @@ inline constexpr std::size_t kPeersPerStep = 64;
 // Fragments of one long message per step: others get their turn after at most half a megabyte.
 inline constexpr unsigned kFragmentsPerTurn = 64;
 // Bytes read from a peer's memory per step: a tenth of a millisecond, against half a microsecond for the call.
-inline constexpr std::uint64_t kDirectReadPiece = 1024 * 1024;
+inline constexpr std::uint64_t kAttachPiece = 1024 * 1024;
 // Shortest pieces, on average, that are read from a peer's memory: the kernel takes 0.3 us for each besides the copy,
 // in which packets, filled and emptied at the same time, carry 8 KiB.
 inline constexpr std::uint64_t kSmallestAttachPiece = 64 * 1024;

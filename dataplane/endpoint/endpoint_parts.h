@@ -47,7 +47,7 @@ struct EndpointParts final : UnderWay {
   MessageSubmission submission;
   PendingRequests requests;
   IncomingMessages incoming;
-  MemoryReads reads;
+  AttachReads reads;
   BulkPulls pulls;
   DataReaders readers;
 

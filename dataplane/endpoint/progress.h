@@ -38,7 +38,7 @@ class Progress {
     OriginNotices& origins;
     Outbox& outbox;
     MessageSender& sender;
-    MemoryReads& reads;
+    AttachReads& reads;
     BulkPulls& pulls;
     Fences& fences;
     Collectives& collectives;

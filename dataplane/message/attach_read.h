@@ -13,7 +13,7 @@
 namespace openlapi {
 
 // A large message or get whose bytes are read from the peer's memory, piece by piece.
-struct DirectRead {
+struct AttachRead {
   PeerIndex peer;
   bool is_get;
   std::uint32_t id;  // of the incoming message, or of the request

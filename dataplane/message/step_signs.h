@@ -12,7 +12,7 @@ class StepSigns {
     records = 1,    // peers for which records or messages wait for room (Outbox)
     refused = 2,    // messages that header handlers have refused (RefusedMessages)
     pulls = 4,      // adapters read (BulkPulls)
-    reads = 8,      // this processor reads (MemoryReads)
+    reads = 8,      // this processor reads (AttachReads)
     handlers = 16,  // send completion handlers have to run (OriginNotices)
     dropped = 32,   // peers to be parted from (DroppedPeers)
     buried = 64,    // peers that were purged in this step (Losses)

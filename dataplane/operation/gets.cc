@@ -107,7 +107,7 @@ void Gets::ask_layout(Peer& peer, std::uint32_t id, const LayoutCursor& source, 
 }
 
 // The memory could not be read.
-void Gets::ask_for_packets(Peer& peer, const DirectRead& read, std::uint64_t length) {
+void Gets::ask_for_packets(Peer& peer, const AttachRead& read, std::uint64_t length) {
   if (read.source != nullptr) return ask_layout(peer, read.id, *read.source, read.target_counter);
   ask(peer, read.id, read.source_address, length, read.target_counter);
 }

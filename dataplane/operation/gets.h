@@ -27,7 +27,7 @@ class Gets final : public GetFallback {
     MemoryOffers& offers;
     IncomingMessages& incoming;
     PendingRequests& requests;
-    MemoryReads& reads;
+    AttachReads& reads;
     BulkPulls& pulls;
     Refusals& refusals;
     const GuardedLayouts& guard;
@@ -55,7 +55,7 @@ class Gets final : public GetFallback {
   void ask(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_t length, std::uint64_t target_counter,
            std::uint8_t flags = 0);
   void ask_layout(Peer& peer, std::uint32_t id, const LayoutCursor& source, std::uint64_t target_counter);
-  void ask_for_packets(Peer& peer, const DirectRead& read, std::uint64_t length) override;
+  void ask_for_packets(Peer& peer, const AttachRead& read, std::uint64_t length) override;
   bool answer_at_once(Peer& from, const wire::GetRequestBody& body);
   bool layout_answer(Peer& from, const wire::GetLayoutBody& body, std::vector<std::byte> description,
                      OutgoingMessage& answer);

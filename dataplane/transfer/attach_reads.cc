@@ -11,14 +11,14 @@ namespace openlapi {
 
 using wire::RecordKind;
 
-void MemoryReads::begin(DirectRead read) {
+void AttachReads::begin(AttachRead read) {
   if (!advance_read(read)) reads_.push_back(std::move(read));
   means_.signs.set(StepSigns::reads, !reads_.empty());
 }
 
-unsigned MemoryReads::advance() {
+unsigned AttachReads::advance() {
   if (reads_.empty()) return 0;
-  DirectRead read = std::move(reads_.front());
+  AttachRead read = std::move(reads_.front());
   reads_.pop_front();
   means_.signs.set(StepSigns::reads, !reads_.empty());
   begin(std::move(read));
@@ -26,7 +26,7 @@ unsigned MemoryReads::advance() {
 }
 
 // Copies the next piece; true: this read needs no further steps.
-bool MemoryReads::advance_read(DirectRead& read) {
+bool AttachReads::advance_read(AttachRead& read) {
   Peer* peer = means_.peers.find(read.peer);
   if (peer == nullptr || peer->remote_memory == nullptr) {
     if (peer == nullptr || read.is_get) return true;
@@ -37,10 +37,10 @@ bool MemoryReads::advance_read(DirectRead& read) {
   return read.is_get ? advance_get(read, *peer) : advance_attach(read, *peer);
 }
 
-bool MemoryReads::advance_get(DirectRead& read, Peer& peer) {
+bool AttachReads::advance_get(AttachRead& read, Peer& peer) {
   PendingRequest* request = means_.requests.find(read.id);
   if (request == nullptr) return true;
-  std::uint64_t piece = std::min(request->length - request->received, tuning::kDirectReadPiece);
+  std::uint64_t piece = std::min(request->length - request->received, tuning::kAttachPiece);
   if (read.source != nullptr) {
     piece = read_layout(peer, *read.source, *request->layout, request->received, piece);
     if (piece == 0) return get_in_packets(read, peer, *request);
@@ -60,7 +60,7 @@ bool MemoryReads::advance_get(DirectRead& read, Peer& peer) {
 }
 
 // The memory could not be read. True, as advance_get() answers then.
-bool MemoryReads::get_in_packets(const DirectRead& read, Peer& peer, PendingRequest& request) {
+bool AttachReads::get_in_packets(const AttachRead& read, Peer& peer, PendingRequest& request) {
   ++means_.statistics.of(peer).retransmitted_packets;
   request.received = 0;
   request.read = false;
@@ -68,14 +68,14 @@ bool MemoryReads::get_in_packets(const DirectRead& read, Peer& peer, PendingRequ
   return true;
 }
 
-bool MemoryReads::advance_attach(DirectRead& read, Peer& peer) {
+bool AttachReads::advance_attach(AttachRead& read, Peer& peer) {
   const auto found = peer.incoming.find(read.id);
   if (found == peer.incoming.end()) return true;
   IncomingMessage& message = found->second;
   if (message.layout != nullptr || (read.layout_length != 0 && (message.has_buffer || message.is_put()))) {
     return advance_layout_attach(read, peer, message);
   }
-  const std::uint64_t piece = std::min(message.total - message.received, tuning::kDirectReadPiece);
+  const std::uint64_t piece = std::min(message.total - message.received, tuning::kAttachPiece);
   const bool wanted = message.has_buffer;
   if (wanted && !(peer.remote_memory->reachable(peer.index) &&
                   peer.remote_memory->read(peer.index, read.source_address + message.received,
@@ -92,18 +92,18 @@ bool MemoryReads::advance_attach(DirectRead& read, Peer& peer) {
   return true;
 }
 
-void MemoryReads::give_up(const Peer& peer) {
-  std::erase_if(reads_, [&](const DirectRead& read) { return read.peer == peer.index; });
+void AttachReads::give_up(const Peer& peer) {
+  std::erase_if(reads_, [&](const AttachRead& read) { return read.peer == peer.index; });
   means_.signs.set(StepSigns::reads, !reads_.empty());
 }
 
-void MemoryReads::finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes) {
+void AttachReads::finish_attach(const AttachRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes) {
   ++means_.statistics.of(peer).packets_received;
   means_.outbox.answer(peer, RecordKind::attach_done, wire::AttachDoneBody{read.id, wire::AttachAnswer::read});
   means_.incoming.arrived(peer, read.id, message, bytes);
 }
 
-void MemoryReads::refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message) {
+void AttachReads::refuse_attach(const AttachRead& read, Peer& peer, IncomingMessage& message) {
   message.received = 0;
   message.elsewhere = false;
   if (message.is_put()) message.layout.reset();  // the records of the data say where it goes

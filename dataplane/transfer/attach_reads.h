@@ -20,13 +20,13 @@ namespace openlapi {
 // Who asks for the data of a get in packets after all.
 class GetFallback {
  public:
-  virtual void ask_for_packets(Peer& peer, const DirectRead& read, std::uint64_t length) = 0;
+  virtual void ask_for_packets(Peer& peer, const AttachRead& read, std::uint64_t length) = 0;
 
  protected:
   ~GetFallback() = default;
 };
 
-class MemoryReads {
+class AttachReads {
  public:
   struct Means {
     PeerTable& peers;
@@ -37,10 +37,10 @@ class MemoryReads {
     GetFallback& fallback;
     StepSigns& signs;
   };
-  explicit MemoryReads(const Means& means) : means_(means) {}
+  explicit AttachReads(const Means& means) : means_(means) {}
 
   // Reads the first piece at once.
-  void begin(DirectRead read);
+  void begin(AttachRead read);
   // The next piece of one of them.
   unsigned advance();
   void give_up(const Peer& peer);
@@ -49,19 +49,19 @@ class MemoryReads {
   std::size_t size() const { return reads_.size(); }
 
  private:
-  bool advance_read(DirectRead& read);
-  bool advance_get(DirectRead& read, Peer& peer);
-  bool get_in_packets(const DirectRead& read, Peer& peer, PendingRequest& request);
+  bool advance_read(AttachRead& read);
+  bool advance_get(AttachRead& read, Peer& peer);
+  bool get_in_packets(const AttachRead& read, Peer& peer, PendingRequest& request);
   std::uint64_t read_layout(Peer& peer, LayoutCursor& remote, LayoutCursor& local, std::uint64_t offset,
                             std::uint64_t most);
-  bool advance_attach(DirectRead& read, Peer& peer);
-  bool advance_layout_attach(DirectRead& read, Peer& peer, IncomingMessage& message);
-  bool read_description(DirectRead& read, Peer& peer, IncomingMessage& message);
-  void finish_attach(const DirectRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes);
-  void refuse_attach(const DirectRead& read, Peer& peer, IncomingMessage& message);
+  bool advance_attach(AttachRead& read, Peer& peer);
+  bool advance_layout_attach(AttachRead& read, Peer& peer, IncomingMessage& message);
+  bool read_description(AttachRead& read, Peer& peer, IncomingMessage& message);
+  void finish_attach(const AttachRead& read, Peer& peer, IncomingMessage& message, std::uint64_t bytes);
+  void refuse_attach(const AttachRead& read, Peer& peer, IncomingMessage& message);
 
   const Means means_;
-  std::deque<DirectRead> reads_;
+  std::deque<AttachRead> reads_;
 };
 
 }  // namespace openlapi

@@ -12,7 +12,7 @@ namespace openlapi {
 
 // Reads the bytes from `offset` on, at most `most`; answers how many, 0: it cannot be done. What has no place here
 // counts as read.
-std::uint64_t MemoryReads::read_layout(Peer& peer, LayoutCursor& remote, LayoutCursor& local, std::uint64_t offset,
+std::uint64_t AttachReads::read_layout(Peer& peer, LayoutCursor& remote, LayoutCursor& local, std::uint64_t offset,
                                        std::uint64_t most) {
   if (offset >= local.total_bytes()) return most;
   remote.seek(offset);
@@ -33,14 +33,14 @@ std::uint64_t MemoryReads::read_layout(Peer& peer, LayoutCursor& remote, LayoutC
 }
 
 // True: nothing further is to be done, whether the message is here or comes in packets.
-bool MemoryReads::advance_layout_attach(DirectRead& read, Peer& peer, IncomingMessage& message) {
+bool AttachReads::advance_layout_attach(AttachRead& read, Peer& peer, IncomingMessage& message) {
   const bool described = read.source != nullptr || read_description(read, peer, message);
   const bool readable = described && (message.layout == nullptr || message.layout->only_copies());
   std::uint64_t step = 0;
   if (readable) {
     StridedCursor buffer(reinterpret_cast<std::uintptr_t>(message.buffer), message.total);
     LayoutCursor& local = message.layout != nullptr ? *message.layout : static_cast<LayoutCursor&>(buffer);
-    const std::uint64_t most = std::min(message.total - message.received, tuning::kDirectReadPiece);
+    const std::uint64_t most = std::min(message.total - message.received, tuning::kAttachPiece);
     step = read_layout(peer, *read.source, local, message.received, most);
   }
   if (step == 0) {
@@ -56,7 +56,7 @@ bool MemoryReads::advance_layout_attach(DirectRead& read, Peer& peer, IncomingMe
 }
 
 // Fetches and decodes what says where the data lies in the origin, and where it goes if it is a put's.
-bool MemoryReads::read_description(DirectRead& read, Peer& peer, IncomingMessage& message) {
+bool AttachReads::read_description(AttachRead& read, Peer& peer, IncomingMessage& message) {
   if (!peer.remote_memory->reachable(peer.index)) return false;
   if (read.layout_length == 0) {
     read.source = std::make_unique<StridedCursor>(read.source_address, message.total);

@@ -9,7 +9,7 @@ namespace openlapi {
 
 class DataReaders final : public DataReader {
  public:
-  DataReaders(MemoryReads& reads, BulkPulls& pulls) : reads_(reads), pulls_(pulls) {}
+  DataReaders(AttachReads& reads, BulkPulls& pulls) : reads_(reads), pulls_(pulls) {}
 
   void read(Peer& from, std::uint32_t id, IncomingMessage& message, const DataElsewhere& where) override {
     if (where.bulk) return pulls_.pull_message(from, id, message, where.address, where.key);
@@ -22,7 +22,7 @@ class DataReaders final : public DataReader {
   }
 
  private:
-  MemoryReads& reads_;
+  AttachReads& reads_;
   BulkPulls& pulls_;
 };
 

@@ -9,7 +9,7 @@
 namespace openlapi {
 namespace {
 
-constexpr std::size_t kPieces = 4, kLength = (kPieces - 1) * tuning::kDirectReadPiece + 8;
+constexpr std::size_t kPieces = 4, kLength = (kPieces - 1) * tuning::kAttachPiece + 8;
 
 enum class Kind { put, message, put_layout, get, get_layout };
 

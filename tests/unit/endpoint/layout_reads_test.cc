@@ -65,7 +65,7 @@ class LayoutReads : public testing::Test {
 // The bounds of a step lie in the middle of pieces, on both sides.
 TEST_F(LayoutReads, GoOnWhereTheyEnded) {
   job_.start();
-  constexpr std::size_t kTotal = 3 * tuning::kDirectReadPiece + 5000;
+  constexpr std::size_t kTotal = 3 * tuning::kAttachPiece + 5000;
   Pieces from(kTotal, 100'000), to(kTotal, 70'001);
   expect_both_ways(from, to, 4);
 }
@@ -75,14 +75,14 @@ TEST_F(LayoutReads, EndWithThePiecesOfEitherSide) {
   job_.start();
   constexpr std::size_t kMany = RemoteMemory::kMostRanges + 100, kTotal = (kMany + 1) * tuning::kSmallestAttachPiece;
   Pieces many(kTotal, 16, kMany), few(kTotal, 1'000'000);
-  expect_both_ways(many, few, kTotal / tuning::kDirectReadPiece + 1);
-  expect_both_ways(few, many, kTotal / tuning::kDirectReadPiece + 1);
+  expect_both_ways(many, few, kTotal / tuning::kAttachPiece + 1);
+  expect_both_ways(few, many, kTotal / tuning::kAttachPiece + 1);
 }
 
 // What says where the pieces lie is kept because of the peer, from step to step.
 TEST_F(LayoutReads, CountTheirDescriptionUntilTheyEnd) {
   job_.start();
-  Pieces from(3 * tuning::kDirectReadPiece, 100'000), to(3 * tuning::kDirectReadPiece, 70'001);
+  Pieces from(3 * tuning::kAttachPiece, 100'000), to(3 * tuning::kAttachPiece, 70'001);
   ListCursor source = from.cursor(), destination = to.cursor();
   std::vector<std::byte> described;
   for (const LayoutCursor* layout : {&source, &destination}) describe_layout(*layout, SIZE_MAX, described);
@@ -98,7 +98,7 @@ TEST_F(LayoutReads, CountTheirDescriptionUntilTheyEnd) {
 // Both lists of a get are kept here, and what the target says of its data meanwhile is none of its.
 TEST_F(LayoutReads, OfAGetTakeNoAnswer) {
   job_.start();
-  Pieces from(3 * tuning::kDirectReadPiece, 100'000), to(3 * tuning::kDirectReadPiece, 70'001);
+  Pieces from(3 * tuning::kAttachPiece, 100'000), to(3 * tuning::kAttachPiece, 70'001);
   from.fill();
   ListCursor source = from.cursor(), destination = to.cursor();
   int target = 0, origin = 0;

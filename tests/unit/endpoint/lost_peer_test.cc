@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(EpochTold, NeverHeard, testing::Bool());
 
 // Both incarnations give their first long message the same number.
 TEST(LostPeer, ReadsOfItsMemoryEndWithIt) {
-  constexpr std::size_t kLength = 5 * tuning::kDirectReadPiece;
+  constexpr std::size_t kLength = 5 * tuning::kAttachPiece;
   const EndpointConfig config = watchful();
   Job job(2, config);
   for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_readable();

@@ -18,7 +18,7 @@ namespace {
 using wire::RecordKind;
 
 constexpr PeerIndex kMe = 0, kLiar = 1, kHonest = 2;
-constexpr std::size_t kLong = 3 * tuning::kDirectReadPiece;
+constexpr std::size_t kLong = 3 * tuning::kAttachPiece;
 
 EndpointConfig config() {
   EndpointConfig config = small_copies();
@@ -108,7 +108,7 @@ class LyingPeer : public testing::Test {
 // ---- lengths and ids ----
 
 TEST_F(LyingPeer, FragmentsOfAMessageThatIsBeingReadAreNone) {
-  constexpr std::size_t kLength = 2 * tuning::kDirectReadPiece + 1000;
+  constexpr std::size_t kLength = 2 * tuning::kAttachPiece + 1000;
   job_.task(kMe).host.on_header = [this](const ArrivedMessage& message) {
     return HeaderVerdict{Delivery::deliver, {}, place() + kLong - message.length};
   };

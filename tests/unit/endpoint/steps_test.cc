@@ -7,7 +7,7 @@
 namespace openlapi {
 namespace {
 
-constexpr std::size_t kLong = 6 * tuning::kDirectReadPiece;
+constexpr std::size_t kLong = 6 * tuning::kAttachPiece;
 
 // Task 1 is the one whose steps are looked at. Its header handler drops what comes as long as `drops_`.
 class Steps : public testing::Test {

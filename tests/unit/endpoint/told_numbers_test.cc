@@ -245,7 +245,7 @@ TEST(NotTaken, IsAlsoWhatIsStillToBeRead) {
   Job job(2, small_copies());
   for (PeerIndex i = 0; i < 2; ++i) job.task(i).transport.make_readable();
   job.start();
-  const std::vector<unsigned char> source = pattern(5 * tuning::kDirectReadPiece);
+  const std::vector<unsigned char> source = pattern(5 * tuning::kAttachPiece);
   std::vector<unsigned char> sink(source.size()), other(source.size());
   for (auto* to : {&sink, &other}) {
     ASSERT_EQ(job[0].put({1, address(to->data()), source.data(), source.size(), 0, 0, 0}), Submit::accepted);
