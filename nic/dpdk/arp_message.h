@@ -1,5 +1,5 @@
-// Who has this IPv4 address? (RFC 826.) A transport answers for its own address, so that switches, bridges and tools
-// see it, and asks where it has several ports and does not know which one leads to a peer.
+// ARP (RFC 826): "who has this IPv4 address?" A transport answers for its own address, so that switches, bridges and
+// tools know it. It asks when it has several ports and does not know which one leads to a peer.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ struct ArpMessage {
 
 using ArpFrame = std::array<std::byte, kShortestFrame>;
 
-// The whole frame, to `to`.
+// The whole Ethernet frame, addressed to `to`.
 ArpFrame make_arp_frame(const MacAddress& to, const ArpMessage& message);
 
-// What `own` asks everybody about `address`, and what it answers to a question for its own address.
+// The question that `own` broadcasts about `address`, and its answer to a question for its own address.
 ArpFrame make_arp_question(const FrameEnd& own, std::uint32_t address);
 ArpFrame make_arp_answer(const FrameEnd& own, const ArpMessage& question);
 
-// False: a frame that is no question or answer about an IPv4 address on an Ethernet.
+// False: the frame is not an ARP question or answer about an IPv4 address on Ethernet.
 bool parse_arp_frame(std::span<const std::byte> frame, ArpMessage& message);
 
 }  // namespace openlapi::dpdk

@@ -1,5 +1,5 @@
-// Sleeping until frames arrive: by the receive interrupts of drivers that have them, by the packet socket that
-// af_packet works on, and otherwise by sleeps that grow: none is longer than about the time that nothing has moved.
+// Sleeping until frames arrive: by receive interrupts where the driver has them, by af_packet's packet socket, and
+// otherwise by sleeps that grow longer. Such a sleep is never longer than about the time for which nothing has moved.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace openlapi::dpdk {
 
 class ArrivalWake final : public WakeSource {
  public:
-  // What the transport does for it: whether packets wait, and how many have passed, both ways.
+  // What the transport tells it: whether packets wait, and how many have passed in both directions.
   struct Look {
     std::function<bool()> packets_wait;
     std::function<std::uint64_t()> packets_passed;
   };
 
   static constexpr std::uint64_t kShortestSleep = 50'000;        // nanoseconds
-  static constexpr std::uint64_t kLongestSleep = 20'000'000;     // a look takes 20 to 70 us of a core
-  static constexpr std::uint64_t kBetweenUpkeeps = 100'000'000;  // for links, where packets wake
+  static constexpr std::uint64_t kLongestSleep = 20'000'000;     // a look at the ports takes 20 to 70 us of a core
+  static constexpr std::uint64_t kBetweenUpkeeps = 100'000'000;  // for checking links, where packets wake the sleeper
 
-  // The ports are started, and outlive it.
+  // The ports are started, and outlive this object.
   ArrivalWake(std::vector<EthernetPort*> ports, Look look);
   ~ArrivalWake() override;
   ArrivalWake(const ArrivalWake&) = delete;
@@ -51,7 +51,7 @@ class ArrivalWake final : public WakeSource {
   Look look_;
   int descriptor_ = -1;
   int timer_ = -1;
-  std::uint64_t passed_ = 0;  // when it was last armed
+  std::uint64_t passed_ = 0;  // value of Look's count when it was last armed
   std::uint64_t sleep_ = kShortestSleep;
 };
 

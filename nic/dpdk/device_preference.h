@@ -1,4 +1,4 @@
-// What a user says about a device: pure rules on the text.
+// What a user says about a device: pure functions on that text.
 //
 // A device is a PCI address ("0000:3b:00.0"), a virtual device with its arguments
 // ("net_memif0,role=server,id=0,socket=/run/job/pair"), or the name of one that EAL's arguments have made.
@@ -12,19 +12,20 @@
 
 namespace openlapi::dpdk {
 
-std::string_view name_of(std::string_view device);  // all before the first comma
+std::string_view name_of(std::string_view device);  // everything before the first comma
 bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings);
 bool is_virtual(std::string_view device);           // by its name: net_..., eth_...
-bool is_memif_client(std::string_view arguments);   // of a memif device: client unless it says server
+bool is_memif_client(std::string_view arguments);   // of a memif device: it is a client unless it says role=server
 bool has_argument(std::string_view device, std::string_view key);
 std::string argument_of(std::string_view device, std::string_view key);  // empty: it is not given
 
-// The longest IP packet that a device carries, as far as the text tells: by the driver's own buffers, and by the MTU of
-// the kernel's interface where it works on one (0: there is none). 0: the driver knows. `made`: with these arguments
-// and no others; otherwise completed() adds what is missing.
+// The longest IP packet that a device can carry, as far as its text tells: limited by the driver's own buffers, and by
+// the MTU of the kernel's interface if it works on one (0: it does not). Returns 0 when only the driver knows. `made`:
+// the device exists with exactly these arguments; otherwise completed() adds what is missing.
 std::uint32_t mtu_of(std::string_view device, std::uint32_t interface_mtu, bool made);
 
-// With what drivers need for frames of this MTU, unless the user says it: memif's buffers, af_packet's ring.
+// Adds what drivers need for frames of this MTU unless the user has said it: memif's buffer size, af_packet's frame
+// size.
 std::string completed(std::string_view device, std::uint32_t mtu);
 
 std::vector<std::string> split_words(std::string_view text);  // at spaces
@@ -32,16 +33,16 @@ std::vector<std::string> split_words(std::string_view text);  // at spaces
 // The devices that EAL's arguments name (--vdev, -a, --allow), with their arguments.
 std::vector<std::string> named_devices(const std::vector<std::string>& words);
 
-// The further device that a task's `instance`-th context uses in the place of this memif: another interface on the same
-// socket. The first context has the device itself.
+// The device that a task's `instance`-th context uses in place of this memif: another interface on the same socket. The
+// first context uses the device itself.
 std::string memif_of_instance(std::string_view device, std::uint32_t instance);
 
-// EAL's arguments for this process: the user's, and what they leave open.
+// EAL's arguments for this process: the user's, completed with defaults for what they leave open.
 struct EnvironmentFacts {
   std::uint64_t free_huge_bytes = 0;  // free huge pages
   std::uint64_t needed_bytes = 0;     // for packets and queues
   unsigned processor = 0;             // one that this process may use
-  std::string unique_name;            // no other process's
+  std::string unique_name;            // shared with no other process
 };
 std::vector<std::string> eal_arguments(const std::vector<std::string>& users, const EnvironmentFacts& facts);
 

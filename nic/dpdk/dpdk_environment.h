@@ -1,6 +1,6 @@
-// DPDK's environment (EAL) in this process: started by the first transport, from a thread of its own, so that the
-// caller's processor affinity and signals stay as they are. It never ends: DPDK cannot be started twice, and LAPI_Init
-// may come again.
+// DPDK's environment (EAL) in this process. The first transport starts it, in a thread of its own, so that the caller's
+// processor affinity and signal mask stay as they are. It is never stopped: DPDK cannot be started twice in a process,
+// but LAPI_Init may be called again.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace openlapi::dpdk {
 
-// Starts it, or finds it running; the arguments of the first call count. Once it has failed it fails for ever, with the
-// same reason. Not in a process that was forked from one in which it runs. Threads may call this at the same time.
+// Starts EAL, or finds it running; only the first call's arguments count. If starting fails once, every later call
+// fails with the same reason. Must not be called in a process that was forked from one in which EAL runs. Thread-safe.
 bool start_environment(const std::string& arguments, std::uint64_t needed_bytes, std::string& reason);
 
 // Whether its memory lies in huge pages.
@@ -19,14 +19,15 @@ bool has_huge_pages();
 // Free bytes of EAL's memory, for messages.
 std::uint64_t free_memory();
 
-// The last lines that DPDK logged since the latest call, in one; empty: none.
+// What DPDK has logged since the last call, joined into one line; empty: nothing.
 std::string take_log();
 
-// Runs it in the thread that serves DPDK's interrupts, and waits for its end (0.1 ms). memif closes descriptors that
-// this thread still listens to: unless it does that itself, it may meet a closed one, and then it aborts the process.
+// Runs `body` in DPDK's interrupt thread and waits until it returns (0.1 ms). memif closes descriptors that the
+// interrupt thread may still be polling; if another thread did that, the interrupt thread could find a closed
+// descriptor and abort the process.
 void call_in_interrupt_thread(const std::function<void()>& body);
 
-// Held while devices are made, configured, started and removed: these functions of DPDK are not for several threads.
+// Held while devices are made, configured, started or removed: these DPDK functions are not thread-safe.
 class ControlLock {
  public:
   enum class Patience : std::uint8_t { wait, look };

@@ -10,15 +10,15 @@
 
 namespace openlapi::dpdk {
 
-// Which devices a context uses, and how. False: `reason` says why there is none. DPDK need not run for this.
-//   ModuleRequest::device     devices with spaces between them, all of which are ports of one transport; each is a PCI
-//                             address, a virtual device with its arguments, the name of one that the arguments make, or
-//                             the kernel's interface of an adapter that the driver shares with it
-//   empty                     all devices that the arguments make; if they make none, one of the adapters that were
-//                             given to DPDK, for each context of each task of the node another
-//   ModuleRequest::arguments  EAL's
-//   ModuleRequest::instance   a second context would find its task's devices in use: a memif has further interfaces on
-//                             its socket, one for each
+// Chooses the devices that a context uses. False: there is none, and `reason` says why. Works without EAL.
+//   ModuleRequest::device: names of devices, separated by spaces; all become ports of one transport. Each is a PCI
+//     address, a virtual device with its arguments, the name of a device that EAL's arguments make, or the name of the
+//     kernel's interface on an adapter that the driver shares with the kernel. Empty: all devices that EAL's arguments
+//     make; if they make none, one of the adapters that are bound to DPDK, a different one for each context of each
+//     task of the node.
+//   ModuleRequest::arguments: EAL's arguments.
+//   ModuleRequest::instance: a task's second context would find the devices in use; with memif it gets another
+//     interface on the same socket.
 bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
                     std::string& reason);
 

@@ -1,12 +1,12 @@
-// Packets over Ethernet adapters that this task drives itself, through DPDK: UDP in IPv4, one packet per frame
-// (ethernet_frame.h), polled, received in place.
+// Packets over Ethernet adapters that this task drives itself through DPDK: UDP over IPv4, one packet per frame
+// (ethernet_frame.h), received by polling and without a copy.
 //
-// A device belongs to one task; where the driver shares it with the kernel (a bifurcated one) a flow rule takes what is
-// for this task's UDP port, and without such a rule the device is not used (port_sharing.h). Usually one port reaches
-// all peers, through switches. Point-to-point ports (memif) serve one peer each: a transport may have several ports,
-// and then asks by ARP which of them leads to a peer.
-// Unreliable: what a port does not take in time is lost. A port whose link is down loses what is sent, but for the
-// first seconds, in which packets wait for it.
+// A device belongs to one task. Where the driver shares it with the kernel (a bifurcated driver), a flow rule directs
+// the frames for this task's UDP port here; without such a rule the device is not used (port_sharing.h). Usually one
+// port reaches all peers, through switches. Point-to-point ports (memif) serve one peer each: then a transport has
+// several ports, and finds out by ARP which of them leads to a peer.
+// Unreliable: frames that the task does not take in time are lost. A port whose link is down loses what is sent, except
+// in the first seconds, when packets wait for the link.
 // Reading order: dpdk_datapath.cc, dpdk_upkeep.cc, ethernet_frame.h, ethernet_port.h, dpdk_setup.cc,
 // dpdk_environment.h.
 #pragma once
@@ -31,12 +31,12 @@ struct DpdkConfig {
   std::vector<std::string> devices;  // device_preference.h says how each is named
   std::string eal_arguments;         // further ones, separated by spaces; those of the task's first transport count
   std::uint32_t address = 0;         // IPv4, as a number; 0: a link-local one that follows from the hardware address
-  std::uint16_t port = 0;            // UDP; 0: one that nobody has on this machine
+  std::uint16_t port = 0;            // UDP; 0: one that nothing else on this machine uses
   std::uint32_t mtu = 0;             // longest IP packet, bytes, at most what the driver takes; 0: the driver's
   std::uint16_t receive_descriptors = 512;
   std::uint16_t send_descriptors = 512;
-  std::uint32_t held_packets = 1024;    // that the engine may hold; a power of two
-  std::uint32_t link_patience = 3'000;  // milliseconds that opening waits for links, and packets once more
+  std::uint32_t held_packets = 1024;    // that the engine may hold at a time; a power of two
+  std::uint32_t link_patience = 3'000;  // milliseconds to wait for links: when opening, and once more when sending
 };
 
 struct DpdkSetupError {
@@ -46,10 +46,10 @@ struct DpdkSetupError {
 };
 
 struct DpdkCounters {
-  std::uint64_t lost_packets = 0;    // taken, but not sent: link down, peer not found, longer than the peer takes
+  std::uint64_t lost_packets = 0;    // taken but not sent: link down, peer not found, longer than the peer accepts
   std::uint64_t pool_exhausted = 0;  // send_burst() calls that found no buffer
   std::uint64_t foreign_frames = 0;  // not for this transport
-  std::uint64_t damaged_frames = 0;  // for it, but wrong in themselves
+  std::uint64_t damaged_frames = 0;  // for this transport, but malformed
   std::uint64_t arp_answers = 0;     // that it gave
   std::uint64_t arp_questions = 0;   // that it asked
   std::uint64_t restarts = 0;        // of ports whose link was down
@@ -69,12 +69,12 @@ class DpdkTransport final : public Transport,
   PeerAddress local_address() const override { return dpdk::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::uint32_t max_packet_to(PeerIndex peer) const override;
-  std::uint64_t origin_of(PeerIndex peer) const override;  // its IPv4 address, the same behind all its ports
+  std::uint64_t origin_of(PeerIndex peer) const override;  // its IPv4 address, the same for all its ports
   // Packets that are longer than max_packet_to(peer) are lost.
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
-  // A memif's other end is this peer's alone.
+  // The other end of a memif belongs to this peer alone, so its end is the peer's.
   bool peer_gone(PeerIndex peer) override;
   TransportCounters counters() const override { return counters_; }
   TransportCapabilities capabilities() override;
@@ -88,24 +88,24 @@ class DpdkTransport final : public Transport,
  private:
   friend std::unique_ptr<DpdkTransport> open_dpdk_transport(const DpdkConfig&, DpdkSetupError&);
   static constexpr std::uint32_t kMaxBurst = 32;   // frames; some drivers give none to who asks for fewer
-  static constexpr std::size_t kMostReleased = 8;  // buffers that wait for a quiet moment to go back to their pool
+  static constexpr std::size_t kMostReleased = 8;  // buffers that may wait before they go back to their pool
   static constexpr std::uint32_t kSpareBuffers = 4;
 
   struct Port {
     dpdk::EthernetPort ethernet;
     dpdk::FrameEnd own;
-    bool full = false;                             // it had no room when it was last asked
-    std::array<rte_mbuf*, kSpareBuffers> spare{};  // of the port's send pool, for what is sent next
+    bool full = false;                             // it had no room at the last attempt to send
+    std::array<rte_mbuf*, kSpareBuffers> spare{};  // from the port's send pool, for the next packets
     std::uint32_t spares = 0;
   };
   struct Remote {
     bool added = false;
     dpdk::Address address;
-    Port* port = nullptr;  // null: which one leads there is not known yet
+    Port* port = nullptr;  // null: not known yet which port leads there
     dpdk::FrameHeader header;
     std::uint32_t max_packet = 0;
-    std::uint64_t lost_from = 0;  // when packets stop waiting for the way to be found
-    std::uint64_t ends = 0;       // of the port, when it was found
+    std::uint64_t lost_from = 0;  // time in ns; until then packets wait for `port` to be found
+    std::uint64_t ends = 0;       // EthernetPort::ends() of `port` when it was found
   };
   struct Arrival {
     rte_mbuf* buffer;
@@ -117,7 +117,7 @@ class DpdkTransport final : public Transport,
   explicit DpdkTransport(const DpdkConfig& config) : config_(config) {}
 
   // dpdk_setup.cc
-  // A thread for which there is no memory yet neither sends nor receives, and goes on when there is some.
+  // A thread for which there is no memory yet neither sends nor receives until there is.
   void enter_thread() override;
   bool open(DpdkSetupError& error);
   bool check_values(DpdkSetupError& error) const;
@@ -153,24 +153,24 @@ class DpdkTransport final : public Transport,
   DpdkConfig config_;
   TransportLimits limits_{};
   dpdk::Address local_;
-  dpdk::HeldPort held_port_;  // that of local_, as long as a port is there
+  dpdk::HeldPort held_port_;  // the UDP port of local_, held as long as the transport exists
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Remote> remotes_;  // by peer
   std::size_t without_port_ = 0;  // peers of which it is not known which port leads there
-  std::size_t next_port_ = 0;     // to be looked at
+  std::size_t next_port_ = 0;     // the next one to poll
   std::uint64_t upkeep_at_ = 0;  // ticks of the processor's clock
   std::uint64_t now_ = 0;        // nanoseconds, of the latest upkeep
   std::uint64_t question_at_ = 0;
   std::uint64_t patience_ends_ = 0;
 
-  std::array<Arrival, kMaxBurst> arrivals_{};  // looked at, not handed out yet
+  std::array<Arrival, kMaxBurst> arrivals_{};  // received but not handed to the engine yet
   std::uint32_t first_arrival_ = 0;
   std::uint32_t arrivals_end_ = 0;
   std::vector<rte_mbuf*> held_;  // a ring, oldest at first_held_
   std::size_t first_held_ = 0;
   std::size_t held_count_ = 0;
-  std::size_t released_ = 0;  // the first of these are not the engine's any more
-  bool untidy_ = true;        // buffers wait to be given back or to be put aside
+  std::size_t released_ = 0;  // of held_: the first so many are no longer held by the engine
+  bool untidy_ = true;        // there are buffers to give back or to put aside
   std::unique_ptr<dpdk::ArrivalWake> wake_;
   TransportCounters counters_;
   DpdkCounters own_counters_;

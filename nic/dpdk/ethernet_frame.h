@@ -35,7 +35,7 @@ struct FrameEnd {
 inline constexpr std::size_t kEthernetHeader = 14;
 inline constexpr std::size_t kEtherType = 12;      // offset in the frame
 inline constexpr std::size_t kHeaderLength = 48;   // all that precedes the packet
-inline constexpr std::size_t kShortestFrame = 60;  // without the checksum, which the adapter adds
+inline constexpr std::size_t kShortestFrame = 60;  // without the checksum (FCS), which the adapter adds
 inline constexpr std::uint16_t kFrameMark = 0x4c31;
 inline constexpr std::uint32_t kHeaderInDatagram = kHeaderLength - kEthernetHeader;  // bytes of an IP packet
 static_assert(kHeaderLength % 8 == 0);
@@ -43,14 +43,14 @@ static_assert(kHeaderLength % 8 == 0);
 std::string to_text(const MacAddress& mac);
 std::string ipv4_to_text(std::uint32_t address);
 
-// The headers of all frames from one end to another, but for what depends on the length.
+// The headers of all frames from one end to another, except for the fields that depend on the length.
 class FrameHeader {
  public:
   FrameHeader() = default;
-  // `adapter_sums`: the adapter adds UDP's checksum and wants that of the pseudo header in its place.
+  // `adapter_sums`: the adapter fills in UDP's checksum and expects the pseudo header's sum in its place.
   FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums = false);
 
-  // Writes the first kHeaderLength bytes of a frame that carries a packet of so many bytes.
+  // Writes the first kHeaderLength bytes of a frame that carries a packet of `packet` bytes.
   void write(std::byte* frame, std::uint32_t packet) const;
 
  private:
@@ -72,20 +72,20 @@ struct FrameView {
   std::uint32_t length = 0;  // of a packet, which begins at kHeaderLength
 };
 
-// What the adapter has checked already.
+// What the adapter has already checked.
 struct AdapterVerdict {
-  bool udp_good = false;  // UDP's checksum was there and right
-  bool ip_good = false;   // and IP's header is as it was sent
+  bool udp_good = false;  // UDP's checksum was present and right
+  bool ip_good = false;   // the IP header is intact
 };
 
-// Looks at a frame that arrived at `own`; bytes behind the datagram are padding.
+// Classifies a frame that arrived at `own`; bytes after the datagram are padding.
 FrameView parse_frame(std::span<const std::byte> frame, const FrameEnd& own, AdapterVerdict verdict = {});
 
-// IncomingPacket::origin of a frame that parse_frame() calls a packet, and what it is for an IPv4 address; never 0.
+// IncomingPacket::origin of a frame that parse_frame() calls a packet, and the same for an IPv4 address; never 0.
 std::uint64_t origin_of(const std::byte* frame);
 constexpr std::uint64_t origin_of(std::uint32_t address) { return std::uint64_t{1} << 32 | address; }
 
-// The sum of 16-bit big-endian words, not folded, in which an odd last byte counts as followed by zero.
+// The sum of 16-bit big-endian words, not folded; an odd last byte counts as if a zero followed it.
 std::uint64_t sum_words(std::span<const std::byte> bytes);
 std::uint16_t fold(std::uint64_t sum);  // to 16 bits
 

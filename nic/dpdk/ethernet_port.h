@@ -1,7 +1,8 @@
 // One Ethernet port of DPDK with one receive and one send queue, and the memory for its packets.
 //
-// A port is configured once and started; a memif client is started again and again until its server answers, and after
-// it was lost: it never connects by itself, and a start that came before the server's own leaves the link down.
+// A port is configured and started once. A memif client is the exception: it never reconnects by itself, and if it
+// starts before its server its link stays down. So it is started again until the server answers, and again after it has
+// lost the server.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-// A UDP port that nobody else on this machine has: a socket of the kernel's is bound to it, through which nothing
-// goes.
-// Adapters that the kernel uses as well bring a task what comes for its port; with that of another task, or of a
-// program that knows nothing of us, the one would get what is the other's, or both would.
+// Holds a UDP port so that nothing else on this machine uses it: a kernel socket is bound to it and carries nothing.
+// Adapters that are shared with the kernel deliver to a task whatever comes for its port number. If another task or an
+// unrelated program had the same port, one of them would get the other's frames, or both would get them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ class HeldPort {
   HeldPort(const HeldPort&) = delete;
   HeldPort& operator=(const HeldPort&) = delete;
 
-  // Called once. The port, until this ends; 0: the kernel gives none.
+  // Called once. Returns the port, which is held as long as this object lives; 0: the kernel has none.
   std::uint16_t take();
 
  private:

@@ -1,4 +1,4 @@
-// Numbers as the network's headers have them: big-endian, not aligned.
+// Numbers in network headers: big-endian, not aligned.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// What the kernel says of a network interface that a driver of DPDK works on (af_packet, af_xdp) or beside (mlx5).
+// What the kernel says about a network interface that a DPDK driver works on (af_packet, af_xdp) or beside (mlx5).
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,17 @@
 
 namespace openlapi::dpdk {
 
-// 0: there is no such interface in this network namespace.
+// 0: this network namespace has no such interface.
 std::uint32_t interface_mtu(const std::string& name);
 
-// Empty: 0, or the interface is in another network namespace.
+// Empty: `index` is 0, or the interface is in another network namespace.
 std::string interface_name(std::uint32_t index);
 
-// The socket that af_packet has on it in this process, which stays the driver's; -1: there is none. It is readable
-// while frames wait that the driver has not taken.
+// The packet socket that the af_packet driver has on the interface in this process; it remains the driver's. Readable
+// while there are frames that the driver has not taken. -1: there is none.
 int packet_socket_on(const std::string& name);
 
-// A socket whose interface went down has an error, and polls readable, until somebody asks what error it is.
+// After its interface has gone down a packet socket stays readable until its error is fetched; this fetches it.
 void clear_error(int socket);
 
 }  // namespace openlapi::dpdk

@@ -1,4 +1,4 @@
-// The Ethernet adapters of this machine as the kernel's sysfs tells them, without DPDK.
+// The Ethernet adapters of this machine as listed in the kernel's sysfs; does not need DPDK.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ struct PciAdapter {
   std::string driver;     // the kernel's; empty: none
   std::string interface;  // the kernel's network interface on it; empty: none
 
-  bool given() const;   // to programs: bound to a driver that only passes the adapter on
-  bool shared() const;  // bifurcated: DPDK drives it beside the kernel
+  bool given() const;   // to user programs: bound to a driver such as vfio-pci
+  bool shared() const;  // bifurcated: DPDK drives it together with the kernel
 };
 
 inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
 
-// By address. `folder` is kPciDevices but in tests.
+// Sorted by address. `folder` is kPciDevices except in tests.
 std::vector<PciAdapter> list_pci_adapters(const std::string& folder);
 
-// Whether the adapter is one of these, and given to programs. No address of an adapter: it is not.
+// Whether `address` is one of these adapters and is given to programs. False for anything that is no PCI address.
 bool is_given(const std::string& address, const std::vector<PciAdapter>& adapters);
 
-// "3b:00.0" and "0000:3b:00.0" as "0000:3b:00.0"; empty: no such address.
+// Turns "3b:00.0" and "0000:3b:00.0" into "0000:3b:00.0"; empty: not a PCI address.
 std::string pci_address(const std::string& text);
 
 }  // namespace openlapi::dpdk

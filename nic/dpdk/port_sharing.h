@@ -1,9 +1,9 @@
 // What a port leaves to the kernel.
 //
-// Some drivers work beside the kernel's own on the same adapter (bifurcated ones, as mlx5's): isolated, the adapter
-// brings this process only what flow rules name, and the kernel all the rest. Without isolation it brings the kernel
-// nothing any more, whose interface may be the node's only one: so such a port is used isolated or not at all. One of
-// which nothing is known may be such a port.
+// Bifurcated drivers (such as mlx5's) share the adapter with the kernel. In isolated mode the adapter delivers to this
+// process only what flow rules name, and everything else to the kernel. Without isolation the kernel would get nothing
+// any more, and its interface may be the node's only one. So a shared port is used in isolated mode or not at all. A
+// port of which nothing is known is treated as shared.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace openlapi::dpdk {
 
-// As DPDK and the kernel tell.
+// As DPDK and the kernel report them.
 struct PortFacts {
-  std::string device;            // as it was made, with its arguments
+  std::string device;            // the name it was created with, and its arguments
   std::string driver;            // DPDK's
   std::string kernel_interface;  // the kernel's on it; empty: none in this network namespace
   bool isolated = false;
-  bool given = false;  // the kernel's driver on the adapter only passes it on to programs
+  bool given = false;  // the kernel's driver only hands the adapter to programs (vfio-pci)
 };
 
-// The kernel uses the adapter as well, or may do so: it is not known to be this process's alone.
+// Whether the kernel uses the adapter too, or may do so: it is not known to belong to this process alone.
 bool is_shared(const PortFacts& facts);
 
 // For people: "DPDK port 0000:3b:00.0 (driver mlx5_pci, the kernel's interface ens1)".
 std::string described(const PortFacts& facts);
 
-// The same for a shared one that cannot be used: what was refused (a clause), why, and what to do.
+// The message for a shared port that cannot be used: what was refused (a clause), why, and what to do.
 std::string refusal(const PortFacts& facts, const std::string& refused, const std::string& why);
 
-// ---- flow_rules.cc: asked of DPDK; false: it refuses, `why` says for what reason ----
+// ---- flow_rules.cc: requests to DPDK; false: refused, and `why` has the reason ----
 
-// Of a port that is stopped.
+// The port must be stopped.
 bool isolate(std::uint16_t port, bool on, std::string& why);
 
-// What is for this IPv4 address and UDP port comes to the first queue.
+// Directs packets for this IPv4 address and UDP port to the first queue.
 bool add_flow_rule(std::uint16_t port, std::uint32_t address, std::uint16_t udp_port, std::string& why);
 
 }  // namespace openlapi::dpdk

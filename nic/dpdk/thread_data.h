@@ -1,16 +1,16 @@
-// DPDK's thread-local variables: 4.5 KB of EAL's for each thread, which the C library allocates when the thread first
-// uses one of them, and when it finds no memory then it ends the process. So a thread has them before it calls DPDK for
-// packets.
+// DPDK's thread-local variables: EAL needs 4.5 KB for each thread. The C library allocates them when a thread first
+// uses one, and ends the process if there is no memory. So they are allocated here, where failing is possible, before a
+// thread calls DPDK for packets.
 #pragma once
 
 namespace openlapi::dpdk {
 
-// Of the module's own, one byte in the room that the C library keeps for libraries that are loaded later.
+// This module's own flag: one byte in the space that the C library reserves for libraries loaded later.
 extern constinit thread_local bool thread_has_data [[gnu::tls_model("initial-exec")]];
 
 bool make_thread_data();
 
-// Whether the calling thread has them, or gets them now. False: there is no memory for them; it must not call DPDK.
+// Whether the calling thread has the variables, or gets them now. False: no memory for them; it must not call DPDK.
 inline bool have_thread_data() { return thread_has_data || make_thread_data(); }
 
 }  // namespace openlapi::dpdk

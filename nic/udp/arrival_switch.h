@@ -1,6 +1,7 @@
-// A descriptor to sleep on that says when a socket has something to read, and can be switched off while somebody sleeps
-// on it. The socket itself cannot: a dataplane thread that sleeps on it is woken by the answer that a user's thread
-// polls for by then, and where both share a core that answer waits for two changes of threads (10 us of 25).
+// A descriptor to sleep on that is readable when a socket has something to read, and that can be switched off while
+// somebody sleeps on it. A socket itself cannot be switched off: a dataplane thread that sleeps on it would be woken by
+// the answer that a user's thread is already polling for. On a shared core that costs two thread switches (10 us of
+// 25).
 #pragma once
 
 namespace openlapi::udp {
@@ -12,11 +13,11 @@ class ArrivalSwitch {
   ArrivalSwitch(const ArrivalSwitch&) = delete;
   ArrivalSwitch& operator=(const ArrivalSwitch&) = delete;
 
-  // Of a socket that outlives it; off. False: errno says why.
+  // Opens it, switched off, for a socket that outlives it. False: errno says why.
   bool open(int socket);
   int descriptor() const { return descriptor_; }
 
-  // A system call each. What waits when it is switched on wakes at once.
+  // One system call each. If something already waits when it is switched on, it wakes at once.
   void switch_on();
   void switch_off();
 

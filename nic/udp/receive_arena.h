@@ -1,9 +1,9 @@
 // The memory that arriving datagrams are read into: a byte ring of which each read takes only what arrived. Packets
 // stay where they were read until they are released, oldest first.
 //
-// A read needs kReadRoom contiguous bytes because its length is not known before; when they are not free there is no
-// room and nothing is read. Once everything is released the ring starts again at its first byte, so that a quiet
-// connection always works on the same few cache lines.
+// A read needs kReadRoom contiguous bytes, because the length is not known beforehand; while they are not free nothing
+// is read. When everything is released the ring starts again at its first byte, so that a quiet connection keeps using
+// the same few cache lines.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ class ReceiveArena {
  public:
   static constexpr std::size_t kReadRoom = 64 * 1024;  // bytes; a datagram, or what the kernel coalesces, fits
   static constexpr std::size_t kSize = 8 * kReadRoom;  // bytes; pages that are never read into cost nothing
-  static constexpr std::size_t kMaxChunks = 1024;      // reads whose packets can be held at a time
+  static constexpr std::size_t kMaxChunks = 1024;      // reads that can hold packets at a time
 
   ReceiveArena() : memory_(std::make_unique_for_overwrite<std::byte[]>(kSize + kLine)) {
     const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(memory_.get()) % kLine;
     base_ = memory_.get() + (kLine - misaligned) % kLine;
   }
 
-  // Where the next kReadRoom bytes can be read to; null: no room. Only while nothing is unparsed.
+  // Where the next kReadRoom bytes can be read to; null: no room. Call only when everything has been parsed.
   std::byte* room() {
     if (chunk_count_ == 0) head_ = 0;
     if (chunk_count_ == kMaxChunks) return nullptr;
@@ -50,15 +50,15 @@ class ReceiveArena {
     head_ += (length + kLine - 1) / kLine * kLine;
   }
 
-  // The bytes of the newest read that were not parsed yet; the caller shortens it from the front.
+  // The bytes of the newest read that are not parsed yet; the caller removes them from the front.
   std::span<std::byte>& unparsed() { return unparsed_; }
   bool has_unparsed() const { return !unparsed_.empty(); }
 
   // A packet of the newest read was handed out.
   void hold() { ++newest().packets; }
 
-  // To be called when unparsed() has become empty, or to skip the rest of it. A read of which nothing is held gives its
-  // room back, however much is held of those before it.
+  // Called when unparsed() has become empty, or to skip the rest of it. A read of which no packet is held gives its
+  // room back at once, whatever is held of earlier ones.
   void end_parsing() {
     unparsed_ = {};
     if (newest().packets != 0) return;
@@ -66,7 +66,7 @@ class ReceiveArena {
     --chunk_count_;
   }
 
-  // Gives the oldest `count` packets that were handed out back.
+  // Releases the oldest `count` packets that were handed out.
   void release(std::size_t count) {
     while (count > 0) {
       OPENLAPI_CHECK(chunk_count_ > 0);

@@ -1,5 +1,5 @@
-// One call to the kernel: the frames of several packets to one peer, as one datagram or as a run of datagrams of the
-// same length (the last may be shorter) that the kernel or the card cuts apart.
+// The frames of several packets to one peer that go to the kernel in one call: as one datagram, or as a run of
+// datagrams of equal length (the last may be shorter) that the kernel or the adapter splits (segmentation offload).
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 namespace openlapi::udp {
 
 struct BatchLimits {
-  std::uint32_t datagram;  // bytes; packets share a datagram up to here. A longer packet goes alone.
-  std::uint32_t segment;   // bytes; longest datagram of a segmented run, 0: no segmentation
+  std::uint32_t datagram;  // bytes; packets share a datagram up to this length; a longer packet goes alone
+  std::uint32_t segment;   // bytes of the longest datagram in a segmented run; 0: no segmentation
 };
 
 class SendBatch {
  public:
-  // Gathers as many packets from the front as one call can carry, at least one. Everything is copied, also long pieces:
-  // a kernel that reads one warm, aligned stretch is faster than one that walks a gather list to cold memory (8 KiB by
-  // 0.1 to 0.7 us, a stream by a sixth).
+  // Gathers as many packets from the front as one call can carry, at least one. Everything is copied, long pieces too:
+  // the kernel reads one warm, aligned buffer faster than it follows a gather list through cold memory (0.1 to 0.7 us
+  // for 8 KiB, a sixth of a stream's bandwidth).
   void build(std::span<const OutgoingPacket> packets, const BatchLimits& limits);
 
   // Valid until the next build().

@@ -1,4 +1,4 @@
-// The IPv4 addresses of this machine, for choosing adapters (MP_EUIDEVICE, MP_LAPI_INET_ADDR) and for lapi_info.
+// The IPv4 addresses of this machine: for choosing adapters (MP_EUIDEVICE, MP_LAPI_INET_ADDR) and for lapi_info.
 #pragma once
 
 #include <netinet/in.h>
@@ -10,17 +10,17 @@
 namespace openlapi {
 
 struct LocalAdapter {
-  std::string name;   // of the interface, as the kernel has it: "lo", "eth0"
-  in_addr address;    // one of the interface's addresses; an interface with several is listed once for each
+  std::string name;   // the interface's name in the kernel: "lo", "eth0"
+  in_addr address;    // one of the interface's addresses; each address is an entry of its own
   std::uint32_t mtu;  // bytes of an IP packet
   bool up;            // administratively up and with a carrier
 };
 
-// In the kernel's order. Empty when the machine has no IPv4 address (or the kernel refuses to list them).
+// In the kernel's order. Empty: the machine has no IPv4 address, or the kernel refuses to list them.
 std::vector<LocalAdapter> list_adapters();
 
 // The MTU of the interface that has `address`, or whose network contains it (127.0.0.2 is local although no interface
-// lists it). 0: no such interface.
+// lists it). 0: there is no such interface.
 std::uint32_t mtu_of_local_address(in_addr address);
 
 // "10.0.0.1"

@@ -1,7 +1,8 @@
-// A socket that only sends. Apart from the socket that receives, because a socket connected to one peer sends 0.34 us
-// (of 2.4) faster than sendto() - the route is looked up once - but would receive from that peer only; and because
-// errors that ICMP brings stay off the receiving side. A transport keeps a few of them, chosen by the peer's number;
-// each connects to the peer that it serves most. Its port is any free one: receivers do not look at it.
+// A socket that only sends. It is separate from the receiving socket for two reasons: a socket that is connected to one
+// peer sends 0.34 us (of 2.4) faster than sendto(), since the route is looked up only once, but would receive only from
+// that peer; and errors reported by ICMP then do not disturb receiving. A transport keeps a few such sockets, chosen by
+// the peer's number; each connects to the peer that it serves most. Their ports are arbitrary: receivers do not look at
+// them.
 #pragma once
 
 #include <netinet/in.h>
@@ -17,7 +18,7 @@ namespace openlapi::udp {
 enum class Sent : std::uint8_t {
   accepted,
   full,             // the kernel has no room now
-  lost,             // cannot be sent at all (no route, forbidden by a filter): counts as lost on the way
+  lost,             // cannot be sent at all (no route, forbidden by a filter); counts as lost
   segment_refused,  // offload with these segments does not work on this path; nothing was sent
 };
 
@@ -36,16 +37,17 @@ class WriteSocket {
   bool connected_to(PeerIndex peer) const { return peer_ == peer; }
   std::uint32_t path_mtu() const { return path_mtu_; }  // of the connected peer, bytes of an IP packet
 
-  // `peer` is about to be sent to although another one (or none) is connected. Connects to it at once when nobody is
-  // connected, else when it comes twice in a row. False: not connected, name the destination with each send.
+  // Called before sending to `peer` when the socket is not connected to it. Connects at once if it is not connected at
+  // all, otherwise when the same peer comes twice in a row. False: not connected, so pass the destination with each
+  // send.
   bool consider(PeerIndex peer, const sockaddr_in& destination);
   void used_by_connected_peer() { candidate_ = kUnknownPeer; }
   void forget(PeerIndex peer);
 
-  // Sends one datagram, or with `segment` > 0 one for each `segment` bytes. `destination` null: the connected peer.
+  // Sends one datagram, or with `segment` > 0 one for every `segment` bytes. `destination` null: the connected peer.
   Sent send(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination);
 
-  // Asks the kernel again how long a packet to the connected peer may be.
+  // Asks the kernel again for the longest packet to the connected peer.
   void refresh_path_mtu();
 
  private:

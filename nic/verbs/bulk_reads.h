@@ -4,17 +4,17 @@
 // first read and takes one exchange of datagrams; reads wait for it. Connections are bounded in number, and the least
 // recently used idle one is closed for a new one.
 // An error of any kind breaks the connection: the queue pair is stopped, what was posted completes with errors, and the
-// next read asks for a new one. After several connections without a single read that went well the peer counts as
-// unreachable for a time that doubles each time, from one second to a minute.
-// What the engine reads at a time (32 MiB) goes to the adapter in pieces of some hundred packets, two at a time. That
-// keeps any network busy, and no queue on the way is asked to hold megabytes that were sent at once: soft-RoCE answers
-// READs without a pause, and what all pieces of a connection bring must find room among the 1000 packets that Linux
-// keeps for a processor that is late. Of 1024 some were lost, and what is lost is repeated from there on after a
-// time-out, or not at all: transfers of 4 MiB took twice the time, or ended in packets. A loss costs one piece at most.
-// A connection whose adapter gives nothing back for half a minute, far beyond its own timeouts, is broken as well. The
-// adapter's asynchronous events count for nothing here: what they tell about a queue pair, its completions or the
-// reader's timeout tell too.
-// What a provider takes along of a queue pair that is destroyed are completions of reads that then end as failed.
+// next read asks for a new connection. After several connections without one successful read the peer counts as
+// unreachable, for a time that doubles from one second to a minute.
+// A read of the engine (up to 32 MiB) goes to the adapter in pieces of some hundred packets, two at a time. That keeps
+// any network busy without overrunning a queue on the way: soft-RoCE answers a READ without pausing, and all pieces of
+// a connection have to fit into the 1000 packets that Linux queues for a busy processor. With 1024 some were lost, and
+// a loss is repaired only after a time-out or not at all: transfers of 4 MiB took twice as long, or fell back to
+// packets. Now a loss costs one piece at most.
+// A connection also counts as broken if its adapter returns nothing for half a minute, far beyond the adapter's own
+// time-outs. Asynchronous events are ignored here: whatever they report about a queue pair shows in its completions or
+// in that time-out as well.
+// When a queue pair is destroyed the provider may discard its completions; those reads then end as failed.
 // Reading order: bulk_reads.cc, bulk_read_connections.cc, served_connections.h, registration_cache.h.
 #pragma once
 
@@ -33,7 +33,7 @@
 namespace openlapi::verbs {
 
 struct BulkLimits {
-  std::uint32_t connections = 256;  // of each kind
+  std::uint32_t connections = 256;  // of each kind (reading, being read)
   RegistrationCache::Limits registrations;
 };
 
@@ -43,12 +43,12 @@ struct BulkCounters {
   std::uint64_t reads_failed = 0;
   std::uint64_t connections_made = 0;
   std::uint64_t connections_broken = 0;
-  std::uint64_t connections_closed = 0;  // idle ones, for others
+  std::uint64_t connections_closed = 0;  // idle ones, to make room for others
 };
 
 class BulkReads final : public BulkMemory {
  public:
-  // Null: the adapter cannot; no RDMA READ, or no room for its queues.
+  // Null: the adapter cannot do it (no RDMA READ, or no room for its queues).
   static std::unique_ptr<BulkReads> make(ibv_context& context, ibv_pd& domain, ibv_comp_channel& channel,
                                          std::uint32_t port, ConnectionPath& path, const BulkLimits& limits);
   ~BulkReads() override;
@@ -62,8 +62,8 @@ class BulkReads final : public BulkMemory {
   void stop_reads(PeerIndex peer) override;
   std::size_t take_endings(std::span<Ending> endings) override;
 
-  // For the transport: a connection message has arrived; a peer has (another) address; before it sleeps (false: there
-  // is something to do); now and then.
+  // Called by the transport: when a connection message has arrived; when a peer has a new address; before it sleeps
+  // (false: there is something to do first); and now and then.
   void message_arrived(PeerIndex peer, const ConnectionMessage& message);
   void peer_changed(PeerIndex peer);
   bool arm();
@@ -74,7 +74,7 @@ class BulkReads final : public BulkMemory {
   const RegistrationCache& registrations() const { return cache_; }
   // For people: how long memory stays registered, and why.
   const std::string& registration_text() const { return registration_text_; }
-  ibv_qp* queue_pair_to(PeerIndex peer) const;  // to look at, or to break in a test; null: not connected
+  ibv_qp* queue_pair_to(PeerIndex peer) const;  // for tests to look at, or to break; null: not connected
 
  private:
   static constexpr std::uint64_t kLongestRead = 32u << 20;
@@ -95,14 +95,14 @@ class BulkReads final : public BulkMemory {
   struct Connection {
     enum class State : std::uint8_t { asked, ready, stopping };
     PeerIndex peer = kUnknownPeer;
-    std::uint64_t number = 0;  // random: the peer may still know former ones
+    std::uint64_t number = 0;  // random: the peer may remember earlier ones
     State state = State::asked;
     std::unique_ptr<ReliableQueuePair> queue_pair;
     std::uint64_t piece = 0;            // bytes at most
     std::uint32_t reads = 0;            // begun and not ended
     std::uint32_t posted = 0;           // pieces that the adapter has
-    std::deque<std::uint32_t> waiting;  // reads of which something is not posted, in order
-    std::uint64_t last_use = 0;         // counts uses of all connections
+    std::deque<std::uint32_t> waiting;  // reads that are not fully posted, in order
+    std::uint64_t last_use = 0;         // the value of uses_ at its last use
     std::uint64_t deadline = 0;         // of asking, stopping or the next ending, milliseconds
     std::uint64_t ask_again = 0;        // milliseconds
   };
@@ -114,7 +114,7 @@ class BulkReads final : public BulkMemory {
 
   struct Read {
     std::uint64_t token = 0;
-    RegistrationCache::Entry* entry = nullptr;  // null: this place is free
+    RegistrationCache::Entry* entry = nullptr;  // null: this slot is free
     std::uint64_t local_address = 0;
     std::uint64_t length = 0;
     std::uint64_t remote_address = 0;
@@ -122,7 +122,7 @@ class BulkReads final : public BulkMemory {
     std::uint32_t generation = 0;
     std::uint32_t pieces = 0;  // posted and not done
     std::uint64_t begun = 0;   // bytes in all pieces so far
-    bool failed = false;       // ends when the adapter has none of its pieces any more
+    bool failed = false;       // ends when the adapter has completed all its pieces
     Connection* connection = nullptr;
   };
 
@@ -166,7 +166,7 @@ class BulkReads final : public BulkMemory {
   std::deque<Ending> endings_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::uint32_t silent_looks_ = 0;  // in a row, while reads were posted
-  std::uint32_t unsettled_ = 0;     // connections that are not ready: there are times to keep
+  std::uint32_t unsettled_ = 0;     // connections that are not ready and so have deadlines
   std::uint32_t posted_ = 0;
   std::vector<FailureRecord> failure_records_;  // by peer, as far as needed
   std::uint64_t uses_ = 0;

@@ -1,5 +1,5 @@
-// What two transports say to each other to connect: datagrams between their queue pairs for packets, told from packets
-// by the immediate number that they carry.
+// What two transports tell each other to connect: datagrams between their queue pairs for packets. An immediate value
+// distinguishes them from packets.
 //
 //   offset  bytes  (numbers are little-endian)
 //   0       1      version, 1
@@ -39,7 +39,7 @@ struct ConnectionMessage {
 
 std::array<std::byte, kConnectionMessageLength> encode(const ConnectionMessage& message);
 
-// False: these bytes are no such message.
+// False: not a connection message.
 bool decode(std::span<const std::byte> bytes, ConnectionMessage& message);
 
 }  // namespace openlapi::verbs

@@ -1,10 +1,10 @@
-// What became of watched memory: a log with one writer, the thread that reads the kernel's events, and any number of
-// readers, which take no lock. The writer never waits for a reader; a reader waits only while the writer moves events
-// from the kernel into the log.
+// A log of changes to watched memory. One writer (the thread that reads the kernel's events) and any number of readers
+// without locks. The writer never waits for a reader; a reader waits only while the writer moves events from the kernel
+// into the log.
 //
-// That wait is what makes it exact. The kernel lets a thread return from munmap() as soon as its event was read, not
-// when anybody has acted upon it. The writer announces a round before it reads, so whoever runs after that munmap()
-// sees a round that is not finished and waits for it.
+// That wait makes it exact. The kernel lets munmap() return once its event has been read, not once anybody has acted on
+// it. The writer announces a round before it reads, so whoever runs after that munmap() sees an unfinished round and
+// waits for it.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ namespace openlapi::verbs {
 
 class MemoryChanges {
  public:
-  static constexpr std::size_t kKept = 1024;  // changes; who lags behind further is told that all has changed
+  static constexpr std::size_t kKept = 1024;  // changes; a reader further behind is told that everything has changed
 
-  // The writer: begin_round(), any number of add(), finish_round(). None of them allocates or waits.
+  // For the writer: begin_round(), any number of add(), finish_round(). None of them allocates or waits.
   void begin_round() { begun_.fetch_add(1); }
   void finish_round() { finished_.store(begun_.load()); }
   void add(std::uint64_t begin, std::uint64_t end) {
@@ -30,16 +30,16 @@ class MemoryChanges {
     written_.store(number + 1);
   }
 
-  // A reader's place.
+  // One reader's position in the log.
   class Reader {
    public:
     explicit Reader(const MemoryChanges& changes) : changes_(&changes), next_(changes.written_.load()) {}
 
-    // Whether take() may have something to tell; one load.
+    // Whether take() may have something to report; a single load.
     bool behind() const { return changes_->begun_.load(std::memory_order_acquire) != round_; }
 
-    // Calls `changed(begin, end)` for all that changed before this call; begin 0 and end UINT64_MAX: anything may have.
-    // `wait()` is called again and again while a round is under way.
+    // Calls `changed(begin, end)` for every change made before this call; begin 0 and end UINT64_MAX mean that anything
+    // may have changed. `wait()` is called repeatedly while a round is being written.
     template <typename Wait, typename Changed>
     void take(Wait wait, Changed changed) {
       const std::uint64_t round = changes_->begun_.load();

@@ -1,4 +1,4 @@
-// What kind of memory lies at an address, by the kernel's list of mappings.
+// What kind of memory lies at an address, according to /proc/self/maps.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace openlapi::verbs {
 
-// Takes the lines of /proc/self/maps, in any pieces, and tells whether private memory of no file covers a range.
+// Takes the lines of /proc/self/maps and tells whether private anonymous memory covers the whole range.
 class PrivateMemoryScan {
  public:
   PrivateMemoryScan(std::uint64_t begin, std::uint64_t end) : next_(begin), end_(end) {}
@@ -18,12 +18,12 @@ class PrivateMemoryScan {
   bool over() const { return next_ >= end_ || refused_; }
 
  private:
-  std::uint64_t next_;  // all before it is private
+  std::uint64_t next_;  // everything in the range before it is private
   std::uint64_t end_;
   bool refused_ = false;
 };
 
-// Takes as long as it takes to read the list: tens of microseconds and more.
+// Takes as long as reading the list: tens of microseconds or more.
 bool is_private_anonymous(std::uint64_t begin, std::uint64_t end);
 
 }  // namespace openlapi::verbs

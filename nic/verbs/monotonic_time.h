@@ -1,4 +1,4 @@
-// The time by which connections are asked for, stopped and given up.
+// The clock for the deadlines of connections: when to ask again, to stop, to give up.
 #pragma once
 
 #include <time.h>

@@ -1,19 +1,19 @@
-// Packets through reliable connections (RC), for peers that are sent much; all others get datagrams.
+// Packets through reliable connections (RC) to peers that are sent much; all others get datagrams.
 //
-// A connection carries packets one way: who sends asks for it with a datagram, and the other end, which takes the
-// packets of all connections from one shared receive queue, only has to be there. So two tasks that begin to talk at
-// the same time have nothing to agree upon. The adapter repeats what the network loses, and makes the sender wait for a
-// receiver that has no room.
-// What travels is the same as in datagrams and stays under the engine's acknowledgements (reliability/): a connection
-// that breaks takes nothing with it but packets that the engine sends again, and until there is another one they go as
-// datagrams. That is why nothing here waits, keeps time or tells anybody of an error: asking again, and the rest that
-// a peer gets after a failure, are counted in packets.
+// A connection carries packets in one direction. The sender asks for it with a datagram. The other end takes the
+// packets of all connections from one shared receive queue and only has to exist, so two tasks that start talking at
+// the same time have nothing to negotiate. The adapter repeats what the network loses, and makes the sender wait while
+// the receiver has no room.
+// The packets are the same as in datagrams and stay under the engine's acknowledgements (reliability/). A connection
+// that breaks loses only packets that the engine sends again; until there is a new one they go as datagrams. That is
+// why nothing here waits, reads a clock or reports an error: when to ask again, and how long to leave a peer alone
+// after a failure, are counted in packets.
 //
-// Which of the two is better is a matter of the adapter. On soft-RoCE ib_send_lat of 8 bytes takes 41 us as datagrams
-// and 29 us through a connection, 35 us with a shared receive queue. A connection also spares the engine's time-outs
-// where the network loses packets. But it costs a queue pair at either end and 256 KiB of locked memory: so the first
-// kPacketsBeforeAsking packets to a peer go as datagrams, a connection's price spread over many more, and connections
-// are bounded: for a new one the one that was not used for longest is closed.
+// Which of the two is faster depends on the adapter. On soft-RoCE ib_send_lat of 8 bytes takes 41 us with datagrams, 29
+// us through a connection, 35 us with a shared receive queue. A connection also avoids the engine's time-outs when the
+// network loses packets. But it costs a queue pair at each end and 256 KiB of locked memory. So the first
+// kPacketsBeforeAsking packets to a peer go as datagrams, and the number of connections is bounded: a new one replaces
+// the one that has been unused for longest.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct PacketConnectionLimits {
   static constexpr std::uint32_t kPacketsBeforeAsking = 1024;
   std::uint32_t connections = 64;  // to send through; twice as many to receive through
   std::uint32_t packets_before_asking = kPacketsBeforeAsking;
-  std::uint64_t first_count = 0;  // of a connection's packets; near its end in tests
+  std::uint64_t first_count = 0;  // number of a connection's first packet; in tests near the end of the range
 };
 
 struct PacketConnectionCounters {
@@ -40,11 +40,11 @@ struct PacketConnectionCounters {
   std::uint64_t packets_received = 0;
   std::uint64_t connections_made = 0;
   std::uint64_t connections_broken = 0;
-  std::uint64_t connections_closed = 0;  // for others, or by the other end
+  std::uint64_t connections_closed = 0;  // to make room, or by the other end
   std::uint64_t connections_refused = 0;
 };
 
-// What the queue pairs of a transport have in common.
+// What all queue pairs of a transport share.
 struct PacketConnectionSetting {
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
@@ -58,27 +58,27 @@ struct PacketConnectionSetting {
 
 class PacketConnections {
  public:
-  // Arrivals with this bit in their number are of the shared receive queue.
+  // Work requests of the shared receive queue have this bit in their numbers.
   static constexpr std::uint64_t kArrivalBit = std::uint64_t{1} << 32;
 
-  // Null: the adapter cannot.
+  // Null: the adapter cannot do it.
   static std::unique_ptr<PacketConnections> make(const PacketConnectionSetting& setting, ConnectionPath& path,
                                                  const PacketConnectionLimits& limits);
   ~PacketConnections();
 
   struct Connection {
     PeerIndex peer = kUnknownPeer;
-    std::uint16_t name = 0;    // the upper bits of its requests' numbers; used again when it is gone
+    std::uint16_t name = 0;    // the upper bits of its requests' numbers; reused when it is gone
     std::uint64_t number = 0;  // by which both ends know it; random
     bool ready = false;
     SendRing ring;
-    std::unique_ptr<ReliableQueuePair> queue_pair;  // goes before the memory of the ring
+    std::unique_ptr<ReliableQueuePair> queue_pair;  // destroyed before the memory of the ring
     std::uint64_t last_use = 0;                     // counts bursts of all connections
     std::uint32_t asked = 0;                        // times
   };
 
-  // The connection for so many packets that are about to be sent; null: datagrams. Asks for a connection when it is
-  // time.
+  // The connection for `packets` packets that are about to be sent; null: send them as datagrams. Asks for a connection
+  // when it is time.
   Connection* connection_to(PeerIndex peer, std::size_t packets) {
     if (peer >= peers_.size()) [[unlikely]]
       add(peer);
@@ -93,12 +93,12 @@ class PacketConnections {
     return nullptr;
   }
 
-  // After packets were appended to its ring: posts them. Returns how many are lost.
+  // Posts what was appended to the connection's ring. Returns how many packets are lost.
   std::uint32_t post(Connection& connection);
-  // One packet that its ring lets go alone. False: it is lost.
+  // Posts a single packet for which SendRing::may_go_alone() holds. False: it is lost.
   bool post_alone(Connection& connection, const OutgoingPacket& packet, const Destination& destination);
 
-  // Takes what has become of packets that were sent. Returns how many were lost.
+  // Takes the completions of sent packets. Returns how many were lost.
   std::uint64_t reap();
 
   void message_arrived(PeerIndex peer, const ConnectionMessage& message);
@@ -114,20 +114,20 @@ class PacketConnections {
     ++counters_.packets_received;
     served_.used(queue_pair);
   }
-  void retire(bool emptied) { served_.retire(emptied); }  // served_connections.h
+  void retire(bool emptied) { served_.retire(emptied); }  // see served_connections.h
   const ServedConnections& served() const { return served_; }
 
   const PacketConnectionCounters& counters() const { return counters_; }
-  ibv_qp* queue_pair_to(PeerIndex peer) const;  // to look at, or to break in a test; null: not connected
+  ibv_qp* queue_pair_to(PeerIndex peer) const;  // for tests to look at, or to break; null: not connected
 
  private:
   static constexpr std::uint32_t kSlots = SendRing::kFewestSlots;  // packets under way
   static constexpr std::uint32_t kAskAgain = 32;                   // packets
   static constexpr std::uint32_t kAskAtMost = 16;                  // times
   static constexpr std::uint32_t kMostDoublings = 10;              // of the packets before a peer is asked again
-  static constexpr std::uint64_t kIdleUses = 256;                  // of others, before a connection may be closed
+  static constexpr std::uint64_t kIdleUses = 256;                  // uses of others before an idle one may be closed
   static constexpr int kPollBatch = 16;
-  static constexpr unsigned kCountBits = 48;  // of a request's number: two years of 4 million packets a second
+  static constexpr unsigned kCountBits = 48;  // of a request's number: two years at 4 million packets a second
 
   struct Peer {
     Connection* connection = nullptr;  // asked for, or ready
@@ -160,9 +160,9 @@ class PacketConnections {
   ReliableSetting sending_, receiving_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<Peer> peers_;
-  std::uint16_t next_name_ = 1;  // the latest ones are passed by: an adapter may still tell of what they have sent
+  std::uint16_t next_name_ = 1;  // names are reused late: the adapter may still report packets of earlier ones
   std::uint64_t uses_ = 0;
-  std::uint64_t lost_ = 0;  // not told by reap() yet
+  std::uint64_t lost_ = 0;  // not reported by reap() yet
   ServedConnections served_;
   PacketConnectionCounters counters_;
 };

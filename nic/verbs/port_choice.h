@@ -1,8 +1,8 @@
-// Which RDMA port and which of its GIDs a transport uses: pure rules over what was found on the machine.
+// Which RDMA port and which of its GIDs a transport uses: pure rules on what was found on the machine.
 //
-// Port: the one that the user named; otherwise the first that can be used, in this order: InfiniBand before RoCE, then
-// names of devices (mlx5_2 before mlx5_10), then port numbers. So equal machines choose equal ports.
-// GID: the index that the user named; otherwise with InfiniBand index 0; with RoCE the lowest index of the best kind:
+// Port: the one that the user named; otherwise the first usable one in this order: InfiniBand before RoCE, then device
+// names (mlx5_2 before mlx5_10), then port numbers. So identical machines choose identical ports.
+// GID: the index that the user named; otherwise index 0 on InfiniBand, and on RoCE the lowest index of the best kind:
 // RoCE v2 over IPv4, RoCE v2 over a global IPv6 address, RoCE v2 over a link-local one, then RoCE v1 in the same order.
 #pragma once
 
@@ -25,8 +25,8 @@ struct GidFacts {
 struct PortFacts {
   std::string device;
   std::uint32_t port = 1;
-  std::string problem;     // why the device could not be asked; the rest is unknown then. Empty: it could
-  bool forbidden = false;  // the problem is that this user may not use the device
+  std::string problem;     // why the device could not be queried (the other fields are then unset); empty: it could
+  bool forbidden = false;  // because this user may not use the device
   bool ethernet = false;
   bool active = false;
   std::string state;      // as the driver calls it
@@ -41,7 +41,7 @@ struct PortPreference {
   std::int32_t gid_index = -1;  // negative: by the rule
 };
 
-// The GID that the rule gives, or the wanted index. None: `reason` says why.
+// The GID that the rule gives, or the one at the wanted index. Nothing: `reason` says why.
 std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason);
 
 struct PortChoice {
@@ -49,7 +49,7 @@ struct PortChoice {
   GidFacts gid;
 };
 
-// None: `reason` names every port that came into question and says why it cannot be used.
+// Nothing: `reason` names every candidate port and says why it cannot be used.
 std::optional<PortChoice> choose_port(std::span<const PortFacts> ports, const PortPreference& preference,
                                       std::string& reason);
 

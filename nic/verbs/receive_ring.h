@@ -1,8 +1,8 @@
-// The memory that packets arrive in: equal slots, each posted to a queue, or held by the engine, or idle. The queue is
-// a queue pair's own, or one that is shared by many.
+// The memory that packets arrive in: equal slots, each of which is posted to a queue, held by the engine, or idle. The
+// queue belongs to one queue pair or is shared by many.
 //
-// A datagram is preceded by 40 bytes for a global route header, whether it has one or not; a slot is laid out so that
-// the packet after it begins at a cache line.
+// 40 bytes for a global route header precede each datagram, whether it has one or not; slots are laid out so that the
+// packet behind them begins at a cache line.
 #pragma once
 
 #include <cstddef>
@@ -18,35 +18,35 @@ class ReceiveRing {
  public:
   static constexpr std::uint32_t kRouteHeader = 40;  // bytes before each datagram
 
-  // `packet` is the longest packet, `header` what arrives before it; slots' numbers are posted with `bit` set. 0, or
-  // the error number.
+  // `packet`: length of the longest packet; `header`: bytes that arrive before it. Slot numbers are posted with `bit`
+  // set. Returns 0 or an errno value.
   int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint32_t header, std::uint64_t bit);
 
-  // Where slots are posted from now on; one of the two.
+  // Where slots are posted from now on; call one of the two.
   void post_to(ibv_qp& queue_pair) { queue_pair_ = &queue_pair; }
   void post_to(ibv_srq& shared) { shared_ = &shared; }
 
-  // Posts idle slots if there are enough of them to be worth it, or too few posted.
+  // Posts the idle slots if there are enough to be worth it, or if few are posted.
   void post() {
     if (idle_.size() >= kBatch || posted_ < kFewPosted) post_idle();
   }
 
   std::byte* packet_of(std::uint32_t slot) const { return memory_.data() + slot * stride_ + kLine; }
 
-  // The slot has completed: the queue has it no more.
+  // The slot has completed: the queue no longer has it.
   void take(std::uint32_t slot) {
     OPENLAPI_CHECK(slot < slots() && is_posted_[slot] != 0);
     is_posted_[slot] = 0;
     --posted_;
   }
-  // A slot that was taken is of no more use.
+  // A slot that was taken is free again.
   void give_back(std::uint32_t slot) { idle_.push_back(slot); }
   void discard(std::uint32_t slot) {
     take(slot);
     give_back(slot);
   }
 
-  // The queue was reset: it has none of the slots any more.
+  // The queue was reset and has none of the slots any more.
   void forget_posted();
 
   std::uint32_t slots() const { return static_cast<std::uint32_t>(is_posted_.size()); }
@@ -55,7 +55,7 @@ class ReceiveRing {
 
  private:
   static constexpr std::uint32_t kLine = 64;
-  static constexpr std::uint32_t kBatch = 32;      // slots: one doorbell for so many
+  static constexpr std::uint32_t kBatch = 32;      // slots posted with one doorbell
   static constexpr std::uint32_t kFewPosted = 64;  // slots
 
   void post_idle();
@@ -66,12 +66,12 @@ class ReceiveRing {
   std::size_t stride_ = 0;
   std::uint32_t posted_ = 0;
   std::vector<std::uint8_t> is_posted_;
-  std::vector<std::uint32_t> idle_;    // capacity for all slots
-  std::vector<ibv_recv_wr> requests_;  // of each slot
+  std::vector<std::uint32_t> idle_;    // has room for all slots
+  std::vector<ibv_recv_wr> requests_;  // one per slot
   std::vector<ibv_sge> pieces_;
 };
 
-// Numbers of the slots that the engine holds, of all rings together: it gives the oldest back first.
+// The numbers of the slots that the engine holds, of all rings together, in the order in which it returns them.
 class HeldSlots {
  public:
   explicit HeldSlots(std::size_t most = 0) : slots_(most) {}

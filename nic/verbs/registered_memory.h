@@ -1,4 +1,4 @@
-// Zeroed memory that an adapter may read and write: locked, registered, and not inherited by forked children.
+// Zeroed memory that an adapter may read and write: locked, registered, and not inherited by child processes.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class RegisteredMemory {
   RegisteredMemory(const RegisteredMemory&) = delete;
   RegisteredMemory& operator=(const RegisteredMemory&) = delete;
 
-  // Once. 0, or the error number.
+  // Called once. Returns 0 or an errno value.
   int open(ibv_pd& domain, std::size_t bytes);
 
   std::byte* data() const { return data_; }

@@ -1,12 +1,12 @@
-// Memory that is registered with an adapter, found again without a system call, and never used again after the process
-// changed it.
+// Memory that is registered with an adapter: found again without a system call, and never reused after the process has
+// unmapped or replaced it.
 //
-// An entry covers whole pages. Listed entries, those that can be found, may overlap, but none lies within another: so
-// they have one order, by their begin and by their end, and the last one that begins before a range is the only one
-// that can cover it. Entries are not merged: memory that is used piece by piece would be registered again for each
-// piece. An entry is deregistered when it is not listed and not in use. The least recently used ones leave when there
-// are too many, or too many bytes; those in use may exceed that bound. An entry is listed only if a monitor watches its
-// memory; without one nothing is kept beyond its use. Not thread-safe: belongs to one transport.
+// An entry covers whole pages. Listed entries, those that can be found, may overlap, but none lies within another. So
+// they have the same order by begin and by end, and only the last one that begins before a range can cover it. Entries
+// are not merged: memory that is used piece by piece would be registered anew for every piece. An entry is deregistered
+// when it is neither listed nor in use. When there are too many entries or bytes, the least recently used ones go;
+// those in use may exceed the limit. An entry is listed only if a monitor watches its memory; without a monitor nothing
+// is kept beyond its use. Not thread-safe: belongs to one transport.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace openlapi::verbs {
 
-// How memory becomes known to the adapter.
+// Makes memory known to the adapter.
 class Registrar {
  public:
   struct Region {
@@ -30,7 +30,7 @@ class Registrar {
   };
   enum class Outcome : std::uint8_t {
     done,
-    no_room,  // may succeed after others were removed
+    no_room,  // may succeed after other memory was deregistered
     refused,
   };
 
@@ -49,10 +49,10 @@ class RegistrationCache {
   struct Counters {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
-    std::uint64_t refused = 0;      // the adapter took the memory not even after all that was idle had gone
-    std::uint64_t evicted = 0;      // left for others
-    std::uint64_t invalidated = 0;  // the process changed their memory
-    std::uint64_t unwatched = 0;    // kept for one use only
+    std::uint64_t refused = 0;      // times the adapter refused although nothing idle was left to remove
+    std::uint64_t evicted = 0;      // removed to make room
+    std::uint64_t invalidated = 0;  // removed because the process changed their memory
+    std::uint64_t unwatched = 0;    // used once and not kept
   };
 
   struct Entry {
@@ -62,8 +62,8 @@ class RegistrationCache {
     bool listed = false;           // can be found
     bool changed = false;          // the process changed the memory
     std::uint32_t uses = 0;        // 0 and not listed: there is no registration
-    std::uint32_t number = 0;      // of its place
-    std::uint32_t generation = 0;  // of what lies at its place
+    std::uint32_t number = 0;      // its index in the table
+    std::uint32_t generation = 0;  // distinguishes entries that have used the same index
     std::uint64_t last_use = 0;    // counts uses of all entries
   };
 
@@ -73,23 +73,23 @@ class RegistrationCache {
   RegistrationCache(const RegistrationCache&) = delete;
   RegistrationCache& operator=(const RegistrationCache&) = delete;
 
-  // An entry that covers the range, in use until release(). Null: this memory cannot be registered. A hit makes no
+  // An entry that covers the range; in use until release(). Null: this memory cannot be registered. A hit makes no
   // system call.
-  // It is right for memory that this thread, or one that this thread has synchronised with, had mapped. One case is
-  // left: thread A is still within munmap(), and thread B has got the same addresses from the kernel already.
+  // Correct for memory that was mapped by this thread or by one that this thread has synchronised with. One case
+  // remains: thread A is still inside munmap() while thread B has already got the same addresses from the kernel.
   Entry* acquire(const void* address, std::size_t length, bool writable);
 
-  // The same, and right in that case too; for one system call more, if there is a monitor.
+  // The same, and correct in that case too; costs one more system call if there is a monitor.
   Entry* acquire_current(const void* address, std::size_t length, bool writable);
 
   void release(Entry& entry);
 
-  // Deregisters what was changed meanwhile, if anything was.
+  // Deregisters memory that was changed meanwhile, if any.
   void settle() {
     if (reader_ && reader_->behind()) take_changes();
   }
 
-  Entry* find(std::uint32_t number, std::uint32_t generation);  // one in use; null: none
+  Entry* find(std::uint32_t number, std::uint32_t generation);  // one that is in use; null: none
 
   const Counters& counters() const { return counters_; }
   std::uint64_t bytes() const { return bytes_; }  // registered
@@ -120,8 +120,8 @@ class RegistrationCache {
   std::uint64_t page_;
   std::deque<Entry> all_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint64_t> begins_;  // of the listed ones, in order
-  std::vector<Place> places_;          // of the same
+  std::vector<std::uint64_t> begins_;  // of the listed entries, in order
+  std::vector<Place> places_;          // of the same entries
   std::uint64_t uses_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint32_t entries_ = 0;

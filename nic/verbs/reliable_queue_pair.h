@@ -1,4 +1,4 @@
-// One end of a reliable connection. One end posts RDMA READs or packets; the other end only has to be there.
+// One end of a reliable connection. One end posts RDMA READs or packets; the other end only has to exist.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace openlapi::verbs {
 
-// Of one adapter and port; the same for all connections of a transport that have one purpose.
+// For one adapter and port; the same for all of a transport's connections of one purpose.
 struct ReliableSetting {
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
-  ibv_cq* completions = nullptr;  // of what is posted
+  ibv_cq* completions = nullptr;  // of what is posted here
   ibv_cq* arrivals = nullptr;     // null: nothing arrives
-  ibv_srq* shared = nullptr;      // where packets arrive; null: none do
+  ibv_srq* shared = nullptr;      // the shared queue that packets arrive in; null: none arrive
   std::uint32_t port = 1;
   ConnectionMessage::Purpose purpose = ConnectionMessage::Purpose::reads;
-  std::uint8_t reads = 1;          // most that the adapter has under way, each as reader and as the one who is read
+  std::uint8_t reads = 1;          // most READs at a time, both as reader and as the one that is read
   std::uint32_t queue_length = 1;  // requests that can be posted to one queue pair
-  std::uint32_t pieces = 1;        // of memory, in a request
-  std::uint32_t inline_bytes = 0;  // wanted
+  std::uint32_t pieces = 1;        // pieces of memory in a request
+  std::uint32_t inline_bytes = 0;  // wanted; inline_bytes() says what was granted
 };
 
-// What one end must know of the other.
+// What one end must know about the other.
 struct ReliablePeer {
   std::uint32_t queue_pair = 0;
   std::uint32_t first_packet = 0;
   std::uint32_t mtu = 0;   // bytes, of the path
-  std::uint8_t reads = 1;  // that both ends agree on
+  std::uint8_t reads = 1;  // the number that both ends have agreed on
   ibv_ah_attr route{};
 };
 
@@ -39,14 +39,14 @@ class ReliableQueuePair {
   // In the state in which it has a number and can be connected. Null, and errno: the adapter refuses.
   static std::unique_ptr<ReliableQueuePair> make(const ReliableSetting& setting);
 
-  // Ready to be read through, and to read. 0, or the error number.
+  // After this it can read and be read. Returns 0 or an errno value.
   int connect(const ReliablePeer& peer);
 
-  // 0, or the error number: then nothing will complete.
+  // Returns 0 or an errno value; after an error nothing will complete.
   int read(std::uint64_t number, const ibv_sge& local, std::uint64_t remote_address, std::uint32_t remote_key);
 
-  // Nothing reads or writes memory through it any more; what was posted completes with an error. 0, or the error
-  // number: then it goes on.
+  // From now on nothing reads or writes memory through it; what was posted completes with an error. Returns 0, or an
+  // errno value and then it keeps running.
   int stop();
 
   std::uint32_t number() const { return queue_pair_->qp_num; }

@@ -1,12 +1,12 @@
-// Queue pairs of a shared receive queue on their way out, so that none takes slots of that queue along.
+// Queue pairs that are being destroyed without taking slots of their shared receive queue with them.
 //
-// When a queue pair is destroyed, a provider may take its completions that nobody has polled yet out of the completion
-// queue (mlx4 and mlx5 do, soft-RoCE does not), and the slots that these arrivals lie in would count as posted for
-// ever. So a queue pair is put into the error state first, in which it takes no further slots. When it is done with the
-// last one the adapter tells so (IBV_EVENT_QP_LAST_WQE_REACHED): then all that it had lies in the completion queue, and
-// when that has been found empty afterwards nothing is left to be lost. The kernel's ib_drain_qp() goes the same way.
-// An adapter that tells nothing (soft-RoCE) is given time instead, many times more than it takes to fail a request.
-// One that refuses the error state is asked again, and keeps the queue pair until it consents.
+// When a queue pair is destroyed, a provider may remove its unpolled completions from the completion queue (mlx4 and
+// mlx5 do, soft-RoCE does not), and the slots of those arrivals would count as posted for ever. So a queue pair first
+// goes into the error state, in which it takes no further slots. The adapter reports when it is done with the last one
+// (IBV_EVENT_QP_LAST_WQE_REACHED). By then all its completions are in the completion queue, and once that has been
+// found empty nothing can be lost. The kernel's ib_drain_qp() does the same.
+// An adapter that does not report it (soft-RoCE) is given time instead, many times what it takes to fail a request. An
+// adapter that refuses the error state is asked again, and keeps the queue pair until it agrees.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace openlapi::verbs {
 class RetiringQueuePairs {
  public:
   static constexpr std::uint64_t kLongestWait = 2000;  // milliseconds
-  static constexpr std::size_t kMost = 128;            // for who adds to them to keep
+  static constexpr std::size_t kMost = 128;            // queue pairs that a caller should let wait here
 
-  // `now` in milliseconds, like that of keep_time(). `done`: the adapter has told so before.
+  // `now`: milliseconds, as for keep_time(). `done`: the adapter has reported its last slot already.
   void add(std::unique_ptr<ReliableQueuePair> queue_pair, std::uint64_t now, bool done = false);
 
-  // The completion queue has been found empty since the last calls of the others: destroys those that are done.
+  // The completion queue was found empty since the last calls of the other functions: destroys those that are done.
   void arrivals_were_taken();
-  // The adapter is done with the last slot of this one, which may be none of these.
+  // The adapter is done with the last slot of this queue pair, which need not be one of these.
   void last_request_done(const ibv_qp& queue_pair);
   void keep_time(std::uint64_t now);
 
   std::size_t count() const { return retiring_.size(); }
-  // Whether some will go, within kLongestWait, if only somebody looks: nothing wakes who sleeps.
+  // Whether some will go within kLongestWait, provided that somebody keeps looking: nothing would wake a sleeper.
   bool want_looks() const;
 
  private:
@@ -40,7 +40,7 @@ class RetiringQueuePairs {
     std::unique_ptr<ReliableQueuePair> queue_pair;
     bool stopped;
     bool done;               // with the last slot
-    std::uint64_t deadline;  // when it has been stopped
+    std::uint64_t deadline;  // milliseconds; meaningful once it is stopped
   };
 
   std::vector<Retiring> retiring_;

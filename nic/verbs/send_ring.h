@@ -1,9 +1,9 @@
-// Packets on their way out: a chain of send requests for one burst, and slots of registered memory for those that the
-// queue pair does not copy itself.
+// Packets that are being sent: a chain of send requests for one burst, and slots of registered memory for those packets
+// that the queue pair does not copy itself.
 //
-// Every request has a number that is never used again; only every kSignalEvery-th one asks for a completion, which
-// tells that all before it are done as well. Short packets go inline: the driver copies their pieces, and no slot's
-// memory is touched.
+// Every request has a number that is never reused. Only every kSignalEvery-th one asks for a completion, which also
+// tells that all requests before it are done. Short packets go inline: the driver copies their pieces and no slot is
+// touched.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace openlapi::verbs {
 
-// Where datagrams go; of a connection's packets only the length counts.
+// Where datagrams go; for packets of a connection only the length matters.
 struct Destination {
   ibv_ah* handle = nullptr;
   std::uint32_t queue_pair = 0;
@@ -31,21 +31,21 @@ class SendRing {
   static constexpr std::uint32_t kSignalEvery = 32;  // requests
   static constexpr std::uint32_t kFewestSlots = 2 * kSignalEvery;
 
-  // `packet` is the longest packet, `first` the number of the first request, a multiple of kSignalEvery. 0, or the
-  // error number.
+  // `packet`: length of the longest packet; `first`: number of the first request, a multiple of kSignalEvery. Returns 0
+  // or an errno value.
   int open(ibv_pd& domain, std::uint32_t slots, std::uint32_t packet, std::uint64_t first = 0);
 
-  // What the queue pair granted.
+  // The inline size that the queue pair has granted.
   void set_inline(std::uint32_t bytes) { inline_bytes_ = bytes; }
 
   std::uint32_t room() const { return slots_ - static_cast<std::uint32_t>(next_ - done_); }
   bool wants_completions() const { return next_ - done_ >= slots_ / 2; }
 
-  // Appends a request to the chain; there must be room. With an immediate number (not 0) it is no packet of the
+  // Appends a request to the chain, which must have room. With an immediate value (not 0) it is not a packet of the
   // engine's.
   void append(const OutgoingPacket& packet, const Destination& destination, std::uint32_t immediate = 0);
 
-  // The same and post() at once, without the chain, for a packet that may go so, as most do. False: it was refused.
+  // append() and post() in one for a single packet, without the chain; possible for most packets. False: refused.
   bool may_go_alone(const OutgoingPacket& packet) const {
     return packet.pieces.size() == 1 && packet.length <= inline_bytes_ && packet.length != 0 && room() != 0;
   }
@@ -53,13 +53,13 @@ class SendRing {
 
   std::uint32_t chained() const { return chained_; }
 
-  // Posts the chain. Returns how many requests were refused; these are lost.
+  // Posts the chain. Returns how many requests were refused; those packets are lost.
   std::uint32_t post(ibv_qp& queue_pair);
 
-  // The request with this number is done, and so are all before it.
+  // The request with this number is done, and all before it.
   void complete(std::uint64_t number);
 
-  // The queue pair was reset: nothing is on its way any more. Returns how many requests never completed.
+  // The queue pair was reset: nothing is being sent any more. Returns how many requests never completed.
   std::uint64_t forget_posted();
 
   std::uint64_t next() const { return next_; }  // number of the next request

@@ -1,9 +1,10 @@
-// The ends of connections through which peers read this task's memory, or send it packets: made when a peer asks,
-// bounded in number. When there are too many, the one that was used least lately leaves, and its peer is told; a peer
-// that still needs it asks again. Packets tell of their use; reads are served by the adapter alone, so of those the one
-// that was asked for first leaves.
-// One that packets arrive through is not destroyed before its last one is taken (retiring_queue_pairs.h).
-// An end that fails needs no care: what the peer posts fails, it asks anew, and the new end replaces the old one.
+// The ends of connections through which peers read this task's memory or send it packets. They are made when a peer
+// asks, and bounded in number. When there are too many, the least recently used one is closed and its peer told; a peer
+// that still needs it asks again. Packets show when a connection is used. Reads are served by the adapter alone, so of
+// those connections the oldest is closed.
+// A connection that packets arrive through is not destroyed before its last packet is taken (retiring_queue_pairs.h).
+// A connection that fails needs no attention: the peer's requests fail, it asks again, and the new end replaces the old
+// one.
 #pragma once
 
 #include <array>
@@ -25,19 +26,19 @@ class ConnectionPath {
   virtual const Address& own_address() const = 0;
   virtual const Address* address_of(PeerIndex peer) const = 0;  // null: not added
   virtual ibv_ah_attr route_to_address(const Address& address) const = 0;
-  // May be lost, like every datagram.
+  // The message may be lost, like every datagram.
   virtual void send_message(PeerIndex peer, const ConnectionMessage& message) = 0;
 };
 
-// When queue pairs were last used, in uses of all of them. Those whose numbers meet in one place of the table count as
-// used together.
+// When queue pairs were last used, counted in uses of all of them. Queue pairs whose numbers share a place in the table
+// count as used together.
 class LastUses {
  public:
   void note(std::uint32_t queue_pair) { times_[queue_pair % kPlaces] = ++uses_; }
   std::uint64_t of(std::uint32_t queue_pair) const { return times_[queue_pair % kPlaces]; }
 
  private:
-  static constexpr std::uint32_t kPlaces = 1024;  // adapters count their queue pairs up
+  static constexpr std::uint32_t kPlaces = 1024;  // adapters number their queue pairs consecutively
   std::uint64_t uses_ = 0;
   std::array<std::uint64_t, kPlaces> times_{};
 };
@@ -53,13 +54,13 @@ class ServedConnections {
 
   // A packet has arrived through this queue pair.
   void used(std::uint32_t queue_pair) { last_uses_.note(queue_pair); }
-  // To be called now and then, by who sleeps and by who is busy, too. `emptied`: since the call before, the queue of
-  // arrivals has been found empty.
+  // To be called now and then, both by a busy thread and before sleeping. `emptied`: the arrivals' completion queue was
+  // found empty since the last call.
   void retire(bool emptied);
 
   std::size_t count() const { return served_.size(); }
   std::size_t retiring() const { return retiring_.count(); }
-  // Nobody should sleep: something goes when retire() is called for some time.
+  // Nobody should sleep now: something is destroyed if retire() is called for some time.
   bool want_looks() const { return retiring_.want_looks(); }
 
  private:
@@ -68,7 +69,7 @@ class ServedConnections {
     std::uint64_t connection;
     std::uint8_t reads;
     std::unique_ptr<ReliableQueuePair> queue_pair;
-    bool done = false;  // with the last slot of the shared receive queue: it has failed
+    bool done = false;  // it has failed, and is done with the last slot of the shared receive queue
   };
 
   void answer(const Served& served);
@@ -81,7 +82,7 @@ class ServedConnections {
   const ReliableSetting& setting_;
   ConnectionPath& path_;
   std::size_t most_;
-  std::vector<Served> served_;  // one of a peer at most
+  std::vector<Served> served_;  // at most one per peer
   LastUses last_uses_;
   RetiringQueuePairs retiring_;
 };

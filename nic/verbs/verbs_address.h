@@ -51,7 +51,7 @@ bool decode(const PeerAddress& bytes, Address& address, std::string& error);
 // Whether packets from `from` can reach `to` at all: the same fabric and the same kind of GID. False: a reason.
 bool compatible(const Address& from, const Address& to, std::string& error);
 
-// Whether they need a global route header: always with RoCE; with InfiniBand when `to` is in another subnet or has no
+// Whether packets need a global route header: always with RoCE; on InfiniBand when `to` is in another subnet or has no
 // LID.
 bool needs_global_route(const Address& from, const Address& to);
 

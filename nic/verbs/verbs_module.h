@@ -8,7 +8,7 @@
 
 namespace openlapi::verbs {
 
-// DEVICE[:PORT[:GID_INDEX]]; empty: any. False: `reason` says what is wrong with it.
+// Parses DEVICE[:PORT[:GID_INDEX]]; empty: any. False: `reason` says what is wrong.
 bool parse_preference(const std::string& text, PortPreference& preference, std::string& reason);
 
 class VerbsModule final : public TransportModule {

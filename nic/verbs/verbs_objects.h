@@ -1,4 +1,4 @@
-// Objects of libibverbs that are destroyed with their owner. Declare them in the order in which they are made.
+// Objects of libibverbs, destroyed with their owner. Declare them in the order in which they are created.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -1,4 +1,4 @@
-// What RDMA ports this machine has, asked through libibverbs.
+// The RDMA ports of this machine, queried through libibverbs.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace openlapi::verbs {
 
-// All ports of all devices, or of the device with this name. Opens each device for a moment (milliseconds). A device
-// that cannot be opened is one entry with a problem. Empty, and a reason: there is no device of any name.
+// All ports of all devices, or of the device named `device`. Opens each device briefly (milliseconds). A device that
+// cannot be opened is one entry with a problem. Empty: there is no device at all, and `reason` says so.
 std::vector<PortFacts> find_ports(const std::string& device, std::string& reason);
 
-// Null: `reason` says why, and the error number is in errno.
+// Null: `reason` says why, and errno has the error.
 DeviceContext open_device(const std::string& name, std::string& reason);
 
-// For people: one port and what a transport would do with it.
+// For people: a port, and how a transport would use it.
 struct PortReport {
   PortFacts facts;
   std::optional<GidFacts> gid;  // the one that would be used
   std::string reason;           // why the port cannot be used; empty: it can
-  bool chosen = false;          // used when nothing is said
+  bool chosen = false;          // what is used when the user names none
 };
 
 // What `lapi_info` shows. Empty, and a reason: there is no RDMA device.

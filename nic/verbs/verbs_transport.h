@@ -3,12 +3,12 @@
 // A packet is one datagram of at most the MTU (the route header does not count towards it). The adapter drops damaged
 // ones (ICRC) and those without this transport's Q_Key, a random number that only the address tells. Packets may be
 // lost, and order is not promised.
-// A queue pair that gets into the error state is reset and used again under its number, so peers notice nothing but the
-// lost packets. While the port is down packets count as sent and are lost.
-// Peers that are sent much are sent packets through reliable connections (packet_connections.h); these, too, may be
-// lost: with the connection.
-// Bulk goes by RDMA READ through other connections (bulk_reads.h). All are agreed upon with datagrams of their own
-// kind. Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc,
+// A queue pair in the error state is reset and reused under the same number, so peers notice nothing but the lost
+// packets. While the port is down packets count as sent and are lost.
+// Peers that are sent much get their packets through reliable connections (packet_connections.h). These may be lost
+// too: with the connection. Bulk goes by RDMA READ through other connections (bulk_reads.h). Connections are negotiated
+// with datagrams of a kind of their own.
+// Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc,
 // port_choice.h, packet_connections.h, bulk_reads.h.
 #pragma once
 
@@ -30,15 +30,15 @@
 namespace openlapi {
 
 struct VerbsConfig {
-  verbs::PortPreference port;         // port_choice.h has the rule for what is not said
-  std::uint32_t mtu = 0;              // bytes, a smaller one than the port's; 0: the port's
-  std::uint32_t receive_slots = 512;  // packets that can wait; each takes the MTU of locked memory
-  std::uint32_t send_slots = 256;     // packets on their way out
+  verbs::PortPreference port;         // port_choice.h has the rule for what it leaves open
+  std::uint32_t mtu = 0;              // bytes, if smaller than the port's; 0: the port's
+  std::uint32_t receive_slots = 512;  // packets that can wait; each takes one MTU of locked memory
+  std::uint32_t send_slots = 256;     // packets that can be on their way out
   std::uint8_t service_level = 0;     // InfiniBand
   std::uint8_t traffic_class = 0;     // of the route header: RoCE's DSCP and ECN bits
-  bool bulk = false;                  // RDMA READ, where the adapter can
+  bool bulk = false;                  // use RDMA READ where the adapter can
   verbs::BulkLimits bulk_limits;
-  bool connections = false;  // packets go through connections, too, where the adapter can
+  bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
 };
 
@@ -51,10 +51,10 @@ struct VerbsSetupError {
 
 struct VerbsCounters {
   std::uint64_t inline_sends = 0;
-  std::uint64_t lost_packets = 0;       // taken, but not sent: port down, queue pair broken, longer than the peer takes
-  std::uint64_t error_completions = 0;  // those that only tell of a broken queue pair (flushed) included
+  std::uint64_t lost_packets = 0;       // taken, not sent: port down, queue pair broken, longer than the peer accepts
+  std::uint64_t error_completions = 0;  // including those that only tell of a broken queue pair (flushed)
   std::uint64_t recoveries = 0;         // the queue pair was reset and is in use again
-  std::uint64_t failed_recoveries = 0;  // it could not be; tried again
+  std::uint64_t failed_recoveries = 0;  // attempts that failed; they are repeated
 };
 
 class VerbsTransport final : public Transport, public PeerLimits, private WakeSource, private verbs::ConnectionPath {
@@ -82,13 +82,13 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   const verbs::Address& address() const { return local_; }
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
   const verbs::PacketConnections* connections() const { return connections_.get(); }  // null: there are none
-  ibv_qp* queue_pair() const { return queue_pair_.get(); }  // to look at, or to break in a test
+  ibv_qp* queue_pair() const { return queue_pair_.get(); }  // for tests to look at, or to break
 
  private:
   friend std::unique_ptr<VerbsTransport> open_verbs_transport(const VerbsConfig&, VerbsSetupError&);
   static constexpr int kPollBatch = 32;                  // completions of one look
-  static constexpr std::size_t kMostReleased = 8;        // slots that wait for a quiet moment to be posted again
-  static constexpr std::uint32_t kQuietChecks = 64;      // looks without a packet between two at the send completions
+  static constexpr std::size_t kMostReleased = 8;        // slots that may wait before they are posted again
+  static constexpr std::uint32_t kQuietChecks = 64;      // looks without a packet between polls of the send completions
   static constexpr std::uint32_t kBusyChecks = 64;       // bursts between two looks at what retires
   static constexpr std::uint32_t kRetryRecovery = 1024;  // calls between two attempts after one that failed
 
@@ -97,7 +97,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
     verbs::Destination destination;
     verbs::Address address;
   };
-  // A handle may not go before the sends that name it are done.
+  // An address handle must outlive the sends that use it.
   struct RetiredHandle {
     verbs::AddressHandle handle;
     std::uint64_t last_send;
@@ -117,7 +117,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   // verbs_datapath.cc
   const verbs::Address& own_address() const override { return local_; }
   const verbs::Address* address_of(PeerIndex peer) const override;
-  PeerIndex find_peer(const verbs::Address& address) const;  // kUnknownPeer: nobody who was added has it
+  PeerIndex find_peer(const verbs::Address& address) const;  // kUnknownPeer: no added peer has this address
   void send_message(PeerIndex peer, const verbs::ConnectionMessage& message) override;
   [[gnu::noinline]] void take_message(const ibv_wc& arrival, std::uint32_t slot);
   void reap_sends();
@@ -143,7 +143,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   int descriptor() const override { return channel_->fd; }
   bool immediate() const override { return true; }
   bool arm() override;
-  void disarm() override {}  // a request to be told cannot be taken back
+  void disarm() override {}  // a notification request cannot be withdrawn
   void forget_events();
 
   VerbsConfig config_;
@@ -161,7 +161,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   verbs::CompletionQueue receive_completions_;
   verbs::ReceiveRing receives_;
   verbs::HeldSlots held_;
-  std::size_t released_ = 0;  // the first of these are not the engine's any more
+  std::size_t released_ = 0;  // of the held packets: the first so many are no longer held by the engine
   verbs::SendRing sends_;
   std::vector<Remote> remotes_;  // by peer; no handle: not added
   std::vector<RetiredHandle> retired_;
@@ -169,12 +169,12 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   std::unique_ptr<verbs::BulkReads> bulk_;                 // null: there is none
   std::unique_ptr<verbs::PacketConnections> connections_;  // the same
 
-  std::array<ibv_wc, kPollBatch> arrivals_;  // those of the last look that were not handed out yet
+  std::array<ibv_wc, kPollBatch> arrivals_;  // completions of the last poll that were not handed out yet
   int first_arrival_ = 0;
   int arrivals_end_ = 0;
   bool broken_ = false;     // the queue pair is in the error state, or may be
   bool port_down_ = false;  // when last asked
-  bool emptied_ = false;    // the queue of arrivals was, since the last look at what retires
+  bool emptied_ = false;    // the arrivals' queue was empty since the last retire()
   std::uint32_t quiet_ = 0;
   std::uint32_t busy_ = 0;
   std::uint32_t until_retry_ = 0;
