@@ -1,4 +1,4 @@
-// Processes of the node that this one has met: so that nobody waits for one that has ended and cannot come again.
+// Processes of the node that this process has met, so that nobody waits for one that has ended and cannot come again.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace openlapi::shm {
 
-// A process whatever becomes of its number, which the kernel gives to another one later.
+// Identifies a process even after the kernel has given its number to another one.
 struct KnownProcess {
   pid_t process = 0;
   std::uint64_t started = 0;  // clock ticks since the machine's start
@@ -24,15 +24,16 @@ struct KnownProcess {
 // Nothing: there is no such process, or the system does not say (no /proc).
 std::optional<KnownProcess> identify(pid_t process);
 
-// A process that nobody has waited for yet counts as ended.
+// A zombie counts as ended.
 bool has_ended(const KnownProcess& known);
 
-// Who was met in a group: by job, instance and task.
+// The processes met in groups, by job, instance and task.
 class Acquaintances {
  public:
   void met(const ShmConfig& config, PeerIndex task, const KnownProcess& known);
 
-  // The process in which `task` was met, if that has ended and `task` can therefore not come to this group.
+  // The process in which `task` was met, if it has ended, so that `task` cannot come to this group. Nothing: it may
+  // come.
   std::optional<pid_t> ended(const ShmConfig& config, PeerIndex task) const;
 
  private:

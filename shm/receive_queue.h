@@ -1,5 +1,5 @@
-// The owner's side of a task's queue. What senders wrote is believed only after a check: a source, era or length that
-// cannot be is counted and its slot passed over.
+// The owner's side of a task's queue. What senders write is checked before it is believed: a slot with an impossible
+// source, era or length is counted and skipped.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace openlapi::shm {
 
 class ReceiveQueue {
  public:
-  // `tasks` gives each source's number; it and the segment outlive the queue.
+  // `tasks` gives each source's task number; it and the segment outlive the queue.
   ReceiveQueue(const SegmentView& segment, const GroupLayout& layout, std::span<const PeerIndex> tasks)
       : lines_(segment.lines),
         mask_(layout.slots - 1),
@@ -62,7 +62,7 @@ class ReceiveQueue {
     return count;
   }
 
-  // Gives the oldest `count` packets' slots back to the senders, in batches.
+  // Gives the slots of the oldest `count` packets back to the senders, in batches.
   void release(std::size_t count) {
     if (hole_count_ == 0) [[likely]] {
       released_ += count;
@@ -72,40 +72,41 @@ class ReceiveQueue {
     if (released_ - published_ > mask_ / 4) publish_head();
   }
 
-  // Whether the queue's next slot is announced.
+  // Whether the queue's next slot has been published.
   bool waiting() const {
     const std::uint64_t control = lines_[next_ & mask_].control.load(std::memory_order_acquire);
     return control_sequence(control) == static_cast<std::uint32_t>(next_ + 1) && !is_withheld(next_);
   }
 
-  // The word that the next packet's sender will change; after a receive() that did not fill its span.
+  // The word that the next packet's sender will change; valid after a receive() that did not fill its span.
   ArrivalWord arrival_word() const { return {&lines_[next_ & mask_].control, last_look_}; }
 
-  // Whether senders have claimed slots that we have not received. Reads the line that senders write. Sequentially
-  // consistent for the sake of ShmDoorbell::arm(); pairs with the claim in SendQueue::claim().
+  // Whether senders have claimed slots that were not received yet. Reads a cache line that senders write. Sequentially
+  // consistent, as ShmDoorbell::arm() needs; pairs with the claim in SendQueue::claim().
   bool claimed() const { return header_->tail.load(std::memory_order_seq_cst) != next_; }
 
-  // Tickets: what was handed out so far, and what was received.
+  // Tickets: how many were handed out so far, and how many were received.
   std::uint64_t handed_out() const { return header_->tail.load(std::memory_order_acquire); }
   std::uint64_t received() const { return next_; }
 
-  // Passes over the slots at the front of the queue whose owners died before they published. `gone` says whether a
-  // local task is known to be dead. Returns how many.
+  // Skips slots at the front of the queue whose owners died before they published. `gone` says whether a local task is
+  // known to be dead. Returns how many.
   std::size_t skip_orphans(const std::function<bool(std::uint32_t)>& gone);
 
-  // The same, and finds the claim of one that is given up or purged: when it finds it the second time, those slots are
-  // withheld, but no more than half of all. Far enough from call to call that who is not stopped publishes meanwhile.
+  // The same; it also finds the claim of a sender that is given up or purged. When it finds the same claim for the
+  // second time it withholds those slots, but never more than half of all. Call it rarely enough that a sender that is
+  // not stopped publishes in between.
   std::size_t look_at_turn(const std::function<bool(std::uint32_t)>& gone);
 
-  // Whose packet is awaited although it is claimed, one of them if several may have claimed it: neither one that is
-  // `gone`, nor one that is given up already. What is returned differs from packet to packet.
+  // Whose packet is awaited although its slot is claimed (one of them, if several may have claimed it): a sender that
+  // is neither `gone` nor given up. The result differs from packet to packet.
   struct Holder {
-    std::uint32_t source = UINT32_MAX;  // local index; UINT32_MAX: no packet is
+    std::uint32_t source = UINT32_MAX;  // local index; UINT32_MAX: nobody's packet
     std::uint64_t ticket = 0;
   };
   Holder holder(const std::function<bool(std::uint32_t)>& gone) const;
 
-  // `source` is purged or given up: what it has sent so far is void, and so is what it sends until it is opened and has
+  // `source` is purged or given up: what it has sent is void, and so is what it sends until it is opened again and has
   // begun anew.
   void close(std::uint32_t source);
   void open(std::uint32_t source) { open_as(source, opened_era(era_of(source))); }
@@ -116,13 +117,13 @@ class ReceiveQueue {
 
   std::uint64_t era_of(std::uint32_t source) const { return eras_[source].load(std::memory_order_relaxed); }
 
-  // True once in kLookAfter empty receives in a row: time to look for orphans.
+  // True once in kLookAfter empty receives in a row: time to look for orphaned slots.
   bool look_due() const { return look_due_; }
 
   std::uint64_t dropped() const { return dropped_; }
 
-  // What is fetched of a packet in a room before anyone reads it: as much as processors have misses to spare for. The
-  // lines come from another core, one by one, when a handler reads its data in place.
+  // How much of a packet in a room is prefetched before anyone reads it: as much as processors have misses to spare
+  // for. Otherwise the lines come from another core one by one while a handler reads its data in place.
   static constexpr std::size_t kPrefetchBytes = 2048;
   static constexpr std::uint32_t kLookAfter = 1 << 14;
 
@@ -166,10 +167,10 @@ class ReceiveQueue {
 
   PacketLine* lines_;
   std::uint64_t mask_;
-  std::uint64_t next_ = 0;       // ticket to receive next
-  std::uint64_t last_look_ = 0;  // the next slot's control word when nothing was announced there
-  std::uint64_t released_ = 0;   // tickets below are given back
-  std::uint64_t published_ = 0;  // what senders know of released_
+  std::uint64_t next_ = 0;       // the next ticket to receive
+  std::uint64_t last_look_ = 0;  // the next slot's control word when it was last found empty
+  std::uint64_t released_ = 0;   // tickets below it are given back
+  std::uint64_t published_ = 0;  // the value of released_ that senders can see
   std::uint32_t packet_bytes_;
   std::uint32_t empty_receives_ = 0;
   std::byte* near_rooms_;
@@ -182,8 +183,8 @@ class ReceiveQueue {
   WithheldBits* withheld_bits_;
   std::uint32_t withheld_count_ = 0;
   std::uint64_t given_up_claim_ = 0;  // found by the last look_at_turn(); 0: none
-  std::uint64_t overdue_claim_ = 0;   // and by the one before
-  std::size_t hole_count_ = 0;  // slots passed over and not yet given back, marked in holes_
+  std::uint64_t overdue_claim_ = 0;   // and by the one before it
+  std::size_t hole_count_ = 0;        // slots skipped and not given back yet, marked in holes_
   std::vector<bool> holes_;
   std::vector<PeerIndex> senders_;  // by what make_sender() gives; kUnknownPeer: no task's present era
   std::uint64_t dropped_ = 0;

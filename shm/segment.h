@@ -1,4 +1,4 @@
-// One mapping of a group's shared memory, and views into it.
+// A mapping of a group's shared memory, and views into it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace openlapi::shm {
 
-// The queue of one task as senders and the owner see it. Pointers are valid as long as the mapping.
+// The queue of one task as its senders and its owner see it. Pointers are valid as long as the mapping.
 struct SegmentView {
   SegmentHeader* header = nullptr;
   SenderLine* senders = nullptr;  // by local index, as eras
@@ -21,7 +21,8 @@ struct SegmentView {
   std::byte* rooms = nullptr;
 };
 
-// The memory file and its mapping. The file has no name: it ends with the last process that maps it or holds it open.
+// The memory file and its mapping. The file has no name: it disappears with the last process that maps it or has it
+// open.
 class GroupMemory {
  public:
   GroupMemory() = default;
@@ -29,10 +30,10 @@ class GroupMemory {
   GroupMemory& operator=(GroupMemory&& other) noexcept;
   ~GroupMemory();
 
-  // Makes the file, sealed to its size, and maps it. The header is filled but for `state`.
+  // Creates the file, seals its size, and maps it. The header is complete except for `state`.
   static GroupMemory create(const GroupLayout& layout, std::uint64_t nonce, PeerIndex leader, ShmSetupError& error);
 
-  // Maps a file that the leader made, after checking that it is one: size, seals, header. Takes the descriptor.
+  // Maps a file that the leader created, after checking size, seals and header. Takes the descriptor.
   static GroupMemory attach(const GroupLayout& layout, std::uint64_t nonce, FileDescriptor file, ShmSetupError& error);
 
   bool valid() const { return base_ != nullptr; }
@@ -41,13 +42,14 @@ class GroupMemory {
   GroupHeader& header() const { return *reinterpret_cast<GroupHeader*>(base_); }
   SegmentView segment(std::uint32_t index) const;
 
-  // Holds the lock that says "task `index` lives": byte `index` of the file, until this process ends or closes it.
+  // Takes the lock that says "task `index` is alive": byte `index` of the file, until this process ends or closes the
+  // file.
   bool hold_life_lock(std::uint32_t index, std::string& error) const;
 
-  // Whether another process holds that lock. Its own locks a process cannot see.
+  // Whether another process holds that lock. A process cannot see its own locks.
   bool life_lock_held(std::uint32_t index) const;
 
-  // Has the pages that every packet touches made now rather than on the first packet.
+  // Populates the pages that every packet touches, so that the first packet need not.
   void populate(std::uint32_t index) const;
 
  private:

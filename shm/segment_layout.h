@@ -5,11 +5,11 @@
 //   segment:  SegmentHeader | SenderLine[tasks] | era[tasks] | withheld[slots / 64] | PacketLine[slots] |
 //   room[kNearRooms] | room[slots]
 //
-// Slot i of a queue is PacketLine i. A packet of up to kInlineBytes lives in its line alone, so that an 8-byte put
-// moves one cache line and a stream of them touches consecutive lines; a longer one lives in a room and the line only
-// announces it. Which room: as long as fewer than kNearRooms packets are out, one of the near rooms, by turns, which
-// both sides' caches and address translation still know; otherwise the slot's own, the far one. (1 KiB between two
-// cores: 16 rooms by turns cost as little as a single one, 128 by turns 70 to 90 ns more; lines show the opposite.)
+// Slot i of a queue is PacketLine i. A packet of up to kInlineBytes is stored in its line alone, so that an 8-byte put
+// moves one cache line and a stream of them touches consecutive lines. A longer packet is stored in a room, and the
+// line only announces it. Which room: while fewer than kNearRooms packets are out, one of the near rooms in turn, which
+// both sides' caches and address translation still hold; otherwise the slot's own (far) room. (1 KiB between two cores:
+// 16 rooms in turn cost as little as a single one, 128 in turn 70 to 90 ns more; for lines it is the opposite.)
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kGroupMagic = 0x6c617069'73686d34;  // "lapishm4"
 enum class GroupState : std::uint32_t { kForming = 0, kOpen = 1, kFailed = 2 };
 enum class TaskState : std::uint32_t { kAbsent = 0, kReady = 1, kClosed = 2 };
 
-// Written by the leader before it hands out the descriptor; `state` by the leader afterwards.
+// Written by the leader before it hands out the descriptor; `state` by the leader afterwards, too.
 struct alignas(kPage) GroupHeader {
   std::uint64_t magic;
   std::uint64_t nonce;  // tells this group from every other; part of each task's address
@@ -38,14 +38,14 @@ struct alignas(kPage) GroupHeader {
   std::uint32_t slots;
   std::uint32_t packet_bytes;
   std::uint32_t leader;              // PeerIndex
-  std::atomic<std::uint32_t> state;  // GroupState; the members' futex
-  std::uint32_t failure;             // ShmFailure, and why in words: valid once `state` is kFailed
+  std::atomic<std::uint32_t> state;  // GroupState; futex that the members wait on
+  std::uint32_t failure;             // ShmFailure; with the text valid once `state` is kFailed
   char reason[256];
   std::uint32_t version;  // GroupLayout::version of the leader
 };
 
-// Announces the packet in its slot. Written by the sender that owns the slot's ticket, as the last store (release);
-// read by the segment's owner (acquire). 64 bits, so the announcement and what it says are one store.
+// Announces the packet in its slot. The sender that owns the slot's ticket writes it as its last store (release); the
+// segment's owner reads it (acquire). 64 bits, so that the announcement and what it says are one store.
 //   bits 0..31   sequence: low half of ticket + 1
 //   bits 32..43  the sender: its local index, and the receiver's era that the packet is for (make_sender())
 //   bits 44..46  in a room: where the packet begins, in units of 8 bytes
@@ -56,18 +56,18 @@ struct alignas(kCacheLine) PacketLine {
   std::byte data[kInlineBytes];
 };
 
-// Where in a room a packet begins whose first `head` bytes are a header: what follows them shall begin a cache line, so
-// that the data of a message takes no line more than it must and is copied and read from a line's beginning.
+// Where a packet whose first `head` bytes are a header begins in its room: what follows the header starts a cache line,
+// so that a message's data takes no more lines than needed and is copied and read from the beginning of a line.
 constexpr std::uint32_t room_start(std::size_t head) { return -head & (kCacheLine - 8); }
 
 inline constexpr std::uint32_t kNearRoom = 64;  // with room_start(): the `place` of make_control()
 
-// An era of a receiver with one sender: how often the receiver has purged the sender or given it up, times two; odd
-// while the sender is purged. Packets carry the low bits of the era that the receiver was in when the sender began anew
-// with it, its tag, and are received in that era only. The few bits tell apart whatever may still come: an era's end
-// voids what waits in the queue, and what a sender has still to announce has the tag of the era that it began last,
-// however many it has missed since. That one it has said (begin_era()), and no later era is given its tag
-// (ReceiveQueue::close()). tests/models/shm_eras.pml tries all orders. The top bit says of an open one why it began.
+// A receiver's era with one sender: how often the receiver has purged the sender or given it up, times two; odd while
+// the sender is purged (the era is closed). Packets carry a tag, the low bits of the receiver's era in which the sender
+// began anew with it, and are received in that era only. A few bits are enough: the end of an era voids what waits in
+// the queue, and whatever a sender still has to publish carries the tag of the era that it began last, however many it
+// has missed since. The sender has announced that era (begin_era()), and no later era gets its tag
+// (ReceiveQueue::close()). tests/models/shm_eras.pml tries all orders. The top bit of an open era says why it began.
 inline constexpr std::uint64_t kGivenUp = std::uint64_t{1} << 63;
 constexpr bool is_closed(std::uint64_t era) { return (era & 1) != 0; }
 constexpr std::uint64_t closed_era(std::uint64_t era) { return ((era & ~kGivenUp) + 2) | 1; }
@@ -94,25 +94,25 @@ constexpr std::uint32_t control_start(std::uint64_t control) { return (control >
 constexpr bool control_near(std::uint64_t control) { return (control >> 47 & 1) != 0; }
 constexpr std::uint32_t control_length(std::uint64_t control) { return static_cast<std::uint32_t>(control >> 48); }
 
-// What one sender says; written by that sender alone.
+// What one sender announces; written by that sender alone.
 struct alignas(kCacheLine) SenderLine {
-  // The tickets that it is about to claim or has claimed and not yet published; zero: none. Written before its claim
-  // becomes visible, and cleared after its last publication. The receiver reads it only when its queue stands still, to
+  // The tickets that it is about to claim, or has claimed and not yet published; zero: none. Written before the claim
+  // becomes visible, cleared after the last publication. The receiver reads it only when its queue stands still, to
   // find tickets whose owner died (receive_queue.cc).
   //   bits 0..15  number of tickets;  16..63  first ticket
   std::atomic<std::uint64_t> claim;
-  // Of the owner's eras with it the one that it began last. The owner reads it when it ends an era,
-  // and when a claim keeps it waiting.
+  // The latest of the owner's eras that it has begun. The owner reads it when it ends an era, and when a claim keeps it
+  // waiting.
   std::atomic<std::uint64_t> begun;
 };
 
-// The owner's era with one sender. Written by the owner; read by that sender when it begins anew, or waits for that.
+// The owner's era with one sender. Written by the owner; the sender reads it when it begins anew, or waits to.
 using Era = std::atomic<std::uint64_t>;
 
-// A bit for each slot, written by the owner: it waits no longer for what a sender that it has given up was about to put
-// there, and the sender, which may go on one day, still writes. Such a slot is never used again: whoever owns a ticket
-// of it passes it over, and so does the owner. Set before `head` passes the ticket that was given up, so that who owns
-// a later one of the slot has seen it.
+// One bit per slot, written by the owner: it no longer waits for what a given-up sender was about to put there, and
+// which that sender may still write one day. Such a slot is never used again: both the owner and whoever gets a ticket
+// of it skip it. The bit is set before `head` passes the abandoned ticket, so the owner of a later ticket of the slot
+// sees it.
 using WithheldBits = std::atomic<std::uint64_t>;
 
 inline constexpr std::uint64_t kTicketMask = (std::uint64_t{1} << 48) - 1;
@@ -125,21 +125,22 @@ constexpr bool intent_covers(std::uint64_t intent, std::uint64_t ticket) {
 }
 
 struct SegmentHeader {
-  // Next ticket to claim. Written by senders (compare-and-swap); read by the owner only when it seems stuck.
+  // The next ticket to claim. Written by senders (compare-and-swap); the owner reads it only when the queue seems
+  // stuck.
   alignas(kLinePair) std::atomic<std::uint64_t> tail;
-  // Tickets below this are free again. Written by the owner, lazily; read by a sender whose cached copy says "full".
+  // Tickets below it are free again. Written lazily by the owner; read by senders whose cached copy says "full".
   alignas(kLinePair) std::atomic<std::uint64_t> head;
-  // Odd: the owner sleeps or is about to; even: awake. Owner: even -> odd (arm), odd -> even (disarm).
-  // A sender that has rung: the odd value it saw -> the even one after it.
+  // Odd: the owner sleeps or is about to; even: it is awake. The owner changes even to odd (arm) and odd to even
+  // (disarm); a sender that has rung changes the odd value it saw to the next even one.
   alignas(kLinePair) std::atomic<std::uint32_t> armed;
   // Who owns the segment. Written by the owner before `state` becomes kReady (release), constant afterwards.
-  alignas(kLinePair) std::uint64_t process_token;  // random per process: tells a task of the same process
+  alignas(kLinePair) std::uint64_t process_token;  // random per process: recognises another task of the same process
   std::uint64_t proof_address;                     // where in the owner's memory `proof` can be read
   std::uint64_t proof;
   std::uint32_t process_id;             // in the owner's process namespace
   std::uint32_t task;                   // PeerIndex
   std::atomic<std::uint32_t> state;     // TaskState
-  std::atomic<std::uint32_t> withheld;  // how many slots are
+  std::atomic<std::uint32_t> withheld;  // how many slots are withheld
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
@@ -152,15 +153,15 @@ static_assert(offsetof(SegmentHeader, process_token) == 384 && sizeof(SegmentHea
 static_assert(offsetof(SegmentHeader, proof_address) == 392 && offsetof(SegmentHeader, process_id) == 408);
 static_assert(offsetof(SegmentHeader, task) == 412 && offsetof(SegmentHeader, state) == 416);
 
-// Where the parts are, for one choice of sizes. 64 bits in every task: the largest choices do not fit 32.
-// A 32-bit task checks group_size() before it maps the group (segment.cc).
+// Where the parts are, for given sizes. 64 bits in every task, since the largest sizes do not fit into 32. A 32-bit
+// task checks group_size() before it maps the group (segment.cc).
 struct GroupLayout {
   std::uint32_t tasks;
   std::uint32_t slots;
   std::uint32_t packet_bytes;
   std::uint32_t version = 0;  // what else the tasks have to agree about
 
-  // A packet and the line that its beginning may be away from the room's. An odd number of lines, so that the rooms'
+  // A packet, and the cache line by which its beginning may be shifted. An odd number of lines, so that the rooms'
   // first lines do not share a cache set.
   constexpr std::uint64_t room_stride() const {
     return ((packet_bytes + 2 * kCacheLine - 1) / kCacheLine | 1) * kCacheLine;

@@ -1,7 +1,8 @@
 // The sending side of one task's queue: many senders, each with its own SendQueue, write into one segment.
 //
-// A sender (1) reserves tickets by moving `tail`, having first said so in its SendIntent, (2) writes each packet,
-// (3) publishes it by storing the line's control word, (4) clears its intent. No step waits for another sender.
+// A sender (1) announces the tickets that it is about to reserve in its intent and reserves them by moving `tail`, (2)
+// writes each packet, (3) publishes it by storing the line's control word, (4) clears its intent. No step waits for
+// another sender.
 #pragma once
 
 #include <cstring>
@@ -35,8 +36,8 @@ inline void copy_inline(std::byte* target, const std::byte* source, std::size_t 
   for (std::size_t i = 0; i < length; ++i) target[i] = source[i];
 }
 
-// The era that `source` begins anew with, as the segment's owner is told: it sees which one it is when it ends it, or
-// else we see here that it has ended.
+// The era in which `source` begins anew. The segment's owner is told: either it sees which era that is when it ends it,
+// or we see here that it has already ended.
 inline std::uint64_t begin_era(const SegmentView& segment, std::uint32_t source) {
   const std::atomic<std::uint64_t>& present = segment.eras[source];
   std::uint64_t era = 0;
@@ -53,7 +54,7 @@ class SendQueue {
  public:
   SendQueue() = default;
 
-  // `source` is the sender's local index: at most one SendQueue per source and segment. `era`: of begin_era().
+  // `source`: the sender's local index; at most one SendQueue per source and segment. `era`: what begin_era() returned.
   SendQueue(const SegmentView& segment, const GroupLayout& layout, std::uint32_t source, std::uint64_t era = 0)
       : tail_(&segment.header->tail),
         lines_(segment.lines),
@@ -77,8 +78,8 @@ class SendQueue {
     }
   }
 
-  // send() was left while it read a packet: the claimed places that it has not announced are announced as packets
-  // without bytes, which mean nothing to anybody. Slots that were given back are others' by now.
+  // send() was interrupted while it read a packet: the claimed slots that it has not published are published as packets
+  // without bytes, which mean nothing to anybody. Slots that were given back already belong to others by now.
   void abandon() {
     const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
     const std::uint64_t intent = intent_->load(std::memory_order_relaxed);
@@ -97,7 +98,7 @@ class SendQueue {
   SegmentHeader& header() const { return *header_; }
 
  private:
-  // How many packets the claimed slots have taken, without those that are withheld.
+  // Returns how many packets the claimed slots have taken; withheld slots take none.
   std::size_t publish(std::span<const OutgoingPacket> packets, std::uint64_t ticket, std::size_t count) {
     std::size_t taken = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -120,7 +121,7 @@ class SendQueue {
     return taken;
   }
 
-  // Reserves up to `wanted` tickets; the first one in `ticket`.
+  // Reserves up to `wanted` tickets; `ticket` becomes the first one.
   std::size_t claim(std::size_t wanted, std::uint64_t& ticket) {
     ticket = tail_->load(std::memory_order_relaxed);
     for (;;) {
@@ -129,8 +130,8 @@ class SendQueue {
         look_at_head();
         const std::uint64_t used = ticket - cached_head_;
         if (used >= slots_) [[unlikely]] {
-          // A claim that failed before may have left one, for tickets that another sender owns: should that one die,
-          // the owner would wait for us, and we for room. Release: as in send().
+          // A claim that failed before may have left an intent for tickets that another sender owns. If that sender
+          // died, the owner would wait for us, and we for room. Release: as in send().
           intent_->store(0, std::memory_order_release);
           return 0;
         }
@@ -147,7 +148,7 @@ class SendQueue {
     }
   }
 
-  // Copies the packet into a room of its ticket's; where, in the words of make_control().
+  // Copies the packet into a room for its ticket. Returns where, in the form that make_control() takes.
   std::uint32_t fill_room(std::uint64_t ticket, const OutgoingPacket& packet) {
     const std::uint32_t start = room_start(packet.pieces.front().length);
     if (near_room_is_free(ticket)) [[likely]] {
@@ -158,7 +159,7 @@ class SendQueue {
     return start;
   }
 
-  // Acquire: the owner is done with the slots below head, and has withheld what it has; pairs with
+  // Acquire: the owner is done with the slots below head, and has marked those it withholds; pairs with
   // ReceiveQueue::publish_head().
   void look_at_head() {
     cached_head_ = header_->head.load(std::memory_order_acquire);
@@ -170,9 +171,9 @@ class SendQueue {
     return (withheld_bits_[slot / 64].load(std::memory_order_relaxed) >> slot % 64 & 1) != 0;
   }
 
-  // Tickets kNearRooms apart share a near room: the one before must have been given back, and not withheld, or somebody
-  // else may still write there. Reading `head` costs a line that the owner writes, so it is read once in so many
-  // packets.
+  // Tickets that are kNearRooms apart share a near room: the earlier one must have been given back and not withheld, or
+  // somebody may still write there. Reading `head` costs a cache line that the owner writes, so it is read only once in
+  // so many packets.
   bool near_room_is_free(std::uint64_t ticket) {
     if (ticket - cached_head_ < kNearRooms) [[likely]]
       return !withholds_;
@@ -203,14 +204,14 @@ class SendQueue {
   std::atomic<std::uint64_t>* tail_ = nullptr;
   PacketLine* lines_ = nullptr;
   std::atomic<std::uint64_t>* intent_ = nullptr;
-  std::uint64_t cached_head_ = 0;  // at most the true head
-  std::uint64_t next_look_ = 0;    // ticket from which on it is worth asking for near rooms again
+  std::uint64_t cached_head_ = 0;  // never more than the true head
+  std::uint64_t next_look_ = 0;    // from this ticket on it is worth asking for near rooms again
   std::byte* near_rooms_ = nullptr;
   std::byte* rooms_ = nullptr;
   std::size_t room_stride_ = 0;
   std::uint32_t slots_ = 0;
   std::uint32_t sender_ = 0;
-  bool withholds_ = false;  // the owner some slot
+  bool withholds_ = false;  // the owner withholds some slot
   const WithheldBits* withheld_bits_ = nullptr;
   SegmentHeader* header_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// What a task says to join its node's shared-memory group, and what it is told when that fails.
+// What a task passes to join its node's shared-memory group, and what it learns when that fails.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ namespace shm {
 class Acquaintances;
 }
 
-// The guide's MAX_SHM_TASKS is 128: nodes have become larger.
+// The guide's MAX_SHM_TASKS is 128; today's nodes are larger.
 inline constexpr std::uint32_t kMaxShmTasks = 1024;
-inline constexpr std::uint32_t kDefaultShmSlots = 128;  // packets that one task's queue holds
-// Bytes of one packet: a whole MP_REXMIT_BUF_SIZE message (16384) and its headers.
+inline constexpr std::uint32_t kDefaultShmSlots = 128;  // packets that one task's queue can hold
+// Longest packet in bytes: a whole MP_REXMIT_BUF_SIZE message (16384) and its headers.
 inline constexpr std::uint32_t kDefaultShmPacket = 16384 + 1024;
 
-// The same in all tasks of the group but for `self`.
+// The same in all tasks of the group, except `self`.
 struct ShmConfig {
-  std::uint64_t cookie = 0;      // the job's secret; never shown in a name that others can read
+  std::uint64_t cookie = 0;      // the job's secret; never part of a name that others can read
   std::uint32_t instance = 0;    // context of the task; each context has its own group
   std::uint32_t generation = 0;  // counts re-initialisations of that context
   PeerIndex self = 0;
-  std::vector<PeerIndex> local_tasks{};               // ascending, with `self`; the first one leads the set-up
+  std::vector<PeerIndex> local_tasks{};               // ascending, including `self`; the first one leads the set-up
   std::uint32_t slots = kDefaultShmSlots;             // a power of two, 8 .. 4096
   std::uint32_t packet_bytes = kDefaultShmPacket;     // a multiple of 8, 64 .. 65528
   std::uint32_t setup_timeout_milliseconds = 10'000;  // for the whole set-up, all tasks included
-  std::uint32_t version = 0;                          // of what is in the memory and in packets; differs: refused
-  // Whom this process has met in other groups, to give up at once when one of them has ended; null: nobody.
+  std::uint32_t version = 0;                          // of the memory's and packets' format; must be the same
+  // Whom this process has met in other groups, so that it gives up at once when one of them has ended; null: nobody.
   shm::Acquaintances* acquaintances = nullptr;
   bool tasks_stay_processes = false;  // no other process ever takes the place of a task that has ended
 };
@@ -46,14 +46,14 @@ enum class ShmFailure : std::uint8_t {
   kPeerFailed,    // another task of the group failed; its own reason is in the text
   kTimeout,       // another task did not come in time (506)
   kPeerEnded,     // another task has ended and cannot come
-  kFormed,        // the group has formed without this task, which takes the place of one that has ended
+  kFormed,        // the group has formed already, without this task, which replaces one that has ended
 };
 
 struct ShmSetupError {
   ShmFailure failure = ShmFailure::kNone;
   std::string reason;
-  bool no_descriptor = false;      // the process has as many open as it may
-  bool leader_is_missing = false;  // it has never come: others have to speak for the group
+  bool no_descriptor = false;      // the process has reached its limit of open files
+  bool leader_is_missing = false;  // the leader never came: others have to speak for the group
 };
 
 }  // namespace openlapi

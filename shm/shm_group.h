@@ -1,4 +1,4 @@
-// A task's membership in its node's group: the shared memory, the socket, who is who, and who still lives.
+// A task's membership in its node's group: the shared memory, the socket, who is who, and who is still alive.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
 
 class ShmGroup {
  public:
-  // Joins the group: blocks until all its tasks have. Null: `error` says why.
+  // Joins the group; blocks until all its tasks have. Null: `error` says why.
   static std::unique_ptr<ShmGroup> join(const ShmConfig& config, ShmSetupError& error);
   ~ShmGroup();
   ShmGroup(const ShmGroup&) = delete;
@@ -29,16 +29,16 @@ class ShmGroup {
   const TaskSocket& socket() const { return socket_; }
   SegmentView segment(std::uint32_t index) const { return memory_.segment(index); }
 
-  // The local index of a task; kNoIndex when it is not of this group.
+  // The local index of a task; kNoIndex: it is not in this group.
   std::uint32_t index_of(PeerIndex task) const {
     const std::uint32_t offset = task - tasks_.front();
     return offset < index_of_.size() ? index_of_[offset] : kNoIndex;
   }
 
-  // Whether local task `index` has left the group or its process has ended. Once true, always true; a system call
-  // before that.
+  // Whether local task `index` has left the group or its process has ended. Once true it stays true; until then it
+  // costs a system call.
   bool gone(std::uint32_t index);
-  // It has left the group in order.
+  // Whether it has left the group in order.
   bool closed(std::uint32_t index) const;
 
  private:
@@ -51,7 +51,7 @@ class ShmGroup {
   std::uint32_t self_ = kNoIndex;
   std::uint64_t proof_ = 0;  // read by the others through process_vm_readv
   std::uint64_t token_ = 0;  // this process's, see SegmentHeader::process_token
-  pid_t process_ = 0;        // a child of fork() has our memory but is not the task
+  pid_t process_ = 0;        // a child after fork() shares our memory but is not the task
   bool joined_ = false;
   TaskSocket socket_;
   GroupMemory memory_;

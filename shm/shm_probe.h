@@ -1,4 +1,4 @@
-// Whether this machine lets tasks share memory, tried for real; for lapi_info.
+// Whether tasks can share memory on this machine, tried for real; for lapi_info.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ class ShmRemoteMemory final : public RemoteMemory {
   bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
   bool read_ranges(PeerIndex peer, std::span<const MemoryRange> remote, std::span<const MemoryRange> local) override;
 
-  // What is read from now on is of this era of the owner's; what the owner has taken back since is not read.
+  // From now on only this era of the owner's is read; what the owner has taken back since then is not.
   void begin_era(std::uint32_t index, std::uint64_t era) { eras_[index] = era; }
 
  private:
@@ -59,7 +59,7 @@ class ShmRemoteMemory final : public RemoteMemory {
 
   shm::ShmGroup& group_;
   std::vector<Proof> proofs_;  // by local index
-  std::vector<std::uint64_t> eras_;  // the same
+  std::vector<std::uint64_t> eras_;  // the same index
 };
 
 class ShmTransport final : public Transport,
@@ -103,25 +103,25 @@ class ShmTransport final : public Transport,
   }
   TransportCounters counters() const override;
 
-  // The task's number among the tasks of its node (the guide's shm task id); -1: not of this group.
+  // The task's number among the tasks of its node (the guide's shm task id); -1: not in this group.
   std::int32_t local_index(PeerIndex peer) const;
-  // What add_peer() wants for a task of the group. Meeting in one memory has proved the task already, so nothing has to
-  // be exchanged for it. length 0: not of this group.
+  // The address that add_peer() takes for a task of the group. Tasks that meet in one memory have proved who they are,
+  // so nothing has to be exchanged. length 0: not in this group.
   PeerAddress address_of(PeerIndex peer) const;
   std::uint32_t local_task_count() const { return group_->size(); }
 
  private:
   struct alignas(shm::kCacheLine) Peer {
     shm::SendQueue queue;
-    std::uint64_t era = 0;  // of its with this task, which `queue` sends for
+    std::uint64_t era = 0;  // the peer's era with this task that `queue` sends for
     std::uint32_t full_in_a_row = 0;
     bool gone = false;
-    bool shut = false;  // gone, or it had purged this task and not resumed it when `era` was read
+    bool shut = false;  // gone, or had purged this task and not resumed it when `era` was read
   };
 
   void begin_era(std::uint32_t index);
   std::uint64_t era_of(std::uint32_t index) const;
-  // The owner is in the era that is sent for, whose number it had already while it was closed.
+  // The owner is in the era that is sent for. (An era has its number already while it is closed.)
   static bool is_open(const Peer& target, std::uint64_t era) {
     return !shm::is_closed(era) && shm::era_number(era) == shm::era_number(target.era);
   }
@@ -139,8 +139,8 @@ class ShmTransport final : public Transport,
   TransportCounters counters_;
 };
 
-// Blocks until all local tasks have joined, at most config.setup_timeout_milliseconds. Called by all of them. Null:
-// `error` says what was wrong; the caller chooses another transport or gives up.
+// Blocks until all local tasks have joined, at most config.setup_timeout_milliseconds; all of them call it. Null:
+// `error` says what went wrong, and the caller chooses another transport or gives up.
 std::unique_ptr<ShmTransport> open_shm_transport(const ShmConfig& config, ShmSetupError& error);
 
 }  // namespace openlapi

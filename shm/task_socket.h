@@ -1,5 +1,5 @@
-// Each task's AF_UNIX datagram socket in the abstract name space (no file, gone with the process). During set-up it
-// carries the rendezvous (rendezvous.h), afterwards it is the task's doorbell.
+// Each task's AF_UNIX datagram socket in the abstract name space (no file; it disappears with the process). During
+// set-up it carries the rendezvous (rendezvous.h), afterwards it is the task's doorbell.
 #pragma once
 
 #include <sys/types.h>
@@ -18,9 +18,9 @@ namespace openlapi::shm {
 
 enum class MessageKind : std::uint32_t { kAnnounce = 1, kHello = 2, kDescriptor = 3, kMapped = 4, kFailed = 5 };
 
-// One datagram of the rendezvous. Fixed bytes between builds of one version on one machine, of either word size.
+// One datagram of the rendezvous. Its layout is the same in all builds of one version on a machine, of 32 or 64 bits.
 struct alignas(8) RendezvousMessage {
-  std::uint64_t proof;  // keyed digest of the job's cookie: strangers cannot make it
+  std::uint64_t proof;  // keyed digest of the job's cookie, which strangers cannot make
   std::uint64_t nonce;  // the group's, with kDescriptor
   MessageKind kind;
   std::uint32_t index;    // the sender's local index
@@ -31,8 +31,8 @@ static_assert(sizeof(RendezvousMessage) == 288 && offsetof(RendezvousMessage, re
 
 struct ReceivedMessage {
   RendezvousMessage message;
-  std::uint32_t user;  // the sender's user, as the kernel says
-  pid_t process;       // the same of its process; 0: not known here
+  std::uint32_t user;  // the sender's user, as told by the kernel
+  pid_t process;       // the sender's process, likewise; 0: not known here
   FileDescriptor file;
 };
 
@@ -44,27 +44,27 @@ class TaskSocket {
   bool valid() const { return socket_.is_open(); }
   int descriptor() const { return socket_.get(); }
 
-  // A message of this group, without its content.
+  // An empty message of this group.
   RendezvousMessage message(MessageKind kind) const;
 
-  // Sends to local task `index`, with `file` if it is not negative; waits while that task's queue is full, at most as
-  // long as the whole set-up may take. False: nobody has that name (yet), or time is over.
+  // Sends to local task `index`, with the descriptor `file` unless it is negative. Waits while that task's queue is
+  // full, at most as long as the whole set-up may take. False: nobody has that name (yet), or time is over.
   bool send(std::uint32_t index, const RendezvousMessage& message, int file = -1) const;
 
-  // Takes the next message of this group; what strangers send is skipped. Sleeps until `deadline` (CLOCK_MONOTONIC,
-  // nanoseconds). False: time is over.
+  // Takes the next message of this group; messages from strangers are skipped. Sleeps until `deadline`
+  // (CLOCK_MONOTONIC, nanoseconds). False: time is over.
   bool receive(std::uint64_t deadline, ReceivedMessage& received) const;
 
-  // Where tasks do not stay processes. The group has formed: from now on, as long as one of those lives who have said
-  // so, a task that comes later (it takes the place of one that has ended) finds out.
+  // Used where a new process may replace a task that has ended. Marks the group as formed: from now on, as long as one
+  // of the tasks that have said so is alive, a task that comes later finds out.
   void say_formed();
-  // Whether somebody of `tasks` has said so; before say_formed().
+  // Whether one of `tasks` has said so; call it before say_formed().
   bool has_formed(std::uint32_t tasks) const;
 
-  // Wakes local task `index`. Never blocks. True unless the bell could not be rung for want of memory.
+  // Wakes local task `index`. Never blocks. False: the kernel had no memory for it.
   bool ring(std::uint32_t index) const;
 
-  // Empties the socket of wake-ups.
+  // Removes all wake-ups from the socket.
   void drain() const;
 
  private:
@@ -73,11 +73,11 @@ class TaskSocket {
   bool take_one(ReceivedMessage& received) const;
 
   FileDescriptor socket_;
-  FileDescriptor formed_;  // bound to a name in the end, and that is all
+  FileDescriptor formed_;  // only has to be bound to its name
   std::uint64_t cookie_ = 0;
   std::uint32_t instance_ = 0;
   std::uint32_t generation_ = 0;
-  std::uint32_t leader_ = 0;  // names the group: hosts that are containers may share a name space of sockets
+  std::uint32_t leader_ = 0;  // part of the group's name: containers may share one abstract name space
   std::uint32_t index_ = 0;
 };
 

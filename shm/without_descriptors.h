@@ -1,13 +1,12 @@
-// What a task does that has no descriptor left to do it with.
+// For a task that has run out of file descriptors.
 #pragma once
 
 #include <functional>
 
 namespace openlapi::shm {
 
-// Runs `body` in a child that has given up what this process has open, and waits until it has ended, which it has at
-// the latest after `seconds`. Nothing that `body` throws leaves the child. Where no child can be made, `body` does not
-// run.
+// Runs `body` in a child process that has closed all descriptors of this process, and waits for its end, at most
+// `seconds`. Exceptions that `body` throws do not leave the child. If no child can be made, `body` does not run.
 void run_without_descriptors(unsigned seconds, const std::function<void()>& body);
 
 }  // namespace openlapi::shm
