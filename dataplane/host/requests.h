@@ -1,4 +1,4 @@
-// The operations that a user may begin, and what the engine answers.
+// The operations that a user can begin, and what the engine answers.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace openlapi {
 
 enum class Submit : std::uint8_t {
   accepted,
-  busy,           // no room; nothing was changed. Call progress() and try again.
-  unreachable,    // the resolver found no path; a fault was not reported, the caller returns the error
+  busy,           // no room; nothing has changed. Call progress() and try again.
+  unreachable,    // the resolver found no path; no fault is reported, the caller returns the error
   purged,         // the user has purged the peer
   origin_memory,  // guarded layouts: this task's side names memory that is not there; nothing was sent
-  target_memory,  // of an operation on oneself: the other side does; some of its memory may have been written
+  target_memory,  // of an operation on oneself: the target side does; some of its memory may have been written
 };
 
-// Whether a transfer may be bulk transfer; EndpointConfig::bulk_minimum holds all the same.
+// Whether a transfer may use bulk; EndpointConfig::bulk_minimum applies in any case.
 enum class BulkHint : std::uint8_t { by_task, never, always };
 
-// Counter fields are addresses of counters: in this task (origin, completion), in the target (target); 0: none.
-// `send_handler` runs once for every accepted operation, after the origin counter has moved, when the origin buffers
-// may be changed; also for messages that were given up. `completion_handler` of a get runs like that of an active
-// message, when the data is here and the origin counter has moved.
+// Counter fields are addresses of counters: in this task (origin, completion) or in the target (target); 0: none.
+// `send_handler` runs once for every accepted operation, also for messages that are given up: after the origin counter
+// has moved, when the origin buffers may be reused. `completion_handler` of a get runs like that of an active message,
+// when the data has arrived and the origin counter has moved.
 struct PutRequest {
   PeerIndex target;
   std::uint64_t target_address;
@@ -63,9 +63,9 @@ struct ActiveMessageRequest {
   BulkHint bulk = BulkHint::by_task;
 };
 
-// Transfers whose data is not contiguous, on one side or on both. The cursors, and the lists that they refer to, are
-// used during the call only; a long message's data, and a data gather/scatter program, stay as they are until the
-// origin counter moves. As many bytes move as the shorter side has.
+// Transfers whose data is not contiguous on one side or both. The cursors, and the lists they refer to, are used only
+// during the call. A long message's data, and a data gather/scatter program, must not change until the origin counter
+// moves. The shorter side determines how many bytes move.
 struct LayoutPutRequest {
   PeerIndex target;
   LayoutCursor* source;
@@ -91,7 +91,7 @@ struct LayoutMessageRequest {
   const void* user_header;
   std::uint32_t user_header_length;
   LayoutCursor* source;
-  bool vector;  // the header handler answers with a vector
+  bool vector;  // the header handler returns a vector
   std::uint64_t target_counter;
   std::uint64_t origin_counter;
   std::uint64_t completion_counter;
@@ -110,7 +110,7 @@ struct RmwRequest {
   HandlerCall send_handler = {};  // the operands are copied at once
 };
 
-// An operation whose caller was told that it begins, and which cannot.
+// An operation whose caller was told that it begins, but which cannot begin.
 struct UnbegunOperation {
   PeerIndex target;
   std::uint64_t origin_counter;

@@ -1,4 +1,4 @@
-// How the engine asks for the paths to a peer.
+// How the engine finds the paths to a peer.
 #pragma once
 
 #include <array>
@@ -14,13 +14,12 @@ namespace openlapi {
 // The paths to a peer.
 struct Route {
   std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
-  std::size_t count = 0;                                     // of `paths`; 0: it cannot be reached
+  std::size_t count = 0;                                     // of `paths`; 0: the peer cannot be reached
   std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
   std::string reason;       // why `count` is 0
 };
 
-// Where routes come from. Asked once, at first contact, and again when a purged peer is resumed; may block for
-// milliseconds (PMIx).
+// Called at first contact, and again when a purged peer is resumed. May block for milliseconds (PMIx).
 class RouteResolver {
  public:
   virtual ~RouteResolver() = default;

@@ -1,5 +1,5 @@
-// All unreliable transports of an endpoint with the reliable channels over them: packets are filtered, put in order,
-// acknowledged and retransmitted here, and what comes out are payloads, each exactly once.
+// All unreliable transports of an endpoint, with the reliable channels over them. Packets are filtered, put in order,
+// acknowledged and retransmitted here; what comes out are payloads, each exactly once.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,22 @@
 
 namespace openlapi {
 
-// Who hears of what the channels find. Called inside receive() and run_timers().
+// Who is told what the channels find. Called during receive() and run_timers().
 class ChannelListener {
  public:
-  // The path to a task that sent something; null: it is not reached over an unreliable transport, or is new although it
-  // may not be (its first contact is not worth what came).
+  // The path to a task that sent something. Null: it is not reached over an unreliable transport, or it is new although
+  // `may_be_new` is false (what came does not justify a first contact).
   virtual ChannelPath* channel_path(PeerIndex source, bool may_be_new) = 0;
   virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
   virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
-  // A new incarnation; nothing sent to the former one will arrive. `lost`: that one has surely taken nothing of it.
+  // The peer has a new incarnation; nothing sent to the former one will arrive. `lost`: that one has taken nothing of
+  // it.
   virtual void channel_restarted(PeerIndex peer, bool lost) = 0;
-  virtual void channel_timed_out(PeerIndex peer) = 0;  // no acknowledgement for the whole time-out
-  // Nothing right has ever come from where the peer is, but packets that another key has made: for some seconds, of
-  // which is told once, or `for_long`: until the peer timed out.
+  virtual void channel_timed_out(PeerIndex peer) = 0;  // not acknowledged for the whole time-out
+  // All packets from the peer's address were made with another key: for some seconds (told once), or, with `for_long`,
+  // until the peer timed out.
   virtual void channel_has_other_key(PeerIndex peer, bool for_long) { (void)peer, (void)for_long; }
-  // The living peer, which was never heard, is of another wire version.
+  // The peer is alive, was never heard before, and has another wire version.
   virtual void channel_has_other_version(PeerIndex peer, std::uint8_t version) { (void)peer, (void)version; }
 
  protected:
@@ -47,19 +48,19 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The path to `peer` over one of the transports. The set outlives it.
+  // The path to `peer` over one of the transports. The set must outlive it.
   std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
 
-  unsigned receive();                    // takes in what arrived on all transports
+  unsigned receive();                    // takes in what has arrived on all transports
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
-  void flush();                          // transmit(), with a look at the clock if there is anything
-  void acknowledge_now();                // nobody has to wait for an acknowledgement of ours any more
+  void flush();                          // transmit(), with a look at the clock if there is anything to send
+  void acknowledge_now();                // sends all acknowledgements that are owed, so that nobody waits for one
 
   bool has_work() const;                                 // transmit() would send packets
-  bool must_send() const;                                // these, or acknowledgements that may not wait
-  bool needs_clock() const { return !active_.empty(); }  // something is outstanding that a timer watches
-  bool settled() const;                                  // all is acknowledged that a peer can still acknowledge
+  bool must_send() const;                                // the same, or there are acknowledgements that may not wait
+  bool needs_clock() const { return !active_.empty(); }  // something is outstanding that has a timer
+  bool settled() const;                                  // everything that a peer can still acknowledge is acknowledged
   std::size_t not_acknowledged() const;                  // packets that a peer can still acknowledge
   Nanoseconds deadline() const;
 
@@ -75,7 +76,7 @@ class ChannelSet {
     active_.push_back(&path);
   }
   void forget(ChannelPath& path) { std::erase(active_, &path); }
-  bool is_receiving() const { return receiving_; }  // what is sent now leaves at the end of the step, packed
+  bool is_receiving() const { return receiving_; }  // what is sent now is packed and leaves at the end of the step
   Nanoseconds now() const { return clock_.now(); }
 
  private:
@@ -85,8 +86,8 @@ class ChannelSet {
     Transport& transport;
     PacketPool pool;
     ChannelContext context;
-    // Of a datagram with several packets: their headers, and what of it no burst had room for. Reserved, and touched
-    // only as far as a datagram of the job's has needed it.
+    // For a datagram with several packets: their headers, and those packets that no burst had room for. Memory is
+    // reserved but touched only as far as a datagram of the job's has needed it.
     std::vector<wire::PacketHeader> headers;
     std::unique_ptr<IncomingPacket[]> rest;
     const TransportCapabilities capabilities;

@@ -7,10 +7,10 @@ struct Peer;
 
 class BeginningTeller {
  public:
-  // Tells the peer that this task begins anew with it, before anything else. False: there is no room yet; it is told
-  // when there is.
+  // Tells the peer, before anything else, that this task begins anew with it. False: there is no room yet; it is told
+  // as soon as there is.
   virtual bool tell_beginning(Peer& peer) = 0;
-  // It need not be told any more.
+  // The peer need not be told any more.
   virtual void need_not_tell(Peer& peer) = 0;
 
  protected:

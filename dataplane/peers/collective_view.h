@@ -1,4 +1,4 @@
-// What those who look after peers have to know of the present collective, and to tell it.
+// What the classes that watch peers need to know of the present collective, and what they tell it.
 #pragma once
 
 #include "dataplane/transport/packet.h"
@@ -8,11 +8,11 @@ namespace openlapi {
 class CollectiveView {
  public:
   virtual bool active() const = 0;
-  // Whom the next message that it needs comes from, while it is active.
+  // Which task the next message that it needs comes from; only while it is active.
   virtual PeerIndex awaited() const = 0;
-  // It cannot finish, because of `lost`; the host hears of it.
+  // It cannot finish, because of `lost`; it reports that to the host.
   virtual void fail(PeerIndex lost) = 0;
-  // What was under way with the peer has been given up: a loss that the host hears of otherwise, or a purge.
+  // What was in progress with the peer was given up: by a loss that is reported elsewhere, or by a purge.
   virtual void peer_given_up(PeerIndex peer) = 0;
   virtual void peer_purged() = 0;
 

@@ -1,5 +1,5 @@
-// Peers that the engine parts from at the end of its step, because of what they have sent or have not: until then
-// others of the step still look at what is under way with them.
+// Peers that the engine drops at the end of its step, because of what they have sent or not sent. It has to wait until
+// then because other parts of the step still refer to what is in progress with them.
 #pragma once
 
 #include <utility>
@@ -16,7 +16,7 @@ class DroppedPeers {
  public:
   explicit DroppedPeers(StepSigns& signs) : signs_(signs) {}
 
-  // False: the peer may not make this task keep one more thing of so many bytes, and is dropped.
+  // False: the peer may not make this task keep another thing of `bytes` bytes, and is dropped.
   bool may_keep(Peer& peer, std::uint64_t bytes) {
     if (peer.kept.has_room(bytes) && !peer.closed) [[likely]]
       return true;

@@ -24,7 +24,7 @@ class LossReports {
   }
   bool empty() const { return losses_.empty(); }
 
-  // The host may end the context in any of the calls.
+  // The host may end the context during any of the calls.
   [[gnu::noinline]] void report() {
     while (!losses_.empty()) {
       const Loss loss = losses_.front();

@@ -1,5 +1,5 @@
-// Peers that are lost, dropped, or purged by the user (guide, chapter 19): whatever is under way with such a peer is
-// given up, so that nothing waits for ever, and the host hears of it at the end of the step.
+// Peers that are lost, dropped, or purged by the user (guide, chapter 19): everything in progress with such a peer is
+// given up, so that nothing waits for ever, and the host is told at the end of the step.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace openlapi {
 
-// Everything that the engine has under way: it forgets what is so with one peer.
+// Everything that the engine has in progress; it can forget what concerns one peer.
 class UnderWay {
  public:
   virtual void give_up(Peer& peer, Fault fault, CounterLoss why) = 0;
@@ -41,19 +41,19 @@ class Losses {
   };
   explicit Losses(const Means& means) : means_(means) {}
 
-  // The peer is lost: all that is under way is given up, and later messages to it start afresh, if they may.
+  // The peer is lost: everything in progress is given up; later messages to it start afresh, if they may.
   void lose(Peer& peer, Fault fault);
-  // Back to the state of first contact.
+  // Resets the peer to the state of first contact.
   void give_up(Peer& peer, Fault fault);
 
-  // As Endpoint's. False: there is nothing to be purged.
+  // As Endpoint::purge(). False: there is nothing to purge.
   bool purge(PeerIndex index);
   void resume(PeerIndex index, std::uint64_t epoch);
 
-  // A step begins, or is over: what it may still refer to lasts until then.
+  // A step begins or ends: what the step may still refer to is kept until its end.
   void step_begins() { stepping_ = true; }
   void step_is_over() { stepping_ = false; }
-  // What a step has left to be done at its end (StepSigns::dropped and ::buried).
+  // Does what a step has left for its end (StepSigns::dropped and ::buried).
   void part_from_dropped();
   void bury();
 

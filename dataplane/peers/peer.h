@@ -1,4 +1,4 @@
-// What an endpoint knows of another task, made at first contact. Of a task that was never talked to it keeps one null
+// What an endpoint knows of another task, created at first contact. A task that was never talked to costs one null
 // pointer.
 #pragma once
 
@@ -24,43 +24,43 @@ namespace openlapi {
 struct FenceRequest {
   std::uint32_t count;
   std::uint32_t ticket;
-  std::uint64_t newest;      // message that it waits for, by number
-  std::uint64_t unfinished;  // of the messages up to that one
+  std::uint64_t newest;      // number of the newest message that it waits for
+  std::uint64_t unfinished;  // how many messages up to that one are not finished
   KeptShare kept{};
 };
 
-// A fence of ours that may not be asked for yet: a message before it has not begun to leave.
+// A fence of ours that may not be sent yet: a message before it has not begun to leave.
 struct HeldFence {
   std::uint64_t count;
   std::uint32_t ticket;
-  std::uint64_t next_message;  // messages with smaller numbers come first
+  std::uint64_t next_message;  // messages with smaller numbers go first
 };
 
-// A fence of ours that the peer has been, or will be, asked for and has not answered.
+// A fence of ours that was, or will be, sent to the peer and is not answered.
 struct AwaitedFence {
   std::uint64_t number;
-  std::uint64_t count;  // of Peer::messages_sent, which are in place when it answers
+  std::uint64_t count;  // this many of Peer::messages_sent are in place when it is answered
 };
 
 struct Peer {
   PeerIndex index = kUnknownPeer;
-  std::uint32_t incarnation = 0;  // counts the incarnations of it that were seen here
+  std::uint32_t incarnation = 0;  // counts the peer's incarnations that were seen here
   std::uint32_t max_record = 0;  // bytes; a multiple of 8
-  bool deaf = false;             // what comes from it is of before it began anew, until it says that it does
-  bool untold = false;           // it is to be told first that this task begins anew: no room for that record yet
+  bool deaf = false;             // what comes from it dates from before it began anew, until it says that it did
+  bool untold = false;           // it must first be told that this task begins anew; there was no room yet
   bool closed = false;           // purged, or about to be dropped: nothing that it sends is looked at any more
 
-  KeptForPeer kept;                     // because of what it has sent; declared before all that counts in it
+  KeptForPeer kept;                     // because of what it sent; declared before everything that counts in it
   std::size_t given_up_unfinished = 0;  // of its messages, in all its incarnations
 
-  // Exactly one of the two is there.
-  Transport* direct = nullptr;           // reliable: records go to it as packets of their own
+  // Exactly one of the two is set.
+  Transport* direct = nullptr;           // reliable: each record goes to it as a packet
   std::unique_ptr<ChannelPath> channel;  // unreliable: records share packets of a reliable channel
 
-  RemoteMemory* remote_memory = nullptr;  // of `direct`, when it has the power
-  bool attach_closed = false;             // it cannot read any memory of ours: do not offer again
+  RemoteMemory* remote_memory = nullptr;  // of `direct`, if it has one
+  bool attach_closed = false;             // the peer cannot read any of our memory: do not offer it again
 
-  BulkMemory* bulk_memory = nullptr;  // of the best of its paths that has the power
+  BulkMemory* bulk_memory = nullptr;  // of the best of its paths that has one
   std::uint32_t bulk_failures = 0;    // in a row
   std::uint32_t bulk_pause = 0;       // messages that go in packets before bulk is tried again
 
@@ -70,28 +70,28 @@ struct Peer {
   bool pending = false;                // it is in that list: records or messages wait for room
   std::uint32_t copies_waiting = 0;    // of messages to it; counted against EndpointConfig::copy_buffers
   std::uint32_t requests_waiting = 0;  // gets and read-modify-writes that it has not answered
-  bool requests_full = false;          // there were as many as may be; not yet a burst fewer
-  std::uint64_t list_bytes = 0;        // that the layouts of these keep
+  bool requests_full = false;          // the limit was reached, and not a burst's worth was answered since
+  std::uint64_t list_bytes = 0;        // bytes kept by the layouts of these
   bool gone = false;                   // its process has ended; what it sent before may still wait in `direct`
-  std::uint64_t last_arrival = 0;      // ReliableDelivery::Arrivals::handed_over of `direct` when that was seen
+  std::uint64_t last_arrival = 0;      // ReliableDelivery::Arrivals::handed_over of `direct` when its end was seen
   std::uint64_t taken_seen = 0;        // ReliableDelivery::Intake::taken of `direct` at the latest look
-  Nanoseconds silent_since = 0;        // something has waited there since then, and nothing was taken; 0: not so
-  Nanoseconds asked_at = 0;            // `direct` was last given a packet for no other reason
+  Nanoseconds silent_since = 0;        // since then something has waited there and nothing was taken; 0: not so
+  Nanoseconds asked_at = 0;            // when `direct` was last given a packet only to probe
   std::unordered_map<std::uint32_t, IncomingMessage> incoming;  // by message id
 
-  // Fences. Counts of messages that move data to the other side. Messages end in any order, but what begins
-  // to arrive before a fence request was begun before the fence.
+  // Fences. Counts of messages that move data to the other side. Messages may end in any order, but those that begin to
+  // arrive before a fence request were begun before the fence.
   std::uint64_t messages_sent = 0;
-  std::uint64_t messages_confirmed = 0;  // of messages_sent, known to be in place there
-  std::uint64_t messages_begun = 0;      // from the peer, first record arrived; also the newest one's number
-  std::uint64_t messages_finished = 0;   // of these, in place here
+  std::uint64_t messages_confirmed = 0;  // of messages_sent, those known to be in place at the peer
+  std::uint64_t messages_begun = 0;      // from the peer, first record arrived; also the number of the newest one
+  std::uint64_t messages_finished = 0;   // of these, those in place here
   std::vector<HeldFence> held_fences;
   std::vector<FenceRequest> fence_requests;  // from the peer, not yet answered
   std::vector<AwaitedFence> fences_awaited;
 
   OwedCounters owed;  // completion counters here that the peer has to move
 
-  // What `direct` is asked now and then.
+  // Interfaces of `direct` that are used now and then.
   PeerLiveness* liveness = nullptr;
   ReliableDelivery* delivery = nullptr;
   PeerEras* eras = nullptr;
@@ -103,7 +103,7 @@ struct Peer {
 struct FormerPeer {
   bool purged;          // and not resumed yet
   bool dropped;         // for what it made this task keep, or lost for good; until it is purged and resumed
-  std::uint32_t incarnation;  // Peer::incarnation of the next one
+  std::uint32_t incarnation;  // Peer::incarnation of its next Peer
   std::uint64_t epoch;  // ours towards it from now on
 };
 

@@ -1,5 +1,5 @@
-// All tasks of a job as an endpoint knows them: of each that was talked to its Peer, made at first contact, and of each
-// that was purged or dropped what is left of it.
+// All tasks of a job as an endpoint knows them: a Peer for each that was talked to, created at first contact, and what
+// is left of those that were purged or dropped.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ namespace openlapi {
 
 class PeerTable {
  public:
-  // `channels`: null when there are no unreliable transports.
+  // `channels`: null if there are no unreliable transports.
   PeerTable(const EndpointConfig& config, ChannelSet* channels, RouteResolver& resolver, BeginningTeller& teller)
       : config_(config), channels_(channels), resolver_(resolver), teller_(teller), peers_(config.tasks) {}
 
   bool is_self(PeerIndex index) const { return index == config_.self; }
 
-  // The peer, met now if it was not before; null: there is no path to it, or it is purged, dropped, or this task.
+  // The peer; created now if it is new. Null: there is no path to it, or it is purged, dropped, or this task.
   Peer* contact(PeerIndex index) {
     if (index >= peers_.size()) [[unlikely]]
       return nullptr;
@@ -38,24 +38,24 @@ class PeerTable {
   Peer& at(PeerIndex index) const { return *peers_[index]; }
   std::size_t tasks() const { return peers_.size(); }
 
-  // Those that were talked to. Grows while losses are passed on.
+  // All peers that were talked to. May grow while losses are handled.
   const std::vector<Peer*>& contacted() const { return contacted_; }
 
-  // What an operation to a task without a path to it is answered.
+  // The answer to an operation whose target has no Peer.
   Submit refusal(PeerIndex index) const { return purged(index) ? Submit::purged : Submit::unreachable; }
   bool purged(PeerIndex index) const;
   bool any_purged() const { return purged_peers_ != 0; }
-  // Another number each time that all that was under way with the peer is given up.
+  // Changes each time that everything in progress with the peer is given up.
   std::uint32_t incarnation_of(PeerIndex index) const;
 
-  // Until it is resumed nothing is taken from the peer, and no operation to it is accepted. The second only after the
-  // first.
+  // Until it is resumed nothing is taken from the peer, and no operation to it is accepted. A dropped peer has to be
+  // purged before it can be resumed.
   void set_purged(PeerIndex index);
   void set_dropped(PeerIndex index) { former(index).dropped = true; }
   // The path to the peer is made at the next contact, under the new epoch. False: it is not purged.
   bool resume(PeerIndex index, std::uint64_t epoch);
 
-  // Nothing of the peer is kept but the number of its incarnations here. Null: it was not talked to.
+  // Keeps nothing of the peer but the number of its incarnations here. Null: it was not talked to.
   std::unique_ptr<Peer> take(PeerIndex index);
   void keep_incarnation(const Peer& peer) { former_.at(peer.index).incarnation = peer.incarnation; }
 

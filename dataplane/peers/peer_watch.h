@@ -1,4 +1,4 @@
-// Looks after peers that owe something, and notices those that are gone, came back, or stay silent.
+// Watches peers that owe something, and notices those that have ended, restarted, or stay silent.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,23 @@ class PeerWatch {
   };
   explicit PeerWatch(const Means& means) : means_(means) {}
 
-  // At least every tuning::kWatchPeers. `may_come`: something may still be received that a peer sent before it ended.
+  // Call at least every tuning::kWatchPeers. `may_come`: something that a peer sent before it ended may still arrive.
   void look(Nanoseconds now, bool may_come) {
     if (now - last_look_ < tuning::kWatchPeers) return;
     last_look_ = now;
     look_at_all(now, may_come);
   }
 
-  // Somebody waits for what the peer will send of itself: it is watched although it owes no answer. Calls nest.
+  // Somebody waits for a message that the peer sends by itself: it is watched although it owes no answer. Calls nest.
   void expect(PeerIndex index);
   void expect_no_more(PeerIndex index);
   bool expects_any() const { return !expected_.empty(); }
 
-  // The peer is a new process: what was outstanding to the former one will never be answered. `lost`: that includes
-  // something that nobody waits for.
+  // The peer is a new process: what was outstanding to the former one will never be answered. `lost`: also something
+  // that nobody waits for.
   void restarted(Peer& peer, bool lost);
 
-  // A peer over a reliable transport tells that it begins anew, with that era.
+  // A peer over a reliable transport says that it begins anew, with this era.
   void on_beginning(Peer& from, std::uint32_t era);
 
  private:
@@ -59,7 +59,7 @@ class PeerWatch {
   bool follow(Peer& peer);
 
   const Means means_;
-  std::unordered_map<PeerIndex, std::uint32_t> expected_;  // by whom something is waited for: how many wait
+  std::unordered_map<PeerIndex, std::uint32_t> expected_;  // for each peer that is waited for: how many wait
   Nanoseconds last_look_ = 0, turn_asked_ = 0, turn_since_ = 0;
   ReliableDelivery::Turn turn_seen_{};
 };

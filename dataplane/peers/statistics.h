@@ -1,4 +1,4 @@
-// What an endpoint counts of its messages and packets.
+// An endpoint's counts of messages and packets.
 #pragma once
 
 #include <array>
@@ -18,22 +18,22 @@ class Statistics {
   }
   MessageStatistics& of_self() { return of(StatisticsPath::local); }
 
-  // A message to the peer whose origin buffer is free. An answer to a get counts as one.
+  // A message to the peer has freed its origin buffer. An answer to a get counts as one.
   void message_sent(const Peer& peer, std::uint64_t data_bytes) {
     ++sends_completed_;
     of(peer).data_sent += data_bytes;
   }
-  // The same where no data of a message's has left this task.
+  // The same for a message of which no data has left this task.
   void send_completed() { ++sends_completed_; }
   void receive_completed() { ++receives_completed_; }
 
-  // A message of this task to itself whose data is copied.
+  // The data of a message from this task to itself was copied.
   void message_copied(std::uint64_t data_bytes) {
     of_self().data_sent += data_bytes;
     of_self().data_received += data_bytes;
   }
 
-  // A record that is for nobody, or does not say what it must.
+  // A record that is for nobody, or is malformed.
   void ghost() { ++ghosts_; }
 
   // Without what the channels count.

@@ -1,4 +1,4 @@
-// The transports of an endpoint by what they promise.
+// The transports of an endpoint, sorted by what they promise.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace openlapi {
 
-// A reliable transport with what it has, asked for once.
+// A reliable transport with its capabilities, asked for once.
 struct DirectTransport {
   Transport* transport;
   TransportCapabilities has;
@@ -29,8 +29,8 @@ struct Transports {
     }
   }
 
-  std::vector<DirectTransport> direct;  // records go over them as packets of their own
-  std::vector<Transport*> unreliable;   // through reliable channels
+  std::vector<DirectTransport> direct;  // each record goes over them as a packet
+  std::vector<Transport*> unreliable;   // used through reliable channels
   std::vector<BulkMemory*> bulk_memories;
 };
 

@@ -1,6 +1,6 @@
-// What a transport may have beside its packets: small interfaces, each of which few transports have. Who uses one asks
-// for it once, at set-up, and keeps the pointer. None of them has a function that need not be overridden, so that
-// whoever wraps a transport can leave nothing out unnoticed.
+// What a transport can do besides sending packets: small interfaces, each of which only some transports have. A user
+// asks for an interface once, at set-up, and keeps the pointer. All their functions are pure virtual, so that a wrapper
+// around a transport cannot forget one unnoticed.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace openlapi {
 
-// Peers of which some take shorter packets than TransportLimits::max_packet.
+// For transports where some peers accept only shorter packets than TransportLimits::max_packet.
 class PeerLimits {
  public:
-  // Longest packet for this peer, at most TransportLimits::max_packet. The peer must have been added; stays as it is
+  // Longest packet for this peer, at most TransportLimits::max_packet. The peer must have been added; the value stays
   // until its address changes.
   virtual std::uint32_t max_packet_to(PeerIndex peer) const = 0;
 
@@ -27,37 +27,37 @@ class PeerLimits {
   ~PeerLimits() = default;
 };
 
-// Where packets come from. A transport that cannot tell has no such interface, and 0 in all its packets.
+// Where packets come from. A transport that cannot tell does not have this interface, and sets 0 in all its packets.
 class PacketOrigins {
  public:
-  // Where packets of `peer` come from, as IncomingPacket::origin says it: an address's number, which means nothing to
-  // others. 0: nobody knows where the peer is. Changes only with the peer's address.
+  // Where packets of `peer` come from, in the form of IncomingPacket::origin: a number for its address, without meaning
+  // to anybody else. 0: it is not known where the peer is. Changes only with the peer's address.
   virtual std::uint64_t origin_of(PeerIndex peer) const = 0;
 
  protected:
   ~PacketOrigins() = default;
 };
 
-// Datagrams of several packets, which a burst may end inside of.
+// For transports that put several packets into one datagram, so that a burst may end within a datagram.
 class PackedDatagrams {
  public:
-  // More of the datagram that the latest receive_burst() ended with, which had more packets than the burst had room
-  // for: they are handed out, too. The answer is how many.
+  // Hands out more packets of the datagram in which the latest receive_burst() ended, because it had more packets than
+  // the burst had room for. Returns how many.
   virtual std::size_t receive_rest(std::span<IncomingPacket> packets) = 0;
 
-  // The datagram that the latest receive_burst() ended with is not believed: what of it was not handed out yet is
-  // thrown away.
+  // The datagram in which the latest receive_burst() ended is not believed: throws away the packets of it that were not
+  // handed out yet.
   virtual void skip_datagram() = 0;
 
  protected:
   ~PackedDatagrams() = default;
 };
 
-// Whether peers still live. Every reliable transport can tell.
+// Whether peers are still alive. Every reliable transport has it.
 class PeerLiveness {
  public:
-  // Whether the peer's process is known to be gone, or the end through which it was reached is, which comes to the same
-  // for who sends to it. May cost a system call.
+  // Whether the peer's process is known to have ended, or the connection through which it was reached, which is the
+  // same for its senders. May cost a system call.
   virtual bool peer_gone(PeerIndex peer) = 0;
 
  protected:
@@ -67,15 +67,15 @@ class PeerLiveness {
 // Memory that a transport, or a library below it, needs for each thread that calls it.
 class ThreadResources {
  public:
-  // A thread of the library's own that may call the transport later begins: what it needs is made now, as far as there
-  // is memory, and not when memory may be short.
+  // Called at the start of a library thread that may call the transport later: allocates what the thread needs now, if
+  // there is memory, instead of later, when memory may be short.
   virtual void enter_thread() = 0;
 
  protected:
   ~ThreadResources() = default;
 };
 
-// Null: it has none. What is there is owned by the transport.
+// Null pointers: it does not have that one. The interfaces are owned by the transport.
 struct TransportCapabilities {
   RemoteMemory* remote_memory = nullptr;
   BulkMemory* bulk_memory = nullptr;

@@ -1,6 +1,6 @@
-// A transport that is loaded when it is asked for, so that the library never links what that transport needs. A module
-// is a library libopenlapi-NAME.so that exports one object, `openlapi_transport_module`. It is built from the same
-// source as the library that loads it: the version below says whether it was.
+// A transport that is loaded on demand, so that the library need not link what that transport needs. A module is a
+// library libopenlapi-NAME.so that exports one object, `openlapi_transport_module`. Module and library must be built
+// from the same source; the version below tells whether they were.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace openlapi {
 
-// Changes with every change of this file or of what transport.h declares.
+// Increased with every change of this file or of the declarations in transport.h.
 inline constexpr std::uint32_t kTransportModuleVersion = 8;
 
 // A device that the module found on this machine, for people.
 struct ModuleDevice {
-  std::string name;     // as it can be named in ModuleRequest::device
-  std::string state;    // one line: address, speed, what would be used of it
+  std::string name;     // how it can be named in ModuleRequest::device
+  std::string state;    // one line: address, speed, what would be used
   std::string reason;   // why it cannot be used; empty: it can
-  bool chosen = false;  // used when nothing is said
+  bool chosen = false;  // what is used when the user names none
 };
 
-// How packets go over adapters that know both: by the transport's own rule, as datagrams alone, or through connections
-// from the first one on.
+// How packets travel over adapters that know both services: by the transport's own rule, always as datagrams, or
+// through connections from the first packet on.
 enum class PacketService : std::uint8_t { by_rule, datagrams, connections };
 
-// What a context asks of a module.
+// What a context asks a module for.
 struct ModuleRequest {
-  std::string device;             // as the user named it, each module has its own syntax; empty: any
-  std::string arguments;          // more words for the library below the module; empty: none
+  std::string device;             // as the user named it, in the module's own syntax; empty: any
+  std::string arguments;          // more arguments for the library below the module; empty: none
   std::uint32_t packet_size = 0;  // bytes at most; 0: the module chooses
   PacketService packet_service = PacketService::by_rule;
   std::uint32_t instance = 1;  // of the context in its task, 1 to 16
   std::uint32_t task = 0;
   std::uint32_t tasks = 1;
-  std::uint32_t local_number = 0;  // this task among those of its node, 0 to local_tasks - 1
+  std::uint32_t local_number = 0;  // this task's number among those of its node, 0 to local_tasks - 1
   std::uint32_t local_tasks = 1;
 };
 
@@ -47,27 +47,27 @@ struct ModuleTransport {
   std::string reason;                    // names what was asked for, what went wrong, what to do
 };
 
-// One object for the process, which lives as long as it. One call at a time. Memory that it gives away (texts, lists)
-// comes from the program's operator new; a transport deletes itself with its own.
+// One object per process, as long as the process. Not thread-safe: one call at a time. What it returns (texts, lists)
+// is allocated with the program's operator new; a transport is deleted by its own code.
 class TransportModule {
  public:
   virtual std::string_view name() const = 0;  // of the module and of its transports
 
-  // Whether strangers can send to its transports: tags have to prove whom packets are from
+  // Whether strangers can send packets to its transports, so that tags have to prove whom packets are from
   // (EndpointConfig::packet_tags).
   virtual bool needs_tags() const = 0;
 
-  // May take some 100 ms. Empty: `reason` says why there is none.
+  // May take some 100 ms. Empty: there is none, and `reason` says why.
   virtual std::vector<ModuleDevice> devices(std::string& reason) = 0;
 
-  // As the previous one. Each call opens another transport.
+  // May take as long. Each call opens another transport.
   virtual ModuleTransport open(const ModuleRequest& request) = 0;
 
  protected:
   ~TransportModule() = default;
 };
 
-// What a module exports. The first member keeps its place and width for ever.
+// What a module exports. The first member never changes its place or width.
 struct TransportModuleEntry {
   std::uint32_t version;
   TransportModule& (*module)();
