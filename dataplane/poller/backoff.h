@@ -1,9 +1,8 @@
-// What a user thread inside a call does between two fruitless polls: pause, then give the core away, then sleep.
-// Measured on two cores with four polling tasks: pure spinning costs milliseconds as soon as the peer shares the core,
-// sleeping early costs 10 to 36 us across cores, and 100 pauses followed by sched_yield is the best or nearly the best
-// in every placement.
+// What a user thread inside a call does between fruitless polls: it pauses, then yields the core, then sleeps. Measured
+// with four polling tasks on two cores: pure spinning costs milliseconds once the peer shares the core; sleeping early
+// costs 10 to 36 us across cores; 100 pauses followed by sched_yield() is best or nearly best in every placement.
 //
-// It counts polls and never reads a clock. The dataplane thread has its own way (thread_pacing.h).
+// Counts polls and never reads a clock. The dataplane thread follows other rules (thread_pacing.h).
 #pragma once
 
 #include <cstdint>
@@ -15,20 +14,20 @@
 namespace openlapi {
 
 struct BackoffLimits {
-  std::uint32_t pauses;  // polls with pauses in between (pause_before_poll())
-  std::uint32_t yields;  // then polls with sched_yield() in between; after them sleep
+  std::uint32_t pauses;  // polls with pauses between them (pause_before_poll())
+  std::uint32_t yields;  // then polls with sched_yield() between them; then sleep
 };
 
-// A user thread that waits inside a call. The first is for tasks that share cores, whose waiting delays the very peer
-// that they wait for. The second, about a millisecond, is for those that own a core: a transfer of megabytes takes
-// hundreds of microseconds, and a wait that slept through its end would pay the wake-up on top.
+// For a user thread that waits inside a call. The first is for tasks that share cores, whose waiting delays the very
+// peer that they wait for. The second, about a millisecond, is for tasks that own a core: a transfer of megabytes takes
+// hundreds of microseconds, and a wait that slept past its end would pay for the wake-up as well.
 inline constexpr BackoffLimits kSharedCoreWait{12, 50};
 inline constexpr BackoffLimits kOwnCoreWait{250, 3000};
-// One who would rather leave the processor to others than be quick.
+// For threads that would rather leave the processor to others than react quickly.
 inline constexpr BackoffLimits kSleepAtOnce{0, 0};
 
-// A few pauses, fewer if something arrives meanwhile: a look at one word costs less than a poll, so it is noticed
-// sooner.
+// Some pauses, fewer if something arrives meanwhile: looking at one word costs less than a poll, so arrivals are
+// noticed sooner.
 inline void pause_before_poll(const ArrivalWord& next) {
   if (next.word == nullptr) return;
   cpu_pause();
@@ -45,7 +44,7 @@ class Backoff {
  public:
   explicit Backoff(BackoffLimits limits) : limits_(limits) {}
 
-  // The step to take after one more fruitless poll.
+  // What to do after one more fruitless poll.
   BackoffStep next() {
     if (fruitless_ < limits_.pauses) {
       ++fruitless_;
@@ -66,8 +65,8 @@ class Backoff {
   std::uint32_t fruitless_ = 0;
 };
 
-// Whether each of `local_tasks` tasks of this node can have a core for itself. `allowed` is how many processors this
-// task may use, `online` how many the node has: a launcher that pins tasks leaves each of them few.
+// Whether each of `local_tasks` tasks of this node can have a core for itself. `allowed`: processors that this task may
+// use; `online`: processors of the node. A launcher that pins tasks leaves each of them only a few.
 constexpr bool owns_core(unsigned allowed, unsigned online, unsigned local_tasks) {
   return allowed >= local_tasks || (allowed < online && online >= local_tasks);
 }

@@ -1,5 +1,6 @@
-// A thread of the library's own. It blocks all signals but those of its own faults, so that the program's handlers run
-// in the program's threads. It has its creator's processors or one of them; the creator keeps its own.
+// A thread that the library creates. It blocks all signals except those of its own faults, so that the program's signal
+// handlers run in the program's threads. It may run on its creator's processors or on one of them; the creator's own
+// affinity does not change.
 #pragma once
 
 #include <pthread.h>
@@ -8,13 +9,13 @@
 
 namespace openlapi {
 
-// What the program wants of the library's threads. Null: nothing special.
+// What the program wants for the library's threads. Null: nothing special.
 struct ThreadStart {
   const pthread_attr_t* attributes = nullptr;  // read while the thread is created
   void (*initialize)(void*) = nullptr;         // called by the thread before it begins its work
   void* argument = nullptr;
   const char* name = nullptr;  // as tools show it, at most 15 characters
-  int processor = -1;          // the only one that the thread runs on; -1: all that its creator may use
+  int processor = -1;          // the only one that it may run on; -1: all that its creator may use
 };
 
 class LibraryThread {
@@ -23,10 +24,11 @@ class LibraryThread {
   LibraryThread(const LibraryThread&) = delete;
   LibraryThread& operator=(const LibraryThread&) = delete;
 
-  // Runs main(argument) in a new thread. An errno value when it cannot be made.
+  // Runs main(argument) in a new thread. Returns 0 or an errno value.
   int start(const ThreadStart& how, void (*main)(void*), void* argument);
 
-  // Waits for its end, at most so long, then lets it go. The thread itself is let go at once: nobody joins itself.
+  // Waits for the thread to end, at most `at_most`, and then detaches it. Called by the thread itself it detaches at
+  // once.
   void join(Nanoseconds at_most);
 
  private:

@@ -1,5 +1,5 @@
-// The cores of this machine and which of them are near an adapter, by hwloc; a library that was built without hwloc
-// knows neither. Processors are the numbers that the kernel gives to hardware threads.
+// The cores of this machine, and which of them are near an adapter, found with hwloc. A library built without hwloc
+// knows neither. Processors are the kernel's numbers of hardware threads.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace openlapi {
 
-// Those that the calling thread may use.
+// The processors that the calling thread may use.
 std::vector<int> allowed_processors();
 
-// The same in groups, one for each core. Takes milliseconds. Empty: not known.
+// The same, grouped by core. Takes milliseconds. Empty: not known.
 std::vector<std::vector<int>> allowed_cores();
 
-// The processors that are nearest to a network interface (eth0), an RDMA device (mlx5_0) or a PCI device
-// (0000:3b:00.0). Empty: there is no such device, or its place is not known (a device without hardware has none).
-// `system` is where the kernel describes devices.
+// The processors nearest to a network interface (eth0), an RDMA device (mlx5_0) or a PCI device (0000:3b:00.0). Empty:
+// there is no such device, or its place is not known (as for devices without hardware). `system`: where sysfs is
+// mounted.
 std::vector<int> processors_near(const std::string& device, const std::string& system = "/sys");
 
 // "0-3,8".

@@ -1,9 +1,9 @@
 // What the dataplane thread does after a poll that found nothing, by policy:
-//   adaptive  while messages follow each other closely goes on polling for about as long as being woken would take,
-//             and then sleeps; while they do not, sleeps at once. It takes the next gap to be like the last one, so a
-//             stream that begins or ends costs one wake-up or one vain spin
-//   spin      polls for ever; with others on its core it gives that away between two polls
-//   sleep     sleeps at once
+//   adaptive: while messages follow each other closely it keeps polling for about as long as a wake-up would take, and
+//     then sleeps; otherwise it sleeps at once. It expects the next gap to be like the last one, so a stream that
+//     begins or ends costs one wake-up or one vain spin
+//   spin: polls for ever; if others use its core it yields between two polls
+//   sleep: sleeps at once
 // And how long it sleeps when nothing can wake it: ever longer, until something arrives.
 #pragma once
 
@@ -19,20 +19,20 @@ enum class ThreadPolicy : std::uint8_t { adaptive, spin, sleep };
 
 struct PacingLimits {
   ThreadPolicy policy = ThreadPolicy::adaptive;
-  Nanoseconds spin = 0;                     // after the last traffic; no policy but adaptive asks
-  bool shares_core = true;                  // of the policy spin: others wait for this core
-  Nanoseconds wake_up = 25 * kMicrosecond;  // what a sleeper notices a message later than a poller, about
+  Nanoseconds spin = 0;                     // after the last traffic; only for adaptive
+  bool shares_core = true;                  // only for spin: other threads wait for this core
+  Nanoseconds wake_up = 25 * kMicrosecond;  // how much later a sleeper notices a message than a poller, about
 };
 
-// Adaptive. Where this was measured (bench/policy_bench) waking a thread took 17 to 25 us: as much is spent on a core
-// that others wait for, twice as much on one of the thread's own. Nobody yields on the way to sleep: with a computing
-// thread on its core a yield costs a whole time slice, whereas a sleeper is woken at once.
+// For adaptive. Where it was measured (bench/policy_bench) waking a thread took 17 to 25 us. As much time is spent on a
+// core that others wait for, twice as much on a core of the thread's own. The thread never yields before it sleeps:
+// with a computing thread on its core a yield costs a whole time slice, but a sleeper is woken at once.
 inline constexpr Nanoseconds kSharedCoreSpin = 20 * kMicrosecond;
 inline constexpr Nanoseconds kOwnCoreSpin = 50 * kMicrosecond;
 
-// Sleeps that nothing ends early. The first is of the order of a wake-up. The longest takes less than one per cent of a
-// core (bench/blind_poller_bench) and is below the shortest retransmission time-out of a peer. What comes early in the
-// second is noticed after both, and each is late by the timer's slack, 50 us, and the wake-up.
+// Sleeps that nothing ends early. The first is about as long as a wake-up. The longest costs less than one per cent of
+// a core (bench/blind_poller_bench) and is below the shortest retransmission time-out of a peer. What arrives early in
+// the second sleep is noticed after both, and each is late by the timer slack of 50 us and the wake-up.
 inline constexpr Nanoseconds kFirstBlindSleep = 50 * kMicrosecond;
 inline constexpr Nanoseconds kLongestBlindSleep = 4 * kMillisecond;
 inline constexpr Nanoseconds kBlindWakeUp = 200 * kMicrosecond;
@@ -44,7 +44,7 @@ class ThreadPacing {
 
   explicit ThreadPacing(const PacingLimits& limits) : limits_(limits) {}
 
-  // The step to take after one more fruitless poll. `now`: a function that reads the clock; not asked each time.
+  // What to do after one more fruitless poll. `now`: reads the clock; not called each time.
   template <class Now>
   BackoffStep next(Now now) {
     if (limits_.policy == ThreadPolicy::spin) {
@@ -68,17 +68,17 @@ class ThreadPacing {
     blind_sleep_ = kFirstBlindSleep;
   }
 
-  // A sleep is over; unless the next poll finds something, another one follows at once.
+  // A sleep has ended; unless the next poll finds something, another sleep follows.
   void slept() { slept_ = true; }
 
-  // Why to sleep was not possible is about to be over: polls go on.
+  // Sleeping was not possible, for a reason that will soon be gone: keep polling.
   void kept_awake() {
     polls_ = 0;
     slept_ = false;
     spins_ = true;
   }
 
-  // How long to sleep now if nothing will end it early.
+  // How long to sleep now if nothing will end the sleep early.
   Nanoseconds take_blind_sleep() {
     const Nanoseconds length = blind_sleep_;
     blind_sleep_ = std::min(2 * length, kLongestBlindSleep);

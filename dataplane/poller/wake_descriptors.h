@@ -1,4 +1,4 @@
-// The two descriptors of the poller's own: a bell that other threads ring, and an alarm that they can pull forward.
+// The poller's own two descriptors: a bell that other threads ring, and an alarm that they can move forward.
 #pragma once
 
 #include "dataplane/base/clock.h"
@@ -22,7 +22,7 @@ class Bell {
   int descriptor_;
 };
 
-// A timerfd: readable from its moment until it is set again.
+// A timerfd: readable from its time on, until it is set again.
 class AlarmTimer {
  public:
   AlarmTimer();

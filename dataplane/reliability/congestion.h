@@ -1,7 +1,7 @@
-// How many bytes one channel may have in flight: doubles per round trip until the first loss, grows by a packet per
-// round trip afterwards, is halved on a loss (once per window) and falls to the least on a time-out. A cut that
-// turns out to have been for nothing (the peer had the packet already) is taken back. Bounded, so that many senders
-// to one receiver cannot make a standing overload.
+// How many bytes one channel may have in flight. The window doubles per round trip until the first loss and then grows
+// by one packet per round trip. A loss halves it (once per window), a time-out reduces it to the minimum. A reduction
+// that turns out to be unnecessary, because the peer already had the packet, is undone. The window is bounded, so that
+// many senders to one receiver cannot keep up an overload.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,11 @@ class Congestion {
 
   std::uint64_t window() const { return window_; }  // bytes
 
-  // `bytes` were acknowledged while `in_flight` (before the acknowledgement) were out. A window that was not used does
-  // not grow.
+  // `bytes` were acknowledged; `in_flight` is what was out before that. A window that was not used does not grow.
   void on_acknowledged(std::uint64_t bytes, std::uint64_t in_flight);
   void on_loss();
   void on_timeout();
-  // The retransmission since the last cut was not needed.
+  // The retransmission since the last reduction was not needed.
   void on_spurious_retransmission();
 
   std::uint64_t threshold() const { return threshold_; }  // where doubling ends
@@ -32,8 +31,8 @@ class Congestion {
   std::uint64_t most_;
   std::uint64_t window_;
   std::uint64_t threshold_;
-  std::uint64_t acknowledged_ = 0;   // bytes towards the next step of one packet
-  std::uint64_t window_before_ = 0;  // before the last cut; 0: there is nothing to take back
+  std::uint64_t acknowledged_ = 0;   // bytes towards the next growth by one packet
+  std::uint64_t window_before_ = 0;  // the window before the last reduction; 0: nothing to undo
   std::uint64_t threshold_before_ = 0;
 };
 

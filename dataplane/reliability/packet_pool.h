@@ -1,5 +1,5 @@
-// Buffers for packets: of one size, 64-byte aligned, shared by all channels of an endpoint. Memory is taken from the
-// heap in slabs when buffers run out (cold) and kept; take() and give_back() are a few instructions otherwise.
+// Packet buffers of one size, 64-byte aligned, shared by all channels of an endpoint. When buffers run out more memory
+// is taken from the heap in slabs (cold) and kept; otherwise take() and give_back() cost a few instructions.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace openlapi {
 
 class PacketPool {
  public:
-  // `buffer_bytes` is rounded up to a multiple of 64. At most `most_buffers` will ever exist, take_first() aside.
+  // `buffer_bytes` is rounded up to a multiple of 64. There are never more than `most_buffers`, except by take_first().
   PacketPool(std::size_t buffer_bytes, std::size_t most_buffers);
   PacketPool(const PacketPool&) = delete;
   PacketPool& operator=(const PacketPool&) = delete;
@@ -20,7 +20,7 @@ class PacketPool {
   // As many buffers as tuning.h allows for packets of this size, at least 64.
   static std::size_t buffers_for(std::size_t packet_bytes);
 
-  // A buffer to build a packet in, with undefined content; null: all are in use. The caller gives it to a channel or
+  // A buffer to build a packet in, with undefined content; null: all are in use. The caller passes it to a channel or
   // back to the pool.
   std::byte* take() {
     if (free_ == nullptr) [[unlikely]] {
@@ -32,13 +32,14 @@ class PacketPool {
     return reinterpret_cast<std::byte*>(buffer);
   }
 
-  // The only buffer of a channel: also when all are in use, so that nobody is stopped by others who keep theirs.
+  // A channel's only buffer: granted even when all are in use, so that channels that keep theirs never block another
+  // one.
   [[gnu::always_inline]] std::byte* take_first() {
     if (free_ == nullptr && made_ >= most_buffers_ && !grow(made_ + 1)) return nullptr;
     return take();
   }
 
-  // A buffer for a packet that arrived early: refused while only the part reserved for sending is left.
+  // A buffer for a packet that arrived early; null as soon as only the part reserved for sending is left.
   std::byte* take_for_holding() { return in_use_ + send_reserve_ < most_buffers_ ? take() : nullptr; }
 
   void give_back(std::byte* buffer) {

@@ -1,5 +1,5 @@
-// The receiving side of one channel: which packets have been taken, which arrived early and are held, and when an
-// acknowledgement is due. Memory is bounded by tuning::kMostHeldPackets and the pool.
+// The receiving side of a channel: which packets were taken, which arrived early and are held, and when an
+// acknowledgement is due. Memory is bounded by tuning::kMostHeldPackets and by the pool.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace openlapi {
 
 enum class ArrivalVerdict : std::uint8_t {
-  in_order,   // the engine may take it; then taken() or refused()
-  duplicate,  // taken or held before
+  in_order,   // the engine may take it; then call taken() or refused()
+  duplicate,  // taken or held already
   held,       // early; a copy is kept
   dropped,    // early; no room
   malformed,  // impossible numbers
@@ -28,26 +28,26 @@ class ReceiveWindow {
   ReceiveWindow(const ReceiveWindow&) = delete;
   ReceiveWindow& operator=(const ReceiveWindow&) = delete;
 
-  // The sender's first packet will have this number. Nothing is held.
+  // The sender's first packet will have this number. Nothing is held yet.
   void begin(Sequence first) { next_ = first; }
 
-  // A data packet has arrived. `ahead` says how far it is from its sender's oldest unacknowledged packet: how far to
-  // skip when the sender has given packets up.
+  // A data packet has arrived. `ahead`: how far it is ahead of its sender's oldest unacknowledged packet, which says
+  // how far to skip when the sender has given packets up.
   ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted, std::span<const std::byte> payload,
                        Nanoseconds now);
 
-  // The copy of the next packet, when it is held.
+  // The copy of the next packet, if it is held.
   bool next_held(std::span<std::byte>& payload) const;
 
-  // The engine's answer to the next packet, as offered in place or held. A refused one counts as never arrived.
+  // The engine's answer to the next packet, offered in place or held. A refused packet counts as never arrived.
   void taken(Nanoseconds now);
   void refused();
 
-  // Nothing is known of the sender any more (a new incarnation).
+  // Forgets everything about the sender (it has a new incarnation).
   void forget();
 
-  bool established() const { return established_; }  // something of the sender has arrived
-  Sequence next() const { return next_; }            // cumulative acknowledgement
+  bool established() const { return established_; }  // something has arrived from the sender
+  Sequence next() const { return next_; }            // next expected packet, sent as the cumulative acknowledgement
   std::uint64_t selective() const;
   bool saw_duplicate() const { return saw_duplicate_; }
   std::uint16_t ack_delay(Nanoseconds now) const;  // microseconds since the newest arrival
@@ -57,14 +57,14 @@ class ReceiveWindow {
     return must_acknowledge(threshold) || now >= ack_deadline_;
   }
   Nanoseconds ack_deadline() const { return ack_now_ ? 0 : ack_deadline_; }  // UINT64_MAX: nothing to acknowledge
-  void acknowledged();                                                       // an acknowledgement has left
+  void acknowledged();                                                       // an acknowledgement was sent
 
   std::uint32_t held_packets() const { return held_count_; }
   std::size_t memory_bytes() const { return capacity_ * sizeof(Held); }
 
  private:
   struct Held {
-    std::byte* buffer = nullptr;  // null: not held; the payload begins kPacketHeaderSize bytes into it
+    std::byte* buffer = nullptr;  // null: not held; the payload begins at offset kPacketHeaderSize
     std::uint32_t length = 0;
   };
 

@@ -1,18 +1,18 @@
-// Exactly-once, in-order packets between two tasks over one unreliable path. Passive: has no clock, socket or
-// thread; packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
-// One channel per peer and path, made on first contact and kept until the endpoint ends or the peer is purged: the
-// numbers of its windows continue over a peer's restarts, those on the wire begin for each pair of incarnations where
-// only these two can know. The caller holds the endpoint's lock.
+// Packets between two tasks over one unreliable path, exactly once and in order. Passive: it has no clock, socket or
+// thread. Packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
+// There is one channel per peer and path, created at first contact and kept until the endpoint ends or the peer is
+// purged. The numbers in its windows continue when the peer restarts; the numbers on the wire start, for each pair of
+// incarnations, at one that only these two can compute. The caller holds the endpoint's lock.
 //
-// Sending. A packet is numbered when it is queued and kept until it is acknowledged. Only what has_room() admits may be
-// queued, so that small messages can go on being packed together while the window is closed.
+// Sending. A packet is numbered when it is queued and kept until it is acknowledged. Queue only when has_room() says
+// so: while the window is closed small messages then keep being packed together.
 //
 //   if (channel.has_room()) {
 //     std::byte* buffer = context.pool->take();                    // null: try again after acknowledgements
 //     ... write `length` bytes of payload to buffer + wire::kPacketHeaderSize ...
 //     channel.queue(buffer, length, tag);                          // the buffer is the channel's now
 //   }
-//   or, without a copy, when `data` stays there until its tag is reported, and as it is unless `may_change` is said:
+// Or without a copy. `data` stays there until its tag is reported, and unchanged unless `may_change` is passed:
 //     std::byte* head = channel.queue_referenced(head_length, data, data_length, tag);
 //     ... write head_length (at most tuning::kSmallHeadBytes) bytes to head, before any other call ...
 //
@@ -21,7 +21,7 @@
 //   std::size_t taken = transport.send_burst(peer, <pieces of burst[0..count)>);
 //   channel.commit({burst, taken}, now);                           // the others are offered again later
 //
-//   and for a packet that nothing waits in front of, as most do, without lists; it is the channel's when it has left:
+// And without lists, for a packet that nothing waits in front of, as is usual. Once sent it belongs to the channel:
 //     if (channel.may_pass()) {
 //       std::span<std::byte> packet = channel.address(buffer, length, now);  // the header is filled in
 //       if (transport.send_burst(peer, <packet>) != 0) channel.passed(buffer, length, packet.data(), now);
@@ -37,21 +37,21 @@
 //   while (channel.next_held(held)) take(held) ? channel.taken(now) : channel.refused();
 //   After refused() the peer sends the packet again; until then nothing behind it is delivered.
 //
-// First contact. A packet names the incarnation that it is meant for, and no other takes it. The peer's epoch comes
-// with its address. Where nobody tells it, the first packet cannot name it: it is answered with the epoch and then sent
-// again, one round trip later, and whichever incarnation of the peer answers first gets what was sent.
+// First contact. A packet names the incarnation that it is meant for, and no other incarnation takes it. The peer's
+// epoch comes with its address. If nobody knows the epoch the first packet cannot name it; it is answered with the
+// epoch and sent again, one round trip later, and whichever incarnation of the peer answers first gets what was sent.
 //
-// A task that is born again where the clock is behind has an earlier epoch than its former incarnation. Whoever knows
-// that one takes nothing from it, and answers as if to the former incarnation; so the new one learns what it must be
-// later than.
+// A task that restarts where the clock is behind has an earlier epoch than its former incarnation. Whoever knows the
+// former one takes nothing from the new one, and answers as if to the former; so the new incarnation learns which epoch
+// it has to exceed.
 //
-// Acknowledgements ride on every data packet. When none leaves in time:
+// Acknowledgements travel with every data packet. If none leaves in time:
 //   if (channel.ack_due(now)) { channel.encode_ack(bytes, now); if (sent) channel.ack_sent(); }   // kPacketHeaderSize
-// Ask after each burst of arrivals and when the deadline has passed.
+// Check after each burst of arrivals and when the deadline has passed.
 //
 // Timers. channel.run_timers(now) when now >= channel.next_deadline(); then collect() and ack_due() as above.
-// The peer's silence: channel.waiting_since() is when the oldest unacknowledged packet began to wait (or the last time
-// that something was acknowledged); compare it with the time-out. The channel itself never gives up.
+// A silent peer: channel.waiting_since() says since when the oldest unacknowledged packet waits (or when something was
+// last acknowledged); compare it with the time-out. The channel itself never gives up.
 #pragma once
 
 #include <cstddef>
@@ -70,9 +70,9 @@ namespace openlapi {
 
 struct ReceiveOutcome {
   bool deliver = false;         // the payload is the next one: offer it, then call taken() or refused()
-  bool peer_restarted = false;  // what was queued before is reported as not acknowledged by take_completed()
-  // Of a peer that has restarted and was not heard before: something was on the way to it, of which it took nothing.
-  // (Of one that was heard the last acknowledgement alone may be missing.)
+  bool peer_restarted = false;  // take_completed() reports what was queued before as not acknowledged
+  // For a peer that has restarted and was not heard before: packets were in flight to it, and it took none of them. (If
+  // it was heard, perhaps only the last acknowledgement is missing.)
   bool nothing_taken = false;
 };
 
@@ -83,8 +83,8 @@ struct ChannelEpochs {
 
 class ReliableChannel {
  public:
-  // `context` outlives the channel. The task's own epoch is the context's, or another one when the two begin anew with
-  // each other; the peer's is 0 when it is not known. `max_packet`: the peer's limit, where it is below the context's.
+  // `context` outlives the channel. `epochs.own` replaces the context's epoch when the two tasks begin anew with each
+  // other; `epochs.peer` is 0 when it is not known. `max_packet`: the peer's limit, if it is below the context's.
   ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path, ChannelEpochs epochs = {},
                   std::uint32_t max_packet = UINT32_MAX);
   ReliableChannel(const ReliableChannel&) = delete;
@@ -97,14 +97,14 @@ class ReliableChannel {
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
   }
-  // The payload is head and data. The head is in `buffer`, behind the place of the packet header. `may_change`: the
-  // data is not ours, and its owner may write it at any time; whatever is there when the packet leaves is right.
+  // The payload is head and data; the head is in `buffer`, behind the space for the packet header. `may_change`: the
+  // data's owner may write to it at any time, and whatever is there when the packet leaves is right.
   void queue_with_data(std::byte* buffer, std::uint32_t head_length, const void* data, std::uint32_t data_length,
                        std::uint64_t tag, bool may_change = false) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length, tag,
               may_change);
   }
-  // The same with a short head, kept by the channel: the answer is where the caller writes it (8-byte aligned).
+  // The same with a short head that the channel keeps. Returns where the caller writes it (8-byte aligned).
   std::byte* queue_referenced(std::uint32_t head_length, const void* data, std::uint32_t data_length, std::uint64_t tag,
                               bool may_change = false) {
     return send_.add(nullptr, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + head_length, data, data_length, tag,
@@ -114,8 +114,8 @@ class ReliableChannel {
   bool has_transmissions() const { return send_.has_transmission(window()); }
   std::size_t collect(Nanoseconds now, std::span<Transmission> out);
   void commit(std::span<const Transmission> taken, Nanoseconds now);
-  // `length`: bytes of the payload, which is in `buffer` behind the place of the packet header. The answer is the
-  // packet, which begins in the middle of that place when its header is a short one.
+  // `length`: bytes of the payload in `buffer`, behind the space for the packet header. Returns the packet, which
+  // begins within that space if its header is a short one.
   bool may_pass() const { return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room(); }
   std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
   void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now);
@@ -123,18 +123,18 @@ class ReliableChannel {
 
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
   void abandon();
-  // The same when the peer has been silent for too long. Where it may have taken something, the two begin anew:
-  // whatever this incarnation of the peer sends next is answered with another epoch of ours, so that it gives up what
-  // it waits for. What is queued later is for that incarnation, too: it leaves when the peer has told if it has begun
-  // anew as well.
+  // The same when the peer has been silent for too long. If it may have taken something, the two begin anew: whatever
+  // this incarnation of the peer sends next is answered with a new epoch of ours, so that it gives up what it waits
+  // for. What is queued later is for that incarnation, too; it leaves when the peer has said whether it has begun anew
+  // as well.
   void begin_anew();
-  // False: with this incarnation of the peer it has happened as often as there are numbers for. Nothing could tell what
-  // comes after from what was before, so the channel must not be used any more.
+  // False: it has happened with this incarnation of the peer as often as there are numbers for it. Later packets could
+  // not be told from earlier ones, so the channel must not be used any more.
   bool may_begin_anew() const { return peer_epoch_ == 0 || !is_last_beginning(own_epoch_); }
 
   // ---- receiving ----
-  // Of a packet with a short header: it is from the incarnation that we know, which knew ours when it sent this. A tag
-  // that is right becomes the association in `header`.
+  // For a packet with a short header: whether it is from the incarnation that we know, and that one knew ours when it
+  // sent the packet. If its tag is right, the tag becomes the association in `header`.
   bool is_from_peer(wire::PacketHeader& header, std::span<const std::byte> packet) {
     return (!context_.tagged || tag_is_right(header, packet)) && knows(header);
   }
@@ -145,9 +145,9 @@ class ReliableChannel {
 
   // ---- acknowledging ----
   bool ack_due(Nanoseconds now) const { return answer_ != 0 || receive_.ack_due(now, context_.ack_threshold); }
-  // One is due, however late it is.
+  // An acknowledgement is due and may not be delayed.
   bool must_acknowledge() const { return answer_ != 0 || receive_.must_acknowledge(context_.ack_threshold); }
-  // Something has arrived that no acknowledgement has covered yet, due or not.
+  // Something has arrived that no acknowledgement has covered yet, whether one is due or not.
   bool ack_owed() const { return answer_ || receive_.ack_deadline() != UINT64_MAX; }
   void encode_ack(std::byte* out, Nanoseconds now);
   void ack_sent();
@@ -158,7 +158,7 @@ class ReliableChannel {
   Nanoseconds waiting_since() const { return waiting_since_; }  // UINT64_MAX: nothing is unacknowledged
   Nanoseconds last_heard() const { return last_heard_; }  // newest packet of the peer's living incarnation; 0: none
 
-  // ---- state, for decisions of the engine and for tests ----
+  // ---- state, for the engine's decisions and for tests ----
   bool all_acknowledged() const { return send_.everything_settled(); }
   std::uint32_t packets_out() const { return send_.packets_out(); }
   std::uint32_t buffers_held() const { return send_.buffers_held(); }  // of the pool
@@ -210,10 +210,11 @@ class ReliableChannel {
   bool has_room_behind(std::uint32_t bytes) const {
     return send_.has_slots(2) && send_.outstanding_bytes() + bytes < congestion_.window();
   }
-  // Bytes that may be in flight. One packet asks for the peer's epoch: more of them would be turned away as well.
+  // Bytes that may be in flight. While the peer's epoch is unknown one packet asks for it: more would be refused as
+  // well.
   std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
 
-  // What all headers of a moment say that matters to the peer: all but how long the acknowledgement has waited.
+  // What all headers of one moment say that matters to the peer: everything but the acknowledgement's delay.
   struct HeaderContent {
     std::uint64_t association = 0;
     std::uint64_t selective_ack = 0;
@@ -229,21 +230,21 @@ class ReliableChannel {
   Epoch first_epoch_;  // of ours
   Epoch own_epoch_;    // towards the incarnation that was given up: later; towards any other one: the first
   Epoch peer_epoch_ = 0;
-  Epoch given_up_ = 0;  // of the peer, when it was given up last; 0: never
+  Epoch given_up_ = 0;                      // the peer's epoch when it was last given up; 0: never
   std::uint64_t sent_association_ = 0;      // of what we send
   std::uint64_t received_association_ = 0;  // of what the peer sends, when its epoch is known
   SipKey sent_key_;                         // with tags: of what we send,
   SipKey received_key_;                     // and of what the peer sends
-  std::uint64_t sent_next_ = 0;  // with tags: of the next packet the number with its wraps, when it was looked at last
-  std::uint64_t received_next_ = 0;         // the same of what the peer sends
-  bool introduced_ = false;                 // the peer has acknowledged a packet of ours: it knows our epoch
-  Epoch answer_ = 0;                        // an incarnation of the peer that has to be told ours; 0: none
-  std::uint64_t bytes_since_request_ = 0;   // sent since an acknowledgement was asked for
-  Sequence sent_number_ = 0;                // what a packet's number on the wire is ahead of its number in the window
+  std::uint64_t sent_next_ = 0;      // with tags: number of the next packet to send, with its wraps, when last computed
+  std::uint64_t received_next_ = 0;  // the same for packets of the peer
+  bool introduced_ = false;          // the peer has acknowledged a packet of ours, so it knows our epoch
+  Epoch answer_ = 0;                 // an incarnation of the peer that must be told our epoch; 0: none
+  std::uint64_t bytes_since_request_ = 0;   // sent since an acknowledgement was last asked for
+  Sequence sent_number_ = 0;                // difference between a packet's number on the wire and in the window
   HeaderContent written_;                   // in the headers that were written last,
   std::uint32_t writing_ = 1;               // how often it was something else before; never 0
   std::size_t offered_ = 0;                 // by the last collect()
-  std::size_t most_changing_ = tuning::kMostPacketsInFlight;  // of them may be packets whose data may change
+  std::size_t most_changing_ = tuning::kMostPacketsInFlight;  // so many of them may be packets whose data may change
   std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;

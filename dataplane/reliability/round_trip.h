@@ -1,5 +1,5 @@
 // Round-trip estimate and retransmission time-out of one channel (RFC 6298, in nanoseconds). Only packets that were
-// sent once are measured (Karn), and the receiver's own delay is taken off.
+// sent once are measured (Karn), and the receiver's own delay is subtracted.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class RoundTrip {
  public:
   void sample(Nanoseconds measured);
 
-  // The timer ran out once more without an answer: waits twice as long from now on, up to the bound in tuning.h.
+  // The timer expired once more without an answer: from now on it waits twice as long, up to the limit in tuning.h.
   void back_off();
   // Something new was acknowledged: the time-out follows the estimate again.
   void reset_back_off() { back_offs_ = 0; }
@@ -23,7 +23,7 @@ class RoundTrip {
   Nanoseconds shortest() const { return shortest_; }  // ever measured; 0: nothing measured yet
   unsigned back_offs() const { return back_offs_; }
 
-  // How much later a packet may be sent and still overtake another.
+  // How much later a packet may be sent and still overtake another one.
   Nanoseconds patience() const { return smoothed_ + reorder_time(); }
   Nanoseconds reorder_time() const { return std::max(smoothed_ / 4, tuning::kShortestReorderTime); }
 

@@ -1,5 +1,5 @@
-// Packets towards one peer that are not acknowledged yet, in a ring that grows on demand. Numbers every packet, keeps
-// its bytes until it is acknowledged, decides which are lost and which may leave now. Knows no timer and no epochs.
+// Packets to one peer that are not acknowledged yet, in a ring that grows on demand. It numbers packets, keeps their
+// bytes until they are acknowledged, and decides which are lost and which may leave now. Knows no timers and no epochs.
 //
 //   oldest_ ......... settled_ ............ unsent_ .......... next_
 //   reported to the   transmitted, not       queued, never      number of the next
@@ -19,16 +19,16 @@
 
 namespace openlapi {
 
-// A packet that is to leave now: its bytes are head, then data. Valid until the channel is used again.
+// A packet that is to leave now: head followed by data. Valid until the next call on the channel.
 struct Transmission {
   std::byte* head;  // begins with the packet header
   const void* data;
   std::uint32_t head_length;
   std::uint32_t data_length;  // 0: there is no second piece
   Sequence sequence;
-  std::uint32_t writing;  // of its header, as header_written() was told; 0: it has none to keep
-  bool data_may_change;   // so its header is made at each try
-  bool again;             // has left before
+  std::uint32_t writing;  // identifies its header, as passed to header_written(); 0: it has no header to keep
+  bool data_may_change;   // so its header is made anew at each attempt
+  bool again;             // it is a retransmission
 
   std::uint32_t length() const { return head_length + data_length; }
 };
@@ -38,28 +38,28 @@ struct CompletedPacket {
   bool acknowledged;  // false: abandoned, and nobody will ever know whether it arrived
 };
 
-// What one acknowledgement told.
+// The result of processing one acknowledgement.
 struct AckOutcome {
-  bool valid = true;                    // false: acknowledges what was never sent
-  bool old = false;                     // older than another one: says nothing
-  bool advanced = false;                // the oldest packet is acknowledged
-  bool lost = false;                    // packets were found lost that the window has not been cut for
+  bool valid = true;                    // false: it acknowledges what was never sent
+  bool old = false;                     // older than another one: says nothing new
+  bool advanced = false;                // the oldest packet was acknowledged
+  bool lost = false;                    // packets were found lost for which the window was not reduced yet
   std::uint64_t bytes = 0;              // newly acknowledged
   Nanoseconds recheck_at = UINT64_MAX;  // when give_up_overtaken() would find more
-  Nanoseconds round_trip = 0;           // measured, the receiver's delay included; 0: nothing to measure
+  Nanoseconds round_trip = 0;           // measured, including the receiver's delay; 0: nothing to measure
 };
 
-// The present, and what the path is known to do.
+// The present time, and what is known of the path.
 struct AckTiming {
   Nanoseconds now;
   Nanoseconds shortest_round_trip;
-  Nanoseconds reorder_time;  // a packet sent this much before one that arrived is lost
+  Nanoseconds reorder_time;  // a packet sent this much earlier than one that arrived is lost
   Nanoseconds patience;      // a packet that was overtaken and sent this long ago is lost
 };
 
 class SendWindow {
  public:
-  // `first`: of the packets, and one less than that of the transmissions.
+  // `first`: number of the first packet; transmissions are numbered from the one after it.
   explicit SendWindow(PacketPool& pool, Sequence first = 0)
       : pool_(pool),
         oldest_(first),
@@ -76,7 +76,7 @@ class SendWindow {
   bool has_slot() const { return has_slots(1); }
   bool has_slots(std::uint32_t packets) const { return next_ - oldest_ + packets <= tuning::kMostPacketsInFlight; }
   std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }  // transmitted and queued
-  std::uint64_t in_flight_bytes() const { return in_flight_bytes_; }      // believed to be on the way
+  std::uint64_t in_flight_bytes() const { return in_flight_bytes_; }      // believed to be in flight
   bool anything_transmitted() const { return settled_ != unsent_; }
   bool everything_settled() const { return settled_ == next_; }
   std::uint32_t packets_out() const { return next_ - settled_; }

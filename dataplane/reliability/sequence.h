@@ -1,5 +1,5 @@
-// Arithmetic of packet numbers, which wrap round: one is before another when it takes less than half of all steps to
-// get from it to the other.
+// Arithmetic on packet numbers, which wrap round: one is before another if the distance from it to the other is less
+// than half of the range.
 #pragma once
 
 #include <cstdint>
