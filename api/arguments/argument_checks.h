@@ -1,6 +1,6 @@
-// What ERROR_CHK switches on: the arguments of the calls of the short path, each checked in the order of the call's man
-// page. Out of line, so that they cost nothing when they are off. LAPI_SUCCESS: nothing wrong. Addresses in the target
-// are numbers: it may have 64-bit addresses where this task has not.
+// The argument checks that ERROR_CHK enables for the calls of the short path, each in the order of the call's man page.
+// Not inline, so that they cost nothing when they are off. LAPI_SUCCESS: nothing wrong. Addresses in the target are
+// numbers: the target may have 64-bit addresses where this task has 32-bit ones.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct ActiveMessageArguments {
 };
 int check_active_message(std::uint32_t tasks, std::uint32_t max_user_header, const ActiveMessageArguments& arguments);
 
-// Those that all active messages have.
+// The checks common to all active messages.
 int check_target_and_header(std::uint32_t tasks, std::uint32_t max_user_header, uint target, const void* user_header,
                             uint user_header_length);
 
 int check_read_modify_write(std::uint32_t tasks, int operation, uint target, std::uint64_t variable, const void* input);
 
-// As LAPI_Xfer gives it: `size` in bits.
+// In the form of LAPI_Xfer: `size` in bits.
 int check_sized_read_modify_write(std::uint32_t tasks, const lapi_rmw_t& arguments);
 
 }  // namespace openlapi

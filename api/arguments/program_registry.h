@@ -1,8 +1,8 @@
 // The registered data gather/scatter programs of the process (chapter 18, LAPI_Util). They belong to no context: every
-// context uses them, and LAPI_Term leaves them alone.
+// context uses them, and LAPI_Term does not remove them.
 //
-// A program has a user count (register and reserve, unreserve) that decides how long its handle is good, and is shared
-// by whatever still runs it, so it may be unreserved while transfers are under way.
+// A program has a user count (register and reserve, unreserve) that decides how long its handle is valid. The program
+// itself is shared with whatever still runs it, so it may be unreserved during transfers.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,25 @@
 
 namespace openlapi {
 
-inline constexpr int kMaxAtomSize = 64;  // any packet has room for some
+inline constexpr int kMaxAtomSize = 64;  // any packet has room for such an atom
 
 // The return code that says what is wrong with a program.
 int return_code(ProgramFault fault);
 
-// The same, told with the place (refusal.h): `fault` is the program's own, or what it cannot be used for.
+// The same, and says where (refusal.h). `fault`: the program's own, or what it cannot be used for.
 int refuse_fault(const GatherScatterProgram& program, ProgramFault fault);
 
-// Where data lies that is in one piece: the program need not run, only its first byte is asked for.
+// Where the data lies if it is contiguous: then the program need not run.
 struct ContiguousProgram {
   std::uint64_t offset = 0;  // added modulo 2^64
   std::uint32_t atom_size = 0;
 };
 
-// Any thread may call all of it. What returns int returns a return code.
+// Thread-safe. Functions that return int return a return code.
 class ProgramRegistry {
  public:
-  // `verify`: refuse whatever can be found wrong, not only what is needed to keep a copy, and guard its copies.
+  // `verify`: refuse every mistake that can be found, not only those that matter for keeping a copy; and guard its
+  // copies.
   int add(const lapi_dgsp_descr_t* description, bool verify, lapi_dg_handle_t& handle);
   int reserve(lapi_dg_handle_t handle);
   int unreserve(lapi_dg_handle_t handle);
@@ -46,8 +47,8 @@ class ProgramRegistry {
   // Null: not registered.
   std::shared_ptr<const GatherScatterProgram> find(lapi_dg_handle_t handle);
 
-  // True: it is registered, has no fault and no CONTROL, and `bytes` bytes of its data lie in one piece. A description
-  // that says LAPI_DGSM_UNIT is believed. Takes no lock: this is asked for every transfer.
+  // True: it is registered, has no fault and no CONTROL, and `bytes` bytes of its data are contiguous. A description
+  // that says LAPI_DGSM_UNIT is believed. Takes no lock, as it is called for every transfer.
   bool find_contiguous(lapi_dg_handle_t handle, std::uint64_t bytes, ContiguousProgram& program) const;
 
  private:
@@ -56,14 +57,14 @@ class ProgramRegistry {
     std::vector<int> code;
     std::shared_ptr<const GatherScatterProgram> program;
     unsigned long users = 0;
-    // Of find_contiguous(). Relaxed: whoever uses a handle has got it from the thread that registered it, and nobody
-    // may use one while the last user gives it up.
+    // For find_contiguous(). Relaxed: whoever uses a handle got it from the thread that registered it, and nobody may
+    // use one while its last user gives it up.
     std::atomic<std::uint64_t> contiguous_bytes{0};  // 0: none
     std::atomic<std::uint64_t> contiguous_offset{0};
   };
 
-  // All entries by handle: open addressing, at most half full. Entries are never taken out, so it is searched without
-  // the lock while another thread puts one in. A table that is too small is followed by a larger one and kept for
+  // All entries by handle: open addressing, at most half full. Entries are never removed, so the table can be searched
+  // without the lock while another thread adds one. A table that is too small is replaced by a larger one, but kept for
   // those who still search it.
   struct Table {
     explicit Table(std::size_t slots) : mask(slots - 1), places(new std::atomic<Entry*>[slots]()) {}
@@ -74,8 +75,8 @@ class ProgramRegistry {
     std::unique_ptr<std::atomic<Entry*>[]> places;
   };
   static constexpr std::size_t kFirstTable = 128;
-  // Handles that are not good any more are told from those that never were, so the memory behind them is kept, and is
-  // used again only after this many others.
+  // Handles that are no longer valid can be told from those that never were: the memory behind them is kept, and is
+  // reused only after this many others.
   static constexpr std::size_t kHandlesToRest = 64;
 
   Entry* entry(lapi_dg_handle_t handle) const;
@@ -90,7 +91,7 @@ class ProgramRegistry {
   std::atomic<bool> any_verified_{false};
 };
 
-// The process's own. Never destroyed: threads may still use it while the process exits.
+// The process's registry. Never destroyed: threads may still use it while the process exits.
 ProgramRegistry& programs();
 
 }  // namespace openlapi

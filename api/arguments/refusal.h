@@ -1,5 +1,6 @@
-// What a return code cannot say: which argument a call was refused for, its value, and what is allowed. Told at
-// MP_INFOLEVEL=1 and more, one line on standard error, the same line ten times at most. Cold path; safe in any thread.
+// What a return code cannot say: which argument a call was refused for, its value, and what is allowed. Printed at
+// MP_INFOLEVEL=1 and above: one line on standard error, the same line at most ten times. Not for hot paths; safe in any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +8,14 @@
 
 namespace openlapi {
 
-// Of this process, by the last LAPI_Init.
+// For this process, by the last LAPI_Init.
 void tell_refusals(int info_level, std::uint32_t own_task);
 
 // Answers `code`. `format` and what follows name the argument and its value, and say what is allowed:
 //   openlapi: task 0: LAPI_ERR_TGT: tgt is 9; the job's tasks are 0 to 3
 int refuse(int code, const char* format, ...) __attribute__((format(printf, 2, 3), cold, noinline));
 
-// The ones that several calls have.
+// Refusals that several calls have in common.
 int refuse_target(std::uint32_t target, std::uint32_t tasks);
 int refuse_user_header(std::uint32_t length, std::uint32_t longest);  // too long, or no multiple of 4
 int refuse_null(int code, const char* argument);                      // `argument` is NULL

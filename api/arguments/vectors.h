@@ -1,5 +1,5 @@
-// What a vector of the user's says: lapi_vec_t, or lapi_lvec_t of a task of other word size, as one thing. Its checks,
-// each in the order of the calls' man pages, and the cursor that the engine walks along it.
+// The user's vectors: lapi_vec_t, or lapi_lvec_t for a task of the other word size, in one form. Their checks, each in
+// the order of the calls' man pages, and the cursor by which the engine walks along them.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ int check_vector_transfer(std::uint32_t tasks, uint target, const VectorView& or
 int check_vectors_usable(const VectorView& origin, const VectorView& there);
 int check_vector_usable(const VectorView& origin);
 
-// Of what a header handler answers. `length`: of the message; not LAPI_GEN_GENERIC must be as long.
+// For a vector that a header handler returns. `length`: of the message; unless LAPI_GEN_GENERIC it must be as long.
 int check_answered_vector(const VectorView& vector, std::uint64_t length, bool check_all);
 
-// On the stack of a call: no allocation.
+// Lives on the stack of a call: no allocation.
 class VectorCursor {
  public:
   explicit VectorCursor(const VectorView& vector);

@@ -1,4 +1,4 @@
-// The commands of LAPI_Util about data gather/scatter programs (chapters 6, 18). Each returns a return code; the handle
+// The commands of LAPI_Util for data gather/scatter programs (chapters 6, 18). Each returns a return code; the handle
 // matters only where it is an argument.
 #pragma once
 

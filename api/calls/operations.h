@@ -1,4 +1,4 @@
-// Operations begin: what LAPI_Put and its like have in common with LAPI_Xfer once the context is found. A return code.
+// How operations begin: what LAPI_Put and its like share with LAPI_Xfer once the context is found. Return codes.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace openlapi {
 
-// Of LAPI_Xfer's flags: not to use it goes before to use it.
+// From LAPI_Xfer's flags; not using bulk takes precedence over using it.
 inline BulkHint hint_of(int flags) {
   if ((flags & LAPI_NOT_USE_BULK_XFER) != 0) return BulkHint::never;
   return (flags & LAPI_USE_BULK_XFER) != 0 ? BulkHint::always : BulkHint::by_task;
@@ -57,8 +57,8 @@ inline wire::RmwOperation wire_operation(RMW_ops_t operation) {
   return wire::RmwOperation::compare_and_swap;
 }
 
-// Fills in what the operands say, which are copied, so the caller may change them at once, and submits. `Bits` is an
-// unsigned word of the variable's size.
+// Fills in the operands, which are copied so that the caller may change them at once, and submits. `Bits`: an unsigned
+// type of the variable's size.
 template <class Bits>
 inline int begin_read_modify_write(Context& context, lapi_handle_t handle, RMW_ops_t operation, const void* operands,
                                    RmwRequest request) {

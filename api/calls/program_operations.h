@@ -6,7 +6,7 @@
 
 namespace openlapi {
 
-// A return code. Sets `status`, and nothing else of the command.
+// Returns a return code. Sets `status` and no other field of the command.
 int begin_program_message(Context& context, lapi_handle_t handle, lapi_amdgsp_t& command);
 
 }  // namespace openlapi

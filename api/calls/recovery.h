@@ -5,7 +5,7 @@
 
 namespace openlapi {
 
-// LAPI_ADD_UDP_DEST_PORT. A return code.
+// LAPI_ADD_UDP_DEST_PORT. Returns a return code.
 int add_udp_destination(lapi_handle_t handle, const lapi_add_udp_port_t& command);
 
 }  // namespace openlapi

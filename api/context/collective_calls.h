@@ -1,5 +1,5 @@
-// The collective calls of a context, one at a time, others wait for their turn. What a thread has begun and cannot end,
-// as it was cancelled, the context ends: the other tasks count on it.
+// The collective calls of a context, one at a time; others wait for their turn. If the thread that has begun one is
+// cancelled, the context completes it, because the other tasks count on it.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ class CollectiveCalls : private ContextPart {
   // The context is opened.
   void begin();
 
-  // steps(), which begins one of the engine's, awaits it, and says how it ended. `value`: of an exchange; none: a
-  // barrier, behind a fence. A return code.
+  // Runs steps(), which begins one of the engine's collectives, awaits it, and says how it ended. `value`: the one to
+  // exchange; none: it is a barrier after a fence. Returns a return code.
   template <class Steps>
   int call(std::optional<std::uint64_t> value, Steps steps) {
     return call(
         value, [](void* object) { return (*static_cast<Steps*>(object))(); }, &steps);
   }
-  // As soon as it is not pending any more, or the context is being closed.
+  // Returns as soon as it is not pending any more, or the context is being closed.
   CollectiveState await(WaitedCall call);
 
-  // Whether threads have left something to be done, which tend() does as far as it can be done now.
+  // Whether threads have left work behind; tend() does as much of it as is possible now.
   bool left_alone() const { return abandoned_ || !owed_.empty(); }
   void tend();
 
  private:
   class Turn;
 
-  // A call whose thread was cancelled before it had its turn.
+  // A call whose thread was cancelled before its turn.
   struct Owed {
-    std::optional<std::uint64_t> value;  // of an exchange; none: a barrier
-    std::optional<FenceTicket> fence;    // what has to be in place first
+    std::optional<std::uint64_t> value;  // to exchange; none: a barrier
+    std::optional<FenceTicket> fence;    // what must be in place first
   };
 
   int call(std::optional<std::uint64_t> value, CollectiveState (*steps)(void*), void* object);
@@ -50,7 +50,7 @@ class CollectiveCalls : private ContextPart {
   void end();
 
   bool busy_ = false;
-  bool abandoned_ = false;  // by a thread that was cancelled; still busy
+  bool abandoned_ = false;  // by a cancelled thread; still running
   unsigned calls_ = 0;      // threads inside them
   std::vector<Owed> owed_;
 };

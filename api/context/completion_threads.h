@@ -1,5 +1,5 @@
-// The threads that run completion handlers which do not run inline, and the queue they take them from. The queue
-// belongs to the context's lock; handlers run without it and may make any LAPI call.
+// The threads that run completion handlers which do not run inline, and their queue. The queue is protected by the
+// context's lock; handlers run without the lock and may make any LAPI call.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace openlapi {
 
-// What the threads need of the context. lock() and unlock() are the context's lock.
+// What the threads need from the context. lock() and unlock() are the context's lock.
 class CompletionOwner {
  public:
   virtual ~CompletionOwner() = default;
@@ -25,7 +25,7 @@ class CompletionOwner {
   virtual void thread_ends() = 0;  // a thread's last act, without the lock; the queue may be gone after it
 };
 
-// First in, first out; grows by doubling and keeps its room, so that in the steady state nothing is allocated.
+// First in, first out. Grows by doubling and keeps its memory, so that nothing is allocated in the steady state.
 class CompletionQueue {
  public:
   CompletionQueue() : ring_(kFirstRoom) {}
@@ -56,10 +56,10 @@ class CompletionThreads {
   CompletionThreads(const CompletionThreads&) = delete;
   CompletionThreads& operator=(const CompletionThreads&) = delete;
 
-  // Starts one more thread. An errno value when it cannot be made. With the lock or before anybody else is there.
+  // Starts one more thread. Returns 0 or an errno value. With the lock, or before any other thread uses the object.
   int start_one(const ThreadStart& how);
 
-  // All with the lock held.
+  // All of these with the lock held.
   void push(const CompletionRun& run) {
     queue_.push(run);
     announce(1);

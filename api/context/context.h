@@ -1,12 +1,12 @@
-// One LAPI context: what a handle stands for. The 16 Context objects live as long as the process; what a context needs
-// while it is open (engine, transports, threads) is in ContextResources and comes and goes with LAPI_Init and
-// LAPI_Term. So a thread may always look at a Context, lock it, and then see whether its handle is still meant.
+// One LAPI context: what a handle stands for. The 16 Context objects live as long as the process. What a context needs
+// while it is open (engine, transports, threads) is in ContextResources, from LAPI_Init to LAPI_Term. So a thread may
+// always access a Context, lock it, and then see whether its handle is still valid.
 //
-// Life: closed -> open (LAPI_Init) -> closing (LAPI_Term: the handle is refused from now on, waiting threads are sent
-// home) -> closed, when the last thread that is inside has left: the thread that runs LAPI_Term may itself be inside,
-// in a handler, and then what it stands on is freed only when it has come out.
+// States: closed -> open (LAPI_Init) -> closing (LAPI_Term: the handle is refused from now on and waiting threads are
+// woken) -> closed, when the last thread has left it. The thread that runs LAPI_Term may itself be inside, in a
+// handler; then the resources that it still uses are freed only when it has come out.
 //
-// Everything here except find_context() and the handle needs the context's lock, unless it says so.
+// Everything except find_context() and the handle needs the context's lock, unless stated otherwise.
 #pragma once
 
 #include <atomic>
@@ -76,32 +76,32 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   std::uint32_t copy_limit() const { return copy_limit_; }
   bool closing() const { return closing_; }
 
-  // Its parts.
+  // The parts of the context.
   UserHandlers& handlers() { return handlers_; }
   RunningHandler running() const { return handlers_.running(); }
   CollectiveCalls& collectives() { return collectives_; }
   Recovery& recovery() { return recovery_; }
   const Recovery& recovery() const { return recovery_; }
-  // What they ask for: attend() at the next safe point, and a look of those that sleep at what they wait for.
+  // Asked for by the parts: attend() at the next safe point, and sleeping threads check what they wait for.
   void call_attention() { attention_ = true; }
   void wake_sleepers() {
     if (poller_->anybody_dozes()) poller_->wake_ready();
   }
 
-  // Calls from handlers of other contexts: guests.cc. Between begin and end the engine takes what comes.
+  // Calls from handlers of other contexts, see guests.cc. Between begin and end the engine accepts what comes.
   void admit_guests() override;
   bool has_room_for_guests();
   void begin_guest_call() { endpoint_->enter_handler(); }
   void end_guest_call() { endpoint_->leave_handler(); }
   void after_guest_calls();
-  // Without the lock, which another thread has. A return code; EAGAIN: there is no room.
+  // Without the lock, which another thread holds. Returns a return code; EAGAIN: there is no room.
   int leave_call(std::unique_ptr<GuestCall> call);
   int set_counter_as_guest(lapi_handle_t handle, lapi_cntr_t* counter, int value);
-  // Without the lock: body(), which reads what does not change, or atomically, while the resources stay.
+  // Without the lock: runs body() while the resources are kept. It may read what is constant or atomic.
   template <class Body>
   int look(lapi_handle_t handle, Body body);
 
-  // To be called at the end of a call that does not poll, outside handlers.
+  // Call it at the end of a call that does not poll, outside handlers.
   void after_call() {
     if (attention_) [[unlikely]] {
       attend();
@@ -111,8 +111,8 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   }
 
   // Polls, at least one step, until done(), which must not change anything unless it returns true. False: the context
-  // is being closed, done() or not. The context and its resources stay while this runs; afterwards they may be gone.
-  // what(), a WaitedFor, is asked when it takes long.
+  // is being closed, whatever done() says. Context and resources are kept while this runs but may be gone afterwards.
+  // what() returns a WaitedFor and is called when the wait takes long.
   template <class Done, class What>
   bool wait_until(Done done, What what, Asking asking = Asking::looks) {
     return wait_until(std::move(done), std::move(what), poller_->usual_wait(), asking);
@@ -120,28 +120,28 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   template <class Done, class What>
   bool wait_until(Done done, What what, const BackoffLimits& limits, Asking asking = Asking::looks);
 
-  // LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
+  // For LAPI_Probe: one step. True: something moved, or the lock was released meanwhile.
   bool probe();
-  // LAPI_Msgpoll: at most `rounds` steps. False: closed. `lock_is_kept`: the caller had the lock before the call.
+  // For LAPI_Msgpoll: at most `rounds` steps. False: closed. `lock_is_kept`: the caller had the lock before the call.
   bool poll_messages(unsigned rounds, bool lock_is_kept, lapi_msg_state_t& state);
 
-  // LAPI_Fence: waits until what this task began is in place; the other: what it had begun when it took the ticket. A
-  // return code.
+  // LAPI_Fence: waits until everything that this task has begun is in place; the other one: what it had begun when it
+  // took the ticket. They return a return code.
   int fence();
   int await_fence(const FenceTicket& ticket, WaitedCall call);
 
-  // Whoever switches rings the bell, if there is one, without the lock (Poller::set_interrupt_mode).
+  // After a switch the caller rings the returned bell, if any, without the lock (Poller::set_interrupt_mode()).
   [[nodiscard]] std::shared_ptr<Bell> set_polling_mode(bool polling);
   void set_check_arguments(bool check);
 
-  // LAPI_Init: the context becomes open under a new handle. The resources are complete, threads are not started.
+  // For LAPI_Init: the context becomes open under a new handle. The resources are complete, threads are not started.
   void open(ContextResourcesPointer resources);
   lapi_handle_t name() const { return name_; }
-  // LAPI_Term, as soon as the handle has been found valid.
+  // For LAPI_Term, right after the handle was found valid.
   void terminate();
-  // exit() without LAPI_Term: from now on nothing runs any more. Without the lock.
+  // For exit() without LAPI_Term: from now on nothing runs any more. Without the lock.
   void abandon();
-  // Takes the object for a new context; false: it is taken. Without the lock.
+  // Takes the object for a new context; false: it is in use. Without the lock.
   bool reserve();
   void give_back() { reserved_.store(false, std::memory_order_release); }
 
@@ -160,7 +160,7 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   void thread_begins() override;
   void thread_ends() override;
 
-  // A thread of the context's own is about to be started (open()'s caller).
+  // A thread of the context is about to be started (by the caller of open()).
   void pin() { ++pins_; }
   void unpin() {
     if (--pins_ == 0 && resources_released_) [[unlikely]]
@@ -168,7 +168,7 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   }
 
  private:
-  // A value that no lookup of this object can ask for: the low bits of a handle name its object.
+  // A value that no lookup of this object can ask for: the low bits of a handle identify its object.
   static constexpr lapi_handle_t closed_handle(unsigned index) { return (index + 1) % kMaxContexts; }
 
   class Inside;
@@ -193,10 +193,10 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   LockConditions conditions_;
   Endpoint* endpoint_ = nullptr;
   Poller* poller_ = nullptr;
-  bool attention_ = false;     // something for attend()
-  bool memory_short_ = false;  // as the last step has seen it
+  bool attention_ = false;     // there is work for attend()
+  bool memory_short_ = false;  // as the last step found it
   bool closing_ = false;
-  bool resources_released_ = false;  // LAPI_Term is through; the last one out frees them
+  bool resources_released_ = false;  // LAPI_Term has finished; the last thread to leave frees them
 
   unsigned pins_ = 0;  // threads that need the resources although they may release the lock
   lapi_handle_t name_ = 0;
@@ -219,7 +219,7 @@ class Context final : public PolledEngine, public CompletionOwner, public LockGu
   friend class ContextCondition;
 };
 
-// Whether the calling thread owns the lock of some context: it runs an inline handler, or has locked it itself.
+// Whether the calling thread holds the lock of some context: it runs an inline handler, or has locked the context.
 bool holds_some_lock();
 
 // The open context of a handle. Null: zero, stale, terminated or never valid. Costs a table look-up and a comparison.
@@ -243,8 +243,8 @@ inline Context* find_context(lapi_handle_t handle) {
   return context.is(handle) ? &context : nullptr;
 }
 
-// One LAPI call on a context: holds the lock, which is taken at most once, and knows why the call is refused. EAGAIN: a
-// handler of another context calls, and a thread is inside this one.
+// One LAPI call on a context: holds the lock, which is taken at most once, and knows the reason if the call is refused.
+// EAGAIN: the caller is a handler of another context, and a thread is inside this one.
 class Call {
  public:
   [[gnu::always_inline]] Call(Context& context, lapi_handle_t handle, CallKind kind) : context_(context) {
@@ -307,7 +307,7 @@ int Context::look(lapi_handle_t handle, Body body) {
   return open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
 }
 
-// A thread that polls, or waits without polling. The resources stay.
+// A thread that polls, or waits without polling. The resources are kept meanwhile.
 class Context::Inside {
  public:
   explicit Inside(Context& context) : context_(context) {

@@ -1,7 +1,7 @@
-// The lock of one context, which LAPI_GET_THREAD_FUNC shares with the user. A thread that owns it knows that it does
-// (owned_by_caller()) and does not take it again. Uncontended it costs one atomic exchange, and a plain store at the
-// end; contended it spins for about the time of one progress step and then sleeps in the kernel, so that an owner who
-// was descheduled on the same core gets to run.
+// The lock of one context, which LAPI_GET_THREAD_FUNC shares with the user. A thread that owns it can tell
+// (owned_by_caller()) and does not take it again. Without contention it costs one atomic exchange and, at the end, a
+// plain store. With contention it spins for about the time of a progress step and then sleeps in the kernel, so that an
+// owner that was descheduled on the same core can run.
 #pragma once
 
 #include <pthread.h>
@@ -25,10 +25,10 @@ inline RunningHandler& innermost_handler() {
 }
 
 // Whether the calling thread runs a handler inside some context. Such a thread never waits for a second context's lock:
-// the owner of that may be in a handler, too, and ask for the first.
+// that lock's owner may be in a handler, too, and ask for the first.
 inline bool in_handler_inside() { return innermost_handler() != RunningHandler::none; }
 
-// What threads that do not wait for the lock have left to be done by whoever has it.
+// Work left for whoever holds the lock by threads that do not wait for it.
 class LockGuests {
  public:
   virtual void admit_guests() = 0;  // with the lock; calls guests_admitted() before it looks at what there is
@@ -37,7 +37,7 @@ class LockGuests {
   ~LockGuests() = default;
 };
 
-// pthread_self() without a call.
+// pthread_self() without a function call.
 inline pthread_t this_thread() {
   constinit thread_local pthread_t self = 0;
   if (self == 0) [[unlikely]]
@@ -49,7 +49,7 @@ class ContextLock {
  public:
   static constexpr pthread_t kNobody = 0;  // no thread of the C library has it: it is the address of a thread's block
 
-  // Before anybody is announced. None: nobody ever is.
+  // Call it before any guest is announced. Null: there are never guests.
   void set_guests(LockGuests* guests) { guests_.store(guests, std::memory_order_relaxed); }
 
   [[gnu::always_inline]] void lock() {
@@ -72,21 +72,23 @@ class ContextLock {
       let_others_in();
   }
 
-  // Any thread, after it has left something: it is done before the lock is free again, by this thread if it is free.
+  // Any thread, after it has left work. That is done before the lock is free again; if the lock is free, by this
+  // thread.
   void announce_guest();
-  // Whether something was left. The owner may look, and admit it at once.
+  // Whether work was left. The owner may check, and do it at once.
   bool has_guest() const { return guest_waits_.load(std::memory_order_relaxed); }
   void guests_admitted();
 
-  // For the owner: another thread that waits for the lock has it, and then the caller again. One that sleeps would find
-  // the lock taken once more when it has come to run, so the caller waits for it; at most 100 ms: it may be stopped.
+  // For the owner: gives the lock to another thread that waits for it, and takes it back afterwards. A sleeping thread
+  // would find the lock taken again by the time it runs, so the caller waits for it; at most 100 ms, as it may be
+  // stopped.
   void hand_over();
 
-  // pthread_self() of the owner, or kNobody. Only exact when the caller is the owner or nobody changes.
+  // pthread_self() of the owner, or kNobody. Exact only if the caller is the owner or the owner does not change.
   pthread_t owner() const { return owner_.load(std::memory_order_relaxed); }
   [[gnu::always_inline]] bool owned_by_caller() const { return owner() == this_thread(); }
 
-  // Whether some thread waits for the lock, or has left something.
+  // Whether some thread waits for the lock, or has left work.
   bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
 
  private:
@@ -116,8 +118,8 @@ class ContextLock {
   std::atomic<std::uint32_t> word_{kFree};
   std::atomic<pthread_t> owner_{kNobody};
   std::atomic<std::uint32_t> waiting_{0};
-  std::atomic<std::uint32_t> sleepers_{0};  // of those that wait: asleep, or about to be, or guests
-  std::atomic<std::uint32_t> turns_{0};     // how often one that waited got the lock
+  std::atomic<std::uint32_t> sleepers_{0};  // of the waiting threads: asleep, or about to be, or guests
+  std::atomic<std::uint32_t> turns_{0};     // how often a waiting thread got the lock
   std::atomic<std::uint32_t> handing_{0};   // threads that sleep in hand_over(), or are about to
   std::atomic<bool> guest_waits_{false};    // counted once in waiting_ and sleepers_
   std::atomic<LockGuests*> guests_{nullptr};

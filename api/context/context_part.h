@@ -1,6 +1,6 @@
-// A part of a context: what a Context is made of, each with a task of its own. It finds the whole by its place in the
-// table of contexts, which is there before anything runs; compilers cannot make such a table of objects with pointers
-// to themselves.
+// Base of the parts that a Context consists of, each with a task of its own. A part finds its context by its place in
+// the table of contexts, which is initialised before anything runs; compilers cannot build such a table at compile time
+// if the objects contain pointers to themselves.
 #pragma once
 
 #include <cstdint>

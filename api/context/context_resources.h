@@ -1,5 +1,5 @@
-// What an open context consists of. Members are destroyed from the last to the first: threads are gone by then, the
-// engine goes before the transports that it uses.
+// What an open context consists of. Members are destroyed from the last to the first; by then the threads have ended,
+// and the engine goes before the transports that it uses.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct ContextResources {
   std::shared_ptr<Bootstrap> bootstrap;
   std::vector<std::unique_ptr<Transport>> transports;
   std::unique_ptr<ContextRoutes> routes;
-  std::unique_ptr<HandlerHost> traced_host;  // around the context; null: not traced
+  std::unique_ptr<HandlerHost> traced_host;  // wraps the context; null: not traced
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<CompletionThreads> completions;
   std::unique_ptr<Poller> poller;

@@ -1,6 +1,6 @@
-// The destinations and statuses that LAPI_Setcntr_wstatus sets to a counter (guide, chapter 19): who has answered, who
-// was purged. The arrays are the user's; they are known here until the counter is set again, or a wait for it has ended
-// and nobody is left to answer. All calls with the context's lock held.
+// The destinations and statuses that LAPI_Setcntr_wstatus attaches to a counter (guide, chapter 19): who has answered,
+// who was purged. The arrays are the user's. They are used until the counter is set again, or until a wait for it has
+// ended and no destination is left to answer. All calls with the context's lock held.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace openlapi {
 
 class CounterStatuses {
  public:
-  // What the destinations that have not answered say of a wait for the counter.
+  // What the destinations that have not answered mean for a wait for the counter.
   enum class Outlook : std::uint8_t {
     unknown,  // there is no list
-    open,     // some may still answer, or all have
-    lost,     // one was lost, and nobody else may answer
+    open,     // some may still answer, or all have answered
+    lost,     // one was lost, and no other may still answer
     purged,   // all of them were purged
   };
 
   bool empty() const { return lists_.empty(); }
   void clear() { lists_.clear(); }
 
-  // Takes the arrays and sets every status: `invalid(task)` says that a task is purged already, or none of the job.
+  // Takes the arrays and sets all statuses. `invalid(task)`: the task is purged already, or not in the job.
   template <class Invalid>
   void set(const lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses, Invalid invalid) {
     for (std::size_t i = 0; i < destinations.size(); ++i) {

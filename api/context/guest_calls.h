@@ -1,5 +1,5 @@
-// Calls on a context that a handler of another one has made while a thread was inside. Nobody waits for them: whoever
-// has the lock carries them out, in the order in which they came, before the lock is free again.
+// Calls on a context made by a handler of another context while a thread was inside this one. Nobody waits for them:
+// whoever holds the lock carries them out, in the order in which they came, before the lock is free again.
 #pragma once
 
 #include <atomic>
@@ -14,27 +14,27 @@ namespace openlapi {
 
 class Context;
 
-// One of them, with everything that it needs.
+// One such call, with everything that it needs.
 struct GuestCall {
   explicit GuestCall(lapi_handle_t meant) : handle(meant) {}
   virtual ~GuestCall() = default;
   virtual void run(Context& context) = 0;
 
-  const lapi_handle_t handle;  // of another life of the context: the call is dropped
+  const lapi_handle_t handle;  // if the context has another handle by then, the call is dropped
   std::unique_ptr<GuestCall> next;
 };
 
 class GuestCalls {
  public:
-  // Each of them keeps the headers and short data of an operation.
+  // Each call keeps the headers and short data of an operation.
   static constexpr std::size_t kMostCalls = 1024;
 
   // Any thread. False: there is no room, and the call is lost.
   bool push(std::unique_ptr<GuestCall> call);
-  // All that there are, the first one first, linked by `next`. Null: none.
+  // All calls, the first one first, linked by `next`. Null: none.
   std::unique_ptr<GuestCall> take_all();
 
-  // While it holds nothing is kept: the context itself has no more room for guests. Any thread.
+  // While true nothing more is kept: the context itself has no more room for guests. Any thread.
   bool closed() const { return closed_.load(std::memory_order_relaxed); }
   void set_closed(bool closed) { closed_.store(closed, std::memory_order_relaxed); }
 

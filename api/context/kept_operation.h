@@ -1,6 +1,5 @@
-// An operation that begins later than the call that asked for it: what its caller may change after the call is copied,
-// as the engine does it for an operation that begins at once. Long data stays where it is until the origin counter
-// moves.
+// An operation that begins later than the call that asked for it. What its caller may change after the call is copied,
+// as the engine does for an operation that begins at once. Long data stays where it is until the origin counter moves.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace openlapi {
 
-// What the copied parts of a request live in.
+// The memory for the copied parts of a request.
 struct KeptParts {
   std::unique_ptr<std::byte[]> header, data;
   std::unique_ptr<LayoutCursor> source, destination;
@@ -33,7 +32,7 @@ inline LayoutCursor* keep_layout(const LayoutCursor& layout, std::unique_ptr<Lay
   return room.get();
 }
 
-// Lets `request` refer to what is kept in `parts`. Data up to `copy_limit` bytes, with the user header, is copied.
+// Makes `request` refer to the copies in `parts`. Data is copied up to `copy_limit` bytes, user header included.
 template <class Request>
 void keep_parts(Request& request, std::uint64_t copy_limit, KeptParts& parts) {
   if constexpr (requires { request.user_header; }) {
@@ -52,7 +51,7 @@ void keep_parts(Request& request, std::uint64_t copy_limit, KeptParts& parts) {
   }
 }
 
-// What its caller would have been told of an operation that did not begin.
+// Reports an operation that did not begin, as its caller would have been told.
 template <class Request>
 UnbegunOperation unbegun(const Request& request) {
   UnbegunOperation operation{request.target, request.origin_counter, 0, {}};

@@ -1,5 +1,5 @@
-// The threads that wait on condition variables of one context's lock. They are here and not in the lapi_cond_t, which
-// holds no pointers: so the end of the context can send them home. All with the lock held.
+// The threads that wait on condition variables of one context's lock. They are kept here and not in the lapi_cond_t,
+// which holds no pointers, so that they can be woken when the context ends. All functions with the lock held.
 #pragma once
 
 #include <semaphore.h>
@@ -15,9 +15,9 @@ enum class Woken : std::uint8_t { not_yet, signaled, timed_out, closed };
 
 class LockConditions {
  public:
-  // Releases the lock, waits until a signal() of the same condition chooses this thread, and has the lock again. No
-  // other reason wakes it but close() and the time: `until`, of CLOCK_REALTIME; null: it waits for ever. A cancellation
-  // point: a thread that is cancelled leaves with the lock, and what had chosen it chooses the next one.
+  // Releases the lock, waits until a signal() of the same condition picks this thread, and takes the lock again. Only
+  // close() and the time also wake it: `until`, of CLOCK_REALTIME; null: no limit. A cancellation point: a thread that
+  // is cancelled leaves with the lock, and a signal that had picked it picks the next thread.
   Woken wait(ContextLock& lock, const void* condition, const timespec* until);
 
   // Wakes the thread that has waited longest on the condition, if any.

@@ -1,4 +1,4 @@
-// What becomes of the words of wiring/ in LAPI: codes of LAPI_Init and attention messages.
+// Translates the results of wiring/ for LAPI: into return codes of LAPI_Init, and into attention messages.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace openlapi {
 
-// Why LAPI_Init fails: what it returns, and what the user reads.
+// Why LAPI_Init fails: the return code, and the text for the user.
 struct OpenError {
   int code = LAPI_SUCCESS;
   std::string text;
@@ -21,8 +21,8 @@ inline bool fail(OpenError& error, int code, std::string text) {
   return false;
 }
 
-// The guide names a code for MP_MSG_API and MP_UDP_PACKET_SIZE only. What there is no code for is LAPI_ERR_SET_VAL, as
-// LAPI_Senv returns for a value out of range.
+// The guide names a code only for MP_MSG_API and MP_UDP_PACKET_SIZE. Without a code of its own a failure is
+// LAPI_ERR_SET_VAL, which LAPI_Senv returns for a value out of range.
 int code_of(FailureKind kind);
 
 bool fail(OpenError& error, const OpenFailure& failure);
@@ -30,7 +30,7 @@ bool fail(OpenError& error, const OpenFailure& failure);
 // A TellNotice.
 void print_notice(Notice notice, int info_level, const std::string& text);
 
-// Of a transport of user space mode. LAPI_DEV_NONE: LAPI has no name for it.
+// For a transport of user space mode. LAPI_DEV_NONE: LAPI has no name for it.
 lapi_dev_t device_of(std::string_view transport);
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// Where the program says that the tasks of its job are: by a handler or a list (lapi_extend_t).
+// The addresses of the job's tasks as the program gives them: by a handler or as a list (lapi_extend_t).
 #pragma once
 
 #include "api/include/lapi.h"
@@ -6,17 +6,17 @@
 
 namespace openlapi {
 
-// Whether there are any.
+// Whether the program gives any.
 bool gives_addresses(const lapi_info_t& info);
 
 UdpAddress udp_address(const lapi_udp_t& entry);
 
 class ProgramAddresses final : public AddressSource {
  public:
-  // `extension` outlives it.
+  // `extension` outlives this object.
   explicit ProgramAddresses(const lapi_extend_t& extension) : extension_(extension) {}
 
-  // A handler is asked once for each adapter; a list has one address per task.
+  // A handler is called once per adapter; a list has one address per task.
   bool for_each_adapter() const override { return extension_.udp_hndlr != nullptr; }
   bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) override;
 

@@ -1,5 +1,5 @@
-// A context whose user replaces tasks that have failed (guide, chapter 19): what LAPI_Purge_totask, LAPI_Resume_totask,
-// LAPI_Setcntr_wstatus and LAPI_ADD_UDP_DEST_PORT do, and what waits have to know of losses.
+// A context whose user replaces failed tasks (guide, chapter 19): LAPI_Purge_totask, LAPI_Resume_totask,
+// LAPI_Setcntr_wstatus and LAPI_ADD_UDP_DEST_PORT, and what waiting threads need to know of losses.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Recovery : private ContextPart {
   void resume(PeerIndex task);
   int add_udp_port(PeerIndex task, uint adapter, const lapi_udp_t& address);  // a return code
 
-  bool has_counter_statuses() const;  // lapi_info_t::lib_vers allows them
+  bool has_counter_statuses() const;  // lapi_info_t::lib_vers enables them
   void set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses);
   const CounterStatuses& statuses() const { return statuses_; }
   void counter_was_set(const lapi_cntr_t* counter) { statuses_.remove(counter); }
@@ -33,8 +33,8 @@ class Recovery : private ContextPart {
       forget_answered(counter);
   }
 
-  // Threads in LAPI_Nopoll_wait.
-  bool begin_patient_wait(const lapi_cntr_t* counter);  // false: somebody waits already
+  // For threads in LAPI_Nopoll_wait.
+  bool begin_patient_wait(const lapi_cntr_t* counter);  // false: another thread waits already
   void end_patient_wait(const lapi_cntr_t* counter);
   std::size_t patient_waits() const { return patient_waits_.size(); }
 
@@ -42,7 +42,7 @@ class Recovery : private ContextPart {
   std::uint32_t loss_events() const { return loss_events_; }  // changes whenever a wait may have become hopeless
   bool nothing_is_lost() const { return loss_events_ == 0 && statuses_.empty(); }  // no wait can be hopeless yet
 
-  // Told by the engine.
+  // Called when the engine reports it.
   void counter_moves(std::uint64_t counter, PeerIndex peer);
   void task_lost(PeerIndex task);
   void request_lost() { ++loss_events_; }  // the last of a request to oneself

@@ -1,4 +1,5 @@
-// Nothing thrown crosses lapi.h but the cancellation of the calling thread.
+// Running the body of a LAPI call. Exceptions become error codes: nothing but the cancellation of the calling thread is
+// thrown through lapi.h.
 #pragma once
 
 #include <cxxabi.h>
@@ -23,15 +24,15 @@ inline int run_call(Body body) {
   }
 }
 
-// Of a call that waits: it is a cancellation point.
+// For calls that wait: they are cancellation points.
 template <class Body>
 inline int run_waiting_call(Body body) {
   const CancellationAtPoints points;
   return run_call(body);
 }
 
-// Of a call that waits for nobody but its own task: where the thread has been cancelled already it ends before it does
-// anything, even if there were nothing to wait for. A collective call is made all the same, since others wait for it.
+// For calls that wait only for their own task: a thread that was cancelled before ends here, before anything is done
+// and even if there is nothing to wait for. Collective calls are made all the same, since other tasks wait for them.
 template <class Body>
 inline int run_cancellable_call(Body body) {
   const CancellationAtPoints points;
@@ -39,7 +40,7 @@ inline int run_cancellable_call(Body body) {
   return run_call(body);
 }
 
-// Of a call that is carried out as a whole although its thread is cancelled meanwhile.
+// For calls that are carried out completely even if their thread is cancelled meanwhile.
 template <class Body>
 inline int run_whole_call(Body body) {
   const CancellationOff off;

@@ -1,4 +1,4 @@
-// Handing an operation to the engine, and waiting inside the call when it has no room.
+// Passing an operation to the engine, and waiting inside the call while it has no room.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace openlapi {
 
 inline std::uint64_t address_bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-// What the engine answers when it takes the operation neither now nor later.
+// The engine will take the operation neither now nor later.
 inline bool is_refusal(Submit result) { return result != Submit::accepted && result != Submit::busy; }
 
 inline int refusal_code(Submit refusal) {
@@ -37,8 +37,8 @@ constexpr WaitedCall waited_call(const RmwRequest&) { return WaitedCall::read_mo
 constexpr WaitedCall waited_call(const ActiveMessageRequest&) { return WaitedCall::message; }
 constexpr WaitedCall waited_call(const LayoutMessageRequest&) { return WaitedCall::message_of_pieces; }
 
-// Polls until the engine takes the operation. `start` is tried by whichever thread polls. When the target is lost
-// meanwhile, so is the operation with all that it waited behind.
+// Polls until the engine takes the operation. Whichever thread polls calls `start`. If the target is lost meanwhile, so
+// is the operation, as is everything that it waited behind.
 template <class Start>
 [[gnu::noinline]] int submit_when_room(Context& context, WaitedCall call, PeerIndex target, Start& start) {
   const CancellationAtPoints points;
@@ -58,8 +58,8 @@ template <class Start>
   return result == Submit::accepted || open ? LAPI_SUCCESS : LAPI_ERR_HNDL_INVALID;
 }
 
-// From a handler, which never waits. Another context takes the operation as its own handlers' if no thread is inside,
-// and else keeps it until that one comes out.
+// For handlers, which never wait. Another context treats the operation like those of its own handlers if no thread is
+// inside it; otherwise it keeps the operation until that thread comes out.
 template <auto Begin, class Request>
 [[gnu::noinline]] int submit_in_handler(Context& context, lapi_handle_t handle, const Request& request) {
   {
@@ -81,7 +81,8 @@ template <auto Begin, class Request>
   return context.leave_call(std::move(kept));
 }
 
-// One operation: the call's lock, the engine, whose function begins it, and what the call leaves behind.
+// One operation: takes the lock, calls the engine's function that begins it, and does what the call has to do at its
+// end.
 template <auto Begin, class Request>
 inline int submit(Context& context, lapi_handle_t handle, const Request& request) {
   return run_call([&] {

@@ -1,5 +1,5 @@
-// Running what the program has given to a context: header handlers and inline completion handlers with the lock held,
-// inside the engine; completion handlers in their threads; the error handler outside of both, at the end of a step.
+// Runs the functions that the program has given to a context: header handlers and inline completion handlers with the
+// lock held, inside the engine; completion handlers in their threads; the error handler outside both, after a step.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ class UserHandlers final : public HandlerHost, private ContextPart {
  public:
   using ContextPart::ContextPart;
 
-  // The context is opened, under a new name.
+  // The context was opened, with a new handle.
   void begin() { running_ = RunningHandler::none; }
-  // It is closed.
+  // The context was closed.
   void end() { faults_.clear(); }
 
   RunningHandler running() const { return running_; }  // inside the context
   bool has_faults() const { return !faults_.empty(); }
 
-  // Calls the error handler for each fault. The lock is released meanwhile, the engine not on the stack.
+  // Calls the error handler for each fault. Meanwhile the lock is released, and the engine is not on the stack.
   void deliver_faults();
 
   // In a thread for completion handlers, without the lock.
@@ -43,8 +43,8 @@ class UserHandlers final : public HandlerHost, private ContextPart {
   struct PendingFault {
     Fault fault;
     PeerIndex peer;
-    int code = 0;               // of a mistake of the program, which the engine knows nothing of; 0: what `fault` means
-    std::uint64_t handler = 0;  // of an unknown handler: what the message named
+    int code = 0;               // for a mistake of the program that the engine does not know of; 0: `fault` says it
+    std::uint64_t handler = 0;  // for an unknown handler: what the message named
   };
 
   void keep(const PendingFault& fault);

@@ -1,11 +1,11 @@
-// Which build the library of this process is, whatever its version and the day that it was built.
+// Identifies the build of this process's library, independent of its version and build date.
 #pragma once
 
 #include <string>
 
 namespace openlapi {
 
-// The build id that the linker gave to the object that this code is in, in hexadecimal; empty when it gave none.
+// The build id that the linker gave to the object containing this code, in hexadecimal; empty: it has none.
 std::string build_id();
 
 }  // namespace openlapi

@@ -1,11 +1,10 @@
-// The environment variables of appendix D (tables 37-43), read once per LAPI_Init: one table says for each of them what
-// it is called, what it may hold and what holds when it is not set; reading, error texts and `lapi_info --env` all come
-// from that table.
+// The environment variables of appendix D (tables 37-43), read once per LAPI_Init. One table says for each variable its
+// name, its allowed values and its default; reading, error texts and `lapi_info --env` all use that table.
 //
-// Rules for every variable: set to nothing counts as not set; numbers are decimal and nothing may stand around them.
-// MP_EUILIB and MP_MSG_API are compared as they are written, all other words in either case.
+// Rules for every variable: an empty value counts as not set; numbers are decimal without surrounding text. MP_EUILIB
+// and MP_MSG_API are case-sensitive, all other words are not.
 //
-// What kind of failure a wrong value is:
+// The FailureKind of a wrong value:
 //   MP_MSG_API                                message_interfaces
 //   MP_UDP_PACKET_SIZE                        packet_size
 //   MP_EUILIB                                 transport: there is no such communication library to load
@@ -27,7 +26,7 @@
 
 namespace openlapi {
 
-// Reads one environment variable; null when unset. Handed in so that tests need not change the process's environment.
+// Reads one environment variable; null when unset. A parameter, so that tests need not change the environment.
 using ReadEnvironment = std::function<const char*(const char*)>;
 
 inline constexpr int kMostTasks = 16384;  // of a job: MAX_TASKS
@@ -47,13 +46,13 @@ struct NetworkInstance {
   bool operator==(const NetworkInstance&) const = default;
 };
 
-// The transports of user space mode that come with the library. Nothing else names them; each says what it is.
+// The transports of user space mode that come with the library. Only this list names them; each describes itself.
 std::vector<std::string> usual_modules();
 
-// What the environment asks for. A default-constructed object is what an empty environment gives.
+// What the environment asks for. A default-constructed object is the result of an empty environment.
 struct Settings {
   static constexpr int kUnset = -1;
-  // MP_UDP_PACKET_SIZE may be larger than what a datagram holds; it then means this.
+  // MP_UDP_PACKET_SIZE may exceed what a datagram holds; it then means this value.
   static constexpr int kLongestDatagram = 65507;
   static constexpr int kSmallestBulkMinimum = 4096;
   static constexpr int kMaxInstances = 16;
@@ -65,12 +64,12 @@ struct Settings {
   std::vector<std::string> modules = usual_modules();  // of user space mode, the preferred one first
   std::string library_folder;        // of the modules; empty: beside the library
   PacketService packet_service = PacketService::by_rule;
-  std::map<std::string, std::string> module_arguments;  // by module: more words for the library below it
+  std::map<std::string, std::string> module_arguments;  // by module: more arguments for the library below it
   int instances = 0;           // 0: not asked for
   SharedMemoryUse shared_memory = SharedMemoryUse::kByLauncher;
   PacketAuthentication packet_authentication = PacketAuthentication::kByNetwork;
 
-  // Of a standalone job; a launcher's word counts more. control/client/bootstrap.h reads them on its own.
+  // For a standalone job; a launcher's information takes precedence. control/client/bootstrap.h reads these itself.
   int task = kUnset;
   int num_tasks = kUnset;
   std::string partition;
@@ -100,38 +99,38 @@ struct Settings {
   int trace_level = 0;
 };
 
-// A variable that holds what it must not.
+// A variable with a value that is not allowed.
 struct SettingError {
   std::string variable;
   std::string value;
   std::string allowed;
   FailureKind kind = FailureKind::none;
 
-  // One line for the user: variable, value, what is allowed.
+  // One line for the user: variable, value, and what is allowed.
   std::string message() const;
 };
 
-// Reads all variables. False: the first wrong one (in the order of report_settings()) is in `error`, and `settings`
-// is unchanged. Whether MP_CHILD is below MP_PROCS and what MP_COMMON_TASKS lists matters without a launcher only: the
+// Reads all variables. False: `error` has the first wrong one (in the order of report_settings()), and `settings` is
+// unchanged. Whether MP_CHILD is below MP_PROCS, and what MP_COMMON_TASKS lists, matters only without a launcher: the
 // standalone bootstrap checks both.
 bool read_settings(const ReadEnvironment& read, Settings& settings, SettingError& error);
 
-// One variable as `lapi_info --env` shows it.
+// One variable, as shown by `lapi_info --env`.
 struct SettingReport {
   std::string name;
   std::string type;  // "integer", "bytes", "word", "text" or "list"
   std::string allowed;
-  std::string default_value;  // in words where it is no fixed value
+  std::string default_value;  // in words if it is not a fixed value
   std::string meaning;        // one line
-  std::string present;        // as it stands in the environment; empty: not set
+  std::string present;        // its value in the environment; empty: not set
   bool valid = true;          // false: LAPI_Init would refuse the present value
 };
 
 // Every variable, by purpose as in appendix D.
 std::vector<SettingReport> report_settings(const ReadEnvironment& read);
 
-// Whether `device`, a value of MP_EUIDEVICE, is one of AIX's names (en0, fi0, ml0, tr0, csss): when this machine has no
-// such device the variable counts as not set.
+// Whether `device`, a value of MP_EUIDEVICE, is one of AIX's names (en0, fi0, ml0, tr0, csss). If this machine has no
+// such device, the variable counts as not set.
 bool names_aix_device(std::string_view device);
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// What the user hears besides failures.
+// What the user is told besides failures.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace openlapi {
 
-// How much of MP_INFOLEVEL it needs.
+// The value of MP_INFOLEVEL that is needed.
 inline constexpr int kLevelError = 0;
 inline constexpr int kLevelWarning = 1;
 inline constexpr int kLevelInformation = 2;
 
-// What each face says in its own form, and at the level that it has for it.
+// Each face words these in its own form, and prints them at its own level.
 enum class Notice : std::uint8_t {
   path_found,  // an address of this task, or the path to another task
   alone_on_node,

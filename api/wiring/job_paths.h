@@ -1,5 +1,5 @@
-// What a job says at MP_INFOLEVEL 1: what carries its messages, and what was asked for and is used by nobody. That
-// messages take a slow path which nobody asked for shall not pass unseen.
+// What a job prints at MP_INFOLEVEL 1: what carries its messages, and which settings nothing uses. So nobody overlooks
+// that messages take a slow path that was not asked for.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace openlapi {
 
-// Of task 0.
+// As seen by task 0.
 struct JobPaths {
-  std::size_t near_tasks;  // others that share memory with it
-  std::size_t far_tasks;   // over the network
+  std::size_t near_tasks;  // other tasks that share memory with it
+  std::size_t far_tasks;   // tasks that it reaches over the network
   std::string_view network;
   std::size_t adapters;      // that are open
   const char* adapter_name;  // that the program asks for, or nullptr

@@ -1,5 +1,5 @@
-// Who says which variables of the tasks are mistyped (unknown_variables.h): task 0 its own, and of the others who has
-// lines that task 0 has not. Tasks may have different environments: a host's start-up files may set some.
+// Which task reports mistyped variables (unknown_variables.h): task 0 reports its own, and other tasks those lines that
+// task 0 does not have. Tasks may have different environments: a host's start-up files may set some.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace openlapi {
 
-// The lines on this process's environment; `say`: prints them, too.
+// The lines about this process's environment; `say`: print them, too.
 std::vector<std::string> look_at_variables(bool say);
 
-// What is published of them before a job's first exchange (TaskTexts::variables); empty: there are none.
+// A summary that is published before a job's first exchange (TaskTexts::variables); empty: there are no lines.
 std::string checksum_of(const std::vector<std::string>& lines);
 
-// After it: prints the lines of a task other than 0 that no other task says.
+// Call it after the exchange: on tasks other than 0 it prints the lines that no other task prints.
 void compare_unknown_variables(Bootstrap& bootstrap, const std::vector<std::string>& lines);
 
 }  // namespace openlapi

@@ -1,8 +1,8 @@
-// Loading transports that are modules (dataplane/transport/transport_module.h).
+// Loads transports that are modules (dataplane/transport/transport_module.h).
 //
-// libopenlapi-NAME.so is looked for in a folder `openlapi` beside liblapi.so, then beside the folder that liblapi.so is
-// in (the tracing library's place, and a build folder's), or only in OPENLAPI_LIBRARY_FOLDER if that is set. A module
-// stays loaded until the process ends.
+// libopenlapi-NAME.so is searched for in a folder `openlapi` beside liblapi.so, then beside the folder that contains
+// liblapi.so (for the tracing library, and for build folders); or only in OPENLAPI_LIBRARY_FOLDER if that is set. A
+// module stays loaded until the process ends.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace openlapi {
 
-// Where the code of this library is: the path of liblapi.so, or of a program that is linked with its parts.
+// Where this library's code is: the path of liblapi.so, or of a program that is linked with parts of it.
 std::string own_library_path();
 
-// Where modules are looked for, in this order. `named` is OPENLAPI_LIBRARY_FOLDER; programs that run with more rights
-// than their caller do not obey it.
+// The folders to search, in order. `named`: the value of OPENLAPI_LIBRARY_FOLDER, which is ignored in programs that run
+// with more rights than their caller (set-user-ID).
 std::vector<std::string> module_folders(const std::string& library_path, const std::string& named);
 
-// Null: `reason` says which files were looked for or what is wrong with the one that was found. Any thread.
+// Null: `reason` says which files were searched for, or what is wrong with the one that was found. Any thread.
 TransportModule* load_module(std::string_view name, const std::vector<std::string>& folders, std::string& reason);
 
 }  // namespace openlapi

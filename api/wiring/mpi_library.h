@@ -1,5 +1,5 @@
-// MPI in the same program. An MPI library that does not find the job's launcher takes each task for a job of its own:
-// the two would see different sizes, and nothing would say so.
+// MPI in the same program. An MPI library that does not find the job's launcher treats each task as a job of its own:
+// MPI and LAPI would then disagree about the job's size, and nothing would say so.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace openlapi {
 
-// What MPI_Get_library_version says; empty: the program has no MPI library.
+// The result of MPI_Get_library_version; empty: the program has no MPI library.
 std::string mpi_library();
 
 // False: MPI_COMM_WORLD has, or will have, another size than the job; `reason` says what to do.

@@ -16,28 +16,28 @@
 
 namespace openlapi {
 
-// A UDP address as a program gives it, whose port nobody has looked at.
+// A UDP address as a program gives it; its port is not checked yet.
 struct UdpAddress {
   in_addr address;
   std::uint32_t port;
 };
 
-// As transports take it. False: it is none that a task can have.
+// In the form that transports take. False: no task can have such an address.
 bool udp_address_of(const UdpAddress& given, PeerAddress& address);
 
-// Who says where the tasks are when no bootstrap does.
+// Tells where the tasks are when no bootstrap does.
 class AddressSource {
  public:
   struct LocalPlace {
     in_addr address;
-    std::uint32_t adapter;  // its number among those of this task
+    std::uint32_t adapter;  // its number among this task's adapters
     std::uint32_t task;
     std::uint32_t tasks;
   };
 
-  // Whether there is a list for each adapter of this task; else there is one, and only the first adapter is used.
+  // Whether there is a list for each adapter of this task; otherwise there is one, and only the first adapter is used.
   virtual bool for_each_adapter() const = 0;
-  // Where all tasks are, this one, too. False: `failure`.
+  // The addresses of all tasks, including this one. False: see `failure`.
   virtual bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) = 0;
 
  protected:
@@ -52,24 +52,24 @@ struct NetworkRequest {
   std::uint64_t epoch;                 // see PublishedAddress
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // null: the bootstrap can exchange, or UDP is not used
-  bool tags = false;                   // packets carry tags, where they do not say by themselves whom they are from
-  bool spare = false;                  // for tasks that replace others; nobody is reached over it before
+  bool tags = false;                   // packets carry tags, on transports that cannot prove whom packets are from
+  bool spare = false;                  // for tasks that replace others; nobody is reached over it until then
   TellNotice tell = nullptr;
 };
 
 struct OpenNetworks {
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<ContextRoutes::Network> networks;  // one for each transport
-  bool published = false;                        // addresses were put: an exchange() has to follow
+  bool published = false;                        // addresses were published: an exchange() must follow
 };
 
-// Whether this machine has the adapter that the program names for IP mode. False: `failure` says which it has.
+// Whether this machine has the adapter that the program names for IP mode. False: `failure` lists those that it has.
 bool check_adapter_name(const char* name, OpenFailure& failure);
 
-// IP mode. False: `failure` says why and everything is closed again.
+// For IP mode. False: `failure` says why, and everything is closed again.
 bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, OpenFailure& failure);
 
-// User space mode, by the same rule. `failure` lists every module with the reason why it cannot serve.
+// For user space mode; likewise. `failure` lists every module with the reason why it cannot be used.
 bool open_user_space_networks(const NetworkRequest& request, OpenNetworks& result, OpenFailure& failure);
 
 }  // namespace openlapi

@@ -1,5 +1,5 @@
-// Epochs: numbers of the incarnations of this task, and of its new beginnings with single peers. Each is larger than
-// all before it, in this process and in former ones.
+// Epochs: numbers of this task's incarnations, and of its new beginnings with single peers. Each is larger than all
+// earlier ones, of this process and of former ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Opening all that carries a context's packets, for any face: the job that the task is one of, shared memory with its
-// neighbours, networks to the others, and the exchange in which the tasks tell each other where they are.
+// Opens everything that carries a context's packets, for any face: the job that the task belongs to, shared memory with
+// its neighbours, networks to the others, and the exchange in which the tasks tell each other their addresses.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace openlapi {
 struct TransportsRequest {
   std::uint32_t instance;              // of the context in its task, 1 to 16
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
-  AddressSource* addresses = nullptr;  // what the program knows of where the tasks are; null: nothing
-  const char* how_to_give_addresses;   // for people whose program does not
+  AddressSource* addresses = nullptr;  // what the program knows about where the tasks are; null: nothing
+  const char* how_to_give_addresses;   // for the error message if the program gives none
   TellNotice tell = nullptr;
 };
 
-// What a context's packets go over.
+// What carries a context's packets.
 struct OpenTransports {
   std::shared_ptr<Bootstrap> bootstrap;
   std::vector<std::unique_ptr<Transport>> transports;
@@ -39,10 +39,10 @@ struct OpenTransports {
   bool packet_tags = false;  // EndpointConfig::packet_tags
 };
 
-// Held while a face opens a context: there is one job for the whole process.
+// Held while a face opens a context: the process has only one job.
 std::mutex& opening_turn();
 
-// `settings` are what read_settings() has read; what they leave open is filled in. False: `failure`.
+// `settings`: the result of read_settings(); defaults are filled in. False: see `failure`.
 bool open_transports(const TransportsRequest& request, Settings& settings, OpenTransports& result,
                      OpenFailure& failure);
 

@@ -22,7 +22,7 @@ namespace openlapi {
 std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter);
 
 // What is published there: the address, the incarnation that listens to it, and whether its packets carry tags. An
-// address of length 0 says that the task has none.
+// address of length 0 means that the task has none.
 struct PublishedAddress {
   std::uint64_t epoch = 0;  // EndpointConfig::epoch
   PeerAddress address;
@@ -43,28 +43,29 @@ class ContextRoutes final : public RouteResolver {
   };
 
   struct SharedMemory {
-    ShmTransport* group = nullptr;  // knows the addresses; null: no shared memory
+    ShmTransport* group = nullptr;  // knows the addresses; null: there is no shared memory
     Transport* path = nullptr;      // what the engine uses: the group, or tracing around it
   };
 
-  // `shm_numbers` says by task who is in the group (-1: not). At MP_INFOLEVEL 2 each path that is found is told.
+  // `shm_numbers`: by task, its number in the group (-1: not in it). At MP_INFOLEVEL 2 each path that is found is
+  // printed.
   ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory, std::span<const int> shm_numbers,
                 std::vector<Network> networks, int info_level, TellNotice tell = nullptr);
-  // At MP_INFOLEVEL 2 each network's packets are printed: the transports still live.
+  // At MP_INFOLEVEL 2 prints each network's packet counts; the transports still exist.
   ~ContextRoutes() override;
 
-  // Where there is no path the reason goes to standard error, once per peer.
+  // If there is no path, the reason is printed on standard error, once per peer.
   Route resolve(PeerIndex peer) override;
 
-  // The path to a task as it would be taken now, for people. Empty: there is none, and `reason` says why.
+  // For people: the path that would be taken to a task now. Empty: there is none, and `reason` says why.
   std::string describe(PeerIndex peer, std::string& reason);
 
   bool has_network() const { return !networks_.empty(); }
-  // The user resumes a task. If its process in shared memory has ended, another one has taken its place, which is
-  // reached over a network, and may send before anything is sent to it.
+  // The user resumes a task. If its process in shared memory has ended, another process has taken its place; that one
+  // is reached over a network, and may send before anything is sent to it.
   void resumed(PeerIndex peer);
 
-  // The user says where a task is now, on the `network`-th network with a list. From its next contact on it is reached
+  // The user says where a task is now, on the `network`-th network with a list. From the next contact on it is reached
   // there, and no longer through shared memory. False: `reason` says why.
   bool change_address(PeerIndex peer, std::size_t network, const PeerAddress& address, std::string& reason);
 
@@ -81,7 +82,7 @@ class ContextRoutes final : public RouteResolver {
   std::vector<Network> networks_;
   int info_level_;
   TellNotice tell_;
-  std::set<PeerIndex> without_path_;  // of which the user has been told so
+  std::set<PeerIndex> without_path_;  // those that the user was told about
 };
 
 }  // namespace openlapi

@@ -25,12 +25,12 @@ struct SharedMemoryRequest {
 };
 
 struct OpenSharedMemory {
-  std::unique_ptr<Transport> transport;  // null: there is none, and a network is to serve everybody
+  std::unique_ptr<Transport> transport;  // null: there is none, and a network serves all tasks
   ContextRoutes::SharedMemory shared;
   std::vector<int> numbers;  // by task: its number among the tasks that share memory here, or -1; empty: none
 };
 
-// LAPI_USE_SHM=yes: what goes wrong is told and the network serves everybody; only: it is a failure.
+// LAPI_USE_SHM=yes: a problem is reported and the network serves all tasks; only: a problem is a failure.
 bool open_shared_memory(const SharedMemoryRequest& request, OpenSharedMemory& result, OpenFailure& failure);
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// How a context's dataplane thread works and where it runs.
+// How a context's dataplane thread works, and where it runs.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ struct ThreadPlan {
   Placement placement;
 };
 
-// What is to be known of the task. `networks`: the adapter is the first one of them whose place is known.
+// What has to be known about the task. `networks`: the thread is placed by the first one whose adapter's place is
+// known.
 struct ThreadRequest {
   const Settings& settings;
   ThreadNumber number;
-  bool placed_by_program;  // it has attributes for its threads: they are not pinned without being asked
+  bool placed_by_program;  // it passes thread attributes: then threads are not pinned unless the user asks for it
   std::span<const ContextRoutes::Network> networks;
 };
 

@@ -1,5 +1,5 @@
-// The seam between the library and its tracing: liblapi.so is linked with untraced.cc, libtrace/liblapi.so with
-// what is under libtrace/ (appendix D, MP_LAPI_TRACE_LEVEL).
+// The seam between the library and its tracing: liblapi.so is linked with untraced.cc, libtrace/liblapi.so with the
+// files under libtrace/ (appendix D, MP_LAPI_TRACE_LEVEL).
 #pragma once
 
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace openlapi {
 
-// Whether this library traces at all; without that MP_LAPI_TRACE_LEVEL is ignored.
+// Whether this library can trace at all; otherwise MP_LAPI_TRACE_LEVEL is ignored.
 bool tracing_is_built();
 
-// LAPI_Init has read MP_LAPI_TRACE_LEVEL (0..5) and knows which task this is. Later calls change the level.
+// Called when LAPI_Init has read MP_LAPI_TRACE_LEVEL (0..5) and knows the task. Later calls change the level.
 void start_tracing(int level, PeerIndex task);
 
-// The transport itself, or one around it that writes down what passes.
+// The transport itself, or a wrapper that logs what passes through it.
 std::unique_ptr<Transport> traced(std::unique_ptr<Transport> transport);
 
-// A host around `host` that writes down which handlers run; null when that is not asked for. `host` outlives it.
+// A wrapper of `host` that logs which handlers run; null: not asked for. `host` outlives it.
 std::unique_ptr<HandlerHost> traced(HandlerHost& host);
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// Variables that look like this library's and are not: a mistyped one does nothing, and would do so in silence.
+// Finds variables that look like this library's but are not: a mistyped variable would silently do nothing.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace openlapi {
 
-// One line for each name in `environment` (NAME=VALUE, a null pointer behind the last) that begins with LAPI_ or
-// OPENLAPI_ and is no variable of the library, and for each that begins with MP_ and is as good as one: the others of
-// those are POE's.
+// One line for each name in `environment` (NAME=VALUE; a null pointer ends it) that begins with LAPI_ or OPENLAPI_ but
+// is no variable of the library, and for each that begins with MP_ and nearly equals one of ours. (Other MP_ variables
+// belong to POE.)
 std::vector<std::string> unknown_variables(const char* const* environment);
 
 }  // namespace openlapi

@@ -1,5 +1,5 @@
-// The windows of a task of user space mode that no launcher started (the guide's chapter 16): lent by the lamd of its
-// node, to all contexts of the process, until it ends. One call at a time.
+// The windows of a user space mode task that no launcher started (the guide's chapter 16). The lamd of its node lends
+// them to all contexts of the process until it ends. Not thread-safe: one call at a time.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace openlapi {
 
-// `bootstrap`, a standalone one, becomes one that can exchange, and the adapters in `settings` become the devices that
-// the network table names for them.
+// `bootstrap`, a standalone one, is replaced by one that can exchange, and the adapters in `settings` by the devices
+// that the network table names for them.
 bool lease_windows(Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenFailure& failure);
 
-// They do not serve any more: the next context asks again.
+// The windows are no longer valid: the next context asks again.
 void forget_windows();
 
 }  // namespace openlapi
