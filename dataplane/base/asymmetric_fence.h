@@ -1,6 +1,6 @@
-// A pair of fences for two threads of one process that each write one word and then read the other's, of which one does
-// so all the time and the other seldom: membarrier(2) lets the seldom one pay for both. Where the kernel refuses it (or
-// in a sandbox that does), both are full fences.
+// A pair of fences for two threads of one process that each write one word and then read the other's, where one thread
+// does so very often and the other rarely: membarrier(2) lets the rare side pay for both. If the kernel or a sandbox
+// refuses it, both are full fences.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@ namespace openlapi {
 // Whether this process may use membarrier(2). Set while the library is loaded.
 extern const bool kHasProcessBarrier;
 
-// For the side that runs often: keeps the compiler from moving a later read before an earlier write, and the processor
-// as far as heavy_fence() sees to it.
+// For the side that runs often: keeps the compiler from moving a later read before an earlier write; heavy_fence() does
+// the same for the processor.
 inline void light_fence() {
   if (kHasProcessBarrier) [[likely]] {
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -20,7 +20,7 @@ inline void light_fence() {
   }
 }
 
-// For the other side: every thread of the process passes a full fence before this returns. A system call.
+// For the other side: every thread of the process executes a full fence before this returns. A system call.
 void heavy_fence();
 
 }  // namespace openlapi

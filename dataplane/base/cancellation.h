@@ -1,13 +1,13 @@
-// Cancelling threads (pthread_cancel). A thread ends where nothing of the engine's is half done: in waits, with the
-// lock released. It leaves by unwinding its stack, so whatever a wait has changed is put back by destructors, and no
-// function on the way is noexcept. Elsewhere cancellation is off around what is a cancellation point of the C library.
+// Cancelling threads (pthread_cancel). A thread is cancelled only where no work of the engine is half done: in waits,
+// with the lock released. Its stack is unwound, so destructors restore whatever a wait has changed, and no function on
+// the way is noexcept. Elsewhere cancellation is off around calls that are cancellation points of the C library.
 #pragma once
 
 #include <pthread.h>
 
 namespace openlapi {
 
-// While it lives the calling thread is not cancelled.
+// While it exists the calling thread is not cancelled.
 class CancellationOff {
  public:
   CancellationOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -21,11 +21,11 @@ class CancellationOff {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// While it lives the calling thread is cancelled at cancellation points only; afterwards as it has asked for.
+// While it exists the calling thread is cancelled only at cancellation points; afterwards as the thread has chosen.
 class CancellationAtPoints {
  public:
   CancellationAtPoints() { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &before_); }
-  ~CancellationAtPoints() noexcept(false) {  // it may be cancelled here
+  ~CancellationAtPoints() noexcept(false) {  // the thread may be cancelled here
     if (before_ != PTHREAD_CANCEL_DEFERRED) pthread_setcanceltype(before_, nullptr);
   }
   CancellationAtPoints(const CancellationAtPoints&) = delete;

@@ -1,4 +1,4 @@
-// Time as the engine sees it: handed in, so that a simulation can turn it by hand.
+// Time as the engine sees it: an interface, so that a simulation can advance it by hand.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 namespace openlapi {
 
-// Inline also where it is one of many: a call costs as much as the copy.
+// Inline even where it is used often: a call costs as much as the copy.
 [[gnu::always_inline]] inline void copy_bytes(std::byte* target, const std::byte* source, std::size_t length) {
   const auto move = [&]<std::size_t kBytes>(std::size_t at) {
     std::byte moved[kBytes];
@@ -25,7 +25,7 @@ namespace openlapi {
       for (std::size_t at = 0; at < length; ++at) target[at] = source[at];
     }
   } else if (length <= 32) {
-    // Heads of short messages, written word by word just before: a wider load would wait for them.
+    // Headers of short messages, written word by word just before: a wider load would have to wait for those stores.
     move.template operator()<8>(0);
     move.template operator()<8>(8);
     move.template operator()<8>(length - 16);

@@ -1,4 +1,4 @@
-// Tells the processor that this is a waiting loop: it then does not run ahead with looks that must be thrown away.
+// Tells the processor that this is a waiting loop, so that it does not speculate ahead with reads it must discard.
 #pragma once
 
 namespace openlapi {

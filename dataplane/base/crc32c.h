@@ -6,7 +6,7 @@
 
 namespace openlapi {
 
-// The checksum of what `crc` is the checksum of, followed by these bytes. Of nothing: 0.
+// Extends a checksum: `crc` covers some bytes, the result covers them and these. The checksum of nothing is 0.
 std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t length);
 
 // The same by tables; for processors without the instruction and for tests.

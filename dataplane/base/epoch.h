@@ -1,5 +1,5 @@
-// Epochs: numbers of the incarnations of a task, which wrap round: one is before another when it takes less than half
-// of all steps to get from it to the other.
+// Epochs: numbers of a task's incarnations. They wrap round: one is before another if the distance from it to the other
+// is less than half of the range.
 #pragma once
 
 #include <cstdint>

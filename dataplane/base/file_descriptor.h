@@ -20,7 +20,7 @@ class FileDescriptor {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  // Who calls closes it. -1: it is not open.
+  // The caller becomes the owner and closes it. -1: it was not open.
   int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);

@@ -1,5 +1,5 @@
-// A list whose links lie in its elements: nothing is allocated, and an element leaves from wherever it stands at once.
-// An element is in one list at most for each of its links.
+// A list whose links are members of its elements: nothing is allocated, and an element can be removed from anywhere at
+// once. With each of its links an element can be in one list.
 #pragma once
 
 namespace openlapi {

@@ -1,4 +1,4 @@
-// Numbers in formats of ours that travel between machines: the lowest byte first, at any place.
+// Numbers in our formats that travel between machines: little-endian, at any alignment.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Bytes of some task's memory: of this one, or of another one, whose addresses mean nothing here.
+// Bytes in some task's memory: this one's, or another task's, whose addresses mean nothing here.
 #pragma once
 
 #include <cstdint>

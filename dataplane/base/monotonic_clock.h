@@ -1,5 +1,5 @@
-// The engine's clock: CLOCK_MONOTONIC, or the processor's time-stamp counter where the kernel itself keeps its time by
-// that. Each message is timed twice, and a look at the counter costs half of a look at the kernel's clock.
+// The engine's clock: CLOCK_MONOTONIC, or the processor's time-stamp counter if the kernel uses that for its own time.
+// The time is read twice per message, and reading the counter costs half as much as the kernel's clock.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace openlapi {
 
 Nanoseconds system_monotonic_time();
 
-// How many nanoseconds a tick of the time-stamp counter takes.
+// The length of a tick of the time-stamp counter.
 struct TickScale {
   std::uint64_t first_tick = 0;
   Nanoseconds first = 0;         // the system's time at that tick
   std::uint64_t multiplier = 0;  // nanoseconds of a tick, times 2^32; 0: the counter does not tell the time
 };
 
-// Measured with the first call of a process, which takes 200 us. It is good to some parts in 10,000: time-outs and
-// estimates need no more, and nothing compares it with the clock of another process.
+// Measured by the first call in a process, which takes 200 us. Accurate to some parts in 10,000: time-outs and
+// estimates need no more, and nothing is compared with the clock of another process.
 const TickScale& tick_scale();
 
 class MonotonicClock final : public Clock {
@@ -30,7 +30,7 @@ class MonotonicClock final : public Clock {
   [[gnu::always_inline]] Nanoseconds now() const override {
 #if defined(__x86_64__)
     if (scale_.multiplier != 0) [[likely]] {
-      // Not before what was read before: another thread's time must not lie in the future.
+      // Not before earlier reads: another thread's time must not lie in the future.
       __builtin_ia32_lfence();
       const std::uint64_t ticks = __builtin_ia32_rdtsc() - scale_.first_tick;
       return scale_.first + static_cast<Nanoseconds>(static_cast<Product>(ticks) * scale_.multiplier >> 32);

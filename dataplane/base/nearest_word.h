@@ -1,4 +1,4 @@
-// For messages about mistyped words.
+// Finds the intended word, for error messages about mistyped ones.
 #pragma once
 
 #include <span>
@@ -6,10 +6,10 @@
 
 namespace openlapi {
 
-// How many letters have to be changed, put in, left out or swapped with the next one to make `first` of `second`.
+// The least number of letters to change, insert, delete or swap with the next one to turn `first` into `second`.
 unsigned edit_distance(std::string_view first, std::string_view second);
 
-// The word that is fewest such changes away, at most `most`; of equally near ones the first. Empty: none is so near.
+// The known word with the smallest distance, if that is at most `most`; the first of several. Empty: none is so near.
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known, unsigned most);
 
 }  // namespace openlapi

@@ -1,6 +1,6 @@
-// Which of the addresses that other tasks name can be addresses of this task. They always have 64 bits; a 32-bit task
-// has memory below 4 GiB only. Compilers widen its pointers with their sign, so that (lapi_long_t)&variable may have
-// all upper bits set: such a number means the address in its lower half.
+// Which of the addresses that other tasks name can be addresses of this task. They always have 64 bits, but a 32-bit
+// task only has memory below 4 GiB. Compilers sign-extend its pointers, so that (lapi_long_t)&variable may have all
+// upper bits set; such a number means the address in its lower half.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace openlapi {
 
 inline constexpr bool kWordIs32Bits = sizeof(void*) == 4;
 
-// The address without a sign that was widened; others as they are.
+// The address without a sign extension; other addresses unchanged.
 constexpr std::uint64_t without_widened_sign(std::uint64_t address) {
   return address >> 31 == 0x1ffffffff ? address & 0xffffffff : address;
 }
@@ -22,12 +22,12 @@ constexpr bool is_32_bit_memory(std::uint64_t address, std::uint64_t length) {
   return start < kEnd && length <= kEnd - start;
 }
 
-// Whether this task can. With 64-bit addresses every number may be one.
+// Whether this task can have that memory. With 64-bit addresses every number may be one.
 constexpr bool is_own_memory(std::uint64_t address, std::uint64_t length) {
   return !kWordIs32Bits || is_32_bit_memory(address, length);
 }
 
-// Where that is in this task.
+// The address as a pointer of this task.
 inline std::byte* pointer_to(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
 }

@@ -1,4 +1,4 @@
-// Numbers that nobody can foresee, from the kernel.
+// Unpredictable numbers, from the kernel.
 #pragma once
 
 #include <sys/random.h>
@@ -8,7 +8,7 @@
 
 namespace openlapi {
 
-// Never blocks once the machine has booted; a signal may interrupt it before.
+// Never blocks once the machine has booted; before that a signal may interrupt it.
 template <typename Number>
 Number random_number() {
   Number number = 0;
@@ -17,7 +17,8 @@ Number random_number() {
   return number;
 }
 
-// For keys: at most 256 bytes, which come whole. libcrypto's own generator takes a millisecond to begin.
+// For keys: at most 256 bytes, which the kernel returns in one call. libcrypto's generator needs a millisecond to
+// start.
 inline void fill_randomly(std::span<std::uint8_t> bytes) {
   while (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
   }

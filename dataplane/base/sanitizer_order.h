@@ -1,5 +1,5 @@
-// For programs that are built with the thread sanitizer while this library is not: the sanitizer sees none of our
-// atomic operations, so it is told what they order. Without it, that is one look at a word that is 0.
+// For programs that are built with the thread sanitizer while this library is not: the sanitizer does not see our
+// atomic operations, so it is told what they order. Without the sanitizer this costs one look at a null pointer.
 #pragma once
 
 // The sanitizer's own (sanitizer/tsan_interface.h); null without it.
@@ -10,13 +10,13 @@ extern "C" {
 
 namespace openlapi {
 
-// What the calling thread does from here on comes after all that was done before tell_release() of the same address.
+// What the calling thread does from here on happens after everything before tell_release() with the same address.
 [[gnu::always_inline]] inline void tell_acquire(const void* address) {
   if (&__tsan_acquire != nullptr) [[unlikely]]
     __tsan_acquire(const_cast<void*>(address));
 }
 
-// Right before the operation that lets others go on.
+// Call it right before the operation that lets other threads go on.
 [[gnu::always_inline]] inline void tell_release(const void* address) {
   if (&__tsan_release != nullptr) [[unlikely]]
     __tsan_release(const_cast<void*>(address));

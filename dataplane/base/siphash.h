@@ -1,6 +1,6 @@
-// SipHash-2-4: a keyed one-way function of 64 bits (Aumasson, Bernstein). Who does not know the key can neither foresee
-// a result nor find the key from results, however many are seen. It is the project's own code, not a library's: the
-// 32-bit library is built where only a compiler is, and both widths have to come to the same.
+// SipHash-2-4: a keyed one-way function of 64 bits (Aumasson, Bernstein). Without the key one can neither predict a
+// result nor find the key, however many results are seen. It is implemented here because the 32-bit library is built
+// where there is only a compiler, and both word sizes need the same results.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ struct SipKey {
   std::uint64_t high = 0;
 };
 
-// Of a message that comes in pieces.
+// For a message that comes in pieces.
 class SipHash {
  public:
   // The four initial words are SipHash's own ("somepseudorandomlygeneratedbytes").
@@ -29,7 +29,7 @@ class SipHash {
         c_(key.low ^ 0x6c7967656e657261),
         d_(key.high ^ 0x7465646279746573) {}
 
-  // Eight bytes, the lowest first. Whatever was added before were multiples of eight.
+  // Adds eight bytes, the lowest first. Everything added before must be a multiple of eight bytes.
   void add_word(std::uint64_t word) {
     absorb(word);
     length_ += sizeof(word);
@@ -88,12 +88,12 @@ class SipHash {
   }
 
   std::uint64_t a_, b_, c_, d_;
-  std::uint64_t rest_ = 0;  // bytes that are no whole word yet
+  std::uint64_t rest_ = 0;  // bytes that do not fill a word yet
   unsigned rest_bytes_ = 0;
   std::uint64_t length_ = 0;  // bytes
 };
 
-// Of the little-endian words.
+// The hash of these little-endian words.
 inline std::uint64_t siphash(const SipKey& key, std::span<const std::uint64_t> words) {
   SipHash hash(key);
   for (const std::uint64_t word : words) hash.add_word(word);

@@ -1,4 +1,4 @@
-// Steps of the engine's loop, as who drives it tells them apart.
+// Kinds of steps of the engine's loop, chosen by whoever drives it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace openlapi {
 
 enum class Step : std::uint8_t {
   first,  // time may have passed since the last one
-  again,  // right behind one that found nothing: it may leave the clock alone
+  again,  // right after one that found nothing: it need not look at the clock
 };
 
 }  // namespace openlapi

@@ -1,6 +1,6 @@
-// Where a task stands, for the launcher that has to say why a job hangs: a page in a file that both have mapped
-// (control/job/node/task_pages.h). Only calls that have waited for long write there, so it costs those that do not
-// nothing. A task of another launcher has none.
+// Where a task is waiting, for a launcher that has to say why a job hangs: a page in a file that both have mapped
+// (control/job/node/task_pages.h). Only calls that have waited for long write to it, so other calls pay nothing. Tasks
+// of other launchers have no page.
 #pragma once
 
 #include <atomic>
@@ -32,11 +32,11 @@ enum class WaitedCall : std::uint32_t {
 
 struct WaitedFor {
   WaitedCall call = WaitedCall::none;
-  std::int32_t first = -1;   // of a wait for a counter: its value; of fences and transfers: a task, or -1
-  std::int32_t second = -1;  // of a wait for a counter: what it has to reach
+  std::int32_t first = -1;   // of a wait for a counter: its value; of fences and transfers: a task or -1
+  std::int32_t second = -1;  // of a wait for a counter: the value it has to reach
 };
 
-// The same for tasks of 32 and 64 bits. Times are seconds of CLOCK_MONOTONIC.
+// The same for 32-bit and 64-bit tasks. Times are seconds of CLOCK_MONOTONIC.
 struct TaskPage {
   struct Wait {
     std::atomic<std::uint32_t> call;  // WaitedCall, none: free. Written last; pairs with the launcher's first look.
@@ -52,20 +52,20 @@ struct TaskPage {
   std::atomic<std::uint32_t> open;     // contexts now
   std::atomic<std::uint32_t> polled;  // when LAPI_Probe or LAPI_Msgpoll has last found nothing for many times; 0: never
   std::uint32_t unused[3];
-  Wait waits[14];  // of as many threads; others are not shown
+  Wait waits[14];  // for as many threads; others are not shown
 };
 static_assert(sizeof(TaskPage) == 256 && std::is_standard_layout_v<TaskPage>);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-// This process takes the page, and has it to its end. Not two threads at a time.
+// This process takes the page and keeps it to its end. Not thread-safe.
 void take_task_page(TaskPage& page);
 bool has_task_page();
-// A context of this process was opened, or closed.
+// A context of this process was opened or closed.
 void count_opened_context();
 void count_closed_context();
 void count_fruitless_polls();
 
-// One wait of a thread, which shows in the page from its first note().
+// One wait of a thread, which is shown in the page from its first note() on.
 class LongWait {
  public:
   LongWait() = default;
@@ -76,14 +76,14 @@ class LongWait {
   LongWait(const LongWait&) = delete;
   LongWait& operator=(const LongWait&) = delete;
 
-  // It has waited for long; again: it still does.
+  // The thread has waited for long; called again: it still waits.
   void note(const WaitedFor& what);
 
  private:
   TaskPage::Wait* place_ = nullptr;
 };
 
-// As a launcher writes the times.
+// In the form in which launchers record times.
 std::uint32_t monotonic_seconds();
 
 }  // namespace openlapi

@@ -8,7 +8,7 @@
 
 namespace openlapi {
 
-// Adds one. Release: whoever sees the new value sees the data that was written before. Address 0 is "no counter".
+// Adds one. Release: whoever sees the new value also sees the data written before. Address 0 means "no counter".
 inline void add_to_counter(std::uint64_t address) {
   if (address == 0) return;
   tell_release(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(address)));

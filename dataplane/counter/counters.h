@@ -1,4 +1,4 @@
-// The user's counters as the engine moves them, and those of operations that were given up.
+// The user's counters: moves them, and remembers those that will not be moved because operations were given up.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ class Counters {
  public:
   explicit Counters(HandlerHost& host) : host_(host) {}
 
-  // A counter of this task moves because of an operation from or to `by`.
+  // Moves a counter of this task because of an operation from or to `by`.
   [[gnu::always_inline]] void move(std::uint64_t counter, PeerIndex by) {
     if (watched_ && counter != 0) [[unlikely]]
       host_.counter_moves(counter, by);
     add_to_counter(counter);
   }
 
-  // From now on the host hears of each, or no longer.
+  // Whether the host is told of each move from now on.
   void watch(bool on) { watched_ = on; }
 
-  // Nobody will move it any more for an operation that was given up.
+  // The counter will not be moved for an operation that was given up.
   void lose(std::uint64_t counter, CounterLoss why) { lost_.add(counter, why); }
   CounterLoss loss_of(std::uint64_t counter) const { return lost_.find(counter); }
   void forget_loss(std::uint64_t counter) { lost_.forget(counter); }

@@ -1,5 +1,5 @@
-// The parts of an endpoint, and what each of them works with: the one place that knows all. Declared in the order in
-// which they are made; what counts in a peer is declared behind the peers, and ends before them.
+// The parts of an endpoint and how they are connected: the only place that knows all of them. Members are declared in
+// the order in which they are created; what refers to peers is declared after the peers, and so destroyed before them.
 #pragma once
 
 #include <cstdint>

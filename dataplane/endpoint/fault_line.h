@@ -1,4 +1,4 @@
-// A line that is put together without the heap: what has faulted may hold its lock.
+// A line of text that is built without the heap, whose lock the faulting code may hold.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Names of what this task was doing, for the line that says why it dies: the call, how much, and where.
+// Describes what this task was doing, for the line that says why it dies: the call, how much data, and where.
 #pragma once
 
 #include "dataplane/endpoint/fault_line.h"
@@ -6,7 +6,8 @@
 
 namespace openlapi {
 
-// False: it touches no memory of the user's, or nothing is known. `in_handler`: a function of the user's has faulted.
+// False: it does not touch the user's memory, or nothing is known. `in_handler`: the fault is in a function of the
+// user's.
 bool name_served(const ServedPacket& packet, bool in_handler, FaultLine& line);
 bool name_moved(const MovedMessage& moved, bool in_handler, FaultLine& line);
 bool name_leaving(const OutgoingMessage& message, FaultLine& line);

@@ -1,13 +1,13 @@
-// The loop. One step, in this order:
-//   1. what arrived - it frees room, carries acknowledgements, and is what waiting threads wait for;
-//   2. large transfers: those that adapters read go on where a read has ended, those that the processor reads advance
-//      by a piece each, so that they share it;
-//   3. messages that their header handler refused, now that others have arrived;
-//   4. records and long messages that found no room before, peer by peer; arrivals may have made some;
-//   5. half-filled packets leave: nothing more will join them in this step;
-//   6. timers, when something is outstanding that a timer watches; both by the same look at the clock;
-//   7. send completion handlers, when the state is consistent: they may begin operations;
-//   8. faults are told last: the host may end the context.
+// The loop. One step does this, in this order:
+//   1. take in what has arrived: that frees room, carries acknowledgements, and is what waiting threads wait for;
+//   2. continue large transfers: those that adapters read go on where a read has ended, those that the processor reads
+//     advance by one piece each, so that they share it;
+//   3. offer messages that their header handler had refused again, now that others have arrived;
+//   4. send records and long messages for which there was no room, peer by peer; arrivals may have made some;
+//   5. send half-filled packets: nothing more will join them in this step;
+//   6. run timers, if something outstanding has one; all use the same look at the clock;
+//   7. run send completion handlers, now that the state is consistent: they may begin operations;
+//   8. report faults last: the host may end the context.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class Progress {
   };
   explicit Progress(const Means& means) : means_(means) {}
 
-  // As Endpoint's functions of these names.
+  // As the functions of Endpoint with these names.
   unsigned progress(Step step);
   void hold_arrivals(bool hold) { arrivals_held_ = hold; }
   ArrivalWord arrival_word() const;
@@ -71,7 +71,7 @@ class Progress {
 
   const Means means_;
   Nanoseconds next_retry_ = 0;
-  bool arrivals_ = false, arrivals_held_ = false;  // the present step has received something; nothing may be received
+  bool arrivals_ = false, arrivals_held_ = false;  // this step has received something; arrivals are on hold
 };
 
 }  // namespace openlapi

@@ -1,6 +1,6 @@
-// What arrives: packets are taken apart into records, and each record goes to the part of the engine that it is for.
-// Addresses in them are the job's own (the packet has proved that it is from its pair); lengths and ids are checked
-// where they are used.
+// What arrives: splits packets into records and passes each record to the part of the engine that it is for. Addresses
+// in records can be trusted as the job's own (the packet has proved that it is from its pair); lengths and ids are
+// checked where they are used.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // The instructions of data gather/scatter programs as users write them: integers, in the order of the structures in
-// lapi.h (which checks that they agree). Decoding reads nothing outside of the code and cannot fail otherwise than with
-// a ProgramFault.
+// lapi.h (which checks that they agree). Decoding reads nothing outside the code, and every failure is a ProgramFault.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +9,12 @@
 
 namespace openlapi {
 
-// Why a program cannot be run; each has its return code in lapi.h.
+// Why a program cannot be run; each fault has its return code in lapi.h.
 enum class ProgramFault : std::uint8_t {
   none,
   opcode,
   branch,       // leaves the code, or never ends
-  stack,        // calls deeper than its depth, or itself
+  stack,        // calls nest deeper than the declared depth, or recursively
   copy_size,    // a negative number of bytes or blocks
   repetitions,  // a negative number of them
   control,      // a CONTROL where none is allowed, or with a negative operation
@@ -41,10 +40,10 @@ struct CodeBlock {
   std::int64_t bytes;
 };
 
-// One instruction; which fields mean something depends on the opcode.
+// One instruction; the opcode decides which fields are used.
 struct Instruction {
   Opcode opcode;
-  std::size_t ints;             // its length
+  std::size_t ints;             // its length in ints
   CodeBlock block;              // copy
   const int* blocks;            // mcopy
   std::int64_t count;           // mcopy: blocks; gosub: repetitions
@@ -100,7 +99,7 @@ inline CodeBlock Instruction::mcopy_block(std::int64_t index) const {
   return {code::long_at(at), code::long_at(at + code::kIntsOfLong)};
 }
 
-// The instruction at `at`, which may be any number.
+// Decodes the instruction at `at`, which may be any number.
 inline ProgramFault decode_instruction(std::span<const int> all, std::int64_t at, Instruction& instruction) {
   if (at < 0 || static_cast<std::uint64_t>(at) >= all.size()) return ProgramFault::branch;
   const std::span<const int> rest = all.subspan(static_cast<std::size_t>(at));

@@ -1,6 +1,6 @@
-// What a registered data gather/scatter program (guide, chapter 6) becomes: its routines as lists of strided copies,
-// calls and control changes, each with the number of bytes before it. So a position can be found by division and binary
-// search instead of by running the program, and loops over one block are one operation.
+// The compiled form of a registered data gather/scatter program (guide, chapter 6): its routines as lists of strided
+// copies, calls and control changes, each with the number of bytes before it. So a position is found by division and
+// binary search instead of by running the program, and a loop over one block is a single operation.
 //
 // Programs are immutable and shared: the registration holds one reference, every cursor another.
 #pragma once
@@ -16,15 +16,15 @@ namespace openlapi {
 
 enum class LayoutDensity : std::uint8_t { sparse, contiguous, unit };
 
-// A program as its user describes it. The code is read during compilation only.
+// A program as its user describes it. The code is read only during compilation.
 struct ProgramSource {
   std::span<const int> code;
   int depth = 1;
   LayoutDensity density = LayoutDensity::sparse;
   std::int64_t size = 0;       // bytes of one application
   std::int64_t extent = 0;     // bytes from one application to the next
-  std::int64_t leftmost = 0;   // the template: offsets of its first byte
-  std::int64_t rightmost = 0;  // and of the one behind its last
+  std::int64_t leftmost = 0;   // the template: offset of its first byte
+  std::int64_t rightmost = 0;  // and of the byte after its last one
   std::uint32_t atom_size = 0;
   bool verified = false;
 };
@@ -60,8 +60,8 @@ struct GatherScatterProgram {
   static std::shared_ptr<const GatherScatterProgram> compile(const ProgramSource& source);
 
   ProgramFault fault = ProgramFault::none;
-  std::int64_t fault_at = 0;  // of the code's ints: where the instruction begins that has it
-  // What verification refuses besides: a description that does not agree with the code.
+  std::int64_t fault_at = 0;  // index in the code's ints of the instruction with the fault
+  // What verification refuses in addition: a description that does not agree with the code.
   ProgramFault disagreement = ProgramFault::none;
 
   std::vector<LayoutOperation> operations;
@@ -72,11 +72,11 @@ struct GatherScatterProgram {
   std::uint64_t pieces = 0;  // of one application, about
   std::uint32_t frames = 1;  // that an interpreter needs
   std::uint32_t atom_size = 0;
-  bool repeats = true;  // the main routine's ITERATE leads to its beginning
+  bool repeats = true;  // the main routine's ITERATE leads back to its beginning
   bool has_control = false;
-  bool verified = false;  // its user wants to hear of mistakes: its copies are guarded
+  bool verified = false;  // its user wants mistakes reported: its copies are guarded
 
-  // How many bytes, from the first one on, lie in one piece, at root.offset; 0 unless there is no CONTROL.
+  // How many bytes, from the first one on, are contiguous, at root.offset; 0 if there is any CONTROL.
   std::uint64_t contiguous_bytes() const;
 
   // Why `total_bytes` cannot be gathered, or scattered (`distributes`: there is a function for CONTROL).

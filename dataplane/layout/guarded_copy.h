@@ -1,4 +1,4 @@
-// Layouts that name memory which is not there: finding out, and what goes on in their place.
+// Layouts that name memory which is not there: how to find out, and what is used instead.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace openlapi {
 
-// Whether the first `bytes` of the layout can be read. Looks at every page of theirs; only for when a copy has failed,
-// or must not fail half-way.
+// Whether the first `bytes` of the layout can be read. Looks at each of their pages; only for use after a copy has
+// failed, or when a copy must not fail half-way.
 bool is_readable(const LayoutCursor& layout, std::uint64_t bytes);
 
-// As LayoutCursor::gather(), under a guard. False: some of the bytes could not be read, all are zero, and the cursor
-// may only be destroyed.
+// As LayoutCursor::gather(), under a guard. False: some bytes could not be read; then all are zero, and the cursor may
+// only be destroyed.
 bool gather_or_zero(LayoutCursor& layout, std::byte* into, std::uint64_t bytes);
 
-// Writes to the pages without changing them, also for other threads. A guard around it meets what cannot be written.
+// Writes to the pages without changing them, not even for other threads. Under a guard it detects read-only memory.
 void touch_writable(std::byte* first, std::uint64_t length);
 
-// As many bytes as a layout had, all zero: the rest of a message whose data cannot be read. Only to be read.
+// As many zero bytes as a layout had, for the rest of a message whose data cannot be read. Only to be read from.
 class ZeroCursor final : public LayoutCursor {
  public:
   ZeroCursor(std::uint64_t total_bytes, std::uint32_t atom_size) : LayoutCursor(total_bytes), atom_size_(atom_size) {}
@@ -38,7 +38,7 @@ class ZeroCursor final : public LayoutCursor {
   std::uint32_t atom_size_;
 };
 
-// A place for data that shall not be kept.
+// A destination for data that is not to be kept.
 std::unique_ptr<LayoutCursor> nowhere();
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// Runs a data gather/scatter program over memory: the state of the interpreter between two packets.
+// Runs a data gather/scatter program over memory; it keeps the interpreter's state between two packets.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 namespace openlapi {
 
 // The user's data distribution manager function, called for every block while a CONTROL is in force. Returns how many
-// bytes it has processed: with fewer than `bytes` it is called again for the rest, every other value counts as all.
+// bytes it has processed: fewer than `bytes`, and it is called again for the rest; any other value counts as all.
 using DistributionFunction = long(void* inbound, void* target, long bytes, int operand, int operation);
 
 class ProgramCursor final : public LayoutCursor {
  public:
-  // The caller has asked gather_fault() or scatter_fault(). `base` is where the template lies first; offsets are added
-  // modulo 2^64. `function` is needed by scatter() of programs that have CONTROL only.
+  // The caller has checked gather_fault() or scatter_fault(). `base`: where the template begins; offsets are added
+  // modulo 2^64. `function`: needed only by scatter() of programs with CONTROL.
   ProgramCursor(std::shared_ptr<const GatherScatterProgram> program, std::uint64_t base, std::uint64_t total_bytes,
                 DistributionFunction* function = nullptr);
 
@@ -35,13 +35,13 @@ class ProgramCursor final : public LayoutCursor {
   std::unique_ptr<LayoutCursor> detached() const override { return clone(); }
 
  private:
-  // A pass of a routine. frames_[0] is the pass of the root operation, which never ends.
+  // One pass of a routine. frames_[0] is the pass of the root operation, which never ends.
   struct Frame {
     const LayoutOperation* op;
     const LayoutOperation* end;
     std::uint64_t base;
     std::uint64_t pass;
-    std::uint64_t inside;  // bytes of the present copy that are behind the position
+    std::uint64_t inside;  // bytes of the present copy that are before the position
   };
 
   template <class Visitor>

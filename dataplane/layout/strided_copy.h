@@ -1,4 +1,4 @@
-// Copies of many equal blocks: nothing is decided or called for each of them.
+// Copies of many equal blocks, without a decision or a call per block.
 #pragma once
 
 #include <cstddef>

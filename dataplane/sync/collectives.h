@@ -1,5 +1,5 @@
 // The collective calls of an endpoint, one at a time: a barrier, or an exchange of one 64-bit value per task
-// (collective.h has the rounds). Their messages are carried here, and what peers say of them, or do not say any more.
+// (collective.h has the rounds). This class carries their messages and handles losses of peers.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
   explicit Collectives(const Means& means)
       : means_(means), collective_(means.config.self, means.config.tasks, means.config.before_first()) {}
 
-  // An exchange is done when all tasks have confirmed theirs: each has taken the values by then.
+  // An exchange is done when all tasks have confirmed theirs, and so have taken the values.
   void begin_barrier();
   void begin_exchange(std::uint64_t value);
   void confirm_exchange();
@@ -45,7 +45,7 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
   std::span<const std::uint64_t> exchanged() const { return collective_.exchanged(); }
   std::size_t early_rounds_of(PeerIndex peer) const { return collective_.early_rounds_of(peer); }
 
-  // A record of a round, and a round that came in several.
+  // A record with a round's message, and a message that came in several records.
   void on_round(Peer& from, const wire::Record& record);
   void round_arrived(Peer& from, std::uint32_t sequence, std::uint32_t round, std::vector<std::byte> bytes);
 
@@ -63,7 +63,7 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
 
   const Means means_;
   Collective collective_;
-  bool purged_ = false;  // it failed, or will, because a peer is purged
+  bool purged_ = false;  // it failed, or will fail, because a peer is purged
 };
 
 }  // namespace openlapi

@@ -1,5 +1,5 @@
-// Fences on the side of the target: a peer that asks is answered when every message of its that had begun to arrive is
-// in place.
+// The target's side of fences: a peer that asks is answered as soon as every message from it that had begun to arrive
+// is in place.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class FenceAnswers {
 
   void on_request(Peer& from, const wire::Record& record);
 
-  // A message of the peer's, by its number, is in place.
+  // Message `number` of the peer is in place.
   void message_finished(Peer& from, std::uint64_t number) {
     ++from.messages_finished;
     if (!from.fence_requests.empty()) [[unlikely]]

@@ -1,5 +1,5 @@
 // Fences of this task. A fence asks every peer that was sent something since its last answer to reply when that many
-// messages are in place; gets and read-modify-writes are complete when their answers are here.
+// messages are in place; gets and read-modify-writes are complete when their answers have arrived.
 #pragma once
 
 #include <cstdint>
@@ -31,28 +31,29 @@ class Fences final : public FirstRecordListener {
   };
   Fences(const Means& means, std::uint64_t first_number) : means_(means), next_fence_(first_number) {}
 
-  // All operations begun before are complete at their targets when the ticket's state is done.
+  // When the ticket's state is `done`, all operations begun before are complete at their targets.
   FenceTicket begin();
-  // `awaited`, while it is pending: a task that has not answered; unchanged: none, or it waits for answers to gets.
+  // `awaited`, while it is pending: a task that has not answered; unchanged: none, or the fence waits for answers to
+  // gets.
   FenceState state(const FenceTicket& ticket, PeerIndex* awaited = nullptr);
-  void forget(const FenceTicket& ticket);  // nobody asks for its state any more
+  void forget(const FenceTicket& ticket);  // nobody will ask for its state any more
   bool any_pending() const { return !fences_.empty(); }
 
   void on_reply(Peer& from, const wire::Record& record);
 
-  // Asks for the fences before which every message has begun to leave, so that it begins to arrive before them.
+  // Sends those held fences of which every earlier message has begun to leave, so that these begin to arrive first.
   void first_record_left(Peer& peer) override { ask_held(peer); }
 
-  // The peer answers neither fences nor requests any more.
+  // The peer will answer neither fences nor requests any more.
   void give_up(Peer& peer, CounterLoss why);
 
  private:
   struct PendingFence {
-    std::uint64_t number;        // its low half is the ticket that peers are told
+    std::uint64_t number;        // its low half is the ticket that is sent to peers
     std::uint32_t remaining;     // peers that have not answered
     std::uint64_t last_request;  // as in FenceTicket
-    std::uint64_t last_own;      // messages to oneself that had to wait: up to this one they belong to the fence
-    FenceState outcome;          // when nothing remains
+    std::uint64_t last_own;      // number of the last message to oneself that had to wait and belongs to the fence
+    FenceState outcome;          // the result once nothing remains
   };
 
   void ask_held(Peer& peer);

@@ -58,7 +58,7 @@ class Transport {
   // which is normal and no error. Never blocks. On return the packets that were taken have been copied or handed to the
   // kernel. Packets to a peer that no longer exists count as taken (and lost); reliable transports, whose losses
   // nothing else would show, may instead refuse them as long as PeerLiveness reports it. The peer must have been added.
-  // A call on a reliable transport may be left by a longjmp when a piece lies in user memory that is not there
+  // A call on a reliable transport may be left by a jump when a piece lies in user memory that is not there
   // (base/memory_fault_guard.h); ReliableDelivery::send_abandoned() is called next.
   virtual std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) = 0;
 

@@ -1,5 +1,5 @@
-// A layout - where the bytes of a message lie in a task's memory - as it travels: a list of pieces, or blocks at a
-// constant distance. record_format.md has the text.
+// The description of a layout (where the bytes of a message lie in a task's memory) as it is sent: a list of pieces, or
+// blocks at a constant distance. record_format.md defines it.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ static_assert(sizeof(LayoutPiece) == 16 && sizeof(StridedLayout) == 32 && sizeof
 static_assert(offsetof(LayoutPiece, length) == 8 && offsetof(StridedLayout, count) == 24);
 static_assert(offsetof(LayoutHeader, count) == 8 && offsetof(LayoutHeader, total_bytes) == 16);
 
-// What a description says; `pieces` points into the bytes that were decoded, 8-byte aligned or not.
+// A decoded description; `pieces` points into the bytes that were decoded, and need not be aligned.
 struct LayoutDescription {
   LayoutKind kind;
   std::uint64_t total_bytes;
@@ -42,19 +42,19 @@ struct LayoutDescription {
   StridedLayout strided;
 };
 
-// Whether the bytes from `address` on are all below the end of the address space.
+// Whether all bytes from `address` on are below the end of the address space.
 constexpr bool is_range(std::uint64_t address, std::uint64_t length) { return length <= UINT64_MAX - address; }
 
-// Whether every block is a range and the total has 64 bits. Answers the total; UINT64_MAX: no.
+// The total length if every block is a range and the total fits in 64 bits; otherwise UINT64_MAX.
 std::uint64_t total_of(const StridedLayout& layout);
 
-// Sum of the pieces' lengths; UINT64_MAX when one of them is no range, or the sum has no 64 bits.
+// Sum of the pieces' lengths; UINT64_MAX if one of them is not a range, or the sum does not fit in 64 bits.
 std::uint64_t total_of(std::span<const std::byte> pieces);
 
 void append_description(std::vector<std::byte>& out, const StridedLayout& layout);
 void append_description(std::vector<std::byte>& out, std::span<const LayoutPiece> pieces, std::uint64_t total);
 
-// Takes the first description off `rest`. False: the bytes are none (unknown kind, lengths that lie, ranges that wrap).
+// Takes the first description off `rest`. False: not a description (unknown kind, wrong lengths, ranges that wrap).
 bool next_description(std::span<const std::byte>& rest, LayoutDescription& description);
 
 }  // namespace openlapi::wire
