@@ -1,5 +1,5 @@
-// The layouts of LAPI vectors: a list of pieces (LAPI_GEN_GENERIC, LAPI_GEN_IOVECTOR) and blocks at a constant distance
-// (LAPI_GEN_STRIDED_XFER); contiguous memory is one block.
+// The layouts of LAPI vectors: a list of pieces (LAPI_GEN_GENERIC, LAPI_GEN_IOVECTOR), or blocks at a constant distance
+// (LAPI_GEN_STRIDED_XFER); contiguous memory is a single block.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct PieceList {
 
 class ListCursor final : public LayoutCursor {
  public:
-  // `list` outlives the cursor. Lengths that together have no 64 bits count as far as they have.
+  // `list` outlives the cursor. If the total length does not fit in 64 bits, the list ends before that.
   explicit ListCursor(const PieceList& list);
   ListCursor(const ListCursor&) = default;
 
@@ -49,13 +49,13 @@ class ListCursor final : public LayoutCursor {
  private:
   PieceList list_;
   std::uint64_t index_ = 0;   // of the present piece
-  std::uint64_t inside_ = 0;  // bytes of it that are behind the position
+  std::uint64_t inside_ = 0;  // bytes of it that are before the position
   std::shared_ptr<const std::byte[]> own_list_;
 };
 
 class StridedCursor final : public LayoutCursor {
  public:
-  // Blocks that together have no 64 bits, or reach beyond the address space, count as none.
+  // Blocks whose total does not fit in 64 bits, or that reach beyond the address space, count as none.
   explicit StridedCursor(const wire::StridedLayout& layout);
   StridedCursor(std::uint64_t address, std::uint64_t length, std::uint32_t atom_size = 0)
       : StridedCursor({address, length, length, 1}) {
@@ -87,7 +87,7 @@ class StridedCursor final : public LayoutCursor {
 // A cursor over a description that came from another task and was decoded. The bytes outlive the cursor.
 std::unique_ptr<LayoutCursor> cursor_of(const wire::LayoutDescription& description);
 
-// Appends the description of the layout as it travels. False: it would be longer than `most_bytes`.
+// Appends the description of the layout in the form in which it is sent. False: it would be longer than `most_bytes`.
 bool describe_layout(const LayoutCursor& layout, std::size_t most_bytes, std::vector<std::byte>& out);
 
 }  // namespace openlapi

@@ -1,4 +1,5 @@
-// The two sides of a bulk transfer: what the origin of the data shows to the peer's adapter, and what is pulled here.
+// The two sides of a bulk transfer: memory that the origin of the data exposes to the peer's adapter, and data that is
+// read here.
 #pragma once
 
 #include <bit>
@@ -14,7 +15,7 @@ static_assert(sizeof(MemoryKey) == sizeof(wire::BulkKey));
 inline wire::BulkKey to_wire(const MemoryKey& key) { return std::bit_cast<wire::BulkKey>(key); }
 inline MemoryKey from_wire(const wire::BulkKey& key) { return std::bit_cast<MemoryKey>(key); }
 
-// Memory of ours that peers may read as long as this exists.
+// Memory of ours that peers may read as long as this object exists.
 class Exposure {
  public:
   Exposure() = default;
@@ -44,7 +45,7 @@ class Exposure {
   MemoryKey key_;
 };
 
-// Data of a peer's that our adapter reads, in pieces whose reads end in any order.
+// Data of a peer that our adapter reads, in pieces that may finish in any order.
 struct BulkPull {
   PeerIndex peer;
   bool is_get;
@@ -52,14 +53,14 @@ struct BulkPull {
   std::uint32_t message_id;  // that attach_done names
   std::uint64_t source_address;
   MemoryKey key;
-  std::byte* local;  // the user's memory, which a read under way may still write to
+  std::byte* local;  // the user's memory, which a read in progress may still write to
   std::uint64_t length;
 
   BulkMemory* memory = nullptr;
-  std::uint64_t piece = 0;  // bytes of one read; of the last one maybe fewer
+  std::uint64_t piece = 0;  // bytes of one read; the last one may have fewer
   std::uint64_t begun = 0;  // bytes
   std::uint32_t reads = 0;  // begun and not ended
-  bool failed = false;      // no more is begun; after the last ending the data comes in packets
+  bool failed = false;      // no more reads begin; after the last ending the data comes in packets
   bool given_up = false;    // nobody waits for it; kept until the last ending
 };
 

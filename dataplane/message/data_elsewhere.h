@@ -1,4 +1,4 @@
-// Where the data of a message lies in its source, to be read there.
+// Where in its source's memory the data of a message lies, so that it can be read from there.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace openlapi {
 
 struct DataElsewhere {
   std::uint64_t address = 0;
-  std::uint32_t layout_length = 0;  // bytes of the description that lies there instead of the data; 0: the data does
-  bool bulk = false;                // the adapter reads, with this key
+  std::uint32_t layout_length = 0;  // bytes of the description that lies there instead of the data; 0: none does
+  bool bulk = false;                // the adapter reads it, with this key
   MemoryKey key{};
 
-  // Of the first record of a message that says so.
+  // From the first record of a message that says so.
   static DataElsewhere of(const wire::Record& record) {
     return {.address = record.extension.source_address,
             .layout_length = record.has_layout() ? record.extension.layout_length : 0,

@@ -1,6 +1,6 @@
-// What this task keeps because of what a peer has sent: messages that are not complete, or that a header handler has
-// refused, answers that have found no room, fences to answer. A peer that is of the job and does what it should never
-// comes near the limits; one that does not must not take all memory.
+// What this task keeps because of what a peer has sent: messages that are not complete or that a header handler has
+// refused, answers for which there was no room, fences to answer. A correct peer never comes near the limits; a faulty
+// one must not use up all memory.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct KeptForPeer {
   }
 };
 
-// One of these things, counted as long as this exists. The peer outlives it.
+// One such thing, counted as long as this object exists. The peer outlives it.
 class KeptShare {
  public:
   KeptShare() = default;

@@ -1,5 +1,5 @@
-// One record whose data comes from a layout, built on the stack: the fixed part, what else stands before the data, and
-// pieces of the user's memory, which the transport copies straight into the packet.
+// One record with data from a layout, built on the stack: the fixed part, whatever else precedes the data, and pieces
+// of the user's memory that the transport copies directly into the packet.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace openlapi {
 
-// What a record is made from. A put has a destination; the data of everything else goes where its target says.
+// The parts of a record. A put has a destination; otherwise the target decides where the data goes.
 struct LayoutParts {
   wire::RecordKind kind;      // put, active_message or get_data
   const std::byte* body;      // PutBody, ActiveMessageBody or GetDataBody
@@ -30,15 +30,15 @@ struct LayoutParts {
 
 class LayoutRecord {
  public:
-  // Builds the next record of at most `max_record` bytes and moves the cursors behind its data. Answers the number of
-  // bytes of data. A whole message that does not fit comes out shorter: then the record must not be sent.
+  // Builds the next record of at most `max_record` bytes and moves the cursors past its data. Returns the number of
+  // bytes of data. If a whole message does not fit, the record is incomplete and must not be sent.
   std::uint64_t build(const LayoutParts& parts, std::uint32_t max_record);
 
   std::span<const ConstBuffer> pieces() const { return std::span(pieces_).first(count_); }
   std::uint32_t length() const { return length_; }
 
  private:
-  // More pieces than these make another record.
+  // Data in more pieces than this needs another record.
   static constexpr std::size_t kMostPieces = 512;
 
   std::uint64_t build_put(const LayoutParts& parts, std::uint32_t max_record);

@@ -1,4 +1,4 @@
-// A message of this task that could not leave at once: longer than one record, or waiting for room.
+// A message of this task that could not leave at once, because it is longer than one record or waits for room.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ namespace openlapi {
 
 struct OutgoingMessage {
   enum class Stage : std::uint8_t {
-    sending,          // fragments are left to send
+    sending,          // there are fragments left to send
     awaiting_attach,  // the peer was asked to read our memory
-    awaiting_acks,    // everything is sent, the data is still needed for retransmission
+    awaiting_acks,    // everything is sent, but the data is needed for retransmission
   };
 
   std::uint64_t number = 0;  // in the order in which the endpoint's messages began
-  std::uint32_t id = 0;      // what packets say of it, follows from the number; never 0
+  std::uint32_t id = 0;      // identifies the message in packets; derived from the number; never 0
   PeerIndex peer = 0;
   Stage stage = Stage::sending;
   ListLinks<OutgoingMessage> in_stage, in_unbegun;  // OutgoingQueue
@@ -36,7 +36,7 @@ struct OutgoingMessage {
   std::vector<std::byte> user_header;                   // until the first record has left
   bool first_sent = false;                              // later fragments are `data` records
 
-  const std::byte* data = nullptr;  // the user's memory, or `copy`; its first byte is the message's byte data_begin
+  const std::byte* data = nullptr;  // the user's memory, or `copy`; its first byte is byte data_begin of the message
   std::uint64_t data_begin = 0;
   std::unique_ptr<std::byte[]> copy;  // counts against EndpointConfig::copy_buffers
   std::uint64_t total = 0;
@@ -45,9 +45,9 @@ struct OutgoingMessage {
   std::uint32_t unacknowledged = 0;  // such packets
 
   Exposure exposure;  // awaiting_attach: lets the peer's adapter read `data`
-  KeptShare kept;     // of an answer
+  KeptShare kept;     // for an answer
 
-  // What a message whose data stays with the user keeps of our memory, its record in a backlog included.
+  // How much of our memory is kept by a message whose data stays with the user, including its record in a backlog.
   std::uint64_t bytes_of_ours() const {
     return sizeof(*this) + 2 * (sizeof(wire::PutBody) + user_header.size()) + description.size() +
            (source != nullptr ? source->list_bytes() : 0) + (destination != nullptr ? destination->list_bytes() : 0);
@@ -55,8 +55,8 @@ struct OutgoingMessage {
 
   const std::byte* unsent() const { return data + (offset - data_begin); }
 
-  // Data that is not contiguous: `data` and `data_begin` are not used, the source stands at the first byte not yet
-  // handed to the path, and so does a put's destination, which lies in the target.
+  // For data that is not contiguous, instead of `data` and `data_begin`: the source, positioned at the first byte that
+  // is not handed to the path yet. A put's destination, which lies in the target, is at the same position.
   std::unique_ptr<LayoutCursor> source;
   std::unique_ptr<LayoutCursor> destination;
   std::vector<std::byte> description;  // what `source` refers to (get_data), or what the peer reads (attach)
@@ -64,10 +64,10 @@ struct OutgoingMessage {
   bool submitting = false;             // the call that began it has not returned
   bool withdrawn = false;              // the call found memory that is not there before anything was sent
 
-  // Told when the data is no longer needed; 0 and null: nothing is, or it has been told already.
+  // Moved and called when the data is no longer needed; 0 and null: there is none, or it was done already.
   std::uint64_t free_counter = 0;
   HandlerCall free_handler;
-  bool counts_as_send = false;  // for LAPI_Msgpoll and the statistics: not yet counted
+  bool counts_as_send = false;  // for LAPI_Msgpoll and the statistics: not counted yet
 };
 
 static_assert(sizeof(wire::PutBody) == sizeof(wire::ActiveMessageBody));

@@ -1,5 +1,5 @@
-// All messages of an endpoint that are not done: found by id, and in the queues of their peers, so that no step looks
-// at more of them than it moves.
+// All messages of an endpoint that are not done, found by id or through the queues of their peers, so that no step
+// looks at more of them than it moves.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace openlapi {
 
 // The messages to one peer. Each is in one of the first two lists.
 struct OutgoingQueue {
-  LinkedList<OutgoingMessage, &OutgoingMessage::in_stage> sending;   // in the order in which they came to this stage
+  LinkedList<OutgoingMessage, &OutgoingMessage::in_stage> sending;   // in the order in which they entered this stage
   LinkedList<OutgoingMessage, &OutgoingMessage::in_stage> departed;  // all other stages
-  // Those that move data to the peer and of which nothing has left, by id.
+  // Messages that move data to the peer and of which nothing has left, by id.
   LinkedList<OutgoingMessage, &OutgoingMessage::in_unbegun> unbegun;
 
   std::uint64_t kept_bytes = 0;  // of all these
@@ -27,7 +27,7 @@ class OutgoingMessages {
  public:
   OutgoingMessage& add(OutgoingQueue& queue, OutgoingMessage message);
   void set_stage(OutgoingQueue& queue, OutgoingMessage& message, OutgoingMessage::Stage stage);
-  // Its first record has left.
+  // The message's first record has left.
   void begin(OutgoingQueue& queue, OutgoingMessage& message);
   void remove(OutgoingQueue& queue, OutgoingMessage& message);
 
@@ -35,7 +35,7 @@ class OutgoingMessages {
     const auto found = by_id_.find(id);
     return found != by_id_.end() ? &found->second : nullptr;
   }
-  // One whose packets point to `address`; null: there is none.
+  // A message whose packets point to `address`; null: there is none.
   const OutgoingMessage* sent_from(const void* address) const;
   bool empty() const { return by_id_.empty(); }
   std::size_t size() const { return by_id_.size(); }

@@ -8,7 +8,7 @@
 
 namespace openlapi {
 
-// A record that found no room and waits, copied.
+// A copied record that waits because there was no room.
 struct QueuedRecord {
   std::unique_ptr<std::byte[]> bytes;
   std::uint32_t length = 0;

@@ -25,13 +25,13 @@ class RecordBytes {
     return set(offsetof(wire::RecordHeader, payload_length), static_cast<std::uint32_t>(bytes));
   }
   RecordBytes& flags(std::uint8_t flags) { return set(offsetof(wire::RecordHeader, flags), flags); }
-  // A message with further fragments.
+  // The message has further fragments.
   RecordBytes& extend(const wire::LongExtension& extension, std::uint8_t flags) {
     append(extension);
     return this->flags(flags);
   }
 
-  // Behind the extension of a message that the adapter reads.
+  // Follows the extension if the adapter reads the message.
   RecordBytes& key(const wire::BulkKey& key) {
     append(key);
     return *this;
@@ -46,8 +46,8 @@ class RecordBytes {
     std::memcpy(bytes_.data() + length_, &part, sizeof(Part));
     length_ += sizeof(Part);
   }
-  // A field of the header that has not been set yet. The header is written as one word: who copies it word by word
-  // would have to wait for narrower writes.
+  // Sets a field of the header that is still unset. The header is written as one word, since a copy word by word would
+  // have to wait for narrower stores.
   template <typename Field>
   RecordBytes& set(std::size_t offset, Field field) {
     header_ |= std::uint64_t{field} << (8 * offset);

@@ -1,5 +1,5 @@
-// Messages that their header handlers have refused so far, and those to oneself that wait for the next step, in the
-// order in which they are offered again.
+// Messages that their header handlers have refused so far, and messages to oneself that wait for the next step, in the
+// order in which they will be offered again.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class RefusedMessages {
  public:
   RefusedMessages(PeerIndex self, StepSigns& signs) : self_(self), signs_(signs) {}
 
-  // One begins to wait; one that was taken out was refused again.
+  // A message begins to wait; or one that was taken out was refused again.
   void add(WaitingMessage message) {
     if (message.source == self_) ++own_waiting_;
     put_back(std::move(message));
@@ -33,7 +33,7 @@ class RefusedMessages {
     signs_.set(StepSigns::refused, !waiting_.empty());
     return oldest;
   }
-  // One that was taken out has been delivered, or its source is gone.
+  // A message that was taken out was delivered, or its source is gone.
   void ended(const WaitingMessage& message) {
     if (message.source == self_) --own_waiting_;
   }
@@ -45,7 +45,7 @@ class RefusedMessages {
   bool empty() const { return waiting_.empty(); }
   std::size_t size() const { return waiting_.size(); }
 
-  // Messages to oneself are numbered as they begin to wait.
+  // Messages to oneself are numbered when they begin to wait.
   std::uint64_t next_own_number() { return ++own_kept_; }
   std::uint64_t newest_own_number() const { return own_kept_; }
   std::size_t own_waiting() const { return own_waiting_; }
@@ -55,7 +55,7 @@ class RefusedMessages {
            });
   }
 
-  // The next one that is added was not offered at all.
+  // The next message that is added has not been offered at all.
   void next_is_untried() { untried_ = waiting_.size() + 1; }
   bool any_untried() const { return untried_ != 0; }
   void offered(std::size_t count) { untried_ -= std::min(untried_, count); }
@@ -66,7 +66,7 @@ class RefusedMessages {
   std::deque<WaitingMessage> waiting_;
   std::uint64_t own_kept_ = 0;  // messages to oneself that had to wait, so far
   std::size_t own_waiting_ = 0;
-  std::size_t untried_ = 0;  // among so many of waiting_, the first ones, are some that were not tried at all
+  std::size_t untried_ = 0;  // some of the first so many in waiting_ were not offered at all
 };
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// The gets and read-modify-writes of this task that wait for their answers, in the order in which they were issued.
+// The gets and read-modify-writes of this task that wait for answers, in the order in which they were issued.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace openlapi {
 struct PendingRequest {
   PeerIndex peer = 0;
   void* buffer = nullptr;            // where the answer goes; null: not wanted
-  std::uint64_t length = 0;          // bytes asked for
+  std::uint64_t length = 0;          // bytes that were asked for
   std::uint64_t received = 0;        // bytes that are in place
   std::uint64_t origin_counter = 0;  // moves when all is in place
   bool is_get = false;
   void* handler = nullptr;  // get: runs when all is in place; null: none
   void* handler_info = nullptr;
   std::unique_ptr<LayoutCursor> layout{};  // where the answer to a get goes instead of to `buffer`
-  std::uint64_t list_bytes = 0;            // that `layout` keeps
-  std::uint32_t pull = 0;                  // the adapter's reading of the answer; 0: the answer comes in packets
+  std::uint64_t list_bytes = 0;            // bytes kept by `layout`
+  std::uint32_t pull = 0;                  // the BulkPull that reads the answer; 0: the answer comes in packets
   bool read = false;                       // this processor reads the answer: none comes in packets
 };
 
-// Ids name a slot and its generation, so an answer that comes late or twice finds nothing. Slots are reused, the table
-// grows to the largest number of requests that were ever outstanding together.
+// An id consists of a slot and the slot's generation, so an answer that comes late or twice finds nothing. Slots are
+// reused; the table grows to the largest number of requests that were outstanding at the same time.
 class RequestTable {
  public:
-  // `first_generation` of every slot.
+  // `first_generation`: of every slot.
   explicit RequestTable(std::uint32_t first_generation = 0) : first_generation_(first_generation & kGenerations) {}
 
   std::uint32_t add(PendingRequest request);
@@ -39,11 +39,11 @@ class RequestTable {
 
   std::size_t size() const { return size_; }
 
-  // Serial number of the youngest request so far, and of the oldest that still waits (UINT64_MAX: none waits).
+  // Serial numbers of the youngest request so far, and of the oldest one that still waits (UINT64_MAX: none waits).
   std::uint64_t last_serial() const { return last_serial_; }
   std::uint64_t oldest_serial() const;
 
-  // Forgets every request to `peer`; calls give_up(request, serial number) for each.
+  // Forgets all requests to `peer`, calling give_up(request, serial number) for each.
   template <class GiveUp>
   void remove_all_to(PeerIndex peer, GiveUp give_up) {
     for (std::uint32_t index = 0; index < slots_.size(); ++index) {

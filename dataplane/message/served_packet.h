@@ -1,4 +1,4 @@
-// What a thread moves for a message: when a wrong address kills this task, a line says whose call named it.
+// What a thread is moving for which message: if a wrong address kills the task, a line says whose call named it.
 #pragma once
 
 #include <variant>
@@ -14,7 +14,7 @@ struct OutgoingMessage;
 struct PendingRequest;
 struct WaitingMessage;
 
-// Finds what records and addresses name, for the words of a task that dies. Null: there is none.
+// Finds what records and addresses refer to, for the message of a dying task. Null: nothing.
 class MessageDirectory {
  public:
   virtual const IncomingMessage* incoming_message(PeerIndex from, std::uint32_t id) const = 0;
@@ -25,7 +25,7 @@ class MessageDirectory {
   ~MessageDirectory() = default;
 };
 
-// A packet whose records a thread carries out; lives as long as it does. Every packet has one: it costs a few stores.
+// A packet whose records a thread is carrying out. Every packet has one of these, so it costs only a few stores.
 class ServedPacket {
  public:
   ServedPacket(const MessageDirectory& directory, PeerIndex source);
@@ -33,7 +33,7 @@ class ServedPacket {
   ServedPacket(const ServedPacket&) = delete;
   ServedPacket& operator=(const ServedPacket&) = delete;
 
-  wire::Record record;  // the one that is carried out; at first only its kind is set, to none
+  wire::Record record;  // the one being carried out; at first only its kind is set, to none
   const MessageDirectory& directory;
   const PeerIndex source;
 
@@ -41,7 +41,7 @@ class ServedPacket {
   ServedPacket* const outer_;
 };
 
-// The same of a message that no packet at hand tells of.
+// The same for a message when no packet is being carried out for it.
 class MovedMessage {
  public:
   using Message = std::variant<const OutgoingMessage*,  // its parts leave, or all have left

@@ -1,5 +1,5 @@
-// What a step has to look after besides arrivals, as one word: most steps find nothing there, and look at it twice.
-// Who keeps such things says so here after every change.
+// What a step has to do besides arrivals, as one word: most steps find nothing to do, and look only at this word,
+// twice. Whoever keeps such things updates it after every change.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ class StepSigns {
     pulls = 4,      // adapters read (BulkPulls)
     reads = 8,      // this processor reads (AttachReads)
     handlers = 16,  // send completion handlers have to run (OriginNotices)
-    dropped = 32,   // peers to be parted from (DroppedPeers)
+    dropped = 32,   // peers to be dropped (DroppedPeers)
     buried = 64,    // peers that were purged in this step (Losses)
-    losses = 128,   // the host is to be told (LossReports)
+    losses = 128,   // the host has to be told (LossReports)
   };
   static constexpr std::uint32_t kMoves = records | refused | pulls | reads;
   static constexpr std::uint32_t kEndsStep = handlers | dropped | buried | losses;

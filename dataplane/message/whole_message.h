@@ -1,4 +1,4 @@
-// Active messages on their way to a header handler: in one piece, or kept because the handler dropped them.
+// Active messages for a header handler: in one piece, or kept because the handler has dropped them.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace openlapi {
 
-// An active message whose header handler said "drop", or one to oneself that has to wait its turn. Of a long one the
-// data lies in Peer::incoming, in a buffer of ours, or still in the source's memory.
+// An active message whose header handler said "drop", or one to oneself that waits for its turn. The data of a long one
+// is in Peer::incoming, in a buffer of ours, or still in the source's memory.
 struct WaitingMessage {
   PeerIndex source;
   wire::ActiveMessageBody body;

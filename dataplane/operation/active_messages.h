@@ -1,5 +1,5 @@
 // Active messages: the origin sends a header and data, the target's header handler decides where the data goes, and the
-// message is complete when it is there (completions.h; guide, chapter 7).
+// message is complete when the data is there (completions.h; guide, chapter 7).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class ActiveMessages {
   };
   explicit ActiveMessages(const Means& means) : means_(means) {}
 
-  // To a peer, or to this task itself. A layout stands at its beginning.
+  // To a peer, or to this task itself. A layout is at its beginning.
   Submit send(Peer& peer, const ActiveMessageRequest& request);
   Submit send(Peer& peer, const LayoutMessageRequest& request);
   Submit send_to_self(const ActiveMessageRequest& request);
@@ -40,7 +40,7 @@ class ActiveMessages {
 
   void on_message(Peer& from, const wire::Record& record);
 
-  // Messages that their header handlers have refused arrive again.
+  // Offers messages that were refused to their header handlers again.
   unsigned retry_refused();
 
  private:
@@ -64,7 +64,7 @@ class ActiveMessages {
   const Means means_;
 };
 
-// The message's data has nowhere to go.
+// The message's data is to be thrown away.
 inline bool is_buried(const HeaderVerdict& verdict) {
   return verdict.delivery == Delivery::bury || (verdict.buffer == nullptr && verdict.layout == nullptr);
 }

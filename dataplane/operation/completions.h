@@ -1,5 +1,5 @@
-// All data of a message is where it belongs: fences count it, its completion handler runs, and then its counters move
-// (guide, chapter 7).
+// What happens when all data of a message is in place: fences count it, its completion handler runs, and then its
+// counters move (guide, chapter 7).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,7 @@ class Completions {
   };
   explicit Completions(const Means& means) : means_(means) {}
 
-  // `from`: null of a message to oneself. `number`: as in IncomingMessage. Inline for those whose whole work is little
-  // more.
+  // `from`: null for a message to oneself. `number`: as in IncomingMessage. Inline for callers that do little else.
   [[gnu::always_inline]] inline void data_in_place(Peer* from, std::uint64_t number, const CompletionRun& run,
                                                    CompletionStyle style, std::uint64_t data_bytes);
 
@@ -37,7 +36,7 @@ class Completions {
   // Whether a reply from an inline completion handler would find room.
   bool reply_has_room(PeerIndex peer);
 
-  // A peer has moved what this task's message asked for: its completion counter follows.
+  // A peer has done what a message of this task asked for: moves its completion counter.
   void on_counter_update(Peer& from, const wire::Record& record);
 
  private:

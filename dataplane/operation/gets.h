@@ -1,4 +1,4 @@
-// Get: the origin asks, the target answers with the data, or the origin reads it where it lies.
+// Get: the origin asks, and the target answers with the data, or the origin reads the data where it lies.
 #pragma once
 
 #include <cstdint>
@@ -37,17 +37,17 @@ class Gets final : public GetFallback {
   // From a peer, or from this task itself.
   Submit get(Peer& peer, const GetRequest& request);
   Submit get_from_self(const GetRequest& request);
-  // Between layouts, of which the source is not empty; both stand at their beginnings.
+  // Between layouts; the source is not empty, and both are at their beginnings.
   Submit get(Peer& peer, const LayoutGetRequest& request);
   Submit get_from_self(const LayoutGetRequest& request);
 
-  // Peers ask.
+  // Requests of peers.
   void on_request(Peer& from, const wire::Record& record);
   void on_layout_request(Peer& from, const wire::Record& record);
   void answer_layout(Peer& from, const wire::GetLayoutBody& body, std::span<const std::byte> description);
   void on_memory_read(Peer& from, const wire::Record& record);
 
-  // Peers answer.
+  // Answers of peers.
   void on_data(Peer& from, const wire::Record& record);
   void on_key(Peer& from, const wire::Record& record);
 

@@ -1,6 +1,6 @@
-// Operations that a 32-bit task cannot take: for addresses that it cannot have, or longer than its memory. The program
-// of the other task is wrong; this one hears of it through its error handler, and nothing is written. Nobody waits for
-// what was refused.
+// Operations that a 32-bit task cannot accept: for addresses that it cannot have, or longer than its memory. They are a
+// mistake of the other task's program. This task reports them to its error handler and writes nothing, and nobody waits
+// for what was refused.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace openlapi {
 
-// The filter of records: whether all that one names can be this task's.
+// The filter for records: whether everything that the record names can belong to this task.
 bool is_for_own_memory(const wire::Record& record);
 
-// The same of what a user asks of the task itself.
+// The same for what a user asks of the task itself.
 template <typename Request>
 bool is_for_own_memory(const Request& request) {
   if constexpr (requires { request.handler; }) {
@@ -51,10 +51,10 @@ class NarrowTask {
   explicit NarrowTask(const Means& means) : means_(means) {}
 
   // A put or active message is buried: fences and the origin's completion counter do not wait for it. A get or
-  // read-modify-write is answered so that its origin gives it up.
+  // read-modify-write gets an answer that makes its origin give it up.
   void refuse(Peer& from, const wire::Record& record);
 
-  // An operation of the task on itself ends.
+  // Ends an operation of the task on itself.
   template <typename Request>
   Submit refuse_own(const Request& request) {
     if constexpr (requires { request.completion_counter; }) {

@@ -1,4 +1,4 @@
-// Put: the origin sends the data and where it goes, the target places it, and counters tell both that it is there.
+// Put: the origin sends the data and its destination, the target stores it, and counters tell both when it is in place.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Puts {
   // To a peer, or to this task itself.
   Submit put(Peer& peer, const PutRequest& request);
   Submit put_to_self(const PutRequest& request);
-  // Between layouts, of which neither is empty; both stand at their beginnings.
+  // Between layouts; neither is empty, and both are at their beginnings.
   Submit put(Peer& peer, const LayoutPutRequest& request);
   Submit put_to_self(const LayoutPutRequest& request);
 
@@ -38,7 +38,7 @@ class Puts {
   void on_put(Peer& from, const wire::Record& record);
   void on_put_pieces(Peer& from, const wire::Record& record);
   void on_put_strided(Peer& from, const wire::Record& record);
-  // A part of a put whose data goes where `layout` stands.
+  // A part of a put whose data goes to the present position of `layout`.
   void place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data);
 
  private:

@@ -1,4 +1,4 @@
-// Read-modify-write: the origin asks, the target changes the word and answers with what it was before.
+// Read-modify-write: the origin asks, the target changes the word and answers with its previous value.
 #pragma once
 
 #include "dataplane/host/requests.h"

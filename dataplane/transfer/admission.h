@@ -1,7 +1,8 @@
-// What is kept of operations that cannot leave, or whose answers have not come, is bounded: per peer, and in all, of
-// which every peer gets its share (reliability/fair_share.h). A call beyond that is answered `busy`. A handler, which
-// nobody could serve while it waits, may take more (tuning::kMostRequestsOfHandlers), and one of another context is
-// never answered so: what was accepted from it must begin, and is bounded where it is accepted.
+// Limits on what is kept of operations that cannot leave yet, or whose answers have not come: a limit per peer and one
+// in total, of which every peer gets its share (reliability/fair_share.h). A call beyond the limit is answered `busy`.
+// A handler may take more (tuning::kMostRequestsOfHandlers), because nobody could make room while it waits. A handler
+// of another context is never answered `busy`: what was accepted from it must begin, and is limited where it is
+// accepted.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ namespace openlapi {
 
 class Admission {
  public:
-  // All are read whenever their values are needed.
+  // All of these are read whenever their values are needed.
   Admission(const EndpointConfig& config, const RequestTable& requests, const OutgoingMessages& outgoing,
             const RefusedMessages& refused)
       : config_(config), requests_(requests), outgoing_(outgoing), refused_(refused) {}
@@ -32,24 +33,24 @@ class Admission {
   bool copies_exhausted(const Peer& peer) const;
   bool keeps_exhausted(const Peer& peer) const;
   bool own_exhausted() const;  // of messages to oneself that have to wait
-  // Whether other contexts' handlers have to stop, since there is an end of what is accepted from them.
+  // Whether other contexts' handlers must stop, because the limit of what is accepted from them is reached.
   bool handlers_exhausted() const;
-  bool copy_has_room(const Peer& peer) const;  // for a reply, from wherever
+  bool copy_has_room(const Peer& peer) const;  // for a reply, wherever it is made
 
-  // Of messages that found no room.
+  // Copies of messages for which there was no room.
   void take_copy(Peer& peer) { ++peer.copies_waiting, ++copies_waiting_; }
   void return_copy(Peer& peer) { --peer.copies_waiting, --copies_waiting_; }
-  // Bytes that the layouts of requests keep.
+  // Bytes kept by the layouts of requests.
   void count_lists(Peer& peer, std::uint64_t more) { peer.list_bytes += more, list_bytes_ += more; }
   void return_lists(Peer& peer, std::uint64_t bytes) { count_lists(peer, -bytes); }
-  // Nothing is under way to the peer any more.
+  // Nothing is in progress with the peer any more.
   void give_back_all(Peer& peer);
 
-  // While an inline completion handler or a send completion handler calls.
+  // Begins a call from an inline completion handler or a send completion handler.
   void enter_handler() { ++inline_depth_; }
   void leave_handler() { --inline_depth_; }
   bool in_handler() const { return inline_depth_ != 0; }
-  // While one of another context does.
+  // The same from a handler of another context.
   void enter_guest() { ++inline_depth_, ++guest_depth_; }
   void leave_guest() { --inline_depth_, --guest_depth_; }
 

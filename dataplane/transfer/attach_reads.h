@@ -1,5 +1,5 @@
-// Attach mode (guide, appendix B): the side that receives copies straight from the other side's memory, a bounded piece
-// per step so that one huge message does not hold up the rest. When the memory cannot be read the message comes as
+// Attach mode (guide, appendix B): the receiving side copies directly from the other side's memory, a bounded piece per
+// step, so that a huge message does not hold up everything else. If the memory cannot be read, the message comes as
 // fragments instead.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace openlapi {
 
-// Who asks for the data of a get in packets after all.
+// Asks for a get's data in packets when it could not be read.
 class GetFallback {
  public:
   virtual void ask_for_packets(Peer& peer, const AttachRead& read, std::uint64_t length) = 0;
@@ -41,7 +41,7 @@ class AttachReads {
 
   // Reads the first piece at once.
   void begin(AttachRead read);
-  // The next piece of one of them.
+  // Reads the next piece of one of them.
   unsigned advance();
   void give_up(const Peer& peer);
 

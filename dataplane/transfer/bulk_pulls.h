@@ -1,6 +1,7 @@
-// Bulk transfer (guide, chapter 13) on the side that wants the data: its adapter reads where the other side has exposed
-// it (memory_offers.h), several pieces at a time, and this task says how that went. Fences, counters and losses see a
-// bulk message as any other: it is in Peer::incoming or among the requests here, and among the outgoing ones there.
+// Bulk transfer (guide, chapter 13), on the side that wants the data. Its adapter reads the memory that the other side
+// has exposed (memory_offers.h), several pieces at a time, and this task reports the result. For fences, counters and
+// losses a bulk message is like any other: it is in Peer::incoming or among the requests here, and among the outgoing
+// ones there.
 #pragma once
 
 #include <cstddef>
@@ -36,13 +37,13 @@ class BulkPulls {
   BulkPulls(const BulkPulls&) = delete;
   BulkPulls& operator=(const BulkPulls&) = delete;
 
-  // The data of a message, and the answer to a get, of which `body` says where it lies.
+  // Reads the data of a message, or the answer to a get; `body` says where it lies.
   void pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
                     const MemoryKey& key);
   void pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body);
 
   unsigned advance();
-  // Nothing is written to the user's memory any more when this returns.
+  // When this returns nothing is written to the user's memory any more.
   void give_up(Peer& peer);
 
   bool empty() const { return pulls_.empty(); }
@@ -58,7 +59,7 @@ class BulkPulls {
   const Means means_;
   std::map<std::uint32_t, BulkPull> pulls_;  // oldest first, until the numbers wrap
   std::uint32_t next_pull_;                  // never 0
-  std::uint32_t bulk_reads_ = 0;             // of all pulls, begun and not ended
+  std::uint32_t bulk_reads_ = 0;             // of all pulls; begun and not ended
 };
 
 }  // namespace openlapi

@@ -1,4 +1,4 @@
-// What reads the data of a message where it lies: the adapter, or this processor.
+// Reads the data of a message where it lies: with the adapter, or with this processor.
 #pragma once
 
 #include "dataplane/transfer/attach_reads.h"

@@ -1,5 +1,5 @@
-// Layouts that name memory which is not there, or may not be written. The copy that finds out ends where it stands
-// (base/memory_fault_guard.h), and its message alone suffers.
+// Layouts that may name memory which is not there, or not writable. A copy that meets such memory stops there
+// (base/memory_fault_guard.h), and only its message suffers.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace openlapi {
 
 class GuardedLayouts {
  public:
-  // From now on all layouts are guarded, or only those that ask for it.
+  // Guards all layouts from now on, or only those that ask for it.
   void guard_all(bool on) { all_ = on; }
   bool is_guarded(const LayoutCursor& layout) const { return all_ || layout.guarded(); }
 
-  // What the layout has no room for is thrown away. False: some of the data has no place.
+  // Data for which the layout has no room is thrown away. False: some of the data could not be written.
   bool scatter(LayoutCursor& layout, std::uint64_t offset, std::span<const std::byte> data) const;
 
-  // Inside this task. False: one of the two cannot be copied.
+  // Within this task. False: one of the two layouts cannot be copied.
   bool copy(LayoutCursor& from, LayoutCursor& to) const;
 
  private:

@@ -1,6 +1,6 @@
-// Messages of peers that come in several records, or are read where they lie: begun with the first record, complete
-// with the last byte. Lengths and ids are checked against what is known here, and what does not fit is counted and
-// dropped.
+// Messages from peers that come in several records, or are read where they lie. They begin with the first record and
+// are complete with the last byte. Lengths and ids are checked against what is known here; what does not fit is counted
+// and dropped.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace openlapi {
 
-// Who reads the data of a message where it lies.
+// Reads the data of a message where it lies.
 class DataReader {
  public:
   virtual void read(Peer& from, std::uint32_t id, IncomingMessage& message, const DataElsewhere& where) = 0;
@@ -26,7 +26,7 @@ class DataReader {
   ~DataReader() = default;
 };
 
-// Who is handed what has come to its end.
+// Is called when a message has come to its end.
 class MessageEnd {
  public:
   virtual void message_complete(Peer& from, IncomingMessage message) = 0;
@@ -41,15 +41,15 @@ class IncomingMessages {
                    DataReader& reader, MessageEnd& end)
       : host_(host), statistics_(statistics), dropped_(dropped), guard_(guard), reader_(reader), end_(end) {}
 
-  // The first record is here, or one that is to be the only one.
+  // The first record has arrived, which may also be the only one.
   void begin(Peer& from, const wire::Record& record, IncomingMessage message);
-  // Null: there is one of that id, or it is too much.
+  // Null: there is a message with that id already, or the peer has too many.
   IncomingMessage* add(Peer& from, std::uint32_t id, IncomingMessage message);
 
   void on_data(Peer& from, const wire::Record& record);
   // `bytes` more of the message are in place; with the last of them it is complete.
   void arrived(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t bytes);
-  // Into the message's layout; what has no place there is thrown away.
+  // Copies data to the message's layout; data that has no place there is thrown away.
   void place(Peer& from, IncomingMessage& message, std::uint64_t offset, std::span<const std::byte> data);
 
   static IncomingMessage* find(Peer& from, std::uint32_t id) {

@@ -1,6 +1,6 @@
-// The one place where memory of this task is offered to a peer, which reads it instead of being sent packets: with its
-// processor (attach mode; guide, appendix B) or with its adapter (bulk transfer; guide, chapter 13). The peer says how
-// that went; what it could not read goes in packets after all.
+// The one place where memory of this task is offered to a peer, which then reads it instead of getting packets: with
+// its processor (attach mode; guide, appendix B) or with its adapter (bulk transfer; guide, chapter 13). The peer
+// reports the result; what it could not read is sent in packets after all.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class MemoryOffers {
   MemoryOffers(const EndpointConfig& config, Statistics& statistics, Outbox& outbox, MessageSender& sender)
       : config_(config), statistics_(statistics), outbox_(outbox), sender_(sender) {}
 
-  // Long contiguous data. False: it goes in packets. `message` was not copied.
+  // Long contiguous data. False: send it in packets. `message` was not copied.
   bool offer(Peer& peer, OutgoingMessage& message, BulkHint bulk);
   // The same for data in a layout.
   bool offer_layout(Peer& peer, OutgoingMessage& message);
-  // The same for the answer to a get of which the peer has asked for a key.
+  // The same for the answer to a get for which the peer has asked for a key.
   bool offer_answer(Peer& peer, std::uint32_t request_id, OutgoingMessage& message);
 
-  // Whether bulk transfer is wanted for so much data, and whether it may be tried with the peer now: after a failure
-  // some messages go in packets at once.
+  // Whether bulk transfer is wanted for so much data, and whether it may be tried with this peer now: after a failure
+  // some messages are sent in packets without a try.
   bool wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t length) const;
   static bool may_try_bulk(Peer& peer);
   void bulk_failed(Peer& peer);
 
-  // The peer has read, or could not.
+  // The peer has read, or could not read.
   void on_attach_done(Peer& from, const wire::Record& record);
 
  private:

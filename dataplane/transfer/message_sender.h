@@ -1,5 +1,5 @@
-// Messages that could not leave at once: longer than one record, or waiting for room. Their fragments leave as far as
-// there is room, every message of a peer in its turn.
+// Messages that could not leave at once, because they are longer than one record or wait for room. Their fragments
+// leave as soon as there is room; the messages of a peer take turns.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace openlapi {
 
-// Who hears that the first record of a message to a peer with held fences has left.
+// Is told when the first record of a message to a peer with held fences has left.
 class FirstRecordListener {
  public:
   virtual void first_record_left(Peer& peer) = 0;
@@ -30,7 +30,7 @@ class MessageSender {
  public:
   enum class Attempt : std::uint8_t { sent, no_room, memory_fault };
 
-  // What it works with; all outlive it. `channels`: null when there are no unreliable transports.
+  // What it works with; everything outlives it. `channels`: null if there are no unreliable transports.
   struct Means {
     HandlerHost& host;
     Clock& clock;
@@ -49,41 +49,40 @@ class MessageSender {
   };
   MessageSender(const Means& means, std::uint64_t first_number) : means_(means), next_message_(first_number) {}
 
-  // A message gets its number and id when it begins, and is sent or stored then.
+  // A message gets its number and id when it begins, and is then sent or stored.
   void give_number(OutgoingMessage& message);
   std::uint64_t next_number() const { return next_message_; }
   OutgoingMessage* find(std::uint32_t id) const { return means_.outgoing.find(id); }  // null: it is done
   OutgoingMessage& store(OutgoingMessage message);
-  // Stores it, and sends what there is room for, unless other records wait.
+  // Stores the message, and sends what there is room for, unless other records wait.
   void begin(Peer& peer, OutgoingMessage message) { go_on(peer, store(std::move(message))); }
   void go_on(Peer& peer, OutgoingMessage& message);
 
-  // The answer to a get. Null: there is no memory for it, and the peer knows; or it is more than the peer may have
-  // here.
+  // For the answer to a get. Null: there is no memory for it, and the peer was told; or the peer has too much here.
   OutgoingMessage* store_answer(Peer& peer, OutgoingMessage message, std::uint32_t request_id);
   void begin_answer(Peer& peer, OutgoingMessage message, std::uint32_t request_id);
 
   // Sends what there is room for; true: everything has been handed over.
   bool pump(Peer& peer, OutgoingMessage& message);
-  // Everything was handed to the path: the message ends, unless its packets still point into the user's memory.
+  // Everything was handed to the path: the message ends, unless its packets still point to the user's memory.
   void finish_sending(OutgoingMessage& message);
   void acknowledged(std::uint32_t id);  // of a packet that points there
   void set_stage(OutgoingMessage& message, OutgoingMessage::Stage stage);
   void forget(OutgoingMessage& message);
 
-  // Of a message whose origin may change its data when the call returns. `room`: of room_for_long_copy(), with the
+  // For a message whose origin may change its data when the call returns. `room`: from room_for_long_copy(), for the
   // message's length.
   static std::unique_ptr<std::byte[]> room_for_long_copy(std::uint64_t bytes);
   void keep_copy(OutgoingMessage& message, std::unique_ptr<std::byte[]> room);
   void keep_layout_copy(OutgoingMessage& message, std::unique_ptr<std::byte[]> room);
 
-  // A record of a layout's data, which may lie in memory that is not there.
+  // Sends a record with data of a layout that may name memory which is not there.
   Attempt try_to_send(Peer& peer, const LayoutRecord& record, bool guarded);
 
-  // Records and messages that found no room before, peer by peer.
+  // Serves the records and messages that wait for room, peer by peer.
   unsigned serve_pending();
 
-  // All messages to the peer end. Send completion handlers hear of it: the origin buffers are free.
+  // Ends all messages to the peer. Their send completion handlers are told: the origin buffers are free.
   void give_up(Peer& peer, Fault fault, CounterLoss why);
 
  private:

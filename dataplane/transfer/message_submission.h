@@ -1,6 +1,6 @@
-// A message that moves data to a peer begins: one record if it fits, which leaves inside the call or is copied; so does
-// every message up to the copy limit. Longer ones keep pointing into the user's memory until the origin counter moves
-// (guide, chapter 11).
+// How a message that moves data to a peer begins. If it fits into one record, that record leaves during the call or is
+// copied; so is every message up to the copy limit. Longer messages point to the user's memory until the origin counter
+// moves (guide, chapter 11).
 #pragma once
 
 #include <cstdint>
@@ -33,17 +33,17 @@ class MessageSubmission {
   };
   explicit MessageSubmission(const Means& means) : means_(means) {}
 
-  // The whole message is one record. Inline for those whose whole work is little more.
+  // The whole message is one record. Inline for callers that do little else.
   [[gnu::always_inline]] inline Submit send_whole(Peer& peer, Outbox::Pieces pieces, std::uint32_t length,
                                                   std::uint64_t data_bytes, const OriginNotice& notice);
 
-  // It does not fit one. `message` says what and to whom, and has no number yet.
+  // It does not fit into one record. `message` has its content and target, but no number yet.
   [[gnu::noinline]] Submit send_long(Peer& peer, OutgoingMessage message, BulkHint bulk);
 
-  // Its data is not contiguous: one record if the whole message fits it.
+  // Data that is not contiguous: one record if the whole message fits into it.
   Submit send_layout(Peer& peer, const LayoutParts& parts, const OriginNotice& notice);
 
-  // A completion counter that the peer will move when it has the data, if the operation was accepted.
+  // If the operation was accepted: remembers a completion counter that the peer will move when it has the data.
   static Submit owe(Peer& peer, std::uint64_t completion_counter, Submit result) {
     if (result == Submit::accepted) peer.owed.add(completion_counter);
     return result;

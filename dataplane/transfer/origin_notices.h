@@ -1,5 +1,5 @@
-// What the origin of a message is told when its buffers may be changed: a counter, and a send completion handler that
-// waits until the engine is off the stack or at the end of its step, since it may begin operations.
+// How a message's origin is told that its buffers may be reused: by a counter, and by a send completion handler. The
+// handler may begin operations, so it waits until the engine is off the stack or at the end of its step.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ class OriginNotices {
       keep_handler(target, notice.handler);
   }
   [[gnu::noinline]] void keep_handler(PeerIndex target, const HandlerCall& handler) { keep({handler, target}); }
-  // The same of a message that was given up: its buffers are free, its counter does not move.
+  // The same for a message that was given up: its buffers are free, but its counter does not move.
   void given_up(PeerIndex target, const HandlerCall& handler, Fault fault) {
     if (handler.function != nullptr) keep({handler, target, true, fault});
   }
@@ -35,7 +35,7 @@ class OriginNotices {
   bool empty() const { return waiting_.empty(); }
   [[gnu::noinline]] void run_handlers();
 
-  // The end of a call that may have made handlers wait: they run when no handler is on the stack.
+  // The end of a call that may have queued handlers: they run if no handler is on the stack.
   void call_ends() {
     if (signs_.any(StepSigns::handlers) && !admission_.in_handler()) [[unlikely]]
       run_handlers();
@@ -51,7 +51,7 @@ class OriginNotices {
   Counters& counters_;
   Admission& admission_;
   StepSigns& signs_;
-  std::vector<SendCompletion> waiting_, running_;  // whose handlers have to run; that do so now
+  std::vector<SendCompletion> waiting_, running_;  // handlers that have to run; those that are running
 };
 
 }  // namespace openlapi

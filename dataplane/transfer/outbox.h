@@ -1,5 +1,5 @@
-// Records leave: into the transport at once when there is room, else they wait, copied, in the peer's backlog. Peers
-// for which anything waits are served in turn.
+// Sends records: to the transport at once if it has room; otherwise they wait, copied, in the peer's backlog. Peers
+// with something waiting are served in turn.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class Outbox final : public BeginningTeller {
   Outbox(Statistics& statistics, Admission& admission, DroppedPeers& dropped, StepSigns& signs)
       : statistics_(statistics), admission_(admission), dropped_(dropped), signs_(signs) {}
 
-  // False: no room. What waits already has to leave first: see Peer::backlog.
+  // False: no room. Records that wait already must leave first: see Peer::backlog.
   bool send_record(Peer& peer, Pieces pieces, std::uint32_t length);
 
-  // Behind all that waits. `user_copy`: counts against EndpointConfig::copy_buffers.
+  // Queues it behind everything that waits. `user_copy`: it counts against EndpointConfig::copy_buffers.
   [[gnu::noinline]] void queue_record(Peer& peer, Pieces pieces, std::uint32_t length, bool user_copy);
   void enqueue(Peer& peer, QueuedRecord record);
 
-  // The engine's own records: never refused.
+  // For the engine's own records: never refused.
   void post(Peer& peer, Pieces pieces, std::uint32_t length);
   template <typename Body>
   void post_record(Peer& peer, wire::RecordKind kind, const Body& body) {
@@ -39,7 +39,7 @@ class Outbox final : public BeginningTeller {
     const ConstBuffer piece = fixed.piece();
     post(peer, {&piece, 1}, fixed.length());
   }
-  // The same of what the peer has asked for: one that takes none is dropped in the end.
+  // The same for answers to the peer's requests; a peer that never takes its answers is dropped in the end.
   template <typename Body>
   void answer(Peer& peer, wire::RecordKind kind, const Body& body) {
     post_answer(peer, RecordBytes(kind, body).piece());
@@ -52,7 +52,7 @@ class Outbox final : public BeginningTeller {
   bool tell_beginning(Peer& peer) override;
   void need_not_tell(Peer& peer) override;
 
-  // To be called after every change of what waits for room towards the peer.
+  // Call it whenever what waits for the peer has changed.
   void look_whether_pending(Peer& peer);
   bool any_pending() const { return !pending_peers_.empty(); }
   std::size_t pending_count() const { return pending_count_; }

@@ -1,4 +1,4 @@
-// The gets and read-modify-writes of this task that wait for their answers, and how they end.
+// The gets and read-modify-writes of this task that wait for answers, and how they end.
 #pragma once
 
 #include <cstddef>
@@ -30,18 +30,18 @@ class PendingRequests {
   // Null: it has ended.
   PendingRequest* find(std::uint32_t id) { return means_.table.find(id); }
 
-  // A part of a get's answer goes where it belongs; what has no place there is thrown away.
+  // Puts a part of a get's answer in place; data that has no place is thrown away.
   void place(PendingRequest& request, std::uint64_t offset, std::span<const std::byte> data);
 
-  // All that was asked for is in place: first the data, then the origin counter, then the handler.
+  // Everything that was asked for is in place: moves the origin counter, then runs the handler.
   void complete(std::uint32_t id, Peer& from);
 
-  // There will be no answer, for a reason that the peer has told: who waits for the origin counter is told. Fences do
-  // not wait any longer.
+  // There will be no answer, for a reason that the peer has given: waits for the origin counter are told, and fences no
+  // longer wait for it.
   void refused(std::uint32_t id, Peer& from, CounterLoss why);
 
-  // A get's completion handler, when the data is in place and the origin counter has moved. `incarnation` of the
-  // source, 0 of oneself.
+  // Runs a get's completion handler, after the data is in place and the origin counter has moved. `incarnation`: the
+  // source's; 0 for oneself.
   void run_handler(PeerIndex source, std::uint32_t incarnation, const HandlerCall& handler);
 
  private:

@@ -1,4 +1,4 @@
-// Little-endian numbers at any address. Compilers make one load or store of each.
+// Little-endian numbers at any address. Compilers turn each into a single load or store.
 #pragma once
 
 #include <bit>

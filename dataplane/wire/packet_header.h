@@ -1,6 +1,5 @@
-// The header of every packet that travels over an unreliable transport; wire_format.md has its text. Little-endian,
-// fixed offsets, 56 bytes, or 24 where the two ends know each other, so that the records behind it keep their 8-byte
-// alignment.
+// The header of every packet over an unreliable transport, defined in wire_format.md. Little-endian, fixed offsets, 56
+// bytes, or 24 if the two ends know each other, so that the records after it stay 8-byte aligned.
 #pragma once
 
 #include <cstddef>
@@ -28,27 +27,27 @@ inline constexpr std::uint8_t kLongHeaderFlags = 31;    // that a long header ca
 struct PacketHeader {
   std::uint8_t flags = 0;
   std::uint8_t instance = 0;  // which context of the task
-  std::uint8_t path = 0;      // which of the paths between the two contexts; has its own packet numbers
+  std::uint8_t path = 0;      // which of the paths between the two contexts; each numbers its packets itself
   std::uint16_t length = 0;   // bytes of the whole packet
-  std::uint64_t association = 0;  // what only tasks of the job know, see association.h; with tags the packet's
+  std::uint64_t association = 0;  // known only to tasks of the job, see association.h; with tags the packet's tag
   std::uint32_t source = 0;
   std::uint32_t destination = 0;   // not in the packet: whoever it is not for finds no association of his own in it
   std::uint64_t source_epoch = 0;  // incarnation of the sender, never 0; epochs have 48 bits
-  std::uint64_t destination_epoch = 0;  // incarnation that the packet is meant for; 0: the sender does not know it yet
+  std::uint64_t destination_epoch = 0;  // incarnation that the packet is meant for; 0: not known yet to the sender
   std::uint32_t sequence = 0;           // with kPacketHasData: number of the packet on its path
-  std::uint32_t cumulative_ack = 0;     // every packet before this one has been taken
-  std::uint64_t selective_ack = 0;      // bit i: packet cumulative_ack + 1 + i has been taken
+  std::uint32_t cumulative_ack = 0;     // every packet before this one was taken
+  std::uint64_t selective_ack = 0;      // bit i: packet cumulative_ack + 1 + i was taken
   std::uint16_t ahead = 0;              // packets between the sender's oldest unacknowledged one and this one
-  std::uint16_t ack_delay = 0;          // microseconds from the newest arrival to this acknowledgement, or the most
-  std::uint32_t checksum = 0;           // CRC32C; this field counts as 0
-  std::uint32_t& wraps() { return checksum; }  // with tags, which leave nothing to a checksum: of `sequence`
+  std::uint16_t ack_delay = 0;          // microseconds from the newest arrival to this acknowledgement, capped
+  std::uint32_t checksum = 0;           // CRC32C, computed with this field as 0
+  std::uint32_t& wraps() { return checksum; }  // with tags, which make a checksum unnecessary: wraps of `sequence`
   std::uint32_t wraps() const { return checksum; }
 
   bool is_short() const { return (flags & kPacketShort) != 0; }
   std::size_t size() const { return is_short() ? kShortHeaderSize : kPacketHeaderSize; }
 };
 
-// What the fields of a short header have room for.
+// Limits of the fields of a short header.
 inline constexpr std::uint32_t kShortAheadBits = 10;
 inline constexpr std::uint16_t kShortMostAckDelay = 16383;  // microseconds; that or more
 
@@ -65,18 +64,18 @@ enum class DecodeResult : std::uint8_t {
 // Writes header.size() bytes.
 void encode(const PacketHeader& header, std::byte* out);
 
-// `header` is complete when the answer is ok (of a short one, what it carries). Of a packet with a header's length
-// whose first bytes are those of one, its fields are there in any case, also of another version's (wire_format.md says
-// which of them are those of all versions). Says nothing about the association.
+// `header` is complete if the result is ok (of a short header: what it contains). If the packet is long enough and
+// begins like a header, its fields are set in any case, also for another version (wire_format.md says which fields are
+// the same in all versions). Does not check the association.
 DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header);
 
-// The wire version of who has encoded a long header.
+// The wire version of the sender of a long header.
 std::uint8_t version_of(const std::byte* encoded_header);
 
-// Whether it is a short header; no long one's first byte has its highest bit set.
+// Whether it is a short header; the first byte of a long one never has its highest bit set.
 bool begins_short(const std::byte* encoded_header);
 
-// Where the association lies in both headers.
+// Offset of the association in both headers.
 inline constexpr std::size_t kAssociationAt = 8;
 std::uint64_t load_association(const std::byte* encoded_header);
 
@@ -89,7 +88,7 @@ std::uint32_t packet_checksum(std::span<const std::byte> head, std::span<const s
 // Sets the field of a header that was encoded with kPacketHasChecksum.
 void store_checksum(std::byte* encoded_header, std::uint32_t checksum);
 
-// The packet's checksum is right. `packet` decodes.
+// Whether the packet's checksum is right. `packet` must decode.
 bool checksum_matches(std::span<const std::byte> packet, const PacketHeader& header);
 
 }  // namespace openlapi::wire

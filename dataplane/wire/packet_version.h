@@ -1,5 +1,5 @@
 // The wire version: of packets, records, published addresses and the layout of shared memory (CONTRIBUTING.md). A test
-// puts another one in its place.
+// replaces it with another one.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What tasks of different wire versions say to each other: a long header and nothing else, of the version of who sends
-// it, whose form never changes (wire_format.md). With the job's key it proves that it is from a task of the job, and
-// names the incarnation of the task that it is for: who sees packets, or has seen them in another incarnation, cannot
-// make one.
+// The packet by which tasks of different wire versions recognise each other: only a long header, of the sender's
+// version, in a form that never changes (wire_format.md). With the job's key it proves that it is from a task of the
+// job, and it names the receiver's incarnation: so nobody who reads packets, or has read them in another incarnation,
+// can make one.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace openlapi::wire {
 
-// Writes kPacketHeaderSize bytes. Of the header: instance, path, source, destination and epochs. `wants_answer`: the
-// other one shall say its version too.
+// Writes kPacketHeaderSize bytes. Uses the header's instance, path, source, destination and epochs. `wants_answer`: the
+// receiver shall send its version, too.
 void encode_version_packet(const SipKey& job_key, const PacketHeader& header, bool wants_answer, std::byte* out);
 
-// Whether a packet that decode() has called wrong_version, with `header`, is one for `header.destination`.
+// Whether a packet that decode() called wrong_version, with `header`, is a version packet for `header.destination`.
 bool is_version_packet(const SipKey& job_key, std::span<const std::byte> packet, const PacketHeader& header);
 
 }  // namespace openlapi::wire
