@@ -28,7 +28,7 @@ struct ProcessState {
   std::shared_ptr<Bootstrap> launcher;
   bool cookie_known = false;
   bool libraries_compared = false;
-  std::optional<std::vector<std::string>> unknown_variables;       // not set: nobody has looked
+  std::optional<std::vector<std::string>> unknown_variables;             // not set: nobody has looked
   std::array<std::uint32_t, Settings::kMaxInstances + 1> generations{};  // by instance: times it was opened
   shm::Acquaintances acquaintances;
 };

@@ -18,7 +18,7 @@ namespace openlapi {
 struct SharedMemoryRequest {
   const Settings& settings;
   Bootstrap& bootstrap;
-  std::uint32_t instance;  // of the context in its task, 1 to 16
+  std::uint32_t instance;    // of the context in its task, 1 to 16
   std::uint32_t generation;  // times this instance was opened before
   shm::Acquaintances& acquaintances;
   TellNotice tell;

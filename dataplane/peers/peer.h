@@ -45,10 +45,10 @@ struct AwaitedFence {
 struct Peer {
   PeerIndex index = kUnknownPeer;
   std::uint32_t incarnation = 0;  // counts the peer's incarnations that were seen here
-  std::uint32_t max_record = 0;  // bytes; a multiple of 8
-  bool deaf = false;             // what comes from it dates from before it began anew, until it says that it did
-  bool untold = false;           // it must first be told that this task begins anew; there was no room yet
-  bool closed = false;           // purged, or about to be dropped: nothing that it sends is looked at any more
+  std::uint32_t max_record = 0;   // bytes; a multiple of 8
+  bool deaf = false;              // what comes from it dates from before it began anew, until it says that it did
+  bool untold = false;            // it must first be told that this task begins anew; there was no room yet
+  bool closed = false;            // purged, or about to be dropped: nothing that it sends is looked at any more
 
   KeptForPeer kept;                     // because of what it sent; declared before everything that counts in it
   std::size_t given_up_unfinished = 0;  // of its messages, in all its incarnations
@@ -101,10 +101,10 @@ struct Peer {
 
 // What is kept of a peer that was purged or dropped.
 struct FormerPeer {
-  bool purged;          // and not resumed yet
-  bool dropped;         // for what it made this task keep, or lost for good; until it is purged and resumed
+  bool purged;                // and not resumed yet
+  bool dropped;               // for what it made this task keep, or lost for good; until it is purged and resumed
   std::uint32_t incarnation;  // Peer::incarnation of its next Peer
-  std::uint64_t epoch;  // ours towards it from now on
+  std::uint64_t epoch;        // ours towards it from now on
 };
 
 }  // namespace openlapi

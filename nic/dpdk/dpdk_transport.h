@@ -155,11 +155,11 @@ class DpdkTransport final : public Transport,
   dpdk::Address local_;
   dpdk::HeldPort held_port_;  // the UDP port of local_, held as long as the transport exists
   std::vector<std::unique_ptr<Port>> ports_;
-  std::vector<Remote> remotes_;  // by peer
+  std::vector<Remote> remotes_;   // by peer
   std::size_t without_port_ = 0;  // peers of which it is not known which port leads there
   std::size_t next_port_ = 0;     // the next one to poll
-  std::uint64_t upkeep_at_ = 0;  // ticks of the processor's clock
-  std::uint64_t now_ = 0;        // nanoseconds, of the latest upkeep
+  std::uint64_t upkeep_at_ = 0;   // ticks of the processor's clock
+  std::uint64_t now_ = 0;         // nanoseconds, of the latest upkeep
   std::uint64_t question_at_ = 0;
   std::uint64_t patience_ends_ = 0;
 

@@ -137,7 +137,7 @@ class Checker {
   // What an engine has to do with a peer.
   struct View {
     std::uint32_t incarnation = 0;  // newest incarnation of the peer that the engine has certainly heard of; 0: none
-    bool contacted = false;    // it sent the peer something
+    bool contacted = false;         // it sent the peer something
     std::uint32_t deaths = 0;  // of the peer that need not concern it: before its birth, or before it purged the peer
     std::uint32_t era = 0;     // purges of the peer
     bool purged = false;
