@@ -1,6 +1,7 @@
 #include "dataplane/reliability/reliable_channel.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "dataplane/base/check.h"
@@ -19,11 +20,17 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
       path_(path),
       send_(*context.pool, context.first_in_window),
       receive_(*context.pool),
-      congestion_(max_packet_, context.most_bytes_in_flight) {
+      first_path_(max_packet_, context.most_bytes_in_flight) {
   knows_peer(epochs.peer);
   OPENLAPI_CHECK(max_packet_ > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
   OPENLAPI_CHECK(context.pool->buffer_bytes() >= context.max_packet);
   OPENLAPI_CHECK(own_epoch_ != 0);
+}
+
+void ReliableChannel::add_path() {
+  OPENLAPI_CHECK(paths() < tuning::kMaxPathsPerPeer);
+  other_paths_.emplace_back(max_packet_, context_.most_bytes_in_flight);
+  send_.add_path();
 }
 
 // These two are inline: every packet passes here once, and its callers keep the fields in registers.
@@ -149,15 +156,15 @@ std::uint32_t ReliableChannel::writing_of(const wire::PacketHeader& header) {
 // A packet that the transport has not taken keeps its header while that is right: a full transport is asked again and
 // again, and a tag or a checksum reads the whole packet. Over data that may change they are made at each try, so one
 // such packet tries alone then, and more as long as all are taken.
-std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
-  offered_ = send_.collect(window(), out);
+std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out, unsigned path) {
+  offered_ = send_.collect(window(path), out, path);
   if (offered_ == 0) return 0;
 
   if (context_.tagged) count_sent();
   wire::PacketHeader header = common_header(now);
   const std::uint32_t writing = writing_of(header);
-  const std::uint64_t half_window = congestion_.window() / 2;
-  std::uint64_t since_request = bytes_since_request_;
+  const std::uint64_t half_window = path_state(path).congestion.window() / 2;
+  std::uint64_t since_request = path_state(path).bytes_since_request;
   std::size_t changing = 0;
   for (std::size_t i = 0; i < offered_; ++i) {
     const Transmission& packet = out[i];
@@ -175,30 +182,33 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
   return offered_;
 }
 
-void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
+void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now, unsigned path) {
   const bool all = taken.size() == offered_;
   most_changing_ = all ? std::min<std::size_t>(2 * most_changing_, tuning::kMostPacketsInFlight) : 1;
   if (taken.empty()) return;
   bool oldest_again = false;
+  std::uint64_t& since_request = path_state(path).bytes_since_request;
   for (const Transmission& packet : taken) {
-    bytes_since_request_ = wire::asks_for_ack(packet.head) ? 0 : bytes_since_request_ + packet.length();
+    since_request = wire::asks_for_ack(packet.head) ? 0 : since_request + packet.length();
     oldest_again |= packet.again && packet.sequence == send_.settled();
   }
-  context_.counters.retransmits += send_.transmitted(taken, now);
-  departed(taken.size(), oldest_again, now);
+  context_.counters.retransmits += send_.transmitted(taken, now, path);
+  departed(path, taken.size(), oldest_again, now);
 }
 
-inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, Nanoseconds now) {
+inline void ReliableChannel::departed(unsigned path, std::size_t packets, bool restart_timer, Nanoseconds now) {
   context_.counters.packets_sent += packets;
   receive_.acknowledged();
-  if (restart_timer || retransmit_at_ == UINT64_MAX) retransmit_at_ = now + round_trip_.timeout();
+  PathState& over = path_state(path);
+  if (restart_timer || over.retransmit_at == UINT64_MAX) over.retransmit_at = now + over.round_trip.timeout();
   if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
 }
 
 // Whoever retransmits it writes the long header: the window counts that one's length.
-std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
-  const bool ask = !has_room_behind(bytes) || bytes_since_request_ + bytes >= congestion_.window() / 2;
+  const PathState& over = path_state(path);
+  const bool ask = !has_room_behind(bytes) || over.bytes_since_request + bytes >= over.congestion.window() / 2;
   if (context_.tagged) count_sent();
   if (!may_be_short()) {
     wire::PacketHeader header = common_header(now);
@@ -228,17 +238,20 @@ inline bool ReliableChannel::may_be_short() const {
   return introduced_ && !context_.checksum && receive_.selective() == 0;
 }
 
-void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now) {
+void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now,
+                             unsigned path) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
-  bytes_since_request_ = wire::asks_for_ack(header) ? 0 : bytes_since_request_ + bytes;
-  send_.add_sent(buffer, bytes, now);
-  departed(1, false, now);
+  std::uint64_t& since_request = path_state(path).bytes_since_request;
+  since_request = wire::asks_for_ack(header) ? 0 : since_request + bytes;
+  send_.add_sent(buffer, bytes, now, path);
+  departed(path, 1, false, now);
 }
 
 void ReliableChannel::abandon() {
   send_.abandon();
   introduced_ = false;
-  retransmit_at_ = waiting_since_ = recheck_at_ = UINT64_MAX;
+  waiting_since_ = UINT64_MAX;
+  for (unsigned path = 0; path != paths(); ++path) path_state(path).stop_timers();
 }
 
 void ReliableChannel::begin_anew() {
@@ -267,9 +280,9 @@ void ReliableChannel::become_later_than(Epoch incarnation) {
 void ReliableChannel::forget_peer() {
   abandon();
   receive_.forget();
-  round_trip_ = RoundTrip();
-  congestion_ = Congestion(max_packet_, context_.most_bytes_in_flight);
-  bytes_since_request_ = 0;
+  for (unsigned path = 0; path != paths(); ++path) {
+    path_state(path) = PathState(max_packet_, context_.most_bytes_in_flight);
+  }
   answer_ = 0;
 }
 
@@ -349,48 +362,57 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   return outcome;
 }
 
+// Inline for the only path that most peers have.
+inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& header, bool advanced,
+                                       Nanoseconds now) {
+  PathState& over = path_state(path);
+  const PathNews& news = send_.news(path);
+  if (news.round_trip != 0) {
+    const Nanoseconds delay = header.ack_delay * kMicrosecond;
+    over.round_trip.sample(news.round_trip > delay ? news.round_trip - delay : news.round_trip);
+  }
+  if (news.bytes != 0) over.congestion.on_acknowledged(news.bytes, news.in_flight);
+  if ((header.flags & wire::kPacketSawDuplicate) != 0) over.congestion.on_spurious_retransmission();
+  restart_timer(path, advanced, now);
+  handle_losses(path);
+}
+
+void ReliableChannel::handle_losses(unsigned path) {
+  PathState& over = path_state(path);
+  const PathNews& news = send_.news(path);
+  if (news.recheck_at != UINT64_MAX) over.recheck_at = news.recheck_at;
+  if (!news.lost) return;
+  over.congestion.on_loss();
+  send_.mark_recovery(path);
+}
+
+// A path's timer begins anew when the oldest packet has moved on and something of the path was acknowledged. While that
+// packet waits for another path, what arrives over this one is enough: it is alive.
+inline void ReliableChannel::restart_timer(unsigned path, bool advanced, Nanoseconds now) {
+  PathState& over = path_state(path);
+  const bool only = paths() == 1;
+  const bool arrived = send_.news(path).bytes != 0;
+  if (advanced ? !arrived && !only : !arrived || send_.waits_for(path)) return;
+  over.round_trip.reset_back_off();
+  const bool outstanding = only ? send_.anything_transmitted() : send_.in_flight_bytes(path) != 0;
+  over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
+  over.recheck_at = UINT64_MAX;
+}
+
 void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds now) {
-  const std::uint64_t in_flight = send_.in_flight_bytes();
   const AckOutcome outcome =
-      send_.acknowledge(header.cumulative_ack - sent_number_, header.selective_ack, ack_timing(now));
+      send_.acknowledge(header.cumulative_ack - sent_number_, header.selective_ack, {now, *this});
   if (!outcome.valid) {
     ++context_.counters.malformed;
     return;
   }
   if (outcome.old) return;
-  if (outcome.round_trip != 0) {
-    const Nanoseconds delay = header.ack_delay * kMicrosecond;
-    round_trip_.sample(outcome.round_trip > delay ? outcome.round_trip - delay : outcome.round_trip);
-  }
-  if (outcome.bytes != 0) congestion_.on_acknowledged(outcome.bytes, in_flight);
-  if ((header.flags & wire::kPacketSawDuplicate) != 0) congestion_.on_spurious_retransmission();
   if (outcome.advanced) {
     introduced_ = true;
-    restart_timer(now);
+    waiting_since_ = send_.anything_transmitted() ? now : UINT64_MAX;
   }
-  handle_losses(outcome);
-}
-
-void ReliableChannel::handle_losses(const AckOutcome& outcome) {
-  if (outcome.recheck_at != UINT64_MAX) recheck_at_ = outcome.recheck_at;
-  if (!outcome.lost) return;
-  congestion_.on_loss();
-  send_.mark_recovery();
-}
-
-AckTiming ReliableChannel::ack_timing(Nanoseconds now) const {
-  return {.now = now,
-          .shortest_round_trip = round_trip_.shortest(),
-          .reorder_time = round_trip_.reorder_time(),
-          .patience = round_trip_.patience()};
-}
-
-void ReliableChannel::restart_timer(Nanoseconds now) {
-  round_trip_.reset_back_off();
-  const bool outstanding = send_.anything_transmitted();
-  retransmit_at_ = outstanding ? now + round_trip_.timeout() : UINT64_MAX;
-  waiting_since_ = outstanding ? now : UINT64_MAX;
-  recheck_at_ = UINT64_MAX;
+  take_news(0, header, outcome.advanced, now);
+  for (unsigned path = 1; path != paths(); ++path) take_news(path, header, outcome.advanced, now);
 }
 
 void ReliableChannel::refused() {
@@ -424,25 +446,34 @@ void ReliableChannel::ack_sent() {
 
 Nanoseconds ReliableChannel::next_deadline() const {
   if (answer_ != 0) return 0;
-  return std::min({retransmit_at_, recheck_at_, receive_.ack_deadline()});
+  Nanoseconds earliest = std::min(first_path_.deadline(), receive_.ack_deadline());
+  for (const PathState& other : other_paths_) earliest = std::min(earliest, other.deadline());
+  return earliest;
 }
 
 void ReliableChannel::run_timers(Nanoseconds now) {
-  if (now >= recheck_at_) {
-    recheck_at_ = UINT64_MAX;
-    handle_losses(send_.give_up_overtaken(ack_timing(now)));
+  for (unsigned path = 0; path != paths(); ++path) run_timers(path, now);
+}
+
+void ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
+  PathState& over = path_state(path);
+  if (now >= over.recheck_at) {
+    over.recheck_at = UINT64_MAX;
+    send_.give_up_overtaken({now, *this});
+    for (unsigned any = 0; any != paths(); ++any) handle_losses(any);
   }
-  if (now < retransmit_at_) return;
-  const Nanoseconds timeout = round_trip_.timeout();
-  if (send_.oldest_timed_out(now > timeout ? now - timeout : 0)) {
+  if (now < over.retransmit_at) return;
+  const Nanoseconds timeout = over.round_trip.timeout();
+  if (send_.timed_out(now > timeout ? now - timeout : 0, path)) {
     ++context_.counters.timeouts;
-    if (round_trip_.back_offs() == 0) {
-      congestion_.on_timeout();
-      send_.mark_recovery();
+    if (over.round_trip.back_offs() == 0) {
+      over.congestion.on_timeout();
+      send_.mark_recovery(path);
     }
-    round_trip_.back_off();
+    over.round_trip.back_off();
   }
-  retransmit_at_ = now + round_trip_.timeout();
+  const bool outstanding = send_.waits_for(path) || send_.in_flight_bytes(path) != 0;
+  over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
 }
 
 }  // namespace openlapi

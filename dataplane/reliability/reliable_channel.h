@@ -1,8 +1,9 @@
-// Packets between two tasks over one unreliable path, exactly once and in order. Passive: it has no clock, socket or
-// thread. Packets to send come out of collect(), packets that arrived go into receive(), and the time is an argument.
-// There is one channel per peer and path, created at first contact and kept until the endpoint ends or the peer is
-// purged. The numbers in its windows continue when the peer restarts; the numbers on the wire start, for each pair of
-// incarnations, at one that only these two can compute. The caller holds the endpoint's lock.
+// Packets between two tasks over one or several unreliable paths, exactly once and in order. Passive: it has no clock,
+// socket or thread. Packets to send come out of collect(), packets that arrived go into receive(), and the time is an
+// argument. There is one channel per peer, created at first contact and kept until the endpoint ends or the peer is
+// purged. Packets are numbered for the peer: each may be sent, or sent again, over any of its paths. The numbers in the
+// windows continue when the peer restarts; the numbers on the wire start, for each pair of incarnations, at one that
+// only these two can compute. The caller holds the endpoint's lock.
 //
 // Sending. A packet is numbered when it is queued and kept until it is acknowledged. Queue only when has_room() says
 // so: while the window is closed small messages then keep being packed together.
@@ -57,12 +58,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "dataplane/base/clock.h"
 #include "dataplane/reliability/channel_context.h"
-#include "dataplane/reliability/congestion.h"
+#include "dataplane/reliability/path_state.h"
 #include "dataplane/reliability/receive_window.h"
-#include "dataplane/reliability/round_trip.h"
 #include "dataplane/reliability/send_window.h"
 #include "dataplane/wire/packet_header.h"
 
@@ -81,7 +82,7 @@ struct ChannelEpochs {
   Epoch peer = 0;  // 0: not known
 };
 
-class ReliableChannel {
+class ReliableChannel : private PathTimings {
  public:
   // `context` outlives the channel. `epochs.own` replaces the context's epoch when the two tasks begin anew with each
   // other; `epochs.peer` is 0 when it is not known. `max_packet`: the peer's limit, if it is below the context's.
@@ -92,7 +93,10 @@ class ReliableChannel {
 
   // ---- sending ----
   std::uint32_t max_payload() const { return max_packet_ - wire::kPacketHeaderSize; }
-  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < congestion_.window(); }
+  // The next number's: packets may leave over it, too.
+  void add_path();
+  unsigned paths() const { return send_.paths(); }
+  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < all_windows(); }
   // `tag` 0: nobody wants to know when the packet is acknowledged.
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
@@ -111,14 +115,14 @@ class ReliableChannel {
                      may_change) +
            wire::kPacketHeaderSize;
   }
-  bool has_transmissions() const { return send_.has_transmission(window()); }
-  std::size_t collect(Nanoseconds now, std::span<Transmission> out);
-  void commit(std::span<const Transmission> taken, Nanoseconds now);
+  bool has_transmissions(unsigned path = 0) const { return send_.has_transmission(window(path), path); }
+  std::size_t collect(Nanoseconds now, std::span<Transmission> out, unsigned path = 0);
+  void commit(std::span<const Transmission> taken, Nanoseconds now, unsigned path = 0);
   // `length`: bytes of the payload in `buffer`, behind the space for the packet header. Returns the packet, which
   // begins within that space if its header is a short one.
   bool may_pass() const { return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room(); }
-  std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
-  void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now);
+  std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path = 0);
+  void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now, unsigned path = 0);
   bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
 
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
@@ -165,8 +169,8 @@ class ReliableChannel {
   std::uint32_t peer() const { return peer_; }
   std::uint8_t path() const { return path_; }
   Epoch peer_epoch() const { return peer_epoch_; }  // 0: not known yet
-  const RoundTrip& round_trip() const { return round_trip_; }
-  const Congestion& congestion() const { return congestion_; }
+  const RoundTrip& round_trip(unsigned path = 0) const { return path_state(path).round_trip; }
+  const Congestion& congestion(unsigned path = 0) const { return path_state(path).congestion; }
   std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
 
  private:
@@ -192,9 +196,11 @@ class ReliableChannel {
   void knows_peer(Epoch epoch);
   Sequence first_sequence(const wire::PacketHeader& header) const;
   void process_ack(const wire::PacketHeader& header, Nanoseconds now);
-  void handle_losses(const AckOutcome& outcome);
-  AckTiming ack_timing(Nanoseconds now) const;
-  void restart_timer(Nanoseconds now);
+  void take_news(unsigned path, const wire::PacketHeader& header, bool advanced, Nanoseconds now);
+  void handle_losses(unsigned path);
+  void restart_timer(unsigned path, bool advanced, Nanoseconds now);
+  void run_timers(unsigned path, Nanoseconds now);
+  PathTiming timing_of(unsigned path) const override { return path_state(path).timing(); }
   wire::PacketHeader fixed_header() const;
   wire::PacketHeader common_header(Nanoseconds now) const;
   void acknowledge_in(wire::PacketHeader& header, Nanoseconds now) const;
@@ -206,13 +212,20 @@ class ReliableChannel {
   void count_sent();
   std::uint32_t sent_wraps(Sequence sequence) const;
   std::uint32_t received_wraps(Sequence sequence);
-  void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
+  void departed(unsigned path, std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {
-    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < congestion_.window();
+    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < all_windows();
   }
-  // Bytes that may be in flight. While the peer's epoch is unknown one packet asks for it: more would be refused as
-  // well.
-  std::uint64_t window() const { return peer_epoch_ != 0 ? congestion_.window() : 1; }
+  PathState& path_state(unsigned path) { return path == 0 ? first_path_ : other_paths_[path - 1]; }
+  const PathState& path_state(unsigned path) const { return path == 0 ? first_path_ : other_paths_[path - 1]; }
+  // Bytes that may be in flight over the path. While the peer's epoch is unknown one packet asks for it: more would be
+  // refused as well.
+  std::uint64_t window(unsigned path) const { return peer_epoch_ != 0 ? path_state(path).congestion.window() : 1; }
+  std::uint64_t all_windows() const {
+    std::uint64_t bytes = first_path_.congestion.window();
+    for (const PathState& other : other_paths_) bytes += other.congestion.window();
+    return bytes;
+  }
 
   // What all headers of one moment say that matters to the peer: everything but the acknowledgement's delay.
   struct HeaderContent {
@@ -239,8 +252,7 @@ class ReliableChannel {
   std::uint64_t received_next_ = 0;  // the same for packets of the peer
   bool introduced_ = false;          // the peer has acknowledged a packet of ours, so it knows our epoch
   Epoch answer_ = 0;                 // an incarnation of the peer that must be told our epoch; 0: none
-  std::uint64_t bytes_since_request_ = 0;   // sent since an acknowledgement was last asked for
-  Sequence sent_number_ = 0;                // difference between a packet's number on the wire and in the window
+  Sequence sent_number_ = 0;         // difference between a packet's number on the wire and in the window
   HeaderContent written_;                   // in the headers that were written last,
   std::uint32_t writing_ = 1;               // how often it was something else before; never 0
   std::size_t offered_ = 0;                 // by the last collect()
@@ -248,10 +260,8 @@ class ReliableChannel {
   std::uint8_t path_;
   SendWindow send_;
   ReceiveWindow receive_;
-  RoundTrip round_trip_;
-  Congestion congestion_;
-  Nanoseconds retransmit_at_ = UINT64_MAX;
-  Nanoseconds recheck_at_ = UINT64_MAX;  // when an overtaken packet counts as lost
+  PathState first_path_;
+  std::vector<PathState> other_paths_;  // 1, 2, ...
   Nanoseconds waiting_since_ = UINT64_MAX;
   Nanoseconds last_heard_ = 0;
 };

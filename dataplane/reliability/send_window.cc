@@ -1,6 +1,7 @@
 #include "dataplane/reliability/send_window.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -39,22 +40,24 @@ std::byte* SendWindow::add(std::byte* buffer, std::uint32_t head_length, const v
   return head;
 }
 
-void SendWindow::add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
+void SendWindow::add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path) {
   OPENLAPI_CHECK(may_add_sent() && !anything_unsent());
+  PathFlight& over = flight(path);
   Slot& entry = slot(next_);
   entry.tag = 0;
   entry.buffer = buffer;
   entry.data = nullptr;
   entry.sent_at = now;
   entry.data_length = 0;
-  entry.order = next_order_++;
+  entry.order = over.next_order++;
   entry.writing = 0;
   entry.head_length = static_cast<std::uint16_t>(length);
   entry.state = State::in_flight;
   entry.data_may_change = false;
   entry.transmissions = 1;
+  entry.path = path & 15u;
   outstanding_bytes_ += length;
-  in_flight_bytes_ += length;
+  over.bytes += length;
   ++buffers_;
   unsent_ = ++next_;
 }
@@ -78,9 +81,9 @@ std::size_t SendWindow::memory_bytes() const {
   return capacity_ * (sizeof(Slot) + (small_heads_ ? sizeof(SmallHead) : 0));
 }
 
-bool SendWindow::has_transmission(std::uint64_t window) const {
+bool SendWindow::has_transmission(std::uint64_t window, unsigned path) const {
   if (!anything_unsent()) return false;
-  return in_flight_bytes_ < window || (lost_ != 0 && slot(settled_).state == State::lost);
+  return flight(path).bytes < window || (lost_ != 0 && slot(settled_).state == State::lost);
 }
 
 Transmission SendWindow::transmission(Sequence sequence) const {
@@ -95,9 +98,9 @@ Transmission SendWindow::transmission(Sequence sequence) const {
           .again = entry.state == State::lost};
 }
 
-std::size_t SendWindow::collect(std::uint64_t window, std::span<Transmission> out) const {
+std::size_t SendWindow::collect(std::uint64_t window, std::span<Transmission> out, unsigned path) const {
   std::size_t count = 0;
-  std::uint64_t in_flight = in_flight_bytes_;
+  std::uint64_t in_flight = flight(path).bytes;
   std::uint32_t lost = lost_;
   Sequence sequence = before(first_lost_, settled_) ? settled_ : first_lost_;
   for (; lost != 0 && count < out.size(); ++sequence) {
@@ -114,7 +117,8 @@ std::size_t SendWindow::collect(std::uint64_t window, std::span<Transmission> ou
   return count;
 }
 
-std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanoseconds now) {
+std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanoseconds now, unsigned path) {
+  PathFlight& over = flight(path);
   std::uint32_t retransmissions = 0;
   for (const Transmission& packet : taken) {
     Slot& entry = slot(packet.sequence);
@@ -126,17 +130,23 @@ std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanos
     }
     entry.state = State::in_flight;
     entry.sent_at = now;
-    entry.order = next_order_++;
+    entry.order = over.next_order++;
+    entry.path = path & 15u;
     entry.writing = 0;
     if (entry.transmissions != 0) ++retransmissions;
     if (entry.transmissions != kMostTransmissionsCounted) ++entry.transmissions;
-    in_flight_bytes_ += entry.length();
+    over.bytes += entry.length();
   }
   return retransmissions;
 }
 
+bool SendWindow::any_again() const {
+  return first_flight_.newest_was_again || std::ranges::any_of(other_flights_, &PathFlight::newest_was_again);
+}
+
 AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, const AckTiming& timing) {
   AckOutcome outcome;
+  begin_news();
   if (before(unsent_, cumulative)) {
     outcome.valid = false;
     return outcome;
@@ -149,89 +159,103 @@ AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective,
   for (; settled_ != cumulative; ++settled_) {
     Slot& entry = slot(settled_);
     outstanding_bytes_ -= entry.length();
-    settle(entry, timing, outcome);
+    settle(entry, timing);
   }
-  if (before(recovery_, settled_)) recovery_ = settled_;
-  if (selective != 0) settle_selected(cumulative, selective, timing, outcome);
-  if (selective != 0 || newest_was_again_) find_lost(timing, outcome);
+  for (unsigned path = 0; path != paths(); ++path) {
+    if (before(flight(path).recovery, settled_)) flight(path).recovery = settled_;
+  }
+  if (selective != 0) settle_selected(cumulative, selective, timing);
+  if (selective != 0 || any_again()) find_lost(timing);
   return outcome;
 }
 
-AckOutcome SendWindow::give_up_overtaken(const AckTiming& timing) {
-  AckOutcome outcome;
-  find_lost(timing, outcome);
-  return outcome;
+void SendWindow::give_up_overtaken(const AckTiming& timing) {
+  begin_news();
+  find_lost(timing);
 }
 
-void SendWindow::settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing,
-                                 AckOutcome& outcome) {
+void SendWindow::settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing) {
   for (; selective != 0; selective &= selective - 1) {
     const Sequence sequence = cumulative + 1 + static_cast<Sequence>(std::countr_zero(selective));
     if (!before(sequence, unsent_)) return;
-    settle(slot(sequence), timing, outcome);
+    settle(slot(sequence), timing);
   }
 }
 
-void SendWindow::settle(Slot& entry, const AckTiming& timing, AckOutcome& outcome) {
+void SendWindow::settle(Slot& entry, const AckTiming& timing) {
   if (entry.state == State::selectively_acknowledged) return;
-  if (entry.state == State::in_flight) in_flight_bytes_ -= entry.length();
+  PathFlight& over = flight(entry.path);
+  if (entry.state == State::in_flight) over.bytes -= entry.length();
   if (entry.state == State::lost) --lost_;
   entry.state = State::selectively_acknowledged;
-  outcome.bytes += entry.length();
+  over.news.bytes += entry.length();
 
   // An answer faster than the path's best may be one to an earlier transmission: it proves nothing about this one.
   const bool again = entry.transmissions > 1;
   const Nanoseconds age = timing.now - entry.sent_at;
-  if (again && age < timing.shortest_round_trip) return;
-  if (!before(newest_order_, entry.order)) return;
+  if (again && age < timing.paths.timing_of(entry.path).shortest_round_trip) return;
+  if (!before(over.newest_order, entry.order)) return;
   // Only the newest arrival is measured: an older one may have waited here for news that was lost on the way.
-  outcome.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);
-  newest_order_ = entry.order;
-  newest_sent_at_ = entry.sent_at;
-  newest_was_again_ = again;
+  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);
+  over.newest_order = entry.order;
+  over.newest_sent_at = entry.sent_at;
+  over.newest_was_again = again;
 }
 
-// Goes from the newest packet that may be missing to the oldest, counting what arrived behind each. Packets out of
-// reach of a selective acknowledgement may have arrived without our hearing of it: their turn comes later.
-void SendWindow::find_lost(const AckTiming& timing, AckOutcome& outcome) {
+// Goes from the newest packet that may be missing to the oldest, counting what arrived behind each over the same path.
+// Packets out of reach of a selective acknowledgement may have arrived without our hearing of it: their turn comes
+// later.
+void SendWindow::find_lost(const AckTiming& timing) {
   constexpr Sequence kReach = 65;
   Sequence sequence = settled_ + std::min(unsent_ - settled_, kReach);
-  unsigned arrived = 0;
+  std::array<std::uint8_t, tuning::kMaxPathsPerPeer> arrived{};
+  static_assert(kReach <= UINT8_MAX);
   while (sequence != settled_) {
     --sequence;
     const Slot& entry = slot(sequence);
-    if (entry.state == State::selectively_acknowledged) ++arrived;
-    if (!overtaken(entry)) continue;
-    if (!is_lost(entry, arrived, timing)) {
-      outcome.recheck_at = std::min(outcome.recheck_at, entry.sent_at + timing.patience);
+    PathFlight& over = flight(entry.path);
+    if (entry.state == State::selectively_acknowledged) ++arrived[entry.path];
+    if (entry.state != State::in_flight || !before(entry.order, over.newest_order)) continue;
+    if (!is_lost(entry, arrived[entry.path], timing)) {
+      const Nanoseconds patience = timing.paths.timing_of(entry.path).patience;
+      over.news.recheck_at = std::min(over.news.recheck_at, entry.sent_at + patience);
       continue;
     }
     lose(sequence);
-    if (not_after(recovery_, sequence)) outcome.lost = true;
+    if (not_after(over.recovery, sequence)) over.news.lost = true;
   }
 }
 
 bool SendWindow::is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const {
-  if (entry.sent_at + timing.reorder_time <= newest_sent_at_ || entry.sent_at + timing.patience <= timing.now)
+  const PathFlight& over = flight(entry.path);
+  const PathTiming path = timing.paths.timing_of(entry.path);
+  if (entry.sent_at + path.reorder_time <= over.newest_sent_at || entry.sent_at + path.patience <= timing.now)
     return true;
-  return arrived_behind >= tuning::kReorderPackets && not_after(entry.order + tuning::kReorderPackets, newest_order_);
+  return arrived_behind >= tuning::kReorderPackets &&
+         not_after(entry.order + tuning::kReorderPackets, over.newest_order);
 }
 
 void SendWindow::lose(Sequence sequence) {
   Slot& entry = slot(sequence);
-  if (entry.state == State::in_flight) in_flight_bytes_ -= entry.length();
+  if (entry.state == State::in_flight) flight(entry.path).bytes -= entry.length();
   entry.state = State::lost;
   if (lost_++ == 0 || before(sequence, first_lost_)) first_lost_ = sequence;
 }
 
-bool SendWindow::oldest_timed_out(Nanoseconds not_after) {
-  if (settled_ == unsent_ || slot(settled_).state == State::lost) return false;
-  lose(settled_);  // also when it had been acknowledged selectively: the peer has not kept it
-  for (Sequence sequence = settled_ + 1; sequence != unsent_; ++sequence) {
-    const Slot& entry = slot(sequence);
-    if (entry.state == State::in_flight && entry.sent_at <= not_after) lose(sequence);
+bool SendWindow::timed_out(Nanoseconds not_after, unsigned path) {
+  bool any = false;
+  if (waits_for(path)) {
+    if (slot(settled_).state == State::lost) return false;
+    lose(settled_);  // also when it had been acknowledged selectively: the peer has not kept it
+    any = true;
   }
-  return true;
+  for (Sequence sequence = settled_; sequence != unsent_; ++sequence) {
+    const Slot& entry = slot(sequence);
+    if (entry.state != State::in_flight || entry.path != path || entry.sent_at > not_after) continue;
+    lose(sequence);
+    any = true;
+  }
+  return any;
 }
 
 void SendWindow::resend_all() {
@@ -243,10 +267,15 @@ void SendWindow::resend_all() {
 
 void SendWindow::abandon() {
   for (Sequence sequence = settled_; sequence != next_; ++sequence) slot(sequence).state = State::abandoned;
-  settled_ = unsent_ = recovery_ = next_;
+  settled_ = unsent_ = next_;
   lost_ = 0;
-  newest_was_again_ = false;
-  outstanding_bytes_ = in_flight_bytes_ = 0;
+  outstanding_bytes_ = 0;
+  for (unsigned path = 0; path != paths(); ++path) {
+    PathFlight& over = flight(path);
+    over.bytes = 0;
+    over.recovery = next_;
+    over.newest_was_again = false;
+  }
 }
 
 bool SendWindow::take_completed(CompletedPacket& completed) {

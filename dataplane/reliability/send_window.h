@@ -1,5 +1,6 @@
 // Packets to one peer that are not acknowledged yet, in a ring that grows on demand. It numbers packets, keeps their
-// bytes until they are acknowledged, and decides which are lost and which may leave now. Knows no timers and no epochs.
+// bytes until they are acknowledged, and decides which are lost and which may leave now over one of the peer's paths.
+// Knows no timers and no epochs.
 //
 //   oldest_ ......... settled_ ............ unsent_ .......... next_
 //   reported to the   transmitted, not       queued, never      number of the next
@@ -10,9 +11,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "dataplane/base/clock.h"
 #include "dataplane/reliability/packet_pool.h"
+#include "dataplane/reliability/path_flight.h"
 #include "dataplane/reliability/sequence.h"
 #include "dataplane/tuning.h"
 #include "dataplane/wire/packet_header.h"
@@ -38,45 +41,39 @@ struct CompletedPacket {
   bool acknowledged;  // false: abandoned, and nobody will ever know whether it arrived
 };
 
-// The result of processing one acknowledgement.
+// The result of processing one acknowledgement. What it says of each path is in SendWindow::news().
 struct AckOutcome {
-  bool valid = true;                    // false: it acknowledges what was never sent
-  bool old = false;                     // older than another one: says nothing new
-  bool advanced = false;                // the oldest packet was acknowledged
-  bool lost = false;                    // packets were found lost for which the window was not reduced yet
-  std::uint64_t bytes = 0;              // newly acknowledged
-  Nanoseconds recheck_at = UINT64_MAX;  // when give_up_overtaken() would find more
-  Nanoseconds round_trip = 0;           // measured, including the receiver's delay; 0: nothing to measure
+  bool valid = true;      // false: it acknowledges what was never sent
+  bool old = false;       // older than another one: says nothing new
+  bool advanced = false;  // the oldest packet was acknowledged
 };
 
-// The present time, and what is known of the path.
+// The present time, and what is known of each path.
 struct AckTiming {
   Nanoseconds now;
-  Nanoseconds shortest_round_trip;
-  Nanoseconds reorder_time;  // a packet sent this much earlier than one that arrived is lost
-  Nanoseconds patience;      // a packet that was overtaken and sent this long ago is lost
+  const PathTimings& paths;
 };
 
 class SendWindow {
  public:
-  // `first`: number of the first packet; transmissions are numbered from the one after it.
+  // `first`: number of the first packet; transmissions are numbered from the one after it. There is one path, number 0.
   explicit SendWindow(PacketPool& pool, Sequence first = 0)
-      : pool_(pool),
-        oldest_(first),
-        settled_(first),
-        unsent_(first),
-        next_(first),
-        recovery_(first),
-        next_order_(first + 1),
-        newest_order_(first) {}
+      : pool_(pool), oldest_(first), settled_(first), unsent_(first), next_(first), first_flight_(first) {}
   ~SendWindow();
   SendWindow(const SendWindow&) = delete;
   SendWindow& operator=(const SendWindow&) = delete;
 
+  // Adds a path under the next number; at most tuning::kMaxPathsPerPeer in all.
+  void add_path() {
+    other_flights_.emplace_back(unsent_);
+    ++paths_;
+  }
+  unsigned paths() const { return paths_; }
+
   bool has_slot() const { return has_slots(1); }
   bool has_slots(std::uint32_t packets) const { return next_ - oldest_ + packets <= tuning::kMostPacketsInFlight; }
   std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }  // transmitted and queued
-  std::uint64_t in_flight_bytes() const { return in_flight_bytes_; }      // believed to be in flight
+  std::uint64_t in_flight_bytes(unsigned path = 0) const { return flight(path).bytes; }  // believed to be in flight
   bool anything_transmitted() const { return settled_ != unsent_; }
   bool everything_settled() const { return settled_ == next_; }
   std::uint32_t packets_out() const { return next_ - settled_; }
@@ -92,17 +89,17 @@ class SendWindow {
   // A packet that has left before it is added, when may_add_sent() and nothing is unsent. It has no data beside
   // `buffer`. The ring, never larger than has_slot() allows, does not grow for it, so nothing can fail.
   bool may_add_sent() const { return next_ - oldest_ < capacity_; }
-  void add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now);
+  void add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path = 0);
 
   // Whether a packet waits to leave, for the first time or again.
   bool anything_unsent() const { return lost_ != 0 || unsent_ != next_; }
 
-  // Whether next_transmission() would find something with this window.
-  bool has_transmission(std::uint64_t window) const;
+  // Whether collect() would find something with this window of the path.
+  bool has_transmission(std::uint64_t window, unsigned path = 0) const;
 
-  // Fills `out` with packets that may leave, lost ones first, while fewer than `window` bytes are in flight. The oldest
-  // lost packet and the first of an empty window may always leave.
-  std::size_t collect(std::uint64_t window, std::span<Transmission> out) const;
+  // Fills `out` with packets that may leave over the path, lost ones first, while fewer than `window` bytes are in
+  // flight there. The oldest lost packet and the first of an empty window may always leave.
+  std::size_t collect(std::uint64_t window, std::span<Transmission> out, unsigned path = 0) const;
 
   // The header of a packet that collect() has just given is there now. It is written anew when the packet has left, and
   // each time when it may be wrong for the data by then.
@@ -111,21 +108,28 @@ class SendWindow {
     if (!entry.data_may_change) entry.writing = writing;
   }
 
-  // These have left. Called with the first of what collect() has just given. Answers how many are retransmissions.
-  std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now);
+  // These have left. Called with the first of what collect() has just given for that path. Answers how many are
+  // retransmissions.
+  std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now, unsigned path = 0);
 
   AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, const AckTiming& timing);
 
   // Later packets arrived a while ago: counts those as lost that have been waited for long enough.
-  AckOutcome give_up_overtaken(const AckTiming& timing);
+  void give_up_overtaken(const AckTiming& timing);
 
-  // The retransmission timer ran out: the oldest packet counts as lost, and with it all that were last sent no later
-  // than `not_after` and not acknowledged since; one by one they would take a time-out each. False: the oldest waits
-  // for its retransmission already.
-  bool oldest_timed_out(Nanoseconds not_after);
+  // What acknowledge() or give_up_overtaken() has just told of the path.
+  const PathNews& news(unsigned path = 0) const { return flight(path).news; }
 
-  // The window was cut: what is out now is no reason for another cut.
-  void mark_recovery() { recovery_ = unsent_; }
+  // The path's retransmission timer ran out: all count as lost that were last sent over it no later than `not_after`
+  // and not acknowledged since; one by one they would take a time-out each. With them the oldest packet, if that is the
+  // path's, whenever it was sent. False: there is none, or that one waits for its retransmission already.
+  bool timed_out(Nanoseconds not_after, unsigned path = 0);
+
+  // Whether the oldest packet was last sent over the path.
+  bool waits_for(unsigned path) const { return settled_ != unsent_ && slot(settled_).path == path; }
+
+  // The path's window was cut: what is out now is no reason for another cut.
+  void mark_recovery(unsigned path = 0) { flight(path).recovery = unsent_; }
 
   void resend_all();  // everything transmitted was turned away: counts as never sent, but keeps its numbers
   void abandon();     // nothing of what is in the window leaves any more; its numbers are not used again
@@ -136,7 +140,7 @@ class SendWindow {
   std::size_t memory_bytes() const;
 
  private:
-  static constexpr std::uint8_t kMostTransmissionsCounted = 127;
+  static constexpr std::uint8_t kMostTransmissionsCounted = 7;
   enum class State : std::uint8_t { unsent, in_flight, selectively_acknowledged, lost, abandoned };
 
   struct Slot {
@@ -145,12 +149,13 @@ class SendWindow {
     const void* data;
     Nanoseconds sent_at;  // last time
     std::uint32_t data_length;
-    std::uint32_t order;    // of the last transmission among all transmissions of the window
+    std::uint32_t order;    // of the last transmission among all of its path
     std::uint32_t writing;  // of the header that it will leave with; 0: it has to be written
     std::uint16_t head_length;
     State state;
     std::uint8_t data_may_change : 1;
-    std::uint8_t transmissions : 7;  // stops at the most
+    std::uint8_t transmissions : 3;  // stops at the most
+    std::uint8_t path : 4;           // of the last transmission
 
     std::uint32_t length() const { return head_length + data_length; }
   };
@@ -163,17 +168,19 @@ class SendWindow {
   Slot& slot(Sequence sequence) { return slots_[sequence & mask()]; }
   const Slot& slot(Sequence sequence) const { return slots_[sequence & mask()]; }
   std::uint32_t mask() const { return capacity_ - 1; }
+  PathFlight& flight(unsigned path) { return path == 0 ? first_flight_ : other_flights_[path - 1]; }
+  const PathFlight& flight(unsigned path) const { return path == 0 ? first_flight_ : other_flights_[path - 1]; }
   Transmission transmission(Sequence sequence) const;
 
   [[gnu::noinline]] void grow();
   void make_small_heads();
-  void settle(Slot& entry, const AckTiming& timing, AckOutcome& outcome);
-  [[gnu::noinline]] void settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing,
-                                         AckOutcome& outcome);
-  [[gnu::noinline]] void find_lost(const AckTiming& timing, AckOutcome& outcome);
-  bool overtaken(const Slot& entry) const {
-    return entry.state == State::in_flight && before(entry.order, newest_order_);
+  void begin_news() {
+    for (unsigned path = 0; path != paths_; ++path) flight(path).begin_news();
   }
+  void settle(Slot& entry, const AckTiming& timing);
+  [[gnu::noinline]] void settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing);
+  [[gnu::noinline]] void find_lost(const AckTiming& timing);
+  bool any_again() const;
   bool is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const;
   void lose(Sequence sequence);
 
@@ -185,16 +192,13 @@ class SendWindow {
   Sequence settled_;
   Sequence unsent_;
   Sequence next_;
-  Sequence recovery_;
   Sequence first_lost_ = 0;  // no packet before it is lost; meaningful while lost_ is not 0
   std::uint32_t lost_ = 0;   // packets waiting for retransmission
-  std::uint32_t next_order_;
-  std::uint32_t newest_order_;      // of the transmissions that are known to have arrived
-  Nanoseconds newest_sent_at_ = 0;  // when that one was sent
-  bool newest_was_again_ = false;   // it was a retransmission: packets sent before it may be lost without any gap
-  std::uint32_t buffers_ = 0;       // of the pool, until take_completed() gives them back
+  std::uint32_t buffers_ = 0;  // of the pool, until take_completed() gives them back
   std::uint64_t outstanding_bytes_ = 0;
-  std::uint64_t in_flight_bytes_ = 0;
+  PathFlight first_flight_;
+  std::vector<PathFlight> other_flights_;  // of path 1, 2, ...
+  unsigned paths_ = 1;
 };
 
 }  // namespace openlapi

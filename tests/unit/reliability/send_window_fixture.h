@@ -13,7 +13,7 @@ namespace openlapi {
 inline constexpr std::uint32_t kLength = 100;
 inline constexpr std::uint64_t kWide = UINT64_MAX;
 
-class SendWindowTest : public testing::Test {
+class SendWindowTest : public testing::Test, private PathTimings {
  protected:
   void add(unsigned count) {
     for (unsigned i = 0; i < count; ++i) window_.add(pool_.take(), kLength, nullptr, 0, ++tag_);
@@ -28,12 +28,23 @@ class SendWindowTest : public testing::Test {
     return sequences;
   }
 
-  AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now) {
-    return window_.acknowledge(cumulative, selective, timing(now));
+  // What an acknowledgement told of all packets, and of the only path.
+  struct Told : AckOutcome, PathNews {};
+  Told acknowledge(Sequence cumulative, std::uint64_t selective, Nanoseconds now) {
+    return acknowledge(window_, cumulative, selective, now);
+  }
+  Told acknowledge(SendWindow& window, Sequence cumulative, std::uint64_t selective, Nanoseconds now) {
+    const AckOutcome outcome = window.acknowledge(cumulative, selective, timing(now));
+    return {outcome, window.news()};
+  }
+  Told give_up_overtaken(Nanoseconds now) {
+    window_.give_up_overtaken(timing(now));
+    return {{}, window_.news()};
   }
 
-  AckTiming timing(Nanoseconds now) const {
-    return {.now = now, .shortest_round_trip = shortest_, .reorder_time = kMillisecond, .patience = 2 * kMillisecond};
+  AckTiming timing(Nanoseconds now) const { return {.now = now, .paths = *this}; }
+  PathTiming timing_of(unsigned) const override {
+    return {.shortest_round_trip = shortest_, .reorder_time = kMillisecond, .patience = 2 * kMillisecond};
   }
 
   std::vector<std::uint64_t> completed(bool acknowledged = true) {

@@ -14,7 +14,7 @@ TEST_F(SendWindowTest, CumulativeAcknowledgementCompletesInOrder) {
   add(5);
   EXPECT_EQ(transmit(10), (Sequences{0, 1, 2, 3, 4}));
   EXPECT_EQ(window_.in_flight_bytes(), 5 * kLength);
-  AckOutcome outcome = acknowledge(3, 0, 50);
+  Told outcome = acknowledge(3, 0, 50);
   EXPECT_TRUE(outcome.valid && outcome.advanced);
   EXPECT_FALSE(outcome.lost);
   EXPECT_EQ(outcome.bytes, 3 * kLength);
@@ -36,7 +36,7 @@ TEST_F(SendWindowTest, OldAndRepeatedAcknowledgementsChangeNothing) {
   transmit(0);
   acknowledge(4, 0, 10);
   for (const Sequence old : {Sequence{0}, Sequence{3}, Sequence{4}, Sequence{0} - 1}) {
-    const AckOutcome outcome = acknowledge(old, 0, 20);
+    const Told outcome = acknowledge(old, 0, 20);
     EXPECT_TRUE(outcome.valid);
     EXPECT_FALSE(outcome.advanced);
     EXPECT_EQ(outcome.bytes, 0u);
@@ -52,7 +52,7 @@ TEST_F(SendWindowTest, AcknowledgementOfTheFutureIsRefused) {
   EXPECT_FALSE(acknowledge(4, 0, 20).valid);
   EXPECT_FALSE(acknowledge(1000, 0, 20).valid);
   EXPECT_TRUE(completed().empty());
-  const AckOutcome outcome = acknowledge(0, ~std::uint64_t{0}, 20);
+  const Told outcome = acknowledge(0, ~std::uint64_t{0}, 20);
   EXPECT_TRUE(outcome.valid);
   EXPECT_EQ(outcome.bytes, 2 * kLength) << "bits beyond what was sent mean nothing";
 }
@@ -93,7 +93,7 @@ TEST_F(SendWindowTest, SeveralGapsAreFoundAtOnceAndCutOnce) {
   add(12);
   transmit(0);
   // 0, 2, 5 missing; 1, 3, 4, 6, 7, 8 arrived.
-  AckOutcome outcome = acknowledge(0, 0b11101101, 10);
+  Told outcome = acknowledge(0, 0b11101101, 10);
   EXPECT_TRUE(outcome.lost);
   window_.mark_recovery();
   EXPECT_EQ(transmit(11), (Sequences{0, 2, 5}));
@@ -105,13 +105,13 @@ TEST_F(SendWindowTest, SeveralGapsAreFoundAtOnceAndCutOnce) {
 TEST_F(SendWindowTest, OvertakenPacketIsGivenUpAfterAWhile) {
   add(3);
   transmit(0);
-  AckOutcome outcome = acknowledge(0, 0b1, 10);
+  Told outcome = acknowledge(0, 0b1, 10);
   EXPECT_FALSE(outcome.lost);
   EXPECT_EQ(outcome.recheck_at, 2 * kMillisecond);
-  outcome = window_.give_up_overtaken(timing(2 * kMillisecond - 1));
+  outcome = give_up_overtaken(2 * kMillisecond - 1);
   EXPECT_FALSE(outcome.lost);
   EXPECT_EQ(outcome.recheck_at, 2 * kMillisecond);
-  outcome = window_.give_up_overtaken(timing(2 * kMillisecond));
+  outcome = give_up_overtaken(2 * kMillisecond);
   EXPECT_TRUE(outcome.lost);
   EXPECT_EQ(outcome.recheck_at, UINT64_MAX);
   EXPECT_EQ(transmit(3 * kMillisecond), (Sequences{0})) << "2 was not overtaken";
@@ -154,14 +154,14 @@ TEST_F(SendWindowTest, TimeoutRetransmitsWhatIsAsOldAndTheRestFollowsTheAnswer) 
   transmit(0);
   add(2);
   transmit(4 * kMillisecond);
-  EXPECT_TRUE(window_.oldest_timed_out(kMillisecond));
-  EXPECT_FALSE(window_.oldest_timed_out(kMillisecond)) << "waits already";
+  EXPECT_TRUE(window_.timed_out(kMillisecond));
+  EXPECT_FALSE(window_.timed_out(kMillisecond)) << "waits already";
   EXPECT_EQ(transmit(5 * kMillisecond), (Sequences{0, 1, 2}));
   acknowledge(3, 0, 6 * kMillisecond);
   EXPECT_EQ(transmit(7 * kMillisecond), (Sequences{3, 4})) << "sent long before something that arrived";
   acknowledge(5, 0, 8 * kMillisecond);
   EXPECT_EQ(completed().size(), 5u);
-  EXPECT_FALSE(window_.oldest_timed_out(kSecond));
+  EXPECT_FALSE(window_.timed_out(kSecond));
 }
 
 TEST_F(SendWindowTest, AnswerTooFastForTheRetransmissionProvesNothing) {
@@ -170,9 +170,9 @@ TEST_F(SendWindowTest, AnswerTooFastForTheRetransmissionProvesNothing) {
   transmit(0);
   add(2);
   transmit(kMillisecond);
-  window_.oldest_timed_out(0);
+  window_.timed_out(0);
   transmit(5 * kMillisecond);
-  const AckOutcome outcome = acknowledge(1, 0, 5 * kMillisecond + 10 * kMicrosecond);
+  const Told outcome = acknowledge(1, 0, 5 * kMillisecond + 10 * kMicrosecond);
   EXPECT_EQ(outcome.round_trip, 0u) << "sent twice: not measured";
   EXPECT_TRUE(transmit(6 * kMillisecond).empty()) << "the first transmission was answered, the rest may follow";
 }
@@ -182,7 +182,7 @@ TEST_F(SendWindowTest, APacketThatWasSentTwiceIsNotMeasured) {
   shortest_ = kMillisecond;
   add(1);
   transmit(0);
-  window_.oldest_timed_out(0);
+  window_.timed_out(0);
   transmit(5 * kMillisecond);
   EXPECT_EQ(acknowledge(1, 0, 7 * kMillisecond).round_trip, 0u) << "slow enough to be an answer to the second";
   add(1);
@@ -193,7 +193,7 @@ TEST_F(SendWindowTest, APacketThatWasSentTwiceIsNotMeasured) {
 TEST_F(SendWindowTest, OldestLostPacketLeavesThroughAClosedWindow) {
   add(8);
   transmit(0);
-  window_.oldest_timed_out(0);
+  window_.timed_out(0);
   EXPECT_TRUE(window_.has_transmission(kLength));
   EXPECT_EQ(transmit(1, kLength), (Sequences{0}));
 }
@@ -203,7 +203,7 @@ TEST_F(SendWindowTest, OldestLostPacketLeavesWhileOthersFillTheWindow) {
   transmit(0);
   add(3);
   transmit(10);
-  ASSERT_TRUE(window_.oldest_timed_out(0));
+  ASSERT_TRUE(window_.timed_out(0));
   ASSERT_EQ(window_.in_flight_bytes(), 3 * kLength);
   EXPECT_TRUE(window_.has_transmission(kLength));
   EXPECT_EQ(transmit(20, kLength), (Sequences{0}));
@@ -215,7 +215,7 @@ TEST_F(SendWindowTest, PeerThatDroppedAHeldPacketGetsItAgain) {
   transmit(0);
   acknowledge(0, 0b1, 10);
   acknowledge(1, 0, 20);  // 1 had been acknowledged selectively, then was refused
-  EXPECT_TRUE(window_.oldest_timed_out(0));
+  EXPECT_TRUE(window_.timed_out(0));
   EXPECT_EQ(transmit(30), (Sequences{1}));
   acknowledge(2, 0, 40);
   EXPECT_EQ(completed(), (Tags{1, 2}));
@@ -281,15 +281,15 @@ TEST_F(SendWindowTest, NumbersWrapRound) {
   EXPECT_EQ(burst[0].sequence, UINT32_MAX - 3);
   EXPECT_EQ(burst[7].sequence, 3u);
   window.transmitted({burst.data(), 8}, 0);
-  EXPECT_FALSE(window.acknowledge(4 + 1, 0, timing(1)).valid);
+  EXPECT_FALSE(acknowledge(window, 4 + 1, 0, 1).valid);
   // UINT32_MAX - 3 and UINT32_MAX are missing.
-  EXPECT_TRUE(window.acknowledge(UINT32_MAX - 3, 0b1111011, timing(1)).lost);
+  EXPECT_TRUE(acknowledge(window, UINT32_MAX - 3, 0b1111011, 1).lost);
   ASSERT_EQ(window.collect(kWide, burst), 2u);
   EXPECT_EQ(burst[0].sequence, UINT32_MAX - 3);
   EXPECT_EQ(burst[1].sequence, UINT32_MAX);
   window.transmitted({burst.data(), 2}, 2);
-  EXPECT_EQ(window.acknowledge(0, 0b111, timing(3)).bytes, 2 * kLength);
-  EXPECT_TRUE(window.acknowledge(4, 0, timing(4)).advanced);
+  EXPECT_EQ(acknowledge(window, 0, 0b111, 3).bytes, 2 * kLength);
+  EXPECT_TRUE(acknowledge(window, 4, 0, 4).advanced);
   unsigned completed = 0;
   for (CompletedPacket done; window.take_completed(done); ++completed) EXPECT_EQ(done.tag, 100 + completed);
   EXPECT_EQ(completed, 8u);
@@ -304,13 +304,13 @@ TEST_F(SendWindowTest, TheOrderOfTransmissionsWrapsRound) {
     for (int i = 0; i < 5; ++i) window.add(pool_.take(), kLength, nullptr, 0, 0);
     std::array<Transmission, 16> burst;
     window.transmitted({burst.data(), window.collect(kWide, burst)}, 0);
-    EXPECT_TRUE(window.acknowledge(first, 0b1111, timing(1)).lost) << first;
+    EXPECT_TRUE(acknowledge(window, first, 0b1111, 1).lost) << first;
     ASSERT_EQ(window.collect(kWide, burst), 1u) << first;
     EXPECT_EQ(burst[0].sequence, first);
     window.transmitted({burst.data(), 1}, 2);
-    EXPECT_FALSE(window.acknowledge(first, 0b1111, timing(3)).lost) << first;
+    EXPECT_FALSE(acknowledge(window, first, 0b1111, 3).lost) << first;
     EXPECT_FALSE(window.anything_unsent()) << first;
-    EXPECT_EQ(window.acknowledge(first + 5, 0, timing(4)).bytes, kLength) << first;
+    EXPECT_EQ(acknowledge(window, first + 5, 0, 4).bytes, kLength) << first;
     EXPECT_TRUE(window.everything_settled()) << first;
   }
 }
