@@ -146,7 +146,7 @@ const IncomingMessage* RecordDispatch::incoming_message(PeerIndex from, std::uin
   return IncomingMessages::find(means_.peers.at(from), id);
 }
 
-ChannelPath* RecordDispatch::channel_path(PeerIndex source, bool may_be_new) {
+PeerChannel* RecordDispatch::channel_to(PeerIndex source, bool may_be_new) {
   if (!may_be_new && !means_.peers.knows(source)) return nullptr;
   const Peer* peer = means_.peers.contact(source);
   return peer != nullptr ? peer->channel.get() : nullptr;

@@ -52,7 +52,7 @@ class RecordDispatch final : public ChannelListener, public MessageEnd, public M
   unsigned receive(Transport& transport);
 
   // ChannelListener
-  ChannelPath* channel_path(PeerIndex source, bool may_be_new) override;
+  PeerChannel* channel_to(PeerIndex source, bool may_be_new) override;
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex peer, std::uint64_t tag) override;
   void channel_restarted(PeerIndex peer, bool lost) override;

@@ -47,11 +47,11 @@ ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const>
 
 ChannelSet::~ChannelSet() = default;
 
-std::unique_ptr<ChannelPath> ChannelSet::make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs) {
+std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, Transport& transport, ChannelEpochs epochs) {
   const auto instance = std::find_if(instances_.begin(), instances_.end(),
                                      [&](const auto& candidate) { return &candidate->transport == &transport; });
   OPENLAPI_CHECK(instance != instances_.end());
-  return std::make_unique<ChannelPath>(*this, transport, (*instance)->capabilities, (*instance)->context, peer, epochs);
+  return std::make_unique<PeerChannel>(*this, transport, (*instance)->capabilities, (*instance)->context, peer, epochs);
 }
 
 unsigned ChannelSet::receive() {
@@ -64,7 +64,7 @@ unsigned ChannelSet::receive() {
 
 // Whether the packet proves that it is from its pair, and comes from where the peer is.
 [[gnu::always_inline]] inline bool ChannelSet::admit(Instance& instance, const IncomingPacket& packet,
-                                                     wire::PacketHeader& header, ChannelPath*& path) {
+                                                     wire::PacketHeader& header, PeerChannel*& channel) {
   ReliabilityCounters& counters = instance.context.counters;
   if (!admit_packet(instance.context, {packet.data, packet.length}, header)) [[unlikely]] {
     if (config_.key_may_differ) look_for_other_task(instance, packet);
@@ -75,13 +75,13 @@ unsigned ChannelSet::receive() {
     return false;
   }
   // Only who has heard from us sends short headers, and what they say of their source is not checked yet.
-  path = listener_.channel_path(header.source, !header.is_short());
-  if (path == nullptr || &path->transport_ != &instance.transport ||
-      (header.is_short() && !path->channel_.is_from_peer(header, {packet.data, packet.length}))) {
+  channel = listener_.channel_to(header.source, !header.is_short());
+  if (channel == nullptr || &channel->transport_ != &instance.transport ||
+      (header.is_short() && !channel->reliable_.is_from_peer(header, {packet.data, packet.length}))) {
     ++counters.ghosts;
     return false;
   }
-  if (path->comes_from(packet.origin)) return true;
+  if (channel->comes_from(packet.origin)) return true;
   ++counters.wrong_address;
   return false;
 }
@@ -96,50 +96,52 @@ void ChannelSet::look_for_other_task(Instance& instance, const IncomingPacket& p
     return;
   if (claimed.instance != instance.context.instance || claimed.path != 0) return;
   if (claimed.source >= config_.tasks || claimed.source == config_.self) return;
-  ChannelPath* const path = listener_.channel_path(claimed.source, true);
-  if (path == nullptr || &path->transport_ != &instance.transport || !path->comes_from(packet.origin)) return;
-  if (path->channel_.last_heard() != 0) return;
-  if (!other_version || !compare_versions(*path, packet, claimed)) look_for_other_key(*path);
+  PeerChannel* const channel = listener_.channel_to(claimed.source, true);
+  if (channel == nullptr || &channel->transport_ != &instance.transport || !channel->comes_from(packet.origin)) return;
+  if (channel->reliable_.last_heard() != 0) return;
+  if (!other_version || !compare_versions(*channel, packet, claimed)) look_for_other_key(*channel);
 }
 
 // What tells another version proves it with the job's key, and that it is no packet of an incarnation that is over.
 // Until it does the peer is asked now and then, which makes a task of this version heard. Only what is proved is
 // answered at once: one who has another key as well takes the question for such a packet and asks, too. Whether it has
 // told.
-bool ChannelSet::compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed) {
+bool ChannelSet::compare_versions(PeerChannel& channel, const IncomingPacket& packet,
+                                  const wire::PacketHeader& claimed) {
   wire::PacketHeader header = claimed;
   header.destination = config_.self;
   const bool proven = wire::is_version_packet(config_.job_key, {packet.data, packet.length}, header) &&
                       is_same_incarnation(header.destination_epoch, config_.epoch);
   if (!proven) {
-    path.ask_version(claimed.source_epoch);
+    channel.ask_version(claimed.source_epoch);
     return false;
   }
-  if ((header.flags & wire::kPacketAckWanted) != 0) path.tell_version(claimed.source_epoch, false);
-  listener_.channel_has_other_version(path.peer_, wire::version_of(packet.data));
+  if ((header.flags & wire::kPacketAckWanted) != 0) channel.tell_version(claimed.source_epoch, false);
+  listener_.channel_has_other_version(channel.peer_, wire::version_of(packet.data));
   return true;
 }
 
 // It is asked: the right one answers, and one with another key finds the same as this task, even if nobody here has
 // anything to send to it.
-void ChannelSet::look_for_other_key(ChannelPath& path) {
+void ChannelSet::look_for_other_key(PeerChannel& channel) {
   const Nanoseconds now = clock_.now();
-  auto& foreign = path.foreign_;
+  auto& foreign = channel.foreign_;
   if (foreign.since == 0 || now - foreign.latest > tuning::kOtherSecretPause) foreign.since = now;
   foreign.latest = now;
-  path.probe();
+  channel.probe();
   if (now - foreign.since < tuning::kOtherSecretSaid || std::exchange(other_key_said_, true)) return;
-  listener_.channel_has_other_key(path.peer_, false);
+  listener_.channel_has_other_key(channel.peer_, false);
 }
 
 // A stranger's packets shorten nobody's time to come; they may say why nothing else has come.
-void ChannelSet::timed_out(ChannelPath& path, Nanoseconds now) {
-  auto& foreign = path.foreign_;
+void ChannelSet::timed_out(PeerChannel& channel, Nanoseconds now) {
+  auto& foreign = channel.foreign_;
   const bool lasts =
       now - foreign.latest <= tuning::kOtherSecretPause && foreign.latest - foreign.since >= tuning::kOtherSecretSaid;
-  if (foreign.since == 0 || !lasts || path.channel_.last_heard() != 0) return listener_.channel_timed_out(path.peer_);
+  if (foreign.since == 0 || !lasts || channel.reliable_.last_heard() != 0)
+    return listener_.channel_timed_out(channel.peer_);
   foreign.since = 0;
-  listener_.channel_has_other_key(path.peer_, true);
+  listener_.channel_has_other_key(channel.peer_, true);
 }
 
 // Whether all packets are right, which follow those of their datagram that were looked at before.
@@ -147,8 +149,8 @@ bool ChannelSet::admit_all(Instance& instance, std::span<const IncomingPacket> p
   const std::size_t before = instance.headers.size();
   bool right = before + packets.size() <= tuning::kMostPacketsOfDatagram;
   for (std::size_t i = 0; right && i < packets.size(); ++i) {
-    ChannelPath* path = nullptr;
-    right = admit(instance, packets[i], instance.headers.emplace_back(), path);
+    PeerChannel* channel = nullptr;
+    right = admit(instance, packets[i], instance.headers.emplace_back(), channel);
   }
   if (!right) instance.context.counters.beside_wrong += before + packets.size() - 1;
   return right;
@@ -159,8 +161,8 @@ void ChannelSet::handle_looked_at(Instance& instance, std::size_t first, std::sp
                                   Nanoseconds now) {
   for (std::size_t i = 0; i < packets.size(); ++i) {
     const wire::PacketHeader& header = instance.headers[first + i];
-    ChannelPath* const path = listener_.channel_path(header.source, false);
-    if (path != nullptr) handle_packet(*path, header, packets[i], now);
+    PeerChannel* const channel = listener_.channel_to(header.source, false);
+    if (channel != nullptr) handle_packet(*channel, header, packets[i], now);
   }
 }
 
@@ -186,22 +188,22 @@ std::size_t ChannelSet::take_datagram(Instance& instance, std::span<const Incomi
   return more;
 }
 
-[[gnu::always_inline]] inline void ChannelSet::handle_packet(ChannelPath& path, const wire::PacketHeader& header,
+[[gnu::always_inline]] inline void ChannelSet::handle_packet(PeerChannel& channel, const wire::PacketHeader& header,
                                                              const IncomingPacket& packet, Nanoseconds now) {
-  activate(path);
-  ReliableChannel& channel = path.channel_;
+  activate(channel);
+  ReliableChannel& reliable = channel.reliable_;
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
-  const ReceiveOutcome outcome = channel.receive(header, payload, now);
-  report_completed(path);
-  if (outcome.peer_restarted) listener_.channel_restarted(path.peer_, outcome.nothing_taken);
+  const ReceiveOutcome outcome = reliable.receive(header, payload, now);
+  report_completed(channel);
+  if (outcome.peer_restarted) listener_.channel_restarted(channel.peer_, outcome.nothing_taken);
   if (outcome.deliver) {
     // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
-    channel.taken(now);
-    listener_.channel_delivered(path.peer_, payload);
+    reliable.taken(now);
+    listener_.channel_delivered(channel.peer_, payload);
   }
-  for (std::span<std::byte> held; !path.is_closed() && channel.next_held(held);) {
-    listener_.channel_delivered(path.peer_, held);
-    channel.taken(now);
+  for (std::span<std::byte> held; !channel.is_closed() && reliable.next_held(held);) {
+    listener_.channel_delivered(channel.peer_, held);
+    reliable.taken(now);
   }
 }
 
@@ -217,8 +219,8 @@ unsigned ChannelSet::receive_from(Instance& instance) {
     }
     if (end - first == 1 && end != packets.size()) [[likely]] {
       wire::PacketHeader header;
-      ChannelPath* path = nullptr;
-      if (admit(instance, packets[first], header, path)) handle_packet(*path, header, packets[first], now);
+      PeerChannel* channel = nullptr;
+      if (admit(instance, packets[first], header, channel)) handle_packet(*channel, header, packets[first], now);
     } else {
       more += take_datagram(instance, {packets.data() + first, end - first}, end == packets.size(), now);
     }
@@ -227,9 +229,9 @@ unsigned ChannelSet::receive_from(Instance& instance) {
   return static_cast<unsigned>(count + more);
 }
 
-void ChannelSet::report_completed(ChannelPath& path) {
-  for (CompletedPacket done; path.channel_.take_completed(done);) {
-    if (done.acknowledged) listener_.channel_acknowledged(path.peer_, done.tag);
+void ChannelSet::report_completed(PeerChannel& channel) {
+  for (CompletedPacket done; channel.reliable_.take_completed(done);) {
+    if (done.acknowledged) listener_.channel_acknowledged(channel.peer_, done.tag);
   }
 }
 
@@ -239,10 +241,10 @@ void ChannelSet::flush() {
 
 unsigned ChannelSet::transmit(Nanoseconds now) {
   unsigned sent = 0;
-  for (ChannelPath* path : active_) sent += path->transmit(now);
-  std::erase_if(active_, [](ChannelPath* path) {
-    path->active_ = !path->is_idle();
-    return !path->active_;
+  for (PeerChannel* channel : active_) sent += channel->transmit(now);
+  std::erase_if(active_, [](PeerChannel* channel) {
+    channel->active_ = !channel->is_idle();
+    return !channel->active_;
   });
   return sent;
 }
@@ -250,49 +252,49 @@ unsigned ChannelSet::transmit(Nanoseconds now) {
 void ChannelSet::acknowledge_now() {
   if (active_.empty()) return;
   const Nanoseconds now = clock_.now();
-  for (ChannelPath* path : active_) path->acknowledge_now(now);
+  for (PeerChannel* channel : active_) channel->acknowledge_now(now);
 }
 
 unsigned ChannelSet::run_timers(Nanoseconds now) {
   unsigned ran = 0;
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
-    ChannelPath* path = active_[i];
-    ReliableChannel& channel = path->channel_;
-    if (now >= channel.next_deadline()) {
-      channel.run_timers(now);
-      ran += path->transmit(now);
+    PeerChannel* channel = active_[i];
+    ReliableChannel& reliable = channel->reliable_;
+    if (now >= reliable.next_deadline()) {
+      reliable.run_timers(now);
+      ran += channel->transmit(now);
     }
-    const Nanoseconds since = channel.waiting_since();
-    if (since <= now && now - since >= config_.timeout) timed_out(*path, now);
+    const Nanoseconds since = reliable.waiting_since();
+    if (since <= now && now - since >= config_.timeout) timed_out(*channel, now);
   }
   return ran;
 }
 
 bool ChannelSet::has_work() const {
-  return std::any_of(active_.begin(), active_.end(), [](const ChannelPath* path) { return path->has_work(); });
+  return std::any_of(active_.begin(), active_.end(), [](const PeerChannel* channel) { return channel->has_work(); });
 }
 
 bool ChannelSet::must_send() const {
-  for (ChannelPath* path : active_) {
-    if (path->has_work() || path->channel().must_acknowledge()) return true;
+  for (PeerChannel* channel : active_) {
+    if (channel->has_work() || channel->reliable().must_acknowledge()) return true;
   }
   return false;
 }
 
 bool ChannelSet::settled() const {
   return std::all_of(active_.begin(), active_.end(),
-                     [](ChannelPath* path) { return path->all_acknowledged() || path->peer_gone(); });
+                     [](PeerChannel* channel) { return channel->all_acknowledged() || channel->peer_gone(); });
 }
 
 std::size_t ChannelSet::not_acknowledged() const {
   std::size_t packets = 0;
-  for (ChannelPath* path : active_) packets += path->peer_gone() ? 0 : path->channel().packets_out();
+  for (PeerChannel* channel : active_) packets += channel->peer_gone() ? 0 : channel->reliable().packets_out();
   return packets;
 }
 
 Nanoseconds ChannelSet::deadline() const {
   Nanoseconds earliest = UINT64_MAX;
-  for (const ChannelPath* path : active_) earliest = std::min(earliest, path->channel_.next_deadline());
+  for (const PeerChannel* channel : active_) earliest = std::min(earliest, channel->reliable_.next_deadline());
   return earliest;
 }
 

@@ -10,7 +10,7 @@
 #include "dataplane/base/clock.h"
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/host/message_statistics.h"
-#include "dataplane/paths/channel_path.h"
+#include "dataplane/paths/peer_channel.h"
 #include "dataplane/reliability/channel_context.h"
 #include "dataplane/reliability/packet_pool.h"
 #include "dataplane/transport/transport.h"
@@ -22,9 +22,9 @@ namespace openlapi {
 // Who is told what the channels find. Called during receive() and run_timers().
 class ChannelListener {
  public:
-  // The path to a task that sent something. Null: it is not reached over an unreliable transport, or it is new although
-  // `may_be_new` is false (what came does not justify a first contact).
-  virtual ChannelPath* channel_path(PeerIndex source, bool may_be_new) = 0;
+  // The channel to a task that sent something. Null: it is not reached over an unreliable transport, or it is new
+  // although `may_be_new` is false (what came does not justify a first contact).
+  virtual PeerChannel* channel_to(PeerIndex source, bool may_be_new) = 0;
   virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
   virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
   // The peer has a new incarnation; nothing sent to the former one will arrive. `lost`: that one has taken nothing of
@@ -48,8 +48,8 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The path to `peer` over one of the transports. The set must outlive it.
-  std::unique_ptr<ChannelPath> make_path(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
+  // The channel to `peer` over one of the transports. The set must outlive it.
+  std::unique_ptr<PeerChannel> make_channel(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
 
   unsigned receive();                    // takes in what has arrived on all transports
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
@@ -69,13 +69,13 @@ class ChannelSet {
   void set_ack_threshold(std::uint32_t packets);
   void add_statistics(MessageStatistics& statistics) const;
 
-  // For the paths.
-  void activate(ChannelPath& path) {
-    if (path.active_) return;
-    path.active_ = true;
-    active_.push_back(&path);
+  // For the channels.
+  void activate(PeerChannel& channel) {
+    if (channel.active_) return;
+    channel.active_ = true;
+    active_.push_back(&channel);
   }
-  void forget(ChannelPath& path) { std::erase(active_, &path); }
+  void forget(PeerChannel& channel) { std::erase(active_, &channel); }
   bool is_receiving() const { return receiving_; }  // what is sent now is packed and leaves at the end of the step
   Nanoseconds now() const { return clock_.now(); }
 
@@ -97,22 +97,22 @@ class ChannelSet {
   [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Instance& instance, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void look_for_other_task(Instance& instance, const IncomingPacket& packet);
-  bool compare_versions(ChannelPath& path, const IncomingPacket& packet, const wire::PacketHeader& claimed);
-  void look_for_other_key(ChannelPath& path);
-  void timed_out(ChannelPath& path, Nanoseconds now);
+  bool compare_versions(PeerChannel& channel, const IncomingPacket& packet, const wire::PacketHeader& claimed);
+  void look_for_other_key(PeerChannel& channel);
+  void timed_out(PeerChannel& channel, Nanoseconds now);
   bool admit_all(Instance& instance, std::span<const IncomingPacket> packets);
   void handle_looked_at(Instance& instance, std::size_t first, std::span<const IncomingPacket> packets,
                         Nanoseconds now);
-  bool admit(Instance& instance, const IncomingPacket& packet, wire::PacketHeader& header, ChannelPath*& path);
-  void handle_packet(ChannelPath& path, const wire::PacketHeader& header, const IncomingPacket& packet,
+  bool admit(Instance& instance, const IncomingPacket& packet, wire::PacketHeader& header, PeerChannel*& channel);
+  void handle_packet(PeerChannel& channel, const wire::PacketHeader& header, const IncomingPacket& packet,
                      Nanoseconds now);
-  void report_completed(ChannelPath& path);
+  void report_completed(PeerChannel& channel);
 
   const EndpointConfig& config_;
   Clock& clock_;
   ChannelListener& listener_;
   std::vector<std::unique_ptr<Instance>> instances_;
-  std::vector<ChannelPath*> active_;  // paths with something to send, to acknowledge, or to wait for
+  std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   bool receiving_ = false;
   bool other_key_said_ = false;
 };

@@ -15,7 +15,7 @@
 #include "dataplane/message/kept_for_peer.h"
 #include "dataplane/message/outgoing_messages.h"
 #include "dataplane/message/queued_record.h"
-#include "dataplane/paths/channel_path.h"
+#include "dataplane/paths/peer_channel.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {
@@ -55,7 +55,7 @@ struct Peer {
 
   // Exactly one of the two is set.
   Transport* direct = nullptr;           // reliable: each record goes to it as a packet
-  std::unique_ptr<ChannelPath> channel;  // unreliable: records share packets of a reliable channel
+  std::unique_ptr<PeerChannel> channel;  // unreliable: records share packets of a reliable channel
 
   RemoteMemory* remote_memory = nullptr;  // of `direct`, if it has one
   bool attach_closed = false;             // the peer cannot read any of our memory: do not offer it again

@@ -50,7 +50,7 @@ void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs&
     peer.max_record = max_packet_to(best, peer.index) & ~7u;
     peer.deaf = is_new && has.peer_eras->era_sent_for(peer.index) != 0;
   } else {
-    peer.channel = channels_->make_path(peer.index, best, epochs);
+    peer.channel = channels_->make_channel(peer.index, best, epochs);
     peer.max_record = peer.channel->max_record();
   }
   for (std::size_t i = 0; i < route.count && peer.bulk_memory == nullptr; ++i) {

@@ -43,7 +43,7 @@ void PeerWatch::look_at(Peer& peer, Nanoseconds now, bool may_come) {
   if (!something_outstanding(peer) && !means_.collective.active()) return;
   if (peer.is_direct()) {
     look_at_direct(peer, now, may_come);
-  } else if (now - peer.channel->channel().last_heard() >= tuning::kProbeSilentPeer) {
+  } else if (now - peer.channel->reliable().last_heard() >= tuning::kProbeSilentPeer) {
     peer.channel->probe();
   }
 }

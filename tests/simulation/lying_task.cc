@@ -58,7 +58,7 @@ void LyingTask::open_ports() {
   channels_ = std::make_unique<ChannelSet>(config_, std::span(&unreliable, 1), simulation_.time().clock(), *this);
 }
 
-// The path to a task, or to its new port.
+// The channel to a task, or to its new port.
 void LyingTask::meet(PeerIndex peer) {
   Victim& victim = victims_[peer];
   const bool near = memory_ != nullptr && scenario_.share_node(scenario_.liar(), peer);
@@ -67,20 +67,20 @@ void LyingTask::meet(PeerIndex peer) {
   port->add_peer(peer, SimulatedTransport::encode(simulation_.address_of(peer, context_, near)), error);
   if (near) {
     victim.memory = port;
-  } else if (victim.path == nullptr) {
-    victim.path = channels_->make_path(peer, *port, {0, 0});
+  } else if (victim.channel == nullptr) {
+    victim.channel = channels_->make_channel(peer, *port, {0, 0});
   }
 }
 
-ChannelPath* LyingTask::channel_path(PeerIndex source, bool) {
+PeerChannel* LyingTask::channel_to(PeerIndex source, bool) {
   if (source >= victims_.size()) return nullptr;
   meet(source);
-  return victims_[source].path.get();
+  return victims_[source].channel.get();
 }
 
 void LyingTask::channel_delivered(PeerIndex source, std::span<std::byte> payload) { learn(victims_[source], payload); }
 
-void LyingTask::channel_timed_out(PeerIndex peer) { victims_[peer].path->reset(); }
+void LyingTask::channel_timed_out(PeerIndex peer) { victims_[peer].channel->reset(); }
 
 // Ids and tickets are words near a record's beginning.
 void LyingTask::learn(Victim& victim, std::span<const std::byte> packet) {
@@ -165,7 +165,7 @@ void LyingTask::lie_to(PeerIndex peer, std::uint64_t records) {
 bool LyingTask::send(Victim& victim, PeerIndex peer, std::span<const std::byte> packet) {
   const ConstBuffer piece{packet.data(), packet.size()};
   ++simulation_.tally().lies;
-  if (victim.path != nullptr) return victim.path->send({&piece, 1}, static_cast<std::uint32_t>(packet.size()));
+  if (victim.channel != nullptr) return victim.channel->send({&piece, 1}, static_cast<std::uint32_t>(packet.size()));
   const OutgoingPacket outgoing{{&piece, 1}, static_cast<std::uint32_t>(packet.size())};
   return victim.memory->send_burst(peer, {&outgoing, 1}) != 0;
 }

@@ -30,13 +30,13 @@ class LyingTask final : public ChannelListener {
   static constexpr std::uint32_t kMostLies = 1500;
 
   struct Victim {
-    SimulatedTransport* memory = nullptr;  // how it is reached; null: by `path`
-    std::unique_ptr<ChannelPath> path;
+    SimulatedTransport* memory = nullptr;  // how it is reached; null: by `channel`
+    std::unique_ptr<PeerChannel> channel;
     std::vector<std::uint32_t> seen;  // words of what it has sent: ids, lengths, tickets
   };
 
   // ChannelListener
-  ChannelPath* channel_path(PeerIndex source, bool may_be_new) override;
+  PeerChannel* channel_to(PeerIndex source, bool may_be_new) override;
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex, std::uint64_t) override {}
   void channel_restarted(PeerIndex, bool) override {}

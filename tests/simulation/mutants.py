@@ -82,8 +82,8 @@ MUTANTS = {
         [("    send_.resend_all();  // what has been sent did not name this incarnation and was turned away\n",
           "    send_.abandon();\n")]),
     "exchanged_epoch_unused": (
-        "dataplane/paths/channel_path.cc", "what the address exchange says of the peer's incarnation is not used",
-        [("channel_(context, peer, 0, epochs, ", "channel_(context, peer, 0, {epochs.own, 0}, ")]),
+        "dataplane/paths/peer_channel.cc", "what the address exchange says of the peer's incarnation is not used",
+        [("reliable_(context, peer, 0, epochs, ", "reliable_(context, peer, 0, {epochs.own, 0}, ")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
         [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",

@@ -1,5 +1,5 @@
-// One end of a reliable channel for unit tests: a ChannelSet over two MemoryTransports with the path to one other task,
-// over the first of them. It keeps what it is told.
+// One end of a reliable channel for unit tests: a ChannelSet over two MemoryTransports with the channel to one other
+// task, over the first of them. It keeps what it is told.
 #pragma once
 
 #include <functional>
@@ -36,13 +36,13 @@ class ChannelSide final : public ChannelListener {
   static void connect(ChannelSide& a, ChannelSide& b) {
     MemoryTransport::connect(a.transport, b.transport);
     for (ChannelSide* side : {&a, &b}) {
-      side->path = side->set.make_path(1 - side->config.self, side->transport, {0, kEpoch});
+      side->channel = side->set.make_channel(1 - side->config.self, side->transport, {0, kEpoch});
     }
   }
 
   bool send(const Bytes& record) {
     const ConstBuffer piece{record.data(), record.size()};
-    return path->send({&piece, 1}, static_cast<std::uint32_t>(record.size()));
+    return channel->send({&piece, 1}, static_cast<std::uint32_t>(record.size()));
   }
   unsigned transmit() { return set.transmit(clock_.now()); }
 
@@ -74,7 +74,7 @@ class ChannelSide final : public ChannelListener {
   const EndpointConfig config;
   MemoryTransport transport, other_transport;
   ChannelSet set;
-  std::unique_ptr<ChannelPath> path;
+  std::unique_ptr<PeerChannel> channel;
 
   // What it was told, in order.
   std::vector<Bytes> delivered;
@@ -92,9 +92,9 @@ class ChannelSide final : public ChannelListener {
     return {&transport, &other_transport};
   }
 
-  ChannelPath* channel_path(PeerIndex source, bool) override {
+  PeerChannel* channel_to(PeerIndex source, bool) override {
     asked_for.push_back(source);
-    return path.get();
+    return channel.get();
   }
   void channel_delivered(PeerIndex, std::span<std::byte> payload) override {
     const auto* begin = reinterpret_cast<const unsigned char*>(payload.data());

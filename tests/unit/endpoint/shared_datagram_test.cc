@@ -41,7 +41,7 @@ class SharedDatagram : public testing::Test {
   // So many packets that task 0 sends, each with a record of its own.
   Copies send(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      Bytes record(a_.path->max_record());
+      Bytes record(a_.channel->max_record());
       std::iota(record.begin(), record.end(), static_cast<unsigned char>(i));
       EXPECT_TRUE(a_.send(record));
       sent_.push_back(record);

@@ -28,7 +28,7 @@ class VersionQuestion : public testing::Test {
 };
 
 TEST_F(VersionQuestion, IsAskedInOnesOwnName) {
-  task_.path->ask_version(ChannelSide::kEpoch);
+  task_.channel->ask_version(ChannelSide::kEpoch);
   const auto packets = peer_.transport.take_waiting();
   ASSERT_EQ(packets.size(), 1u);
   wire::PacketHeader header;
@@ -45,7 +45,7 @@ TEST_F(VersionQuestion, IsAskedInOnesOwnName) {
 TEST_F(VersionQuestion, IsAPacketIfItLeaves) {
   const auto ask = [&] {
     const std::uint64_t before = task_.statistics().packets_sent;
-    task_.path->ask_version(ChannelSide::kEpoch);
+    task_.channel->ask_version(ChannelSide::kEpoch);
     return task_.statistics().packets_sent - before;
   };
   EXPECT_EQ(ask(), 1u);

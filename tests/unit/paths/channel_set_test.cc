@@ -17,7 +17,7 @@ class ChannelSetTest : public testing::Test {
     for (ChannelSide* side : {&a_, &b_}) side->transport.set_room(10'000);
     ChannelSide::connect(a_, b_);
     // Whatever uses these buffers next finds no zeros in them.
-    for (int i = 0; i < 5; ++i) EXPECT_TRUE(a_.send(Bytes(a_.path->max_record(), 0xff)));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(a_.send(Bytes(a_.channel->max_record(), 0xff)));
     a_.transmit();
     settle();
     b_.delivered.clear();
@@ -81,7 +81,7 @@ TEST_F(ChannelSetTest, TwoPacketsLeaveAtOnceAndTheRestTogether) {
 }
 
 TEST_F(ChannelSetTest, PacketsAreFilledToTheLastByte) {
-  const std::size_t most = a_.path->max_record();
+  const std::size_t most = a_.channel->max_record();
   ASSERT_EQ(most, ChannelSide::kMaxPacket - wire::kPacketHeaderSize);
   const std::vector<std::pair<Sizes, Sizes>> cases{{{8, most - 8}, {most}},      {{8, most}, {8, most}},
                                                    {{most, 8}, {most, 8}},       {{16, most - 8}, {16, most - 8}},
@@ -98,17 +98,17 @@ TEST_F(ChannelSetTest, PacketsAreFilledToTheLastByte) {
 }
 
 TEST_F(ChannelSetTest, RecordsOfARecordsOwnPlaceAreSentOrNot) {
-  EXPECT_NE(a_.path->begin_record(8), nullptr);
-  a_.path->abandon_record();
-  EXPECT_FALSE(a_.path->has_work()) << "an empty packet would leave";
+  EXPECT_NE(a_.channel->begin_record(8), nullptr);
+  a_.channel->abandon_record();
+  EXPECT_FALSE(a_.channel->has_work()) << "an empty packet would leave";
   fill_the_way();
   ASSERT_TRUE(a_.send(pattern(8)));
-  EXPECT_NE(a_.path->begin_record(8), nullptr);
-  a_.path->abandon_record();
-  std::byte* const place = a_.path->begin_record(16);
+  EXPECT_NE(a_.channel->begin_record(8), nullptr);
+  a_.channel->abandon_record();
+  std::byte* const place = a_.channel->begin_record(16);
   ASSERT_NE(place, nullptr);
   std::memcpy(place, pattern(16).data(), 16);
-  a_.path->end_record(16);
+  a_.channel->end_record(16);
   EXPECT_EQ(a_.transmit(), 1u);
   EXPECT_EQ(sizes(), Sizes{24});
   EXPECT_TRUE(std::ranges::equal(std::span(b_.delivered.back()).subspan(8), pattern(16)));
@@ -117,7 +117,7 @@ TEST_F(ChannelSetTest, RecordsOfARecordsOwnPlaceAreSentOrNot) {
 // What answers an arrival leaves at the end of the step, in one packet, which acknowledges.
 TEST_F(ChannelSetTest, AnswersWaitForTheEndOfTheStep) {
   const ConstBuffer answer{"answer!", 8};
-  b_.on_delivery = [&] { ASSERT_TRUE(b_.path->send({&answer, 1}, 8)); };
+  b_.on_delivery = [&] { ASSERT_TRUE(b_.channel->send({&answer, 1}, 8)); };
   fill_the_way();
   EXPECT_EQ(b_.set.receive(), 2u);
   EXPECT_EQ(a_.transport.waiting(), 0u);
@@ -135,7 +135,7 @@ TEST_F(ChannelSetTest, DataThatStaysWhereItIsFollowsWhatWasThereBefore) {
     fill_the_way();
     ASSERT_TRUE(a_.send(pattern(8)));
     const ConstBuffer pieces[] = {{head.data(), 8}, {head.data() + 8, head_length - 8}};
-    ASSERT_TRUE(a_.path->send_referenced(pieces, {data.data(), data.size()}, ++tag));
+    ASSERT_TRUE(a_.channel->send_referenced(pieces, {data.data(), data.size()}, ++tag));
     EXPECT_TRUE(a_.set.has_work());
     EXPECT_EQ(a_.transmit(), 2u);
     EXPECT_EQ(sizes(), (Sizes{8, head_length + data.size()}));
@@ -160,7 +160,7 @@ TEST_F(ChannelSetTest, WhatATransportHasNoRoomForWaits) {
   settle();
   b_.delivered.clear();
   b_.transport.set_room(0);
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(a_.send(pattern(a_.path->max_record())));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(a_.send(pattern(a_.channel->max_record())));
   EXPECT_EQ(on_the_way(), 0u);
   EXPECT_EQ(a_.transmit(), 0u);
   EXPECT_TRUE(a_.set.has_work());
@@ -172,7 +172,7 @@ TEST_F(ChannelSetTest, WhatATransportHasNoRoomForWaits) {
   EXPECT_FALSE(a_.set.has_work());
   while (b_.set.receive() != 0) {
   }
-  EXPECT_EQ(b_.delivered, std::vector(100, pattern(a_.path->max_record())));
+  EXPECT_EQ(b_.delivered, std::vector(100, pattern(a_.channel->max_record())));
   settle();
   EXPECT_TRUE(a_.acknowledged.empty());
   EXPECT_EQ(a_.statistics().retransmitted_packets, 0u);
@@ -182,7 +182,7 @@ TEST_F(ChannelSetTest, WhatATransportHasNoRoomForWaits) {
 TEST_F(ChannelSetTest, AClosedWindowTakesNothing) {
   std::vector<Bytes> sent;
   const auto record = [&] {
-    Bytes bytes(a_.path->max_record());
+    Bytes bytes(a_.channel->max_record());
     bytes[0] = static_cast<unsigned char>(sent.size()), bytes[1] = static_cast<unsigned char>(sent.size() >> 8);
     return bytes;
   };
@@ -190,8 +190,8 @@ TEST_F(ChannelSetTest, AClosedWindowTakesNothing) {
     while (sent.size() < 10'000 && a_.send(record())) sent.push_back(record());
     ASSERT_LT(sent.size(), 10'000u);
     const ConstBuffer head{"head....", 8};
-    EXPECT_FALSE(a_.path->send_referenced({&head, 1}, {"data", 4}, 1));
-    EXPECT_FALSE(a_.path->has_work() && !a_.path->channel().has_transmissions()) << "work that cannot be done";
+    EXPECT_FALSE(a_.channel->send_referenced({&head, 1}, {"data", 4}, 1));
+    EXPECT_FALSE(a_.channel->has_work() && !a_.channel->reliable().has_transmissions()) << "work that cannot be done";
     for (int step = 0; step < 1000 && !a_.set.settled(); ++step) {
       a_.transmit();
       b_.set.receive();
@@ -206,10 +206,10 @@ TEST_F(ChannelSetTest, AClosedWindowTakesNothing) {
 TEST_F(ChannelSetTest, AProbeIsAnEmptyPacketWhereNothingIsOnTheWay) {
   EXPECT_EQ(a_.transmit(), 0u);
   EXPECT_FALSE(a_.set.needs_clock());
-  a_.path->probe();
+  a_.channel->probe();
   EXPECT_TRUE(a_.set.needs_clock());
   EXPECT_EQ(a_.transmit(), 1u);
-  a_.path->probe();
+  a_.channel->probe();
   EXPECT_EQ(a_.transmit(), 0u) << "its acknowledgement is awaited";
   EXPECT_EQ(b_.set.receive(), 1u);
   EXPECT_EQ(b_.delivered, std::vector<Bytes>(1));
@@ -255,9 +255,9 @@ TEST_F(ChannelSetTest, SilenceIsToldAfterTheWholeTimeOut) {
   clock_.advance(1);
   a_.set.run_timers(clock_.now());
   EXPECT_EQ(a_.timed_out, std::vector<PeerIndex>{1});
-  a_.path->begin_anew();
-  EXPECT_FALSE(a_.path->has_work());
-  EXPECT_TRUE(a_.path->all_acknowledged());
+  a_.channel->begin_anew();
+  EXPECT_FALSE(a_.channel->has_work());
+  EXPECT_TRUE(a_.channel->all_acknowledged());
 }
 
 TEST_F(ChannelSetTest, WhatIsNotAcknowledgedIsCounted) {
@@ -281,19 +281,19 @@ TEST_F(ChannelSetTest, AWayThatEndsOrIsClosedIsNotLookedAt) {
     fill_the_way();
     ASSERT_TRUE(a_.send(pattern(8)));
     if (closed) {
-      a_.path->close();
-      EXPECT_TRUE(a_.path->is_closed());
-      EXPECT_TRUE(a_.path->all_acknowledged());
-      EXPECT_FALSE(a_.path->has_work());
+      a_.channel->close();
+      EXPECT_TRUE(a_.channel->is_closed());
+      EXPECT_TRUE(a_.channel->all_acknowledged());
+      EXPECT_FALSE(a_.channel->has_work());
     } else {
-      a_.path.reset();
+      a_.channel.reset();
     }
     EXPECT_FALSE(a_.set.needs_clock());
     EXPECT_EQ(a_.set.deadline(), UINT64_MAX);
     EXPECT_EQ(a_.transmit(), 0u);
     EXPECT_EQ(a_.set.not_acknowledged(), 0u);
-    a_.path = a_.set.make_path(1, a_.transport, {0, ChannelSide::kEpoch});
-    b_.path = b_.set.make_path(0, b_.transport, {0, ChannelSide::kEpoch});
+    a_.channel = a_.set.make_channel(1, a_.transport, {0, ChannelSide::kEpoch});
+    b_.channel = b_.set.make_channel(0, b_.transport, {0, ChannelSide::kEpoch});
     b_.transport.forget_waiting();
   }
 }
@@ -301,26 +301,26 @@ TEST_F(ChannelSetTest, AWayThatEndsOrIsClosedIsNotLookedAt) {
 TEST_F(ChannelSetTest, WhatWasForgottenDoesNotLeave) {
   fill_the_way();
   ASSERT_TRUE(a_.send(pattern(8)));
-  a_.path->drop_open_packet();
+  a_.channel->drop_open_packet();
   EXPECT_FALSE(a_.set.has_work());
   EXPECT_EQ(a_.transmit(), 0u);
   ASSERT_TRUE(a_.send(pattern(8)));
-  a_.path->begin_anew();
+  a_.channel->begin_anew();
   EXPECT_FALSE(a_.set.has_work());
   EXPECT_EQ(a_.transmit(), 0u);
   EXPECT_EQ(sizes(), Sizes{});
   for (int i = 0; i < 10'000; ++i) {  // more than there are buffers
-    ASSERT_NE(a_.path->begin_record(8), nullptr) << i;
-    a_.path->abandon_record();
+    ASSERT_NE(a_.channel->begin_record(8), nullptr) << i;
+    a_.channel->abandon_record();
   }
 }
 
 TEST_F(ChannelSetTest, AWayThatEndsGivesItsBuffersBack) {
   for (int i = 0; i < 10'000; ++i) {  // more than there are
-    a_.path = a_.set.make_path(1, a_.transport, {0, ChannelSide::kEpoch});
-    ASSERT_NE(a_.path->begin_record(8), nullptr);
+    a_.channel = a_.set.make_channel(1, a_.transport, {0, ChannelSide::kEpoch});
+    ASSERT_NE(a_.channel->begin_record(8), nullptr);
   }
-  a_.path = a_.set.make_path(1, a_.transport, {0, ChannelSide::kEpoch});
+  a_.channel = a_.set.make_channel(1, a_.transport, {0, ChannelSide::kEpoch});
   fill_the_way();
   EXPECT_TRUE(a_.send(pattern(8))) << "others find none";
 }

@@ -1,4 +1,4 @@
-// The path to one peer over an unreliable transport: records are packed into packets, and packets travel through a
+// The channel to one peer over an unreliable transport: records are packed into packets, and packets travel through a
 // reliable channel. While little is in flight a packet leaves as soon as it has a record. Otherwise it waits for more
 // records until it is full or the engine's next step begins; nothing waits longer than a step.
 #pragma once
@@ -16,18 +16,18 @@ class ChannelSet;
 
 static_assert(wire::kPacketHeaderSize % 8 == 0, "so that records fill packets whose length is a multiple of 8");
 
-class ChannelPath {
+class PeerChannel {
  public:
-  // `capabilities` belong to the transport, and outlive the path.
-  ChannelPath(ChannelSet& set, Transport& transport, const TransportCapabilities& capabilities, ChannelContext& context,
+  // `capabilities` belong to the transport, and outlive the channel.
+  PeerChannel(ChannelSet& set, Transport& transport, const TransportCapabilities& capabilities, ChannelContext& context,
               PeerIndex peer, ChannelEpochs epochs);
-  ~ChannelPath();
-  ChannelPath(const ChannelPath&) = delete;
-  ChannelPath& operator=(const ChannelPath&) = delete;
+  ~PeerChannel();
+  PeerChannel(const PeerChannel&) = delete;
+  PeerChannel& operator=(const PeerChannel&) = delete;
 
   // Bytes of the longest record; a multiple of 8, so that full packets have a length that segmentation offload can
   // keep.
-  std::uint32_t max_record() const { return channel_.max_payload(); }
+  std::uint32_t max_record() const { return reliable_.max_payload(); }
 
   // Copies and takes one record. False: no room.
   bool send(std::span<const ConstBuffer> pieces, std::uint32_t length);
@@ -65,7 +65,7 @@ class ChannelPath {
   void reset();
 
   // The same when the peer is lost: this task then begins anew with it, if it may.
-  bool may_begin_anew() const { return channel_.may_begin_anew(); }
+  bool may_begin_anew() const { return reliable_.may_begin_anew(); }
   void begin_anew();
 
   // The same for good: nothing is sent or received any more.
@@ -73,19 +73,19 @@ class ChannelPath {
   bool is_closed() const { return closed_; }
 
   [[gnu::always_inline]] bool has_work() const {
-    return (open_ != nullptr && channel_.has_room()) || channel_.has_transmissions();
+    return (open_ != nullptr && reliable_.has_room()) || reliable_.has_transmissions();
   }
   bool is_idle() const {
-    return open_ == nullptr && channel_.all_acknowledged() && channel_.next_deadline() == UINT64_MAX;
+    return open_ == nullptr && reliable_.all_acknowledged() && reliable_.next_deadline() == UINT64_MAX;
   }
-  bool all_acknowledged() const { return open_ == nullptr && channel_.all_acknowledged(); }
+  bool all_acknowledged() const { return open_ == nullptr && reliable_.all_acknowledged(); }
   bool peer_gone() const {
     return capabilities_.peer_liveness != nullptr && capabilities_.peer_liveness->peer_gone(peer_);
   }
   // Whether packets of the peer come from there. Its address may have changed since the last packet.
   [[gnu::always_inline]] bool comes_from(std::uint64_t origin) { return origin == origin_ || comes_from_new(origin); }
 
-  ReliableChannel& channel() { return channel_; }
+  ReliableChannel& reliable() { return reliable_; }
   PeerIndex peer() const { return peer_; }
 
  private:
@@ -105,7 +105,7 @@ class ChannelPath {
   Transport& transport_;
   ChannelContext& context_;
   PeerIndex peer_;
-  ReliableChannel channel_;
+  ReliableChannel reliable_;
   std::byte* open_ = nullptr;      // the packet being filled, a buffer of the pool; null: none
   std::uint32_t open_length_ = 0;  // bytes of records in it
   bool active_ = false;            // the set visits it in every step
