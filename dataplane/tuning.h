@@ -51,6 +51,14 @@ inline constexpr std::uint64_t kLongestRetransmitTimeout = 400'000'000;
 // lost even if fewer than kReorderPackets followed it.
 inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 
+// ---- paths ----
+
+// Pauses between probes of a path that went silent, ns: the first is as long as the shortest retransmission time-out,
+// and each is twice as long as the one before, up to the longest, so that a path which serves again is used within that
+// time (a packet a second for each peer with a silent path).
+inline constexpr std::uint64_t kFirstProbePause = 5'000'000;
+inline constexpr std::uint64_t kLongestProbePause = 1'000'000'000;
+
 // ---- reliability: packet buffers ----
 
 // Bytes of buffers taken from the heap at a time.

@@ -18,40 +18,54 @@ std::uint32_t packet_bytes(const Transport& transport) {
   return std::min<std::uint32_t>(transport.limits().max_packet, wire::kLongestPacket) & ~7u;
 }
 
+// Of the longest one.
+std::uint32_t packet_bytes(std::span<Transport* const> transports) {
+  std::uint32_t longest = 0;
+  for (const Transport* transport : transports) longest = std::max(longest, packet_bytes(*transport));
+  return longest;
+}
+
 }  // namespace
 
-ChannelSet::Instance::Instance(const EndpointConfig& config, Transport& transport)
-    : transport(transport),
-      pool(packet_bytes(transport), PacketPool::buffers_for(packet_bytes(transport))),
-      capabilities(transport.capabilities()) {
-  context.job_key = config.job_key;
-  context.self = config.self;
-  context.epoch = config.epoch;
-  context.instance = static_cast<std::uint8_t>(config.instance);
-  context.tagged = config.packet_tags;
-  context.checksum = !transport.limits().checked && !config.packet_tags;
-  context.max_packet = packet_bytes(transport);
-  context.ack_threshold = config.ack_threshold;
-  context.first_sequence = config.first_packet;
-  context.first_in_window = config.before_first();
-  context.pool = &pool;
+ChannelSet::Instance::Instance(Transport& transport) : transport(transport), capabilities(transport.capabilities()) {
   headers.reserve(tuning::kMostPacketsOfDatagram);
   rest = std::make_unique_for_overwrite<IncomingPacket[]>(tuning::kMostPacketsOfDatagram);
 }
 
 ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const> transports, Clock& clock,
                        ChannelListener& listener)
-    : config_(config), clock_(clock), listener_(listener) {
-  for (Transport* transport : transports) instances_.push_back(std::make_unique<Instance>(config, *transport));
+    : config_(config),
+      clock_(clock),
+      listener_(listener),
+      pool_(packet_bytes(transports), PacketPool::buffers_for(packet_bytes(transports))) {
+  context_.job_key = config.job_key;
+  context_.self = config.self;
+  context_.epoch = config.epoch;
+  context_.instance = static_cast<std::uint8_t>(config.instance);
+  context_.tagged = config.packet_tags;
+  context_.max_packet = packet_bytes(transports);
+  context_.ack_threshold = config.ack_threshold;
+  context_.first_sequence = config.first_packet;
+  context_.first_in_window = config.before_first();
+  context_.pool = &pool_;
+  for (Transport* transport : transports) {
+    if (!transport->limits().checked && !config.packet_tags) context_.checksum = true;
+    instances_.push_back(std::make_unique<Instance>(*transport));
+  }
 }
 
 ChannelSet::~ChannelSet() = default;
 
-std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, Transport& transport, ChannelEpochs epochs) {
-  const auto instance = std::find_if(instances_.begin(), instances_.end(),
-                                     [&](const auto& candidate) { return &candidate->transport == &transport; });
-  OPENLAPI_CHECK(instance != instances_.end());
-  return std::make_unique<PeerChannel>(*this, transport, (*instance)->capabilities, (*instance)->context, peer, epochs);
+std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<Transport* const> transports,
+                                                      ChannelEpochs epochs) {
+  std::vector<PeerPath> paths;
+  for (Transport* transport : transports) {
+    const auto instance =
+        std::ranges::find_if(instances_, [&](const auto& candidate) { return &candidate->transport == transport; });
+    OPENLAPI_CHECK(instance != instances_.end());
+    paths.push_back({.transport = transport, .capabilities = &(*instance)->capabilities});
+  }
+  return std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs);
 }
 
 unsigned ChannelSet::receive() {
@@ -65,8 +79,8 @@ unsigned ChannelSet::receive() {
 // Whether the packet proves that it is from its pair, and comes from where the peer is.
 [[gnu::always_inline]] inline bool ChannelSet::admit(Instance& instance, const IncomingPacket& packet,
                                                      wire::PacketHeader& header, PeerChannel*& channel) {
-  ReliabilityCounters& counters = instance.context.counters;
-  if (!admit_packet(instance.context, {packet.data, packet.length}, header)) [[unlikely]] {
+  ReliabilityCounters& counters = context_.counters;
+  if (!admit_packet(context_, {packet.data, packet.length}, header)) [[unlikely]] {
     if (config_.key_may_differ) look_for_other_task(instance, packet);
     return false;
   }
@@ -76,12 +90,12 @@ unsigned ChannelSet::receive() {
   }
   // Only who has heard from us sends short headers, and what they say of their source is not checked yet.
   channel = listener_.channel_to(header.source, !header.is_short());
-  if (channel == nullptr || &channel->transport_ != &instance.transport ||
+  if (channel == nullptr || !channel->reaches_over(instance.transport) ||
       (header.is_short() && !channel->reliable_.is_from_peer(header, {packet.data, packet.length}))) {
     ++counters.ghosts;
     return false;
   }
-  if (channel->comes_from(packet.origin)) return true;
+  if (channel->comes_from(instance.transport, packet.origin)) return true;
   ++counters.wrong_address;
   return false;
 }
@@ -91,13 +105,12 @@ void ChannelSet::look_for_other_task(Instance& instance, const IncomingPacket& p
   wire::PacketHeader claimed;
   const wire::DecodeResult result = wire::decode({packet.data, packet.length}, claimed);
   const bool other_version = result == wire::DecodeResult::wrong_version;
-  if ((result != wire::DecodeResult::ok && !other_version) || claimed.is_short() ||
-      packet.length > instance.context.max_packet)
+  if ((result != wire::DecodeResult::ok && !other_version) || claimed.is_short() || packet.length > context_.max_packet)
     return;
-  if (claimed.instance != instance.context.instance || claimed.path != 0) return;
+  if (claimed.instance != context_.instance || claimed.path != 0) return;
   if (claimed.source >= config_.tasks || claimed.source == config_.self) return;
   PeerChannel* const channel = listener_.channel_to(claimed.source, true);
-  if (channel == nullptr || &channel->transport_ != &instance.transport || !channel->comes_from(packet.origin)) return;
+  if (channel == nullptr || !channel->comes_from(instance.transport, packet.origin)) return;
   if (channel->reliable_.last_heard() != 0) return;
   if (!other_version || !compare_versions(*channel, packet, claimed)) look_for_other_key(*channel);
 }
@@ -152,7 +165,7 @@ bool ChannelSet::admit_all(Instance& instance, std::span<const IncomingPacket> p
     PeerChannel* channel = nullptr;
     right = admit(instance, packets[i], instance.headers.emplace_back(), channel);
   }
-  if (!right) instance.context.counters.beside_wrong += before + packets.size() - 1;
+  if (!right) context_.counters.beside_wrong += before + packets.size() - 1;
   return right;
 }
 
@@ -195,6 +208,7 @@ std::size_t ChannelSet::take_datagram(Instance& instance, std::span<const Incomi
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
   const ReceiveOutcome outcome = reliable.receive(header, payload, now);
   report_completed(channel);
+  channel.look_at_paths(outcome);
   if (outcome.peer_restarted) listener_.channel_restarted(channel.peer_, outcome.nothing_taken);
   if (outcome.deliver) {
     // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
@@ -259,12 +273,11 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
   unsigned ran = 0;
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
     PeerChannel* channel = active_[i];
-    ReliableChannel& reliable = channel->reliable_;
-    if (now >= reliable.next_deadline()) {
-      reliable.run_timers(now);
+    if (now >= channel->next_deadline()) {
+      channel->run_timers(now);
       ran += channel->transmit(now);
     }
-    const Nanoseconds since = reliable.waiting_since();
+    const Nanoseconds since = channel->reliable_.waiting_since();
     if (since <= now && now - since >= config_.timeout) timed_out(*channel, now);
   }
   return ran;
@@ -294,34 +307,28 @@ std::size_t ChannelSet::not_acknowledged() const {
 
 Nanoseconds ChannelSet::deadline() const {
   Nanoseconds earliest = UINT64_MAX;
-  for (const PeerChannel* channel : active_) earliest = std::min(earliest, channel->reliable_.next_deadline());
+  for (const PeerChannel* channel : active_) earliest = std::min(earliest, channel->next_deadline());
   return earliest;
 }
 
 std::uint32_t ChannelSet::max_record() const {
   std::uint32_t smallest = UINT32_MAX;
-  for (const auto& instance : instances_) {
-    smallest = std::min(smallest, instance->context.max_packet - static_cast<std::uint32_t>(wire::kPacketHeaderSize));
-  }
-  return smallest;
+  for (const auto& instance : instances_) smallest = std::min(smallest, packet_bytes(instance->transport));
+  return smallest - static_cast<std::uint32_t>(wire::kPacketHeaderSize);
 }
 
 std::uint32_t ChannelSet::max_packets_out() const { return tuning::kMostPacketsInFlight; }
 
-void ChannelSet::set_ack_threshold(std::uint32_t packets) {
-  for (const auto& instance : instances_) instance->context.ack_threshold = packets;
-}
+void ChannelSet::set_ack_threshold(std::uint32_t packets) { context_.ack_threshold = packets; }
 
 void ChannelSet::add_statistics(MessageStatistics& statistics) const {
-  for (const auto& instance : instances_) {
-    const ReliabilityCounters& counters = instance->context.counters;
-    statistics.duplicate_packets += counters.duplicates;
-    statistics.retransmitted_packets += counters.retransmits;
-    statistics.ghost_packets += counters.ghosts + counters.strangers + counters.wrong_address + counters.beside_wrong +
-                                counters.wrong_destination + counters.malformed + counters.damaged;
-    statistics.packets_sent += counters.packets_sent;
-    statistics.packets_received += counters.packets_received;
-  }
+  const ReliabilityCounters& counters = context_.counters;
+  statistics.duplicate_packets += counters.duplicates;
+  statistics.retransmitted_packets += counters.retransmits;
+  statistics.ghost_packets += counters.ghosts + counters.strangers + counters.wrong_address + counters.beside_wrong +
+                              counters.wrong_destination + counters.malformed + counters.damaged;
+  statistics.packets_sent += counters.packets_sent;
+  statistics.packets_received += counters.packets_received;
 }
 
 }  // namespace openlapi

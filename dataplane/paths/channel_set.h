@@ -48,8 +48,9 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The channel to `peer` over one of the transports. The set must outlive it.
-  std::unique_ptr<PeerChannel> make_channel(PeerIndex peer, Transport& transport, ChannelEpochs epochs);
+  // The channel to `peer` over some of the transports, the best first. The set must outlive it.
+  std::unique_ptr<PeerChannel> make_channel(PeerIndex peer, std::span<Transport* const> transports,
+                                            ChannelEpochs epochs);
 
   unsigned receive();                    // takes in what has arrived on all transports
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
@@ -80,12 +81,10 @@ class ChannelSet {
   Nanoseconds now() const { return clock_.now(); }
 
  private:
-  // One of the endpoint's unreliable transports, with what all channels over it share.
+  // One of the endpoint's unreliable transports.
   struct Instance {
-    Instance(const EndpointConfig& config, Transport& transport);
+    explicit Instance(Transport& transport);
     Transport& transport;
-    PacketPool pool;
-    ChannelContext context;
     // For a datagram with several packets: their headers, and those packets that no burst had room for. Memory is
     // reserved but touched only as far as a datagram of the job's has needed it.
     std::vector<wire::PacketHeader> headers;
@@ -111,6 +110,8 @@ class ChannelSet {
   const EndpointConfig& config_;
   Clock& clock_;
   ChannelListener& listener_;
+  PacketPool pool_;
+  ChannelContext context_;  // of all channels
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   bool receiving_ = false;

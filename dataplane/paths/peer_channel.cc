@@ -1,6 +1,7 @@
 #include "dataplane/paths/peer_channel.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -38,17 +39,28 @@ class OutgoingBurst {
   alignas(OutgoingPacket) std::array<std::byte, tuning::kSendBurst * sizeof(OutgoingPacket)> packets_;
 };
 
+// Every packet must fit every path: it may have to leave over any of them.
+std::uint32_t longest_packet(const std::vector<PeerPath>& paths, PeerIndex peer) {
+  std::uint32_t longest = UINT32_MAX;
+  for (const PeerPath& path : paths) longest = std::min(longest, max_packet_to(*path.transport, peer));
+  return longest & ~7u;
+}
+
 }  // namespace
 
-PeerChannel::PeerChannel(ChannelSet& set, Transport& transport, const TransportCapabilities& capabilities,
-                         ChannelContext& context, PeerIndex peer, ChannelEpochs epochs)
+PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
+                         ChannelEpochs epochs)
     : set_(set),
-      transport_(transport),
+      best_(paths.at(0)),
       context_(context),
       peer_(peer),
-      reliable_(context, peer, 0, epochs, max_packet_to(transport, peer) & ~7u),
-      capabilities_(capabilities),
-      origin_(ask_origin()) {}
+      reliable_(context, peer, epochs, longest_packet(paths, peer)) {
+  best_.ask_origin(peer);
+  if (paths.size() == 1) return;
+  for (PeerPath& path : paths) path.ask_origin(peer);
+  for (std::size_t more = 1; more != paths.size(); ++more) reliable_.add_path();
+  several_ = std::make_unique<Several>(std::move(paths));
+}
 
 PeerChannel::~PeerChannel() {
   set_.forget(*this);
@@ -134,13 +146,68 @@ bool PeerChannel::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   return true;
 }
 
-std::uint64_t PeerChannel::ask_origin() const {
-  return capabilities_.packet_origins != nullptr ? capabilities_.packet_origins->origin_of(peer_) : 0;
+bool PeerChannel::reaches_over(const Transport& transport) const {
+  if (several_ == nullptr) return &transport == best_.transport;
+  return std::ranges::any_of(several_->paths, [&](const PeerPath& path) { return path.transport == &transport; });
 }
 
-bool PeerChannel::comes_from_new(std::uint64_t origin) {
-  origin_ = ask_origin();
-  return origin == origin_;
+bool PeerChannel::find_origin(const Transport& transport, std::uint64_t origin) {
+  const unsigned count = reliable_.paths();
+  for (unsigned number = 0; number != count; ++number) {
+    PeerPath& candidate = path(number);
+    if (candidate.transport != &transport) continue;
+    if (candidate.origin != origin) candidate.ask_origin(peer_);
+    if (candidate.origin != origin) continue;
+    if (several_ != nullptr) several_->arrived_over = number;
+    return true;
+  }
+  return false;
+}
+
+bool PeerChannel::peer_gone() const {
+  if (several_ == nullptr) return best_.peer_gone(peer_);
+  return std::ranges::all_of(several_->paths, [&](const PeerPath& path) { return path.peer_gone(peer_); });
+}
+
+void PeerChannel::use_best() {
+  const unsigned number = several_->watch.best();
+  best_ = several_->paths[number];
+  reliable_.use_path(number);
+}
+
+// What a silent path has not brought to the peer leaves at once over another one.
+void PeerChannel::run_timers(Nanoseconds now) {
+  std::uint32_t silent = reliable_.run_timers(now);
+  if (several_ == nullptr || silent == 0) return;
+  for (; silent != 0; silent &= silent - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(silent));
+    several_->watch.went_silent(number, now);
+    reliable_.give_up_path(number);
+    ++context_.counters.paths_lost;
+  }
+  use_best();
+}
+
+void PeerChannel::look_for_served(const ReceiveOutcome& outcome) {
+  bool any = outcome.path_answered && several_->watch.answered(several_->arrived_over);
+  for (std::uint32_t carriers = reliable_.take_carriers(); carriers != 0; carriers &= carriers - 1) {
+    any |= several_->watch.carried_data(static_cast<unsigned>(std::countr_zero(carriers)));
+  }
+  if (any) use_best();
+}
+
+// Returns the number of packets. One that finds no room is not sent again: the next probe asks anew.
+unsigned PeerChannel::send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now) {
+  unsigned sent = 0;
+  for (; paths != 0; paths &= paths - 1) {
+    alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
+    reliable_.encode_for_path(bytes.data(), flag, now);
+    const ConstBuffer piece{bytes.data(), bytes.size()};
+    const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
+    Transport& transport = *path(static_cast<unsigned>(std::countr_zero(paths))).transport;
+    sent += static_cast<unsigned>(transport.send_burst(peer_, {&packet, 1}));
+  }
+  return sent;
 }
 
 void PeerChannel::probe() {
@@ -169,6 +236,9 @@ unsigned PeerChannel::transmit(Nanoseconds now) {
     }
   }
   if (reliable_.has_transmissions()) sent += send_queued(now);
+  if (answers_ != 0) [[unlikely]]
+    sent += send_for_paths(std::exchange(answers_, 0), wire::kPacketPathAnswer, now);
+  if (several_ != nullptr) sent += send_for_paths(several_->watch.take_due(now), wire::kPacketPathProbe, now);
   if (reliable_.ack_due(now) && send_acknowledgement(now)) ++sent;
   return sent;
 }
@@ -179,7 +249,7 @@ unsigned PeerChannel::send_open_packet(Nanoseconds now) {
   const std::span<std::byte> bytes = reliable_.address(open_, open_length_, now);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
-  const bool taken = transport_.send_burst(peer_, {&packet, 1}) != 0;
+  const bool taken = best_.transport->send_burst(peer_, {&packet, 1}) != 0;
   std::byte* const buffer = std::exchange(open_, nullptr);
   if (taken) {
     reliable_.passed(buffer, open_length_, bytes.data(), now);
@@ -194,7 +264,7 @@ unsigned PeerChannel::send_queued(Nanoseconds now) {
   do {
     std::array<Transmission, tuning::kSendBurst> burst;
     const std::size_t count = reliable_.collect(now, burst);
-    const std::size_t taken = transport_.send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
+    const std::size_t taken = best_.transport->send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
     reliable_.commit(std::span(burst.data(), taken), now);
     sent += static_cast<unsigned>(taken);
     if (taken != count || count == 0) break;
@@ -206,12 +276,13 @@ void PeerChannel::acknowledge_now(Nanoseconds now) {
   if (reliable_.ack_owed()) send_acknowledgement(now);
 }
 
+// Over the path that has brought the latest packet, as it serves in one direction at least.
 bool PeerChannel::send_acknowledgement(Nanoseconds now) {
   alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
   reliable_.encode_ack(bytes.data(), now);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  if (transport_.send_burst(peer_, {&packet, 1}) == 0) return false;
+  if (path(arrived_over()).transport->send_burst(peer_, {&packet, 1}) == 0) return false;
   reliable_.ack_sent();
   return true;
 }
@@ -228,7 +299,7 @@ void PeerChannel::tell_version(Epoch peer_epoch, bool wants_answer) {
   wire::encode_version_packet(context_.job_key, header, wants_answer, bytes.data());
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  context_.counters.packets_sent += transport_.send_burst(peer_, {&packet, 1});
+  context_.counters.packets_sent += best_.transport->send_burst(peer_, {&packet, 1});
 }
 
 void PeerChannel::ask_version(Epoch peer_epoch) {
@@ -251,6 +322,11 @@ void PeerChannel::begin_anew() {
 
 void PeerChannel::reset() {
   drop_open_packet();
+  answers_ = 0;
+  if (several_ != nullptr) {
+    several_->watch = PathWatch(reliable_.paths());
+    use_best();
+  }
   reliable_.abandon();
   CompletedPacket forgotten;
   while (reliable_.take_completed(forgotten)) {

@@ -1,12 +1,20 @@
-// The channel to one peer over an unreliable transport: records are packed into packets, and packets travel through a
-// reliable channel. While little is in flight a packet leaves as soon as it has a record. Otherwise it waits for more
-// records until it is full or the engine's next step begins; nothing waits longer than a step.
+// The channel to one peer over unreliable transports: records are packed into packets, and packets travel through a
+// reliable channel over the best of the paths to the peer. When that path goes silent, what it has not brought to the
+// peer leaves over the next one; silent paths are probed, and used again when they answer. While little is in flight a
+// packet leaves as soon as it has a record. Otherwise it waits for more records until it is full or the engine's next
+// step begins; nothing waits longer than a step.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/paths/path_watch.h"
+#include "dataplane/paths/peer_path.h"
 #include "dataplane/reliability/reliable_channel.h"
 #include "dataplane/transport/transport.h"
 
@@ -18,9 +26,9 @@ static_assert(wire::kPacketHeaderSize % 8 == 0, "so that records fill packets wh
 
 class PeerChannel {
  public:
-  // `capabilities` belong to the transport, and outlive the channel.
-  PeerChannel(ChannelSet& set, Transport& transport, const TransportCapabilities& capabilities, ChannelContext& context,
-              PeerIndex peer, ChannelEpochs epochs);
+  // `paths`: at least one, the best first.
+  PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
+              ChannelEpochs epochs);
   ~PeerChannel();
   PeerChannel(const PeerChannel&) = delete;
   PeerChannel& operator=(const PeerChannel&) = delete;
@@ -73,17 +81,32 @@ class PeerChannel {
   bool is_closed() const { return closed_; }
 
   [[gnu::always_inline]] bool has_work() const {
-    return (open_ != nullptr && reliable_.has_room()) || reliable_.has_transmissions();
+    return (open_ != nullptr && reliable_.has_room()) || reliable_.has_transmissions() || answers_ != 0;
   }
   bool is_idle() const {
-    return open_ == nullptr && reliable_.all_acknowledged() && reliable_.next_deadline() == UINT64_MAX;
+    return open_ == nullptr && reliable_.all_acknowledged() && answers_ == 0 && next_deadline() == UINT64_MAX;
   }
+  Nanoseconds next_deadline() const {
+    const Nanoseconds of_channel = reliable_.next_deadline();
+    return several_ == nullptr ? of_channel : std::min(of_channel, several_->watch.next_probe());
+  }
+  void run_timers(Nanoseconds now);
   bool all_acknowledged() const { return open_ == nullptr && reliable_.all_acknowledged(); }
-  bool peer_gone() const {
-    return capabilities_.peer_liveness != nullptr && capabilities_.peer_liveness->peer_gone(peer_);
+  bool peer_gone() const;
+  // Whether packets of the peer come from there over this transport. Its address may have changed since the last
+  // packet.
+  [[gnu::always_inline]] bool comes_from(const Transport& transport, std::uint64_t origin) {
+    if (several_ == nullptr && &transport == best_.transport && origin == best_.origin) [[likely]]
+      return true;
+    return find_origin(transport, origin);
   }
-  // Whether packets of the peer come from there. Its address may have changed since the last packet.
-  [[gnu::always_inline]] bool comes_from(std::uint64_t origin) { return origin == origin_ || comes_from_new(origin); }
+  bool reaches_over(const Transport& transport) const;
+  // What has just been received may say something of the paths.
+  [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome) {
+    if (outcome.path_probed) [[unlikely]]
+      answers_ |= 1u << arrived_over();
+    if (several_ != nullptr && several_->watch.any_silent()) look_for_served(outcome);
+  }
 
   ReliableChannel& reliable() { return reliable_; }
   PeerIndex peer() const { return peer_; }
@@ -91,8 +114,20 @@ class PeerChannel {
  private:
   friend class ChannelSet;
 
-  [[gnu::noinline]] bool comes_from_new(std::uint64_t origin);
-  std::uint64_t ask_origin() const;
+  // If there are more paths than one.
+  struct Several {
+    explicit Several(std::vector<PeerPath> all) : paths(std::move(all)), watch(static_cast<unsigned>(paths.size())) {}
+    std::vector<PeerPath> paths;
+    PathWatch watch;
+    unsigned arrived_over = 0;  // the path of the latest packet
+  };
+
+  [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
+  unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
+  PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
+  void use_best();
+  [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome);
+  [[gnu::noinline, gnu::cold]] unsigned send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);
   void written(std::uint32_t length);
@@ -102,7 +137,7 @@ class PeerChannel {
   [[gnu::noinline]] bool send_acknowledgement(Nanoseconds now);
 
   ChannelSet& set_;
-  Transport& transport_;
+  PeerPath best_;  // that packets leave over
   ChannelContext& context_;
   PeerIndex peer_;
   ReliableChannel reliable_;
@@ -115,8 +150,8 @@ class PeerChannel {
     Nanoseconds since = 0, latest = 0;
   } foreign_;
   Nanoseconds asked_version_ = 0;  // when the peer was last asked to prove that it has another version; 0: never
-  const TransportCapabilities& capabilities_;
-  std::uint64_t origin_;  // of the peer, when it was last asked for
+  std::uint32_t answers_ = 0;      // paths, as bits, whose probes are to be answered
+  std::unique_ptr<Several> several_;  // null: there is one path
 };
 
 }  // namespace openlapi

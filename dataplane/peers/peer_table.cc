@@ -8,6 +8,20 @@
 
 namespace openlapi {
 
+namespace {
+
+// The best path, and those that can take its place: over other instances of the same network.
+std::vector<Transport*> paths_beside(const Route& route) {
+  std::vector<Transport*> paths;
+  for (std::size_t i = 0; i < route.count; ++i) {
+    Transport* const path = route.paths[i];
+    if (!path->limits().reliable && path->name() == route.paths[0]->name()) paths.push_back(path);
+  }
+  return paths;
+}
+
+}  // namespace
+
 Peer* PeerTable::first_contact(PeerIndex index) {
   peers_[index] = make_peer(index);
   Peer* const peer = peers_[index].get();
@@ -50,7 +64,7 @@ void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs&
     peer.max_record = max_packet_to(best, peer.index) & ~7u;
     peer.deaf = is_new && has.peer_eras->era_sent_for(peer.index) != 0;
   } else {
-    peer.channel = channels_->make_channel(peer.index, best, epochs);
+    peer.channel = channels_->make_channel(peer.index, paths_beside(route), epochs);
     peer.max_record = peer.channel->max_record();
   }
   for (std::size_t i = 0; i < route.count && peer.bulk_memory == nullptr; ++i) {

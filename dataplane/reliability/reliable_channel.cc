@@ -10,17 +10,16 @@
 
 namespace openlapi {
 
-ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path, ChannelEpochs epochs,
+ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, ChannelEpochs epochs,
                                  std::uint32_t max_packet)
     : context_(context),
       peer_(peer),
       max_packet_(std::min(context.max_packet, max_packet)),
       first_epoch_(epochs.own != 0 ? epochs.own : context.epoch),
       own_epoch_(first_epoch_),
-      path_(path),
       send_(*context.pool, context.first_in_window),
       receive_(*context.pool),
-      first_path_(max_packet_, context.most_bytes_in_flight) {
+      path_states_(max_packet_, context.most_bytes_in_flight) {
   knows_peer(epochs.peer);
   OPENLAPI_CHECK(max_packet_ > wire::kPacketHeaderSize && context.max_packet <= wire::kLongestPacket);
   OPENLAPI_CHECK(context.pool->buffer_bytes() >= context.max_packet);
@@ -29,7 +28,7 @@ ReliableChannel::ReliableChannel(ChannelContext& context, std::uint32_t peer, st
 
 void ReliableChannel::add_path() {
   OPENLAPI_CHECK(paths() < tuning::kMaxPathsPerPeer);
-  other_paths_.emplace_back(max_packet_, context_.most_bytes_in_flight);
+  path_states_.add();
   send_.add_path();
 }
 
@@ -39,7 +38,6 @@ void ReliableChannel::add_path() {
 inline wire::PacketHeader ReliableChannel::fixed_header() const {
   wire::PacketHeader header;
   header.instance = context_.instance;
-  header.path = path_;
   header.association = sent_association_;
   header.source = context_.self;
   header.destination = peer_;
@@ -156,15 +154,15 @@ std::uint32_t ReliableChannel::writing_of(const wire::PacketHeader& header) {
 // A packet that the transport has not taken keeps its header while that is right: a full transport is asked again and
 // again, and a tag or a checksum reads the whole packet. Over data that may change they are made at each try, so one
 // such packet tries alone then, and more as long as all are taken.
-std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out, unsigned path) {
-  offered_ = send_.collect(window(path), out, path);
+std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> out) {
+  offered_ = send_.collect(window(), out, path_);
   if (offered_ == 0) return 0;
 
   if (context_.tagged) count_sent();
   wire::PacketHeader header = common_header(now);
   const std::uint32_t writing = writing_of(header);
-  const std::uint64_t half_window = path_state(path).congestion.window() / 2;
-  std::uint64_t since_request = path_state(path).bytes_since_request;
+  const std::uint64_t half_window = over().congestion.window() / 2;
+  std::uint64_t since_request = over().bytes_since_request;
   std::size_t changing = 0;
   for (std::size_t i = 0; i < offered_; ++i) {
     const Transmission& packet = out[i];
@@ -182,33 +180,33 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
   return offered_;
 }
 
-void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now, unsigned path) {
+void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
   const bool all = taken.size() == offered_;
   most_changing_ = all ? std::min<std::size_t>(2 * most_changing_, tuning::kMostPacketsInFlight) : 1;
   if (taken.empty()) return;
   bool oldest_again = false;
-  std::uint64_t& since_request = path_state(path).bytes_since_request;
+  std::uint64_t& since_request = over().bytes_since_request;
   for (const Transmission& packet : taken) {
     since_request = wire::asks_for_ack(packet.head) ? 0 : since_request + packet.length();
     oldest_again |= packet.again && packet.sequence == send_.settled();
   }
-  context_.counters.retransmits += send_.transmitted(taken, now, path);
-  departed(path, taken.size(), oldest_again, now);
+  context_.counters.retransmits += send_.transmitted(taken, now, path_);
+  departed(taken.size(), oldest_again, now);
 }
 
-inline void ReliableChannel::departed(unsigned path, std::size_t packets, bool restart_timer, Nanoseconds now) {
+inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, Nanoseconds now) {
   context_.counters.packets_sent += packets;
   receive_.acknowledged();
-  PathState& over = path_state(path);
-  if (restart_timer || over.retransmit_at == UINT64_MAX) over.retransmit_at = now + over.round_trip.timeout();
+  PathState& path = over();
+  if (restart_timer || path.retransmit_at == UINT64_MAX) path.retransmit_at = now + path.round_trip.timeout();
   if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
 }
 
 // Whoever retransmits it writes the long header: the window counts that one's length.
-std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path) {
+std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
-  const PathState& over = path_state(path);
-  const bool ask = !has_room_behind(bytes) || over.bytes_since_request + bytes >= over.congestion.window() / 2;
+  const PathState& path = over();
+  const bool ask = !has_room_behind(bytes) || path.bytes_since_request + bytes >= path.congestion.window() / 2;
   if (context_.tagged) count_sent();
   if (!may_be_short()) {
     wire::PacketHeader header = common_header(now);
@@ -238,20 +236,19 @@ inline bool ReliableChannel::may_be_short() const {
   return introduced_ && !context_.checksum && receive_.selective() == 0;
 }
 
-void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now,
-                             unsigned path) {
+void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
-  std::uint64_t& since_request = path_state(path).bytes_since_request;
+  std::uint64_t& since_request = over().bytes_since_request;
   since_request = wire::asks_for_ack(header) ? 0 : since_request + bytes;
-  send_.add_sent(buffer, bytes, now, path);
-  departed(path, 1, false, now);
+  send_.add_sent(buffer, bytes, now, path_);
+  departed(1, false, now);
 }
 
 void ReliableChannel::abandon() {
   send_.abandon();
   introduced_ = false;
   waiting_since_ = UINT64_MAX;
-  for (unsigned path = 0; path != paths(); ++path) path_state(path).stop_timers();
+  path_states_.stop_timers();
 }
 
 void ReliableChannel::begin_anew() {
@@ -280,9 +277,7 @@ void ReliableChannel::become_later_than(Epoch incarnation) {
 void ReliableChannel::forget_peer() {
   abandon();
   receive_.forget();
-  for (unsigned path = 0; path != paths(); ++path) {
-    path_state(path) = PathState(max_packet_, context_.most_bytes_in_flight);
-  }
+  path_states_.reset();
   answer_ = 0;
 }
 
@@ -338,6 +333,8 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
   if ((header.flags & wire::kPacketHasData) == 0) {
     if (ack_wanted) answer_ = peer_epoch_;
+    outcome.path_probed = (header.flags & wire::kPacketPathProbe) != 0;
+    outcome.path_answered = (header.flags & wire::kPacketPathAnswer) != 0;
     return outcome;
   }
 
@@ -365,11 +362,12 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
 // Inline for the only path that most peers have.
 inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& header, bool advanced,
                                        Nanoseconds now) {
-  PathState& over = path_state(path);
+  PathState& over = path_states_[path];
   const PathNews& news = send_.news(path);
   if (news.round_trip != 0) {
     const Nanoseconds delay = header.ack_delay * kMicrosecond;
     over.round_trip.sample(news.round_trip > delay ? news.round_trip - delay : news.round_trip);
+    path_states_.carries(path);  // it was sent once: no other path can have brought it
   }
   if (news.bytes != 0) over.congestion.on_acknowledged(news.bytes, news.in_flight);
   if ((header.flags & wire::kPacketSawDuplicate) != 0) over.congestion.on_spurious_retransmission();
@@ -378,7 +376,7 @@ inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& 
 }
 
 void ReliableChannel::handle_losses(unsigned path) {
-  PathState& over = path_state(path);
+  PathState& over = path_states_[path];
   const PathNews& news = send_.news(path);
   if (news.recheck_at != UINT64_MAX) over.recheck_at = news.recheck_at;
   if (!news.lost) return;
@@ -389,7 +387,7 @@ void ReliableChannel::handle_losses(unsigned path) {
 // A path's timer begins anew when the oldest packet has moved on and something of the path was acknowledged. While that
 // packet waits for another path, what arrives over this one is enough: it is alive.
 inline void ReliableChannel::restart_timer(unsigned path, bool advanced, Nanoseconds now) {
-  PathState& over = path_state(path);
+  PathState& over = path_states_[path];
   const bool only = paths() == 1;
   const bool arrived = send_.news(path).bytes != 0;
   if (advanced ? !arrived && !only : !arrived || send_.waits_for(path)) return;
@@ -415,11 +413,6 @@ void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds 
   for (unsigned path = 1; path != paths(); ++path) take_news(path, header, outcome.advanced, now);
 }
 
-void ReliableChannel::refused() {
-  receive_.refused();
-  ++context_.counters.refused;
-}
-
 void ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
   count_sent();
   wire::PacketHeader header = common_header(now);
@@ -430,6 +423,18 @@ void ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
     header.association = wire::association_of(context_.job_key, header);
     header.flags &= wire::kPacketHasChecksum;
   }
+  encode_without_data(header, out);
+}
+
+void ReliableChannel::encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now) {
+  count_sent();
+  wire::PacketHeader header = common_header(now);
+  header.flags |= flag;
+  encode_without_data(header, out);
+  ++context_.counters.packets_sent;
+}
+
+void ReliableChannel::encode_without_data(wire::PacketHeader& header, std::byte* out) const {
   header.length = static_cast<std::uint16_t>(wire::kPacketHeaderSize);
   if (context_.tagged) return tag(header, {out, wire::kPacketHeaderSize}, {});
   wire::encode(header, out);
@@ -446,25 +451,29 @@ void ReliableChannel::ack_sent() {
 
 Nanoseconds ReliableChannel::next_deadline() const {
   if (answer_ != 0) return 0;
-  Nanoseconds earliest = std::min(first_path_.deadline(), receive_.ack_deadline());
-  for (const PathState& other : other_paths_) earliest = std::min(earliest, other.deadline());
-  return earliest;
+  return std::min(path_states_.deadline(), receive_.ack_deadline());
 }
 
-void ReliableChannel::run_timers(Nanoseconds now) {
-  for (unsigned path = 0; path != paths(); ++path) run_timers(path, now);
+std::uint32_t ReliableChannel::run_timers(Nanoseconds now) {
+  std::uint32_t silent = 0;
+  for (unsigned path = 0; path != paths(); ++path) {
+    if (run_timers(path, now)) silent |= 1u << path;
+  }
+  return silent;
 }
 
-void ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
-  PathState& over = path_state(path);
+// True: the retransmission time-out has run out.
+bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
+  PathState& over = path_states_[path];
   if (now >= over.recheck_at) {
     over.recheck_at = UINT64_MAX;
     send_.give_up_overtaken({now, *this});
     for (unsigned any = 0; any != paths(); ++any) handle_losses(any);
   }
-  if (now < over.retransmit_at) return;
+  if (now < over.retransmit_at) return false;
   const Nanoseconds timeout = over.round_trip.timeout();
-  if (send_.timed_out(now > timeout ? now - timeout : 0, path)) {
+  const bool silent = send_.timed_out(now > timeout ? now - timeout : 0, path);
+  if (silent) {
     ++context_.counters.timeouts;
     if (over.round_trip.back_offs() == 0) {
       over.congestion.on_timeout();
@@ -474,6 +483,13 @@ void ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   }
   const bool outstanding = send_.waits_for(path) || send_.in_flight_bytes(path) != 0;
   over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
+  return silent;
+}
+
+void ReliableChannel::give_up_path(unsigned path) {
+  send_.give_up_path(path);
+  path_states_[path].stop_timers();
+  path_states_.carries_no_more(path);
 }
 
 }  // namespace openlapi

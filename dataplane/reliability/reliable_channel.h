@@ -30,7 +30,7 @@
 //
 // Receiving.
 //   if (!admit_packet(context, packet, header)) drop;              // strangers, damage; then find the channel by
-//   Channel& channel = ... header.source, header.path ...;         // source (check it is a task) and path
+//   Channel& channel = ... header.source ...;                      // source (check it is a task)
 //   ReceiveOutcome outcome = channel.receive(header, payload, now);
 //   while (channel.take_completed(done)) ...;                      // always: frees what was acknowledged
 //   if (outcome.peer_restarted) ...;                               // fail what the former incarnation owed, first
@@ -58,7 +58,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "dataplane/base/clock.h"
 #include "dataplane/reliability/channel_context.h"
@@ -75,6 +74,8 @@ struct ReceiveOutcome {
   // For a peer that has restarted and was not heard before: packets were in flight to it, and it took none of them. (If
   // it was heard, perhaps only the last acknowledgement is missing.)
   bool nothing_taken = false;
+  bool path_probed = false;    // the path is to be answered over
+  bool path_answered = false;  // the path on which this has come carries packets in both directions
 };
 
 struct ChannelEpochs {
@@ -86,17 +87,24 @@ class ReliableChannel : private PathTimings {
  public:
   // `context` outlives the channel. `epochs.own` replaces the context's epoch when the two tasks begin anew with each
   // other; `epochs.peer` is 0 when it is not known. `max_packet`: the peer's limit, if it is below the context's.
-  ReliableChannel(ChannelContext& context, std::uint32_t peer, std::uint8_t path, ChannelEpochs epochs = {},
+  ReliableChannel(ChannelContext& context, std::uint32_t peer, ChannelEpochs epochs = {},
                   std::uint32_t max_packet = UINT32_MAX);
   ReliableChannel(const ReliableChannel&) = delete;
   ReliableChannel& operator=(const ReliableChannel&) = delete;
 
   // ---- sending ----
   std::uint32_t max_payload() const { return max_packet_ - wire::kPacketHeaderSize; }
-  // The next number's: packets may leave over it, too.
+  // Adds a path under the next number; there is one from the beginning, number 0.
   void add_path();
   unsigned paths() const { return send_.paths(); }
-  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < all_windows(); }
+  // Whatever leaves from now on, for the first time or again, leaves over this path.
+  void use_path(unsigned path) { path_ = path; }
+  // What is in flight over the path counts as lost: it serves no longer.
+  void give_up_path(unsigned path);
+  // The paths, as bits, of which an acknowledgement since the last call, or since give_up_path(), has shown that they
+  // carry data.
+  std::uint32_t take_carriers() { return path_states_.take_carriers(); }
+  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < over().congestion.window(); }
   // `tag` 0: nobody wants to know when the packet is acknowledged.
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
@@ -115,14 +123,14 @@ class ReliableChannel : private PathTimings {
                      may_change) +
            wire::kPacketHeaderSize;
   }
-  bool has_transmissions(unsigned path = 0) const { return send_.has_transmission(window(path), path); }
-  std::size_t collect(Nanoseconds now, std::span<Transmission> out, unsigned path = 0);
-  void commit(std::span<const Transmission> taken, Nanoseconds now, unsigned path = 0);
+  bool has_transmissions() const { return send_.has_transmission(window(), path_); }
+  std::size_t collect(Nanoseconds now, std::span<Transmission> out);
+  void commit(std::span<const Transmission> taken, Nanoseconds now);
   // `length`: bytes of the payload in `buffer`, behind the space for the packet header. Returns the packet, which
   // begins within that space if its header is a short one.
   bool may_pass() const { return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room(); }
-  std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now, unsigned path = 0);
-  void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now, unsigned path = 0);
+  std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
+  void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now);
   bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
 
   // Gives up everything that is queued (take_completed() reports it); what is queued later travels as usual.
@@ -145,7 +153,10 @@ class ReliableChannel : private PathTimings {
   ReceiveOutcome receive(const wire::PacketHeader& header, std::span<const std::byte> payload, Nanoseconds now);
   bool next_held(std::span<std::byte>& payload) const { return receive_.next_held(payload); }
   void taken(Nanoseconds now) { receive_.taken(now); }
-  void refused();
+  void refused() {
+    receive_.refused();
+    ++context_.counters.refused;
+  }
 
   // ---- acknowledging ----
   bool ack_due(Nanoseconds now) const { return answer_ != 0 || receive_.ack_due(now, context_.ack_threshold); }
@@ -154,11 +165,14 @@ class ReliableChannel : private PathTimings {
   // Something has arrived that no acknowledgement has covered yet, whether one is due or not.
   bool ack_owed() const { return answer_ || receive_.ack_deadline() != UINT64_MAX; }
   void encode_ack(std::byte* out, Nanoseconds now);
+  // A packet that asks a path for an answer, or is one. `flag`: wire::kPacketPathProbe or kPacketPathAnswer.
+  void encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now);
   void ack_sent();
 
   // ---- time ----
   Nanoseconds next_deadline() const;  // UINT64_MAX: none; 0: something is due at once
-  void run_timers(Nanoseconds now);
+  // Returns the paths, as bits, whose retransmission time-out has run out.
+  std::uint32_t run_timers(Nanoseconds now);
   Nanoseconds waiting_since() const { return waiting_since_; }  // UINT64_MAX: nothing is unacknowledged
   Nanoseconds last_heard() const { return last_heard_; }  // newest packet of the peer's living incarnation; 0: none
 
@@ -167,10 +181,9 @@ class ReliableChannel : private PathTimings {
   std::uint32_t packets_out() const { return send_.packets_out(); }
   std::uint32_t buffers_held() const { return send_.buffers_held(); }  // of the pool
   std::uint32_t peer() const { return peer_; }
-  std::uint8_t path() const { return path_; }
   Epoch peer_epoch() const { return peer_epoch_; }  // 0: not known yet
-  const RoundTrip& round_trip(unsigned path = 0) const { return path_state(path).round_trip; }
-  const Congestion& congestion(unsigned path = 0) const { return path_state(path).congestion; }
+  const RoundTrip& round_trip(unsigned path = 0) const { return path_states_[path].round_trip; }
+  const Congestion& congestion(unsigned path = 0) const { return path_states_[path].congestion; }
   std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
 
  private:
@@ -199,8 +212,9 @@ class ReliableChannel : private PathTimings {
   void take_news(unsigned path, const wire::PacketHeader& header, bool advanced, Nanoseconds now);
   void handle_losses(unsigned path);
   void restart_timer(unsigned path, bool advanced, Nanoseconds now);
-  void run_timers(unsigned path, Nanoseconds now);
-  PathTiming timing_of(unsigned path) const override { return path_state(path).timing(); }
+  bool run_timers(unsigned path, Nanoseconds now);
+  void encode_without_data(wire::PacketHeader& header, std::byte* out) const;
+  PathTiming timing_of(unsigned path) const override { return path_states_[path].timing(); }
   wire::PacketHeader fixed_header() const;
   wire::PacketHeader common_header(Nanoseconds now) const;
   void acknowledge_in(wire::PacketHeader& header, Nanoseconds now) const;
@@ -212,20 +226,15 @@ class ReliableChannel : private PathTimings {
   void count_sent();
   std::uint32_t sent_wraps(Sequence sequence) const;
   std::uint32_t received_wraps(Sequence sequence);
-  void departed(unsigned path, std::size_t packets, bool restart_timer, Nanoseconds now);
+  void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {
-    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < all_windows();
+    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < over().congestion.window();
   }
-  PathState& path_state(unsigned path) { return path == 0 ? first_path_ : other_paths_[path - 1]; }
-  const PathState& path_state(unsigned path) const { return path == 0 ? first_path_ : other_paths_[path - 1]; }
+  PathState& over() { return path_states_[path_]; }
+  const PathState& over() const { return path_states_[path_]; }
   // Bytes that may be in flight over the path. While the peer's epoch is unknown one packet asks for it: more would be
   // refused as well.
-  std::uint64_t window(unsigned path) const { return peer_epoch_ != 0 ? path_state(path).congestion.window() : 1; }
-  std::uint64_t all_windows() const {
-    std::uint64_t bytes = first_path_.congestion.window();
-    for (const PathState& other : other_paths_) bytes += other.congestion.window();
-    return bytes;
-  }
+  std::uint64_t window() const { return peer_epoch_ != 0 ? over().congestion.window() : 1; }
 
   // What all headers of one moment say that matters to the peer: everything but the acknowledgement's delay.
   struct HeaderContent {
@@ -257,11 +266,10 @@ class ReliableChannel : private PathTimings {
   std::uint32_t writing_ = 1;               // how often it was something else before; never 0
   std::size_t offered_ = 0;                 // by the last collect()
   std::size_t most_changing_ = tuning::kMostPacketsInFlight;  // so many of them may be packets whose data may change
-  std::uint8_t path_;
+  unsigned path_ = 0;                                         // that packets leave over
   SendWindow send_;
   ReceiveWindow receive_;
-  PathState first_path_;
-  std::vector<PathState> other_paths_;  // 1, 2, ...
+  PathStates path_states_;
   Nanoseconds waiting_since_ = UINT64_MAX;
   Nanoseconds last_heard_ = 0;
 };

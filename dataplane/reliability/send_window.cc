@@ -249,6 +249,12 @@ bool SendWindow::timed_out(Nanoseconds not_after, unsigned path) {
     lose(settled_);  // also when it had been acknowledged selectively: the peer has not kept it
     any = true;
   }
+  return lose_of(path, not_after) || any;
+}
+
+// What was last sent over the path, no later than that, and not acknowledged since. False: there is nothing.
+bool SendWindow::lose_of(unsigned path, Nanoseconds not_after) {
+  bool any = false;
   for (Sequence sequence = settled_; sequence != unsent_; ++sequence) {
     const Slot& entry = slot(sequence);
     if (entry.state != State::in_flight || entry.path != path || entry.sent_at > not_after) continue;

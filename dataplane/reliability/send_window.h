@@ -125,6 +125,9 @@ class SendWindow {
   // path's, whenever it was sent. False: there is none, or that one waits for its retransmission already.
   bool timed_out(Nanoseconds not_after, unsigned path = 0);
 
+  // Whatever was last sent over the path and is not acknowledged counts as lost.
+  void give_up_path(unsigned path) { static_cast<void>(lose_of(path, UINT64_MAX)); }
+
   // Whether the oldest packet was last sent over the path.
   bool waits_for(unsigned path) const { return settled_ != unsent_ && slot(settled_).path == path; }
 
@@ -182,6 +185,7 @@ class SendWindow {
   [[gnu::noinline]] void find_lost(const AckTiming& timing);
   bool any_again() const;
   bool is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const;
+  bool lose_of(unsigned path, Nanoseconds not_after);
   void lose(Sequence sequence);
 
   PacketPool& pool_;

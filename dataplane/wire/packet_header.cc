@@ -80,7 +80,8 @@ DecodeResult decode_short(std::span<const std::byte> packet, PacketHeader& heade
   header.sequence = load_little_endian<std::uint32_t>(in + kShortSequenceAt);
   header.cumulative_ack = load_little_endian<std::uint32_t>(in + kShortCumulativeAckAt);
 
-  constexpr std::uint8_t kPossible = kPacketShort | (kLongHeaderFlags & ~kPacketHasChecksum);
+  constexpr std::uint8_t kPossible =
+      kPacketShort | kPacketHasData | kPacketHasAck | kPacketAckWanted | kPacketSawDuplicate;
   if ((header.flags & ~kPossible) != 0 || (header.flags & kPacketHasData) == 0) return DecodeResult::wrong_flags;
   return packet.size() <= kLongestPacket ? DecodeResult::ok : DecodeResult::wrong_length;
 }
@@ -133,6 +134,9 @@ DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header) {
   if ((header.flags & ~kLongHeaderFlags) != 0) return DecodeResult::wrong_flags;
   if (header.length != packet.size()) return DecodeResult::wrong_length;
   if ((header.flags & kPacketHasData) == 0 && packet.size() != kPacketHeaderSize) return DecodeResult::wrong_length;
+  if ((header.flags & kPacketHasData) != 0 && (header.flags & (kPacketPathProbe | kPacketPathAnswer)) != 0) {
+    return DecodeResult::wrong_flags;
+  }
   if (header.source_epoch == 0) return DecodeResult::wrong_epoch;
   return DecodeResult::ok;
 }

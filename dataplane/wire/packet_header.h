@@ -21,13 +21,15 @@ inline constexpr std::uint8_t kPacketHasAck = 2;        // the acknowledgement f
 inline constexpr std::uint8_t kPacketAckWanted = 4;     // answer with an acknowledgement at once
 inline constexpr std::uint8_t kPacketSawDuplicate = 8;  // a packet came again since the last acknowledgement
 inline constexpr std::uint8_t kPacketHasChecksum = 16;  // `checksum` covers header and payload
+inline constexpr std::uint8_t kPacketPathProbe = 32;    // no data: answer over the path on which this has come
+inline constexpr std::uint8_t kPacketPathAnswer = 64;   // no data: the answer
 inline constexpr std::uint8_t kPacketShort = 128;       // the short header, of a packet with data
-inline constexpr std::uint8_t kLongHeaderFlags = 31;    // that a long header can have
+inline constexpr std::uint8_t kLongHeaderFlags = 127;   // that a long header can have
 
 struct PacketHeader {
   std::uint8_t flags = 0;
   std::uint8_t instance = 0;  // which context of the task
-  std::uint8_t path = 0;      // which of the paths between the two contexts; each numbers its packets itself
+  std::uint8_t path = 0;      // always: packets are numbered for the peer, whichever path they take
   std::uint16_t length = 0;   // bytes of the whole packet
   std::uint64_t association = 0;  // known only to tasks of the job, see association.h; with tags the packet's tag
   std::uint32_t source = 0;

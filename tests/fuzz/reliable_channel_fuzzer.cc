@@ -34,7 +34,7 @@ class Victim {
 
   void run(FuzzInput input) {
     {
-      ReliableChannel channel(context_, 1, 0);
+      ReliableChannel channel(context_, 1);
       while (!input.empty()) {
         command(channel, input);
         OPENLAPI_CHECK(channel.memory_bytes() <= kMostMemory && channel.packets_out() <= tuning::kMostPacketsInFlight);
@@ -57,7 +57,8 @@ class Victim {
         return transmit(channel);
       case 4:
         now_ += Nanoseconds{1} << (choice / 8);
-        return channel.run_timers(now_);
+        static_cast<void>(channel.run_timers(now_));
+        return;
       case 5:
         return acknowledge(channel);
       case 6:

@@ -49,7 +49,7 @@ void LyingTask::open_ports() {
   for (auto* port : {&memory_, &network_}) {
     const bool memory = port == &memory_;
     if (memory ? scenario_.can_come_back(scenario_.liar()) : scenario_.flavour == Flavour::shared_memory) continue;
-    PortConfig config = simulation_.port_config(scenario_.liar(), context_, memory);
+    PortConfig config = simulation_.port_config(scenario_.liar(), context_, memory ? Simulation::kSharedMemory : 0);
     config.readable = config.readable && memory;
     *port = std::make_unique<SimulatedTransport>(simulation_.network(), config);
   }
@@ -64,11 +64,14 @@ void LyingTask::meet(PeerIndex peer) {
   const bool near = memory_ != nullptr && scenario_.share_node(scenario_.liar(), peer);
   SimulatedTransport* const port = near ? memory_.get() : network_.get();
   std::string error;
-  port->add_peer(peer, SimulatedTransport::encode(simulation_.address_of(peer, context_, near)), error);
+  port->add_peer(
+      peer, SimulatedTransport::encode(simulation_.address_of(peer, context_, near ? Simulation::kSharedMemory : 0)),
+      error);
   if (near) {
     victim.memory = port;
   } else if (victim.channel == nullptr) {
-    victim.channel = channels_->make_channel(peer, *port, {0, 0});
+    Transport* const over = port;
+    victim.channel = channels_->make_channel(peer, {&over, 1}, {0, 0});
   }
 }
 

@@ -83,7 +83,11 @@ MUTANTS = {
           "    send_.abandon();\n")]),
     "exchanged_epoch_unused": (
         "dataplane/paths/peer_channel.cc", "what the address exchange says of the peer's incarnation is not used",
-        [("reliable_(context, peer, 0, epochs, ", "reliable_(context, peer, 0, {epochs.own, 0}, ")]),
+        [("reliable_(context, peer, epochs, ", "reliable_(context, peer, {epochs.own, 0}, ")]),
+    "silent_path_keeps_its_packets": (
+        "dataplane/reliability/reliable_channel.cc",
+        "what a silent path has in flight is not sent again over another one",
+        [("  send_.give_up_path(path);\n", "")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
         [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",

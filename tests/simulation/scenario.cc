@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kScenarioStream = 0x7363656e;
 constexpr std::uint64_t kBulkStream = 0x62756c;
+constexpr std::uint64_t kPathStream = 0x70617468;
 constexpr std::uint64_t kNumberStream = 0x6e756d;
 constexpr std::uint64_t kDisturberStream = 0x646973;
 constexpr std::uint64_t kMiB = 1024 * 1024;
@@ -89,6 +90,15 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
   choose_bulk();
   choose_numbers();
   choose_disturbers();
+  choose_networks();
+}
+
+void Scenario::choose_networks() {
+  SeededRandom random(options.seed, kPathStream);
+  const bool several = flavour != Flavour::shared_memory && random.chance(0.5);
+  networks = several ? static_cast<std::uint32_t>(random.between(2, 4)) : 1;
+  cuts = several ? static_cast<std::uint32_t>(random.between(0, 40)) : 0;
+  longest_cut = random.chance(0.5) ? 20 * kMillisecond : 500 * kMillisecond;
 }
 
 void Scenario::choose_disturbers() {
@@ -163,6 +173,7 @@ std::string Scenario::describe() const {
          std::to_string(partitions) + (address_exchange ? ", addresses exchanged" : "") +
          (first_number != 1 ? ", numbers wrap" : "") +
          (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
+         (networks != 1 ? ", " + std::to_string(networks) + " networks with " + std::to_string(cuts) + " cuts" : "") +
          (new_ports ? ", new ports" : "") + (lying_task ? ", one task lies" : "") +
          (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +
          (long_stop ? ", one of them for longer than the time-out" : "") +

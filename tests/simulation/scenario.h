@@ -65,6 +65,12 @@ struct Scenario {
   double long_share;
   std::size_t memory_bytes;  // of one task; enough for its share of some 4,000 operations
 
+  // Networks that connect all tasks, each with an adapter in every one. Adapters are cut off now and then, in one
+  // direction or in both.
+  std::uint32_t networks;
+  std::uint32_t cuts;
+  Nanoseconds longest_cut;
+
   // Faults.
   double roughness;  // 0: a calm network, 1: the worst
   std::uint32_t deaths;
@@ -105,6 +111,7 @@ struct Scenario {
   bool can_come_back(PeerIndex task) const;
   NetworkFaults next_faults(SeededRandom& random) const;
   void choose_bulk();
+  void choose_networks();
   void choose_numbers();
   void choose_disturbers();
   std::string describe() const;

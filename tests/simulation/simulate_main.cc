@@ -123,6 +123,7 @@ void print_summary(const Summary& did) {
       plain(did.network.carried), plain(did.network.lost), plain(did.network.doubled), plain(did.network.damaged),
       plain(did.network.misdelivered), plain(did.network.late), static_cast<double>(did.virtual_time) / 1e9,
       plain(did.events));
+  if (did.cuts != 0) std::printf("  %llu cuts of adapters: %llu packets\n", plain(did.cuts), plain(did.network.cut));
   std::printf("  adapters: %llu messages read, %llu fallbacks; %llu reads, %llu failed, %llu stopped\n",
               plain(did.bulk_messages), plain(did.bulk_fallbacks), plain(did.bulk.reads), plain(did.bulk.failed),
               plain(did.bulk.stopped));

@@ -45,13 +45,14 @@ SimulatedEngine::~SimulatedEngine() {
 
 void SimulatedEngine::open_transports() {
   if (!scenario_.can_come_back(task_)) {
-    const PortConfig memory = simulation_.port_config(task_, context_, true);
+    const PortConfig memory = simulation_.port_config(task_, context_, Simulation::kSharedMemory);
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), memory));
   }
-  if (scenario_.flavour != Flavour::shared_memory) {
-    const PortConfig network = simulation_.port_config(task_, context_, false);
-    transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), network));
-    if (scenario_.bulk_adapters) open_bulk_memory(*transports_.back());
+  for (std::uint32_t network = 0; scenario_.flavour != Flavour::shared_memory && network < scenario_.networks;
+       ++network) {
+    const PortConfig config = simulation_.port_config(task_, context_, network);
+    transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), config));
+    if (network == 0 && scenario_.bulk_adapters) open_bulk_memory(*transports_.back());
   }
   for (const auto& transport : transports_) {
     transport->set_arrival_listener([this] { step_within(3 * kMicrosecond); });
@@ -77,7 +78,7 @@ Route SimulatedEngine::resolve(PeerIndex peer) {
     if (transport->limits().reliable && !scenario_.share_node(task_, peer)) continue;
     route.paths[route.count++] = transport.get();
     std::string error;
-    const PortAddress address = simulation_.address_of(peer, context_, transport->limits().reliable);
+    const PortAddress address = simulation_.address_of(peer, context_, transport->network());
     transport->add_peer(peer, SimulatedTransport::encode(address), error);
   }
   if (scenario_.address_exchange && !scenario_.is_liar(peer)) {

@@ -17,8 +17,7 @@ constexpr Nanoseconds kLinger = 3 * kSecond;           // for the latest packets
 constexpr std::uint64_t kMostEvents = 20'000'000;
 constexpr std::uint32_t kKillTries = 100;
 constexpr std::uint64_t kPauseStream = 0x7061757365;
-constexpr std::uint32_t kMemoryAdapter = 1;
-constexpr std::uint32_t kNetworkAdapter = 0;
+constexpr std::uint64_t kCutStream = 0x637574;
 
 }  // namespace
 
@@ -35,7 +34,9 @@ Simulation::Simulation(const Options& options)
       recovery_(*this),
       epochs_(options.tasks, std::vector<std::uint64_t>(options.contexts, scenario_.first_epoch)),
       published_(options.tasks, std::vector<std::uint64_t>(options.contexts)),
-      partitions_left_(scenario_.partitions) {
+      partitions_left_(scenario_.partitions),
+      cuts_left_(scenario_.cuts),
+      path_random_(options.seed, kCutStream) {
   bulk_network_.connected = [this](PeerIndex a, PeerIndex b) { return !network_.separated(a, b); };
   deaths_after_ = moments(scenario_.deaths, random_);
   separations_after_ = moments(scenario_.separations, random_);
@@ -151,7 +152,28 @@ void Simulation::next_phase() {
     trace("partition for %.3f ms", static_cast<double>(length) / 1e6);
     time_.after(length, [this] { network_.partition({}); });
   }
+  for (std::uint64_t n = path_random_.below(3); n != 0 && cuts_left_ != 0; --n) cut_somebody();
   time_.after(random_.between(100 * kMicrosecond, 10 * kMillisecond), [this] { next_phase(); });
+}
+
+// One adapter of one task, in one direction or in both; others may be cut at the same time, at other tasks as well.
+void Simulation::cut_somebody() {
+  --cuts_left_;
+  ++summary_.cuts;
+  const auto task = static_cast<PeerIndex>(path_random_.below(scenario_.options.tasks));
+  const auto adapter = static_cast<std::uint32_t>(path_random_.below(scenario_.networks));
+  const Nanoseconds length = path_random_.between(100 * kMicrosecond, scenario_.longest_cut);
+  const std::uint64_t which = path_random_.below(3);
+  trace("adapter %u of task %u is cut for %.3f ms%s", adapter, task, static_cast<double>(length) / 1e6,
+        which == 0   ? ", outgoing"
+        : which == 1 ? ", incoming"
+                     : "");
+  using Direction = SimulatedNetwork::Direction;
+  for (const Direction direction : {Direction::outgoing, Direction::incoming}) {
+    if (which == (direction == Direction::outgoing ? 1u : 0u)) continue;
+    network_.cut({task, adapter, direction});
+    time_.after(length, [this, task, adapter, direction] { network_.mend({task, adapter, direction}); });
+  }
 }
 
 void Simulation::isolate(PeerIndex task, Nanoseconds time) {
@@ -252,7 +274,8 @@ void Simulation::stop_for_long(PeerIndex task) {
 void Simulation::pause_again(PeerIndex task, std::uint32_t incarnation, std::uint32_t times) {
   if (times == 0 || checker_.incarnation(task) != incarnation || !checker_.alive(task) || checker_.stopped(task))
     return;
-  const Nanoseconds longest = scenario_.timeout * 9 / 10 / (std::uint64_t{scenario_.pauses} * (times == 1 ? 1 : 9));
+  const Nanoseconds all_pauses = scenario_.timeout * (scenario_.networks == 1 ? 9 : 5) / 10;  // paths are tried in turn
+  const Nanoseconds longest = all_pauses / (std::uint64_t{scenario_.pauses} * (times == 1 ? 1 : 9));
   const Nanoseconds shortest = pause_random_.chance(0.5) ? longest * 9 / 10 : 20 * kMillisecond;
   const Nanoseconds length = pause_random_.between(shortest, longest);
   trace("task %u takes no step for %.3f ms", task, static_cast<double>(length) / 1e6);
@@ -283,13 +306,15 @@ EndpointConfig Simulation::endpoint_config(PeerIndex task, std::uint32_t context
   return config;
 }
 
-PortAddress Simulation::address_of(PeerIndex task, std::uint32_t context, bool memory) const {
-  return {task, context, memory ? kMemoryAdapter : kNetworkAdapter, memory ? 0 : port_of(task)};
+// Its adapters are the networks, and one more for shared memory.
+PortAddress Simulation::address_of(PeerIndex task, std::uint32_t context, std::uint32_t network) const {
+  return {task, context, network, network == kSharedMemory ? 0 : port_of(task)};
 }
 
-PortConfig Simulation::port_config(PeerIndex task, std::uint32_t context, bool memory) const {
+PortConfig Simulation::port_config(PeerIndex task, std::uint32_t context, std::uint32_t network) const {
+  const bool memory = network == kSharedMemory;
   PortConfig config;
-  config.address = address_of(task, context, memory);
+  config.address = address_of(task, context, network);
   config.limits = memory ? scenario_.memory_limits : scenario_.network_limits;
   config.queue_packets = memory ? scenario_.memory_queue : scenario_.network_queue;
   config.readable = memory && scenario_.memory_readable;
@@ -369,6 +394,7 @@ void Simulation::supervise() {
     finishing_ = true;
     finishing_since_ = time_.now();
     network_.partition({});
+    network_.mend_all();
     network_.set_faults({});
     trace("everything is issued");
   }

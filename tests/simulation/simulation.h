@@ -29,6 +29,7 @@ struct Summary {
   std::uint64_t deaths = 0;
   std::uint64_t returns = 0;
   std::uint64_t faults = 0;
+  std::uint64_t cuts = 0;  // of adapters
   std::uint64_t purges = 0;
   std::uint64_t resumes = 0;
   std::uint64_t separations = 0;  // begun
@@ -76,8 +77,9 @@ class Simulation {
   }
   Recovery& recovery() { return recovery_; }
   EndpointConfig endpoint_config(PeerIndex task, std::uint32_t context) const;  // but for its epoch
-  PortConfig port_config(PeerIndex task, std::uint32_t context, bool memory) const;
-  PortAddress address_of(PeerIndex task, std::uint32_t context, bool memory) const;
+  static constexpr std::uint32_t kSharedMemory = UINT32_MAX;                    // in the place of a network's number
+  PortConfig port_config(PeerIndex task, std::uint32_t context, std::uint32_t network) const;
+  PortAddress address_of(PeerIndex task, std::uint32_t context, std::uint32_t network) const;
   LieArena& arena(PeerIndex task) { return arenas_[task]; }
   std::uint64_t liars_memory(std::uint64_t length) { return arenas_.back().place(0, length); }
   bool finishing() const { return finishing_; }
@@ -98,6 +100,7 @@ class Simulation {
   std::vector<std::uint64_t> moments(std::uint32_t count, SeededRandom& random);
   void supervise();
   void next_phase();
+  void cut_somebody();
   void make_noise();
   void maybe_kill();
   void pause_somebody(bool for_long);
@@ -135,6 +138,8 @@ class Simulation {
   std::uint32_t killings_under_way_ = 0;               // begun, or waiting to come back
   std::uint32_t kill_tries_ = 0;
   std::uint32_t partitions_left_;
+  std::uint32_t cuts_left_;
+  SeededRandom path_random_;
   bool finishing_ = false;
   bool done_ = false;
   Nanoseconds finishing_since_ = 0;

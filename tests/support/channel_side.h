@@ -2,8 +2,10 @@
 // task, over the first of them. It keeps what it is told.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "dataplane/base/epoch.h"
@@ -36,9 +38,20 @@ class ChannelSide final : public ChannelListener {
   static void connect(ChannelSide& a, ChannelSide& b) {
     MemoryTransport::connect(a.transport, b.transport);
     for (ChannelSide* side : {&a, &b}) {
-      side->channel = side->set.make_channel(1 - side->config.self, side->transport, {0, kEpoch});
+      side->channel = side->set.make_channel(1 - side->config.self, side->only(), {0, kEpoch});
     }
   }
+  // The same with two paths.
+  static void connect_over_both(ChannelSide& a, ChannelSide& b) {
+    MemoryTransport::connect(a.transport, b.transport);
+    MemoryTransport::connect(a.other_transport, b.other_transport);
+    for (ChannelSide* side : {&a, &b}) {
+      side->channel = side->set.make_channel(1 - side->config.self, side->all_, {0, kEpoch});
+    }
+  }
+
+  // The transports of a channel with one path.
+  std::span<Transport* const> only() { return std::span(all_).first(1); }
 
   bool send(const Bytes& record) {
     const ConstBuffer piece{record.data(), record.size()};
@@ -73,6 +86,7 @@ class ChannelSide final : public ChannelListener {
 
   const EndpointConfig config;
   MemoryTransport transport, other_transport;
+  const std::array<Transport*, 2> all_{&transport, &other_transport};
   ChannelSet set;
   std::unique_ptr<PeerChannel> channel;
 
@@ -86,10 +100,10 @@ class ChannelSide final : public ChannelListener {
   std::function<void()> on_delivery = [] {};
 
  private:
-  std::vector<Transport*> prepare(bool checked) {
+  std::span<Transport* const> prepare(bool checked) {
     transport.make_lossy(0, 1);
     if (!checked) transport.make_unchecked();
-    return {&transport, &other_transport};
+    return all_;
   }
 
   PeerChannel* channel_to(PeerIndex source, bool) override {

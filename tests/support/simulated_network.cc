@@ -137,6 +137,13 @@ bool SimulatedNetwork::separated(PeerIndex a, PeerIndex b) const {
   return group(a) != group(b);
 }
 
+bool SimulatedNetwork::is_cut(const PortAddress& port, Direction direction) {
+  const auto found = cuts_.find({port.task, port.adapter, direction});
+  if (found == cuts_.end() || found->second == 0) return false;
+  ++counters_.cut;
+  return true;
+}
+
 Nanoseconds SimulatedNetwork::delay() {
   if (random_.chance(faults_.late)) {
     ++counters_.late;
@@ -188,7 +195,7 @@ void SimulatedNetwork::send_copy(SimulatedTransport& from, PortAddress to, const
     ++counters_.misdelivered;
     to = some_other_port(to);
   }
-  if (separated(source, to.task)) {
+  if (separated(source, to.task) || is_cut(from.config_.address, Direction::outgoing)) {
     ++counters_.lost;
     return;
   }
@@ -197,7 +204,7 @@ void SimulatedNetwork::send_copy(SimulatedTransport& from, PortAddress to, const
   auto carried = std::make_shared<SimulatedTransport::Packet>(std::move(copy));
   time_.at(departure + delay(), [this, source, to, carried] {
     SimulatedTransport* port = find(to);
-    if (port == nullptr || separated(source, to.task)) {
+    if (port == nullptr || separated(source, to.task) || is_cut(to, Direction::incoming)) {
       ++counters_.lost;
     } else {
       port->arrive(std::move(*carried));

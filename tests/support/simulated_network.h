@@ -73,6 +73,7 @@ class SimulatedTransport final : public Transport,
   const TransportLimits& limits() const override { return config_.limits; }
   static PeerAddress encode(const PortAddress& address);
   PeerAddress local_address() const override { return encode(config_.address); }
+  std::uint32_t network() const { return config_.address.adapter; }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
@@ -140,7 +141,7 @@ class SimulatedTransport final : public Transport,
 class SimulatedNetwork {
  public:
   struct Counters {
-    std::uint64_t carried = 0, lost = 0, doubled = 0, damaged = 0, misdelivered = 0, overflowed = 0, late = 0;
+    std::uint64_t carried = 0, lost = 0, cut = 0, doubled = 0, damaged = 0, misdelivered = 0, overflowed = 0, late = 0;
   };
 
   SimulatedNetwork(VirtualTime& time, std::uint64_t seed);
@@ -153,6 +154,21 @@ class SimulatedNetwork {
   void partition(std::vector<std::uint8_t> groups) { groups_ = std::move(groups); }
 
   bool separated(PeerIndex a, PeerIndex b) const;
+
+  // The adapter of a task, of all its contexts, sends or receives nothing until it is mended. Cuts are counted: it is
+  // mended as often as it was cut.
+  enum class Direction : std::uint8_t { outgoing, incoming };
+  struct Cut {
+    PeerIndex task;
+    std::uint32_t adapter;
+    Direction direction;
+    auto operator<=>(const Cut&) const = default;
+  };
+  void cut(const Cut& cut) { ++cuts_[cut]; }
+  void mend(const Cut& cut) {
+    if (std::uint32_t& times = cuts_[cut]; times != 0) --times;
+  }
+  void mend_all() { cuts_.clear(); }
 
   // Bytes from a stranger, to whoever is at the address.
   void inject(const PortAddress& to, std::span<const std::byte> bytes);
@@ -168,6 +184,7 @@ class SimulatedNetwork {
   bool carry(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet);
   bool carry_reliably(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet);
   void send_copy(SimulatedTransport& from, PortAddress to, const OutgoingPacket& packet, Nanoseconds departure);
+  bool is_cut(const PortAddress& port, Direction direction);
   void damage(SimulatedTransport::Packet& packet);
   Nanoseconds delay();
   PortAddress some_other_port(const PortAddress& address);
@@ -176,6 +193,7 @@ class SimulatedNetwork {
   SeededRandom random_;
   NetworkFaults faults_;
   std::vector<std::uint8_t> groups_;
+  std::map<Cut, std::uint32_t> cuts_;
   std::map<PortAddress, SimulatedTransport*> ports_;
   std::uint64_t next_serial_ = 1;
   Counters counters_;

@@ -292,8 +292,8 @@ TEST_F(ChannelSetTest, AWayThatEndsOrIsClosedIsNotLookedAt) {
     EXPECT_EQ(a_.set.deadline(), UINT64_MAX);
     EXPECT_EQ(a_.transmit(), 0u);
     EXPECT_EQ(a_.set.not_acknowledged(), 0u);
-    a_.channel = a_.set.make_channel(1, a_.transport, {0, ChannelSide::kEpoch});
-    b_.channel = b_.set.make_channel(0, b_.transport, {0, ChannelSide::kEpoch});
+    a_.channel = a_.set.make_channel(1, a_.only(), {0, ChannelSide::kEpoch});
+    b_.channel = b_.set.make_channel(0, b_.only(), {0, ChannelSide::kEpoch});
     b_.transport.forget_waiting();
   }
 }
@@ -317,10 +317,10 @@ TEST_F(ChannelSetTest, WhatWasForgottenDoesNotLeave) {
 
 TEST_F(ChannelSetTest, AWayThatEndsGivesItsBuffersBack) {
   for (int i = 0; i < 10'000; ++i) {  // more than there are
-    a_.channel = a_.set.make_channel(1, a_.transport, {0, ChannelSide::kEpoch});
+    a_.channel = a_.set.make_channel(1, a_.only(), {0, ChannelSide::kEpoch});
     ASSERT_NE(a_.channel->begin_record(8), nullptr);
   }
-  a_.channel = a_.set.make_channel(1, a_.transport, {0, ChannelSide::kEpoch});
+  a_.channel = a_.set.make_channel(1, a_.only(), {0, ChannelSide::kEpoch});
   fill_the_way();
   EXPECT_TRUE(a_.send(pattern(8))) << "others find none";
 }

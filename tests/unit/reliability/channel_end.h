@@ -50,7 +50,7 @@ class ChannelEnd {
     context_.ack_threshold = config.ack_threshold;
     context_.first_sequence = config.first_sequence;
     context_.pool = &pool_;
-    channel_ = std::make_unique<ReliableChannel>(context_, 1 - config.self, 0, config.epochs);
+    channel_ = std::make_unique<ReliableChannel>(context_, 1 - config.self, config.epochs);
   }
   ~ChannelEnd() {
     channel_.reset();

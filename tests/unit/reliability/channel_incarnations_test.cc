@@ -137,12 +137,5 @@ TEST_F(ChannelIncarnations, AShortHeaderIsAGhostOnceItsIncarnationHasEnded) {
   close(left);
 }
 
-TEST_F(ChannelIncarnations, PacketsNameTheirPath) {
-  ReliableChannel channel(right_.context(), 0, 3, {0, incarnation(5)});
-  PacketBytes packet(wire::kPacketHeaderSize);
-  channel.encode_ack(packet.data(), kNow);
-  EXPECT_EQ(header_of(packet).path, 3);
-}
-
 }  // namespace
 }  // namespace openlapi

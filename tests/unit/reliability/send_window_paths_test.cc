@@ -102,6 +102,19 @@ TEST_F(SendWindowPaths, TheOldestPacketTimesOutOnItsPathWheneverItWasSent) {
   EXPECT_TRUE(window_.waits_for(2));
 }
 
+// Also while the oldest of them waits to be sent again.
+TEST_F(SendWindowPaths, AllThatAPathHasInFlightIsLostWhenItIsGivenUp) {
+  add(5);
+  transmit_over(0, 64, 0);
+  ASSERT_TRUE(window_.timed_out(0, 0));
+  EXPECT_EQ(transmit_over(0, 3, 10), (Sequences{0, 1, 2}));
+  ASSERT_TRUE(window_.timed_out(5, 0)) << "the oldest one, and none of the others";
+  EXPECT_EQ(window_.in_flight_bytes(0), 2 * kLength);
+  window_.give_up_path(0);
+  EXPECT_EQ(window_.in_flight_bytes(0), 0u);
+  EXPECT_EQ(transmit_over(1, 64, 20), (Sequences{0, 1, 2, 3, 4}));
+}
+
 TEST_F(SendWindowPaths, ACutOfOneWindowIsNoneOfTheOthers) {
   add(10);
   for (unsigned i = 0; i < 10; ++i) transmit_over(i % 2, 1, 0);

@@ -1,0 +1,64 @@
+#include "dataplane/paths/path_watch.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+void PathWatch::went_silent(unsigned path, Nanoseconds now) {
+  if (!is_silent(path)) {
+    silent_ |= 1u << path;
+    Probing& probing = paths_[path];
+    if (probing.pause == 0) probing.pause = tuning::kFirstProbePause;
+    probing.at = now + probing.pause;
+    find_next_probe();
+  }
+  if (path != best_) return;
+  best_ = (best_ + 1) % static_cast<unsigned>(paths_.size());
+  choose();
+}
+
+bool PathWatch::answered(unsigned path) { return end_silence(path); }
+
+bool PathWatch::carried_data(unsigned path) {
+  paths_[path].pause = 0;
+  return end_silence(path);
+}
+
+bool PathWatch::end_silence(unsigned path) {
+  if (!is_silent(path)) return false;
+  silent_ &= ~(1u << path);
+  paths_[path].at = UINT64_MAX;
+  find_next_probe();
+  choose();
+  return true;
+}
+
+// While all are silent it stays as it is: whoever sees that it does not serve moves on.
+void PathWatch::choose() {
+  const auto first = static_cast<unsigned>(std::countr_one(silent_));
+  if (first < paths_.size()) best_ = first;
+}
+
+std::uint32_t PathWatch::take_due(Nanoseconds now) {
+  std::uint32_t due = 0;
+  if (now < next_probe_) return due;
+  for (std::size_t path = 0; path != paths_.size(); ++path) {
+    Probing& probing = paths_[path];
+    if (now < probing.at) continue;
+    due |= 1u << path;
+    probing.pause = std::min(2 * probing.pause, tuning::kLongestProbePause);
+    probing.at = now + probing.pause;
+  }
+  find_next_probe();
+  return due;
+}
+
+void PathWatch::find_next_probe() {
+  next_probe_ = UINT64_MAX;
+  for (const Probing& probing : paths_) next_probe_ = std::min(next_probe_, probing.at);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,53 @@
+// Which of the paths to a peer serve, as far as the traffic tells. A path is silent from when its retransmission
+// time-out runs out until it answers a probe or something that was sent over it is acknowledged. Passive: it knows no
+// packets, and the time is an argument.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dataplane/base/clock.h"
+
+namespace openlapi {
+
+class PathWatch {
+ public:
+  // The first path is the best one while it serves, and so on.
+  explicit PathWatch(unsigned paths) : paths_(paths) {}
+
+  // The path that new packets take: the first one that is not silent; if all are, each in turn.
+  unsigned best() const { return best_; }
+  bool any_silent() const { return silent_ != 0; }
+  bool is_silent(unsigned path) const { return (silent_ >> path & 1) != 0; }
+
+  // The path's time-out has run out. It is probed from now on.
+  void went_silent(unsigned path, Nanoseconds now);
+
+  // The path has answered a probe. True: it was silent.
+  bool answered(unsigned path);
+  // A packet of data that was sent over it, and over it alone, was acknowledged. True: it was silent.
+  bool carried_data(unsigned path);
+
+  Nanoseconds next_probe() const { return next_probe_; }  // UINT64_MAX: none
+  // The paths that are to be probed now, as bits. Each is probed again after a pause that doubles.
+  std::uint32_t take_due(Nanoseconds now);
+
+ private:
+  struct Probing {
+    Nanoseconds at = UINT64_MAX;
+    // Until the next probe. It is not reset by an answer, which is short: a path that answers and carries no data
+    // would be tried again and again.
+    Nanoseconds pause = 0;
+  };
+
+  bool end_silence(unsigned path);
+  void choose();
+  void find_next_probe();
+
+  std::vector<Probing> paths_;
+  std::uint32_t silent_ = 0;  // a bit for each
+  unsigned best_ = 0;
+  Nanoseconds next_probe_ = UINT64_MAX;
+};
+
+}  // namespace openlapi

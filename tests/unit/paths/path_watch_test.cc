@@ -1,0 +1,96 @@
+// Which path is the best one, and when silent ones are probed.
+#include "dataplane/paths/path_watch.h"
+
+#include <gtest/gtest.h>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+namespace {
+
+constexpr Nanoseconds kFirst = tuning::kFirstProbePause;
+
+TEST(PathWatch, TheFirstPathIsTheBestWhileItServes) {
+  PathWatch watch(3);
+  EXPECT_EQ(watch.best(), 0u);
+  EXPECT_FALSE(watch.any_silent());
+  EXPECT_EQ(watch.next_probe(), UINT64_MAX);
+  watch.went_silent(0, 100);
+  EXPECT_EQ(watch.best(), 1u);
+  EXPECT_TRUE(watch.is_silent(0));
+  EXPECT_FALSE(watch.is_silent(1));
+  watch.went_silent(1, 100);
+  EXPECT_EQ(watch.best(), 2u);
+  EXPECT_TRUE(watch.answered(0));
+  EXPECT_EQ(watch.best(), 0u);
+  EXPECT_TRUE(watch.any_silent());
+  EXPECT_TRUE(watch.answered(1));
+  EXPECT_EQ(watch.best(), 0u);
+  EXPECT_FALSE(watch.any_silent());
+  EXPECT_FALSE(watch.answered(1)) << "it was not silent";
+  EXPECT_EQ(watch.next_probe(), UINT64_MAX);
+}
+
+TEST(PathWatch, AnotherPathThatGoesSilentLeavesTheBest) {
+  PathWatch watch(2);
+  watch.went_silent(1, 0);
+  EXPECT_EQ(watch.best(), 0u);
+}
+
+TEST(PathWatch, IfAllAreSilentEachIsTriedInTurn) {
+  PathWatch watch(3);
+  for (unsigned path = 0; path < 3; ++path) watch.went_silent(path, 0);
+  EXPECT_EQ(watch.best(), 0u);
+  watch.went_silent(0, 10);
+  EXPECT_EQ(watch.best(), 1u);
+  watch.went_silent(0, 20);
+  EXPECT_EQ(watch.best(), 1u) << "only whoever uses it finds that it does not serve";
+  watch.went_silent(1, 20);
+  EXPECT_EQ(watch.best(), 2u);
+  watch.went_silent(2, 30);
+  EXPECT_EQ(watch.best(), 0u);
+  EXPECT_TRUE(watch.carried_data(2));
+  EXPECT_EQ(watch.best(), 2u);
+}
+
+TEST(PathWatch, PausesBetweenProbesDoubleUpToTheLongest) {
+  PathWatch watch(2);
+  watch.went_silent(0, 1000);
+  Nanoseconds at = 1000 + kFirst;
+  EXPECT_EQ(watch.next_probe(), at);
+  EXPECT_EQ(watch.take_due(at - 1), 0u);
+  for (Nanoseconds pause = 2 * kFirst;; pause *= 2) {
+    EXPECT_EQ(watch.take_due(at), 1u);
+    at += std::min(pause, tuning::kLongestProbePause);
+    ASSERT_EQ(watch.next_probe(), at);
+    if (pause > 4 * tuning::kLongestProbePause) break;
+  }
+  watch.went_silent(0, at - 1);
+  EXPECT_EQ(watch.next_probe(), at) << "it was silent before";
+}
+
+TEST(PathWatch, EachSilentPathIsProbedAtItsTime) {
+  PathWatch watch(3);
+  watch.went_silent(2, 0);
+  watch.went_silent(1, 5);
+  EXPECT_EQ(watch.next_probe(), kFirst);
+  EXPECT_EQ(watch.take_due(kFirst), 0b100u);
+  EXPECT_EQ(watch.next_probe(), kFirst + 5);
+  EXPECT_EQ(watch.take_due(kFirst + 5), 0b010u);
+  EXPECT_EQ(watch.take_due(3 * kFirst + 5), 0b110u);
+}
+
+TEST(PathWatch, WhoOnlyAnswersIsProbedEverMoreRarely) {
+  PathWatch watch(2);
+  watch.went_silent(0, 0);
+  EXPECT_EQ(watch.take_due(kFirst), 1u);
+  EXPECT_TRUE(watch.answered(0));
+  watch.went_silent(0, 100 * kFirst);
+  EXPECT_EQ(watch.next_probe(), 102 * kFirst) << "the pause was doubled";
+  EXPECT_TRUE(watch.carried_data(0));
+  watch.went_silent(0, 200 * kFirst);
+  EXPECT_EQ(watch.next_probe(), 201 * kFirst);
+}
+
+}  // namespace
+}  // namespace openlapi

@@ -1,0 +1,217 @@
+// Channels between two tasks that reach each other over two transports: what leaves over which of them when one goes
+// silent, in one direction or in both, and comes back.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "tests/support/channel_side.h"
+
+namespace openlapi {
+namespace {
+
+using Bytes = ChannelSide::Bytes;
+
+class SeveralPaths : public testing::Test {
+ protected:
+  SeveralPaths() : a_(0, config(), clock_), b_(1, config(), clock_) {
+    for (ChannelSide* side : {&a_, &b_}) {
+      side->other_transport.make_lossy(0, 1);
+      for (MemoryTransport* transport : {&side->transport, &side->other_transport}) transport->set_room(10'000);
+    }
+    ChannelSide::connect_over_both(a_, b_);
+  }
+  static EndpointConfig config() {
+    EndpointConfig config;
+    config.timeout = 10 * kSecond;
+    return config;
+  }
+
+  void silence(MemoryTransport& sender, bool on = true) { sender.make_lossy(on ? 1 : 0, 1); }
+  void send(unsigned char what) {
+    ASSERT_TRUE(a_.send(Bytes(8, what)));
+    sent_.insert(sent_.end(), 8, what);
+  }
+  // What is on the way arrives, and is answered.
+  void exchange() {
+    for (int i = 0; i < 4; ++i) {
+      for (ChannelSide* side : {&b_, &a_}) {
+        side->set.receive();
+        side->transmit();
+      }
+    }
+  }
+  void pass(Nanoseconds time) {
+    clock_.advance(time);
+    for (ChannelSide* side : {&a_, &b_}) side->set.run_timers(clock_.now());
+    exchange();
+  }
+  // Several records may share a packet.
+  bool all_delivered() const {
+    Bytes all;
+    for (const Bytes& packet : b_.delivered) all.insert(all.end(), packet.begin(), packet.end());
+    return all == sent_;
+  }
+  void expect_all_delivered() {
+    exchange();
+    pass(kMillisecond);
+    EXPECT_TRUE(all_delivered());
+    EXPECT_TRUE(a_.set.settled());
+  }
+  // Until the time-out of the path, which was used before, has surely run out.
+  void let_time_out() { pass(tuning::kShortestRetransmitTimeout); }
+  std::uint64_t arrived_over_second() const { return b_.other_transport.counters().packets_received; }
+
+  TurnedClock clock_;
+  ChannelSide a_, b_;
+  Bytes sent_;
+};
+
+TEST_F(SeveralPaths, TheFirstOneIsUsedWhileItServes) {
+  for (unsigned char i = 0; i < 20; ++i) {
+    send(i);
+    exchange();
+  }
+  expect_all_delivered();
+  EXPECT_EQ(arrived_over_second(), 0u);
+  EXPECT_EQ(a_.other_transport.counters().packets_received, 0u);
+}
+
+TEST_F(SeveralPaths, RecordsFitEachPath) {
+  EXPECT_EQ(a_.channel->max_record(), ChannelSide::kMaxPacket / 2 - wire::kPacketHeaderSize);
+}
+
+TEST_F(SeveralPaths, WhatASilentPathHasNotBroughtLeavesOverTheNext) {
+  send(1);
+  expect_all_delivered();
+  silence(a_.transport);
+  for (unsigned char i = 2; i < 12; ++i) send(i);
+  exchange();
+  EXPECT_EQ(b_.delivered.size(), 1u);
+  let_time_out();
+  expect_all_delivered();
+  const std::uint64_t before = arrived_over_second();
+  EXPECT_GT(before, 0u);
+  send(12);
+  exchange();
+  EXPECT_TRUE(all_delivered()) << "without a time-out";
+  EXPECT_GT(arrived_over_second(), before);
+}
+
+TEST_F(SeveralPaths, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
+  send(1);
+  expect_all_delivered();
+  silence(a_.transport);
+  send(2);
+  let_time_out();
+  expect_all_delivered();
+  silence(a_.transport, false);
+  pass(tuning::kLongestProbePause);
+  const std::uint64_t before = arrived_over_second();
+  send(3);
+  expect_all_delivered();
+  EXPECT_EQ(arrived_over_second(), before);
+}
+
+// The peer's packets come over the path, ours do not arrive there.
+TEST_F(SeveralPaths, APathThatIsDeadInOneDirectionDoesNotServe) {
+  send(1);
+  expect_all_delivered();
+  silence(a_.transport);
+  send(2);
+  let_time_out();
+  expect_all_delivered();
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(b_.send(Bytes(8, 9))) << "over the first path";
+    exchange();
+    pass(tuning::kLongestProbePause);
+  }
+  EXPECT_EQ(a_.delivered.size(), 10u);
+  const std::uint64_t before = arrived_over_second();
+  send(3);
+  exchange();
+  EXPECT_TRUE(all_delivered());
+  EXPECT_GT(arrived_over_second(), before);
+}
+
+// Ours arrive, and what acknowledges them does not come back: it has to return where the next packet comes from.
+TEST_F(SeveralPaths, AnAcknowledgementReturnsOverThePathThatServes) {
+  send(1);
+  expect_all_delivered();
+  silence(b_.transport);
+  send(2);
+  exchange();
+  EXPECT_TRUE(all_delivered());
+  EXPECT_FALSE(a_.set.settled());
+  let_time_out();
+  expect_all_delivered();
+}
+
+TEST_F(SeveralPaths, BothAreTriedWhileNoneServes) {
+  send(1);
+  expect_all_delivered();
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
+  send(2);
+  for (int i = 0; i < 20; ++i) pass(20 * kMillisecond);
+  EXPECT_EQ(b_.delivered.size(), 1u);
+  EXPECT_TRUE(a_.timed_out.empty());
+  silence(a_.other_transport, false);
+  for (int i = 0; i < 4; ++i) pass(tuning::kLongestRetransmitTimeout);
+  expect_all_delivered();
+}
+
+TEST_F(SeveralPaths, APeerThatNoPathReachesTimesOut) {
+  send(1);
+  expect_all_delivered();
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
+  send(2);
+  for (int i = 0; i < 120; ++i) pass(100 * kMillisecond);
+  EXPECT_FALSE(a_.timed_out.empty());
+}
+
+TEST_F(SeveralPaths, TheFirstContactFindsThePathThatServes) {
+  silence(a_.transport);
+  send(1);
+  pass(tuning::kFirstRetransmitTimeout);
+  expect_all_delivered();
+}
+
+TEST_F(SeveralPaths, ProbesGoOnWhileNothingElseIsSent) {
+  send(1);
+  expect_all_delivered();
+  silence(a_.transport);
+  send(2);
+  let_time_out();
+  expect_all_delivered();
+  EXPECT_TRUE(a_.set.needs_clock());
+  EXPECT_NE(a_.set.deadline(), UINT64_MAX);
+  for (int i = 0; i < 20; ++i) pass(tuning::kLongestProbePause);
+  silence(a_.transport, false);
+  pass(tuning::kLongestProbePause);
+  EXPECT_EQ(a_.set.deadline(), UINT64_MAX) << "all paths serve";
+  EXPECT_FALSE(a_.set.needs_clock());
+}
+
+// Each is taken once, and in order, whatever paths come and go.
+TEST_F(SeveralPaths, PathsThatComeAndGoLoseAndDoubleNothing) {
+  std::mt19937 random(7);
+  const auto chance = [&](unsigned of) { return random() % of == 0; };
+  for (unsigned i = 0; i < 3000; ++i) {
+    for (MemoryTransport* transport : {&a_.transport, &a_.other_transport, &b_.transport, &b_.other_transport}) {
+      if (chance(40)) transport->make_lossy(chance(2) ? 0 : chance(2) ? 1 : 0.2, i);
+    }
+    if (a_.channel->reliable().has_room() && chance(2)) send(static_cast<unsigned char>(i));
+    if (chance(3)) pass(chance(4) ? 30 * kMillisecond : kMillisecond);
+  }
+  for (ChannelSide* side : {&a_, &b_}) {
+    silence(side->transport, false);
+    silence(side->other_transport, false);
+  }
+  for (int i = 0; i < 10; ++i) pass(tuning::kLongestRetransmitTimeout);
+  expect_all_delivered();
+  EXPECT_GT(sent_.size(), 8 * 1000u);
+  EXPECT_EQ(a_.statistics().ghost_packets, 0u);
+}
+
+}  // namespace
+}  // namespace openlapi
