@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Two tasks with two UDP adapters each, in two network namespaces with two links between them that are taken away and
+come back, under load. As root.
+
+    api_paths.py LAPIRUN PROGRAM_DIRECTORY [test...]
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+from api_jobs import Skip, expect, expect_equal, main
+
+SECONDS = 6  # of load
+PORT = 40000
+
+
+class Host:
+    """A network namespace, which lives as long as a process in it."""
+
+    def __init__(self, number):
+        self.number = number
+        self.holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep 1000"], stdout=subprocess.PIPE)
+        self.holder.stdout.readline()
+
+    def inside(self, *command):
+        return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net", "--", *command]
+
+    def ip(self, *words):
+        subprocess.run(self.inside("ip", *words), check=True)
+
+    def hardware_address(self, interface):
+        shown = subprocess.run(self.inside("ip", "-json", "link", "show", interface), check=True, capture_output=True)
+        return json.loads(shown.stdout)[0]["address"]
+
+    def end(self):
+        self.holder.kill()
+        self.holder.communicate()
+
+
+class Links:
+    """Two hosts and the links between them, numbered from 0."""
+
+    def __init__(self, count=2):
+        self.hosts = [Host(0), Host(1)]
+        for link in range(count):
+            subprocess.run(["ip", "link", "add", f"link{link}", "netns", str(self.hosts[0].holder.pid), "type", "veth",
+                            "peer", "name", f"link{link}", "netns", str(self.hosts[1].holder.pid)], check=True)
+            for host in self.hosts:
+                host.ip("address", "add", f"{self.address(link, host.number)}/24", "dev", f"link{link}")
+                host.ip("link", "set", f"link{link}", "up")
+        self.count = count
+        self.hardware = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for host in self.hosts:
+            host.end()
+
+    @staticmethod
+    def address(link, host):
+        return f"10.{77 + link}.0.{1 + host}"
+
+    def set(self, link, state, host=0):
+        self.hosts[host].ip("link", "set", f"link{link}", state)
+
+    def black_hole(self, link, on, host=1):
+        """What is sent to that host over the link does not arrive, and nobody is told: its hardware address is another
+        one than the neighbour knows."""
+        if on:
+            for other in self.hosts:
+                shown = other.hardware_address(f"link{link}")
+                neighbour = self.hosts[1 - other.number]
+                neighbour.ip("neighbour", "replace", self.address(link, other.number), "lladdr", shown, "dev",
+                             f"link{link}", "nud", "permanent")
+                if other.number == host:
+                    self.hardware = shown
+            self.hosts[host].ip("link", "set", f"link{link}", "address", "02:00:00:00:00:01")
+        else:
+            self.hosts[host].ip("link", "set", f"link{link}", "address", self.hardware)
+
+    def paths(self):
+        return "/".join(",".join(f"{self.address(link, host)}:{PORT + host}" for host in range(2))
+                        for link in range(self.count))
+
+    def start(self, jobs, mode="polling", seconds=SECONDS, **variables):
+        tasks = []
+        jobs.partition += 1
+        for host in self.hosts:
+            own = ":".join(f"{self.address(link, host.number)},link{link}" for link in range(self.count))
+            environment = jobs.task_environment(2, host.number, LAPI_USE_SHM="no", API_PATHS=self.paths(),
+                                                MP_LAPI_INET_ADDR=f"@{self.count}:{own}", **variables)
+            tasks.append(jobs.start(host.inside(jobs.program("api_paths_probe"), mode, str(seconds)), environment))
+        expect_equal(tasks[0].stdout.readline(), "begun 0\n", "of task 0")
+        return tasks
+
+
+def need_namespaces():
+    if os.geteuid() != 0:
+        raise Skip("not root")
+
+
+def finish(jobs, tasks):
+    """The results of all tasks, when nothing was lost, doubled or wrong."""
+    try:
+        results = [jobs.finish(task) for task in tasks]
+    finally:
+        for task in tasks:
+            if task.poll() is None:
+                task.kill()
+                task.communicate()
+    for result in results:
+        expect_equal(result.status, 0, result)
+    expect_equal(results[0].value("wrong"), 0, results[0])
+    expect(results[0].value("operations") > 100, results[0])
+    return results
+
+
+def packets(result, address):
+    """What a task says at its end of the packets over its adapter."""
+    [line] = [line for line in result.err.splitlines() if f"udp, {address}:" in line]
+    words = line.split()
+    return int(words[words.index("packets") - 1]), int(words[words.index("received") - 1])
+
+
+def test_the_first_adapter_is_used_while_it_serves(jobs):
+    need_namespaces()
+    with Links() as links:
+        results = finish(jobs, links.start(jobs, seconds=1, MP_INFOLEVEL="2"))
+        for host, result in enumerate(results):
+            # A task that gets no processor for a while looks like a path that is silent.
+            first, second = (sum(packets(result, links.address(link, host))) for link in range(2))
+            expect(first > 100 and first > second, result)
+
+
+def take_away(jobs, mode, away, back):
+    """The first link goes and comes four times."""
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, mode, MP_INFOLEVEL="2")
+        for _ in range(4):
+            time.sleep(0.5)
+            away(links)
+            time.sleep(0.5)
+            back(links)
+        results = finish(jobs, tasks)
+        expect(packets(results[0], links.address(1, 0))[0] > 0, results[0])
+        print(f"# slowest operation: {results[0].value('slowest')} us", flush=True)
+
+
+def test_a_link_that_goes_down_and_up_loses_nothing(jobs):
+    take_away(jobs, "polling", lambda links: links.set(0, "down"), lambda links: links.set(0, "up"))
+
+
+def test_a_link_of_the_other_side_that_goes_down_and_up_loses_nothing(jobs):
+    take_away(jobs, "interrupt", lambda links: links.set(0, "down", 1), lambda links: links.set(0, "up", 1))
+
+
+def test_packets_that_vanish_on_their_way_there_leave_over_the_other_link(jobs):
+    take_away(jobs, "polling", lambda links: links.black_hole(0, True, 1), lambda links: links.black_hole(0, False, 1))
+
+
+def test_packets_that_vanish_on_their_way_back_leave_over_the_other_link(jobs):
+    take_away(jobs, "interrupt", lambda links: links.black_hole(0, True, 0), lambda links: links.black_hole(0, False, 0))
+
+
+def test_both_links_in_turn(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, MP_INFOLEVEL="2")
+        for turn in range(8):
+            links.set(turn % 2, "down", turn // 2 % 2)
+            time.sleep(0.3)
+            links.set(turn % 2, "up", turn // 2 % 2)
+            time.sleep(0.2)
+        finish(jobs, tasks)
+
+
+def test_messages_wait_while_both_links_are_away(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs)
+        time.sleep(0.5)
+        for link in range(2):
+            links.set(link, "down")
+        time.sleep(2)
+        links.set(1, "up")
+        results = finish(jobs, tasks)
+        expect(results[0].value("slowest") > 1_000_000, results[0])
+
+
+def test_a_first_contact_finds_the_link_that_serves(jobs):
+    need_namespaces()
+    with Links() as links:
+        links.set(0, "down", 1)
+        results = finish(jobs, links.start(jobs, seconds=1, MP_INFOLEVEL="2"))
+        expect(packets(results[0], links.address(1, 0))[1] > 100, results[0])
+
+
+def test_links_that_flap_lose_nothing(jobs):
+    need_namespaces()
+    with Links(3) as links:
+        tasks = links.start(jobs)
+        until = time.monotonic() + SECONDS - 1
+        chosen = random.Random(5)
+        while time.monotonic() < until:
+            link, host = chosen.randrange(3), chosen.randrange(2)
+            links.set(link, "down", host)
+            time.sleep(chosen.random() * 0.1)
+            links.set(link, "up", host)
+        finish(jobs, tasks)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.modules[__name__]))

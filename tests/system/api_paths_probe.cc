@@ -1,0 +1,173 @@
+// Two tasks that reach each other over several adapters; api_paths.py and the bed hosts_paths.py start them, and take
+// their links away. Task 0 makes operations of all kinds for a while, one after the other, and counts what task 1 has
+// of them.
+//
+//   api_paths_probe interrupt|polling SECONDS
+//   API_PATHS=address:port,address:port/address:port,...   without a launcher: for each adapter the tasks' addresses
+//
+// Task 0 says "begun" before the first operation, and then lines of a name and a number: operations, slowest
+// (microseconds, of the slowest operation), wrong (bytes and values).
+#include <arpa/inet.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/system/api_case.h"
+
+using namespace api_case;
+
+namespace {
+
+constexpr std::size_t kLarge = 100'000;
+
+struct Shared {
+  long long word = 0;  // that read-modify-writes change
+  std::array<unsigned char, kLarge> bytes{};
+  lapi_cntr_t arrived{};
+};
+
+Shared here;
+std::atomic<long long> messages{0};
+std::vector<std::vector<lapi_udp_t>> paths;  // by adapter and task
+
+void read_paths() {
+  const char* text = std::getenv("API_PATHS");
+  if (text == nullptr) return;
+  paths.emplace_back();
+  for (std::string rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(",/"), rest.size());
+    const std::string entry = rest.substr(0, end);
+    const std::size_t colon = entry.find(':');
+    EXPECT(colon != std::string::npos);
+    paths.back().push_back(
+        {inet_addr(entry.substr(0, colon).c_str()), static_cast<unsigned>(std::atoi(entry.c_str() + colon + 1))});
+    if (end < rest.size() && rest[end] == '/') paths.emplace_back();
+    rest.erase(0, std::min(end + 1, rest.size()));
+  }
+}
+
+int hand_out(lapi_handle_t*, lapi_udp_t*, lapi_udp_t* all, lapi_udpinfo_t* about) {
+  const std::vector<lapi_udp_t>& of_adapter = paths.at(static_cast<std::size_t>(about->instance_no));
+  std::copy(of_adapter.begin(), of_adapter.end(), all);
+  return 0;
+}
+
+void* header_handler(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t**, void**) {
+  ++messages;
+  return nullptr;
+}
+
+void open() {
+  lapi_info_t info = cleared_info();
+  lapi_extend_t extension;
+  std::memset(&extension, 0, sizeof extension);
+  extension.udp_hndlr = hand_out;
+  if (!paths.empty()) info.add_info = &extension;
+  CALL(LAPI_Init(&handle, &info));
+  CALL(LAPI_Qenv(handle, TASK_ID, &task));
+  CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
+  EXPECT(tasks == 2);
+  CALL(LAPI_Senv(handle, INTERRUPT_SET, polling ? 0 : 1));
+  CALL(LAPI_Addr_set(handle, reinterpret_cast<void*>(header_handler), 1));
+}
+
+void wait_one(lapi_cntr_t& counter) { CALL(LAPI_Waitcntr(handle, &counter, 1, nullptr)); }
+
+class Load {
+ public:
+  explicit Load(Shared* there) : there_(there) {}
+
+  void run(std::chrono::duration<double> time) {
+    const auto until = Clock::now() + time;
+    while (Clock::now() < until) {
+      const auto begin = Clock::now();
+      one();
+      slowest_ = std::max(slowest_, std::chrono::duration<double>(Clock::now() - begin).count());
+      ++operations_;
+    }
+  }
+  void tell(long long messages_there) {
+    wrong_ += messages_there != sent_messages_;
+    std::printf("operations %lld\nslowest %.0f\nwrong %lld\n", operations_, slowest_ * 1e6, wrong_);
+    std::fflush(stdout);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void one() {
+    switch (operations_ % 5) {
+      case 0:
+        return put(operations_ % 3 == 0 ? kLarge : 8);
+      case 1:
+        return get();
+      case 2:
+        return message();
+      default:
+        return add();
+    }
+  }
+  void put(std::size_t length) {
+    std::memset(own_.data(), static_cast<int>(++filling_ % 255), length);
+    filled_ = length;
+    CALL(LAPI_Put(handle, 1, length, there_->bytes.data(), own_.data(), nullptr, nullptr, &counter_));
+    wait_one(counter_);
+  }
+  void get() {
+    CALL(LAPI_Get(handle, 1, filled_, there_->bytes.data(), fetched_.data(), nullptr, &counter_));
+    wait_one(counter_);
+    wrong_ += std::memcmp(own_.data(), fetched_.data(), filled_) != 0;
+  }
+  void message() {
+    CALL(
+        LAPI_Amsend(handle, 1, reinterpret_cast<void*>(1), nullptr, 0, own_.data(), 2000, nullptr, nullptr, &counter_));
+    wait_one(counter_);
+    ++sent_messages_;
+  }
+  void add() {
+    long long one = 1, before = -1;
+    CALL(LAPI_Rmw64(handle, FETCH_AND_ADD, 1, &there_->word, &one, &before, &counter_));
+    wait_one(counter_);
+    wrong_ += before != added_++;
+  }
+
+  Shared* there_;
+  lapi_cntr_t counter_{};
+  std::array<unsigned char, kLarge> own_{}, fetched_{};
+  std::size_t filled_ = 8;
+  long long filling_ = 0, added_ = 0, sent_messages_ = 0, operations_ = 0, wrong_ = 0;
+  double slowest_ = 0;  // seconds
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  limit(100);
+  EXPECT(count == 3);
+  read_words(2, arguments);
+  read_paths();
+  open();
+  std::array<void*, 2> shared{}, counts{};
+  CALL(LAPI_Address_init(handle, &here, shared.data()));
+  if (task == 0) {
+    Load load(static_cast<Shared*>(shared[1]));
+    std::printf("begun 0\n");
+    std::fflush(stdout);
+    load.run(std::chrono::duration<double>(std::atof(arguments[2])));
+    CALL(LAPI_Gfence(handle));
+    CALL(LAPI_Address_init(handle, nullptr, counts.data()));
+    load.tell(static_cast<long long>(reinterpret_cast<std::intptr_t>(counts[1])));
+  } else {
+    CALL(LAPI_Gfence(handle));
+    // What others are told is a number here.
+    CALL(
+        LAPI_Address_init(handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(messages.load())), counts.data()));
+  }
+  CALL(LAPI_Term(handle));
+}
