@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/wiring/adapter_choice.h"
 #include "api/wiring/info_level.h"
 #include "api/wiring/trace.h"
 #include "nic/udp/udp_adapters.h"
@@ -109,10 +110,13 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
                    settings.device.c_str());
     }
   }
-  if (adapter == nullptr) {
-    const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
-    adapter = default_adapter(adapters, one_node);
+  const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
+  const bool all_networks = settings.device == "sn_all";
+  if (adapter == nullptr && !one_node && (settings.device == "sn_single" || all_networks || settings.instances > 1)) {
+    addresses = choose_adapters(adapters, {.all_networks = all_networks, .instances = std::max(settings.instances, 1)});
+    if (!addresses.empty()) return true;
   }
+  if (adapter == nullptr) adapter = default_adapter(adapters, one_node);
   if (adapter == nullptr) return fail(failure, FailureKind::socket, "this machine has no IPv4 address");
   addresses.push_back(adapter->address);
   return true;

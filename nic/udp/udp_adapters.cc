@@ -58,7 +58,8 @@ std::vector<LocalAdapter> list_adapters() {
     if (!is_ipv4(*entry)) continue;
     const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_RUNNING) != 0;
     const std::uint32_t mtu = mtu_of_interface(descriptor, entry->ifa_name);
-    adapters.push_back({entry->ifa_name, address_in(entry->ifa_addr), mtu, up});
+    const in_addr mask = entry->ifa_netmask != nullptr ? address_in(entry->ifa_netmask) : in_addr{INADDR_NONE};
+    adapters.push_back({entry->ifa_name, address_in(entry->ifa_addr), mtu, up, mask});
   }
   if (descriptor >= 0) close(descriptor);
   return adapters;

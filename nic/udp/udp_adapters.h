@@ -14,6 +14,7 @@ struct LocalAdapter {
   in_addr address;    // one of the interface's addresses; each address is an entry of its own
   std::uint32_t mtu;  // bytes of an IP packet
   bool up;            // administratively up and with a carrier
+  in_addr mask{};     // of its network
 };
 
 // In the kernel's order. Empty: the machine has no IPv4 address, or the kernel refuses to list them.

@@ -425,8 +425,8 @@ def test_a_port_that_is_taken(jobs):
         expect(str(port) in result.err, result.err)
 
 
-def test_the_number_of_instances_is_of_user_space_mode(jobs):
-    """In IP mode a context opens an adapter for each address of MP_LAPI_INET_ADDR, else one."""
+def test_on_one_node_instances_change_nothing(jobs):
+    """A context opens an adapter for each address of MP_LAPI_INET_ADDR, else the loopback."""
     for value in (None, "1", "4", "max"):
         all_talked(over_udp(jobs, 2, MP_INSTANCES=value), DEV_UDP)
         for addresses, opened in ((None, 1), ("@2:127.0.0.1,lo:127.0.0.2,lo", 2)):
