@@ -147,12 +147,10 @@ bool SendWindow::any_again() const {
 AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, const AckTiming& timing) {
   AckOutcome outcome;
   begin_news();
-  if (before(unsent_, cumulative)) {
-    outcome.valid = false;
-    return outcome;
-  }
-  if (before(cumulative, settled_)) {
-    outcome.old = true;
+  // What is neither among the transmitted ones nor before them was never sent; half of all numbers are before.
+  if (cumulative - settled_ > unsent_ - settled_) {
+    outcome.old = before(cumulative, settled_);
+    outcome.valid = outcome.old;
     return outcome;
   }
   outcome.advanced = cumulative != settled_;

@@ -81,6 +81,7 @@ class Victim {
     header.sequence = *context_.first_sequence + input.take<std::uint16_t>();
     header.cumulative_ack = *context_.first_sequence + input.take<std::uint16_t>();
     header.selective_ack = input.take<std::uint64_t>();
+    if (header.selective_ack % 7 == 1) header.cumulative_ack += Sequence{1} << 31;  // on the other side of all numbers
     header.ahead = input.take<std::uint16_t>();
     header.ack_delay = input.take<std::uint16_t>();
     header.instance = context_.instance;

@@ -57,6 +57,24 @@ TEST_F(SendWindowTest, AcknowledgementOfTheFutureIsRefused) {
   EXPECT_EQ(outcome.bytes, 2 * kLength) << "bits beyond what was sent mean nothing";
 }
 
+// Of two numbers that are half of all apart neither is before the other.
+TEST_F(SendWindowTest, AcknowledgementOfTheNumberOppositeIsRefused) {
+  constexpr Sequence kHalf = Sequence{1} << 31;
+  for (const Sequence first : {Sequence{0}, Sequence{7}, kHalf, UINT32_MAX}) {
+    SendWindow window(pool_, first);
+    for (unsigned sent = 0; sent < 3; ++sent) {
+      EXPECT_FALSE(acknowledge(window, first + kHalf, 0, 1).valid) << first;
+      EXPECT_FALSE(acknowledge(window, first + kHalf - 1, 0, 1).valid) << first;
+      EXPECT_TRUE(acknowledge(window, first + kHalf + 1, 0, 1).old) << first;
+      window.add(pool_.take(), kLength, nullptr, 0, 0);
+      std::array<Transmission, 1> burst;
+      ASSERT_EQ(window.collect(kWide, burst), 1u);
+      window.transmitted(burst, 0);
+    }
+    EXPECT_EQ(acknowledge(window, first + 3, 0, 5).bytes, 3 * kLength) << first;
+  }
+}
+
 TEST_F(SendWindowTest, WindowLimitsWhatLeaves) {
   add(10);
   EXPECT_TRUE(window_.has_transmission(1));
