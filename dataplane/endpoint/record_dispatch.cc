@@ -143,7 +143,8 @@ void RecordDispatch::message_complete(Peer& from, IncomingMessage message) {
 }
 
 const IncomingMessage* RecordDispatch::incoming_message(PeerIndex from, std::uint32_t id) const {
-  return IncomingMessages::find(means_.peers.at(from), id);
+  Peer* const peer = means_.peers.find(from);  // null: it is being given up
+  return peer != nullptr ? IncomingMessages::find(*peer, id) : nullptr;
 }
 
 PeerChannel* RecordDispatch::channel_to(PeerIndex source, bool may_be_new) {
