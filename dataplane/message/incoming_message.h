@@ -23,7 +23,6 @@ struct IncomingOperation {
 
 struct IncomingPut : IncomingOperation {
   bool cut_off = false;  // to a layout: its rest is thrown away
-  bool faulty = false;   // a part of it was for memory that this task cannot have: told once
 };
 
 struct IncomingActiveMessage : IncomingOperation {
@@ -49,6 +48,7 @@ struct IncomingMessage {
   std::uint64_t total = 0;  // bytes
   std::uint64_t received = 0;
   std::byte* buffer = nullptr;
+  bool faulty = false;      // a part of it was for memory that this task cannot have: told once
   bool has_buffer = false;  // the data goes to `buffer`; of a put that may be null, as wrong as any other address
   bool elsewhere = false;   // the data lies in the source's memory, to be read there: no record brings any
   std::uint32_t pull = 0;   // the adapter's reading of the data; 0: it comes otherwise

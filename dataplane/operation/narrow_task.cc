@@ -119,17 +119,16 @@ void NarrowTask::bury(Peer& from, const wire::Record& record) {
 // The data of one record of a put. The other records' data is placed if there is memory for it; the target counter does
 // not move, and one report is enough.
 void NarrowTask::bury_part(Peer& from, PutFragment put, std::span<const std::byte> data) {
-  const auto find_put = [&] {
-    IncomingMessage* const known = IncomingMessages::find(from, put.message_id);
-    return known != nullptr ? std::get_if<IncomingPut>(&known->kind) : nullptr;
-  };
-  IncomingPut* const known = find_put();
+  IncomingMessage* const known = IncomingMessages::find(from, put.message_id);
   const bool told = known != nullptr && known->faulty;
-  if (known != nullptr) known->run.target_counter = 0;
+  if (known != nullptr) {
+    known->faulty = true;
+    if (IncomingOperation* const operation = known->operation()) operation->run.target_counter = 0;
+  }
   if (!told) means_.host.report_fault(Fault::not_own_memory, from.index);
   StridedCursor nowhere(0, 0);
   means_.puts.place(from, put, nowhere, data);
-  if (IncomingPut* const begun = find_put()) begun->faulty = true;
+  if (IncomingMessage* const begun = IncomingMessages::find(from, put.message_id)) begun->faulty = true;
 }
 
 void NarrowTask::end_request_at_self(std::uint64_t origin_counter) {

@@ -93,7 +93,7 @@ void Puts::on_put(Peer& from, const wire::Record& record) {
 void Puts::begin_long(Peer& from, const wire::Record& record, const CompletionRun& run, std::byte* target) {
   IncomingMessage message{.kind = IncomingPut{{.run = run, .vector = record.has_layout()}},
                           .total = record.extension.total_length};
-  if (!record.has_layout()) message.go_to(target);
+  if (target != nullptr || !record.has_layout()) message.go_to(target);
   means_.incoming.begin(from, record, std::move(message));
 }
 
