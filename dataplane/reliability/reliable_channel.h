@@ -83,7 +83,7 @@ struct ChannelEpochs {
   Epoch peer = 0;  // 0: not known
 };
 
-class ReliableChannel : private PathTimings {
+class ReliableChannel final : private PathTimings {
  public:
   // `context` outlives the channel. `epochs.own` replaces the context's epoch when the two tasks begin anew with each
   // other; `epochs.peer` is 0 when it is not known. `max_packet`: the peer's limit, if it is below the context's.
