@@ -60,6 +60,15 @@ class SeveralPaths : public testing::Test {
   }
   // Until the time-out of the path, which was used before, has surely run out.
   void let_time_out() { pass(tuning::kShortestRetransmitTimeout); }
+  // Where packets have come before; what was sent meanwhile has arrived over the second one.
+  void lose_the_first_path() {
+    send(1);
+    expect_all_delivered();
+    silence(a_.transport);
+    send(2);
+    let_time_out();
+    expect_all_delivered();
+  }
   std::uint64_t arrived_over_second() const { return b_.other_transport.counters().packets_received; }
 
   TurnedClock clock_;
@@ -99,12 +108,7 @@ TEST_F(SeveralPaths, WhatASilentPathHasNotBroughtLeavesOverTheNext) {
 }
 
 TEST_F(SeveralPaths, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
-  send(1);
-  expect_all_delivered();
-  silence(a_.transport);
-  send(2);
-  let_time_out();
-  expect_all_delivered();
+  lose_the_first_path();
   silence(a_.transport, false);
   pass(tuning::kLongestProbePause);
   const std::uint64_t before = arrived_over_second();
@@ -115,12 +119,7 @@ TEST_F(SeveralPaths, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
 
 // The peer's packets come over the path, ours do not arrive there.
 TEST_F(SeveralPaths, APathThatIsDeadInOneDirectionDoesNotServe) {
-  send(1);
-  expect_all_delivered();
-  silence(a_.transport);
-  send(2);
-  let_time_out();
-  expect_all_delivered();
+  lose_the_first_path();
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(b_.send(Bytes(8, 9))) << "over the first path";
     exchange();
@@ -177,12 +176,7 @@ TEST_F(SeveralPaths, TheFirstContactFindsThePathThatServes) {
 }
 
 TEST_F(SeveralPaths, ProbesGoOnWhileNothingElseIsSent) {
-  send(1);
-  expect_all_delivered();
-  silence(a_.transport);
-  send(2);
-  let_time_out();
-  expect_all_delivered();
+  lose_the_first_path();
   EXPECT_TRUE(a_.set.needs_clock());
   EXPECT_NE(a_.set.deadline(), UINT64_MAX);
   for (int i = 0; i < 20; ++i) pass(tuning::kLongestProbePause);
