@@ -146,9 +146,9 @@ bool PeerChannel::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   return true;
 }
 
-bool PeerChannel::reaches_over(const Transport& transport) const {
-  if (several_ == nullptr) return &transport == best_.transport;
-  return std::ranges::any_of(several_->paths, [&](const PeerPath& path) { return path.transport == &transport; });
+bool PeerChannel::another_reaches_over(const Transport& transport) const {
+  return several_ != nullptr &&
+         std::ranges::any_of(several_->paths, [&](const PeerPath& path) { return path.transport == &transport; });
 }
 
 bool PeerChannel::find_origin(const Transport& transport, std::uint64_t origin) {
@@ -183,7 +183,6 @@ void PeerChannel::run_timers(Nanoseconds now) {
     const auto number = static_cast<unsigned>(std::countr_zero(silent));
     several_->watch.went_silent(number, now);
     reliable_.give_up_path(number);
-    ++context_.counters.paths_lost;
   }
   use_best();
 }

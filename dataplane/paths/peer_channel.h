@@ -100,7 +100,9 @@ class PeerChannel {
       return true;
     return find_origin(transport, origin);
   }
-  bool reaches_over(const Transport& transport) const;
+  [[gnu::always_inline]] bool reaches_over(const Transport& transport) const {
+    return &transport == best_.transport || another_reaches_over(transport);
+  }
   // What has just been received may say something of the paths.
   [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome) {
     if (outcome.path_probed) [[unlikely]]
@@ -122,6 +124,7 @@ class PeerChannel {
     unsigned arrived_over = 0;  // the path of the latest packet
   };
 
+  [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;
   [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
   unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }

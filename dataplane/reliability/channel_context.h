@@ -32,7 +32,6 @@ struct ReliabilityCounters {
   std::uint64_t acks_sent = 0;          // packets that carried nothing else
   std::uint64_t timeouts = 0;           // of the retransmission timer
   std::uint64_t peer_restarts = 0;
-  std::uint64_t paths_lost = 0;  // paths that went silent
 };
 
 // Pairs of tasks whose association was checked recently, by the fields of a long header that it is computed from.
