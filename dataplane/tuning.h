@@ -58,6 +58,8 @@ inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 // time (a packet a second for each peer with a silent path).
 inline constexpr std::uint64_t kFirstProbePause = 5'000'000;
 inline constexpr std::uint64_t kLongestProbePause = 1'000'000'000;
+// Between two lines on the paths to one peer, ns, so that a path which comes and goes does not flood the user.
+inline constexpr std::uint64_t kPathChangePause = 1'000'000'000;
 
 // ---- reliability: packet buffers ----
 

@@ -100,6 +100,11 @@ class TracedHost final : public HandlerHost {
     inner_.name_other_version(peer, version);
   }
 
+  void path_changed(PeerIndex peer, const PathChange& change) override {
+    trace("a path to task %u %s", peer, change.failed() ? "has failed" : "serves again");
+    inner_.path_changed(peer, change);
+  }
+
   void report_fault(Fault fault, PeerIndex peer) override {
     if (peer == kUnknownPeer) {
       trace("fault: %s", text_of(fault));

@@ -11,6 +11,7 @@
 #include "api/arguments/refusal.h"
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
+#include "api/context/path_report.h"
 #include "dataplane/base/memory_fault_guard.h"
 #include "dataplane/counter/counters.h"
 #include "dataplane/endpoint/fault_explanation.h"
@@ -183,6 +184,9 @@ void Context::drain() {
   say_left("other tasks have not taken", endpoint_->drained() ? 0 : endpoint_->unfinished().not_taken, "message");
   say_left("other tasks have not answered", endpoint_->unfinished().not_answered, "request");
   say_left("its own header handlers have not taken", endpoint_->unfinished().not_accepted_of_own, "message");
+  if (resources_->settings.info_level >= kLevelInformation) {
+    print_paths(*endpoint_, *resources_->routes, *resources_->bootstrap, now());
+  }
 }
 
 void Context::run_handler(const CompletionRun& run) { handlers_.run_in_thread(run); }

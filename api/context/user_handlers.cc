@@ -11,6 +11,7 @@
 #include "api/arguments/program_registry.h"
 #include "api/arguments/vectors.h"
 #include "api/context/context_resources.h"
+#include "api/context/path_report.h"
 #include "api/wiring/libraries.h"
 #include "dataplane/base/cancellation.h"
 #include "dataplane/layout/program_cursor.h"
@@ -252,6 +253,13 @@ void UserHandlers::warn_of_other_secret(PeerIndex peer) {
 void UserHandlers::name_other_version(PeerIndex peer, unsigned version) {
   std::fprintf(stderr, "openlapi: %s\n",
                describe_other_version(context().resources().bootstrap->rank(), peer, version).c_str());
+}
+
+void UserHandlers::path_changed(PeerIndex peer, const PathChange& change) {
+  const ContextResources& resources = context().resources();
+  if (resources.settings.info_level < kLevelInformation) return;
+  std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", resources.bootstrap->rank(), peer,
+               describe(change, peer, *resources.routes).c_str());
 }
 
 void UserHandlers::report_fault(Fault fault, PeerIndex peer) {

@@ -13,6 +13,7 @@
 
 #include "api/context/context.h"
 #include "api/context/context_resources.h"
+#include "api/context/path_report.h"
 #include "api/include/lapi.h"
 #include "api/info/report.h"
 #include "api/wiring/modules.h"
@@ -21,6 +22,9 @@ namespace openlapi::info {
 namespace {
 
 constexpr int kHandler = 1;
+constexpr int kGreetingHandler = 2;
+// What each task sends to every other one before their paths are shown, so that there is something to measure.
+constexpr std::size_t kGreetingBytes = 16384;
 constexpr const char* kNoPath = "no way";
 
 // Task 0's: the others' rows, by task.
@@ -34,23 +38,57 @@ void* place_of_row(lapi_handle_t*, void* header, uint*, ulong* length, compl_hnd
   return rows[task].data();
 }
 
+void* bury_greeting(lapi_handle_t*, void*, uint*, ulong*, compl_hndlr_t** completion, void**) {
+  *completion = nullptr;
+  return nullptr;
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
-// This task's row: its paths, each with the tasks that it leads to.
+// With the context's lock held.
+void add_paths(Context& context, std::uint32_t task, nlohmann::ordered_json& paths) {
+  ContextResources& resources = context.resources();
+  if (resources.routes->networks() < 2) return;
+  for (const PathReport& report : report_paths(*resources.endpoint, *resources.routes, task, resources.clock.now())) {
+    paths.push_back({{"task", task},
+                     {"path", report.path},
+                     {"state", report.state},
+                     {"share", report.share},
+                     {"packets", report.packets},
+                     {"bytes", report.bytes},
+                     {"retransmissions", report.again},
+                     {"round_trip_us", report.round_trip}});
+  }
+}
+
+PathReport report_of(const nlohmann::ordered_json& path) {
+  return {.path = path["path"],
+          .state = path["state"],
+          .share = path["share"],
+          .packets = path["packets"],
+          .bytes = path["bytes"],
+          .again = path["retransmissions"],
+          .round_trip = path["round_trip_us"]};
+}
+
+// This task's row: what it reaches the others over, each with these tasks; and of several paths to one each.
 std::string own_row(Context& context) {
   std::map<std::string, std::vector<std::uint32_t>> tasks_of;
+  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
   std::string reason;
   context.lock();
   for (std::uint32_t task = 0; task < context.tasks(); ++task) {
     std::string path = task == context.own_task() ? "local copy" : context.resources().routes->describe(task, reason);
     tasks_of[path.empty() ? std::string(kNoPath) + ": " + reason : path].push_back(task);
+    add_paths(context, task, paths);
   }
   context.unlock();
   nlohmann::ordered_json row{{"task", context.own_task()}, {"host", host_name()}, {"process", getpid()}};
   for (const auto& [path, tasks] : tasks_of) row["ways"].push_back({{"way", path}, {"tasks", ranges(tasks)}});
+  row["paths"] = std::move(paths);
   return row.dump();
 }
 
@@ -71,12 +109,26 @@ void look_where_programs_do() {
   }
 }
 
+// Where there are several paths each task talks to all others.
+int greet(lapi_handle_t handle, Context& context) {
+  int code = PLAPI_Addr_set(handle, reinterpret_cast<void*>(place_of_row), kHandler);
+  if (code == LAPI_SUCCESS) code = PLAPI_Addr_set(handle, reinterpret_cast<void*>(bury_greeting), kGreetingHandler);
+  if (code == LAPI_SUCCESS) code = PLAPI_Gfence(handle);
+  std::vector<std::byte> greeting(kGreetingBytes);
+  for (uint task = 0; context.resources().routes->networks() > 1 && task != context.tasks(); ++task) {
+    if (task == context.own_task()) continue;
+    // A task that cannot be reached is shown as such.
+    static_cast<void>(PLAPI_Amsend(handle, task, reinterpret_cast<void*>(kGreetingHandler), nullptr, 0, greeting.data(),
+                                   greeting.size(), nullptr, nullptr, nullptr));
+  }
+  return code == LAPI_SUCCESS ? PLAPI_Gfence(handle) : code;
+}
+
 // Everybody's rows to task 0.
 int gather(lapi_handle_t handle, Context& context) {
-  std::string row = own_row(context);
   rows.resize(context.tasks());
-  int code = PLAPI_Addr_set(handle, reinterpret_cast<void*>(place_of_row), kHandler);
-  if (code == LAPI_SUCCESS) code = PLAPI_Gfence(handle);
+  int code = greet(handle, context);
+  std::string row = own_row(context);
   uint task = context.own_task();
   if (code == LAPI_SUCCESS && task != 0) {
     code = PLAPI_Amsend(handle, 0, reinterpret_cast<void*>(kHandler), &task, sizeof task, row.data(), row.size(),
@@ -98,6 +150,10 @@ bool print(bool json) {
       const std::string path = entry["way"];
       complete = complete && !path.starts_with(kNoPath);
       if (!json) std::printf("  %s: %s\n", path.c_str(), entry["tasks"].get<std::string>().c_str());
+    }
+    for (const auto& path : row["paths"]) {
+      if (json) break;
+      std::printf("  to task %u: %s\n", path["task"].get<unsigned>(), to_text(report_of(path)).c_str());
     }
   }
   if (json) std::printf("%s\n", nlohmann::ordered_json{{"job", all}}.dump(2).c_str());

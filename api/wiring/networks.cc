@@ -151,7 +151,11 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
        "task " + std::to_string(request.bootstrap.rank()) + ", " + to_text(address) + " port " +
            std::to_string(transport->port()));
   result.transports.push_back(traced(std::move(transport)));
-  result.networks.push_back({result.transports.back().get(), {}, {}, to_text(address)});
+  result.networks.push_back({.transport = result.transports.back().get(),
+                             .key = {},
+                             .addresses = {},
+                             .device = to_text(address),
+                             .address_text = udp_address_text});
   return true;
 }
 

@@ -132,6 +132,7 @@ bool ContextRoutes::add_network(const Network& network, PeerIndex peer, Route& r
     }
   }
   if (added) {
+    if (networks_.size() > 1 && network.address_text != nullptr) addresses_[{peer, network.transport}] = found.address;
     route.paths[route.count++] = network.transport;
     route.epoch = found.epoch;
   } else {
@@ -151,6 +152,16 @@ std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
   const Route route = find_paths(peer);
   reason = route.reason;
   return route.count != 0 ? text_of(*route.paths[0]) : std::string();
+}
+
+std::string ContextRoutes::name_of(const Transport& path, PeerIndex peer) const {
+  const auto network =
+      std::ranges::find(networks_, &path, [](const Network& candidate) { return candidate.transport; });
+  if (network == networks_.end()) return text_of(path);
+  std::string text = "adapter " + std::to_string(network - networks_.begin()) + " (" + text_of(path);
+  const auto address = addresses_.find({peer, &path});
+  if (address != addresses_.end()) text += " to " + network->address_text(address->second);
+  return text + ")";
 }
 
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
@@ -174,6 +185,9 @@ bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const Pe
     return false;
   }
   if (!networks_[network].transport->add_peer(peer, address, reason)) return false;
+  if (const auto known = addresses_.find({peer, networks_[network].transport}); known != addresses_.end()) {
+    known->second = address;
+  }
   networks_[network].addresses[peer] = address;
   if (peer < shm_numbers_.size()) shm_numbers_[peer] = -1;
   return true;

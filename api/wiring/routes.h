@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/wiring/info_level.h"
@@ -40,6 +42,7 @@ class ContextRoutes final : public RouteResolver {
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
     std::string device;                  // the local one, for people
     bool tags = false;                   // whether this task's packets carry tags there
+    std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
   };
 
   struct SharedMemory {
@@ -60,6 +63,10 @@ class ContextRoutes final : public RouteResolver {
   // For people: the path that would be taken to a task now. Empty: there is none, and `reason` says why.
   std::string describe(PeerIndex peer, std::string& reason);
 
+  // For people: a path to a task that was talked to, with the number of its adapter, from 0.
+  std::string name_of(const Transport& path, PeerIndex peer) const;
+
+  std::size_t networks() const { return networks_.size(); }
   bool has_network() const { return !networks_.empty(); }
   // The user resumes a task. If its process in shared memory has ended, another process has taken its place; that one
   // is reached over a network, and may send before anything is sent to it.
@@ -82,6 +89,8 @@ class ContextRoutes final : public RouteResolver {
   std::vector<Network> networks_;
   int info_level_;
   TellNotice tell_;
+  // Where the others are, if there is more than one network: for people.
+  std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> addresses_;
   std::set<PeerIndex> without_path_;  // those that the user was told about
 };
 

@@ -168,6 +168,10 @@ void RecordDispatch::channel_has_other_key(PeerIndex index, bool for_long) {
   means_.host.warn_of_other_secret(index);
 }
 
+void RecordDispatch::channel_path_changed(PeerIndex index, const PathChange& change) {
+  means_.host.path_changed(index, change);
+}
+
 void RecordDispatch::channel_has_other_version(PeerIndex index, std::uint8_t version) {
   means_.host.name_other_version(index, version);
   means_.losses.lose(means_.peers.at(index), Fault::other_version);

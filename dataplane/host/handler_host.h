@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "dataplane/host/path_status.h"
 #include "dataplane/layout/layout_cursor.h"
 #include "dataplane/transport/packet.h"
 
@@ -119,6 +120,9 @@ class HandlerHost {
 
   // `peer` has this wire version, which differs from ours. Fault::other_version follows.
   virtual void name_other_version(PeerIndex peer, unsigned version) { (void)peer, (void)version; }
+
+  // Of several paths to `peer` one has failed or serves again. Called at most once a second for a peer.
+  virtual void path_changed(PeerIndex peer, const PathChange& change) { (void)peer, (void)change; }
 
   // Something went wrong asynchronously with `peer` (kUnknownPeer: no particular one). All that was outstanding to a
   // lost peer has been given up before this call. The host may terminate the context after the present call.

@@ -10,6 +10,7 @@
 #include "dataplane/base/clock.h"
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/host/message_statistics.h"
+#include "dataplane/host/path_status.h"
 #include "dataplane/paths/peer_channel.h"
 #include "dataplane/reliability/channel_context.h"
 #include "dataplane/reliability/packet_pool.h"
@@ -34,6 +35,8 @@ class ChannelListener {
   // All packets from the peer's address were made with another key: for some seconds (told once), or, with `for_long`,
   // until the peer timed out.
   virtual void channel_has_other_key(PeerIndex peer, bool for_long) { (void)peer, (void)for_long; }
+  // A path to the peer has failed or serves again. Called in the middle of a step: to be told to people, no more.
+  virtual void channel_path_changed(PeerIndex peer, const PathChange& change) { (void)peer, (void)change; }
   // The peer is alive, was never heard before, and has another wire version.
   virtual void channel_has_other_version(PeerIndex peer, std::uint8_t version) { (void)peer, (void)version; }
 
@@ -77,6 +80,7 @@ class ChannelSet {
     active_.push_back(&channel);
   }
   void forget(PeerChannel& channel) { std::erase(active_, &channel); }
+  void tell_path_change(PeerIndex peer, const PathChange& change) { listener_.channel_path_changed(peer, change); }
   bool is_receiving() const { return receiving_; }  // what is sent now is packed and leaves at the end of the step
   Nanoseconds now() const { return clock_.now(); }
 

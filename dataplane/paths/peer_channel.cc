@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -178,21 +179,78 @@ void PeerChannel::use_best() {
 // What a silent path has not brought to the peer leaves at once over another one.
 void PeerChannel::run_timers(Nanoseconds now) {
   std::uint32_t silent = reliable_.run_timers(now);
-  if (several_ == nullptr || silent == 0) return;
+  if (several_ == nullptr) return;
+  if (now >= several_->teller.due()) tell_change(now);
+  if (silent == 0) return;
+  look_for_carriers(now);
   for (; silent != 0; silent &= silent - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(silent));
     several_->watch.went_silent(number, now);
+    several_->teller.went_silent(number, now, reliable_.waiting_since());
     reliable_.give_up_path(number);
   }
   use_best();
 }
 
-void PeerChannel::look_for_served(const ReceiveOutcome& outcome) {
-  bool any = outcome.path_answered && several_->watch.answered(several_->arrived_over);
-  for (std::uint32_t carriers = reliable_.take_carriers(); carriers != 0; carriers &= carriers - 1) {
-    any |= several_->watch.carried_data(static_cast<unsigned>(std::countr_zero(carriers)));
-  }
+void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now) {
+  PathWatch& watch = several_->watch;
+  PathTeller& teller = several_->teller;
+  const unsigned over = several_->arrived_over;
+  teller.heard(over, now, reliable_.waiting_since());
+  bool any = outcome.path_answered && watch.answered(over);
+  if (any) teller.serves(over, PathCause::answered, now);
+  any |= look_for_carriers(now);
   if (any) use_best();
+  if (now >= teller.due()) tell_change(now);
+}
+
+// Whether the silence of any path has ended.
+bool PeerChannel::look_for_carriers(Nanoseconds now) {
+  bool any = false;
+  for (std::uint32_t carriers = reliable_.take_carriers(); carriers != 0; carriers &= carriers - 1) {
+    const auto carrier = static_cast<unsigned>(std::countr_zero(carriers));
+    if (!several_->watch.carried_data(carrier)) continue;
+    several_->teller.serves(carrier, PathCause::carried_data, now);
+    any = true;
+  }
+  return any;
+}
+
+void PeerChannel::tell_change(Nanoseconds now) {
+  const std::optional<PathTeller::Change> change = several_->teller.take(now);
+  if (!change) return;
+  set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
+                                .taken = best_.transport,
+                                .cause = change->cause,
+                                .waited = change->waited,
+                                .idle = change->idle,
+                                .untold = change->untold});
+}
+
+std::vector<PathStatus> PeerChannel::path_statuses() const {
+  std::vector<PathStatus> statuses;
+  for (unsigned number = 0; number != reliable_.paths(); ++number) {
+    const PathTraffic& traffic = reliable_.traffic(number);
+    statuses.push_back({.transport = several_ != nullptr ? several_->paths[number].transport : best_.transport,
+                        .in_use = several_ == nullptr || several_->watch.best() == number,
+                        .silent_since = several_ != nullptr ? several_->teller.silent_since(number) : 0,
+                        .round_trip = reliable_.round_trip(number).smoothed(),
+                        .packets = traffic.packets,
+                        .bytes = traffic.bytes,
+                        .again = traffic.again});
+  }
+  return statuses;
+}
+
+// The path that serves is asked as well: whether the peer answers at all tells whether the others have failed.
+unsigned PeerChannel::probe_silent(Nanoseconds now) {
+  PathWatch& watch = several_->watch;
+  std::uint32_t due = watch.take_due(now);
+  if (due == 0) return 0;
+  several_->teller.probed(due, now);
+  if (now >= several_->teller.due()) tell_change(now);
+  if (!watch.is_silent(watch.best())) due |= 1u << watch.best();
+  return send_for_paths(due, wire::kPacketPathProbe, now);
 }
 
 // Returns the number of packets. One that finds no room is not sent again: the next probe asks anew.
@@ -237,7 +295,7 @@ unsigned PeerChannel::transmit(Nanoseconds now) {
   if (reliable_.has_transmissions()) sent += send_queued(now);
   if (answers_ != 0) [[unlikely]]
     sent += send_for_paths(std::exchange(answers_, 0), wire::kPacketPathAnswer, now);
-  if (several_ != nullptr) sent += send_for_paths(several_->watch.take_due(now), wire::kPacketPathProbe, now);
+  if (several_ != nullptr && now >= several_->watch.next_probe()) sent += probe_silent(now);
   if (reliable_.ack_due(now) && send_acknowledgement(now)) ++sent;
   return sent;
 }
@@ -324,6 +382,7 @@ void PeerChannel::reset() {
   answers_ = 0;
   if (several_ != nullptr) {
     several_->watch = PathWatch(reliable_.paths());
+    several_->teller.forget();
     use_best();
   }
   reliable_.abandon();

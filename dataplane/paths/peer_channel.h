@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/paths/path_teller.h"
 #include "dataplane/paths/path_watch.h"
 #include "dataplane/paths/peer_path.h"
 #include "dataplane/reliability/reliable_channel.h"
@@ -88,7 +89,8 @@ class PeerChannel {
   }
   Nanoseconds next_deadline() const {
     const Nanoseconds of_channel = reliable_.next_deadline();
-    return several_ == nullptr ? of_channel : std::min(of_channel, several_->watch.next_probe());
+    if (several_ == nullptr) return of_channel;
+    return std::min({of_channel, several_->watch.next_probe(), several_->teller.due()});
   }
   void run_timers(Nanoseconds now);
   bool all_acknowledged() const { return open_ == nullptr && reliable_.all_acknowledged(); }
@@ -104,11 +106,14 @@ class PeerChannel {
     return &transport == best_.transport || another_reaches_over(transport);
   }
   // What has just been received may say something of the paths.
-  [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome) {
+  [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome, Nanoseconds now) {
     if (outcome.path_probed) [[unlikely]]
       answers_ |= 1u << arrived_over();
-    if (several_ != nullptr && several_->watch.any_silent()) look_for_served(outcome);
+    if (several_ != nullptr && several_->watch.any_silent()) look_for_served(outcome, now);
   }
+
+  // Of all paths, the best first.
+  std::vector<PathStatus> path_statuses() const;
 
   ReliableChannel& reliable() { return reliable_; }
   PeerIndex peer() const { return peer_; }
@@ -118,9 +123,13 @@ class PeerChannel {
 
   // If there are more paths than one.
   struct Several {
-    explicit Several(std::vector<PeerPath> all) : paths(std::move(all)), watch(static_cast<unsigned>(paths.size())) {}
+    explicit Several(std::vector<PeerPath> all)
+        : paths(std::move(all)),
+          watch(static_cast<unsigned>(paths.size())),
+          teller(static_cast<unsigned>(paths.size())) {}
     std::vector<PeerPath> paths;
     PathWatch watch;
+    PathTeller teller;
     unsigned arrived_over = 0;  // the path of the latest packet
   };
 
@@ -129,7 +138,10 @@ class PeerChannel {
   unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
-  [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome);
+  [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome, Nanoseconds now);
+  bool look_for_carriers(Nanoseconds now);
+  [[gnu::noinline, gnu::cold]] void tell_change(Nanoseconds now);
+  [[gnu::noinline]] unsigned probe_silent(Nanoseconds now);
   [[gnu::noinline, gnu::cold]] unsigned send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);

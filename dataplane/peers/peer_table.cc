@@ -102,6 +102,11 @@ bool PeerTable::resume(PeerIndex index, std::uint64_t epoch) {
   return true;
 }
 
+std::vector<PathStatus> PeerTable::paths_to(PeerIndex index) const {
+  const Peer* const peer = knows(index) ? find(index) : nullptr;
+  return peer != nullptr && peer->channel != nullptr ? peer->channel->path_statuses() : std::vector<PathStatus>();
+}
+
 std::unique_ptr<Peer> PeerTable::take(PeerIndex index) {
   std::unique_ptr<Peer> peer = std::move(peers_[index]);
   if (peer != nullptr) std::erase(contacted_, peer.get());

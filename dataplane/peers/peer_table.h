@@ -38,6 +38,9 @@ class PeerTable {
   Peer& at(PeerIndex index) const { return *peers_[index]; }
   std::size_t tasks() const { return peers_.size(); }
 
+  // To a peer over unreliable transports, the best first. Empty: it is reached otherwise, or was not talked to.
+  std::vector<PathStatus> paths_to(PeerIndex index) const;
+
   // All peers that were talked to. May grow while losses are handled.
   const std::vector<Peer*>& contacted() const { return contacted_; }
 

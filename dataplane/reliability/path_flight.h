@@ -34,6 +34,11 @@ struct PathNews {
   Nanoseconds round_trip = 0;           // measured, the receiver's delay included; 0: nothing to measure
 };
 
+// What was sent over a path so far: packets with payload.
+struct PathTraffic {
+  std::uint64_t packets = 0, bytes = 0, again = 0;  // `again`: retransmissions among the packets
+};
+
 struct PathFlight {
   explicit PathFlight(Sequence first) : next_order(first + 1), newest_order(first), recovery(first) {}
 
@@ -44,6 +49,7 @@ struct PathFlight {
   Nanoseconds newest_sent_at = 0;  // when the one of newest_order was sent
   bool newest_was_again = false;   // it was a retransmission: packets sent before it may be lost without any gap
   PathNews news;
+  PathTraffic traffic;
 
   void begin_news() {
     news = {};

@@ -184,6 +184,7 @@ class ReliableChannel final : private PathTimings {
   Epoch peer_epoch() const { return peer_epoch_; }  // 0: not known yet
   const RoundTrip& round_trip(unsigned path = 0) const { return path_states_[path].round_trip; }
   const Congestion& congestion(unsigned path = 0) const { return path_states_[path].congestion; }
+  const PathTraffic& traffic(unsigned path) const { return send_.traffic(path); }
   std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
 
  private:

@@ -58,6 +58,8 @@ void SendWindow::add_sent(std::byte* buffer, std::uint32_t length, Nanoseconds n
   entry.path = path & 15u;
   outstanding_bytes_ += length;
   over.bytes += length;
+  over.traffic.bytes += length;
+  ++over.traffic.packets;
   ++buffers_;
   unsent_ = ++next_;
 }
@@ -136,7 +138,10 @@ std::uint32_t SendWindow::transmitted(std::span<const Transmission> taken, Nanos
     if (entry.transmissions != 0) ++retransmissions;
     if (entry.transmissions != kMostTransmissionsCounted) ++entry.transmissions;
     over.bytes += entry.length();
+    over.traffic.bytes += entry.length();
   }
+  over.traffic.packets += taken.size();
+  over.traffic.again += retransmissions;
   return retransmissions;
 }
 

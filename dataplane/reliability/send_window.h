@@ -74,6 +74,7 @@ class SendWindow {
   bool has_slots(std::uint32_t packets) const { return next_ - oldest_ + packets <= tuning::kMostPacketsInFlight; }
   std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }  // transmitted and queued
   std::uint64_t in_flight_bytes(unsigned path = 0) const { return flight(path).bytes; }  // believed to be in flight
+  const PathTraffic& traffic(unsigned path) const { return flight(path).traffic; }
   bool anything_transmitted() const { return settled_ != unsent_; }
   bool everything_settled() const { return settled_ == next_; }
   std::uint32_t packets_out() const { return next_ - settled_; }

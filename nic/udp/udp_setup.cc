@@ -173,6 +173,14 @@ PeerAddress make_udp_address(in_addr address, std::uint16_t port) {
   return made;
 }
 
+std::string udp_address_text(const PeerAddress& address) {
+  in_addr ip{};
+  std::uint16_t network_port = 0;
+  std::memcpy(&ip, address.bytes.data(), sizeof(ip));
+  std::memcpy(&network_port, address.bytes.data() + sizeof(ip), sizeof(network_port));
+  return to_text(ip) + " port " + std::to_string(ntohs(network_port));
+}
+
 PeerAddress UdpTransport::local_address() const { return make_udp_address(local_.sin_addr, port()); }
 
 std::uint64_t UdpTransport::origin_of(PeerIndex peer) const {

@@ -96,6 +96,7 @@ class ChannelSide final : public ChannelListener {
   std::vector<PeerIndex> timed_out;
   std::vector<bool> other_keys;  // `for_long`
   std::vector<unsigned> other_versions;
+  std::vector<PathChange> path_changes;
   std::vector<PeerIndex> asked_for;
   std::function<void()> on_delivery = [] {};
 
@@ -119,6 +120,7 @@ class ChannelSide final : public ChannelListener {
   void channel_restarted(PeerIndex, bool) override {}
   void channel_timed_out(PeerIndex peer) override { timed_out.push_back(peer); }
   void channel_has_other_key(PeerIndex, bool for_long) override { other_keys.push_back(for_long); }
+  void channel_path_changed(PeerIndex, const PathChange& change) override { path_changes.push_back(change); }
   void channel_has_other_version(PeerIndex, std::uint8_t version) override { other_versions.push_back(version); }
 
   Clock& clock_;

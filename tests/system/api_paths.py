@@ -7,6 +7,8 @@ come back, under load. As root.
 import json
 import os
 import random
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -135,6 +137,64 @@ def test_the_first_adapter_is_used_while_it_serves(jobs):
             # A task that gets no processor for a while looks like a path that is silent.
             first, second = (sum(packets(result, links.address(link, host))) for link in range(2))
             expect(first > 100 and first > second, result)
+
+
+def path(links, link, host):
+    """A path of that host, as people are told of it."""
+    other = 1 - host
+    return f"adapter {link} (udp, {links.address(link, host)} to {links.address(link, other)} port {PORT + other})"
+
+
+def changes(result):
+    """What a task says of paths that have failed or serve again."""
+    return [line for line in result.err.splitlines() if "has failed: " in line or "serves again: " in line]
+
+
+def test_a_failure_and_its_end_are_a_line_each(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, seconds=5, MP_INFOLEVEL="2")
+        time.sleep(0.5)
+        links.black_hole(0, True)
+        time.sleep(1.2)
+        links.black_hole(0, False)
+        result = finish(jobs, tasks)[0]
+        lines = changes(result)
+        begin = f"openlapi: task 0 to task 1: {path(links, 0, 0)} "
+        expect(len(lines) >= 2, result)
+        expect(re.fullmatch(re.escape(begin) + "has failed: no answer for [0-9.]+ m?s; messages take " +
+                            re.escape(path(links, 1, 0)) + "; nothing moved for [0-9.]+ m?s", lines[0]), result)
+        expect(re.match(re.escape(begin) + "serves again: (it has answered a probe|what was sent over it has arrived)"
+                        "(; messages take .*)?; nothing moved over it for [0-9.]+ m?s", lines[1]), result)
+        for link in range(2):
+            [line] = [line for line in result.err.splitlines()
+                      if line.startswith(f"openlapi: task 0 to task 1: {path(links, link, 0)}: ")]
+            expect(" of the bytes, " in line and "round trip " in line, result)
+
+
+def test_a_task_that_is_stopped_has_no_path_that_fails(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, seconds=4, MP_INFOLEVEL="2")
+        for _ in range(3):
+            time.sleep(0.3)
+            tasks[1].send_signal(signal.SIGSTOP)
+            time.sleep(0.5)
+            tasks[1].send_signal(signal.SIGCONT)
+        for result in finish(jobs, tasks):
+            expect_equal(changes(result), [], result)
+
+
+def test_links_that_flap_are_told_of_once_a_second(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, MP_INFOLEVEL="2")
+        for turn in range(40):
+            links.set(0, "up" if turn % 2 else "down")
+            time.sleep(0.1)
+        links.set(0, "up")
+        results = finish(jobs, tasks)
+        expect(1 <= len(changes(results[0])) <= 2 + SECONDS, results[0])
 
 
 def take_away(jobs, mode, away, back):

@@ -200,6 +200,25 @@ class LapiInfo(unittest.TestCase):
         self.assertIn("LAPI_Init failed", result.stderr)
         self.assertIn("libopenlapi-absent.so", result.stderr)
 
+    def test_several_paths_to_a_task_are_shown_each(self):
+        several = {"LAPI_USE_SHM": "no", "MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.2,lo"}
+        result = run_job(3, "--job", "--json", **several)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for row in json.loads(result.stdout)["job"]:
+            others = [task for task in range(3) if task != row["task"]]
+            self.assertEqual([path["task"] for path in row["paths"]], [task for task in others for _ in range(2)])
+            for first, second in zip(row["paths"][::2], row["paths"][1::2]):
+                self.assertRegex(first["path"], r"^adapter 0 \(udp, 127\.0\.0\.1 to 127\.0\.0\.1 port [0-9]+\)$")
+                self.assertRegex(second["path"], r"^adapter 1 \(udp, 127\.0\.0\.2 to 127\.0\.0\.2 port [0-9]+\)$")
+                self.assertAlmostEqual(first["share"] + second["share"], 1)
+                self.assertGreater(first["packets"] + second["packets"], 0)
+                self.assertGreater(first["bytes"] + second["bytes"], 16384)
+                self.assertGreater(first["round_trip_us"] + second["round_trip_us"], 0)
+        text = run_job(2, "--job", **several).stdout
+        self.assertRegex(text, r"(?m)^  to task 1: adapter 1 \(udp, [^)]*\): [^,]*, [0-9]+ % of the bytes, [0-9]+ packets, "
+                               r"[0-9]+ of them again, round trip ")
+        self.assertIn("paths\": []", run_job(2, "--job", "--json", LAPI_USE_SHM="no").stdout, "of one path nothing more")
+
     def test_help_version_and_mistakes(self):
         self.assertIn("--env", run("--help").stdout)
         self.assertIn("openlapi", run("--version").stdout)

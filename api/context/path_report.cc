@@ -1,0 +1,98 @@
+#include "api/context/path_report.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "dataplane/peers/peer_table.h"
+
+namespace openlapi {
+
+namespace {
+
+std::string duration(Nanoseconds time) {
+  std::array<char, 32> text;
+  const double milliseconds = static_cast<double>(time) / kMillisecond;
+  if (milliseconds < 1000) {
+    std::snprintf(text.data(), text.size(), "%.1f ms", milliseconds);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.3f s", milliseconds / 1000);
+  }
+  return text.data();
+}
+
+std::string state_of(const PathStatus& status, Nanoseconds now) {
+  if (status.silent_since != 0) return "silent for " + duration(now - status.silent_since);
+  return status.in_use ? "in use" : "standby";
+}
+
+std::string cause_of(const PathChange& change) {
+  switch (change.cause) {
+    case PathCause::no_answer:
+      return "no answer for " + duration(change.waited);
+    case PathCause::link_down:
+      return "link down";
+    case PathCause::answered:
+      return "it has answered a probe";
+    case PathCause::carried_data:
+      break;
+  }
+  return "what was sent over it has arrived";
+}
+
+}  // namespace
+
+std::vector<PathReport> report_paths(const Endpoint& endpoint, const ContextRoutes& routes, PeerIndex peer,
+                                     Nanoseconds now) {
+  const std::vector<PathStatus> statuses = endpoint.peers().paths_to(peer);
+  std::uint64_t all_bytes = 0;
+  for (const PathStatus& status : statuses) all_bytes += status.bytes;
+  std::vector<PathReport> reports;
+  for (const PathStatus& status : statuses) {
+    reports.push_back({.path = routes.name_of(*status.transport, peer),
+                       .state = state_of(status, now),
+                       .share = all_bytes != 0 ? static_cast<double>(status.bytes) / static_cast<double>(all_bytes) : 0,
+                       .packets = status.packets,
+                       .bytes = status.bytes,
+                       .again = status.again,
+                       .round_trip = static_cast<double>(status.round_trip) / kMicrosecond});
+  }
+  return reports;
+}
+
+std::string to_text(const PathReport& report) {
+  std::array<char, 160> numbers;
+  std::snprintf(numbers.data(), numbers.size(), "%.0f %% of the bytes, %llu packets, %llu of them again, ",
+                std::round(100 * report.share), static_cast<unsigned long long>(report.packets),
+                static_cast<unsigned long long>(report.again));
+  std::array<char, 32> round_trip;
+  std::snprintf(round_trip.data(), round_trip.size(), "round trip %.1f us", report.round_trip);
+  return report.path + ": " + report.state + ", " + numbers.data() +
+         (report.round_trip != 0 ? round_trip.data() : "round trip not measured");
+}
+
+void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bootstrap& bootstrap, Nanoseconds now) {
+  constexpr unsigned kMostTasks = 16;
+  unsigned tasks = 0;
+  if (routes.networks() < 2) return;
+  for (PeerIndex peer = 0; peer != bootstrap.size() && tasks != kMostTasks; ++peer) {
+    const std::vector<PathReport> reports = report_paths(endpoint, routes, peer, now);
+    if (reports.size() < 2) continue;
+    ++tasks;
+    for (const PathReport& report : reports) {
+      std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", bootstrap.rank(), peer, to_text(report).c_str());
+    }
+  }
+}
+
+std::string describe(const PathChange& change, PeerIndex peer, const ContextRoutes& routes) {
+  std::string text = routes.name_of(*change.path, peer) + (change.failed() ? " has failed: " : " serves again: ");
+  text += cause_of(change);
+  if (change.taken != change.path) text += "; messages take " + routes.name_of(*change.taken, peer);
+  text += change.failed() ? "; nothing moved for " + duration(change.idle)
+                          : "; nothing moved over it for " + duration(change.waited);
+  if (change.untold != 0) text += "; " + std::to_string(change.untold) + " more changes since the line before";
+  return text;
+}
+
+}  // namespace openlapi

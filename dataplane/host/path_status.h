@@ -1,0 +1,43 @@
+// What the engine tells of the paths to its peers, for people.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/base/clock.h"
+
+namespace openlapi {
+
+class Transport;
+
+enum class PathCause : std::uint8_t {
+  no_answer,     // its probes stayed unanswered while the peer was heard over another path
+  link_down,     // the adapter here has no link any more
+  answered,      // the peer has answered a probe
+  carried_data,  // the peer has acknowledged what was sent over it
+};
+
+// A path to a peer has failed, or serves again.
+struct PathChange {
+  const Transport* path = nullptr;  // that has changed
+  const Transport* taken =
+      nullptr;  // that packets leave over now; perhaps the same, or the one that they left over before
+  PathCause cause = PathCause::no_answer;
+  Nanoseconds waited = 0;    // since its time-out ran out
+  Nanoseconds idle = 0;      // of a failure: how long nothing that was sent to the peer was acknowledged
+  std::uint32_t untold = 0;  // changes of the peer's paths since the one that was told before
+
+  bool failed() const { return cause == PathCause::no_answer || cause == PathCause::link_down; }
+};
+
+// One path to a peer. What it was given to carry counts from the first contact on.
+struct PathStatus {
+  const Transport* transport = nullptr;
+  bool in_use = false;           // new packets leave over it
+  Nanoseconds silent_since = 0;  // by the endpoint's clock; 0: it serves, as far as is known
+  Nanoseconds round_trip = 0;    // smoothed; 0: not measured
+  std::uint64_t packets = 0;     // with records, those that were sent again included
+  std::uint64_t bytes = 0;       // of these packets
+  std::uint64_t again = 0;       // retransmissions among them
+};
+
+}  // namespace openlapi

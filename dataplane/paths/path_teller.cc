@@ -1,0 +1,75 @@
+#include "dataplane/paths/path_teller.h"
+
+#include <utility>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+void PathTeller::went_silent(unsigned path, Nanoseconds now, Nanoseconds moved) {
+  Silence& silence = silences_[path];
+  if (silence.since == 0) silence = {.since = now, .moved_before = moved < now ? moved : now};
+}
+
+// Told when it is known how long nothing moved, and with the next probe at the latest.
+void PathTeller::lost_link(unsigned path, Nanoseconds now) {
+  Silence& silence = silences_[path];
+  silence.link_down = true;
+  if (!silence.failed && silence.moved_before == now) fail(path, PathCause::link_down, now);
+}
+
+// An answer over another path that has only just come may be followed by one over this path.
+void PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
+  for (unsigned path = 0; path != silences_.size(); ++path) {
+    Silence& silence = silences_[path];
+    if ((paths >> path & 1) == 0 || silence.since == 0) continue;
+    const bool asked_in_vain = silence.heard_at != 0 && now - silence.heard_at >= tuning::kFirstProbePause;
+    const PathCause cause = silence.link_down ? PathCause::link_down : PathCause::no_answer;
+    if ((asked_in_vain || silence.link_down) && !silence.failed) fail(path, cause, now);
+    silence.probed_at = now;
+    silence.heard_at = 0;
+  }
+}
+
+void PathTeller::heard(unsigned over, Nanoseconds now, Nanoseconds moved) {
+  for (unsigned path = 0; path != silences_.size(); ++path) {
+    Silence& silence = silences_[path];
+    if (silence.since == 0) continue;
+    if (silence.moved_after == 0 && moved > silence.since) {
+      silence.moved_after = now;
+      if (silence.link_down && !silence.failed) fail(path, PathCause::link_down, now);
+    }
+    if (path != over && silence.probed_at != 0 && silence.heard_at == 0) silence.heard_at = now;
+  }
+}
+
+void PathTeller::serves(unsigned path, PathCause cause, Nanoseconds now) {
+  const Silence silence = std::exchange(silences_[path], {});
+  if (silence.failed) add({.path = path, .cause = cause, .waited = now - silence.since});
+}
+
+void PathTeller::forget() {
+  silences_.assign(silences_.size(), {});
+  waiting_.reset();
+}
+
+std::optional<PathTeller::Change> PathTeller::take(Nanoseconds now) {
+  if (now < due()) return std::nullopt;
+  not_before_ = now + tuning::kPathChangePause;
+  return std::exchange(waiting_, std::nullopt);
+}
+
+void PathTeller::fail(unsigned path, PathCause cause, Nanoseconds now) {
+  Silence& silence = silences_[path];
+  silence.failed = true;
+  const Nanoseconds until = silence.moved_after != 0 ? silence.moved_after : now;
+  add({.path = path, .cause = cause, .waited = now - silence.since, .idle = until - silence.moved_before});
+}
+
+void PathTeller::add(const Change& change) {
+  const std::uint32_t untold = waiting_ ? waiting_->untold + 1 : 0;
+  waiting_ = change;
+  waiting_->untold = untold;
+}
+
+}  // namespace openlapi

@@ -1,0 +1,65 @@
+// What of a peer's paths is worth telling to people. A time-out alone is not: a task that computes, or gets no
+// processor, answers over no path. A path has failed when a probe of it stays unanswered although the peer, asked over
+// another path at the same time, was heard there; and it serves again when it has failed before. Passive: the time is
+// an argument.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/host/path_status.h"
+
+namespace openlapi {
+
+class PathTeller {
+ public:
+  struct Change {
+    unsigned path = 0;
+    PathCause cause = PathCause::no_answer;
+    Nanoseconds waited = 0, idle = 0;
+    std::uint32_t untold = 0;
+  };
+
+  explicit PathTeller(unsigned paths) : silences_(paths) {}
+
+  // The path's time-out has run out. `moved`: when something was last acknowledged, or the oldest packet was sent.
+  void went_silent(unsigned path, Nanoseconds now, Nanoseconds moved);
+  // The system says that the path's link is down. It is silent already.
+  void lost_link(unsigned path, Nanoseconds now);
+  // The silent paths among these, as bits, are probed now, and so is the one that serves.
+  void probed(std::uint32_t paths, Nanoseconds now);
+  // The peer was heard over the path. `moved`: as above; UINT64_MAX: nothing waits any more.
+  void heard(unsigned over, Nanoseconds now, Nanoseconds moved);
+  // The silence of the path has ended.
+  void serves(unsigned path, PathCause cause, Nanoseconds now);
+  // Nothing is known of any path any more.
+  void forget();
+
+  Nanoseconds silent_since(unsigned path) const { return silences_[path].since; }  // 0: it is not silent
+
+  // When there is something to tell: at most one change in tuning::kPathChangePause, the latest. UINT64_MAX: never.
+  Nanoseconds due() const { return waiting_ ? not_before_ : UINT64_MAX; }
+  std::optional<Change> take(Nanoseconds now);
+
+ private:
+  struct Silence {
+    Nanoseconds since = 0;
+    Nanoseconds moved_before = 0;
+    Nanoseconds moved_after = 0;  // 0: nothing was acknowledged since it began
+    Nanoseconds probed_at = 0;    // last; 0: never
+    Nanoseconds heard_at = 0;     // the peer, first after that probe, over another path; 0: it was not heard
+    bool link_down = false;
+    bool failed = false;
+  };
+
+  void fail(unsigned path, PathCause cause, Nanoseconds now);
+  void add(const Change& change);
+
+  std::vector<Silence> silences_;
+  std::optional<Change> waiting_;
+  Nanoseconds not_before_ = 0;
+};
+
+}  // namespace openlapi

@@ -1,0 +1,152 @@
+#include "dataplane/paths/path_teller.h"
+
+#include <gtest/gtest.h>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+namespace {
+
+constexpr Nanoseconds kPause = tuning::kFirstProbePause;
+
+// Path 0 of two has gone silent; path 1 serves.
+class PathTelling : public testing::Test {
+ protected:
+  PathTelling() { teller_.went_silent(0, now_, now_ - kPause); }
+  void probe_after(Nanoseconds time) { teller_.probed(1, now_ += time); }
+  void hear_after(Nanoseconds time, unsigned over = 1) { teller_.heard(over, now_ += time, UINT64_MAX); }
+  // While nothing is under way.
+  void lose_link() {
+    teller_.serves(0, PathCause::answered, now_);
+    teller_.went_silent(0, now_, UINT64_MAX);
+    teller_.lost_link(0, now_);
+  }
+  bool tells() { return teller_.take(now_).has_value(); }
+
+  PathTeller teller_{2};
+  Nanoseconds now_ = kSecond;
+};
+
+TEST_F(PathTelling, ATimeOutAloneIsNoFailure) {
+  EXPECT_EQ(teller_.silent_since(0), now_);
+  EXPECT_EQ(teller_.due(), UINT64_MAX);
+  hear_after(1);
+  probe_after(kPause);
+  EXPECT_FALSE(tells()) << "heard before it was asked";
+}
+
+TEST_F(PathTelling, AProbeThatStaysUnansweredIsOneIfThePeerIsHeard) {
+  probe_after(kPause);
+  hear_after(kPause);
+  probe_after(kPause);
+  const auto change = teller_.take(now_);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->path, 0u);
+  EXPECT_EQ(change->cause, PathCause::no_answer);
+  EXPECT_EQ(change->waited, 3 * kPause);
+  EXPECT_EQ(change->idle, 3 * kPause);
+  probe_after(kPause);
+  EXPECT_FALSE(tells()) << "once";
+}
+
+TEST_F(PathTelling, AnswersMayComeOneBehindTheOther) {
+  probe_after(kPause);
+  hear_after(kPause);
+  probe_after(kPause - 1);
+  EXPECT_FALSE(tells());
+}
+
+TEST_F(PathTelling, WhatComesOverThePathItselfSaysNothingOfIt) {
+  for (int i = 0; i < 5; ++i) {
+    probe_after(kPause);
+    hear_after(kPause, 0);
+  }
+  EXPECT_FALSE(tells());
+}
+
+TEST_F(PathTelling, ItSaysHowLongNothingMoved) {
+  now_ += 7;
+  teller_.heard(1, now_, kSecond - kPause);
+  now_ += 7;
+  teller_.heard(1, now_, now_);
+  const Nanoseconds moved = now_;
+  hear_after(kPause);
+  probe_after(kPause);
+  hear_after(kPause);
+  probe_after(kPause);
+  const auto change = teller_.take(now_);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->idle, moved - (kSecond - kPause));
+}
+
+TEST_F(PathTelling, ALostLinkIsToldWhenSomethingMovesAgainAndItsEndToo) {
+  teller_.lost_link(0, now_);
+  EXPECT_FALSE(tells());
+  now_ += 5;
+  teller_.heard(1, now_, now_);
+  const auto change = teller_.take(now_);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->cause, PathCause::link_down);
+  EXPECT_EQ(change->idle, kPause + 5);
+  now_ = kSecond + 2 * tuning::kPathChangePause;
+  teller_.serves(0, PathCause::answered, now_);
+  EXPECT_EQ(teller_.silent_since(0), 0u);
+  const auto end = teller_.take(now_);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->cause, PathCause::answered);
+  EXPECT_EQ(end->waited, 2 * tuning::kPathChangePause);
+}
+
+TEST_F(PathTelling, ALostLinkIsToldAtOnceWhileNothingIsUnderWay) {
+  teller_.went_silent(1, now_, UINT64_MAX);
+  teller_.lost_link(1, now_);
+  const auto change = teller_.take(now_);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->path, 1u);
+  EXPECT_EQ(change->cause, PathCause::link_down);
+  EXPECT_EQ(change->idle, 0u);
+}
+
+TEST_F(PathTelling, ALostLinkIsToldWithTheNextProbe) {
+  teller_.lost_link(0, now_);
+  probe_after(kPause);
+  const auto change = teller_.take(now_);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->cause, PathCause::link_down);
+  EXPECT_EQ(change->idle, 2 * kPause);
+  probe_after(kPause);
+  EXPECT_FALSE(tells()) << "once";
+}
+
+TEST_F(PathTelling, TheEndOfASilenceThatWasNoFailureIsNotTold) {
+  teller_.serves(0, PathCause::answered, now_ + 1);
+  EXPECT_EQ(teller_.due(), UINT64_MAX);
+}
+
+TEST_F(PathTelling, TheLatestChangeWaitsAndTheOthersAreCounted) {
+  lose_link();
+  EXPECT_TRUE(tells());
+  for (int i = 0; i < 3; ++i) {
+    teller_.serves(0, PathCause::carried_data, now_ += 10);
+    now_ += 10;
+    lose_link();
+  }
+  EXPECT_FALSE(tells());
+  EXPECT_EQ(teller_.due(), kSecond + tuning::kPathChangePause);
+  now_ = teller_.due();
+  const auto change = teller_.take(now_);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->cause, PathCause::link_down);
+  EXPECT_EQ(change->untold, 5u);
+  EXPECT_EQ(teller_.due(), UINT64_MAX);
+}
+
+TEST_F(PathTelling, WhatIsForgottenIsNotTold) {
+  lose_link();
+  teller_.forget();
+  EXPECT_FALSE(tells());
+  EXPECT_EQ(teller_.silent_since(0), 0u);
+}
+
+}  // namespace
+}  // namespace openlapi
