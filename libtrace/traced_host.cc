@@ -20,6 +20,8 @@ const char* text_of(Delivery delivery) {
 
 const char* text_of(Fault fault) {
   switch (fault) {
+    case Fault::adapters_down:
+      return "no adapter of this task is up";
     case Fault::timeout:
       return "time-out";
     case Fault::no_connectivity:
@@ -99,6 +101,8 @@ class TracedHost final : public HandlerHost {
     trace("task %u has wire version %u", peer, version);
     inner_.name_other_version(peer, version);
   }
+
+  bool adapters_down(PeerIndex peer) override { return inner_.adapters_down(peer); }
 
   void path_changed(PeerIndex peer, const PathChange& change) override {
     trace("a path to task %u %s", peer, change.failed() ? "has failed" : "serves again");

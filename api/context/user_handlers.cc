@@ -74,6 +74,8 @@ FaultReport report_of(Fault fault) {
   switch (fault) {
     case Fault::timeout:
       return {LAPI_ERR_TIMEOUT, LAPI_COMMUNICATION_ERROR};
+    case Fault::adapters_down:
+      return {LAPI_ERR_ADAPTERS_DOWN, LAPI_COMMUNICATION_ERROR, "the task has not answered within the time-out"};
     case Fault::no_connectivity:
       return {LAPI_ERR_NO_CONNECTIVITY, LAPI_COMMUNICATION_ERROR};
     case Fault::purged:
@@ -255,6 +257,8 @@ void UserHandlers::name_other_version(PeerIndex peer, unsigned version) {
                describe_other_version(context().resources().bootstrap->rank(), peer, version).c_str());
 }
 
+bool UserHandlers::adapters_down(PeerIndex peer) { return context().resources().routes->adapters_down(peer); }
+
 void UserHandlers::path_changed(PeerIndex peer, const PathChange& change) {
   const ContextResources& resources = context().resources();
   if (resources.settings.info_level < kLevelInformation) return;
@@ -263,8 +267,9 @@ void UserHandlers::path_changed(PeerIndex peer, const PathChange& change) {
 }
 
 void UserHandlers::report_fault(Fault fault, PeerIndex peer) {
-  if (fault == Fault::timeout || fault == Fault::no_connectivity || fault == Fault::too_much_kept ||
-      fault == Fault::lost_for_good || fault == Fault::other_secret || fault == Fault::other_version) {
+  if (fault == Fault::timeout || fault == Fault::adapters_down || fault == Fault::no_connectivity ||
+      fault == Fault::too_much_kept || fault == Fault::lost_for_good || fault == Fault::other_secret ||
+      fault == Fault::other_version) {
     context().recovery().task_lost(peer);
   } else if (fault == Fault::refused || fault == Fault::target_out_of_memory || fault == Fault::not_own_memory) {
     context().recovery().request_lost();
@@ -297,7 +302,7 @@ void UserHandlers::deliver(const PendingFault& pending) {
     report.why = "the message names index " + std::to_string(pending.handler);
   ContextResources& resources = context().resources();
   if (context().closing()) return;  // the program has turned away from this context
-  if (pending.fault == Fault::timeout) {
+  if (pending.fault == Fault::timeout || pending.fault == Fault::adapters_down) {
     print_attention(LAPI_ATTENTION_TIMEOUT, resources.settings.info_level, "task %u had no answer from task %d",
                     resources.bootstrap->rank(), static_cast<int>(pending.peer));
   }

@@ -37,6 +37,7 @@ class UserHandlers final : public HandlerHost, private ContextPart {
   void counter_moves(std::uint64_t counter, PeerIndex peer) override;
   void warn_of_other_secret(PeerIndex peer) override;
   void name_other_version(PeerIndex peer, unsigned version) override;
+  bool adapters_down(PeerIndex peer) override;
   void path_changed(PeerIndex peer, const PathChange& change) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 

@@ -155,6 +155,7 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
                              .key = {},
                              .addresses = {},
                              .device = to_text(address),
+                             .has_link = udp_adapter_has_link,
                              .address_text = udp_address_text});
   return true;
 }

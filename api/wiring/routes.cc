@@ -164,6 +164,13 @@ std::string ContextRoutes::name_of(const Transport& path, PeerIndex peer) const 
   return text + ")";
 }
 
+bool ContextRoutes::adapters_down(PeerIndex peer) const {
+  if (networks_.empty() || (peer < shm_numbers_.size() && shm_numbers_[peer] >= 0)) return false;
+  return std::ranges::none_of(networks_, [](const Network& network) {
+    return network.has_link == nullptr || network.has_link(*network.transport);
+  });
+}
+
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
   if (tell_ == nullptr || info_level_ < kLevelInformation) return;
   tell_(Notice::path_found, info_level_,

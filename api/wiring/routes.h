@@ -42,6 +42,7 @@ class ContextRoutes final : public RouteResolver {
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
     std::string device;                  // the local one, for people
     bool tags = false;                   // whether this task's packets carry tags there
+    bool (*has_link)(const Transport&) = nullptr;               // asks the system; null: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
   };
 
@@ -65,6 +66,9 @@ class ContextRoutes final : public RouteResolver {
 
   // For people: a path to a task that was talked to, with the number of its adapter, from 0.
   std::string name_of(const Transport& path, PeerIndex peer) const;
+
+  // Whether none of the adapters over which the task is reached has a link. Asks the system.
+  bool adapters_down(PeerIndex peer) const;
 
   std::size_t networks() const { return networks_.size(); }
   bool has_network() const { return !networks_.empty(); }

@@ -161,7 +161,10 @@ void RecordDispatch::channel_acknowledged(PeerIndex, std::uint64_t tag) {
   means_.sender.acknowledged(static_cast<std::uint32_t>(tag));
 }
 
-void RecordDispatch::channel_timed_out(PeerIndex index) { means_.losses.lose(means_.peers.at(index), Fault::timeout); }
+void RecordDispatch::channel_timed_out(PeerIndex index) {
+  const Fault fault = means_.host.adapters_down(index) ? Fault::adapters_down : Fault::timeout;
+  means_.losses.lose(means_.peers.at(index), fault);
+}
 
 void RecordDispatch::channel_has_other_key(PeerIndex index, bool for_long) {
   if (for_long) return means_.losses.lose(means_.peers.at(index), Fault::other_secret);

@@ -65,6 +65,7 @@ struct HandlerCall {
 
 enum class Fault : std::uint8_t {
   timeout,          // no acknowledgement or answer within the time-out
+  adapters_down,    // the same, and no adapter of this task is up
   no_connectivity,  // the peer is gone, or no path to it can be made
   purged,           // the user has purged the peer; only send handlers are told
   unknown_handler,  // an active message named a handler index that is not registered here; it was buried
@@ -120,6 +121,9 @@ class HandlerHost {
 
   // `peer` has this wire version, which differs from ours. Fault::other_version follows.
   virtual void name_other_version(PeerIndex peer, unsigned version) { (void)peer, (void)version; }
+
+  // Whether none of the adapters over which `peer` is reached has a link now. Asked when it has timed out.
+  virtual bool adapters_down(PeerIndex peer) { return (void)peer, false; }
 
   // Of several paths to `peer` one has failed or serves again. Called at most once a second for a peer.
   virtual void path_changed(PeerIndex peer, const PathChange& change) { (void)peer, (void)change; }

@@ -173,6 +173,18 @@ PeerAddress make_udp_address(in_addr address, std::uint16_t port) {
   return made;
 }
 
+bool udp_adapter_has_link(const Transport& transport) {
+  in_addr own{};
+  const PeerAddress address = transport.local_address();
+  std::memcpy(&own, address.bytes.data(), sizeof(own));
+  const std::vector<LocalAdapter> adapters = list_adapters();
+  if (adapters.empty()) return true;  // the kernel does not say
+  return std::ranges::any_of(adapters, [&](const LocalAdapter& adapter) {
+    const bool loopback = ntohl(adapter.address.s_addr) >> 24 == 127 && ntohl(own.s_addr) >> 24 == 127;
+    return adapter.up && (loopback || adapter.address.s_addr == own.s_addr);
+  });
+}
+
 std::string udp_address_text(const PeerAddress& address) {
   in_addr ip{};
   std::uint16_t network_port = 0;

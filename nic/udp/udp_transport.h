@@ -132,6 +132,9 @@ std::unique_ptr<UdpTransport> open_udp_transport(const UdpConfig& config, UdpSet
 // the user's own means (standalone mode).
 PeerAddress make_udp_address(in_addr address, std::uint16_t port);
 
+// Whether an interface that is up has the transport's address, or the loopback of its network.
+bool udp_adapter_has_link(const Transport& transport);
+
 // "10.0.0.1 port 40000", for an address that add_peer() has taken.
 std::string udp_address_text(const PeerAddress& address);
 

@@ -15,6 +15,7 @@ import time
 
 from api_jobs import Skip, expect, expect_equal, main
 
+LAPI_ERR_TIMEOUT, LAPI_ERR_ADAPTERS_DOWN = 413, 435
 SECONDS = 6  # of load
 PORT = 40000
 
@@ -195,6 +196,18 @@ def test_links_that_flap_are_told_of_once_a_second(jobs):
         links.set(0, "up")
         results = finish(jobs, tasks)
         expect(1 <= len(changes(results[0])) <= 2 + SECONDS, results[0])
+
+
+def test_a_task_without_any_adapter_says_so(jobs):
+    need_namespaces()
+    for away, code in ((lambda links, link: links.set(link, "down"), LAPI_ERR_ADAPTERS_DOWN),
+                       (lambda links, link: links.black_hole(link, True), LAPI_ERR_TIMEOUT)):
+        with Links() as links:
+            tasks = links.start(jobs, API_PATHS_TIMEOUT="10")
+            for link in range(2):
+                away(links, link)
+            results = [jobs.finish(task) for task in tasks]
+            expect(results[0].status != 0 and f": error {code}: " in results[0].err, results[0])
 
 
 def take_away(jobs, mode, away, back):

@@ -4,6 +4,7 @@
 //
 //   api_paths_probe interrupt|polling SECONDS
 //   API_PATHS=address:port,address:port/address:port,...   without a launcher: for each adapter the tasks' addresses
+//   API_PATHS_TIMEOUT=SECONDS
 //
 // Task 0 says "begun" before the first operation, and then lines of a name and a number: operations, slowest
 // (microseconds, of the slowest operation), wrong (bytes and values).
@@ -74,6 +75,7 @@ void open() {
   CALL(LAPI_Qenv(handle, NUM_TASKS, &tasks));
   EXPECT(tasks == 2);
   CALL(LAPI_Senv(handle, INTERRUPT_SET, polling ? 0 : 1));
+  if (const char* seconds = std::getenv("API_PATHS_TIMEOUT")) CALL(LAPI_Senv(handle, TIMEOUT, std::atoi(seconds)));
   CALL(LAPI_Addr_set(handle, reinterpret_cast<void*>(header_handler), 1));
 }
 
