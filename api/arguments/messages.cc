@@ -125,15 +125,16 @@ constexpr Message kMessages[] = {
         "The gather/scatter program is not valid (its code_size is 0), or names memory that is not there."),
     OPENLAPI_MESSAGE(LAPI_ERR_UDP_SOCKET, "A UDP socket could not be opened, bound or used."),
     OPENLAPI_MESSAGE(LAPI_ERR_COLLECTIVE_PSS, "Collective calls are not allowed in the persistent subsystem."),
-    OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_INTERNAL, "Failover could not be set up: internal error."),
+    OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_INTERNAL,
+                     "Failover could not be set up as asked: an internal error, or an adapter that does not open."),
     OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_NO_NAM,
-                     "Failover could not be set up: there is no network availability matrix."),
+                     "There is no network availability matrix: failover goes by probes and link events."),
     OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_NO_GROUP_SERVICES,
                      "Failover could not be set up: there are no group services."),
     OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_OLD_POE, "Failover could not be set up: the launcher is too old."),
     OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_NO_POE, "Failover could not be set up: there is no launcher."),
     OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_OTHER_DEVICE,
-                     "Failover could not be set up: the job uses an adapter that is not monitored."),
+                     "Failover could not be set up: one adapter was named, not sn_single or sn_all."),
     OPENLAPI_MESSAGE(LAPI_ATTENTION_FAILOVER_HALTED, "Failover has stopped: internal error."),
     OPENLAPI_MESSAGE(LAPI_ERR_TGT_CONTEXT, "The target context is not valid."),
     OPENLAPI_MESSAGE(LAPI_ERR_SRC_CONTEXT, "The source context is not valid."),
@@ -201,7 +202,6 @@ int attention_level(int number) {
     case LAPI_ATTENTION_TIMEOUT:
       return kLevelError;
     case LAPI_ATTENTION_FAILOVER_INTERNAL:
-    case LAPI_ATTENTION_FAILOVER_NO_NAM:
     case LAPI_ATTENTION_FAILOVER_NO_GROUP_SERVICES:
     case LAPI_ATTENTION_FAILOVER_OLD_POE:
     case LAPI_ATTENTION_FAILOVER_NO_POE:
@@ -214,6 +214,7 @@ int attention_level(int number) {
     case LAPI_ATTENTION_SHM_ATTACH_FAILED:
     case LAPI_ATTENTION_SHM_RESERVE_FAILED:
       return kLevelWarning;
+    case LAPI_ATTENTION_FAILOVER_NO_NAM:
     case LAPI_ATTENTION_BULK_ENABLED:
     case LAPI_ATTENTION_VERSION:
     case LAPI_ATTENTION_SHM_ONE_TASK:

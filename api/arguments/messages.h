@@ -15,8 +15,9 @@ const char* error_name(int code);
 
 // The level (wiring/info_level.h) at which an attention message is printed, or -1 when `number` is none.
 //   error        500 time-out between tasks
-//   warning      485-491 failover, 502, 503, 505-508 shared memory
-//   information  499 bulk transfer, 501 version, 504 one task, 509 initial port
+//   warning      485, 487-491 failover, 502, 503, 505-508 shared memory
+//   information  486 failover without a network availability matrix, 499 bulk transfer, 501 version, 504 one task, 509
+//   initial port
 int attention_level(int number);
 
 // Prints an attention message to stderr when `info_level` (MP_INFOLEVEL) allows: one line, one write,

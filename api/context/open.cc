@@ -9,6 +9,8 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "api/arguments/messages.h"
@@ -41,6 +43,7 @@ class Opening {
   bool open_transports();
   bool plan_threads();
   JobPaths paths() const;
+  void say_what_fails_over() const;
   lapi_dev_t protocol() const;
   EndpointConfig endpoint_config() const;
   void make_engine(Context& context);
@@ -186,6 +189,13 @@ JobPaths Opening::paths() const {
           .adapter_name = adapter_name()};
 }
 
+void Opening::say_what_fails_over() const {
+  if (opened_.network.empty()) return;
+  std::set<std::string_view> adapters;
+  for (const ContextRoutes::Network& network : opened_.networks) adapters.insert(network.adapter);
+  say_what_can_fail_over({adapters.size(), opened_.networks.front().adapter, adapter_name()}, settings(), print_notice);
+}
+
 lapi_dev_t Opening::protocol() const {
   if (opened_.network.empty()) return LAPI_DEV_SHM;
   return is_over_udp() ? LAPI_DEV_UDP : device_of(opened_.network);
@@ -214,6 +224,7 @@ bool Opening::run(Context& context, lapi_handle_t& handle) {
   say_what_is_set();
   if (!open_transports() || !plan_threads()) return false;
   if (bootstrap().rank() == 0) say_what_is_used(paths(), settings());
+  if (bootstrap().rank() == std::ranges::min(bootstrap().local_tasks())) say_what_fails_over();
   make_engine(context);
   info_.protocol = protocol();
   return start_threads(context, handle);

@@ -17,6 +17,12 @@ int attention_of(Notice notice) {
       return LAPI_ATTENTION_SHM_GET_FAILED;
     case Notice::shared_memory_not_attached:
       return LAPI_ATTENTION_SHM_ATTACH_FAILED;
+    case Notice::failover_without_matrix:
+      return LAPI_ATTENTION_FAILOVER_NO_NAM;
+    case Notice::failover_without_adapters:
+      return LAPI_ATTENTION_FAILOVER_INTERNAL;
+    case Notice::failover_with_named_adapter:
+      return LAPI_ATTENTION_FAILOVER_OTHER_DEVICE;
     case Notice::shared_memory_not_set_up:
       break;
   }

@@ -19,6 +19,9 @@ enum class Notice : std::uint8_t {
   shared_memory_not_found,
   shared_memory_not_attached,
   shared_memory_not_set_up,
+  failover_without_matrix,
+  failover_without_adapters,  // of several that were asked for not all could be opened
+  failover_with_named_adapter,
 };
 using TellNotice = void (*)(Notice notice, int info_level, const std::string& text);
 

@@ -41,7 +41,36 @@ void say_what_is_missing(const JobPaths& paths, const Settings& settings) {
   }
 }
 
+bool asks_for_several(const Settings& settings) {
+  return settings.instances > 1 || settings.device == "sn_all" || settings.inet_addresses.size() > 1 ||
+         settings.network_windows.size() > 1;
+}
+
+bool names_adapter(const FailoverMeans& means, const Settings& settings) {
+  if (means.adapter_name != nullptr) return true;
+  const bool any = settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
+  return !any && settings.inet_addresses.empty() && settings.network_windows.empty();
+}
+
 }  // namespace
+
+void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener) {
+  if (means.adapters > 1) {
+    tell(listener, Notice::failover_without_matrix, settings.info_level,
+         "Each task on this node has " + std::to_string(means.adapters) + " adapters.");
+  }
+  if (means.adapters != 1 || !asks_for_several(settings)) return;
+  if (names_adapter(means, settings)) {
+    return tell(listener, Notice::failover_with_named_adapter, settings.info_level,
+                "It is " + std::string(means.adapter) + ", the only one of each task on this node.");
+  }
+  if (settings.info_level < kLevelWarning) return;
+  std::fprintf(
+      stderr,
+      "openlapi: more than one adapter was asked for, and what each task on this node has is all on one adapter, %s: "
+      "failover and recovery are not possible\n",
+      std::string(means.adapter).c_str());
+}
 
 void say_what_is_used(const JobPaths& paths, const Settings& settings) {
   const std::size_t all = paths.near_tasks + paths.far_tasks;

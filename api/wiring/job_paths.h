@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/wiring/environment.h"
+#include "api/wiring/info_level.h"
 
 namespace openlapi {
 
@@ -17,6 +18,15 @@ struct JobPaths {
   std::size_t adapters;      // that are open
   const char* adapter_name;  // that the program asks for, or nullptr
 };
+
+// Of one task. Each node's first one says what its adapters are good for when one of them fails.
+struct FailoverMeans {
+  std::size_t adapters;      // to which the context's instances belong
+  std::string_view adapter;  // the first one's name
+  const char* adapter_name;  // that the program asks for, or nullptr
+};
+
+void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener);
 
 void say_what_is_used(const JobPaths& paths, const Settings& settings);
 

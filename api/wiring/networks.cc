@@ -122,6 +122,14 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
   return true;
 }
 
+// Of the adapter that has the address; the address itself where none lists it (127.0.0.2).
+std::string name_of(in_addr address) {
+  for (const LocalAdapter& adapter : list_adapters()) {
+    if (adapter.address.s_addr == address.s_addr) return adapter.name;
+  }
+  return to_text(address);
+}
+
 bool check_ports(const std::vector<UdpAddress>& list, OpenFailure& failure) {
   PeerAddress ignored;
   for (std::size_t task = 0; task < list.size(); ++task) {
@@ -155,6 +163,7 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
                              .key = {},
                              .addresses = {},
                              .device = to_text(address),
+                             .adapter = name_of(address),
                              .has_link = udp_adapter_has_link,
                              .address_text = udp_address_text});
   return true;

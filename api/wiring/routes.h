@@ -41,6 +41,7 @@ class ContextRoutes final : public RouteResolver {
     std::string key;                     // in the bootstrap; unused with a list
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
     std::string device;                  // the local one, for people
+    std::string adapter{};               // to which it belongs; several may belong to the same one
     bool tags = false;                   // whether this task's packets carry tags there
     bool (*has_link)(const Transport&) = nullptr;               // asks the system; null: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them

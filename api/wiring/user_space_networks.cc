@@ -114,7 +114,12 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   tell(request_.tell, Notice::path_found, request_.settings.info_level,
        "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
   result_.transports.push_back(traced(std::move(opened.transport)));
-  result_.networks.push_back({result_.transports.back().get(), key, {}, opened.device, tags_with(candidate)});
+  result_.networks.push_back({.transport = result_.transports.back().get(),
+                              .key = key,
+                              .addresses = {},
+                              .device = opened.device,
+                              .adapter = opened.device.substr(0, opened.device.find(',')),
+                              .tags = tags_with(candidate)});
   return address;
 }
 
@@ -151,6 +156,11 @@ bool UserSpace::open(OpenFailure& failure) {
     return fail(failure, FailureKind::transport,
                 "MP_EUILIB=us: no user space transport can be used (" + tried() +
                     "); lapi_info has all devices; MP_EUILIB=ip needs none of them");
+  }
+  if (result_.networks.size() < preferences.size()) {
+    tell(request_.tell, Notice::failover_without_adapters, info_level(),
+         "Task " + std::to_string(request_.bootstrap.rank()) + " has " + std::to_string(result_.networks.size()) +
+             " of the " + std::to_string(preferences.size()) + " adapters that were asked for (" + tried() + ").");
   }
   if (info_level() >= kLevelInformation) {
     for (const Candidate& candidate : candidates_) {

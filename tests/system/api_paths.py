@@ -159,7 +159,7 @@ def test_a_failure_and_its_end_are_a_line_each(jobs):
         links.black_hole(0, True)
         time.sleep(1.2)
         links.black_hole(0, False)
-        result = finish(jobs, tasks)[0]
+        [result, other] = finish(jobs, tasks)
         lines = changes(result)
         begin = f"openlapi: task 0 to task 1: {path(links, 0, 0)} "
         expect(len(lines) >= 2, result)
@@ -167,6 +167,7 @@ def test_a_failure_and_its_end_are_a_line_each(jobs):
                             re.escape(path(links, 1, 0)) + "; nothing moved for [0-9.]+ m?s", lines[0]), result)
         expect(re.match(re.escape(begin) + "serves again: (it has answered a probe|what was sent over it has arrived)"
                         "(; messages take .*)?; nothing moved over it for [0-9.]+ m?s", lines[1]), result)
+        expect_equal(sum(of.err.count("0031-486 ") for of in (result, other)), 1, other)
         for link in range(2):
             [line] = [line for line in result.err.splitlines()
                       if line.startswith(f"openlapi: task 0 to task 1: {path(links, link, 0)}: ")]

@@ -44,6 +44,23 @@ def test_what_a_network_has_not_is_said_at_level_one(jobs):
         expect("MP_INSTANCES" not in result.err, result)
 
 
+def test_that_nothing_can_fail_over_is_said_at_level_one(jobs):
+    one = ("openlapi: more than one adapter was asked for, and what each task on this node has is all on one adapter, "
+           "lo: failover and recovery are not possible")
+    for asked in ({"MP_INSTANCES": "2"}, {"MP_EUIDEVICE": "sn_all"}, {"MP_LAPI_INET_ADDR": "@2:127.0.0.1,lo:127.0.0.1,lo"}):
+        for level, times in (("1", 1), ("0", 0)):
+            result = jobs.launch(3, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL=level, **asked)
+            expect_equal((result.status, result.err.count(one)), (0, times), f"{asked}, level {level}\n{result}")
+    for level, times in (("1", 1), ("0", 0)):
+        result = jobs.launch(3, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL=level, MP_EUIDEVICE="lo", MP_INSTANCES="2")
+        expect_equal((result.status, result.err.count("0031-490 ")), (0, times), f"level {level}\n{result}")
+        expect(one not in result.err, result)
+    for unasked in ({}, {"MP_EUIDEVICE": "lo"}, {"MP_INSTANCES": "1"}):
+        result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="2", **unasked)
+        expect(one not in result.err and "0031-48" not in result.err and "0031-49" not in result.err.replace("0031-499", ""),
+               result)
+
+
 def test_an_adapter_that_is_not_there_is_an_error_also_where_none_is_needed(jobs):
     for tasks in (1, 2):
         result = jobs.launch(tasks, ["api_init_probe", "adapter=wlan77"], LAPI_USE_SHM="yes")

@@ -219,6 +219,15 @@ class LapiInfo(unittest.TestCase):
                                r"[0-9]+ of them again, round trip ")
         self.assertIn("paths\": []", run_job(2, "--job", "--json", LAPI_USE_SHM="no").stdout, "of one path nothing more")
 
+    def test_an_adapter_that_does_not_open_is_said(self):
+        asked = {"MP_EUILIB": "us", "LAPI_USE_SHM": "no", "OPENLAPI_LIBRARY_FOLDER": MODULES, "OPENLAPI_MODULES": "second",
+                 "MP_LAPI_NETWORK": "@2:1,second:2,broken"}
+        for level, times in (("1", 2), ("0", 0)):
+            result = run_job(2, "--job", MP_INFOLEVEL=level, **asked)
+            self.assertEqual((result.returncode, result.stderr.count("ATTENTION: 0031-485 ")), (0, times), result.stderr)
+            self.assertEqual(result.stderr.count("has 1 of the 2 adapters that were asked for (second: there is no device "
+                                                 "'broken'"), times, result.stderr)
+
     def test_help_version_and_mistakes(self):
         self.assertIn("--env", run("--help").stdout)
         self.assertIn("openlapi", run("--version").stdout)

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/wiring/job_paths.h"
+
 namespace openlapi {
 namespace {
 
@@ -19,6 +21,41 @@ TEST(PathReport, IsALine) {
       "round trip 45.2 us");
   report.round_trip = 0;
   EXPECT_TRUE(to_text(report).ends_with(", round trip not measured"));
+}
+
+std::vector<Notice> told;
+
+std::string said(const FailoverMeans& means, const Settings& settings) {
+  told.clear();
+  testing::internal::CaptureStderr();
+  say_what_can_fail_over(means, settings, [](Notice notice, int, const std::string&) { told.push_back(notice); });
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(FailoverMeans, OfOneAdapterAreSaidIfSeveralWereAskedFor) {
+  Settings settings;
+  settings.info_level = kLevelWarning;
+  const FailoverMeans one{.adapters = 1, .adapter = "eth0", .adapter_name = nullptr};
+  EXPECT_EQ(said(one, settings), "");
+  EXPECT_TRUE(told.empty());
+  settings.instances = 2;
+  EXPECT_NE(said(one, settings).find("all on one adapter, eth0"), std::string::npos) << said(one, settings);
+  EXPECT_TRUE(told.empty());
+  settings.device = "eth0";
+  EXPECT_EQ(said(one, settings), "");
+  EXPECT_EQ(told, std::vector(1, Notice::failover_with_named_adapter));
+  settings.device = "sn_all";
+  settings.instances = 0;
+  EXPECT_NE(said(one, settings), "");
+  settings.info_level = kLevelError;
+  EXPECT_EQ(said(one, settings), "");
+}
+
+TEST(FailoverMeans, OfSeveralAdaptersAreProbes) {
+  Settings settings;
+  settings.info_level = kLevelInformation;
+  EXPECT_EQ(said({.adapters = 2, .adapter = "eth0", .adapter_name = nullptr}, settings), "");
+  EXPECT_EQ(told, std::vector(1, Notice::failover_without_matrix));
 }
 
 }  // namespace
