@@ -13,17 +13,26 @@ bool gives_addresses(const lapi_info_t& info) {
 
 UdpAddress udp_address(const lapi_udp_t& entry) { return {in_addr{entry.ip_addr}, entry.port_no}; }
 
+// Task by task, and of a task in the order of its adapters.
 bool ProgramAddresses::list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) {
-  if (for_each_adapter()) return ask(place, tasks, failure);
-  const std::size_t entries =
-      extension_.num_udp_addr > 0 ? static_cast<std::size_t>(extension_.num_udp_addr) : place.tasks;
-  if (entries < place.tasks) {
+  if (extension_.udp_hndlr != nullptr) return ask(place, tasks, failure);
+  const std::size_t all = entries(place.tasks);
+  const std::size_t for_all_adapters = std::size_t{place.tasks} * place.adapters;
+  const bool fits = place.adapters == 1 ? all >= place.tasks : all == place.tasks || all == for_all_adapters;
+  if (!fits) {
+    std::string allowed = std::to_string(place.tasks) + " tasks: one address for each";
+    if (place.adapters > 1) {
+      allowed += ", or " + std::to_string(for_all_adapters) + " for the " + std::to_string(place.adapters) +
+                 " adapters of each";
+    }
     return fail(failure, FailureKind::no_addresses,
-                "num_udp_addr is " + std::to_string(entries) + ", the job has " + std::to_string(place.tasks) +
-                    " tasks: one address for each");
+                "num_udp_addr is " + std::to_string(all) + ", the job has " + allowed);
   }
-  tasks.resize(place.tasks);
-  std::transform(extension_.add_udp_addrs, extension_.add_udp_addrs + place.tasks, tasks.begin(), udp_address);
+  const std::size_t step = all == for_all_adapters ? place.adapters : 1;
+  tasks.clear();
+  for (std::size_t task = 0; task != place.tasks; ++task) {
+    tasks.push_back(udp_address(extension_.add_udp_addrs[task * step + place.adapter]));
+  }
   return true;
 }
 

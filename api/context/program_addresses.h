@@ -16,11 +16,17 @@ class ProgramAddresses final : public AddressSource {
   // `extension` outlives this object.
   explicit ProgramAddresses(const lapi_extend_t& extension) : extension_(extension) {}
 
-  // A handler is called once per adapter; a list has one address per task.
-  bool for_each_adapter() const override { return extension_.udp_hndlr != nullptr; }
+  // A handler is called once per adapter; a list has one address per task, or one per task and adapter.
+  bool for_each_adapter(std::uint32_t tasks, std::size_t adapters) const override {
+    return extension_.udp_hndlr != nullptr || entries(tasks) == adapters * tasks;
+  }
   bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) override;
 
  private:
+  // Of the list.
+  std::size_t entries(std::uint32_t tasks) const {
+    return extension_.num_udp_addr > 0 ? static_cast<std::size_t>(extension_.num_udp_addr) : tasks;
+  }
   bool ask(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure);
 
   const lapi_extend_t& extension_;

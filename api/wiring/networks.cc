@@ -171,12 +171,16 @@ bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port
 
 bool open_with_given_addresses(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
                                OpenFailure& failure) {
-  const std::size_t adapters = request.addresses->for_each_adapter() ? locals.size() : 1;
+  const std::uint32_t tasks = request.bootstrap.size();
+  const std::size_t adapters = request.addresses->for_each_adapter(tasks, locals.size()) ? locals.size() : 1;
   const std::uint32_t self = request.bootstrap.rank();
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<UdpAddress> list;
-    const AddressSource::LocalPlace place{locals[adapter], static_cast<std::uint32_t>(adapter), self,
-                                          request.bootstrap.size()};
+    const AddressSource::LocalPlace place{.address = locals[adapter],
+                                          .adapter = static_cast<std::uint32_t>(adapter),
+                                          .adapters = static_cast<std::uint32_t>(locals.size()),
+                                          .task = self,
+                                          .tasks = tasks};
     if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
     if (!open_one(request, locals[adapter], static_cast<std::uint16_t>(list[self].port), result, failure)) return false;
     std::vector<PeerAddress>& addresses = result.networks.back().addresses;

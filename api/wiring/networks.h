@@ -31,12 +31,14 @@ class AddressSource {
   struct LocalPlace {
     in_addr address;
     std::uint32_t adapter;  // its number among this task's adapters
+    std::uint32_t adapters;
     std::uint32_t task;
     std::uint32_t tasks;
   };
 
-  // Whether there is a list for each adapter of this task; otherwise there is one, and only the first adapter is used.
-  virtual bool for_each_adapter() const = 0;
+  // Whether there is a list for each of the adapters that this task has; otherwise there is one, and only the first
+  // adapter is used.
+  virtual bool for_each_adapter(std::uint32_t tasks, std::size_t adapters) const = 0;
   // The addresses of all tasks, including this one. False: see `failure`.
   virtual bool list(const LocalPlace& place, std::vector<UdpAddress>& tasks, OpenFailure& failure) = 0;
 

@@ -90,15 +90,16 @@ class Links:
         return "/".join(",".join(f"{self.address(link, host)}:{PORT + host}" for host in range(2))
                         for link in range(self.count))
 
-    def start(self, jobs, mode="polling", seconds=SECONDS, **variables):
+    def start(self, jobs, mode="polling", seconds=SECONDS, hosts=2, **variables):
         tasks = []
         jobs.partition += 1
-        for host in self.hosts:
+        for host in self.hosts[:hosts]:
             own = ":".join(f"{self.address(link, host.number)},link{link}" for link in range(self.count))
             environment = jobs.task_environment(2, host.number, LAPI_USE_SHM="no", API_PATHS=self.paths(),
                                                 MP_LAPI_INET_ADDR=f"@{self.count}:{own}", **variables)
             tasks.append(jobs.start(host.inside(jobs.program("api_paths_probe"), mode, str(seconds)), environment))
-        expect_equal(tasks[0].stdout.readline(), "begun 0\n", "of task 0")
+        if hosts == 2:
+            expect_equal(tasks[0].stdout.readline(), "begun 0\n", "of task 0")
         return tasks
 
 
@@ -149,6 +150,19 @@ def path(links, link, host):
 def changes(result):
     """What a task says of paths that have failed or serve again."""
     return [line for line in result.err.splitlines() if "has failed: " in line or "serves again: " in line]
+
+
+def test_a_list_has_an_entry_for_each_task_and_adapter(jobs):
+    need_namespaces()
+    with Links() as links:
+        links.set(0, "down")
+        results = finish(jobs, links.start(jobs, seconds=1, MP_INFOLEVEL="2", API_PATHS_LIST="4"))
+        expect(packets(results[0], links.address(1, 0))[0] > 100, results[0])
+    with Links() as links:
+        [task] = links.start(jobs, seconds=1, hosts=1, API_PATHS_LIST="3")
+        result = jobs.finish(task)
+        expect(result.status != 0 and "num_udp_addr is 3, the job has 2 tasks: one address for each, or 4 for the 2 "
+               "adapters of each" in result.err, result)
 
 
 def test_a_failure_and_its_end_are_a_line_each(jobs):

@@ -5,6 +5,7 @@
 //   api_paths_probe interrupt|polling SECONDS
 //   API_PATHS=address:port,address:port/address:port,...   without a launcher: for each adapter the tasks' addresses
 //   API_PATHS_TIMEOUT=SECONDS
+//   API_PATHS_LIST=N   they are given as a list with N entries, task by task; not set: by a handler
 //
 // Task 0 says "begun" before the first operation, and then lines of a name and a number: operations, slowest
 // (microseconds, of the slowest operation), wrong (bytes and values).
@@ -68,7 +69,16 @@ void open() {
   lapi_info_t info = cleared_info();
   lapi_extend_t extension;
   std::memset(&extension, 0, sizeof extension);
-  extension.udp_hndlr = hand_out;
+  std::vector<lapi_udp_t> list;
+  if (const char* entries = std::getenv("API_PATHS_LIST"); entries == nullptr) {
+    extension.udp_hndlr = hand_out;
+  } else {
+    for (std::size_t of = 0; !paths.empty() && of != paths[0].size(); ++of) {
+      for (const std::vector<lapi_udp_t>& of_adapter : paths) list.push_back(of_adapter[of]);
+    }
+    extension.add_udp_addrs = list.data();
+    extension.num_udp_addr = std::atoi(entries);
+  }
   if (!paths.empty()) info.add_info = &extension;
   CALL(LAPI_Init(&handle, &info));
   CALL(LAPI_Qenv(handle, TASK_ID, &task));
