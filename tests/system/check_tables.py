@@ -6,7 +6,7 @@ usage: check_tables.py SOURCE_ROOT
 
 Every code of every call's comment in lapi.h, every variable of api/wiring/environment.cc, every query of LAPI_Qenv and
 every field of lapi_info_t and lapi_return_info_t has a row. A row says `program`: title of each case, separated by
-semicolons, or "never: why"; "no test" is refused. A case that is to show a code has to be of a program in which the code
+semicolons, or "never: why"; "no test" is refused. In failover.md it may also say "not yet: what" or "bed: which". A case that is to show a code has to be of a program in which the code
 is written, or in a header of this folder that it includes.
 With --self-test things are taken out of the table and put into it, and each has to be found.
 """
@@ -16,11 +16,13 @@ import re
 import sys
 
 README = pathlib.Path("tests/system/README.md")
+CHAPTER = pathlib.Path("tests/system/failover.md")
 CALL = re.compile(r"/\*((?:(?!\*/).)*)\*/\nLAPI_PUBLIC int (LAPI_\w+)\(", re.S)
 ERROR_IN_COMMENT = re.compile(r"^ \*   (LAPI_ERR_\w+|E[A-Z]+)\s", re.M)
 VARIABLE = re.compile(r'"((?:MP|LAPI|OPENLAPI)_[A-Z_]+)"')
 CASE = re.compile(r"`([\w./]+)`: (.+)")
 EXCUSE = re.compile(r"never: \S+(?: \S+)+")
+CHAPTER_EXCUSE = re.compile(r"(?:not yet|bed): .*")
 OWN_HEADER = re.compile(r'^#include "(tests/system/\w+\.h)"', re.M)
 TITLES = {
     ".cc": [re.compile(r'\brun\(\s*\(?"([^"]*)"'), re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.M)],
@@ -163,6 +165,20 @@ def check_names(kind, wanted, rows, programs):
     yield from (f"{kind} {name} has no row" for name in sorted(wanted - seen))
 
 
+def check_chapter(text, programs):
+    """The rows of sentences of a chapter of the guide."""
+    rows = read_tables(text).get("sentence", [])
+    if not rows:
+        yield f"{CHAPTER} has no sentences"
+    for cells in rows:
+        if len(cells) != 2:
+            yield f"sentence '{cells[0]}' has {len(cells)} columns"
+            continue
+        for part in [cells[1]] if EXCUSE.fullmatch(cells[1]) else cells[1].split("; "):
+            if not CHAPTER_EXCUSE.fullmatch(part):
+                yield from check_cases(programs, f"sentence '{cells[0]}'", part)
+
+
 def without_comments(text):
     return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
 
@@ -193,7 +209,7 @@ def check(root, text):
     problems += list(check_codes(header, tables.get("call", []), programs))
     for kind, names in wanted.items():
         problems += check_names(kind, names, tables.get(kind, []), programs)
-    return problems
+    return problems + list(check_chapter((root / CHAPTER).read_text(), programs))
 
 
 def self_test(root, text):
