@@ -58,6 +58,9 @@ inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 // time (a packet a second for each peer with a silent path).
 inline constexpr std::uint64_t kFirstProbePause = 5'000'000;
 inline constexpr std::uint64_t kLongestProbePause = 1'000'000'000;
+// Between looks for what links tell of themselves, which may be a system call for each (0.2 us), while something is
+// outstanding and there are several paths, ns.
+inline constexpr std::uint64_t kLinkLookPause = 1'000'000;
 
 // ---- reliability: packet buffers ----
 

@@ -110,6 +110,10 @@ class PeerChannel {
     if (several_ != nullptr && several_->watch.any_silent()) look_for_served(outcome);
   }
 
+  // What the transports say of their links has changed, or may have: a path whose link is down is left at once, and one
+  // whose link is up again is probed. Whether any was left.
+  [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
+
   ReliableChannel& reliable() { return reliable_; }
   PeerIndex peer() const { return peer_; }
 
@@ -127,6 +131,7 @@ class PeerChannel {
   [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;
   [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
   unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
+  unsigned path_of_answers() const;
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
   [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome);
@@ -154,6 +159,7 @@ class PeerChannel {
   } foreign_;
   Nanoseconds asked_version_ = 0;  // when the peer was last asked to prove that it has another version; 0: never
   std::uint32_t answers_ = 0;      // paths, as bits, whose probes are to be answered
+  std::uint32_t notices_seen_ = 0;    // LinkNotices::number(), of the links
   std::unique_ptr<Several> several_;  // null: there is one path
 };
 
