@@ -210,7 +210,7 @@ std::size_t ChannelSet::take_datagram(Instance& instance, std::span<const Incomi
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
   const ReceiveOutcome outcome = reliable.receive(header, payload, now);
   report_completed(channel);
-  channel.look_at_paths(outcome);
+  channel.look_at_paths(outcome, now);
   if (outcome.peer_restarted) listener_.channel_restarted(channel.peer_, outcome.nothing_taken);
   if (outcome.deliver) {
     // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.

@@ -187,6 +187,13 @@ void PeerChannel::run_timers(Nanoseconds now) {
   use_best();
 }
 
+// The peer sends over another path than we do. It may have found before us that ours does not serve: if so, nothing of
+// what is on its way there will be acknowledged. If not, the next acknowledgement says so.
+void PeerChannel::consider_following(const ReceiveOutcome& outcome, Nanoseconds now) {
+  if (outcome.path_probed || outcome.path_answered || several_->watch.is_silent(several_->arrived_over)) return;
+  reliable_.doubt_path(several_->watch.best(), now);
+}
+
 bool PeerChannel::look_at_links(Nanoseconds now) {
   notices_seen_ = set_.notices().number();
   bool left_any = false;

@@ -104,10 +104,12 @@ class PeerChannel {
     return &transport == best_.transport || another_reaches_over(transport);
   }
   // What has just been received may say something of the paths.
-  [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome) {
+  [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome, Nanoseconds now) {
     if (outcome.path_probed) [[unlikely]]
       answers_ |= 1u << arrived_over();
-    if (several_ != nullptr && several_->watch.any_silent()) look_for_served(outcome);
+    if (several_ == nullptr) return;
+    if (several_->arrived_over != several_->watch.best()) consider_following(outcome, now);
+    if (several_->watch.any_silent()) look_for_served(outcome);
   }
 
   // What the transports say of their links has changed, or may have: a path whose link is down is left at once, and one
@@ -135,6 +137,7 @@ class PeerChannel {
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
   [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome);
+  void consider_following(const ReceiveOutcome& outcome, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] unsigned send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);

@@ -207,6 +207,38 @@ TEST_F(SeveralPaths, PathsThatComeAndGoLoseAndDoubleNothing) {
   EXPECT_EQ(a_.statistics().ghost_packets, 0u);
 }
 
+// A peer that was told, or has waited for its own time-out, sends over the second path. What was sent to it over the
+// first one meanwhile is not waited for as long.
+TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsFollowed) {
+  send(1);
+  expect_all_delivered();
+  ASSERT_TRUE(b_.send(Bytes(8, 9)));
+  pass(10 * kMicrosecond);
+  pass(kMillisecond);
+  for (ChannelSide* side : {&a_, &b_}) silence(side->transport);
+  ASSERT_TRUE(b_.send(Bytes(8, 10)));
+  a_.transport.say_of_link(false);
+  send(2);
+  pass(tuning::kLinkLookPause);
+  EXPECT_EQ(a_.delivered.size(), 1u);
+  pass(tuning::kShortestReorderTime + 100 * kMicrosecond);
+  EXPECT_EQ(a_.delivered.size(), 2u) << "before the shortest time-out";
+  EXPECT_GT(a_.other_transport.counters().packets_received, 0u);
+  expect_all_delivered();
+}
+
+TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsNotFollowedWhileOursServes) {
+  lose_the_first_path();
+  silence(a_.transport, false);
+  for (unsigned char i = 0; i < 10; ++i) {
+    ASSERT_TRUE(b_.send(Bytes(8, i)));  // over the first one; ours leave over the second
+    send(i);
+    for (int part = 0; part < 20; ++part) pass(100 * kMicrosecond);
+  }
+  EXPECT_EQ(a_.delivered.size(), 10u);
+  EXPECT_EQ(b_.statistics().retransmitted_packets, 0u);
+}
+
 // ---- with word of the links from outside of the traffic ----
 
 TEST_F(SeveralPaths, WhatALinkThatIsSaidToBeDownHasNotBroughtLeavesAtOnce) {
