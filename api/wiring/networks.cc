@@ -141,12 +141,23 @@ bool check_ports(const std::vector<UdpAddress>& list, OpenFailure& failure) {
   return true;
 }
 
-bool open_one(const NetworkRequest& request, in_addr address, std::uint16_t port, OpenNetworks& result,
-              OpenFailure& failure) {
+// Of one adapter there is nothing to tell that would help.
+std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::size_t adapters) {
+  if (adapters < 2) return nullptr;
+  auto links = std::make_shared<udp::LocalLinks>();
+  std::string reason;
+  if (links->open(reason)) return links;
+  if (request.settings.info_level >= kLevelWarning) std::fprintf(stderr, "openlapi: %s\n", reason.c_str());
+  return nullptr;
+}
+
+bool open_one(const NetworkRequest& request, const std::shared_ptr<udp::LocalLinks>& links, in_addr address,
+              std::uint16_t port, OpenNetworks& result, OpenFailure& failure) {
   UdpConfig config;
   config.address = address;
   config.port = port;
   config.spare = request.spare;
+  config.links = links;
   config.packet_size = static_cast<std::uint32_t>(request.settings.udp_packet_size);
   if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;
@@ -174,6 +185,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
   const std::uint32_t tasks = request.bootstrap.size();
   const std::size_t adapters = request.addresses->for_each_adapter(tasks, locals.size()) ? locals.size() : 1;
   const std::uint32_t self = request.bootstrap.rank();
+  const std::shared_ptr<udp::LocalLinks> links = open_links(request, adapters);
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<UdpAddress> list;
     const AddressSource::LocalPlace place{.address = locals[adapter],
@@ -182,7 +194,8 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
                                           .task = self,
                                           .tasks = tasks};
     if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
-    if (!open_one(request, locals[adapter], static_cast<std::uint16_t>(list[self].port), result, failure)) return false;
+    const auto port = static_cast<std::uint16_t>(list[self].port);
+    if (!open_one(request, links, locals[adapter], port, result, failure)) return false;
     std::vector<PeerAddress>& addresses = result.networks.back().addresses;
     for (const UdpAddress& given : list) udp_address_of(given, addresses.emplace_back());
   }
@@ -191,8 +204,9 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
 
 bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
                       OpenFailure& failure) {
+  const std::shared_ptr<udp::LocalLinks> links = open_links(request, locals.size());
   for (std::size_t adapter = 0; adapter < locals.size(); ++adapter) {
-    if (!open_one(request, locals[adapter], 0, result, failure)) return false;
+    if (!open_one(request, links, locals[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();
     network.key = address_key(request.instance, request.generation, adapter);
     network.tags = request.tags;

@@ -51,6 +51,8 @@ ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const>
   for (Transport* transport : transports) {
     if (!transport->limits().checked && !config.packet_tags) context_.checksum = true;
     instances_.push_back(std::make_unique<Instance>(*transport));
+    LinkStatus* const link = instances_.back()->capabilities.link_status;
+    if (link != nullptr && transports.size() > 1) notices_.add(*link);
   }
 }
 
@@ -270,7 +272,7 @@ void ChannelSet::acknowledge_now() {
 }
 
 unsigned ChannelSet::run_timers(Nanoseconds now) {
-  unsigned ran = 0;
+  unsigned ran = notices_.empty() ? 0 : look_at_links(now);
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
     PeerChannel* channel = active_[i];
     if (now >= channel->next_deadline()) {
@@ -281,6 +283,18 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
     if (since <= now && now - since >= config_.timeout) timed_out(*channel, now);
   }
   return ran;
+}
+
+// A peer may wait for what was acknowledged over a link that is down.
+unsigned ChannelSet::look_at_links(Nanoseconds now) {
+  if (!notices_.any_new(now)) [[likely]]
+    return 0;
+  unsigned sent = 0;
+  for (PeerChannel* channel : active_) {
+    if (channel->look_at_links(now) && channel->reliable().last_heard() != 0) channel->send_acknowledgement(now);
+    sent += channel->transmit(now);
+  }
+  return sent;
 }
 
 bool ChannelSet::has_work() const {

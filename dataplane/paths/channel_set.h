@@ -11,6 +11,7 @@
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/host/message_statistics.h"
 #include "dataplane/host/path_status.h"
+#include "dataplane/paths/link_notices.h"
 #include "dataplane/paths/peer_channel.h"
 #include "dataplane/reliability/channel_context.h"
 #include "dataplane/reliability/packet_pool.h"
@@ -78,11 +79,14 @@ class ChannelSet {
     if (channel.active_) return;
     channel.active_ = true;
     active_.push_back(&channel);
+    if (channel.notices_seen_ != notices_.number()) [[unlikely]]
+      channel.look_at_links(now());
   }
   void forget(PeerChannel& channel) { std::erase(active_, &channel); }
   void tell_path_change(PeerIndex peer, const PathChange& change) { listener_.channel_path_changed(peer, change); }
   bool is_receiving() const { return receiving_; }  // what is sent now is packed and leaves at the end of the step
   Nanoseconds now() const { return clock_.now(); }
+  const LinkNotices& notices() const { return notices_; }
 
  private:
   // One of the endpoint's unreliable transports.
@@ -110,6 +114,7 @@ class ChannelSet {
   void handle_packet(PeerChannel& channel, const wire::PacketHeader& header, const IncomingPacket& packet,
                      Nanoseconds now);
   void report_completed(PeerChannel& channel);
+  unsigned look_at_links(Nanoseconds now);
 
   const EndpointConfig& config_;
   Clock& clock_;
@@ -117,6 +122,7 @@ class ChannelSet {
   PacketPool pool_;
   ChannelContext context_;  // of all channels
   std::vector<std::unique_ptr<Instance>> instances_;
+  LinkNotices notices_;               // of the links of several instances; of one they would be of no use
   std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   bool receiving_ = false;
   bool other_key_said_ = false;

@@ -20,6 +20,21 @@ void PathWatch::went_silent(unsigned path, Nanoseconds now) {
   choose();
 }
 
+bool PathWatch::link_is_down(unsigned path, Nanoseconds now) {
+  if ((links_down_ >> path & 1) != 0) return false;
+  links_down_ |= 1u << path;
+  went_silent(path, now);
+  return true;
+}
+
+void PathWatch::link_is_up(unsigned path, Nanoseconds now) {
+  if ((links_down_ >> path & 1) == 0) return;
+  links_down_ &= ~(1u << path);
+  if (!is_silent(path)) return;
+  paths_[path] = {.at = now, .pause = tuning::kFirstProbePause / 2};  // the neighbours may need a moment to see it
+  find_next_probe();
+}
+
 bool PathWatch::answered(unsigned path) { return end_silence(path); }
 
 bool PathWatch::carried_data(unsigned path) {

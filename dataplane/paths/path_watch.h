@@ -1,5 +1,5 @@
-// Which of the paths to a peer serve, as far as the traffic tells. A path is silent from when its retransmission
-// time-out runs out until it answers a probe or something that was sent over it is acknowledged. Passive: it knows no
+// Which of the paths to a peer serve. A path is silent from when its retransmission time-out runs out, or its link is
+// said to be down, until it answers a probe or something that was sent over it is acknowledged. Passive: it knows no
 // packets, and the time is an argument.
 #pragma once
 
@@ -23,6 +23,12 @@ class PathWatch {
   // The path's time-out has run out. It is probed from now on.
   void went_silent(unsigned path, Nanoseconds now);
 
+  // What is said of the path's link from outside of the traffic, perhaps not for the first time. One that is down makes
+  // the path silent, which is probed as ever: what is said may be wrong. One that is up again has it probed at once.
+  // True: it was not known to be down.
+  bool link_is_down(unsigned path, Nanoseconds now);
+  void link_is_up(unsigned path, Nanoseconds now);
+
   // The path has answered a probe. True: it was silent.
   bool answered(unsigned path);
   // A packet of data that was sent over it, and over it alone, was acknowledged. True: it was silent.
@@ -45,7 +51,8 @@ class PathWatch {
   void find_next_probe();
 
   std::vector<Probing> paths_;
-  std::uint32_t silent_ = 0;  // a bit for each
+  std::uint32_t silent_ = 0;      // a bit for each
+  std::uint32_t links_down_ = 0;  // as it was last said; likewise
   unsigned best_ = 0;
   Nanoseconds next_probe_ = UINT64_MAX;
 };

@@ -192,6 +192,34 @@ void PeerChannel::run_timers(Nanoseconds now) {
   use_best();
 }
 
+// The peer sends over another path than we do. It may have found before us that ours does not serve: if so, nothing of
+// what is on its way there will be acknowledged. If not, the next acknowledgement says so.
+void PeerChannel::consider_following(const ReceiveOutcome& outcome, Nanoseconds now) {
+  if (outcome.path_probed || outcome.path_answered || several_->watch.is_silent(several_->arrived_over)) return;
+  reliable_.doubt_path(several_->watch.best(), now);
+}
+
+bool PeerChannel::look_at_links(Nanoseconds now) {
+  notices_seen_ = set_.notices().number();
+  bool left_any = false;
+  if (several_ == nullptr) return left_any;
+  for (unsigned number = 0; number != reliable_.paths(); ++number) {
+    const LinkStatus* const link = several_->paths[number].capabilities->link_status;
+    if (link == nullptr) continue;
+    if (link->reaches(peer_)) {
+      several_->watch.link_is_up(number, now);
+    } else if (several_->watch.link_is_down(number, now)) {
+      several_->teller.went_silent(number, now, reliable_.waiting_since());
+      several_->teller.lost_link(number, now);
+      reliable_.give_up_path(number);
+      left_any = true;
+    }
+  }
+  use_best();
+  if (now >= several_->teller.due()) tell_change(now);
+  return left_any;
+}
+
 void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now) {
   PathWatch& watch = several_->watch;
   PathTeller& teller = several_->teller;
@@ -333,13 +361,21 @@ void PeerChannel::acknowledge_now(Nanoseconds now) {
   if (reliable_.ack_owed()) send_acknowledgement(now);
 }
 
-// Over the path that has brought the latest packet, as it serves in one direction at least.
+// The path that has brought the latest packet, as it serves in one direction at least, unless it is known that it does
+// not serve in the other one.
+unsigned PeerChannel::path_of_answers() const {
+  if (several_ == nullptr) return 0;
+  const PathWatch& watch = several_->watch;
+  const unsigned arrived_over = several_->arrived_over;
+  return watch.is_silent(arrived_over) && !watch.is_silent(watch.best()) ? watch.best() : arrived_over;
+}
+
 bool PeerChannel::send_acknowledgement(Nanoseconds now) {
   alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
   reliable_.encode_ack(bytes.data(), now);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  if (path(arrived_over()).transport->send_burst(peer_, {&packet, 1}) == 0) return false;
+  if (path(path_of_answers()).transport->send_burst(peer_, {&packet, 1}) == 0) return false;
   reliable_.ack_sent();
   return true;
 }
@@ -386,6 +422,7 @@ void PeerChannel::reset() {
     use_best();
   }
   reliable_.abandon();
+  if (several_ != nullptr) look_at_links(set_.now());
   CompletedPacket forgotten;
   while (reliable_.take_completed(forgotten)) {
   }

@@ -109,8 +109,14 @@ class PeerChannel {
   [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome, Nanoseconds now) {
     if (outcome.path_probed) [[unlikely]]
       answers_ |= 1u << arrived_over();
-    if (several_ != nullptr && several_->watch.any_silent()) look_for_served(outcome, now);
+    if (several_ == nullptr) return;
+    if (several_->arrived_over != several_->watch.best()) consider_following(outcome, now);
+    if (several_->watch.any_silent()) look_for_served(outcome, now);
   }
+
+  // What the transports say of their links has changed, or may have: a path whose link is down is left at once, and one
+  // whose link is up again is probed. Whether any was left.
+  [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
 
   // Of all paths, the best first.
   std::vector<PathStatus> path_statuses() const;
@@ -136,12 +142,14 @@ class PeerChannel {
   [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;
   [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
   unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
+  unsigned path_of_answers() const;
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
   [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome, Nanoseconds now);
   bool look_for_carriers(Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void tell_change(Nanoseconds now);
   [[gnu::noinline]] unsigned probe_silent(Nanoseconds now);
+  void consider_following(const ReceiveOutcome& outcome, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] unsigned send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);
@@ -166,6 +174,7 @@ class PeerChannel {
   } foreign_;
   Nanoseconds asked_version_ = 0;  // when the peer was last asked to prove that it has another version; 0: never
   std::uint32_t answers_ = 0;      // paths, as bits, whose probes are to be answered
+  std::uint32_t notices_seen_ = 0;    // LinkNotices::number(), of the links
   std::unique_ptr<Several> several_;  // null: there is one path
 };
 

@@ -55,6 +55,7 @@
 // last acknowledged); compare it with the time-out. The channel itself never gives up.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -101,6 +102,13 @@ class ReliableChannel final : private PathTimings {
   void use_path(unsigned path) { path_ = path; }
   // What is in flight over the path counts as lost: it serves no longer.
   void give_up_path(unsigned path);
+  // There is a sign that the path does not serve: what is in flight over it is waited for no longer than for a packet
+  // that was overtaken.
+  void doubt_path(unsigned path, Nanoseconds now) {
+    PathState& state = path_states_[path];
+    if (state.retransmit_at == UINT64_MAX || state.round_trip.smoothed() == 0) return;
+    state.retransmit_at = std::min(state.retransmit_at, now + state.round_trip.patience());
+  }
   // The paths, as bits, of which an acknowledgement since the last call, or since give_up_path(), has shown that they
   // carry data.
   std::uint32_t take_carriers() { return path_states_.take_carriers(); }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "dataplane/transport/bulk_memory.h"
+#include "dataplane/transport/link_status.h"
 #include "dataplane/transport/packet.h"
 #include "dataplane/transport/peer_eras.h"
 #include "dataplane/transport/reliable_delivery.h"
@@ -88,6 +89,7 @@ struct TransportCapabilities {
   ReliableDelivery* reliable_delivery = nullptr;
   PeerEras* peer_eras = nullptr;
   ThreadResources* thread_resources = nullptr;
+  LinkStatus* link_status = nullptr;
 };
 
 }  // namespace openlapi

@@ -14,7 +14,7 @@
 namespace openlapi {
 
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 8;
+inline constexpr std::uint32_t kTransportModuleVersion = 9;
 
 // A device that the module found on this machine, for people.
 struct ModuleDevice {

@@ -16,6 +16,12 @@ bool ArrivalSwitch::open(int socket) {
   return descriptor_ >= 0 && epoll_ctl(descriptor_, EPOLL_CTL_ADD, socket_, &nothing) == 0;
 }
 
+bool ArrivalSwitch::always_watch(int descriptor) {
+  epoll_event news{};
+  news.events = EPOLLIN;
+  return epoll_ctl(descriptor_, EPOLL_CTL_ADD, descriptor, &news) == 0;
+}
+
 void ArrivalSwitch::switch_on() {
   epoll_event arrival{};
   arrival.events = EPOLLIN;

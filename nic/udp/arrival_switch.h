@@ -17,6 +17,9 @@ class ArrivalSwitch {
   bool open(int socket);
   int descriptor() const { return descriptor_; }
 
+  // Readable also when that one is, on or off; it outlives this, too. False: errno says why.
+  bool always_watch(int descriptor);
+
   // One system call each. If something already waits when it is switched on, it wakes at once.
   void switch_on();
   void switch_off();

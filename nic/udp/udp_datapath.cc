@@ -146,6 +146,7 @@ void UdpTransport::skip_datagram() {
 }
 
 bool UdpTransport::arm() {
+  if (link_ && link_->links().look()) return false;
   if (asleep_) return true;
   if (arena_.has_unparsed()) return false;
   const CancellationOff off;

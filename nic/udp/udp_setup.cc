@@ -74,7 +74,8 @@ bool UdpTransport::open(UdpSetupError& error) {
     return false;
   }
   if (!choose_packet_size(error)) return false;
-  if (!arrival_.open(receiver_)) {
+  const bool wakes_for_links = config_.links != nullptr && config_.links->take_waking();
+  if (!arrival_.open(receiver_) || (wakes_for_links && !arrival_.always_watch(config_.links->descriptor()))) {
     error = describe(config_, "epoll set", errno);
     return false;
   }

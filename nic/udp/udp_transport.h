@@ -10,11 +10,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "dataplane/transport/transport.h"
 #include "nic/udp/arrival_switch.h"
+#include "nic/udp/local_links.h"
 #include "nic/udp/receive_arena.h"
 #include "nic/udp/send_batch.h"
 #include "nic/udp/write_socket.h"
@@ -30,6 +32,9 @@ struct UdpConfig {
   std::uint32_t receive_buffer = 4 << 20;  // bytes of the kernel's buffer; less when the system allows less
   std::uint32_t send_buffer = 256 << 10;   // bytes; below the usual queue limits: a full link refuses, not drops
   bool spare = false;             // receives nothing, and wakes nobody, before the first add_peer()
+  // Tells when the adapter's link goes down or comes up; the other transports of the context have the same. Null:
+  // nobody tells.
+  std::shared_ptr<udp::LocalLinks> links;
   bool offload = true;            // use segmentation and coalescing where the kernel has them
 };
 
@@ -63,7 +68,10 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   void skip_datagram() override;
   void release(std::size_t count) override { arena_.release(count); }
   TransportCapabilities capabilities() override {
-    return {.wake_source = this, .packet_origins = this, .packed_datagrams = this};
+    return {.wake_source = this,
+            .packet_origins = this,
+            .packed_datagrams = this,
+            .link_status = link_ ? &*link_ : nullptr};
   }
   // receive_dropped has what the kernel dropped as well: strangers' datagrams, and all for which there was no room. A
   // system call.
@@ -81,7 +89,9 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   static constexpr std::size_t kWriteSockets = 8;
   static constexpr std::uint32_t kMaxBurst = 64;
 
-  explicit UdpTransport(const UdpConfig& config) : config_(config), asleep_(config.spare) {}
+  explicit UdpTransport(const UdpConfig& config) : config_(config), asleep_(config.spare) {
+    if (config.links != nullptr) link_.emplace(config.links, config.address);
+  }
 
   // udp_setup.cc
   bool open(UdpSetupError& error);
@@ -111,6 +121,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   sockaddr_in local_{};
   int receiver_ = -1;
   udp::ArrivalSwitch arrival_;
+  std::optional<udp::AdapterLink> link_;
   bool segmentation_ = false;
   bool coalescing_ = false;
   std::uint32_t interface_mtu_ = 0;

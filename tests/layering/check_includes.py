@@ -42,7 +42,9 @@ MAY_INCLUDE = {
     "dataplane/endpoint": ["dataplane/operation", "dataplane/sync", "dataplane/transfer", "dataplane/peers",
                            *BELOW_PEERS],
     "dataplane/poller": ["dataplane/endpoint", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"],
-    "nic/udp": ["dataplane/transport", "dataplane/base"],
+    # What the kernel says of links, for transports and daemons.
+    "nic/links": ["dataplane/base"],
+    "nic/udp": ["nic/links", "dataplane/transport", "dataplane/base"],
     "nic/dpdk": ["dataplane/transport", "dataplane/base"],
     "nic/verbs": ["dataplane/transport", "dataplane/base"],
     "shm": ["dataplane/transport", "dataplane/base"],
@@ -63,7 +65,8 @@ MAY_INCLUDE = {
     "control/daemon/session": ["control/daemon/messages", "control/daemon/universe", "control/base", "dataplane/base"],
     "control/daemon/membership": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
     "control/daemon/tables": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
-    "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "dataplane/base", "control/boot/include"],
+    "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "nic/links", "dataplane/base",
+                               "control/boot/include"],
     "control/tools": [*DAEMON_PASSIVE, "control/daemon/service", "control/base", "dataplane/base", "control/boot/include"],
     # A job: what the user asks for, lapirun's end, the nodes' ends with their PMIx servers, and the messages between
     # them; daemons carry these without knowing them.
@@ -79,7 +82,7 @@ MAY_INCLUDE = {
     # What users include; it stands alone.
     "api/include": [],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
-    "api/wiring": ["nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
+    "api/wiring": ["nic/links", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                    "dataplane/base"],
     "api/arguments": ["api/include", "api/wiring", "dataplane/layout", "dataplane/base"],
     "api/context": ["api/include", "api/arguments", "api/wiring", "shm", "control/client", "dataplane/transport",
@@ -108,7 +111,7 @@ ONLY_IN = [
     (r"rte_.*\.h", "DPDK", ["nic/dpdk/", "bench/", "tests/"]),
     (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/", "bench/", "tests/"]),
     (r"(sys/socket|sys/un|netdb|ifaddrs|net/.*|netinet/.*|arpa/inet|linux/(udp|netlink|rtnetlink|errqueue))(\.h)?",
-     "sockets", ["nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
+     "sockets", ["nic/links/", "nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "control/job/pmix/",

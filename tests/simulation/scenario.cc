@@ -99,6 +99,8 @@ void Scenario::choose_networks() {
   networks = several ? static_cast<std::uint32_t>(random.between(2, 4)) : 1;
   cuts = several ? static_cast<std::uint32_t>(random.between(0, 40)) : 0;
   longest_cut = random.chance(0.5) ? 20 * kMillisecond : 500 * kMillisecond;
+  links_told = several && random.chance(0.6);
+  links_told_wrong = links_told && random.chance(0.5);
 }
 
 void Scenario::choose_disturbers() {
@@ -174,6 +176,7 @@ std::string Scenario::describe() const {
          (first_number != 1 ? ", numbers wrap" : "") +
          (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
          (networks != 1 ? ", " + std::to_string(networks) + " networks with " + std::to_string(cuts) + " cuts" : "") +
+         (links_told ? links_told_wrong ? " that are told, some wrongly" : " that are told" : "") +
          (new_ports ? ", new ports" : "") + (lying_task ? ", one task lies" : "") +
          (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +
          (long_stop ? ", one of them for longer than the time-out" : "") +

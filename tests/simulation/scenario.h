@@ -70,6 +70,8 @@ struct Scenario {
   std::uint32_t networks;
   std::uint32_t cuts;
   Nanoseconds longest_cut;
+  bool links_told;        // tasks are told of most cuts of their own adapters (link_words.h),
+  bool links_told_wrong;  // sometimes late, and of some that are none
 
   // Faults.
   double roughness;  // 0: a calm network, 1: the worst

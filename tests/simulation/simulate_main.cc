@@ -123,7 +123,10 @@ void print_summary(const Summary& did) {
       plain(did.network.carried), plain(did.network.lost), plain(did.network.doubled), plain(did.network.damaged),
       plain(did.network.misdelivered), plain(did.network.late), static_cast<double>(did.virtual_time) / 1e9,
       plain(did.events));
-  if (did.cuts != 0) std::printf("  %llu cuts of adapters: %llu packets\n", plain(did.cuts), plain(did.network.cut));
+  if (did.cuts != 0) {
+    std::printf("  %llu cuts of adapters: %llu packets; links were told to be up or down %llu times\n", plain(did.cuts),
+                plain(did.network.cut), plain(did.link_words));
+  }
   std::printf("  adapters: %llu messages read, %llu fallbacks; %llu reads, %llu failed, %llu stopped\n",
               plain(did.bulk_messages), plain(did.bulk_fallbacks), plain(did.bulk.reads), plain(did.bulk.failed),
               plain(did.bulk.stopped));

@@ -36,7 +36,8 @@ Simulation::Simulation(const Options& options)
       published_(options.tasks, std::vector<std::uint64_t>(options.contexts)),
       partitions_left_(scenario_.partitions),
       cuts_left_(scenario_.cuts),
-      path_random_(options.seed, kCutStream) {
+      path_random_(options.seed, kCutStream),
+      link_words_(scenario_, time_, network_) {
   bulk_network_.connected = [this](PeerIndex a, PeerIndex b) { return !network_.separated(a, b); };
   deaths_after_ = moments(scenario_.deaths, random_);
   separations_after_ = moments(scenario_.separations, random_);
@@ -153,6 +154,7 @@ void Simulation::next_phase() {
     time_.after(length, [this] { network_.partition({}); });
   }
   for (std::uint64_t n = path_random_.below(3); n != 0 && cuts_left_ != 0; --n) cut_somebody();
+  link_words_.lie();
   time_.after(random_.between(100 * kMicrosecond, 10 * kMillisecond), [this] { next_phase(); });
 }
 
@@ -168,6 +170,7 @@ void Simulation::cut_somebody() {
         which == 0   ? ", outgoing"
         : which == 1 ? ", incoming"
                      : "");
+  link_words_.cut(task, adapter, length);
   using Direction = SimulatedNetwork::Direction;
   for (const Direction direction : {Direction::outgoing, Direction::incoming}) {
     if (which == (direction == Direction::outgoing ? 1u : 0u)) continue;
@@ -469,6 +472,7 @@ void Simulation::collect_statistics() {
   }
   for (const Operation& operation : checker_.operations()) summary_.excused += operation.issued && operation.excused;
   summary_.network = network_.counters();
+  summary_.link_words = link_words_.told();
   summary_.bulk = bulk_network_.counters();
   summary_.virtual_time = time_.now() - kSecond;
   summary_.events = time_.events_run();

@@ -8,6 +8,7 @@
 
 #include "tests/simulation/checker.h"
 #include "tests/simulation/lie_arena.h"
+#include "tests/simulation/link_words.h"
 #include "tests/simulation/lying_task.h"
 #include "tests/simulation/recovery.h"
 #include "tests/simulation/scenario.h"
@@ -29,7 +30,8 @@ struct Summary {
   std::uint64_t deaths = 0;
   std::uint64_t returns = 0;
   std::uint64_t faults = 0;
-  std::uint64_t cuts = 0;  // of adapters
+  std::uint64_t cuts = 0;        // of adapters
+  std::uint64_t link_words = 0;  // of them, as tasks are told
   std::uint64_t purges = 0;
   std::uint64_t resumes = 0;
   std::uint64_t separations = 0;  // begun
@@ -140,6 +142,7 @@ class Simulation {
   std::uint32_t partitions_left_;
   std::uint32_t cuts_left_;
   SeededRandom path_random_;
+  LinkWords link_words_;
   bool finishing_ = false;
   bool done_ = false;
   Nanoseconds finishing_since_ = 0;

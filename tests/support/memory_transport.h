@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "dataplane/transport/transport.h"
@@ -23,7 +24,8 @@ class MemoryTransport final : public Transport,
                               public PackedDatagrams,
                               public PeerLiveness,
                               public ReliableDelivery,
-                              public PeerEras {
+                              public PeerEras,
+                              public LinkStatus {
  public:
   MemoryTransport(PeerIndex self, std::uint32_t max_packet);
   ~MemoryTransport() override;
@@ -58,6 +60,10 @@ class MemoryTransport final : public Transport,
   void make_unchecked() { limits_.checked = false; }
 
   void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }
+
+  // From the next look() on this transport says so of its link.
+  void say_of_link(bool up) { link_said_up_ = up; }
+  std::size_t link_looks() const { return link_looks_; }  // calls of look(), so far
 
   // From now on the transport promises nothing: this share of the packets is lost, and as many come twice.
   void make_lossy(double share, unsigned seed);
@@ -128,9 +134,17 @@ class MemoryTransport final : public Transport,
             .packed_datagrams = this,
             .peer_liveness = this,
             .reliable_delivery = this,
-            .peer_eras = this};
+            .peer_eras = this,
+            .link_status = this};
   }
   TransportCounters counters() const override { return {.packets_received = taken_}; }
+
+  const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
+  void look() override {
+    ++link_looks_;
+    if (std::exchange(link_up_, link_said_up_) != link_said_up_) ++link_changes_;
+  }
+  bool reaches(PeerIndex) const override { return link_up_; }
 
   bool reachable(PeerIndex) override { return reachable_; }
   bool read(PeerIndex, std::uint64_t address, void* local, std::size_t length) override;
@@ -168,6 +182,9 @@ class MemoryTransport final : public Transport,
   bool counts_ = true;
   std::uint64_t origin_of_peers_ = 0, origin_of_packets_ = 0;
   bool left_ = false;
+  bool link_up_ = true, link_said_up_ = true;
+  std::atomic<std::uint32_t> link_changes_ = 0;
+  std::size_t link_looks_ = 0;
   double loss_ = 0;
   std::mt19937 random_;
   bool readable_ = false;

@@ -137,6 +137,14 @@ bool SimulatedNetwork::separated(PeerIndex a, PeerIndex b) const {
   return group(a) != group(b);
 }
 
+void SimulatedNetwork::tell_of_link(PeerIndex task, std::uint32_t adapter, bool up) {
+  for (const auto& [address, port] : ports_) {
+    if (address.task != task || address.adapter != adapter || port->config_.limits.reliable) continue;
+    port->link_told_up_ = up;
+    if (port->on_arrival_) port->on_arrival_();
+  }
+}
+
 bool SimulatedNetwork::is_cut(const PortAddress& port, Direction direction) {
   const auto found = cuts_.find({port.task, port.adapter, direction});
   if (found == cuts_.end() || found->second == 0) return false;

@@ -3,6 +3,7 @@
 // nothing, is sometimes full, and lets tasks read each other's memory, as shared memory does.
 #pragma once
 
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataplane/transport/transport.h"
@@ -58,7 +60,8 @@ class SimulatedTransport final : public Transport,
                                  public RemoteMemory,
                                  public PeerLiveness,
                                  public ReliableDelivery,
-                                 public PeerEras {
+                                 public PeerEras,
+                                 public LinkStatus {
  public:
   SimulatedTransport(SimulatedNetwork& network, const PortConfig& config);
   ~SimulatedTransport() override;
@@ -66,7 +69,7 @@ class SimulatedTransport final : public Transport,
   SimulatedTransport& operator=(const SimulatedTransport&) = delete;
 
   void set_bulk_memory(BulkMemory* memory) { bulk_memory_ = memory; }  // outlives the engine
-  // Called when a packet has been put into the queue.
+  // Called when a packet has been put into the queue, and when something is told of the link.
   void set_arrival_listener(std::function<void()> listener) { on_arrival_ = std::move(listener); }
 
   std::string_view name() const override { return config_.limits.reliable ? "simulated-shm" : "simulated-net"; }
@@ -100,9 +103,16 @@ class SimulatedTransport final : public Transport,
             .bulk_memory = bulk_memory_,
             .peer_liveness = this,
             .reliable_delivery = this,
-            .peer_eras = this};
+            .peer_eras = this,
+            .link_status = this};
   }
   TransportCounters counters() const override { return counters_; }
+
+  const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
+  void look() override {
+    if (std::exchange(link_up_, link_told_up_) != link_told_up_) ++link_changes_;
+  }
+  bool reaches(PeerIndex) const override { return link_up_; }
 
   bool reachable(PeerIndex peer) override;
   bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;
@@ -134,6 +144,8 @@ class SimulatedTransport final : public Transport,
   Nanoseconds free_at_ = 0;                          // when the last byte has left
   std::uint64_t taken_ = 0;                          // packets, from everybody
   PairEras eras_;                                    // reliable
+  bool link_up_ = true, link_told_up_ = true;        // as look() has found it; as it was told since
+  std::atomic<std::uint32_t> link_changes_ = 0;
   std::map<PeerIndex, Nanoseconds> newest_arrival_;  // reliable: keeps the order towards each peer
   TransportCounters counters_;
 };
@@ -169,6 +181,9 @@ class SimulatedNetwork {
     if (std::uint32_t& times = cuts_[cut]; times != 0) --times;
   }
   void mend_all() { cuts_.clear(); }
+
+  // A task hears, in all its contexts, that the link of an adapter is up or down, whatever it is.
+  void tell_of_link(PeerIndex task, std::uint32_t adapter, bool up);
 
   // Bytes from a stranger, to whoever is at the address.
   void inject(const PortAddress& to, std::span<const std::byte> bytes);

@@ -18,6 +18,7 @@ from api_jobs import Skip, expect, expect_equal, main
 LAPI_ERR_TIMEOUT, LAPI_ERR_ADAPTERS_DOWN = 413, 435
 SECONDS = 6  # of load
 PORT = 40000
+LINKS_AND_ADDRESSES = 0x111  # RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 
 
 class Host:
@@ -188,6 +189,21 @@ def test_a_failure_and_its_end_are_a_line_each(jobs):
             expect(" of the bytes, " in line and "round trip " in line, result)
 
 
+def test_a_link_that_goes_down_is_the_cause(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, seconds=3, MP_INFOLEVEL="2")
+        time.sleep(0.5)
+        links.set(0, "down")
+        time.sleep(1.2)
+        links.set(0, "up")
+        for host, result in enumerate(finish(jobs, tasks)):
+            begin = f"openlapi: task {host} to task {1 - host}: {path(links, 0, host)} "
+            expect(changes(result)[0].startswith(f"{begin}has failed: link down; messages take {path(links, 1, host)}; "
+                                                 "nothing moved for "), result)
+            expect(changes(result)[1].startswith(f"{begin}serves again: "), result)
+
+
 def test_a_task_that_is_stopped_has_no_path_that_fails(jobs):
     need_namespaces()
     with Links() as links:
@@ -254,6 +270,43 @@ def test_packets_that_vanish_on_their_way_there_leave_over_the_other_link(jobs):
 
 def test_packets_that_vanish_on_their_way_back_leave_over_the_other_link(jobs):
     take_away(jobs, "interrupt", lambda links: links.black_hole(0, True, 0), lambda links: links.black_hole(0, False, 0))
+
+
+def test_how_long_nothing_moves_with_and_without_word_of_the_link(jobs):
+    """Figures for people, and beside them what the machine does to the same load while the links stay. What is in flight
+    when the kernel says that the link is down leaves at once over the other one; of packets that vanish only a time-out
+    tells."""
+    need_namespaces()
+    ways = {"links stay": lambda links, on: None,
+            "link down here": lambda links, on: links.set(0, "up" if on else "down"),
+            "packets vanish": lambda links, on: links.black_hole(0, not on, 1)}
+    for way, switch in ways.items():
+        with Links() as links:
+            tasks = links.start(jobs)
+            for _ in range(8):
+                time.sleep(0.3)
+                switch(links, False)
+                time.sleep(0.3)
+                switch(links, True)
+            result = finish(jobs, tasks)[0]
+        print(f"# {way}, 8 times: of the slowest 8 operations the median took {result.value('slowest_of_eight')} us, the "
+              f"slowest {result.value('slowest')} us", flush=True)
+
+
+def listeners(links):
+    """Sockets that the kernel tells of links and addresses, on the first host."""
+    shown = subprocess.run(links.hosts[0].inside("cat", "/proc/net/netlink"), check=True, capture_output=True, text=True)
+    rows = [line.split() for line in shown.stdout.splitlines()[1:]]
+    return [row for row in rows if row[1] == "0" and int(row[3], 16) == LINKS_AND_ADDRESSES]
+
+
+def test_a_task_hears_of_its_links_over_one_socket_if_it_has_several(jobs):
+    need_namespaces()
+    for count in range(1, 4):
+        with Links(count) as links:
+            tasks = links.start(jobs, seconds=1)
+            expect_equal(len(listeners(links)), 1 if count > 1 else 0, f"of {count} adapters")
+            finish(jobs, tasks)
 
 
 def test_both_links_in_turn(jobs):

@@ -53,6 +53,60 @@ TEST(PathWatch, IfAllAreSilentEachIsTriedInTurn) {
   EXPECT_EQ(watch.best(), 2u);
 }
 
+TEST(PathWatch, ALinkThatIsSaidToBeDownIsLeftAtOnce) {
+  PathWatch watch(2);
+  EXPECT_TRUE(watch.link_is_down(0, 100));
+  EXPECT_EQ(watch.best(), 1u);
+  EXPECT_EQ(watch.next_probe(), 100 + kFirst) << "what was said may be wrong";
+  EXPECT_FALSE(watch.link_is_down(0, 200)) << "it is known";
+  EXPECT_EQ(watch.next_probe(), 100 + kFirst);
+  EXPECT_TRUE(watch.answered(0));
+  EXPECT_EQ(watch.best(), 0u);
+  EXPECT_FALSE(watch.link_is_down(0, 300)) << "it was wrong, and has not changed since";
+  EXPECT_EQ(watch.best(), 0u);
+}
+
+TEST(PathWatch, ALinkThatIsUpAgainIsProbedAtOnce) {
+  PathWatch watch(2);
+  watch.link_is_down(0, 0);
+  Nanoseconds now = 0;
+  for (int i = 0; i < 20; ++i) {
+    now = watch.next_probe();
+    watch.take_due(now);
+  }
+  EXPECT_EQ(watch.next_probe(), now + tuning::kLongestProbePause);
+  watch.link_is_up(0, now + 10);
+  EXPECT_EQ(watch.best(), 1u) << "it has to answer";
+  EXPECT_EQ(watch.take_due(now + 10), 1u);
+  EXPECT_EQ(watch.next_probe(), now + 10 + kFirst) << "the other end may need a moment";
+  watch.link_is_up(0, now + 20);
+  EXPECT_EQ(watch.next_probe(), now + 10 + kFirst) << "it is known";
+  EXPECT_TRUE(watch.answered(0));
+  EXPECT_EQ(watch.best(), 0u);
+}
+
+TEST(PathWatch, ALinkThatIsUpSaysNothingOfAPathThatServesOrIsSilentForAnotherReason) {
+  PathWatch watch(2);
+  watch.link_is_up(0, 0);
+  EXPECT_EQ(watch.next_probe(), UINT64_MAX);
+  watch.went_silent(0, 0);
+  watch.link_is_up(0, 1);
+  EXPECT_EQ(watch.next_probe(), kFirst);
+  EXPECT_TRUE(watch.is_silent(0));
+}
+
+TEST(PathWatch, WhereAllLinksAreDownEachIsTriedInTurn) {
+  PathWatch watch(2);
+  EXPECT_TRUE(watch.link_is_down(0, 0));
+  EXPECT_TRUE(watch.link_is_down(1, 0));
+  EXPECT_EQ(watch.best(), 0u);
+  watch.went_silent(0, 1);
+  EXPECT_EQ(watch.best(), 1u);
+  watch.link_is_up(0, 2);
+  EXPECT_TRUE(watch.answered(0));
+  EXPECT_EQ(watch.best(), 0u);
+}
+
 TEST(PathWatch, PausesBetweenProbesDoubleUpToTheLongest) {
   PathWatch watch(2);
   watch.went_silent(0, 1000);

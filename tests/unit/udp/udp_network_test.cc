@@ -1,5 +1,6 @@
 // The transport between two network namespaces: a path with an MTU, with routes that go away, and with a filter.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "nic/udp/udp_adapters.h"
@@ -124,6 +125,49 @@ TEST_F(UdpNetwork, ARouteThatIsGoneLosesAndComesBack) {
   EXPECT_FALSE(adapters[1].up);
   ASSERT_TRUE(network_.command(0, "ip link set veth0 up"));
   exchange(100);
+}
+
+// Whoever sleeps is woken by the kernel's word, once, and finds the change.
+TEST_F(UdpNetwork, ALinkThatGoesDownAndUpIsTold) {
+  std::string error;
+  ASSERT_TRUE(network_.create(1500, error)) << error;
+  UdpConfig config;
+  config.links = std::make_shared<udp::LocalLinks>();
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(config.links->open(error)) << error;
+    left_ = open_at(NetworkNamespaces::address(0), config);
+    right_ = open_at({.s_addr = htonl(INADDR_LOOPBACK)}, config);
+  }));
+  LinkStatus& link = *left_->capabilities().link_status;
+  LinkStatus& loopback = *right_->capabilities().link_status;
+  WakeSource& wake = *left_->capabilities().wake_source;
+  EXPECT_EQ(&link.changes(), &loopback.changes());
+  const auto comes_to = [&](bool up) {
+    return poll_until([&] {
+      const std::uint32_t before = link.changes();
+      pollfd sleeping{wake.descriptor(), POLLIN, 0};
+      while (wake.arm()) {
+        if (poll(&sleeping, 1, 20'000) != 1) return true;
+        wake.disarm();
+      }
+      return link.changes() != before && link.reaches(1) == up;
+    });
+  };
+  ASSERT_TRUE(link.reaches(1));
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 down"));
+  ASSERT_TRUE(comes_to(false));
+  EXPECT_FALSE(link.reaches(1));
+  EXPECT_TRUE(loopback.reaches(1));
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 up"));
+  ASSERT_TRUE(comes_to(true));
+  EXPECT_TRUE(link.reaches(1));
+  ASSERT_TRUE(network_.command(0, "ip link delete veth0"));
+  ASSERT_TRUE(comes_to(false));
+  EXPECT_FALSE(link.reaches(1));
+  while (!wake.arm()) {
+  }
+  pollfd sleeping{wake.descriptor(), POLLIN, 0};
+  EXPECT_EQ(poll(&sleeping, 1, 0), 0) << "nobody is kept awake";
 }
 
 TEST_F(UdpNetwork, WhatAFilterForbidsCountsAsLost) {

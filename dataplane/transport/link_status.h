@@ -1,0 +1,28 @@
+// What is known of a transport's links from outside of the traffic: the kernel's, the driver's or a daemon's word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "dataplane/transport/packet.h"
+
+namespace openlapi {
+
+// It may be late, or wrong: whoever asks goes on trying what is said to be down.
+class LinkStatus {
+ public:
+  // Counts the changes of what reaches() may say. The word, which several transports may share, stays as long as the
+  // transport.
+  virtual const std::atomic<std::uint32_t>& changes() const = 0;
+
+  // Takes in what is new. Never blocks; may cost a system call.
+  virtual void look() = 0;
+
+  // Whether packets get from here to the peer, as far as anybody has told; true where nobody has.
+  virtual bool reaches(PeerIndex peer) const = 0;
+
+ protected:
+  ~LinkStatus() = default;
+};
+
+}  // namespace openlapi
