@@ -10,7 +10,7 @@ namespace openlapi {
 class Transport;
 
 enum class PathCause : std::uint8_t {
-  no_answer,     // its probes stayed unanswered while the peer was heard over another path
+  no_answer,     // its probes stayed unanswered while the peer answered those of another path
   link_down,     // the adapter here has no link any more
   answered,      // the peer has answered a probe
   carried_data,  // the peer has acknowledged what was sent over it

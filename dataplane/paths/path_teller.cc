@@ -23,23 +23,28 @@ void PathTeller::probed(std::uint32_t paths, Nanoseconds now) {
   for (unsigned path = 0; path != silences_.size(); ++path) {
     Silence& silence = silences_[path];
     if ((paths >> path & 1) == 0 || silence.since == 0) continue;
-    const bool asked_in_vain = silence.heard_at != 0 && now - silence.heard_at >= tuning::kFirstProbePause;
+    const bool asked_in_vain = silence.answered_at != 0 && now - silence.answered_at >= tuning::kFirstProbePause;
     const PathCause cause = silence.link_down ? PathCause::link_down : PathCause::no_answer;
     if ((asked_in_vain || silence.link_down) && !silence.failed) fail(path, cause, now);
-    silence.probed_at = now;
-    silence.heard_at = 0;
+    silence.probed = true;
+    silence.answered_at = 0;
   }
 }
 
-void PathTeller::heard(unsigned over, Nanoseconds now, Nanoseconds moved) {
+void PathTeller::heard(Nanoseconds now, Nanoseconds moved) {
   for (unsigned path = 0; path != silences_.size(); ++path) {
     Silence& silence = silences_[path];
-    if (silence.since == 0) continue;
-    if (silence.moved_after == 0 && moved > silence.since) {
-      silence.moved_after = now;
-      if (silence.link_down && !silence.failed) fail(path, PathCause::link_down, now);
-    }
-    if (path != over && silence.probed_at != 0 && silence.heard_at == 0) silence.heard_at = now;
+    if (silence.since == 0 || silence.moved_after != 0 || moved <= silence.since) continue;
+    silence.moved_after = now;
+    if (silence.link_down && !silence.failed) fail(path, PathCause::link_down, now);
+  }
+}
+
+// What else comes over a path may have waited here since before the probe.
+void PathTeller::answered(unsigned over, Nanoseconds now) {
+  for (unsigned path = 0; path != silences_.size(); ++path) {
+    Silence& silence = silences_[path];
+    if (path != over && silence.probed && silence.answered_at == 0) silence.answered_at = now;
   }
 }
 

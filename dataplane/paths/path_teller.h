@@ -1,7 +1,7 @@
 // What of a peer's paths is worth telling to people. A time-out alone is not: a task that computes, or gets no
 // processor, answers over no path. A path has failed when a probe of it stays unanswered although the peer, asked over
-// another path at the same time, was heard there; and it serves again when it has failed before. Passive: the time is
-// an argument.
+// another path at the same time, has answered there; and it serves again when it has failed before. Passive: the time
+// is an argument.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,10 @@ class PathTeller {
   void lost_link(unsigned path, Nanoseconds now);
   // The silent paths among these, as bits, are probed now, and so is the one that serves.
   void probed(std::uint32_t paths, Nanoseconds now);
-  // The peer was heard over the path. `moved`: as above; UINT64_MAX: nothing waits any more.
-  void heard(unsigned over, Nanoseconds now, Nanoseconds moved);
+  // Something has come from the peer. `moved`: as above; UINT64_MAX: nothing waits any more.
+  void heard(Nanoseconds now, Nanoseconds moved);
+  // The peer has answered a probe over the path.
+  void answered(unsigned over, Nanoseconds now);
   // The silence of the path has ended.
   void serves(unsigned path, PathCause cause, Nanoseconds now);
   // Nothing is known of any path any more.
@@ -48,8 +50,8 @@ class PathTeller {
     Nanoseconds since = 0;
     Nanoseconds moved_before = 0;
     Nanoseconds moved_after = 0;  // 0: nothing was acknowledged since it began
-    Nanoseconds probed_at = 0;    // last; 0: never
-    Nanoseconds heard_at = 0;     // the peer, first after that probe, over another path; 0: it was not heard
+    bool probed = false;
+    Nanoseconds answered_at = 0;  // over another path, first after the latest probe; 0: it was not answered
     bool link_down = false;
     bool failed = false;
   };

@@ -224,7 +224,8 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   PathWatch& watch = several_->watch;
   PathTeller& teller = several_->teller;
   const unsigned over = several_->arrived_over;
-  teller.heard(over, now, reliable_.waiting_since());
+  teller.heard(now, reliable_.waiting_since());
+  if (outcome.path_answered) teller.answered(over, now);
   bool any = outcome.path_answered && watch.answered(over);
   if (any) teller.serves(over, PathCause::answered, now);
   any |= look_for_carriers(now);

@@ -14,7 +14,7 @@ class PathTelling : public testing::Test {
  protected:
   PathTelling() { teller_.went_silent(0, now_, now_ - kPause); }
   void probe_after(Nanoseconds time) { teller_.probed(1, now_ += time); }
-  void hear_after(Nanoseconds time, unsigned over = 1) { teller_.heard(over, now_ += time, UINT64_MAX); }
+  void answer_after(Nanoseconds time, unsigned over = 1) { teller_.answered(over, now_ += time); }
   // While nothing is under way.
   void lose_link() {
     teller_.serves(0, PathCause::answered, now_);
@@ -30,28 +30,37 @@ class PathTelling : public testing::Test {
 TEST_F(PathTelling, ATimeOutAloneIsNoFailure) {
   EXPECT_EQ(teller_.silent_since(0), now_);
   EXPECT_EQ(teller_.due(), UINT64_MAX);
-  hear_after(1);
+  answer_after(1);
   probe_after(kPause);
-  EXPECT_FALSE(tells()) << "heard before it was asked";
+  EXPECT_FALSE(tells()) << "answered before it was asked";
 }
 
-TEST_F(PathTelling, AProbeThatStaysUnansweredIsOneIfThePeerIsHeard) {
+TEST_F(PathTelling, AProbeThatStaysUnansweredIsOneIfAnotherIsAnswered) {
   probe_after(kPause);
-  hear_after(kPause);
+  answer_after(kPause);
   probe_after(kPause);
   const auto change = teller_.take(now_);
   ASSERT_TRUE(change);
   EXPECT_EQ(change->path, 0u);
   EXPECT_EQ(change->cause, PathCause::no_answer);
   EXPECT_EQ(change->waited, 3 * kPause);
-  EXPECT_EQ(change->idle, 3 * kPause);
+  EXPECT_EQ(change->idle, 4 * kPause);
   probe_after(kPause);
   EXPECT_FALSE(tells()) << "once";
 }
 
+TEST_F(PathTelling, OnlyAnswersSayThatThePeerAnswers) {
+  for (int i = 0; i < 5; ++i) {
+    probe_after(kPause);
+    now_ += kPause;
+    teller_.heard(now_, now_);
+  }
+  EXPECT_FALSE(tells());
+}
+
 TEST_F(PathTelling, AnswersMayComeOneBehindTheOther) {
   probe_after(kPause);
-  hear_after(kPause);
+  answer_after(kPause);
   probe_after(kPause - 1);
   EXPECT_FALSE(tells());
 }
@@ -59,20 +68,20 @@ TEST_F(PathTelling, AnswersMayComeOneBehindTheOther) {
 TEST_F(PathTelling, WhatComesOverThePathItselfSaysNothingOfIt) {
   for (int i = 0; i < 5; ++i) {
     probe_after(kPause);
-    hear_after(kPause, 0);
+    answer_after(kPause, 0);
   }
   EXPECT_FALSE(tells());
 }
 
 TEST_F(PathTelling, ItSaysHowLongNothingMoved) {
   now_ += 7;
-  teller_.heard(1, now_, kSecond - kPause);
+  teller_.heard(now_, kSecond - kPause);
   now_ += 7;
-  teller_.heard(1, now_, now_);
+  teller_.heard(now_, now_);
   const Nanoseconds moved = now_;
-  hear_after(kPause);
+  answer_after(kPause);
   probe_after(kPause);
-  hear_after(kPause);
+  answer_after(kPause);
   probe_after(kPause);
   const auto change = teller_.take(now_);
   ASSERT_TRUE(change);
@@ -83,7 +92,7 @@ TEST_F(PathTelling, ALostLinkIsToldWhenSomethingMovesAgainAndItsEndToo) {
   teller_.lost_link(0, now_);
   EXPECT_FALSE(tells());
   now_ += 5;
-  teller_.heard(1, now_, now_);
+  teller_.heard(now_, now_);
   const auto change = teller_.take(now_);
   ASSERT_TRUE(change);
   EXPECT_EQ(change->cause, PathCause::link_down);
