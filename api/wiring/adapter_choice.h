@@ -16,8 +16,9 @@ struct AdapterRequest {
   int instances = 1;          // on each network; more than it has adapters: one for each
 };
 
-// The addresses to open, in the same order on all nodes of the same networks: by network, then by address. Without the
-// loopback and what is down. Empty: there is none.
+// The addresses to open, one for each adapter, in the same order on all nodes that have the same cards and networks: by
+// network, then by address; but a card's second port only when all others have given one. Without the loopback and what
+// is down. Empty: there is none.
 std::vector<in_addr> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request);
 
 }  // namespace openlapi

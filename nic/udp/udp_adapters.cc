@@ -7,8 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace openlapi {
 namespace {
@@ -48,7 +51,22 @@ bool same_network(in_addr left, in_addr right, in_addr mask) {
   return (left.s_addr & mask.s_addr) == (right.s_addr & mask.s_addr);
 }
 
+// Empty: none.
+std::string device_folder(const std::string& interface) {
+  std::error_code ignored;
+  return std::filesystem::canonical("/sys/class/net/" + interface + "/device", ignored);
+}
+
 }  // namespace
+
+std::string card_of(const std::string& device_folder) {
+  const std::size_t name = device_folder.rfind('/') + 1;
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+  char rest = 0;
+  const int fields =
+      std::sscanf(device_folder.c_str() + name, "%4x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &rest);
+  return fields == 4 ? device_folder.substr(0, device_folder.rfind('.')) : device_folder;
+}
 
 std::vector<LocalAdapter> list_adapters() {
   std::vector<LocalAdapter> adapters;
@@ -59,7 +77,8 @@ std::vector<LocalAdapter> list_adapters() {
     const bool up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_RUNNING) != 0;
     const std::uint32_t mtu = mtu_of_interface(descriptor, entry->ifa_name);
     const in_addr mask = entry->ifa_netmask != nullptr ? address_in(entry->ifa_netmask) : in_addr{INADDR_NONE};
-    adapters.push_back({entry->ifa_name, address_in(entry->ifa_addr), mtu, up, mask});
+    adapters.push_back(
+        {entry->ifa_name, address_in(entry->ifa_addr), mtu, up, mask, card_of(device_folder(entry->ifa_name))});
   }
   if (descriptor >= 0) close(descriptor);
   return adapters;

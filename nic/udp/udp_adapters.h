@@ -10,11 +10,12 @@
 namespace openlapi {
 
 struct LocalAdapter {
-  std::string name;   // the interface's name in the kernel: "lo", "eth0"
-  in_addr address;    // one of the interface's addresses; each address is an entry of its own
-  std::uint32_t mtu;  // bytes of an IP packet
-  bool up;            // administratively up and with a carrier
-  in_addr mask{};     // of its network
+  std::string name;    // the interface's name in the kernel: "lo", "eth0"
+  in_addr address;     // one of the interface's addresses; each address is an entry of its own
+  std::uint32_t mtu;   // bytes of an IP packet
+  bool up;             // administratively up and with a carrier
+  in_addr mask{};      // of its network
+  std::string card{};  // the device in the kernel that it is a port of; empty: it has none, or is the only port
 };
 
 // In the kernel's order. Empty: the machine has no IPv4 address, or the kernel refuses to list them.
@@ -23,6 +24,10 @@ std::vector<LocalAdapter> list_adapters();
 // The MTU of the interface that has `address`, or whose network contains it (127.0.0.2 is local although no interface
 // lists it). 0: there is no such interface.
 std::uint32_t mtu_of_local_address(in_addr address);
+
+// The card of a device whose folder in sysfs is this one: without the number of the port (function) that a PCI address
+// ends with.
+std::string card_of(const std::string& device_folder);
 
 // "10.0.0.1"
 std::string to_text(in_addr address);

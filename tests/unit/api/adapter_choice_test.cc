@@ -10,8 +10,15 @@
 namespace openlapi {
 namespace {
 
-LocalAdapter adapter(const char* name, const char* address, const char* mask = "255.255.255.0", bool up = true) {
-  return {name, {inet_addr(address)}, 1500, up, {inet_addr(mask)}};
+LocalAdapter adapter(const std::string& name, const std::string& address, const char* mask = "255.255.255.0",
+                     bool up = true) {
+  return {name, {inet_addr(address.c_str())}, 1500, up, {inet_addr(mask)}, {}};
+}
+
+LocalAdapter port(const char* card, const char* name, const char* address) {
+  LocalAdapter made = adapter(name, address);
+  made.card = card;
+  return made;
 }
 
 std::vector<std::string> chosen(const std::vector<LocalAdapter>& adapters, bool all_networks, int instances) {
@@ -44,7 +51,7 @@ TEST(AdapterChoice, MoreThanThereAreIsAllThatThereAre) {
   EXPECT_EQ(chosen(kNode, false, 100), (Texts{"10.0.0.3", "10.0.0.20", "10.0.0.100"}));
   EXPECT_EQ(chosen(kNode, true, 100).size(), 4u);
   std::vector<LocalAdapter> many;
-  for (int i = 1; i <= 12; ++i) many.push_back(adapter("x", ("10.1.0." + std::to_string(i)).c_str()));
+  for (int i = 1; i <= 12; ++i) many.push_back(adapter("x" + std::to_string(i), "10.1.0." + std::to_string(i)));
   EXPECT_EQ(chosen(many, false, 100).size(), kMostAdapters);
   EXPECT_EQ(chosen(many, true, 100).back(), "10.1.0.8");
 }
@@ -53,6 +60,30 @@ TEST(AdapterChoice, MasksTellNetworksApart) {
   const std::vector<LocalAdapter> node = {adapter("a", "10.0.1.1", "255.255.0.0"),
                                           adapter("b", "10.0.2.1", "255.255.0.0"), adapter("c", "10.1.2.1")};
   EXPECT_EQ(chosen(node, true, 1), (Texts{"10.0.1.1", "10.1.2.1"}));
+}
+
+TEST(AdapterChoice, CardsComeBeforeTheSecondPortsOfOne) {
+  const std::vector<LocalAdapter> node = {port("A", "a0", "10.0.0.1"), port("A", "a1", "10.0.0.2"),
+                                          port("B", "b0", "10.0.0.3"), port("B", "b1", "10.0.0.4")};
+  EXPECT_EQ(chosen(node, false, 2), (Texts{"10.0.0.1", "10.0.0.3"}));
+  EXPECT_EQ(chosen(node, false, 8), (Texts{"10.0.0.1", "10.0.0.3", "10.0.0.2", "10.0.0.4"}));
+  const std::vector<LocalAdapter> two_networks = {port("A", "a0", "10.0.0.1"), port("B", "b0", "10.0.0.2"),
+                                                  port("A", "a1", "10.0.1.1"), port("B", "b1", "10.0.1.2")};
+  EXPECT_EQ(chosen(two_networks, true, 1), (Texts{"10.0.0.1", "10.0.1.2"}));
+}
+
+TEST(AdapterChoice, AnAdapterWithSeveralAddressesOfANetworkIsOne) {
+  const std::vector<LocalAdapter> node = {adapter("a", "10.0.0.5"), adapter("a", "10.0.0.4"), adapter("b", "10.0.1.1"),
+                                          adapter("c", "10.0.1.2")};
+  EXPECT_EQ(chosen(node, true, 8), (Texts{"10.0.0.4", "10.0.1.1", "10.0.1.2"}));
+  EXPECT_EQ(chosen(node, false, 1), (Texts{"10.0.1.1"}));
+}
+
+TEST(AdapterChoice, ACardIsKnownByItsPlaceInTheKernel) {
+  EXPECT_EQ(card_of("/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.1"),
+            "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00");
+  EXPECT_EQ(card_of("/sys/devices/pci0000:00/0000:00:03.0/virtio1"), "/sys/devices/pci0000:00/0000:00:03.0/virtio1");
+  EXPECT_EQ(card_of(""), "");
 }
 
 TEST(AdapterChoice, WhatCannotServeIsLeftOut) {
