@@ -96,6 +96,7 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
   request.tasks = request_.bootstrap.size();
   request.local_number = static_cast<std::uint32_t>(self - local.begin());
   request.local_tasks = static_cast<std::uint32_t>(local.size());
+  request.link_status = preferred_devices(request_).size() > 1;
   return request;
 }
 

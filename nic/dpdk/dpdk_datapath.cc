@@ -84,7 +84,7 @@ std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
   if (!dpdk::have_thread_data()) [[unlikely]]
     return 0;
   std::size_t count = hand_out(packets);
-  while (count < packets.size() && look()) {
+  while (count < packets.size() && take_arrivals()) {
     count += hand_out(packets.subspan(count));
     if (ports_.size() == 1 && arrivals_end_ < kMaxBurst) break;  // that were all
   }
@@ -95,7 +95,7 @@ std::size_t DpdkTransport::receive_burst(std::span<IncomingPacket> packets) {
 }
 
 // Takes frames that have arrived. False: there is no packet among them, or no room for more.
-bool DpdkTransport::look() {
+bool DpdkTransport::take_arrivals() {
   if (held_count_ + kMaxBurst > held_.size()) return false;
   first_arrival_ = arrivals_end_ = 0;
   std::array<rte_mbuf*, kMaxBurst> buffers;

@@ -53,6 +53,7 @@ ModuleTransport DpdkModule::open(const ModuleRequest& request) {
   ModuleTransport result;
   DpdkConfig config;
   if (!choose_devices(request, list_pci_adapters(kPciDevices), config, result.reason)) return result;
+  config.link_status = request.link_status;
   DpdkSetupError error;
   auto transport = open_dpdk_transport(config, error);
   if (transport == nullptr) {

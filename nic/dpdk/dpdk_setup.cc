@@ -50,7 +50,8 @@ dpdk::PortPreference preference_for(const DpdkConfig& config, const std::string&
           .mtu = config.mtu,
           .receive_descriptors = config.receive_descriptors,
           .send_descriptors = config.send_descriptors,
-          .held = config.held_packets};
+          .held = config.held_packets,
+          .watched = config.link_status};
 }
 
 // 169.254.1.0 to 169.254.254.255 (RFC 3927), by the hardware address.
@@ -73,7 +74,8 @@ TransportCapabilities DpdkTransport::capabilities() {
           .peer_limits = this,
           .packet_origins = this,
           .peer_liveness = this,
-          .thread_resources = this};
+          .thread_resources = this,
+          .link_status = config_.link_status ? this : nullptr};
 }
 
 void DpdkTransport::enter_thread() { dpdk::have_thread_data(); }
@@ -124,7 +126,8 @@ bool DpdkTransport::make_wake(DpdkSetupError& error) {
   wake_ = std::make_unique<dpdk::ArrivalWake>(
       std::move(ports),
       dpdk::ArrivalWake::Look{
-          .packets_wait = [this] { return first_arrival_ < arrivals_end_ || (dpdk::have_thread_data() && look()); },
+          .packets_wait =
+              [this] { return first_arrival_ < arrivals_end_ || (dpdk::have_thread_data() && take_arrivals()); },
           .packets_passed = [this] { return counters_.packets_sent + counters_.packets_received; }});
   return wake_->valid() || fail(error, Kind::no_memory, "no more file descriptors (ulimit -n)");
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,7 @@ struct DpdkConfig {
   std::uint16_t receive_descriptors = 512;
   std::uint16_t send_descriptors = 512;
   std::uint32_t held_packets = 1024;    // that the engine may hold at a time; a power of two
+  bool link_status = false;             // tell when links go down or come up
   std::uint32_t link_patience = 3'000;  // milliseconds to wait for links: when opening, and once more when sending
 };
 
@@ -60,6 +62,7 @@ class DpdkTransport final : public Transport,
                             public PeerLimits,
                             public PacketOrigins,
                             public PeerLiveness,
+                            private LinkStatus,
                             private ThreadResources {
  public:
   ~DpdkTransport() override;
@@ -130,13 +133,16 @@ class DpdkTransport final : public Transport,
   std::size_t send_on(Port& port, const Remote& remote, std::span<const OutgoingPacket> packets);
   bool take_buffers(Port& port, std::span<rte_mbuf*> buffers);
   void fill(rte_mbuf& buffer, const OutgoingPacket& packet, const Remote& remote) const;
-  bool look();
+  bool take_arrivals();
   void sort(Port& port, rte_mbuf* buffer);
   std::size_t hand_out(std::span<IncomingPacket> packets);
   [[gnu::noinline]] void give_back();
   [[gnu::noinline]] void tidy_up();
 
   // dpdk_upkeep.cc
+  const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
+  void look() override;
+  bool reaches(PeerIndex peer) const override;
   std::size_t send_hindered(Remote& remote, std::span<const OutgoingPacket> packets);
   std::size_t refuse() {
     ++counters_.send_refused;
@@ -172,6 +178,7 @@ class DpdkTransport final : public Transport,
   std::size_t released_ = 0;  // of held_: the first so many are no longer held by the engine
   bool untidy_ = true;        // there are buffers to give back or to put aside
   std::unique_ptr<dpdk::ArrivalWake> wake_;
+  std::atomic<std::uint32_t> link_changes_ = 0;
   TransportCounters counters_;
   DpdkCounters own_counters_;
 };

@@ -8,6 +8,7 @@
 
 #include "dataplane/base/clock.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/thread_data.h"
 
 namespace openlapi {
 namespace {
@@ -33,7 +34,7 @@ std::size_t DpdkTransport::send_hindered(Remote& remote, std::span<const Outgoin
   if (rte_get_tsc_cycles() >= upkeep_at_) upkeep();
   if (remote.port == nullptr) {
     // The answer lies among the arrivals; nobody else may be asking for them.
-    if (first_arrival_ == arrivals_end_) look();
+    if (first_arrival_ == arrivals_end_) take_arrivals();
     if (remote.port == nullptr) return now_ < remote.lost_from ? refuse() : lose(packets.size());
   }
   Port& port = *remote.port;
@@ -53,12 +54,23 @@ void DpdkTransport::upkeep() {
   for (const auto& port : ports_) {
     const bool was_up = port->ethernet.up();
     port->ethernet.link_check(now_);
+    if (was_up != port->ethernet.up()) link_changes_.fetch_add(1, std::memory_order_release);
     if (!was_up && port->ethernet.up()) greet(*port);
   }
   if (without_port_ != 0 && now_ >= question_at_) {
     question_at_ = now_ + kBetweenQuestions;
     ask_for_peers();
   }
+}
+
+void DpdkTransport::look() {
+  if (dpdk::have_thread_data() && rte_get_tsc_cycles() >= upkeep_at_) upkeep();
+}
+
+// A link that was never up yet may be waited for.
+bool DpdkTransport::reaches(PeerIndex peer) const {
+  const Port* const port = remotes_[peer].port;
+  return port == nullptr || port->ethernet.up() || !port->ethernet.was_up();
 }
 
 bool DpdkTransport::peer_gone(PeerIndex peer) {
@@ -72,7 +84,7 @@ void DpdkTransport::greet(Port& port) {
   send_arp(port, dpdk::make_arp_question(port.own, port.own.address));
   // A memif server can send only when its client has made room, which is when it looks for the first time.
   if (first_arrival_ != arrivals_end_) return;
-  for (std::size_t i = 0; i < ports_.size() && !look(); ++i) {
+  for (std::size_t i = 0; i < ports_.size() && !take_arrivals(); ++i) {
   }
 }
 

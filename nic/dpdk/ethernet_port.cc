@@ -36,6 +36,7 @@ constexpr std::uint64_t kLongestStartWait = 200 * kMillisecond;
 // descriptor that its interrupt thread listens to). So a client gives up late.
 constexpr std::uint64_t kConnectionWait = 2000 * kMillisecond;
 constexpr std::uint64_t kOftenChecked = kMillisecond;         // a driver that only reads a variable
+constexpr std::uint64_t kWatchedChecked = 5 * kMillisecond;   // one that may ask the adapter, where it is worth it
 constexpr std::uint64_t kSeldomChecked = 100 * kMillisecond;  // one that may ask the adapter
 
 // The arguments of devices that were made. Virtual ones are removed with their port, for some cannot be started twice,
@@ -137,6 +138,7 @@ bool EthernetPort::find() {
 PortFault EthernetPort::open(const PortPreference& preference, std::string& reason) {
   const ControlLock lock;
   name_ = name_of(preference.device);
+  watched_ = preference.watched;
   take_log();
   if (const PortFault fault = make(preference, reason); fault != PortFault::none) return fault;
   rte_eth_dev_owner owner{};
@@ -385,12 +387,23 @@ void EthernetPort::burst_broke() {
   next_check_ = 0;
 }
 
+std::uint64_t EthernetPort::pause_of_checks() const {
+  if (in_memory_ || (watched_ && !interface_.empty())) return kOftenChecked;
+  return watched_ ? kWatchedChecked : kSeldomChecked;
+}
+
+// af_packet calls the link up whatever the interface does.
+bool EthernetPort::link_is_up() const {
+  rte_eth_link link{};
+  if (!started_ || rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP) return false;
+  return !watched_ || interface_.empty() || interface_runs(interface_);
+}
+
 void EthernetPort::link_check(std::uint64_t now) {
   if (now < next_check_) return;
   const CancellationOff off;
-  next_check_ = now + (in_memory_ ? kOftenChecked : kSeldomChecked);
-  rte_eth_link link{};
-  const bool up = started_ && rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+  next_check_ = now + pause_of_checks();
+  const bool up = link_is_up();
   if (up_ && !up) {
     ++link_losses_;
     ends_ += heard_;

@@ -24,6 +24,7 @@ struct PortPreference {
   std::uint16_t receive_descriptors = 512;
   std::uint16_t send_descriptors = 512;
   std::uint32_t held = 1024;  // packets that may be held besides
+  bool watched = false;       // its link is asked for often, as there are other ways to the peers
 };
 
 enum class PortFault : std::uint8_t { none, no_device, in_use, no_memory, unusable };
@@ -94,6 +95,8 @@ class EthernetPort {
   void disconnect_stopped();
   void let_connect();
   bool shares_socket() const;
+  std::uint64_t pause_of_checks() const;
+  bool link_is_up() const;
   int start();
   int start_here();  // by the thread that it belongs to
   void start_again(std::uint64_t now);
@@ -112,6 +115,7 @@ class EthernetPort {
   bool client_ = false;
   bool sums_ = false;
   bool in_memory_ = false;
+  bool watched_ = false;
   bool unmaps_ = false;  // in the middle of bursts
   bool isolated_ = false;
   bool shared_ = false;  // with the kernel

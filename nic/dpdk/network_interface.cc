@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dataplane/base/file_descriptor.h"
+
 namespace openlapi::dpdk {
 namespace {
 
@@ -20,17 +22,26 @@ bool has_drivers_ring(int socket) {
   return getsockopt(socket, SOL_PACKET, PACKET_VERSION, &version, &length) == 0 && version == TPACKET_V2;
 }
 
+// False: there is no such interface.
+bool ask(const std::string& name, unsigned long question, ifreq& answer) {
+  if (name.size() >= sizeof answer.ifr_name) return false;
+  std::memcpy(answer.ifr_name, name.data(), name.size());
+  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return any.is_open() && ioctl(any.get(), question, &answer) == 0;
+}
+
 }  // namespace
 
 std::uint32_t interface_mtu(const std::string& name) {
-  ifreq request{};
-  if (name.size() >= sizeof request.ifr_name) return 0;
-  std::memcpy(request.ifr_name, name.data(), name.size());
-  const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return 0;
-  const bool known = ioctl(descriptor, SIOCGIFMTU, &request) == 0;
-  close(descriptor);
-  return known ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+  ifreq answer{};
+  return ask(name, SIOCGIFMTU, answer) ? static_cast<std::uint32_t>(answer.ifr_mtu) : 0;
+}
+
+bool interface_runs(const std::string& name) {
+  ifreq answer{};
+  if (!ask(name, SIOCGIFFLAGS, answer)) return false;
+  const auto flags = static_cast<unsigned>(answer.ifr_flags);
+  return (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0;
 }
 
 std::string interface_name(std::uint32_t index) {

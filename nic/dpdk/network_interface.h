@@ -9,6 +9,9 @@ namespace openlapi::dpdk {
 // 0: this network namespace has no such interface.
 std::uint32_t interface_mtu(const std::string& name);
 
+// Whether it is up and has a carrier.
+bool interface_runs(const std::string& name);
+
 // Empty: `index` is 0, or the interface is in another network namespace.
 std::string interface_name(std::uint32_t index);
 

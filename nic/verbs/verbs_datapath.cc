@@ -209,6 +209,7 @@ void VerbsTransport::retire() {
 
 // Asks for the event before the last look: what comes after that look makes one.
 bool VerbsTransport::arm() {
+  if (port_status_ && port_status_->look_for_news()) return false;
   if (first_arrival_ < arrivals_end_ || look()) return false;
   const CancellationOff off;
   give_back();

@@ -84,6 +84,7 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   VerbsConfig config;
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
   config.connections = request.packet_service != PacketService::datagrams;
+  config.link_status = request.link_status;
   if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
   if (!parse_preference(request.device, config.port, result.reason)) return result;
   VerbsSetupError error;

@@ -166,6 +166,7 @@ void VerbsTransport::open_powers() {
   if (config_.bulk) {
     bulk_ = verbs::BulkReads::make(*context_, *domain_, *channel_, port_, *this, config_.bulk_limits);
   }
+  if (config_.link_status) watch_port();
   if (!config_.connections) return;
   connections_ = verbs::PacketConnections::make({.context = context_.get(),
                                                  .domain = domain_.get(),
@@ -176,6 +177,16 @@ void VerbsTransport::open_powers() {
                                                  .pieces = send_pieces_,
                                                  .inline_bytes = kWantedInline},
                                                 *this, config_.connection_limits);
+}
+
+// Where the driver tells nothing the traffic does.
+void VerbsTransport::watch_port() {
+  std::string ignored;
+  verbs::DeviceContext context = verbs::open_device(device_, ignored);
+  if (!context) return;
+  port_status_ = std::make_unique<verbs::PortStatus>(std::move(context),
+                                                     verbs::PortStatus::Place{port_, gid_index_, local_}, channel_->fd);
+  if (!port_status_->valid()) port_status_.reset();
 }
 
 ibv_ah_attr VerbsTransport::route_to_address(const verbs::Address& peer) const {

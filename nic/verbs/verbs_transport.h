@@ -22,6 +22,7 @@
 #include "nic/verbs/bulk_reads.h"
 #include "nic/verbs/packet_connections.h"
 #include "nic/verbs/port_choice.h"
+#include "nic/verbs/port_status.h"
 #include "nic/verbs/receive_ring.h"
 #include "nic/verbs/send_ring.h"
 #include "nic/verbs/verbs_address.h"
@@ -40,6 +41,7 @@ struct VerbsConfig {
   verbs::BulkLimits bulk_limits;
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
+  bool link_status = false;  // tell when the port goes down or comes up
 };
 
 struct VerbsSetupError {
@@ -71,7 +73,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   TransportCapabilities capabilities() override {
-    return {.bulk_memory = bulk_.get(), .wake_source = this, .peer_limits = this};
+    return {.bulk_memory = bulk_.get(), .wake_source = this, .peer_limits = this, .link_status = port_status_.get()};
   }
   TransportCounters counters() const override { return counters_; }
 
@@ -112,6 +114,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   bool create_queue_pair(const ibv_device_attr& device);
   bool open_rings(VerbsSetupError& error);
   void open_powers();
+  void watch_port();
   ibv_ah_attr route_to_address(const verbs::Address& peer) const override;
 
   // verbs_datapath.cc
@@ -140,7 +143,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   bool can_send();
   void lose(std::uint64_t packets) { lost_packets_ += packets; }
 
-  int descriptor() const override { return channel_->fd; }
+  int descriptor() const override { return port_status_ ? port_status_->descriptor() : channel_->fd; }
   bool immediate() const override { return true; }
   bool arm() override;
   void disarm() override {}  // a notification request cannot be withdrawn
@@ -168,6 +171,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   verbs::QueuePair queue_pair_;
   std::unique_ptr<verbs::BulkReads> bulk_;                 // null: there is none
   std::unique_ptr<verbs::PacketConnections> connections_;  // the same
+  std::unique_ptr<verbs::PortStatus> port_status_;         // the same
 
   std::array<ibv_wc, kPollBatch> arrivals_;  // completions of the last poll that were not handed out yet
   int first_arrival_ = 0;

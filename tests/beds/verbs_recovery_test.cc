@@ -118,6 +118,53 @@ TEST(VerbsRecovery, ACableThatIsPulledAndPutBack) {
   survives_link_loss(pair, "port0");
 }
 
+// Whoever sleeps is woken by what the driver tells of the port, and by packets as ever.
+void tells_of_link(const std::string& down, const std::string& up) {
+  VerbsConfig config;
+  config.port.device = "rxe0";
+  config.link_status = true;
+  VerbsSetupError error;
+  const VerbsPointer transport = open_verbs_transport(config, error);
+  ASSERT_TRUE(transport) << error.text;
+  LinkStatus* const link = transport->capabilities().link_status;
+  ASSERT_NE(link, nullptr);
+  WakeSource& wake = *transport->capabilities().wake_source;
+  const auto comes_to = [&](bool expected) {
+    return wait_for([&] {
+      pollfd sleeper{wake.descriptor(), POLLIN, 0};
+      if (wake.arm()) poll(&sleeper, 1, 1000);
+      wake.disarm();
+      return link->reaches(1) == expected;
+    });
+  };
+  ASSERT_TRUE(comes_to(true));
+  for (int lap = 0; lap < 3; ++lap) {
+    const std::uint32_t before = link->changes();
+    command(down);
+    EXPECT_TRUE(comes_to(false)) << down;
+    command(up);
+    ASSERT_TRUE(wait_for_port("rxe0", "ACTIVE"));
+    EXPECT_TRUE(comes_to(true)) << up;
+    EXPECT_GE(link->changes(), before + 2);
+  }
+  pollfd sleeper{wake.descriptor(), POLLIN, 0};
+  ASSERT_TRUE(wait_for([&] { return wake.arm(); }));
+  EXPECT_EQ(poll(&sleeper, 1, 0), 0) << "nobody is kept awake";
+}
+
+TEST(VerbsRecovery, AnInterfaceThatGoesDownAndUpIsTold) {
+  tells_of_link("ip link set rdma0 down", "ip link set rdma0 up");
+}
+
+TEST(VerbsRecovery, ACableThatIsPulledAndPutBackIsTold) {
+  tells_of_link("ip link set port0 down", "ip link set port0 up");
+}
+
+TEST(VerbsRecovery, WithoutBeingAskedNobodyTells) {
+  VerbsPair pair;
+  EXPECT_EQ(pair.left->capabilities().link_status, nullptr);
+}
+
 // A peer that claims a longer MTU than it has gets packets that do not fit its slots.
 TEST(VerbsRecovery, PacketsThatAreTooLongForTheReceiver) {
   VerbsPair pair(4096, 1024);

@@ -42,6 +42,18 @@ TEST_F(NetworkInterface, TellsItsMtu) {
   EXPECT_EQ(absent, 0u);
 }
 
+TEST_F(NetworkInterface, TellsWhetherItRuns) {
+  const auto runs = [&](const char* name) {
+    bool answer = false;
+    EXPECT_TRUE(network_.run_in(0, [&] { answer = interface_runs(name); }));
+    return answer;
+  };
+  EXPECT_TRUE(runs("veth0"));
+  EXPECT_FALSE(runs("veth1")) << "it is elsewhere";
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 down"));
+  EXPECT_FALSE(runs("veth0"));
+}
+
 TEST_F(NetworkInterface, TheProgramsOwnPacketSocketIsNotTheDrivers) {
   ASSERT_TRUE(network_.run_in(0, [&] {
     const FileDescriptor before = packet_socket(TPACKET_V1);

@@ -1,0 +1,49 @@
+// Whether a port can carry packets from one of its addresses, as the driver tells: ports that go down and up, LIDs and
+// GIDs that change, adapters that fail. It has a device context of its own, as who reads the events of one takes them
+// from all others; those of queue pairs go to the context that has made them.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/base/file_descriptor.h"
+#include "dataplane/transport/link_status.h"
+#include "nic/verbs/verbs_address.h"
+#include "nic/verbs/verbs_objects.h"
+
+namespace openlapi::verbs {
+
+class PortStatus final : public LinkStatus {
+ public:
+  struct Place {
+    std::uint32_t port = 1;
+    std::uint32_t gid_index = 0;
+    Address address;  // that peers were told
+  };
+
+  // `arrivals`: a descriptor to sleep on besides.
+  PortStatus(DeviceContext context, const Place& place, int arrivals);
+  // False: descriptors are exhausted.
+  bool valid() const { return sleepers_.is_open(); }
+
+  // Readable (POLLIN) when that one is, and when there is news. Constant.
+  int descriptor() const { return sleepers_.get(); }
+  // True: reaches() has changed. A system call where there is no news.
+  bool look_for_news();
+
+  const std::atomic<std::uint32_t>& changes() const override { return changes_; }
+  void look() override { look_for_news(); }
+  bool reaches(PeerIndex) const override { return up_; }
+
+ private:
+  bool is_about_port(const ibv_async_event& event);
+  bool serves() const;
+
+  const DeviceContext context_;
+  const Place place_;
+  FileDescriptor sleepers_;  // an epoll set
+  bool failed_ = false;      // the adapter, for good
+  bool up_ = true;
+  std::atomic<std::uint32_t> changes_ = 0;
+};
+
+}  // namespace openlapi::verbs
