@@ -192,11 +192,13 @@ void PeerChannel::run_timers(Nanoseconds now) {
   use_best();
 }
 
-// The peer sends over another path than we do. It may have found before us that ours does not serve: if so, nothing of
-// what is on its way there will be acknowledged. If not, the next acknowledgement says so.
+// The peer sends over another path than we do, and over ours no more. It may have found before us that ours does not
+// serve: if so, nothing of what is on its way there will be acknowledged. If not, the next acknowledgement says so.
 void PeerChannel::consider_following(const ReceiveOutcome& outcome, Nanoseconds now) {
   if (outcome.path_probed || outcome.path_answered || several_->watch.is_silent(several_->arrived_over)) return;
-  reliable_.doubt_path(several_->watch.best(), now);
+  const unsigned best = several_->watch.best();
+  const Nanoseconds silence = std::max(4 * reliable_.round_trip(best).smoothed(), tuning::kPathSilence);
+  if (now - several_->heard_over_best > silence) reliable_.doubt_path(best, now);
 }
 
 bool PeerChannel::look_at_links(Nanoseconds now) {

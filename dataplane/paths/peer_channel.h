@@ -110,7 +110,11 @@ class PeerChannel {
     if (outcome.path_probed) [[unlikely]]
       answers_ |= 1u << arrived_over();
     if (several_ == nullptr) return;
-    if (several_->arrived_over != several_->watch.best()) consider_following(outcome, now);
+    if (several_->arrived_over == several_->watch.best()) {
+      several_->heard_over_best = now;
+    } else {
+      consider_following(outcome, now);
+    }
     if (several_->watch.any_silent()) look_for_served(outcome, now);
   }
 
@@ -137,6 +141,7 @@ class PeerChannel {
     PathWatch watch;
     PathTeller teller;
     unsigned arrived_over = 0;  // the path of the latest packet
+    Nanoseconds heard_over_best = 0;
   };
 
   [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;

@@ -319,6 +319,33 @@ TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsFollowed) {
   expect_all_delivered();
 }
 
+// It is late with its acknowledgements, and was heard over ours, too.
+TEST_F(SeveralPaths, APeerThatSendsOverBothPathsIsNotFollowed) {
+  lose_the_first_path();
+  silence(a_.transport, false);
+  pass(tuning::kLongestProbePause);
+  a_.transport.say_of_link(false);
+  a_.transport.look();
+  send(3);
+  const MemoryTransport::Copies from_second = b_.other_transport.take_waiting();
+  a_.transport.say_of_link(true);
+  pass(tuning::kLinkLookPause);
+  ASSERT_EQ(from_second.size(), 1u);
+  pass(tuning::kLongestProbePause);
+  ASSERT_TRUE(b_.send(Bytes(8, 1)));
+  pass(10 * kMicrosecond);
+  for (int part = 0; part < 20; ++part) pass(100 * kMicrosecond);
+  send(4);
+  b_.set.receive();  // over the first path
+  ASSERT_TRUE(b_.send(Bytes(8, 2)));
+  a_.transport.forget_waiting();
+  b_.other_transport.put_back(from_second);
+  b_.set.receive();
+  clock_.advance(2 * tuning::kShortestReorderTime);
+  b_.set.run_timers(clock_.now());
+  EXPECT_EQ(b_.statistics().retransmitted_packets, 0u) << "it has a whole time-out";
+}
+
 TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsNotFollowedWhileOursServes) {
   lose_the_first_path();
   silence(a_.transport, false);
