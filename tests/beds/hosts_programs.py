@@ -10,8 +10,8 @@ LIMIT = 60  # seconds; only what hangs needs them
 PROGRAMS = {
     "api": ["lapi_info"],
     "control": ["lamexec", "lapirun"],
-    "control/tools": ["lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe", "lapi_ntbl", "recon",
-                      "tkill"],
+    "control/tools": ["lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe", "lapi_ntbl", "namstat",
+                      "recon", "tkill"],
 }
 HELPERS = {"control/boot": ["lamtree"], "control/tools": ["lamd", "lamtasks", "wipe"]}
 

@@ -15,7 +15,7 @@ INSTALLED = ["api/include", "control/boot/include"]
 
 # Of control/daemon: what tools and tasks use, and all that has no sockets of daemons.
 DAEMON_CLIENT = ["control/daemon/session", "control/daemon/messages", "control/daemon/universe"]
-DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/tables"]
+DAEMON_PASSIVE = [*DAEMON_CLIENT, "control/daemon/membership", "control/daemon/tables", "control/daemon/adapters"]
 
 # What the parts of the engine stand on.
 BELOW_PATHS = ["dataplane/wire", "dataplane/transport", "dataplane/tuning.h", "dataplane/base"]
@@ -58,13 +58,14 @@ MAY_INCLUDE = {
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
     "control/boot": ["control/base", "control/sealing", "dataplane/base", "control/boot/include"],
     # The daemons of a universe: the nodes and their tree; what daemons, tools and tasks tell each other; who is linked
-    # with whom; network tables; how tools and tasks find a daemon; and the daemon itself, with its sockets, which uses the
+    # with whom; network tables; the adapters of all nodes; how tools and tasks find a daemon; and the daemon itself, with its sockets, which uses the
     # boot service as boot modules do.
     "control/daemon/universe": ["dataplane/base", "control/boot/include"],
     "control/daemon/messages": ["control/daemon/universe", "control/base", "control/sealing", "dataplane/base"],
     "control/daemon/session": ["control/daemon/messages", "control/daemon/universe", "control/base", "dataplane/base"],
     "control/daemon/membership": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
     "control/daemon/tables": [*DAEMON_CLIENT, "control/base", "dataplane/base"],
+    "control/daemon/adapters": [*DAEMON_CLIENT, "control/base", "nic/links", "dataplane/base"],
     "control/daemon/service": [*DAEMON_PASSIVE, "control/base", "control/sealing", "nic/links", "dataplane/base",
                                "control/boot/include"],
     "control/tools": [*DAEMON_PASSIVE, "control/daemon/service", "control/base", "dataplane/base", "control/boot/include"],

@@ -406,10 +406,10 @@ class InstallTest(unittest.TestCase):
             self.assertIn(tool, run(self.prefix / "bin" / tool, "--help"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         for tool in ["lapirun", "lamexec", "lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe",
-                     "lapi_ntbl", "recon", "tkill"]:
+                     "lapi_ntbl", "namstat", "recon", "tkill"]:
             self.assertRegex(run(self.prefix / "bin" / tool, "--version"), rf"^{tool} \(openlapi\) \d+\.\d+\.\d+\n$")
-        for tool in ["lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe", "lapi_ntbl", "recon",
-                     "tkill", "hboot"]:
+        for tool in ["lamboot", "lamclean", "lamgrow", "lamhalt", "lamnodes", "lamshrink", "lamwipe", "lapi_ntbl", "namstat",
+                     "recon", "tkill", "hboot"]:
             self.assertIn(tool, run(self.prefix / "bin" / tool, "-h"))
             self.assertTrue(list(self.prefix.rglob(f"{tool}.1")), f"no man page of {tool}")
         for tool in ["lamd", "lamtree"]:

@@ -14,6 +14,17 @@ bool is_possible(const NodeRecord& record) {
   return record.number < kMostNodes && record.node.state != NodeState::kInvalid && is_possible(record.node);
 }
 
+bool is_possible(const std::vector<NodeAdapters>& rows) {
+  return std::ranges::all_of(rows, [](const NodeAdapters& row) { return is_possible(row); });
+}
+
+bool is_possible(const MatrixMessage& matrix) {
+  return is_possible(matrix.rows) && matrix.changes.size() <= kMostChanges &&
+         std::ranges::all_of(matrix.changes, [](const AdapterChange& change) {
+           return change.node < kMostNodes && is_possible(change.adapter);
+         });
+}
+
 bool is_possible(const DaemonMessage& message) {
   if (const auto* job = std::get_if<JobMessage>(&message)) {
     return job->action >= JobAction::kStart && job->action <= JobAction::kCutOff;
@@ -23,6 +34,8 @@ bool is_possible(const DaemonMessage& message) {
   if (const auto* link = std::get_if<LinkMessage>(&message)) {
     return std::ranges::all_of(link->changes, [](const NodeRecord& record) { return is_possible(record); });
   }
+  if (const auto* adapters = std::get_if<AdaptersMessage>(&message)) return is_possible(adapters->rows);
+  if (const auto* matrix = std::get_if<MatrixMessage>(&message)) return is_possible(*matrix);
   const auto* universe = std::get_if<UniverseMessage>(&message);
   if (universe == nullptr) return true;
   const std::size_t count = universe->nodes.size();

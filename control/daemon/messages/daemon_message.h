@@ -9,6 +9,7 @@
 //                     Halted      these daemons have ended, these have not answered, and I am ending now; backwards
 //                     Job         of a job: to its lapirun or its nodes, passed on along the tree
 //                     Network     of network tables, and all that tasks and tools say about them: network_message.h
+//                     Adapters    of the network availability matrix, and what tools ask about it: adapter_message.h
 //   from a tool       UniverseRequest, answered by Universe when all daemons are linked (at once, if the tool asks so);
 //                     Halt, answered by Halted; JobsRequest, answered by Jobs; Job, by which lapirun becomes the other
 //                     end of a job
@@ -25,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/daemon/messages/adapter_message.h"
 #include "control/daemon/messages/message_fields.h"
 #include "control/daemon/messages/network_message.h"
 #include "control/daemon/universe/universe_table.h"
@@ -247,7 +249,8 @@ using DaemonMessage =
     std::variant<LinkMessage, ReadyMessage, LostMessage, HaltMessage, HaltedMessage, JobMessage, NodeMessage,
                  UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage, GrowMessage, ShrinkMessage,
                  OutcomeMessage, JobsRequest, JobsMessage, LoadRequest, UnloadRequest, TablesRequest, TablesMessage,
-                 OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage, CleanRequest>;
+                 OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage, CleanRequest,
+                 AdaptersMessage, MatrixRequest, MatrixMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

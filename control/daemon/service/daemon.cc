@@ -27,9 +27,10 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous, membership_, *this),
       jobs_(table_, links_, session.path()),
       networks_(table_, links_, jobs_, tools_),
+      adapters_(table_, links_, tools_),
       changes_(table_, membership_, setup.key, setup.promiscuous,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
-      tool_server_(std::move(setup.tool_listener), tools_, {membership_, changes_, jobs_, networks_}) {}
+      tool_server_(std::move(setup.tool_listener), tools_, {membership_, changes_, jobs_, networks_, adapters_}) {}
 
 void Daemon::node_lost(std::uint32_t node) {
   std::fprintf(stderr, "lamd: the daemon of n%u (%s) is lost\n", node, table_.nodes()[node].host.c_str());
@@ -41,6 +42,7 @@ void Daemon::node_lost(std::uint32_t node) {
 // Lost, or removed by lamshrink: its helpers end in any case.
 void Daemon::node_changed(std::uint32_t node) {
   changes_.node_changed(node);
+  adapters_.node_changed(node);
   if (table_.is_member(node)) return;
   jobs_.node_lost(node);
   networks_.node_lost(node);
@@ -80,6 +82,7 @@ void Daemon::wait_once(std::optional<Time> limit) {
   tool_server_.watch(poll_set);
   jobs_.watch(poll_set);
   networks_.watch(poll_set);
+  adapters_.watch(poll_set);
   poll_set.wait(milliseconds_until(limit));
   const Time now = Clock::now();
   membership_.tick(now);
@@ -87,14 +90,15 @@ void Daemon::wait_once(std::optional<Time> limit) {
   jobs_.tick();
   if (!jobs_.is_ending()) networks_.jobs_ended();
   networks_.tick(now);
+  adapters_.tick(now);
   tool_server_.tick();
 }
 
 void Daemon::run() {
   membership_.start();
   while (!over_) {
-    wait_once(earliest(
-        {membership_.deadline(), links_.deadline(), tool_server_.deadline(), jobs_.deadline(), networks_.deadline()}));
+    wait_once(earliest({membership_.deadline(), links_.deadline(), tool_server_.deadline(), jobs_.deadline(),
+                        networks_.deadline(), adapters_.deadline()}));
   }
   if (!cut_off_) jobs_.end_helpers();
   session_.remove();

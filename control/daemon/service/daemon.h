@@ -9,6 +9,7 @@
 
 #include "control/daemon/membership/membership.h"
 #include "control/daemon/membership/node_changes.h"
+#include "control/daemon/service/adapter_server.h"
 #include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/job_server.h"
 #include "control/daemon/service/network_server.h"
@@ -51,6 +52,10 @@ class Daemon final : private MembershipLinks, private NeighbourMessages {
 
   void from_neighbour(const JobMessage& message) override { jobs_.from_neighbour(message); }
   void from_neighbour(const NetworkMessage& message) override { networks_.from_neighbour(message); }
+  void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) override {
+    adapters_.from_neighbour(neighbour, message);
+  }
+  void neighbour_linked(std::uint32_t neighbour) override { adapters_.neighbour_linked(neighbour); }
 
   void wait_once(std::optional<Time> limit);
   void take_signals();
@@ -65,6 +70,7 @@ class Daemon final : private MembershipLinks, private NeighbourMessages {
   PeerLinks links_;
   JobServer jobs_;
   NetworkServer networks_;
+  AdapterServer adapters_;
   NodeChanges changes_;
   ToolServer tool_server_;
   bool over_ = false;

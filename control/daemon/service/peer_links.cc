@@ -136,7 +136,13 @@ void PeerLinks::go_on(Peer& peer, Time now) {
 
 void PeerLinks::send(std::uint32_t node, const DaemonMessage& message) {
   for (Peer& peer : peers_) {
-    if (peer.linked && !peer.closing && !peer.over && peer.node == node) peer.connection.send(message);
+    if (peer.takes_messages() && peer.node == node) peer.connection.send(message);
+  }
+}
+
+void PeerLinks::send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except) {
+  for (Peer& peer : peers_) {
+    if (peer.takes_messages() && peer.node != except) peer.connection.send(message);
   }
 }
 
@@ -149,8 +155,7 @@ void PeerLinks::close(std::uint32_t node) {
 }
 
 bool PeerLinks::is_linked(std::uint32_t node) const {
-  return std::ranges::any_of(
-      peers_, [&](const Peer& peer) { return peer.linked && !peer.over && !peer.closing && peer.node == node; });
+  return std::ranges::any_of(peers_, [&](const Peer& peer) { return peer.takes_messages() && peer.node == node; });
 }
 
 bool PeerLinks::is_from_node(std::uint32_t address) const {
@@ -232,7 +237,7 @@ void PeerLinks::take_link(Peer& peer, const LinkMessage& message) {
   if (peer.node && *peer.node != message.node) return end(peer, "it is another node");
   peer.node = message.node;
   peer.linked = true;
-  if (membership_.link_up(message.node, message.changes)) return;
+  if (membership_.link_up(message.node, message.changes)) return messages_.neighbour_linked(message.node);
   // A daemon that is ending knows nothing against another.
   if (!membership_.is_over()) peer.connection.send(LostMessage{message.node});
   peer.closing = true;
@@ -246,6 +251,9 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
   if (link != nullptr) return take_link(peer, *link);
   if (const auto* of_job = std::get_if<JobMessage>(&*message)) return messages_.from_neighbour(*of_job);
   if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return messages_.from_neighbour(*of_network);
+  if (const auto* adapters = std::get_if<AdaptersMessage>(&*message)) {
+    return messages_.from_neighbour(*peer.node, *adapters);
+  }
   membership_.take(*peer.node, *message);
 }
 

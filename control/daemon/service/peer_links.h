@@ -21,6 +21,9 @@ class NeighbourMessages {
   virtual ~NeighbourMessages() = default;
   virtual void from_neighbour(const JobMessage& message) = 0;
   virtual void from_neighbour(const NetworkMessage& message) = 0;
+  virtual void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) = 0;
+  // There is a link to it now.
+  virtual void neighbour_linked(std::uint32_t neighbour) = 0;
 };
 
 class PeerLinks {
@@ -32,6 +35,7 @@ class PeerLinks {
 
   void connect(std::uint32_t node);
   void send(std::uint32_t node, const DaemonMessage& message);
+  void send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except);
   void close(std::uint32_t node);
   bool is_linked(std::uint32_t node) const;
 
@@ -57,6 +61,7 @@ class PeerLinks {
     bool linked = false;
     bool closing = false;  // over when all is written
     bool over = false;
+    bool takes_messages() const { return linked && !closing && !over; }
   };
 
   void try_to_connect(Peer& peer, Time now);

@@ -55,7 +55,10 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     parts_.networks.add_task(std::move(tool.connection), *windows);
     return true;
   }
-  if (parts_.changes.take(tool.number, *message) || parts_.networks.take(tool.number, *message)) return true;
+  if (parts_.changes.take(tool.number, *message) || parts_.networks.take(tool.number, *message) ||
+      parts_.adapters.take(tool.number, *message)) {
+    return true;
+  }
   const auto* halt = std::get_if<HaltMessage>(&*message);
   if (halt == nullptr) return false;
   tool.awaits = Tool::Awaited::kHalt;
@@ -99,6 +102,7 @@ void ToolServer::tick() {
   for (const std::uint64_t tool : gone) {
     parts_.changes.tool_gone(tool);
     parts_.networks.tool_gone(tool);
+    parts_.adapters.tool_gone(tool);
   }
 }
 

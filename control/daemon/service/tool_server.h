@@ -8,6 +8,7 @@
 #include "control/base/poll_set.h"
 #include "control/daemon/membership/membership.h"
 #include "control/daemon/membership/node_changes.h"
+#include "control/daemon/service/adapter_server.h"
 #include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/job_server.h"
 #include "control/daemon/service/network_server.h"
@@ -23,6 +24,7 @@ class ToolServer {
     NodeChanges& changes;
     JobServer& jobs;
     NetworkServer& networks;
+    AdapterServer& adapters;
   };
   ToolServer(FileDescriptor listener, ConnectedTools& tools, const Parts& parts)
       : listener_(std::move(listener)), tools_(tools), parts_(parts) {}

@@ -62,11 +62,16 @@ class Daemon final : public MembershipLinks, public NeighbourMessages {
   void ended(const std::set<std::uint32_t>&, const std::set<std::uint32_t>&) override {}
   void from_neighbour(const JobMessage& message) override { came.push_back(message); }
   void from_neighbour(const NetworkMessage&) override {}
+  void from_neighbour(std::uint32_t, const AdaptersMessage& message) override { adapters.push_back(message); }
+  void neighbour_linked(std::uint32_t node) override {
+    links.send(node, AdaptersMessage{{NodeAdapters{table.here()}}});
+  }
 
   UniverseTable table;
   Membership membership;
   PeerLinks links;
   std::vector<JobMessage> came{};
+  std::vector<AdaptersMessage> adapters{};
   bool linked = false, lost = false;
 };
 
@@ -165,6 +170,12 @@ TEST(PeerLinks, WhoIsBetweenSeesNothingOfWhatDaemonsSay) {
   ASSERT_TRUE(universe.run_until([&] { return universe.root->came.size() == 3 && universe.child->came.size() == 1; }));
   EXPECT_EQ(universe.root->came[2], job_with(bulk));
   EXPECT_EQ(universe.child->came[0], job_with(environment));
+  // What each says to a new neighbour, and later to all but one.
+  EXPECT_EQ(universe.root->adapters, (std::vector{AdaptersMessage{{NodeAdapters{1}}}}));
+  universe.child->links.send_to_all(AdaptersMessage{}, 0);
+  universe.child->links.send_to_all(AdaptersMessage{}, std::nullopt);
+  ASSERT_TRUE(universe.run_until([&] { return universe.root->adapters.size() == 2; }));
+  EXPECT_EQ(universe.root->adapters[1], AdaptersMessage{});
   EXPECT_GT(universe.between->seen().size(), bulk.size());
   // Long enough not to be met by chance: four bytes are, in these megabytes, one time in a thousand.
   for (const char* secret : {"PMIX_NAMESPACE", "lapirun-0123", "89abcdef01234567", "the first line"}) {

@@ -1,0 +1,68 @@
+#include "control/daemon/adapters/own_adapters.h"
+
+#include <algorithm>
+
+namespace openlapi::daemon {
+namespace {
+
+std::uint8_t cause_of(const SeenAdapter& seen) {
+  if (seen.kind == AdapterKind::kPort) return seen.running ? AdapterCause::kUp : AdapterCause::kPortDown;
+  if (!seen.enabled) return AdapterCause::kTakenDown;
+  if (!seen.running) return AdapterCause::kNoCarrier;
+  return seen.addresses.empty() ? AdapterCause::kNoAddress : AdapterCause::kUp;
+}
+
+bool counts(const SeenAdapter& seen) {
+  if (seen.kind == AdapterKind::kPort) return true;
+  return !seen.addresses.empty() && (!seen.is_bridge || cause_of(seen) == AdapterCause::kUp);
+}
+
+void set_cause(AdapterStatus& adapter, std::uint8_t cause, std::uint64_t now) {
+  if (adapter.cause == cause) return;
+  adapter.cause = cause;
+  adapter.since = now;
+}
+
+void update(AdapterStatus& adapter, const SeenAdapter& seen, std::uint64_t now) {
+  set_cause(adapter, cause_of(seen), now);
+  if (seen.speed != 0) adapter.speed = seen.speed;
+  if (!seen.addresses.empty()) adapter.addresses = seen.addresses;
+}
+
+bool is_forgotten(const AdapterStatus& adapter, std::uint64_t now) {
+  constexpr auto kTime = static_cast<std::uint64_t>(std::chrono::milliseconds(kForgetTime).count());
+  return adapter.cause == AdapterCause::kRemoved && now > adapter.since && now - adapter.since > kTime;
+}
+
+// Those that are gone make place for those that are there.
+void shorten(std::vector<AdapterStatus>& adapters) {
+  while (adapters.size() > kMostAdapters) {
+    const auto gone = std::ranges::find(adapters, AdapterCause::kRemoved, &AdapterStatus::cause);
+    adapters.erase(gone != adapters.end() ? gone : adapters.end() - 1);
+  }
+}
+
+}  // namespace
+
+std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& seen,
+                                   std::uint64_t now) {
+  std::vector<AdapterStatus> after;
+  for (AdapterStatus adapter : before) {
+    const auto found = std::ranges::find(seen, adapter.name, &SeenAdapter::name);
+    if (found != seen.end()) {
+      update(adapter, *found, now);
+    } else {
+      set_cause(adapter, AdapterCause::kRemoved, now);
+    }
+    if (!is_forgotten(adapter, now)) after.push_back(std::move(adapter));
+  }
+  for (const SeenAdapter& adapter : seen) {
+    if (!counts(adapter) || std::ranges::find(after, adapter.name, &AdapterStatus::name) != after.end()) continue;
+    const AdapterStatus added{adapter.name, adapter.kind, cause_of(adapter), adapter.speed, now, adapter.addresses};
+    if (is_possible(added)) after.push_back(added);
+  }
+  shorten(after);
+  return after;
+}
+
+}  // namespace openlapi::daemon

@@ -1,0 +1,124 @@
+#include "control/daemon/service/adapter_server.h"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "control/daemon/adapters/own_adapters.h"
+
+namespace openlapi::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kDevices[] = "/sys/class/infiniband";
+constexpr std::chrono::milliseconds kFlapPause{10};    // an adapter that flaps is told of so often
+constexpr std::chrono::milliseconds kPortPause{1000};  // the kernel gives no notice of RDMA ports to everybody
+constexpr std::chrono::milliseconds kQuietPause{60'000};
+constexpr std::size_t kMatrixBytes = 256 << 10;  // of rows in one message, about
+
+std::uint64_t milliseconds_since_1970() {
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+}  // namespace
+
+AdapterServer::AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools)
+    : links_(links), tools_(tools), table_(universe, milliseconds_since_1970) {
+  std::string error;
+  if (!kernel_.open(error)) std::fprintf(stderr, "lamd: adapters are not watched: %s\n", error.c_str());
+  look(Clock::now(), false);
+}
+
+// After notices the next look comes soon, and what happens until then is seen by that: an adapter that flaps costs
+// little.
+void AdapterServer::look(Time now, bool was_told) {
+  pauses_ = was_told;
+  next_look_ = now + (was_told ? kFlapPause : has_ports_ ? kPortPause : kQuietPause);
+  if (kernel_.descriptor() < 0) return;
+  kernel_.look();
+  auto seen = read_interfaces(kernel_.table());
+  const auto ports = read_ports(kDevices, seen);
+  has_ports_ = !ports.empty();
+  seen.insert(seen.end(), ports.begin(), ports.end());
+  const auto own = table_.own_row().adapters;
+  if (!table_.set_own(updated(own, seen, milliseconds_since_1970()))) return;
+  links_.send_to_all(AdaptersMessage{{table_.own_row()}}, std::nullopt);
+  answer_waiting();
+}
+
+void AdapterServer::neighbour_linked(std::uint32_t neighbour) {
+  table_.own_row();
+  AdaptersMessage message;
+  std::size_t bytes = 0;
+  for (const auto& [node, row] : table_.rows()) {
+    message.rows.push_back(row);
+    bytes += size_of(row);
+    if (bytes < kMatrixBytes) continue;
+    links_.send(neighbour, std::exchange(message, {}));
+    bytes = 0;
+  }
+  if (!message.rows.empty()) links_.send(neighbour, message);
+}
+
+void AdapterServer::from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) {
+  AdaptersMessage news;
+  for (const NodeAdapters& row : message.rows) {
+    if (table_.apply(row)) news.rows.push_back(row);
+  }
+  if (news.rows.empty()) return;
+  links_.send_to_all(news, neighbour);
+  answer_waiting();
+}
+
+void AdapterServer::node_changed(std::uint32_t node) {
+  table_.node_changed(node);
+  answer_waiting();
+}
+
+bool AdapterServer::take(std::uint64_t tool, const DaemonMessage& message) {
+  const auto* request = std::get_if<MatrixRequest>(&message);
+  if (request == nullptr) return false;
+  if (request->known == table_.version()) {
+    waiting_[tool] = *request;
+  } else {
+    answer(tool, *request);
+  }
+  return true;
+}
+
+void AdapterServer::answer(std::uint64_t tool, const MatrixRequest& request) {
+  MatrixMessage matrix{table_.version(), 0, {}, {}};
+  std::size_t bytes = 0;
+  for (auto row = table_.rows().lower_bound(request.first_node); row != table_.rows().end(); ++row) {
+    if (bytes >= kMatrixBytes) {
+      matrix.next_node = row->first;
+      break;
+    }
+    matrix.rows.push_back(row->second);
+    bytes += size_of(row->second);
+  }
+  if (request.history != 0) matrix.changes.assign(table_.changes().begin(), table_.changes().end());
+  tools_.answer(tool, matrix);
+}
+
+void AdapterServer::answer_waiting() {
+  std::erase_if(waiting_, [this](const auto& entry) {
+    const bool is_news = entry.second.known != table_.version();
+    if (is_news) answer(entry.first, entry.second);
+    return is_news;
+  });
+}
+
+void AdapterServer::watch(PollSet& poll_set) {
+  if (pauses_ || kernel_.descriptor() < 0) return;
+  poll_set.add(kernel_.descriptor(), POLLIN, [this] { look(Clock::now(), true); });
+}
+
+void AdapterServer::tick(Time now) {
+  if (now >= next_look_) look(now, false);
+}
+
+}  // namespace openlapi::daemon

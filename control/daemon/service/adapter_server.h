@@ -1,0 +1,49 @@
+// The network availability matrix with sockets: watches the adapters of this node, tells all daemons what becomes of
+// them, and tools what becomes of all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "control/base/poll_set.h"
+#include "control/daemon/adapters/adapter_table.h"
+#include "control/daemon/service/connected_tools.h"
+#include "control/daemon/service/peer_links.h"
+#include "nic/links/kernel_links.h"
+
+namespace openlapi::daemon {
+
+class AdapterServer {
+ public:
+  AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools);
+
+  // A message from a tool. False: it is about something else.
+  bool take(std::uint64_t tool, const DaemonMessage& message);
+  void tool_gone(std::uint64_t tool) { waiting_.erase(tool); }
+
+  // The other side of a new link is to know all that is known here.
+  void neighbour_linked(std::uint32_t neighbour);
+  void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message);
+  void node_changed(std::uint32_t node);
+
+  void watch(PollSet& poll_set);
+  void tick(Time now);
+  std::optional<Time> deadline() const { return next_look_; }
+
+ private:
+  void look(Time now, bool was_told);
+  void answer(std::uint64_t tool, const MatrixRequest& request);
+  void answer_waiting();
+
+  PeerLinks& links_;
+  ConnectedTools& tools_;
+  KernelLinks kernel_{};
+  AdapterTable table_;
+  Time next_look_{};
+  bool pauses_ = false;  // no notices are taken before the next look
+  bool has_ports_ = false;
+  std::map<std::uint64_t, MatrixRequest> waiting_{};  // by tool
+};
+
+}  // namespace openlapi::daemon
