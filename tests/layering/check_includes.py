@@ -116,7 +116,7 @@ ONLY_IN = [
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "control/job/pmix/",
-                                     "control/client/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
+                                     "control/client/", "control/daemon/adapters/", "api/arguments/argument_checks.cc", "bench/", "tests/"]),
     (r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|pthread\.h|threads\.h",
      "threads", ["dataplane/poller/", "dataplane/base/cancellation.h", "nic/verbs/memory_monitor.cc",
                  "nic/dpdk/dpdk_environment", "api/", "control/", "bench/", "samples/", "tests/"]),

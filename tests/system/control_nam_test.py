@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """namstat, and what daemons see of adapters: universes in a network namespace of their own, whose adapters fail in every way.
 
-usage: control_nam_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA [CASES]"""
+usage: control_nam_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA PROBE [CASES]"""
 import json
 import re
 import subprocess
@@ -11,6 +11,7 @@ import unittest
 
 from control_universe_test import NOBODY, PATIENCE, TOOLS, Universe
 
+PROBE = sys.argv[3]
 UP, DOWN, UNKNOWN = 0, 1, 2  # namstat's exit statuses
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
 
@@ -174,6 +175,38 @@ class NamTest(Universe):
         self.ip("link set far0 up")
         self.await_reason("near0", None)
 
+    def test_tasks_are_told(self):
+        """All of many, awake or asleep; and that their daemon is gone."""
+        self.boot(["inky", "pinky"])
+        self.await_reason("near0", None)
+        tasks = [subprocess.Popen([*self.prefix, PROBE, self.session()], cwd=self.folder, env=self.environment, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) for _ in range(64)]
+        for task in tasks:
+            self.addCleanup(task.stdout.close)
+            self.addCleanup(task.wait)
+            self.addCleanup(task.kill)
+            self.assertEqual(task.stdout.readline(), "4 addresses, 4 up\n")
+        for words, up in (("link set far0 down", 2), ("link set near1 down", 0), ("link set near1 up", 2)):
+            self.ip(words)
+            for task in tasks:
+                self.await_line(task, f"4 addresses, {up} up\n")
+        self.halt()
+        for task in tasks:
+            self.await_line(task, "ended\n")
+
+    def await_line(self, task, expected):
+        """Each node's change may be told by itself."""
+        seen = []
+        while not seen or seen[-1] not in (expected, ""):
+            seen.append(task.stdout.readline())
+        self.assertEqual(seen[-1], expected, seen)
+
+    def test_tasks_without_a_daemon_do_without(self):
+        done = subprocess.run([*self.prefix, PROBE, self.folder / "lam-none"], env=self.environment, text=True, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no lamd is running here for this user", done.stdout)
+
     def test_what_cannot_be_found_out(self):
         done = self.tool("namstat")
         self.assertEqual((done.returncode, done.stdout), (UNKNOWN, ""))
@@ -200,4 +233,4 @@ class OrdinaryUserNamTest(NamTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -133,6 +133,18 @@ struct MatrixMessage {
   bool operator==(const MatrixMessage&) const = default;
 };
 
+struct FollowAdapters {
+  static constexpr std::uint8_t kKind = 51;
+  static void describe(auto&, auto&) {}
+  bool operator==(const FollowAdapters&) const = default;
+};
+
+struct AdaptersChanged {
+  static constexpr std::uint8_t kKind = 52;
+  static void describe(auto&, auto&) {}
+  bool operator==(const AdaptersChanged&) const = default;
+};
+
 // Within the bounds, and with values that there are.
 bool is_possible(const AdapterStatus& adapter);
 bool is_possible(const NodeAdapters& row);

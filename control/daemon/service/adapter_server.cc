@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "control/daemon/adapters/own_adapters.h"
+#include "control/daemon/session/session_folder.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -16,6 +18,7 @@ constexpr char kDevices[] = "/sys/class/infiniband";
 constexpr std::chrono::milliseconds kFlapPause{10};    // an adapter that flaps is told of so often
 constexpr std::chrono::milliseconds kPortPause{1000};  // the kernel gives no notice of RDMA ports to everybody
 constexpr std::chrono::milliseconds kQuietPause{60'000};
+constexpr std::size_t kMostTasks = 4096;
 constexpr std::size_t kMatrixBytes = 256 << 10;  // of rows in one message, about
 
 std::uint64_t milliseconds_since_1970() {
@@ -23,10 +26,21 @@ std::uint64_t milliseconds_since_1970() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
+// Tasks do without.
+std::unique_ptr<AdapterPageWriter> make_page(const std::string& path) {
+  try {
+    return std::make_unique<AdapterPageWriter>(path);
+  } catch (const std::runtime_error& wrong) {
+    std::fprintf(stderr, "lamd: tasks are not told of adapters: %s\n", wrong.what());
+    return nullptr;
+  }
+}
+
 }  // namespace
 
-AdapterServer::AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools)
-    : links_(links), tools_(tools), table_(universe, milliseconds_since_1970) {
+AdapterServer::AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools,
+                             const std::string& session)
+    : links_(links), tools_(tools), table_(universe, milliseconds_since_1970), page_(make_page(adapter_page(session))) {
   std::string error;
   if (!kernel_.open(error)) std::fprintf(stderr, "lamd: adapters are not watched: %s\n", error.c_str());
   look(Clock::now(), false);
@@ -46,7 +60,7 @@ void AdapterServer::look(Time now, bool was_told) {
   const auto own = table_.own_row().adapters;
   if (!table_.set_own(updated(own, seen, milliseconds_since_1970()))) return;
   links_.send_to_all(AdaptersMessage{{table_.own_row()}}, std::nullopt);
-  answer_waiting();
+  tell_changes();
 }
 
 void AdapterServer::neighbour_linked(std::uint32_t neighbour) {
@@ -70,12 +84,12 @@ void AdapterServer::from_neighbour(std::uint32_t neighbour, const AdaptersMessag
   }
   if (news.rows.empty()) return;
   links_.send_to_all(news, neighbour);
-  answer_waiting();
+  tell_changes();
 }
 
 void AdapterServer::node_changed(std::uint32_t node) {
   table_.node_changed(node);
-  answer_waiting();
+  tell_changes();
 }
 
 bool AdapterServer::take(std::uint64_t tool, const DaemonMessage& message) {
@@ -104,20 +118,43 @@ void AdapterServer::answer(std::uint64_t tool, const MatrixRequest& request) {
   tools_.answer(tool, matrix);
 }
 
-void AdapterServer::answer_waiting() {
+// Tools that wait for it, and tasks, that may have read nothing since they were told last.
+void AdapterServer::tell_changes() {
   std::erase_if(waiting_, [this](const auto& entry) {
     const bool is_news = entry.second.known != table_.version();
     if (is_news) answer(entry.first, entry.second);
     return is_news;
   });
+  if (!page_ || !page_->write(table_.rows())) return;
+  for (Task& task : tasks_) {
+    if (task.over || task.connection.has_outgoing()) continue;
+    task.connection.send(AdaptersChanged{});
+    task.over = !task.connection.flush();
+  }
+}
+
+void AdapterServer::add_task(Connection connection) {
+  if (tasks_.size() >= kMostTasks || !page_) return;
+  Task& task = tasks_.emplace_back(Task{std::move(connection)});
+  task.connection.send(AdaptersChanged{});
+  task.over = !task.connection.flush();
+}
+
+// It says nothing, and ends.
+void AdapterServer::serve_task(Task& task) {
+  task.over = !task.connection.serve() || task.connection.stream().next().has_value();
 }
 
 void AdapterServer::watch(PollSet& poll_set) {
+  for (Task& task : tasks_) {
+    if (!task.over) poll_set.add(task.connection.fd(), task.connection.events(), [this, &task] { serve_task(task); });
+  }
   if (pauses_ || kernel_.descriptor() < 0) return;
   poll_set.add(kernel_.descriptor(), POLLIN, [this] { look(Clock::now(), true); });
 }
 
 void AdapterServer::tick(Time now) {
+  std::erase_if(tasks_, [](const Task& task) { return task.over; });
   if (now >= next_look_) look(now, false);
 }
 

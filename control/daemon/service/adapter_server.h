@@ -1,12 +1,17 @@
 // The network availability matrix with sockets: watches the adapters of this node, tells all daemons what becomes of
-// them, and tools what becomes of all.
+// them, and tools and tasks what becomes of all. Tasks have a page that tells them, and are woken over the connections
+// by which they came.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "control/base/poll_set.h"
+#include "control/daemon/adapters/adapter_page_writer.h"
 #include "control/daemon/adapters/adapter_table.h"
 #include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/peer_links.h"
@@ -16,11 +21,14 @@ namespace openlapi::daemon {
 
 class AdapterServer {
  public:
-  AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools);
+  // `session`: the path of this daemon's folder.
+  AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools, const std::string& session);
 
   // A message from a tool. False: it is about something else.
   bool take(std::uint64_t tool, const DaemonMessage& message);
   void tool_gone(std::uint64_t tool) { waiting_.erase(tool); }
+  // A tool that wants to follow what becomes of the adapters is a task from now on.
+  void add_task(Connection connection);
 
   // The other side of a new link is to know all that is known here.
   void neighbour_linked(std::uint32_t neighbour);
@@ -32,9 +40,14 @@ class AdapterServer {
   std::optional<Time> deadline() const { return next_look_; }
 
  private:
+  struct Task {
+    Connection connection;
+    bool over = false;
+  };
   void look(Time now, bool was_told);
   void answer(std::uint64_t tool, const MatrixRequest& request);
-  void answer_waiting();
+  void tell_changes();
+  void serve_task(Task& task);
 
   PeerLinks& links_;
   ConnectedTools& tools_;
@@ -44,6 +57,8 @@ class AdapterServer {
   bool pauses_ = false;  // no notices are taken before the next look
   bool has_ports_ = false;
   std::map<std::uint64_t, MatrixRequest> waiting_{};  // by tool
+  std::unique_ptr<AdapterPageWriter> page_{};         // null: it cannot be had
+  std::list<Task> tasks_{};
 };
 
 }  // namespace openlapi::daemon

@@ -27,7 +27,7 @@ Daemon::Daemon(UniverseTable table, SessionFolder& session, DaemonSetup setup)
       links_(setup.key, table_, std::move(setup.peer_listener), setup.promiscuous, membership_, *this),
       jobs_(table_, links_, session.path()),
       networks_(table_, links_, jobs_, tools_),
-      adapters_(table_, links_, tools_),
+      adapters_(table_, links_, tools_, session.path()),
       changes_(table_, membership_, setup.key, setup.promiscuous,
                [this](std::uint64_t tool, const DaemonMessage& message) { tools_.answer(tool, message); }),
       tool_server_(std::move(setup.tool_listener), tools_, {membership_, changes_, jobs_, networks_, adapters_}) {}

@@ -55,6 +55,11 @@ bool ToolServer::take(Tool& tool, const MessageBytes& bytes) {
     parts_.networks.add_task(std::move(tool.connection), *windows);
     return true;
   }
+  if (std::holds_alternative<FollowAdapters>(*message)) {
+    tool.over = true;
+    parts_.adapters.add_task(std::move(tool.connection));
+    return true;
+  }
   if (parts_.changes.take(tool.number, *message) || parts_.networks.take(tool.number, *message) ||
       parts_.adapters.take(tool.number, *message)) {
     return true;

@@ -28,6 +28,7 @@ namespace {
 constexpr char kKillFile[] = "/lam-killfile";
 constexpr char kToolSocket[] = "/lam-kernel-socket";
 constexpr char kLog[] = "/lam-log";
+constexpr char kAdapters[] = "/lam-adapters";
 constexpr char kUniverse[] = "/lam-universe";
 constexpr std::string_view kLeft = "-left";  // behind the word: the daemon goes on without its universe
 constexpr int kToolBacklog = 64;
@@ -140,7 +141,7 @@ bool is_held(const std::string& path) {
 }
 
 void remove_files(const std::string& path) {
-  for (const char* name : {kToolSocket, kLog, kUniverse, kKillFile}) unlink((path + name).c_str());
+  for (const char* name : {kToolSocket, kLog, kAdapters, kUniverse, kKillFile}) unlink((path + name).c_str());
   rmdir(path.c_str());
 }
 
@@ -243,6 +244,7 @@ void SessionFolder::remove() {
 }
 
 std::string tool_socket(const std::string& folder) { return folder + kToolSocket; }
+std::string adapter_page(const std::string& folder) { return folder + kAdapters; }
 
 bool is_own_session(const std::string& folder) { return open_own_folder(folder).is_open(); }
 

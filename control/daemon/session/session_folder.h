@@ -1,7 +1,7 @@
 // The folder that belongs to a universe on one machine, by LAM's names: PREFIX/lam-USER@HOST[-SUFFIX], mode 0700, with
 // lam-killfile (the daemon's process number; locked as long as it lives), lam-kernel-socket (tools ask there),
-// lam-universe (which universe's daemon it is, and of which node) and lam-log (what the daemon has to say once it has
-// no terminal).
+// lam-universe (which universe's daemon it is, and of which node), lam-adapters (which adapters of the universe are up,
+// for tasks: control/base/adapter_page.h) and lam-log (what the daemon has to say once it has no terminal).
 //
 // The first daemon on a machine has this folder, others of the same universe one with -nNUMBER behind: so tools find a
 // daemon on each machine, and a second universe is refused on each.
@@ -72,6 +72,7 @@ class SessionFolder {
 };
 
 std::string tool_socket(const std::string& folder);
+std::string adapter_page(const std::string& folder);
 
 // Whether it belongs to this user alone, so that its daemon may be trusted.
 bool is_own_session(const std::string& folder);

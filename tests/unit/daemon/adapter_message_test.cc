@@ -29,6 +29,8 @@ TEST(AdapterMessage, HasTheseBytes) {
   matrix.insert(matrix.end(), adapter.begin(), adapter.end());
   matrix.insert(matrix.end(), {8, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(encode(MatrixMessage{7, 4, {row}, {{6, 3, small_adapter(), 8}}}), matrix);
+  EXPECT_EQ(encode(FollowAdapters{}), (MessageBytes{2, 51}));
+  EXPECT_EQ(encode(AdaptersChanged{}), (MessageBytes{2, 52}));
 }
 
 TEST(AdapterMessage, ComesBackAsItWas) {

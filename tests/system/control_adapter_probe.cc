@@ -1,0 +1,35 @@
+// A task that follows the adapters of the universe: it says how many addresses there are and how many are up, whenever
+// it is woken, and ends when the daemon does.
+//
+//     control_adapter_probe SESSION-FOLDER
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "control/client/adapter_watch.h"
+
+int main(int count, char** words) {
+  std::string error;
+  const auto watch = openlapi::AdapterWatch::open(count > 1 ? words[1] : "", error);
+  if (!watch) {
+    std::printf("none: %s\n", error.c_str());
+    return 1;
+  }
+  std::vector<openlapi::AdapterPlace> places;
+  std::uint32_t seen = 1, shown = 1;
+  while (true) {
+    if (watch->changes() != shown && watch->read(places, seen)) {
+      const auto up = std::ranges::count(places, 1, &openlapi::AdapterPlace::is_up);
+      std::printf("%zu addresses, %td up\n", places.size(), up);
+      std::fflush(stdout);
+      shown = seen;
+    }
+    pollfd wait{watch->descriptor(), POLLIN, 0};
+    if (poll(&wait, 1, -1) < 0 || !watch->drain()) break;
+  }
+  std::puts("ended");
+  return 0;
+}

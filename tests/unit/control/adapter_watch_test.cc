@@ -1,0 +1,199 @@
+// A task's view of the network availability matrix, with the page and the socket of a daemon.
+#include "control/client/adapter_watch.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "control/daemon/adapters/adapter_page_writer.h"
+#include "control/daemon/session/session_folder.h"
+#include "tests/unit/control/temporary_folder.h"
+
+namespace openlapi {
+namespace {
+
+using daemon::AdapterAddress;
+using daemon::AdapterCause;
+using daemon::AdapterStatus;
+using daemon::NodeAdapters;
+using Rows = std::map<std::uint32_t, NodeAdapters>;
+
+constexpr AdapterPlace kFirst{3, 1, 0, 4, 24, {10, 0, 0, 1}};
+
+Rows rows_of(std::uint8_t cause = AdapterCause::kUp, std::uint8_t last = 1) {
+  const AdapterStatus adapter{"e", daemon::AdapterKind::kInterface, cause, 0, 1, {{{10, 0, 0, last}, 24}}};
+  return {{3, {3, 0, 1, {adapter}}}};
+}
+
+// Many addresses, all of them with the same last byte.
+Rows many_rows(std::uint8_t last) {
+  Rows rows;
+  for (std::uint32_t node = 0; node < 200; ++node) {
+    rows[node] = rows_of(AdapterCause::kUp, last).at(3);
+    rows[node].node = node;
+  }
+  return rows;
+}
+
+class AdapterWatchTest : public testing::Test {
+ protected:
+  // The daemon's end, which has answered.
+  daemon::Connection accept_task() {
+    await(listener_.get());
+    daemon::Connection task(FileDescriptor(accept(listener_.get(), nullptr, nullptr)),
+                            std::make_unique<daemon::MessageStream>());
+    await(task.fd());
+    EXPECT_TRUE(task.serve());
+    const auto bytes = task.stream().next();
+    const auto message = bytes ? daemon::decode(*bytes) : std::nullopt;
+    EXPECT_TRUE(message && std::holds_alternative<daemon::FollowAdapters>(*message));
+    tell(task);
+    return task;
+  }
+  static void await(int descriptor) {
+    pollfd wait{descriptor, POLLIN, 0};
+    EXPECT_EQ(poll(&wait, 1, 30'000), 1);
+  }
+  static void tell(daemon::Connection& task) {
+    task.send(daemon::AdaptersChanged{});
+    EXPECT_TRUE(task.flush());
+  }
+  void open() {
+    std::thread daemon([this] { task_ = accept_task(); });
+    watch_ = AdapterWatch::open(folder_.path(), error_);
+    daemon.join();
+  }
+  bool is_readable() const {
+    pollfd wait{watch_->descriptor(), POLLIN, 0};
+    return poll(&wait, 1, 0) == 1;
+  }
+
+  test::TemporaryFolder parent_{};
+  daemon::SessionFolder folder_{parent_.path("session")};
+  FileDescriptor listener_ = folder_.listen_to_tools();
+  daemon::AdapterPageWriter page_{daemon::adapter_page(folder_.path())};
+  daemon::Connection task_{FileDescriptor(), nullptr};
+  std::string error_{};
+  std::unique_ptr<AdapterWatch> watch_{};
+  std::vector<AdapterPlace> places_{};
+  std::uint32_t seen_ = 0;
+};
+
+TEST_F(AdapterWatchTest, ReadsWhatTheDaemonWrites) {
+  page_.write(rows_of());
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  ASSERT_TRUE(watch_->read(places_, seen_));
+  EXPECT_EQ(places_, std::vector{kFirst});
+  EXPECT_EQ(seen_, watch_->changes());
+  AdapterPlace down = kFirst;
+  down.is_up = 0;
+  EXPECT_TRUE(page_.write(rows_of(AdapterCause::kNoCarrier)));
+  EXPECT_NE(seen_, watch_->changes()) << "it is seen without a call";
+  ASSERT_TRUE(watch_->read(places_, seen_));
+  EXPECT_EQ(places_, std::vector{down});
+  EXPECT_TRUE(page_.write({}));
+  ASSERT_TRUE(watch_->read(places_, seen_));
+  EXPECT_TRUE(places_.empty());
+}
+
+TEST_F(AdapterWatchTest, WhatTasksDoNotSeeIsNoChange) {
+  EXPECT_TRUE(page_.write(rows_of()));
+  Rows rows = rows_of();
+  rows[3].generation = 7;
+  rows[3].adapters[0].since = 7;
+  EXPECT_FALSE(page_.write(rows));
+}
+
+TEST_F(AdapterWatchTest, WakesWhoSleeps) {
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  EXPECT_FALSE(is_readable());
+  tell(task_);
+  EXPECT_TRUE(is_readable());
+  EXPECT_TRUE(watch_->drain());
+  EXPECT_FALSE(is_readable());
+}
+
+TEST_F(AdapterWatchTest, HearsThatTheDaemonHasEnded) {
+  page_.write(rows_of());
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  task_.close();
+  EXPECT_TRUE(is_readable());
+  EXPECT_FALSE(watch_->drain());
+  EXPECT_TRUE(watch_->read(places_, seen_)) << "as it was";
+}
+
+TEST_F(AdapterWatchTest, APageOfALaterDaemonIsAnother) {
+  page_.write(rows_of());
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  daemon::AdapterPageWriter later(daemon::adapter_page(folder_.path()));
+  later.write({});
+  ASSERT_TRUE(watch_->read(places_, seen_));
+  EXPECT_EQ(places_.size(), 1U);
+}
+
+TEST_F(AdapterWatchTest, ShowsSoManyPlacesAndNoMore) {
+  Rows rows;
+  for (std::uint32_t node = 0; node < AdapterPage::kMostPlaces + 1; ++node) rows[node] = rows_of().at(3);
+  page_.write(rows);
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  ASSERT_TRUE(watch_->read(places_, seen_));
+  EXPECT_EQ(places_.size(), AdapterPage::kMostPlaces);
+}
+
+TEST_F(AdapterWatchTest, WithoutADaemonOrAPageThereIsNone) {
+  EXPECT_FALSE(AdapterWatch::open(parent_.path("none"), error_));
+  EXPECT_NE(error_.find("no lamd is running here"), std::string::npos) << error_;
+  ASSERT_EQ(truncate(daemon::adapter_page(folder_.path()).c_str(), 100), 0);
+  open();
+  EXPECT_FALSE(watch_);
+  EXPECT_NE(error_.find("lam-adapters is of another version"), std::string::npos) << error_;
+  unlink(daemon::adapter_page(folder_.path()).c_str());
+  open();
+  EXPECT_FALSE(watch_);
+  EXPECT_NE(error_.find("lam-adapters: No such file"), std::string::npos) << error_;
+}
+
+TEST_F(AdapterWatchTest, ThePageIsForItsUserAlone) {
+  struct stat status {};
+  ASSERT_EQ(stat(daemon::adapter_page(folder_.path()).c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST_F(AdapterWatchTest, NobodyReadsHalfOfAChange) {
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  std::atomic<bool> ends = false;
+  std::thread writer([&] {
+    for (std::uint8_t n = 0; !ends; ++n) page_.write(many_rows(n));
+  });
+  std::uint32_t last = 0;
+  for (int found = 0; found < 200;) {
+    if (!watch_->read(places_, seen_) || places_.empty()) {
+      std::this_thread::yield();
+      continue;
+    }
+    ++found;
+    EXPECT_GE(seen_, last);
+    last = seen_;
+    ASSERT_EQ(places_.size(), 200U);
+    for (const AdapterPlace& place : places_) ASSERT_EQ(place.address[3], places_[0].address[3]);
+  }
+  ends = true;
+  writer.join();
+}
+
+}  // namespace
+}  // namespace openlapi
