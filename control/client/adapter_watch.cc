@@ -85,4 +85,11 @@ bool AdapterWatch::drain() {
   return goes_on;
 }
 
+// What the daemon has no room for now it will be told again.
+void AdapterWatch::report(std::span<const std::uint8_t> here, std::span<const std::uint8_t> there) {
+  if (lamd_.has_outgoing()) return;
+  lamd_.send(daemon::PathReport{{here.begin(), here.end()}, {there.begin(), there.end()}});
+  lamd_.flush();
+}
+
 }  // namespace openlapi

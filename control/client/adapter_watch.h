@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ class AdapterWatch {
   int descriptor() const { return lamd_.fd(); }
   // Never blocks. False: the daemon has ended: what was read is not known any more, and nothing will change.
   bool drain();
+
+  // Nothing comes through between an address here and a peer's: their daemons look into it. Never blocks; may be said
+  // as often as one likes.
+  void report(std::span<const std::uint8_t> here, std::span<const std::uint8_t> there);
 
  private:
   AdapterWatch(const AdapterPage* page, FileDescriptor socket);

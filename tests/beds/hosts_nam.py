@@ -15,6 +15,7 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+from hosts_filter import Filter  # noqa: E402
 from hosts_programs import FOLDER, LIMIT, Done, environment, install, wait_until, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
@@ -24,6 +25,10 @@ SECOND = "10.9.0"  # the second network
 REMOTE = {"LAM_MPI_SSI_boot": "rsh", "LAM_MPI_SSI_boot_rsh_fast": "1"}
 SOON = 1  # second in which everybody is to know
 TIMES = 10
+BLACK_HOLE = """
+    chain in { type filter hook input priority 0; iifname "more" drop; }
+    chain out { type filter hook output priority 0; oifname "more" drop; }
+"""
 
 
 def on(host, script, user=None):
@@ -131,6 +136,35 @@ def test_causes():
     check("all is up again", all(wait_until(lambda there=here: on(there, "namstat").status == 0) for here in HOSTS))
 
 
+def reason(here, host):
+    return adapters_of(json.loads(on(here, "namstat --json").out))[(host, "more")]["reason"]
+
+
+def report(host, *addresses):
+    """A task there finds that nothing comes through between its address and that of another host."""
+    probe = os.path.join(BUILD, "tests/system/control_adapter_probe")
+    return on(host, f"timeout 3 {probe} /tmp/lam-root@{host} {' '.join(addresses)}")
+
+
+def test_a_black_hole():
+    """A host's adapter loses everything, and its kernel does not know. It tells of itself when a task of another complains."""
+    host, rest = HOSTS[1], [HOSTS[0], *HOSTS[2:]]
+    with Filter(host, BLACK_HOLE, way=HOSTS[2]):
+        check("a black hole is seen by nobody", all(reason(here, host) is None for here in HOSTS))
+        told = report(HOSTS[0], f"{SECOND}.1", f"{SECOND}.2")
+        check("a task that complains hears the answer", "8 addresses, 7 up\n" in told.out, told)
+        for here in HOSTS:
+            check(f"namstat on {here} knows that nobody answers there", reason(here, host) == "nobody answers")
+            check(f"and on {here} that the others are up", all(reason(here, other) is None for other in rest))
+    for here in HOSTS:
+        check(f"{here} knows that it works again", wait_until(lambda there=here: reason(there, host) is None))
+    told = report(HOSTS[0], f"{SECOND}.1", f"{SECOND}.2")
+    check("whoever complains without a reason changes nothing", "8 addresses, 7 up\n" not in told.out and
+          all(reason(here, other) is None for here in HOSTS for other in HOSTS), told)
+    told = report(HOSTS[0], "10.1.2.3", "10.3.2.1")
+    check("nor who complains of addresses that nobody has", "8 addresses, 8 up\n" == told.out, told)
+
+
 def test_a_stranger_lies():
     """Messages of who has not proved himself mean nothing, also such as daemons would send."""
     before = json.loads(on(HOSTS[0], "namstat --json").out)
@@ -208,6 +242,7 @@ def main():
     test_links()
     test_spread()
     test_causes()
+    test_a_black_hole()
     test_a_stranger_lies()
     test_hosts_come_and_go()
     check("the universe ends", Done(["lamhalt"]).status in (0, 1))

@@ -1,10 +1,13 @@
 // A task that follows the adapters of the universe: it says how many addresses there are and how many are up, whenever
 // it is woken, and ends when the daemon does.
+// With two addresses it tells the daemon first that nothing comes through between them.
 //
-//     control_adapter_probe SESSION-FOLDER
+//     control_adapter_probe SESSION-FOLDER [HERE THERE]
+#include <arpa/inet.h>
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -17,6 +20,11 @@ int main(int count, char** words) {
   if (!watch) {
     std::printf("none: %s\n", error.c_str());
     return 1;
+  }
+  if (count == 4) {
+    std::array<std::uint8_t, 4> ends[2];
+    for (int n = 0; n < 2; ++n) inet_pton(AF_INET, words[2 + n], ends[n].data());
+    watch->report(ends[0], ends[1]);
   }
   std::vector<openlapi::AdapterPlace> places;
   std::uint32_t seen = 1, shown = 1;

@@ -43,6 +43,17 @@ void AdapterTable::node_changed(std::uint32_t node) {
   ++version_;
 }
 
+std::optional<std::uint32_t> AdapterTable::node_of(const MessageBytes& address) const {
+  std::optional<std::uint32_t> found;
+  for (const auto& [node, row] : rows_) {
+    const bool has = std::ranges::any_of(row.adapters, [&](const AdapterStatus& adapter) {
+      return std::ranges::find(adapter.addresses, address, &AdapterAddress::bytes) != adapter.addresses.end();
+    });
+    if (has && (!found || *found == universe_.here())) found = node;
+  }
+  return found;
+}
+
 // What a node has at first has not changed.
 void AdapterTable::remember(const NodeAdapters& before, const NodeAdapters& after) {
   if (before.generation == 0 || before.stamp != after.stamp) return;

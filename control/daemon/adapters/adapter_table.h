@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "control/daemon/messages/adapter_message.h"
@@ -32,6 +33,8 @@ class AdapterTable {
   void node_changed(std::uint32_t node);
 
   const std::map<std::uint32_t, NodeAdapters>& rows() const { return rows_; }
+  // Whose address it is; the node here is the last to be named. Nothing: nobody's.
+  std::optional<std::uint32_t> node_of(const MessageBytes& address) const;
   const std::deque<AdapterChange>& changes() const { return changes_; }
   // Grows with each change; from 1 on.
   std::uint64_t version() const { return version_; }

@@ -24,7 +24,10 @@ void set_cause(AdapterStatus& adapter, std::uint8_t cause, std::uint64_t now) {
 }
 
 void update(AdapterStatus& adapter, const SeenAdapter& seen, std::uint64_t now) {
-  set_cause(adapter, cause_of(seen), now);
+  const std::uint8_t cause = cause_of(seen);
+  // Of that the kernel knows nothing.
+  const bool is_unreachable = cause == AdapterCause::kUp && adapter.cause == AdapterCause::kUnreachable;
+  if (!is_unreachable) set_cause(adapter, cause, now);
   if (seen.speed != 0) adapter.speed = seen.speed;
   if (!seen.addresses.empty()) adapter.addresses = seen.addresses;
 }
@@ -43,6 +46,16 @@ void shorten(std::vector<AdapterStatus>& adapters) {
 }
 
 }  // namespace
+
+std::vector<AdapterStatus> marked(std::vector<AdapterStatus> adapters, const std::string& name, bool is_reachable,
+                                  std::uint64_t now) {
+  const auto adapter = std::ranges::find(adapters, name, &AdapterStatus::name);
+  if (adapter == adapters.end()) return adapters;
+  const std::uint8_t before = is_reachable ? AdapterCause::kUnreachable : AdapterCause::kUp;
+  const std::uint8_t after = is_reachable ? AdapterCause::kUp : AdapterCause::kUnreachable;
+  if (adapter->cause == before) set_cause(*adapter, after, now);
+  return adapters;
+}
 
 std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& seen,
                                    std::uint64_t now) {

@@ -32,6 +32,10 @@ std::vector<SeenAdapter> read_interfaces(const LinkTable& table);
 // networks.
 std::vector<SeenAdapter> read_ports(const std::string& folder, const std::vector<SeenAdapter>& interfaces);
 
+// Whether anybody answers over one that the kernel takes for good.
+std::vector<AdapterStatus> marked(std::vector<AdapterStatus> adapters, const std::string& name, bool is_reachable,
+                                  std::uint64_t now);
+
 // What becomes of the adapters `before` by what is seen `now` (milliseconds since 1970). Only what has, or had, an
 // address or is an RDMA port counts as an adapter, of bridges only what was up once: programs make them in advance.
 std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& seen,

@@ -9,9 +9,10 @@
 namespace openlapi::daemon {
 namespace {
 
+bool is_address(const MessageBytes& bytes) { return bytes.size() == 4 || bytes.size() == 16; }
+
 bool is_possible(const AdapterAddress& address) {
-  const std::size_t size = address.bytes.size();
-  return (size == 4 || size == 16) && address.prefix <= 8 * size;
+  return is_address(address.bytes) && address.prefix <= 8 * address.bytes.size();
 }
 
 // It is printed, and stands between quotes in JSON.
@@ -27,6 +28,12 @@ bool is_possible(const AdapterStatus& adapter) {
   return is_adapter_name(adapter.name) && adapter.kind <= AdapterKind::kPort &&
          adapter.cause <= AdapterCause::kUnreachable && adapter.addresses.size() <= kMostAdapterAddresses &&
          std::ranges::all_of(adapter.addresses, [](const AdapterAddress& address) { return is_possible(address); });
+}
+
+bool is_possible(const PathReport& report) { return is_address(report.here) && is_address(report.there); }
+
+bool is_possible(const DoubtMessage& doubt) {
+  return doubt.to < kMostNodes && is_address(doubt.doubted) && is_address(doubt.by);
 }
 
 bool is_possible(const NodeAdapters& row) {

@@ -1,7 +1,11 @@
 // The network availability matrix: the adapters of all nodes, and whether each can be used.
 //
-//   between daemons   Adapters    rows of the matrix, each with all adapters of a node; towards all, whenever one
-//   changes from a tool       MatrixRequest, answered by Matrix, at once or when something has changed
+//   between daemons   Adapters    rows of the matrix, each with all adapters of a node; to all, when one changes
+//                     Doubt       about an adapter of a node: nothing comes through; to its daemon, which tries it out
+//   from a tool       MatrixRequest, answered by Matrix, at once or when something has changed
+//   from a task       FollowAdapters, answered by AdaptersChanged, which comes again whenever the page has changed
+//                     (control/base/adapter_page.h)
+//                     PathReport: nothing comes through between two addresses
 #pragma once
 
 #include <cstdint>
@@ -145,8 +149,38 @@ struct AdaptersChanged {
   bool operator==(const AdaptersChanged&) const = default;
 };
 
+struct PathReport {
+  static constexpr std::uint8_t kKind = 53;
+  MessageBytes here{};   // an address of the task's node
+  MessageBytes there{};  // one of a peer's
+  static void describe(auto& fields, auto& message) {
+    fields.bytes(message.here);
+    fields.bytes(message.there);
+  }
+  bool operator==(const PathReport&) const = default;
+};
+
+struct DoubtMessage {
+  static constexpr std::uint8_t kKind = 54;
+  std::uint32_t to = 0;    // node
+  MessageBytes doubted{};  // an address of that node
+  MessageBytes by{};       // the other node's, to or from which nothing comes through
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.to);
+    fields.bytes(message.doubted);
+    fields.bytes(message.by);
+  }
+  // What tree_forwarder.h needs.
+  std::vector<std::uint32_t> goals() const { return {to}; }
+  DoubtMessage for_goals(const std::vector<std::uint32_t>& /*goals*/) const { return *this; }
+  bool keeps_order_with(const DoubtMessage& /*other*/) const { return false; }
+  bool operator==(const DoubtMessage&) const = default;
+};
+
 // Within the bounds, and with values that there are.
 bool is_possible(const AdapterStatus& adapter);
+bool is_possible(const PathReport& report);
+bool is_possible(const DoubtMessage& doubt);
 bool is_possible(const NodeAdapters& row);
 
 // About so many bytes it takes in a message.

@@ -36,6 +36,8 @@ bool is_possible(const DaemonMessage& message) {
   }
   if (const auto* adapters = std::get_if<AdaptersMessage>(&message)) return is_possible(adapters->rows);
   if (const auto* matrix = std::get_if<MatrixMessage>(&message)) return is_possible(*matrix);
+  if (const auto* report = std::get_if<PathReport>(&message)) return is_possible(*report);
+  if (const auto* doubt = std::get_if<DoubtMessage>(&message)) return is_possible(*doubt);
   const auto* universe = std::get_if<UniverseMessage>(&message);
   if (universe == nullptr) return true;
   const std::size_t count = universe->nodes.size();

@@ -250,7 +250,8 @@ using DaemonMessage =
                  UniverseRequest, UniverseMessage, GrowthRequest, GrowthMessage, GrowMessage, ShrinkMessage,
                  OutcomeMessage, JobsRequest, JobsMessage, LoadRequest, UnloadRequest, TablesRequest, TablesMessage,
                  OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage, CleanRequest,
-                 AdaptersMessage, MatrixRequest, MatrixMessage, FollowAdapters, AdaptersChanged>;
+                 AdaptersMessage, MatrixRequest, MatrixMessage, FollowAdapters, AdaptersChanged, PathReport,
+                 DoubtMessage>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

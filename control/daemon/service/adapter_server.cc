@@ -18,6 +18,8 @@ constexpr char kDevices[] = "/sys/class/infiniband";
 constexpr std::chrono::milliseconds kFlapPause{10};    // an adapter that flaps is told of so often
 constexpr std::chrono::milliseconds kPortPause{1000};  // the kernel gives no notice of RDMA ports to everybody
 constexpr std::chrono::milliseconds kQuietPause{60'000};
+constexpr std::chrono::milliseconds kDoubtPause{100};  // about the same address
+constexpr std::size_t kMostDoubts = 1024;
 constexpr std::size_t kMostTasks = 4096;
 constexpr std::size_t kMatrixBytes = 256 << 10;  // of rows in one message, about
 
@@ -40,7 +42,21 @@ std::unique_ptr<AdapterPageWriter> make_page(const std::string& path) {
 
 AdapterServer::AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools,
                              const std::string& session)
-    : links_(links), tools_(tools), table_(universe, milliseconds_since_1970), page_(make_page(adapter_page(session))) {
+    : links_(links),
+      tools_(tools),
+      table_(universe, milliseconds_since_1970),
+      doubts_(universe, table_,
+              [this](const std::string& adapter, bool is_reachable) {
+                set_own(marked(table_.own_row().adapters, adapter, is_reachable, milliseconds_since_1970()));
+              }),
+      // What cannot go at once is not worth waiting for: it comes again.
+      forwarder_(
+          universe,
+          {.is_linked = [](std::uint32_t) { return true; },
+           .send = [&links](std::uint32_t neighbour, const DoubtMessage& message) { links.send(neighbour, message); },
+           .deliver =
+               [this](const DoubtMessage& message) { doubts_.doubt(message.doubted, message.by, Clock::now()); }}),
+      page_(make_page(adapter_page(session))) {
   std::string error;
   if (!kernel_.open(error)) std::fprintf(stderr, "lamd: adapters are not watched: %s\n", error.c_str());
   look(Clock::now(), false);
@@ -57,8 +73,11 @@ void AdapterServer::look(Time now, bool was_told) {
   const auto ports = read_ports(kDevices, seen);
   has_ports_ = !ports.empty();
   seen.insert(seen.end(), ports.begin(), ports.end());
-  const auto own = table_.own_row().adapters;
-  if (!table_.set_own(updated(own, seen, milliseconds_since_1970()))) return;
+  set_own(updated(table_.own_row().adapters, seen, milliseconds_since_1970()));
+}
+
+void AdapterServer::set_own(std::vector<AdapterStatus> adapters) {
+  if (!table_.set_own(std::move(adapters))) return;
   links_.send_to_all(AdaptersMessage{{table_.own_row()}}, std::nullopt);
   tell_changes();
 }
@@ -140,21 +159,40 @@ void AdapterServer::add_task(Connection connection) {
   task.over = !task.connection.flush();
 }
 
-// It says nothing, and ends.
 void AdapterServer::serve_task(Task& task) {
-  task.over = !task.connection.serve() || task.connection.stream().next().has_value();
+  task.over = !task.connection.serve();
+  while (const auto bytes = task.connection.stream().next()) {
+    const auto message = decode(*bytes);
+    const auto* report = message ? std::get_if<PathReport>(&*message) : nullptr;
+    if (report == nullptr) task.over = true;
+    if (report != nullptr) take_report(*report);
+  }
+}
+
+// The daemons of both ends try out their own adapter: which of the two fails, each can say of its own only.
+void AdapterServer::take_report(const PathReport& report) {
+  const Time now = Clock::now();
+  doubts_.doubt(report.here, report.there, now);
+  std::erase_if(told_doubts_, [now](const auto& entry) { return entry.second <= now; });
+  if (told_doubts_.contains(report.there) || told_doubts_.size() >= kMostDoubts) return;
+  const auto node = table_.node_of(report.there);
+  if (!node) return;
+  told_doubts_[report.there] = now + kDoubtPause;
+  forwarder_.forward({*node, report.there, report.here});
 }
 
 void AdapterServer::watch(PollSet& poll_set) {
   for (Task& task : tasks_) {
     if (!task.over) poll_set.add(task.connection.fd(), task.connection.events(), [this, &task] { serve_task(task); });
   }
+  doubts_.watch(poll_set);
   if (pauses_ || kernel_.descriptor() < 0) return;
   poll_set.add(kernel_.descriptor(), POLLIN, [this] { look(Clock::now(), true); });
 }
 
 void AdapterServer::tick(Time now) {
   std::erase_if(tasks_, [](const Task& task) { return task.over; });
+  doubts_.tick(now);
   if (now >= next_look_) look(now, false);
 }
 

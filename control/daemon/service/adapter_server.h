@@ -10,9 +10,12 @@
 #include <optional>
 #include <string>
 
+#include "control/base/deadline.h"
 #include "control/base/poll_set.h"
+#include "control/daemon/adapters/adapter_doubts.h"
 #include "control/daemon/adapters/adapter_page_writer.h"
 #include "control/daemon/adapters/adapter_table.h"
+#include "control/daemon/messages/tree_forwarder.h"
 #include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/peer_links.h"
 #include "nic/links/kernel_links.h"
@@ -33,11 +36,12 @@ class AdapterServer {
   // The other side of a new link is to know all that is known here.
   void neighbour_linked(std::uint32_t neighbour);
   void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message);
+  void from_neighbour(const DoubtMessage& message) { forwarder_.forward(message); }
   void node_changed(std::uint32_t node);
 
   void watch(PollSet& poll_set);
   void tick(Time now);
-  std::optional<Time> deadline() const { return next_look_; }
+  std::optional<Time> deadline() const { return earliest({next_look_, doubts_.deadline()}); }
 
  private:
   struct Task {
@@ -45,6 +49,8 @@ class AdapterServer {
     bool over = false;
   };
   void look(Time now, bool was_told);
+  void set_own(std::vector<AdapterStatus> adapters);
+  void take_report(const PathReport& report);
   void answer(std::uint64_t tool, const MatrixRequest& request);
   void tell_changes();
   void serve_task(Task& task);
@@ -53,6 +59,9 @@ class AdapterServer {
   ConnectedTools& tools_;
   KernelLinks kernel_{};
   AdapterTable table_;
+  AdapterDoubts doubts_;
+  TreeForwarder<DoubtMessage> forwarder_;
+  std::map<MessageBytes, Time> told_doubts_{};  // by address: no doubt about it is passed on before
   Time next_look_{};
   bool pauses_ = false;  // no notices are taken before the next look
   bool has_ports_ = false;

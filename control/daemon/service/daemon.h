@@ -52,6 +52,7 @@ class Daemon final : private MembershipLinks, private NeighbourMessages {
 
   void from_neighbour(const JobMessage& message) override { jobs_.from_neighbour(message); }
   void from_neighbour(const NetworkMessage& message) override { networks_.from_neighbour(message); }
+  void from_neighbour(const DoubtMessage& message) override { adapters_.from_neighbour(message); }
   void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) override {
     adapters_.from_neighbour(neighbour, message);
   }

@@ -251,6 +251,7 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
   if (link != nullptr) return take_link(peer, *link);
   if (const auto* of_job = std::get_if<JobMessage>(&*message)) return messages_.from_neighbour(*of_job);
   if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return messages_.from_neighbour(*of_network);
+  if (const auto* doubt = std::get_if<DoubtMessage>(&*message)) return messages_.from_neighbour(*doubt);
   if (const auto* adapters = std::get_if<AdaptersMessage>(&*message)) {
     return messages_.from_neighbour(*peer.node, *adapters);
   }

@@ -22,6 +22,7 @@ class NeighbourMessages {
   virtual void from_neighbour(const JobMessage& message) = 0;
   virtual void from_neighbour(const NetworkMessage& message) = 0;
   virtual void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) = 0;
+  virtual void from_neighbour(const DoubtMessage& message) = 0;
   // There is a link to it now.
   virtual void neighbour_linked(std::uint32_t neighbour) = 0;
 };

@@ -31,6 +31,10 @@ TEST(AdapterMessage, HasTheseBytes) {
   EXPECT_EQ(encode(MatrixMessage{7, 4, {row}, {{6, 3, small_adapter(), 8}}}), matrix);
   EXPECT_EQ(encode(FollowAdapters{}), (MessageBytes{2, 51}));
   EXPECT_EQ(encode(AdaptersChanged{}), (MessageBytes{2, 52}));
+  EXPECT_EQ(encode(PathReport{{1, 2, 3, 4}, {5, 6, 7, 8}}),
+            (MessageBytes{2, 53, 4, 0, 0, 0, 1, 2, 3, 4, 4, 0, 0, 0, 5, 6, 7, 8}));
+  EXPECT_EQ(encode(DoubtMessage{9, {1, 2, 3, 4}, {5, 6, 7, 8}}),
+            (MessageBytes{2, 54, 9, 0, 0, 0, 4, 0, 0, 0, 1, 2, 3, 4, 4, 0, 0, 0, 5, 6, 7, 8}));
 }
 
 TEST(AdapterMessage, ComesBackAsItWas) {
@@ -76,6 +80,19 @@ TEST(AdapterMessage, WhatCannotBeIsRefused) {
   change.node = 1;
   EXPECT_TRUE(decode(encode(MatrixMessage{1, 0, {}, {change}})));
   EXPECT_FALSE(decode(encode(MatrixMessage{1, 0, {}, std::vector(kMostChanges + 1, change)})));
+}
+
+TEST(AdapterMessage, AddressesThatCannotBeAreRefused) {
+  const MessageBytes good{1, 2, 3, 4}, six(16, 1), bad{1, 2, 3}, none{};
+  EXPECT_TRUE(decode(encode(PathReport{good, six})));
+  EXPECT_TRUE(decode(encode(DoubtMessage{1, six, good})));
+  for (const MessageBytes& address : {bad, none}) {
+    EXPECT_FALSE(decode(encode(PathReport{address, good})));
+    EXPECT_FALSE(decode(encode(PathReport{good, address})));
+    EXPECT_FALSE(decode(encode(DoubtMessage{1, address, good})));
+    EXPECT_FALSE(decode(encode(DoubtMessage{1, good, address})));
+  }
+  EXPECT_FALSE(decode(encode(DoubtMessage{kMostNodes, good, good})));
 }
 
 TEST(AdapterMessage, ARowHasAboutSoManyBytes) {

@@ -87,6 +87,16 @@ TEST_F(AdapterTableTest, ImpossibleRowsAreRefused) {
   EXPECT_TRUE(table_.rows().empty());
 }
 
+TEST_F(AdapterTableTest, KnowsWhoseAnAddressIs) {
+  EXPECT_FALSE(table_.node_of({10, 0, 0, 1}));
+  table_.set_own({adapter("a")});
+  EXPECT_EQ(table_.node_of({10, 0, 0, 1}), 0U);
+  table_.apply({1, 0, 1, {adapter("a")}});
+  table_.apply({2, 0, 1, {adapter("a")}});
+  EXPECT_EQ(table_.node_of({10, 0, 0, 1}), 1U) << "rather another node's";
+  EXPECT_FALSE(table_.node_of({10, 0, 0, 2}));
+}
+
 TEST_F(AdapterTableTest, TheVersionGrowsWithEachChange) {
   std::uint64_t last = table_.version();
   EXPECT_GT(last, 0U);

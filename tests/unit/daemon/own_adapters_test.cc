@@ -50,6 +50,21 @@ TEST(OwnAdapters, SaysSinceWhen) {
   EXPECT_EQ(adapters[0].since, 5U);
 }
 
+TEST(OwnAdapters, NobodyAnswersUntilSomebodyDoes) {
+  const auto unreachable = marked(updated({}, {seen("e")}, 1), "e", false, 2);
+  EXPECT_EQ(unreachable[0].cause, AdapterCause::kUnreachable);
+  EXPECT_EQ(unreachable[0].since, 2U);
+  EXPECT_EQ(updated(unreachable, {seen("e")}, 3), unreachable) << "the kernel knows nothing of it";
+  EXPECT_EQ(marked(unreachable, "e", false, 3), unreachable);
+  EXPECT_EQ(marked(unreachable, "other", true, 3), unreachable);
+  EXPECT_TRUE(marked(unreachable, "e", true, 3)[0].is_up());
+  const auto down = updated(unreachable, {seen("e", true, false)}, 4);
+  EXPECT_EQ(down[0].cause, AdapterCause::kNoCarrier);
+  EXPECT_EQ(marked(down, "e", true, 5), down) << "the kernel knows better";
+  EXPECT_EQ(marked(down, "e", false, 5), down);
+  EXPECT_TRUE(updated(down, {seen("e")}, 6)[0].is_up());
+}
+
 TEST(OwnAdapters, TakesNewAddressesAndSpeeds) {
   SeenAdapter other = seen("e");
   other.addresses = {{{10, 0, 0, 2}, 24}};

@@ -62,6 +62,7 @@ class Daemon final : public MembershipLinks, public NeighbourMessages {
   void ended(const std::set<std::uint32_t>&, const std::set<std::uint32_t>&) override {}
   void from_neighbour(const JobMessage& message) override { came.push_back(message); }
   void from_neighbour(const NetworkMessage&) override {}
+  void from_neighbour(const DoubtMessage&) override {}
   void from_neighbour(std::uint32_t, const AdaptersMessage& message) override { adapters.push_back(message); }
   void neighbour_linked(std::uint32_t node) override {
     links.send(node, AdaptersMessage{{NodeAdapters{table.here()}}});

@@ -1,0 +1,121 @@
+#include "control/daemon/adapters/adapter_doubts.h"
+
+#include <algorithm>
+
+namespace openlapi::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{100};   // after a test, whatever others say
+constexpr std::chrono::milliseconds kAgain{1000};  // while nobody answers
+
+const AdapterAddress* address_in(const AdapterStatus& adapter, const MessageBytes& address) {
+  const auto found = std::ranges::find(adapter.addresses, address, &AdapterAddress::bytes);
+  return found != adapter.addresses.end() ? &*found : nullptr;
+}
+
+bool is_on_network(const MessageBytes& address, const AdapterAddress& network) {
+  if (address.size() != network.bytes.size()) return false;
+  for (std::size_t n = 0; n < address.size(); ++n) {
+    const int bits = std::clamp(static_cast<int>(network.prefix) - static_cast<int>(8 * n), 0, 8);
+    if (((address[n] ^ network.bytes[n]) & (0xff00 >> bits) & 0xff) != 0) return false;
+  }
+  return true;
+}
+
+bool can_be_tested(const AdapterStatus& adapter) {
+  const bool may_work = adapter.is_up() || adapter.cause == AdapterCause::kUnreachable;
+  return adapter.kind == AdapterKind::kInterface && may_work;
+}
+
+}  // namespace
+
+bool AdapterDoubts::is_own(const MessageBytes& address) const {
+  const auto own = table_.rows().find(universe_.here());
+  return own != table_.rows().end() && std::ranges::any_of(own->second.adapters, [&](const AdapterStatus& adapter) {
+           return address_in(adapter, address) != nullptr;
+         });
+}
+
+// Whose daemons take them for good come first; this machine would always answer itself.
+std::vector<MessageBytes> AdapterDoubts::others(const AdapterAddress& here, const MessageBytes& first) const {
+  std::vector<MessageBytes> up, down;
+  if (is_on_network(first, here) && !is_own(first)) up.push_back(first);
+  for (const auto& [node, row] : table_.rows()) {
+    for (const AdapterStatus& adapter : row.adapters) {
+      for (const AdapterAddress& address : adapter.addresses) {
+        if (is_on_network(address.bytes, here) && address.bytes != first && !is_own(address.bytes)) {
+          (adapter.is_up() ? up : down).push_back(address.bytes);
+        }
+      }
+      if (up.size() >= kMostAsked) return up;
+    }
+  }
+  up.insert(up.end(), down.begin(), down.end());
+  return up;
+}
+
+void AdapterDoubts::doubt(const MessageBytes& here, const MessageBytes& there, Time now) {
+  const auto own = table_.rows().find(universe_.here());
+  if (own == table_.rows().end()) return;
+  for (const AdapterStatus& adapter : own->second.adapters) {
+    if (!can_be_tested(adapter) || address_in(adapter, here) == nullptr) continue;
+    Doubt& doubt = doubts_[adapter.name];
+    doubt.here = here;
+    doubt.first = there;
+    if (!doubt.test && now >= doubt.next) begin(adapter.name, doubt, now);
+  }
+}
+
+// An adapter that is down by now is no matter of doubt, and against one that is alone on its network nothing is known.
+void AdapterDoubts::begin(const std::string& name, Doubt& doubt, Time now) {
+  doubt.next = now + kAgain;
+  const auto& adapters = table_.rows().at(universe_.here()).adapters;
+  const auto adapter = std::ranges::find(adapters, name, &AdapterStatus::name);
+  if (adapter == adapters.end() || !can_be_tested(*adapter) || adapter->addresses.empty()) return;
+  const AdapterAddress* doubted = address_in(*adapter, doubt.here);
+  const AdapterAddress here = doubted != nullptr ? *doubted : adapter->addresses.front();
+  const std::vector<MessageBytes> asked = others(here, doubt.first);
+  if (asked.empty()) return told_(name, true);
+  doubt.test.emplace(name, here.bytes, asked, now);
+}
+
+void AdapterDoubts::end(const std::string& name, Doubt& doubt, Time now) {
+  const bool is_reachable = doubt.test->is_reachable();
+  doubt.test.reset();
+  doubt.next = now + (is_reachable ? kPause : kAgain);
+  told_(name, is_reachable);
+}
+
+void AdapterDoubts::watch(PollSet& poll_set) {
+  for (auto& [name, doubt] : doubts_) {
+    if (doubt.test) doubt.test->watch(poll_set);
+  }
+}
+
+void AdapterDoubts::tick(Time now) {
+  for (auto& [name, doubt] : doubts_) {
+    if (doubt.test && doubt.test->is_over(now)) end(name, doubt, now);
+  }
+  const auto is_due = [&](const Doubt& doubt) { return !doubt.test && now >= doubt.next; };
+  std::erase_if(doubts_, [&](const auto& entry) { return is_due(entry.second) && !is_unreachable(entry.first); });
+  for (auto& [name, doubt] : doubts_) {
+    if (is_due(doubt)) begin(name, doubt, now);
+  }
+}
+
+bool AdapterDoubts::is_unreachable(const std::string& name) const {
+  const auto& adapters = table_.rows().at(universe_.here()).adapters;
+  const auto adapter = std::ranges::find(adapters, name, &AdapterStatus::name);
+  return adapter != adapters.end() && adapter->cause == AdapterCause::kUnreachable;
+}
+
+std::optional<AdapterDoubts::Time> AdapterDoubts::deadline() const {
+  std::optional<Time> first;
+  for (const auto& [name, doubt] : doubts_) {
+    const Time time = doubt.test ? doubt.test->deadline() : doubt.next;
+    first = first ? std::min(*first, time) : time;
+  }
+  return first;
+}
+
+}  // namespace openlapi::daemon

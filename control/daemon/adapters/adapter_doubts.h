@@ -1,0 +1,54 @@
+// Adapters of this node that the kernel takes for good and somebody doubts: each is tried out, and one that nobody
+// answers over is tried again until somebody does.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/base/poll_set.h"
+#include "control/daemon/adapters/adapter_table.h"
+#include "control/daemon/adapters/reach_test.h"
+
+namespace openlapi::daemon {
+
+class AdapterDoubts {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  // What was found out about an adapter of this node.
+  using Told = std::function<void(const std::string& adapter, bool is_reachable)>;
+
+  AdapterDoubts(const UniverseTable& universe, const AdapterTable& table, Told told)
+      : universe_(universe), table_(table), told_(std::move(told)) {}
+
+  // Nothing comes through between this address here and that of a peer.
+  void doubt(const MessageBytes& here, const MessageBytes& there, Time now);
+
+  void watch(PollSet& poll_set);
+  void tick(Time now);
+  std::optional<Time> deadline() const;
+
+ private:
+  struct Doubt {
+    std::optional<ReachTest> test{};
+    MessageBytes here{};   // the adapter's address that is doubted
+    MessageBytes first{};  // whom to ask before others
+    Time next{};           // no test begins before
+  };
+  void begin(const std::string& name, Doubt& doubt, Time now);
+  void end(const std::string& name, Doubt& doubt, Time now);
+  std::vector<MessageBytes> others(const AdapterAddress& here, const MessageBytes& first) const;
+  bool is_unreachable(const std::string& name) const;
+  bool is_own(const MessageBytes& address) const;
+
+  const UniverseTable& universe_;
+  const AdapterTable& table_;
+  const Told told_;
+  std::map<std::string, Doubt> doubts_{};  // by adapter
+};
+
+}  // namespace openlapi::daemon

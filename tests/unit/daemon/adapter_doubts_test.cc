@@ -1,0 +1,129 @@
+#include "control/daemon/adapters/adapter_doubts.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace openlapi::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The own address is the loopback's, which has the whole network: so 127.0.0.2 answers, and who is beyond does not.
+const MessageBytes kHere{127, 0, 0, 1}, kAnswers{127, 0, 0, 2}, kSilent{203, 0, 113, 1};
+constexpr std::uint8_t kAll = 0, kLoopback = 8;  // bits of networks
+
+std::vector<UniverseNode> members() {
+  std::vector<UniverseNode> nodes(2);
+  for (UniverseNode& node : nodes) node.state = NodeState::kMember;
+  return nodes;
+}
+
+class AdapterDoubtsTest : public testing::Test {
+ protected:
+  static AdapterStatus adapter(const MessageBytes& address, std::uint8_t prefix,
+                               std::uint8_t cause = AdapterCause::kUp) {
+    return {"lo", AdapterKind::kInterface, cause, 0, 1, {{address, prefix}}};
+  }
+  // With the adapter of the other node.
+  void set(const MessageBytes& other, std::uint8_t prefix, std::uint8_t own_cause = AdapterCause::kUp) {
+    table_.set_own({adapter(kHere, prefix, own_cause)});
+    table_.apply({1, 0, ++generation_, {adapter(other, prefix)}});
+  }
+  void pass(milliseconds time) {
+    PollSet poll_set;
+    doubts_.watch(poll_set);
+    poll_set.wait(0);
+    doubts_.tick(now_ += time);
+  }
+  void mark(bool is_reachable) {
+    table_.set_own({adapter(kHere, kAll, is_reachable ? AdapterCause::kUp : AdapterCause::kUnreachable)});
+  }
+
+  UniverseTable universe_{members(), 0, 0};
+  AdapterTable table_{universe_, [] { return std::uint64_t{1}; }};
+  std::vector<bool> told_{};
+  AdapterDoubts doubts_{universe_, table_, [this](const std::string& name, bool is_reachable) {
+                          EXPECT_EQ(name, "lo");
+                          told_.push_back(is_reachable);
+                        }};
+  AdapterDoubts::Time now_ = std::chrono::steady_clock::now();
+  std::uint64_t generation_ = 0;
+};
+
+TEST_F(AdapterDoubtsTest, WhoeverRefusesAConnectionIsThere) {
+  set(kAnswers, kLoopback);
+  doubts_.doubt(kHere, kAnswers, now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(told_, std::vector{true});
+  pass(milliseconds(200));
+  EXPECT_FALSE(doubts_.deadline()) << "there is no doubt any more";
+}
+
+TEST_F(AdapterDoubtsTest, SomebodyElseMayAnswer) {
+  set(kAnswers, kLoopback);
+  doubts_.doubt(kHere, kSilent, now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(told_, std::vector{true});
+}
+
+TEST_F(AdapterDoubtsTest, NobodyAnswersInTime) {
+  set(kSilent, kAll);
+  doubts_.doubt(kHere, kSilent, now_);
+  pass(milliseconds(1));
+  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(doubts_.deadline(), now_ - milliseconds(1) + kReachTestTime);
+  pass(kReachTestTime);
+  EXPECT_EQ(told_, std::vector{false});
+}
+
+TEST_F(AdapterDoubtsTest, TriesAgainUntilSomebodyAnswers) {
+  set(kSilent, kAll);
+  doubts_.doubt(kHere, kSilent, now_);
+  for (int tries = 1; tries <= 3; ++tries) {
+    pass(kReachTestTime);
+    ASSERT_EQ(told_.size(), static_cast<std::size_t>(tries));
+    mark(false);
+    pass(seconds(1));
+  }
+  table_.apply({1, 0, ++generation_, {adapter(kAnswers, kAll)}});
+  pass(kReachTestTime);
+  pass(seconds(1));
+  pass(milliseconds(1));
+  EXPECT_TRUE(told_.back());
+}
+
+TEST_F(AdapterDoubtsTest, OneTestAtATime) {
+  set(kSilent, kAll);
+  for (int n = 0; n < 10; ++n) doubts_.doubt(kHere, kSilent, now_);
+  pass(kReachTestTime);
+  EXPECT_EQ(told_.size(), 1U);
+  doubts_.doubt(kHere, kSilent, now_);
+  pass(milliseconds(1));
+  EXPECT_EQ(told_.size(), 1U) << "not at once again";
+}
+
+TEST_F(AdapterDoubtsTest, WhatTheKernelKnowsIsNoDoubt) {
+  set(kSilent, kAll, AdapterCause::kNoCarrier);
+  doubts_.doubt(kHere, kSilent, now_);
+  doubts_.doubt(kAnswers, kSilent, now_);  // nobody's address
+  EXPECT_FALSE(doubts_.deadline());
+}
+
+TEST_F(AdapterDoubtsTest, OneThatIsAloneIsNotBlamed) {
+  set(kSilent, kLoopback);  // on another network
+  doubts_.doubt(kHere, kSilent, now_);
+  EXPECT_EQ(told_, std::vector{true});
+}
+
+TEST_F(AdapterDoubtsTest, ThisMachineDoesNotAskItself) {
+  set(kHere, kLoopback);
+  doubts_.doubt(kHere, kHere, now_);
+  EXPECT_EQ(told_, std::vector{true}) << "and is alone";
+}
+
+}  // namespace
+}  // namespace openlapi::daemon
