@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "api/wiring/adapter_choice.h"
+#include "api/wiring/followed_transport.h"
 #include "api/wiring/info_level.h"
 #include "api/wiring/trace.h"
 #include "nic/udp/udp_adapters.h"
@@ -151,13 +152,23 @@ std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::
   return nullptr;
 }
 
-bool open_one(const NetworkRequest& request, const std::shared_ptr<udp::LocalLinks>& links, in_addr address,
-              std::uint16_t port, OpenNetworks& result, OpenFailure& failure) {
+// What tells of links, for all adapters of a context.
+struct Tidings {
+  std::shared_ptr<udp::LocalLinks> links;    // the kernel
+  std::shared_ptr<PeerAdapters> adapters{};  // the daemon of this node
+};
+
+Tidings open_tidings(const NetworkRequest& request, std::size_t adapters) {
+  return {open_links(request, adapters), adapters < 2 ? nullptr : open_peer_adapters()};
+}
+
+bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, std::uint16_t port,
+              OpenNetworks& result, OpenFailure& failure) {
   UdpConfig config;
   config.address = address;
   config.port = port;
   config.spare = request.spare;
-  config.links = links;
+  config.links = tidings.links;
   config.packet_size = static_cast<std::uint32_t>(request.settings.udp_packet_size);
   if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;
@@ -169,7 +180,8 @@ bool open_one(const NetworkRequest& request, const std::shared_ptr<udp::LocalLin
   tell(request.tell, Notice::path_found, request.settings.info_level,
        "task " + std::to_string(request.bootstrap.rank()) + ", " + to_text(address) + " port " +
            std::to_string(transport->port()));
-  result.transports.push_back(traced(std::move(transport)));
+  const bool is_first = result.transports.empty();
+  result.transports.push_back(traced(followed(std::move(transport), tidings.adapters, is_first)));
   result.networks.push_back({.transport = result.transports.back().get(),
                              .key = {},
                              .addresses = {},
@@ -185,7 +197,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
   const std::uint32_t tasks = request.bootstrap.size();
   const std::size_t adapters = request.addresses->for_each_adapter(tasks, locals.size()) ? locals.size() : 1;
   const std::uint32_t self = request.bootstrap.rank();
-  const std::shared_ptr<udp::LocalLinks> links = open_links(request, adapters);
+  const Tidings tidings = open_tidings(request, adapters);
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<UdpAddress> list;
     const AddressSource::LocalPlace place{.address = locals[adapter],
@@ -195,7 +207,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
                                           .tasks = tasks};
     if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
     const auto port = static_cast<std::uint16_t>(list[self].port);
-    if (!open_one(request, links, locals[adapter], port, result, failure)) return false;
+    if (!open_one(request, tidings, locals[adapter], port, result, failure)) return false;
     std::vector<PeerAddress>& addresses = result.networks.back().addresses;
     for (const UdpAddress& given : list) udp_address_of(given, addresses.emplace_back());
   }
@@ -204,9 +216,9 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
 
 bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
                       OpenFailure& failure) {
-  const std::shared_ptr<udp::LocalLinks> links = open_links(request, locals.size());
+  const Tidings tidings = open_tidings(request, locals.size());
   for (std::size_t adapter = 0; adapter < locals.size(); ++adapter) {
-    if (!open_one(request, links, locals[adapter], 0, result, failure)) return false;
+    if (!open_one(request, tidings, locals[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();
     network.key = address_key(request.instance, request.generation, adapter);
     network.tags = request.tags;

@@ -18,7 +18,7 @@
 namespace openlapi {
 namespace {
 
-constexpr std::chrono::seconds kAnswerTime{10};
+constexpr std::chrono::seconds kAnswerTime{2};  // a daemon that is stopped is done without
 constexpr int kMostReads = 4;  // while it is being written
 
 const AdapterPage* map_page(const std::string& path) {

@@ -165,6 +165,32 @@ def test_a_black_hole():
     check("nor who complains of addresses that nobody has", "8 addresses, 8 up\n" == told.out, told)
 
 
+def followers(host):
+    """Processes there that see the daemon's page."""
+    return on(host, "grep -lE ' r--s .*/lam-adapters' /proc/[0-9]*/maps 2>/dev/null").out.split()
+
+
+def start_job(*settings):
+    words = ["lapirun", "-n", "2", "n1,2", *settings, os.path.join(BUILD, "tests/system/api_paths_probe"), "polling", "4"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    check("a job begins", process.stdout.readline() == "begun 0\n")
+    return process
+
+
+def test_tasks_follow():
+    """Those that have several adapters, while an adapter of a peer fails."""
+    job = start_job("-x", "MP_EUIDEVICE=sn_all")
+    check("tasks with several adapters see the page", all(len(followers(host)) == 1 for host in HOSTS[1:3]),
+          [followers(host) for host in HOSTS])
+    on(HOSTS[2], "for n in 1 2 3; do ip link set more down; sleep 0.3; ip link set more up; sleep 0.3; done")
+    out, err = job.communicate(timeout=LIMIT)
+    check("and lose nothing", job.returncode == 0 and "wrong 0\n" in out, (job.returncode, out, err))
+    print(f"# {out.split('wrong')[0].strip()} us, while an adapter of the peer went down and up three times", flush=True)
+    job = start_job()
+    check("those with one adapter have no use for it", not any(followers(host) for host in HOSTS[1:3]))
+    job.communicate(timeout=LIMIT)
+
+
 def test_a_stranger_lies():
     """Messages of who has not proved himself mean nothing, also such as daemons would send."""
     before = json.loads(on(HOSTS[0], "namstat --json").out)
@@ -243,6 +269,7 @@ def main():
     test_spread()
     test_causes()
     test_a_black_hole()
+    test_tasks_follow()
     test_a_stranger_lies()
     test_hosts_come_and_go()
     check("the universe ends", Done(["lamhalt"]).status in (0, 1))

@@ -1,0 +1,120 @@
+#include "api/wiring/followed_transport.h"
+
+#include <sys/epoll.h>
+
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "dataplane/base/file_descriptor.h"
+
+namespace openlapi {
+namespace {
+
+// Two descriptors as one.
+class BothDescriptors {
+ public:
+  bool open(int one, int other) {
+    descriptor_.reset(epoll_create1(EPOLL_CLOEXEC));
+    return add(one) && add(other);
+  }
+  int get() const { return descriptor_.get(); }
+  void forget(int descriptor) { epoll_ctl(descriptor_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
+
+ private:
+  bool add(int descriptor) {
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    return epoll_ctl(descriptor_.get(), EPOLL_CTL_ADD, descriptor, &readable) == 0;
+  }
+  FileDescriptor descriptor_{};
+};
+
+// The first bytes of a UDP address.
+PacketAddress address_in(const PeerAddress& address) {
+  PacketAddress ipv4 = 0;
+  std::memcpy(&ipv4, address.bytes.data(), sizeof ipv4);
+  return ipv4;
+}
+
+class FollowedTransport final : public Transport, private LinkStatus, private WakeSource {
+ public:
+  FollowedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<PeerAdapters> adapters, bool wakes)
+      : inner_(std::move(inner)),
+        link_(inner_->capabilities().link_status),
+        wake_(inner_->capabilities().wake_source),
+        adapters_(std::move(adapters)),
+        own_(address_in(inner_->local_address())),
+        wakes_(wakes && wake_ != nullptr && both_.open(wake_->descriptor(), adapters_->descriptor())) {}
+
+  std::string_view name() const override { return inner_->name(); }
+  const TransportLimits& limits() const override { return inner_->limits(); }
+  PeerAddress local_address() const override { return inner_->local_address(); }
+  TransportCapabilities capabilities() override {
+    TransportCapabilities all = inner_->capabilities();
+    all.link_status = this;
+    if (wakes_) all.wake_source = this;
+    return all;
+  }
+  TransportCounters counters() const override { return inner_->counters(); }
+  void release(std::size_t count) override { inner_->release(count); }
+  bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
+    if (!inner_->add_peer(peer, address, error)) return false;
+    peers_[peer] = address_in(address);
+    return true;
+  }
+  std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override {
+    return inner_->send_burst(peer, packets);
+  }
+  std::size_t receive_burst(std::span<IncomingPacket> packets) override { return inner_->receive_burst(packets); }
+
+ private:
+  const std::atomic<std::uint32_t>& changes() const override { return changes_; }
+  void look() override {
+    if (link_ != nullptr) link_->look();
+    adapters_->look();
+    count_changes();
+  }
+  bool reaches(PeerIndex peer) const override {
+    if (adapters_->is_down(own_) || (link_ != nullptr && !link_->reaches(peer))) return false;
+    const auto found = peers_.find(peer);
+    return found == peers_.end() || !adapters_->is_down(found->second);
+  }
+
+  int descriptor() const override { return both_.get(); }
+  bool immediate() const override { return wake_->immediate(); }
+  bool arm() override {
+    if (!adapters_->look_before_sleep()) return wake_->arm();
+    if (adapters_->has_ended()) both_.forget(adapters_->descriptor());
+    return false;
+  }
+  void disarm() override { wake_->disarm(); }
+
+  // Also those that others of the context have taken in.
+  void count_changes() {
+    std::uint32_t number = adapters_->changes().load(std::memory_order_acquire);
+    if (link_ != nullptr) number += link_->changes().load(std::memory_order_acquire);
+    if (std::exchange(counted_, number) != number) changes_.fetch_add(1, std::memory_order_release);
+  }
+
+  const std::unique_ptr<Transport> inner_;
+  LinkStatus* const link_;  // null: it has none
+  WakeSource* const wake_;
+  const std::shared_ptr<PeerAdapters> adapters_;
+  const PacketAddress own_;
+  BothDescriptors both_{};
+  const bool wakes_;
+  std::unordered_map<PeerIndex, PacketAddress> peers_{};
+  std::uint32_t counted_ = 0;
+  std::atomic<std::uint32_t> changes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> followed(std::unique_ptr<Transport> transport, std::shared_ptr<PeerAdapters> adapters,
+                                    bool wakes) {
+  if (adapters == nullptr) return transport;
+  return std::make_unique<FollowedTransport>(std::move(transport), std::move(adapters), wakes);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,49 @@
+#include "api/wiring/peer_adapters.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace openlapi {
+
+PeerAdapters::PeerAdapters(std::unique_ptr<AdapterWatch> watch) : watch_(std::move(watch)) { read(); }
+
+// An address may be on several networks that do not know each other.
+void PeerAdapters::read() {
+  std::vector<AdapterPlace> places;
+  if (!watch_->read(places, seen_)) return;
+  std::set<PacketAddress> up;
+  down_.clear();
+  for (const AdapterPlace& place : places) {
+    PacketAddress address = 0;
+    if (place.length != sizeof address) continue;
+    std::memcpy(&address, place.address.data(), sizeof address);
+    (place.is_up != 0 ? up : down_).insert(address);
+  }
+  std::erase_if(down_, [&](PacketAddress address) { return up.contains(address); });
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+bool PeerAdapters::look() {
+  if (ended_ || watch_->changes().load(std::memory_order_acquire) == seen_) return false;
+  const std::uint32_t before = changes_.load(std::memory_order_relaxed);
+  read();
+  return changes_.load(std::memory_order_relaxed) != before;
+}
+
+bool PeerAdapters::look_before_sleep() {
+  if (ended_) return false;
+  ended_ = !watch_->drain();
+  if (!ended_) return look();
+  down_.clear();
+  changes_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+std::shared_ptr<PeerAdapters> open_peer_adapters() {
+  std::string ignored;
+  auto watch = AdapterWatch::open({}, ignored);
+  return watch != nullptr ? std::make_shared<PeerAdapters>(std::move(watch)) : nullptr;
+}
+
+}  // namespace openlapi

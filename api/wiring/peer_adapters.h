@@ -1,0 +1,47 @@
+// What the daemon of this node (lamd) tells of the universe's adapters, for a context: which of the addresses that its
+// peers have are down.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "control/client/adapter_watch.h"
+
+namespace openlapi {
+
+// An IPv4 address as it is in packets.
+using PacketAddress = std::uint32_t;
+
+class PeerAdapters {
+ public:
+  explicit PeerAdapters(std::unique_ptr<AdapterWatch> watch);
+
+  // Takes in what is new: by a comparison if nothing is. True: something has changed.
+  bool look();
+  // The same before a sleep that descriptor() ends: costs a system call.
+  bool look_before_sleep();
+  int descriptor() const { return watch_->descriptor(); }
+  // The daemon: nothing is known any more, and the descriptor stays readable.
+  bool has_ended() const { return ended_; }
+  const std::atomic<std::uint32_t>& changes() const { return changes_; }
+
+  // An adapter has it, and none of those that have it is up.
+  bool is_down(PacketAddress address) const { return down_.contains(address); }
+
+ private:
+  void read();
+
+  const std::unique_ptr<AdapterWatch> watch_;
+  std::set<PacketAddress> down_{};
+  std::uint32_t seen_ = 0;  // of the page
+  bool ended_ = false;
+  std::atomic<std::uint32_t> changes_ = 0;
+};
+
+// Null: no daemon tells, which is no mistake.
+std::shared_ptr<PeerAdapters> open_peer_adapters();
+
+}  // namespace openlapi
