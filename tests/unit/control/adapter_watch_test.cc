@@ -166,6 +166,11 @@ TEST_F(AdapterWatchTest, WithoutADaemonOrAPageThereIsNone) {
   EXPECT_NE(error_.find("lam-adapters: No such file"), std::string::npos) << error_;
 }
 
+TEST_F(AdapterWatchTest, ADaemonThatIsStoppedIsDoneWithout) {
+  EXPECT_FALSE(AdapterWatch::open(folder_.path(), error_));
+  EXPECT_NE(error_.find("lamd has not answered within 2 s"), std::string::npos) << error_;
+}
+
 TEST_F(AdapterWatchTest, ThePageIsForItsUserAlone) {
   struct stat status {};
   ASSERT_EQ(stat(daemon::adapter_page(folder_.path()).c_str(), &status), 0);
