@@ -123,6 +123,34 @@ TEST_F(AdapterWatchTest, WakesWhoSleeps) {
   EXPECT_FALSE(is_readable());
 }
 
+TEST_F(AdapterWatchTest, TellsTheDaemonOfADeadPath) {
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  const daemon::MessageBytes here{10, 0, 0, 1}, there{10, 0, 0, 2};
+  watch_->report(here, there);
+  await(task_.fd());
+  EXPECT_TRUE(task_.serve());
+  const auto bytes = task_.stream().next();
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(daemon::decode(*bytes), daemon::DaemonMessage(daemon::PathReport{here, there}));
+}
+
+// Who reads nothing is told no more than the socket takes.
+TEST_F(AdapterWatchTest, ADaemonThatIsBusyKeepsNobodyWaiting) {
+  open();
+  ASSERT_TRUE(watch_) << error_;
+  const daemon::MessageBytes here{10, 0, 0, 1}, there{10, 0, 0, 2};
+  for (int n = 0; n < 100'000; ++n) watch_->report(here, there);
+  std::size_t came = 0;
+  while (task_.serve()) {
+    const std::size_t before = came;
+    while (task_.stream().next()) ++came;
+    if (came == before) break;
+  }
+  EXPECT_GT(came, 0U);
+  EXPECT_LT(came, 100'000U);
+}
+
 TEST_F(AdapterWatchTest, HearsThatTheDaemonHasEnded) {
   page_.write(rows_of());
   open();
