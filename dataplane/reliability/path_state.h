@@ -17,13 +17,27 @@ struct PathState {
 
   PathTiming timing() const { return {round_trip.shortest(), round_trip.reorder_time(), round_trip.patience()}; }
   Nanoseconds deadline() const { return retransmit_at < recheck_at ? retransmit_at : recheck_at; }
-  void stop_timers() { retransmit_at = recheck_at = UINT64_MAX; }
+  void stop_timers() {
+    retransmit_at = recheck_at = UINT64_MAX;
+    takes_nothing = false;
+  }
+  // A full transport is soon empty again. One that stays full, as where an adapter has stopped to empty its queue, is
+  // as silent as one that loses everything.
+  void transport_is_full(Nanoseconds now) {
+    if (retransmit_at != UINT64_MAX) return;
+    retransmit_at = now + round_trip.timeout();
+    takes_nothing = true;
+  }
+  void transport_takes() {
+    if (takes_nothing) stop_timers();
+  }
 
   RoundTrip round_trip;
   Congestion congestion;
   std::uint64_t bytes_since_request = 0;  // sent since an acknowledgement was asked for
   Nanoseconds retransmit_at = UINT64_MAX;
   Nanoseconds recheck_at = UINT64_MAX;  // when an overtaken packet counts as lost
+  bool takes_nothing = false;           // nothing is in flight, and the transport was full since the timer began
 };
 
 // Of all paths of a channel, by number. Most channels have one, which needs no memory of its own.

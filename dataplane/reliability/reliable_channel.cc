@@ -183,7 +183,10 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
 void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
   const bool all = taken.size() == offered_;
   most_changing_ = all ? std::min<std::size_t>(2 * most_changing_, tuning::kMostPacketsInFlight) : 1;
+  if (offered_ != 0 && waiting_since_ == UINT64_MAX) waiting_since_ = now;
+  if (taken.empty() && offered_ != 0 && paths() != 1) over().transport_is_full(now);
   if (taken.empty()) return;
+  over().transport_takes();
   bool oldest_again = false;
   std::uint64_t& since_request = over().bytes_since_request;
   for (const Transmission& packet : taken) {
@@ -483,7 +486,7 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
   }
   const bool outstanding = send_.waits_for(path) || send_.in_flight_bytes(path) != 0;
   over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
-  return silent;
+  return std::exchange(over.takes_nothing, false) || silent;
 }
 
 void ReliableChannel::give_up_path(unsigned path) {

@@ -175,6 +175,44 @@ TEST_F(SeveralPaths, TheFirstContactFindsThePathThatServes) {
   expect_all_delivered();
 }
 
+// An adapter whose queue is full and is not emptied: there is nothing in flight that could be missed.
+TEST_F(SeveralPaths, APathThatTakesNothingDoesNotServe) {
+  send(1);
+  expect_all_delivered();
+  b_.transport.set_room(0);
+  send(2);
+  for (int i = 0; i < 2; ++i) let_time_out();
+  expect_all_delivered();
+  EXPECT_GT(arrived_over_second(), 0u);
+  b_.transport.set_room(10'000);
+  pass(tuning::kLongestProbePause);
+  const std::uint64_t before = arrived_over_second();
+  send(3);
+  expect_all_delivered();
+  EXPECT_EQ(arrived_over_second(), before);
+}
+
+// Full for a moment, as adapters are: it is not left for that.
+TEST_F(SeveralPaths, APathThatIsFullForAMomentServes) {
+  send(1);
+  expect_all_delivered();
+  for (int i = 0; i < 20; ++i) {
+    b_.transport.set_room(0);
+    send(2);
+    pass(tuning::kShortestRetransmitTimeout / 2);
+    b_.transport.set_room(10'000);
+    expect_all_delivered();
+  }
+  EXPECT_EQ(arrived_over_second(), 0u);
+}
+
+TEST_F(SeveralPaths, APeerThatNoPathTakesAnythingForTimesOut) {
+  for (MemoryTransport* transport : {&b_.transport, &b_.other_transport}) transport->set_room(0);
+  send(1);
+  for (int i = 0; i < 120; ++i) pass(100 * kMillisecond);
+  EXPECT_FALSE(a_.timed_out.empty());
+}
+
 TEST_F(SeveralPaths, ProbesGoOnWhileNothingElseIsSent) {
   lose_the_first_path();
   EXPECT_TRUE(a_.set.needs_clock());
