@@ -364,13 +364,13 @@ void PeerChannel::acknowledge_now(Nanoseconds now) {
   if (reliable_.ack_owed()) send_acknowledgement(now);
 }
 
-// The path that has brought the latest packet, as it serves in one direction at least, unless it is known that it does
-// not serve in the other one.
-unsigned PeerChannel::path_of_answers() const {
-  if (several_ == nullptr) return 0;
-  const PathWatch& watch = several_->watch;
-  const unsigned arrived_over = several_->arrived_over;
-  return watch.is_silent(arrived_over) && !watch.is_silent(watch.best()) ? watch.best() : arrived_over;
+// The path that has brought the latest packet serves in one direction at least. If nothing of ours arrives over it, the
+// best one may; and when the peer sends again what it has sent, every acknowledgement of it was lost.
+std::uint32_t PeerChannel::paths_for_acknowledgement() const {
+  if (several_ == nullptr) return 1;
+  if (reliable_.saw_duplicate()) return (1u << reliable_.paths()) - 1;
+  const unsigned arrived = several_->arrived_over;
+  return 1u << arrived | (several_->watch.is_silent(arrived) ? 1u << several_->watch.best() : 0);
 }
 
 bool PeerChannel::send_acknowledgement(Nanoseconds now) {
@@ -378,7 +378,12 @@ bool PeerChannel::send_acknowledgement(Nanoseconds now) {
   reliable_.encode_ack(bytes.data(), now);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  if (path(path_of_answers()).transport->send_burst(peer_, {&packet, 1}) == 0) return false;
+  std::size_t sent = 0;
+  for (std::uint32_t paths = paths_for_acknowledgement(); paths != 0; paths &= paths - 1) {
+    sent += path(static_cast<unsigned>(std::countr_zero(paths))).transport->send_burst(peer_, {&packet, 1});
+  }
+  if (sent == 0) return false;
+  context_.counters.packets_sent += sent - 1;
   reliable_.ack_sent();
   return true;
 }

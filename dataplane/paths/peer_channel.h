@@ -147,7 +147,6 @@ class PeerChannel {
   [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;
   [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
   unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
-  unsigned path_of_answers() const;
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
   [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome, Nanoseconds now);
@@ -163,6 +162,7 @@ class PeerChannel {
   unsigned send_open_packet(Nanoseconds now);
   [[gnu::noinline]] unsigned send_queued(Nanoseconds now);
   [[gnu::noinline]] bool send_acknowledgement(Nanoseconds now);
+  std::uint32_t paths_for_acknowledgement() const;
 
   ChannelSet& set_;
   PeerPath best_;  // that packets leave over

@@ -172,6 +172,7 @@ class ReliableChannel final : private PathTimings {
   bool must_acknowledge() const { return answer_ != 0 || receive_.must_acknowledge(context_.ack_threshold); }
   // Something has arrived that no acknowledgement has covered yet, whether one is due or not.
   bool ack_owed() const { return answer_ || receive_.ack_deadline() != UINT64_MAX; }
+  bool saw_duplicate() const { return receive_.saw_duplicate(); }  // since the last acknowledgement
   void encode_ack(std::byte* out, Nanoseconds now);
   // A packet that asks a path for an answer, or is one. `flag`: wire::kPacketPathProbe or kPacketPathAnswer.
   void encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now);

@@ -146,6 +146,23 @@ TEST_F(SeveralPaths, AnAcknowledgementReturnsOverThePathThatServes) {
   expect_all_delivered();
 }
 
+// Ours arrive over one path only, and the peer's over the other one only.
+TEST_F(SeveralPaths, TwoPathsThatAreDeadInOneDirectionEachServeTogether) {
+  silence(a_.transport);
+  silence(b_.other_transport);
+  for (unsigned char i = 0; i < 20; ++i) {
+    send(i);
+    for (int wait = 0; wait < 4 && !a_.set.settled(); ++wait) pass(tuning::kLongestRetransmitTimeout);
+    ASSERT_TRUE(all_delivered());
+    ASSERT_TRUE(a_.set.settled()) << "after " << static_cast<unsigned>(i);
+    ASSERT_TRUE(b_.send(Bytes(8, i)));
+    for (int wait = 0; wait < 4 && !b_.set.settled(); ++wait) pass(tuning::kLongestRetransmitTimeout);
+    ASSERT_TRUE(b_.set.settled()) << "after " << static_cast<unsigned>(i);
+  }
+  EXPECT_EQ(a_.delivered.size(), 20u);
+  EXPECT_TRUE(a_.timed_out.empty() && b_.timed_out.empty());
+}
+
 TEST_F(SeveralPaths, BothAreTriedWhileNoneServes) {
   send(1);
   expect_all_delivered();
