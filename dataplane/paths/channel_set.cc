@@ -112,8 +112,8 @@ void ChannelSet::look_for_other_task(Instance& instance, const IncomingPacket& p
   if (claimed.instance != context_.instance || claimed.path != 0) return;
   if (claimed.source >= config_.tasks || claimed.source == config_.self) return;
   PeerChannel* const channel = listener_.channel_to(claimed.source, true);
-  if (channel == nullptr || !channel->comes_from(instance.transport, packet.origin)) return;
-  if (channel->reliable_.last_heard() != 0) return;
+  if (channel == nullptr || channel->reliable_.last_heard() != 0) return;
+  if (!channel->comes_from(instance.transport, packet.origin)) return;
   if (!other_version || !compare_versions(*channel, packet, claimed)) look_for_other_key(*channel);
 }
 

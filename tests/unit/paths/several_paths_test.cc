@@ -24,6 +24,7 @@ class SeveralPaths : public testing::Test {
   static EndpointConfig config() {
     EndpointConfig config;
     config.timeout = 10 * kSecond;
+    config.key_may_differ = true;
     return config;
   }
 
@@ -144,6 +145,21 @@ TEST_F(SeveralPaths, AnAcknowledgementReturnsOverThePathThatServes) {
   EXPECT_FALSE(a_.set.settled());
   let_time_out();
   expect_all_delivered();
+}
+
+// It is not made with the job's key, and what comes from the peer's address without it says nothing of the paths.
+TEST_F(SeveralPaths, AnAcknowledgementDoesNotFollowAStrangersPacket) {
+  send(1);
+  expect_all_delivered();
+  const std::uint64_t before = a_.other_transport.counters().packets_received;
+  send(2);
+  b_.set.receive();
+  b_.other_transport.put_back({b_.first_packet(b_.header_of_peer(), SipKey{7, 7})});
+  b_.set.receive();
+  clock_.advance(tuning::kAckDelay);
+  exchange();
+  EXPECT_TRUE(a_.set.settled());
+  EXPECT_EQ(a_.other_transport.counters().packets_received, before);
 }
 
 // Ours arrive over one path only, and the peer's over the other one only.
