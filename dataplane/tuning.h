@@ -24,8 +24,9 @@ inline constexpr std::uint64_t kFirstBytesInFlight = 128 * 1024;
 // not more bytes than these (or one packet), since 100 senders may have been cut because of one receiver.
 inline constexpr std::uint32_t kFewestPacketsInFlight = 16;
 inline constexpr std::uint64_t kFewestBytesInFlight = 64 * 1024;
-// Packets that arrived early and are held for one peer; those beyond are dropped and come again.
-inline constexpr std::uint32_t kMostHeldPackets = 256;
+// Packets that arrived early and are held for one peer; those beyond are dropped and come again. All that can be: over
+// several paths many are early.
+inline constexpr std::uint32_t kMostHeldPackets = kMostPacketsInFlight;
 // Bytes in front of a piece of user memory that the window keeps itself: the longest record without user header.
 inline constexpr std::size_t kSmallHeadBytes = 64;
 

@@ -374,10 +374,9 @@ std::uint32_t PeerChannel::paths_for_acknowledgement() const {
 }
 
 bool PeerChannel::send_acknowledgement(Nanoseconds now) {
-  alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
-  reliable_.encode_ack(bytes.data(), now);
-  const ConstBuffer piece{bytes.data(), bytes.size()};
-  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
+  alignas(8) std::array<std::byte, wire::kLongestAck> bytes;
+  const ConstBuffer piece{bytes.data(), reliable_.encode_ack(bytes.data(), now)};
+  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
   std::size_t sent = 0;
   for (std::uint32_t paths = paths_for_acknowledgement(); paths != 0; paths &= paths - 1) {
     sent += path(static_cast<unsigned>(std::countr_zero(paths))).transport->send_burst(peer_, {&packet, 1});

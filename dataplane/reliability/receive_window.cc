@@ -9,12 +9,6 @@
 
 namespace openlapi {
 
-namespace {
-
-constexpr std::uint32_t kSelectiveBits = 64;
-
-}  // namespace
-
 ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted,
                                     std::span<const std::byte> payload, Nanoseconds now) {
   if (ahead >= tuning::kMostPacketsInFlight) return ArrivalVerdict::malformed;
@@ -41,7 +35,7 @@ ArrivalVerdict ReceiveWindow::hold(Sequence sequence, std::span<const std::byte>
     return ArrivalVerdict::duplicate;
   }
   arrived(now);
-  if (steps <= kSelectiveBits) ack_now_ = true;  // further ones could not be reported anyway
+  ack_now_ = true;
   if (held_count_ >= tuning::kMostHeldPackets || !make_room_for(steps)) return ArrivalVerdict::dropped;
   if (payload.size() > pool_.buffer_bytes() - wire::kPacketHeaderSize) return ArrivalVerdict::dropped;
   std::byte* const buffer = pool_.take_for_holding();
@@ -49,7 +43,7 @@ ArrivalVerdict ReceiveWindow::hold(Sequence sequence, std::span<const std::byte>
 
   if (!payload.empty()) std::memcpy(buffer + wire::kPacketHeaderSize, payload.data(), payload.size());
   held(sequence) = {.buffer = buffer, .length = static_cast<std::uint32_t>(payload.size())};
-  ++held_count_;
+  if (held_count_++ == 0 || before(farthest_, sequence)) farthest_ = sequence;
   return ArrivalVerdict::held;
 }
 
@@ -110,14 +104,25 @@ void ReceiveWindow::forget() {
   acknowledged();
 }
 
-std::uint64_t ReceiveWindow::selective() const {
+// Of the 64 packets from next_ + 1 + `first` on.
+std::uint64_t ReceiveWindow::selective(std::uint32_t first) const {
   if (held_count_ == 0) return 0;
   std::uint64_t bits = 0;
-  const std::uint32_t reach = std::min(capacity_ - 1, kSelectiveBits);
-  for (std::uint32_t bit = 0; bit < reach; ++bit) {
-    if (held(next_ + 1 + bit).buffer != nullptr) bits |= std::uint64_t{1} << bit;
+  const std::uint32_t end = std::min(capacity_ - 1, first + kSelectiveBits);
+  for (std::uint32_t bit = first; bit < end; ++bit) {
+    if (held(next_ + 1 + bit).buffer != nullptr) bits |= std::uint64_t{1} << (bit - first);
   }
   return bits;
+}
+
+std::size_t ReceiveWindow::wider_selective(std::span<std::uint64_t> words) const {
+  if (!reaches_beyond_header()) return 0;
+  const std::uint32_t bits = farthest_ - next_;
+  const std::size_t count = std::min<std::size_t>((bits - 1) / kSelectiveBits, words.size());
+  for (std::size_t word = 0; word != count; ++word) {
+    words[word] = selective(static_cast<std::uint32_t>(word + 1) * kSelectiveBits);
+  }
+  return count;
 }
 
 std::uint16_t ReceiveWindow::ack_delay(Nanoseconds now) const {

@@ -48,7 +48,13 @@ class ReceiveWindow {
 
   bool established() const { return established_; }  // something has arrived from the sender
   Sequence next() const { return next_; }            // next expected packet, sent as the cumulative acknowledgement
-  std::uint64_t selective() const;
+  // Which packets behind the next one are held: bit i: the packet next() + 1 + i. The first word,
+  std::uint64_t selective() const { return selective(0); }
+  // and the others, as far as there are any. Returns how many.
+  std::size_t wider_selective(std::span<std::uint64_t> words) const;
+  bool reaches_beyond_header() const {  // there are others
+    return held_count_ != 0 && distance(next_, farthest_) > static_cast<std::int32_t>(kSelectiveBits);
+  }
   bool saw_duplicate() const { return saw_duplicate_; }
   std::uint16_t ack_delay(Nanoseconds now) const;  // microseconds since the newest arrival
 
@@ -63,6 +69,8 @@ class ReceiveWindow {
   std::size_t memory_bytes() const { return capacity_ * sizeof(Held); }
 
  private:
+  static constexpr std::uint32_t kSelectiveBits = 64;
+
   struct Held {
     std::byte* buffer = nullptr;  // null: not held; the payload begins at offset kPacketHeaderSize
     std::uint32_t length = 0;
@@ -73,6 +81,7 @@ class ReceiveWindow {
   [[gnu::noinline]] void skip_to(Sequence base);
   [[gnu::noinline]] void drop_held(Sequence sequence);
   void arrived(Nanoseconds now);
+  std::uint64_t selective(std::uint32_t first) const;
   Held& held(Sequence sequence) { return held_[sequence & (capacity_ - 1)]; }
   const Held& held(Sequence sequence) const { return held_[sequence & (capacity_ - 1)]; }
 
@@ -81,6 +90,7 @@ class ReceiveWindow {
   std::uint32_t capacity_ = 0;  // 0 or a power of two
   std::uint32_t held_count_ = 0;
   Sequence next_ = 0;
+  Sequence farthest_ = 0;             // the last one that is held, if any is
   std::uint32_t unacknowledged_ = 0;  // arrivals since the last acknowledgement
   Nanoseconds ack_deadline_ = UINT64_MAX;
   Nanoseconds newest_at_ = 0;

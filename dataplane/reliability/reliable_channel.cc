@@ -199,7 +199,8 @@ void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds no
 
 inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, Nanoseconds now) {
   context_.counters.packets_sent += packets;
-  receive_.acknowledged();
+  // A packet with data says what its header has a place for: an acknowledgement that says more is still due.
+  if (!receive_.reaches_beyond_header()) receive_.acknowledged();
   PathState& path = over();
   if (restart_timer || path.retransmit_at == UINT64_MAX) path.retransmit_at = now + path.round_trip.timeout();
   if (waiting_since_ == UINT64_MAX) waiting_since_ = now;
@@ -332,9 +333,16 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   ReceiveOutcome outcome;
   if (!(header.is_short() ? admit_short(header) : admit_epochs(header, outcome))) return outcome;
   last_heard_ = now;
-  if ((header.flags & wire::kPacketHasAck) != 0) process_ack(header, now);
+  const bool has_data = (header.flags & wire::kPacketHasData) != 0;
+  if ((header.flags & wire::kPacketHasAck) != 0) {
+    if (has_data || payload.empty()) {
+      process_ack(header, {&header.selective_ack, 1}, now);
+    } else {
+      process_wide_ack(header, payload, now);
+    }
+  }
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
-  if ((header.flags & wire::kPacketHasData) == 0) {
+  if (!has_data) {
     if (ack_wanted) answer_ = peer_epoch_;
     outcome.path_probed = (header.flags & wire::kPacketPathProbe) != 0;
     outcome.path_answered = (header.flags & wire::kPacketPathAnswer) != 0;
@@ -362,86 +370,40 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   return outcome;
 }
 
-// Inline for the only path that most peers have.
-inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& header, bool advanced,
-                                       Nanoseconds now) {
-  PathState& over = path_states_[path];
-  const PathNews& news = send_.news(path);
-  if (news.round_trip != 0) {
-    const Nanoseconds delay = header.ack_delay * kMicrosecond;
-    over.round_trip.sample(news.round_trip > delay ? news.round_trip - delay : news.round_trip);
-    path_states_.carries(path);  // it was sent once: no other path can have brought it
-  }
-  if (news.bytes != 0) over.congestion.on_acknowledged(news.bytes, news.in_flight);
-  if ((header.flags & wire::kPacketSawDuplicate) != 0) over.congestion.on_spurious_retransmission();
-  restart_timer(path, advanced, now);
-  handle_losses(path);
-}
-
-void ReliableChannel::handle_losses(unsigned path) {
-  PathState& over = path_states_[path];
-  const PathNews& news = send_.news(path);
-  if (news.recheck_at != UINT64_MAX) over.recheck_at = news.recheck_at;
-  if (!news.lost) return;
-  over.congestion.on_loss();
-  send_.mark_recovery(path);
-}
-
-// A path's timer begins anew when the oldest packet has moved on and something of the path was acknowledged. While that
-// packet waits for another path, what arrives over this one is enough: it is alive.
-inline void ReliableChannel::restart_timer(unsigned path, bool advanced, Nanoseconds now) {
-  PathState& over = path_states_[path];
-  const bool only = paths() == 1;
-  const bool arrived = send_.news(path).bytes != 0;
-  if (advanced ? !arrived && !only : !arrived || send_.waits_for(path)) return;
-  over.round_trip.reset_back_off();
-  const bool outstanding = only ? send_.anything_transmitted() : send_.in_flight_bytes(path) != 0;
-  over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
-  over.recheck_at = UINT64_MAX;
-}
-
-void ReliableChannel::process_ack(const wire::PacketHeader& header, Nanoseconds now) {
-  const AckOutcome outcome =
-      send_.acknowledge(header.cumulative_ack - sent_number_, header.selective_ack, {now, *this});
-  if (!outcome.valid) {
-    ++context_.counters.malformed;
-    return;
-  }
-  if (outcome.old) return;
-  if (outcome.advanced) {
-    introduced_ = true;
-    waiting_since_ = send_.anything_transmitted() ? now : UINT64_MAX;
-  }
-  take_news(0, header, outcome.advanced, now);
-  for (unsigned path = 1; path != paths(); ++path) take_news(path, header, outcome.advanced, now);
-}
-
-void ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
+std::size_t ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
   count_sent();
   wire::PacketHeader header = common_header(now);
+  std::size_t length = wire::kPacketHeaderSize;
   if (answer_ != 0 && answer_ != peer_epoch_) {
     // Not the incarnation that our acknowledgements are about.
     header.source_epoch = own_epoch_towards(answer_);
     header.destination_epoch = answer_;
     header.association = wire::association_of(context_.job_key, header);
     header.flags &= wire::kPacketHasChecksum;
+  } else {
+    std::array<std::uint64_t, wire::kMostSelectiveWords - 1> words;
+    const std::size_t count = receive_.wider_selective(words);
+    wire::encode_selective({words.data(), count}, out + length);
+    length += count * sizeof(std::uint64_t);
   }
-  encode_without_data(header, out);
+  encode_without_data(header, length, out);
+  return length;
 }
 
 void ReliableChannel::encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now) {
   count_sent();
   wire::PacketHeader header = common_header(now);
   header.flags |= flag;
-  encode_without_data(header, out);
+  encode_without_data(header, wire::kPacketHeaderSize, out);
   ++context_.counters.packets_sent;
 }
 
-void ReliableChannel::encode_without_data(wire::PacketHeader& header, std::byte* out) const {
-  header.length = static_cast<std::uint16_t>(wire::kPacketHeaderSize);
-  if (context_.tagged) return tag(header, {out, wire::kPacketHeaderSize}, {});
+// What follows the header is there.
+void ReliableChannel::encode_without_data(wire::PacketHeader& header, std::size_t length, std::byte* out) const {
+  header.length = static_cast<std::uint16_t>(length);
+  if (context_.tagged) return tag(header, {out, length}, {});
   wire::encode(header, out);
-  if (context_.checksum) wire::store_checksum(out, wire::packet_checksum({out, wire::kPacketHeaderSize}, {}));
+  if (context_.checksum) wire::store_checksum(out, wire::packet_checksum({out, length}, {}));
 }
 
 void ReliableChannel::ack_sent() {
@@ -450,49 +412,6 @@ void ReliableChannel::ack_sent() {
   if (was_ack) receive_.acknowledged();
   ++context_.counters.packets_sent;
   ++context_.counters.acks_sent;
-}
-
-Nanoseconds ReliableChannel::next_deadline() const {
-  if (answer_ != 0) return 0;
-  return std::min(path_states_.deadline(), receive_.ack_deadline());
-}
-
-std::uint32_t ReliableChannel::run_timers(Nanoseconds now) {
-  std::uint32_t silent = 0;
-  for (unsigned path = 0; path != paths(); ++path) {
-    if (run_timers(path, now)) silent |= 1u << path;
-  }
-  return silent;
-}
-
-// True: the retransmission time-out has run out.
-bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
-  PathState& over = path_states_[path];
-  if (now >= over.recheck_at) {
-    over.recheck_at = UINT64_MAX;
-    send_.give_up_overtaken({now, *this});
-    for (unsigned any = 0; any != paths(); ++any) handle_losses(any);
-  }
-  if (now < over.retransmit_at) return false;
-  const Nanoseconds timeout = over.round_trip.timeout();
-  const bool silent = send_.timed_out(now > timeout ? now - timeout : 0, path);
-  if (silent) {
-    ++context_.counters.timeouts;
-    if (over.round_trip.back_offs() == 0) {
-      over.congestion.on_timeout();
-      send_.mark_recovery(path);
-    }
-    over.round_trip.back_off();
-  }
-  const bool outstanding = send_.waits_for(path) || send_.in_flight_bytes(path) != 0;
-  over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
-  return std::exchange(over.takes_nothing, false) || silent;
-}
-
-void ReliableChannel::give_up_path(unsigned path) {
-  send_.give_up_path(path);
-  path_states_[path].stop_timers();
-  path_states_.carries_no_more(path);
 }
 
 }  // namespace openlapi

@@ -173,7 +173,8 @@ class ReliableChannel final : private PathTimings {
   // Something has arrived that no acknowledgement has covered yet, whether one is due or not.
   bool ack_owed() const { return answer_ || receive_.ack_deadline() != UINT64_MAX; }
   bool saw_duplicate() const { return receive_.saw_duplicate(); }  // since the last acknowledgement
-  void encode_ack(std::byte* out, Nanoseconds now);
+  // Writes wire::kLongestAck bytes at most. Returns how many.
+  std::size_t encode_ack(std::byte* out, Nanoseconds now);
   // A packet that asks a path for an answer, or is one. `flag`: wire::kPacketPathProbe or kPacketPathAnswer.
   void encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now);
   void ack_sent();
@@ -218,12 +219,14 @@ class ReliableChannel final : private PathTimings {
   }
   void knows_peer(Epoch epoch);
   Sequence first_sequence(const wire::PacketHeader& header) const;
-  void process_ack(const wire::PacketHeader& header, Nanoseconds now);
+  void process_ack(const wire::PacketHeader& header, std::span<const std::uint64_t> selective, Nanoseconds now);
+  [[gnu::noinline]] void process_wide_ack(const wire::PacketHeader& header, std::span<const std::byte> more,
+                                          Nanoseconds now);
   void take_news(unsigned path, const wire::PacketHeader& header, bool advanced, Nanoseconds now);
   void handle_losses(unsigned path);
   void restart_timer(unsigned path, bool advanced, Nanoseconds now);
   bool run_timers(unsigned path, Nanoseconds now);
-  void encode_without_data(wire::PacketHeader& header, std::byte* out) const;
+  void encode_without_data(wire::PacketHeader& header, std::size_t length, std::byte* out) const;
   PathTiming timing_of(unsigned path) const override { return path_states_[path].timing(); }
   wire::PacketHeader fixed_header() const;
   wire::PacketHeader common_header(Nanoseconds now) const;

@@ -9,6 +9,12 @@
 
 namespace openlapi {
 
+namespace {
+
+constexpr Sequence kSelectiveBits = 64;  // of a word
+
+}  // namespace
+
 SendWindow::~SendWindow() {
   for (Sequence sequence = oldest_; sequence != next_; ++sequence) {
     if (std::byte* buffer = slot(sequence).buffer; buffer != nullptr) pool_.give_back(buffer);
@@ -85,7 +91,7 @@ std::size_t SendWindow::memory_bytes() const {
 
 bool SendWindow::has_transmission(std::uint64_t window, unsigned path) const {
   if (!anything_unsent()) return false;
-  return flight(path).bytes < window || (lost_ != 0 && slot(settled_).state == State::lost);
+  return flight(path).bytes < window || oldest_is_lost();
 }
 
 Transmission SendWindow::transmission(Sequence sequence) const {
@@ -149,7 +155,8 @@ bool SendWindow::any_again() const {
   return first_flight_.newest_was_again || std::ranges::any_of(other_flights_, &PathFlight::newest_was_again);
 }
 
-AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, const AckTiming& timing) {
+AckOutcome SendWindow::acknowledge(Sequence cumulative, std::span<const std::uint64_t> selective,
+                                   const AckTiming& timing) {
   AckOutcome outcome;
   begin_news();
   // What is neither among the transmitted ones nor before them was never sent; half of all numbers are before.
@@ -167,8 +174,10 @@ AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective,
   for (unsigned path = 0; path != paths(); ++path) {
     if (before(flight(path).recovery, settled_)) flight(path).recovery = settled_;
   }
-  if (selective != 0) settle_selected(cumulative, selective, timing);
-  if (selective != 0 || any_again()) find_lost(timing);
+  const bool any_selected = selective.front() != 0 || selective.size() > 1;
+  reach_ = 1 + static_cast<Sequence>(selective.size()) * kSelectiveBits;
+  if (any_selected) settle_selected(cumulative, selective, timing);
+  if (any_selected || any_again()) find_lost(timing);
   return outcome;
 }
 
@@ -177,11 +186,15 @@ void SendWindow::give_up_overtaken(const AckTiming& timing) {
   find_lost(timing);
 }
 
-void SendWindow::settle_selected(Sequence cumulative, std::uint64_t selective, const AckTiming& timing) {
-  for (; selective != 0; selective &= selective - 1) {
-    const Sequence sequence = cumulative + 1 + static_cast<Sequence>(std::countr_zero(selective));
-    if (!before(sequence, unsent_)) return;
-    settle(slot(sequence), timing);
+void SendWindow::settle_selected(Sequence cumulative, std::span<const std::uint64_t> selective,
+                                 const AckTiming& timing) {
+  for (Sequence first = cumulative + 1; std::uint64_t word : selective) {
+    for (; word != 0; word &= word - 1) {
+      const Sequence sequence = first + static_cast<Sequence>(std::countr_zero(word));
+      if (!before(sequence, unsent_)) return;
+      settle(slot(sequence), timing);
+    }
+    first += kSelectiveBits;
   }
 }
 
@@ -209,10 +222,8 @@ void SendWindow::settle(Slot& entry, const AckTiming& timing) {
 // Packets out of reach of a selective acknowledgement may have arrived without our hearing of it: their turn comes
 // later.
 void SendWindow::find_lost(const AckTiming& timing) {
-  constexpr Sequence kReach = 65;
-  Sequence sequence = settled_ + std::min(unsent_ - settled_, kReach);
-  std::array<std::uint8_t, tuning::kMaxPathsPerPeer> arrived{};
-  static_assert(kReach <= UINT8_MAX);
+  Sequence sequence = settled_ + std::min(unsent_ - settled_, reach_);
+  std::array<std::uint16_t, tuning::kMaxPathsPerPeer> arrived{};
   while (sequence != settled_) {
     --sequence;
     const Slot& entry = slot(sequence);

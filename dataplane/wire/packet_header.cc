@@ -48,6 +48,9 @@ static_assert((kPacketMagic & kPacketShort) == 0 && kPacketShort == 0x80, "the f
 
 std::uint8_t load_byte(const std::byte* from) { return std::to_integer<std::uint8_t>(*from); }
 
+// Of a packet without data.
+bool may_be_ack(std::size_t length) { return length <= kLongestAck && length % sizeof(std::uint64_t) == 0; }
+
 void store_epoch(std::byte* to, std::uint64_t epoch) {
   store_little_endian(to, static_cast<std::uint32_t>(epoch));
   store_little_endian(to + 4, static_cast<std::uint16_t>(epoch >> 32));
@@ -133,12 +136,27 @@ DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header) {
   if (version_of(in) != kPacketVersion) return DecodeResult::wrong_version;
   if ((header.flags & ~kLongHeaderFlags) != 0) return DecodeResult::wrong_flags;
   if (header.length != packet.size()) return DecodeResult::wrong_length;
-  if ((header.flags & kPacketHasData) == 0 && packet.size() != kPacketHeaderSize) return DecodeResult::wrong_length;
+  if ((header.flags & kPacketHasData) == 0 && !may_be_ack(packet.size())) return DecodeResult::wrong_length;
   if ((header.flags & kPacketHasData) != 0 && (header.flags & (kPacketPathProbe | kPacketPathAnswer)) != 0) {
     return DecodeResult::wrong_flags;
   }
   if (header.source_epoch == 0) return DecodeResult::wrong_epoch;
   return DecodeResult::ok;
+}
+
+void encode_selective(std::span<const std::uint64_t> words, std::byte* out) {
+  for (const std::uint64_t word : words) {
+    store_little_endian(out, word);
+    out += sizeof(word);
+  }
+}
+
+std::size_t decode_selective(std::span<const std::byte> payload, std::span<std::uint64_t> words) {
+  const std::size_t count = std::min(payload.size() / sizeof(std::uint64_t), words.size());
+  for (std::size_t i = 0; i != count; ++i) {
+    words[i] = load_little_endian<std::uint64_t>(payload.data() + i * sizeof(std::uint64_t));
+  }
+  return count;
 }
 
 std::uint8_t version_of(const std::byte* encoded_header) { return load_byte(encoded_header + kVersionAt); }

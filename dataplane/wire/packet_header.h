@@ -15,6 +15,10 @@ inline constexpr std::size_t kPacketHeaderSize = 56;
 inline constexpr std::size_t kShortHeaderSize = 24;
 inline constexpr std::size_t kLongestPacket = UINT16_MAX;  // the length field has 16 bits
 
+// Behind the header of a packet without data: more of the selective acknowledgement, 64 packets a word.
+inline constexpr std::size_t kMostSelectiveWords = 16;  // the one in the header is the first
+inline constexpr std::size_t kLongestAck = kPacketHeaderSize + (kMostSelectiveWords - 1) * sizeof(std::uint64_t);
+
 // PacketHeader::flags.
 inline constexpr std::uint8_t kPacketHasData = 1;       // `sequence` numbers this packet and payload follows
 inline constexpr std::uint8_t kPacketHasAck = 2;        // the acknowledgement fields mean something
@@ -80,6 +84,11 @@ bool begins_short(const std::byte* encoded_header);
 // Offset of the association in both headers.
 inline constexpr std::size_t kAssociationAt = 8;
 std::uint64_t load_association(const std::byte* encoded_header);
+
+// The words of a selective acknowledgement behind the one in the header.
+void encode_selective(std::span<const std::uint64_t> words, std::byte* out);
+// `payload` of a packet without data that decoded. Returns how many words it has.
+std::size_t decode_selective(std::span<const std::byte> payload, std::span<std::uint64_t> words);
 
 // Whether an encoded header has kPacketAckWanted.
 bool asks_for_ack(const std::byte* encoded_header);

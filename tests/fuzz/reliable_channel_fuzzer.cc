@@ -148,11 +148,11 @@ class Victim {
 
   void acknowledge(ReliableChannel& channel) {
     if (!channel.ack_due(now_)) return;
-    std::array<std::byte, wire::kPacketHeaderSize> bytes;
-    channel.encode_ack(bytes.data(), now_);
+    std::array<std::byte, wire::kLongestAck> bytes;
+    const std::size_t length = channel.encode_ack(bytes.data(), now_);
     channel.ack_sent();
     wire::PacketHeader header;
-    OPENLAPI_CHECK(wire::decode(bytes, header) == wire::DecodeResult::ok);
+    OPENLAPI_CHECK(wire::decode(std::span(bytes).first(length), header) == wire::DecodeResult::ok);
   }
 
   void take_completed(ReliableChannel& channel) {

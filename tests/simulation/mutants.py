@@ -85,7 +85,7 @@ MUTANTS = {
         "dataplane/paths/peer_channel.cc", "what the address exchange says of the peer's incarnation is not used",
         [("reliable_(context, peer, epochs, ", "reliable_(context, peer, {epochs.own, 0}, ")]),
     "silent_path_keeps_its_packets": (
-        "dataplane/reliability/reliable_channel.cc",
+        "dataplane/reliability/reliable_channel_timing.cc",
         "what a silent path has in flight is not sent again over another one",
         [("  send_.give_up_path(path);\n", "")]),
     "strided_boundary": (

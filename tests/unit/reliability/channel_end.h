@@ -102,8 +102,8 @@ class ChannelEnd {
   }
 
   PacketBytes acknowledgement(Nanoseconds now) {
-    PacketBytes bytes(wire::kPacketHeaderSize);
-    channel_->encode_ack(bytes.data(), now);
+    PacketBytes bytes(wire::kLongestAck);
+    bytes.resize(channel_->encode_ack(bytes.data(), now));
     channel_->ack_sent();
     return bytes;
   }

@@ -113,15 +113,33 @@ TEST(PacketHeader, RefusesWrongFields) {
   EXPECT_EQ(decode(encoded(no_epoch), header), DecodeResult::wrong_epoch);
 }
 
-TEST(PacketHeader, PayloadNeedsTheDataFlag) {
-  std::vector<std::byte> packet(kPacketHeaderSize + 8);
+DecodeResult decode_long(std::size_t payload, std::uint8_t flags) {
+  std::vector<std::byte> packet(kPacketHeaderSize + payload);
   PacketHeader header = sample_header();
   header.length = static_cast<std::uint16_t>(packet.size());
+  header.flags = flags;
   encode(header, packet.data());
-  EXPECT_EQ(decode(packet, header), DecodeResult::ok);
-  header.flags = kPacketHasAck;
-  encode(header, packet.data());
-  EXPECT_EQ(decode(packet, header), DecodeResult::wrong_length);
+  return decode(packet, header);
+}
+
+TEST(PacketHeader, OnlyWordsOfAnAcknowledgementFollowWithoutTheDataFlag) {
+  constexpr std::size_t kMost = kLongestAck - kPacketHeaderSize;
+  for (std::size_t payload = 0; payload <= kMost + 8; ++payload) {
+    const bool words = payload % 8 == 0 && payload <= kMost;
+    EXPECT_EQ(decode_long(payload, kPacketHasAck), words ? DecodeResult::ok : DecodeResult::wrong_length) << payload;
+    EXPECT_EQ(decode_long(payload, kPacketHasData), DecodeResult::ok) << payload;
+  }
+}
+
+TEST(PacketHeader, WordsOfAnAcknowledgementAreReadAsWritten) {
+  constexpr std::array<std::uint64_t, 3> kWords{1, UINT64_MAX, 0x1122334455667788};
+  std::array<std::byte, sizeof(kWords)> bytes;
+  encode_selective(kWords, bytes.data());
+  EXPECT_EQ(bytes[16], std::byte{0x88});
+  std::array<std::uint64_t, 3> words{};
+  EXPECT_EQ(decode_selective(bytes, words), 3u);
+  EXPECT_EQ(words, kWords);
+  EXPECT_EQ(decode_selective(bytes, std::span(words).first(2)), 2u) << "no more than there is room for";
 }
 
 TEST(PacketHeader, ItsChecksumIsThatOfThePacketWithoutOne) {

@@ -1,0 +1,115 @@
+// What acknowledgements and the time tell of the paths: round trips, losses, time-outs.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "dataplane/reliability/reliable_channel.h"
+
+namespace openlapi {
+
+// Inline for the only path that most peers have.
+inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& header, bool advanced,
+                                       Nanoseconds now) {
+  PathState& over = path_states_[path];
+  const PathNews& news = send_.news(path);
+  if (news.round_trip != 0) {
+    const Nanoseconds delay = header.ack_delay * kMicrosecond;
+    over.round_trip.sample(news.round_trip > delay ? news.round_trip - delay : news.round_trip);
+    path_states_.carries(path);  // it was sent once: no other path can have brought it
+  }
+  if (news.bytes != 0) over.congestion.on_acknowledged(news.bytes, news.in_flight);
+  if ((header.flags & wire::kPacketSawDuplicate) != 0) over.congestion.on_spurious_retransmission();
+  restart_timer(path, advanced, now);
+  handle_losses(path);
+}
+
+void ReliableChannel::handle_losses(unsigned path) {
+  PathState& over = path_states_[path];
+  const PathNews& news = send_.news(path);
+  if (news.recheck_at != UINT64_MAX) over.recheck_at = news.recheck_at;
+  if (!news.lost) return;
+  over.congestion.on_loss();
+  send_.mark_recovery(path);
+}
+
+// A path's timer begins anew when the oldest packet has moved on and something of the path was acknowledged. While that
+// packet waits for another path, what arrives over this one is enough: it is alive.
+inline void ReliableChannel::restart_timer(unsigned path, bool advanced, Nanoseconds now) {
+  PathState& over = path_states_[path];
+  const bool only = paths() == 1;
+  const bool arrived = send_.news(path).bytes != 0;
+  if (advanced ? !arrived && !only : !arrived || send_.waits_for(path)) return;
+  over.round_trip.reset_back_off();
+  const bool outstanding = only ? send_.anything_transmitted() : send_.in_flight_bytes(path) != 0;
+  over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
+  over.recheck_at = UINT64_MAX;
+}
+
+void ReliableChannel::process_wide_ack(const wire::PacketHeader& header, std::span<const std::byte> more,
+                                       Nanoseconds now) {
+  std::array<std::uint64_t, wire::kMostSelectiveWords> words;
+  words[0] = header.selective_ack;
+  const std::size_t count = wire::decode_selective(more, std::span(words).subspan(1));
+  process_ack(header, {words.data(), 1 + count}, now);
+}
+
+void ReliableChannel::process_ack(const wire::PacketHeader& header, std::span<const std::uint64_t> selective,
+                                  Nanoseconds now) {
+  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack - sent_number_, selective, {now, *this});
+  if (!outcome.valid) {
+    ++context_.counters.malformed;
+    return;
+  }
+  if (outcome.old) return;
+  if (outcome.advanced) {
+    introduced_ = true;
+    waiting_since_ = send_.anything_transmitted() ? now : UINT64_MAX;
+  }
+  take_news(0, header, outcome.advanced, now);
+  for (unsigned path = 1; path != paths(); ++path) take_news(path, header, outcome.advanced, now);
+}
+
+Nanoseconds ReliableChannel::next_deadline() const {
+  if (answer_ != 0) return 0;
+  return std::min(path_states_.deadline(), receive_.ack_deadline());
+}
+
+std::uint32_t ReliableChannel::run_timers(Nanoseconds now) {
+  std::uint32_t silent = 0;
+  for (unsigned path = 0; path != paths(); ++path) {
+    if (run_timers(path, now)) silent |= 1u << path;
+  }
+  return silent;
+}
+
+// True: the retransmission time-out has run out.
+bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
+  PathState& over = path_states_[path];
+  if (now >= over.recheck_at) {
+    over.recheck_at = UINT64_MAX;
+    send_.give_up_overtaken({now, *this});
+    for (unsigned any = 0; any != paths(); ++any) handle_losses(any);
+  }
+  if (now < over.retransmit_at) return false;
+  const Nanoseconds timeout = over.round_trip.timeout();
+  const bool silent = send_.timed_out(now > timeout ? now - timeout : 0, path);
+  if (silent) {
+    ++context_.counters.timeouts;
+    if (over.round_trip.back_offs() == 0) {
+      over.congestion.on_timeout();
+      send_.mark_recovery(path);
+    }
+    over.round_trip.back_off();
+  }
+  const bool outstanding = send_.waits_for(path) || send_.in_flight_bytes(path) != 0;
+  over.retransmit_at = outstanding ? now + over.round_trip.timeout() : UINT64_MAX;
+  return std::exchange(over.takes_nothing, false) || silent;
+}
+
+void ReliableChannel::give_up_path(unsigned path) {
+  send_.give_up_path(path);
+  path_states_[path].stop_timers();
+  path_states_.carries_no_more(path);
+}
+
+}  // namespace openlapi
