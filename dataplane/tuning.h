@@ -68,6 +68,24 @@ inline constexpr std::uint64_t kPathSilence = 200'000;
 // outstanding and there are several paths, ns.
 inline constexpr std::uint64_t kLinkLookPause = 1'000'000;
 
+// While several paths carry together, each has in flight what it brings to the peer in its shortest round trip and this
+// time, ns: enough that it never runs empty between acknowledgements, and so little that packets which leave together
+// over different paths arrive within about that time of each other.
+inline constexpr std::uint64_t kPathQueue = 2'000'000;
+// The same, bytes, while nobody knows what the path brings: a slow one that got more would hold up all.
+inline constexpr std::uint64_t kUnknownPathQueue = 8 * 1024;
+// Bytes in flight over the best path before others carry as well: short messages stay together, and in order.
+inline constexpr std::uint64_t kStripeFrom = 32 * 1024;
+// What leaves over one path before the next one is chosen: as much as it brings in this time, ns.
+inline constexpr std::uint64_t kStripeTime = 50'000;
+// Shortest time, ns, over which a path's rate is measured: a receiver's batches are shorter.
+inline constexpr std::uint64_t kShortestRateInterval = 500'000;
+
+// A path that nobody uses, because others are quicker, is measured anew after this time, ns, and after so many times
+// what the packets for it take.
+inline constexpr std::uint64_t kShortestRateAge = 100'000'000;
+inline constexpr std::uint64_t kRateAgePart = 64;
+
 // ---- reliability: packet buffers ----
 
 // Bytes of buffers taken from the heap at a time.

@@ -54,7 +54,16 @@ bool PathWatch::end_silence(unsigned path) {
 // While all are silent it stays as it is: whoever sees that it does not serve moves on.
 void PathWatch::choose() {
   const auto first = static_cast<unsigned>(std::countr_one(silent_));
-  if (first < paths_.size()) best_ = first;
+  if (!is_silent(preferred_)) {
+    best_ = preferred_;
+  } else if (first < paths_.size()) {
+    best_ = first;
+  }
+}
+
+void PathWatch::prefer(unsigned path) {
+  preferred_ = path;
+  choose();
 }
 
 std::uint32_t PathWatch::take_due(Nanoseconds now) {

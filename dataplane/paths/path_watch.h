@@ -12,12 +12,19 @@ namespace openlapi {
 
 class PathWatch {
  public:
-  // The first path is the best one while it serves, and so on.
   explicit PathWatch(unsigned paths) : paths_(paths) {}
 
-  // The path that new packets take: the first one that is not silent; if all are, each in turn.
+  // The path that new packets take while there are few: the preferred one, else the first one that is not silent; if
+  // all are, each in turn.
   unsigned best() const { return best_; }
+  // This one is the quickest; at first that is said of the first one.
+  void prefer(unsigned path);
   bool any_silent() const { return silent_ != 0; }
+  // The paths, as bits, that carry together: all that are not silent; if all are, the one that is tried.
+  std::uint32_t serving() const {
+    const std::uint32_t heard = ~silent_ & ((1u << paths_.size()) - 1);
+    return heard != 0 ? heard : 1u << best_;
+  }
   bool is_silent(unsigned path) const { return (silent_ >> path & 1) != 0; }
 
   // The path's time-out has run out. It is probed from now on.
@@ -53,6 +60,7 @@ class PathWatch {
   std::vector<Probing> paths_;
   std::uint32_t silent_ = 0;      // a bit for each
   std::uint32_t links_down_ = 0;  // as it was last said; likewise
+  unsigned preferred_ = 0;
   unsigned best_ = 0;
   Nanoseconds next_probe_ = UINT64_MAX;
 };

@@ -61,6 +61,7 @@ PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex pee
   for (PeerPath& path : paths) path.ask_origin(peer);
   for (std::size_t more = 1; more != paths.size(); ++more) reliable_.add_path();
   several_ = std::make_unique<Several>(std::move(paths));
+  reliable_.serve(several_->watch.serving(), 0);
 }
 
 PeerChannel::~PeerChannel() {
@@ -174,6 +175,7 @@ void PeerChannel::use_best() {
   const unsigned number = several_->watch.best();
   best_ = several_->paths[number];
   reliable_.use_path(number);
+  reliable_.serve(several_->watch.serving(), number);
 }
 
 // What a silent path has not brought to the peer leaves at once over another one.
@@ -348,6 +350,7 @@ unsigned PeerChannel::send_open_packet(Nanoseconds now) {
 }
 
 unsigned PeerChannel::send_queued(Nanoseconds now) {
+  if (reliable_.is_striped()) return send_striped(now);
   unsigned sent = 0;
   do {
     std::array<Transmission, tuning::kSendBurst> burst;
@@ -357,6 +360,26 @@ unsigned PeerChannel::send_queued(Nanoseconds now) {
     sent += static_cast<unsigned>(taken);
     if (taken != count || count == 0) break;
   } while (reliable_.has_transmissions());
+  return sent;
+}
+
+// Over all paths that serve, some packets at a time over the one that brings them to the peer first.
+unsigned PeerChannel::send_striped(Nanoseconds now) {
+  unsigned sent = 0;
+  std::uint32_t full = 0;
+  for (unsigned number; (number = reliable_.next_path(full)) != PathStates::kNone;) {
+    reliable_.use_path(number);
+    std::array<Transmission, tuning::kSendBurst> burst;
+    const std::size_t count = reliable_.collect(now, std::span(burst).first(reliable_.packets_in_turn()));
+    if (count == 0) break;
+    Transport& transport = *several_->paths[number].transport;
+    const std::size_t taken = transport.send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
+    reliable_.commit(std::span(burst.data(), taken), now);
+    sent += static_cast<unsigned>(taken);
+    if (taken != count) full |= 1u << number;
+  }
+  several_->watch.prefer(reliable_.quickest_path());
+  use_best();
   return sent;
 }
 

@@ -161,6 +161,7 @@ class PeerChannel {
   [[gnu::noinline]] bool close_open_packet();
   unsigned send_open_packet(Nanoseconds now);
   [[gnu::noinline]] unsigned send_queued(Nanoseconds now);
+  unsigned send_striped(Nanoseconds now);
   [[gnu::noinline]] bool send_acknowledgement(Nanoseconds now);
   std::uint32_t paths_for_acknowledgement() const;
 

@@ -15,18 +15,19 @@ Congestion::Congestion(std::uint32_t max_packet, std::uint64_t most_bytes)
   threshold_ = most_;
 }
 
-void Congestion::on_acknowledged(std::uint64_t bytes, std::uint64_t in_flight) {
-  if (in_flight < window_ / 2) return;
+bool Congestion::on_acknowledged(std::uint64_t bytes, std::uint64_t in_flight) {
+  if (in_flight < window_ / 2) return false;
   if (window_ < threshold_) {
     window_ += bytes;
   } else {
     window_before_ = 0;
     acknowledged_ += bytes;
-    if (acknowledged_ < window_) return;
+    if (acknowledged_ < window_) return false;
     acknowledged_ -= window_;
     window_ += max_packet_;
   }
   window_ = std::min(window_, most_);
+  return true;
 }
 
 void Congestion::remember() {

@@ -14,8 +14,9 @@ class Congestion {
 
   std::uint64_t window() const { return window_; }  // bytes
 
-  // `bytes` were acknowledged; `in_flight` is what was out before that. A window that was not used does not grow.
-  void on_acknowledged(std::uint64_t bytes, std::uint64_t in_flight);
+  // `bytes` were acknowledged; `in_flight` is what was out before that. A window that was not used does not grow. True:
+  // it has grown.
+  bool on_acknowledged(std::uint64_t bytes, std::uint64_t in_flight);
   void on_loss();
   void on_timeout();
   // The retransmission since the last reduction was not needed.

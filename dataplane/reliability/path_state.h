@@ -7,8 +7,10 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/reliability/congestion.h"
+#include "dataplane/reliability/delivery_rate.h"
 #include "dataplane/reliability/path_flight.h"
 #include "dataplane/reliability/round_trip.h"
+#include "dataplane/reliability/send_window.h"
 
 namespace openlapi {
 
@@ -34,16 +36,21 @@ struct PathState {
 
   RoundTrip round_trip;
   Congestion congestion;
+  DeliveryRate rate;                      // measured when there are more paths
+  std::uint64_t share = 0;                // bytes that may be in flight while other paths carry as well
+  bool took_all = true;                   // the transport, the last time
   std::uint64_t bytes_since_request = 0;  // sent since an acknowledgement was asked for
   Nanoseconds retransmit_at = UINT64_MAX;
   Nanoseconds recheck_at = UINT64_MAX;  // when an overtaken packet counts as lost
   bool takes_nothing = false;           // nothing is in flight, and the transport was full since the timer began
 };
 
-// Of all paths of a channel, by number. Most channels have one, which needs no memory of its own.
+// Of all paths of a channel, by number, and how these share what is to be sent. Most channels have one, which needs no
+// memory of its own.
 class PathStates {
  public:
-  PathStates(std::uint32_t max_packet, std::uint64_t most_bytes) : fresh_(max_packet, most_bytes), first_(fresh_) {}
+  PathStates(std::uint32_t max_packet, std::uint64_t most_bytes)
+      : fresh_(max_packet, most_bytes), first_(fresh_), max_packet_(max_packet), room_(first_.congestion.window()) {}
 
   PathState& operator[](unsigned path) { return path == 0 ? first_ : others_[path - 1]; }
   const PathState& operator[](unsigned path) const { return path == 0 ? first_ : others_[path - 1]; }
@@ -52,11 +59,37 @@ class PathStates {
   void reset() {
     first_ = fresh_;
     for (PathState& other : others_) other = fresh_;
+    share_out();
   }
   void stop_timers() {
     first_.stop_timers();
     for (PathState& other : others_) other.stop_timers();
   }
+  // The paths, as bits, that carry together when there is much to send; else it is `best`, one of them.
+  void serve(std::uint32_t paths, unsigned best);
+  bool are_several() const { return several_; }
+  // Something was acknowledged. Also finds paths that are not used although there is much to send.
+  void measure_rates(const SendWindow& window, Nanoseconds now);
+  // What is known of them has changed: works out how much may be in flight.
+  void share_out() {
+    if (several_) return share_out_among_several();
+    room_ = (*this)[best_].congestion.window();
+  }
+  // Bytes that may be in flight over the path, which carries,
+  std::uint64_t window(unsigned path) const { return several_ ? (*this)[path].share : room_; }
+  // and of all that is sent or waits to be.
+  std::uint64_t room() const { return room_; }
+  // The path over which one packet more would be at the peer first; kNone: it may not have more in flight now, and it
+  // is better to wait for it. While there is little to send it is the best one, and the oldest packet of all, when it
+  // was lost, waits for nothing. `without`: paths, as bits, that take nothing now.
+  static constexpr unsigned kNone = UINT32_MAX;
+  unsigned earliest(const SendWindow& window, std::uint32_t without) const;
+  unsigned best() const { return best_; }
+  // The one with the shortest round trip: the best one unless another one's is a good deal shorter.
+  unsigned quickest() const;
+  // How many packets leave over the path before another one is chosen.
+  std::size_t packets_in_turn(unsigned path) const;
+
   // An acknowledgement has shown that the path carries data; the paths of which that is so since the last call, as
   // bits.
   void carries(unsigned path) { carriers_ |= 1u << path; }
@@ -71,10 +104,18 @@ class PathStates {
   }
 
  private:
+  void share_out_among_several();
+  Nanoseconds arrival_over(unsigned number, const SendWindow& window) const;
+
   PathState fresh_;
   PathState first_;
   std::vector<PathState> others_;  // 1, 2, ...
+  const std::uint32_t max_packet_;
   std::uint32_t carriers_ = 0;
+  std::uint32_t serving_ = 1;
+  unsigned best_ = 0;
+  bool several_ = false;    // serve more than one
+  std::uint64_t room_;      // the sum of their shares, or the only one's window
 };
 
 }  // namespace openlapi

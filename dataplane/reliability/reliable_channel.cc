@@ -161,7 +161,7 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
   if (context_.tagged) count_sent();
   wire::PacketHeader header = common_header(now);
   const std::uint32_t writing = writing_of(header);
-  const std::uint64_t half_window = over().congestion.window() / 2;
+  const std::uint64_t half_window = path_states_.window(path_) / 2;
   std::uint64_t since_request = over().bytes_since_request;
   std::size_t changing = 0;
   for (std::size_t i = 0; i < offered_; ++i) {
@@ -183,6 +183,7 @@ std::size_t ReliableChannel::collect(Nanoseconds now, std::span<Transmission> ou
 void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds now) {
   const bool all = taken.size() == offered_;
   most_changing_ = all ? std::min<std::size_t>(2 * most_changing_, tuning::kMostPacketsInFlight) : 1;
+  over().took_all = all;
   if (offered_ != 0 && waiting_since_ == UINT64_MAX) waiting_since_ = now;
   if (taken.empty() && offered_ != 0 && paths() != 1) over().transport_is_full(now);
   if (taken.empty()) return;
@@ -210,7 +211,7 @@ inline void ReliableChannel::departed(std::size_t packets, bool restart_timer, N
 std::span<std::byte> ReliableChannel::address(std::byte* buffer, std::uint32_t length, Nanoseconds now) {
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
   const PathState& path = over();
-  const bool ask = !has_room_behind(bytes) || path.bytes_since_request + bytes >= path.congestion.window() / 2;
+  const bool ask = !has_room_behind(bytes) || path.bytes_since_request + bytes >= path_states_.window(path_) / 2;
   if (context_.tagged) count_sent();
   if (!may_be_short()) {
     wire::PacketHeader header = common_header(now);
@@ -334,13 +335,8 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   if (!(header.is_short() ? admit_short(header) : admit_epochs(header, outcome))) return outcome;
   last_heard_ = now;
   const bool has_data = (header.flags & wire::kPacketHasData) != 0;
-  if ((header.flags & wire::kPacketHasAck) != 0) {
-    if (has_data || payload.empty()) {
-      process_ack(header, {&header.selective_ack, 1}, now);
-    } else {
-      process_wide_ack(header, payload, now);
-    }
-  }
+  const std::span<const std::byte> more_selective = has_data ? std::span<const std::byte>() : payload;
+  if ((header.flags & wire::kPacketHasAck) != 0) process_ack(header, more_selective, now);
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
   if (!has_data) {
     if (ack_wanted) answer_ = peer_epoch_;

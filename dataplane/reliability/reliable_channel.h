@@ -100,6 +100,14 @@ class ReliableChannel final : private PathTimings {
   unsigned paths() const { return send_.paths(); }
   // Whatever leaves from now on, for the first time or again, leaves over this path.
   void use_path(unsigned path) { path_ = path; }
+  // The paths, as bits, that carry together when there is much to send; else it is `best`, one of them.
+  void serve(std::uint32_t paths, unsigned best) { path_states_.serve(paths, best); }
+  bool is_striped() const { return path_states_.are_several() && peer_epoch_ != 0; }
+  // Over which of them the next packets are to leave, and how many before it is asked again; `without`: paths, as bits,
+  // that take nothing now. PathStates::kNone: nothing may leave.
+  unsigned next_path(std::uint32_t without) const { return path_states_.earliest(send_, without); }
+  unsigned quickest_path() const { return path_states_.quickest(); }
+  std::size_t packets_in_turn() const { return path_states_.packets_in_turn(path_); }
   // What is in flight over the path counts as lost: it serves no longer.
   void give_up_path(unsigned path);
   // There is a sign that the path does not serve: what is in flight over it is waited for no longer than for a packet
@@ -112,7 +120,7 @@ class ReliableChannel final : private PathTimings {
   // The paths, as bits, of which an acknowledgement since the last call, or since give_up_path(), has shown that they
   // carry data.
   std::uint32_t take_carriers() { return path_states_.take_carriers(); }
-  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < over().congestion.window(); }
+  bool has_room() const { return send_.has_slot() && send_.outstanding_bytes() < path_states_.room(); }
   // `tag` 0: nobody wants to know when the packet is acknowledged.
   void queue(std::byte* buffer, std::uint32_t payload_length, std::uint64_t tag) {
     send_.add(buffer, static_cast<std::uint32_t>(wire::kPacketHeaderSize) + payload_length, nullptr, 0, tag);
@@ -131,12 +139,17 @@ class ReliableChannel final : private PathTimings {
                      may_change) +
            wire::kPacketHeaderSize;
   }
-  bool has_transmissions() const { return send_.has_transmission(window(), path_); }
+  bool has_transmissions() const {
+    if (is_striped()) return send_.anything_unsent() && next_path(0) != PathStates::kNone;
+    return send_.has_transmission(window(), path_);
+  }
   std::size_t collect(Nanoseconds now, std::span<Transmission> out);
   void commit(std::span<const Transmission> taken, Nanoseconds now);
   // `length`: bytes of the payload in `buffer`, behind the space for the packet header. Returns the packet, which
   // begins within that space if its header is a short one.
-  bool may_pass() const { return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room(); }
+  bool may_pass() const {
+    return peer_epoch_ != 0 && !send_.anything_unsent() && send_.may_add_sent() && has_room() && is_first_choice();
+  }
   std::span<std::byte> address(std::byte* buffer, std::uint32_t length, Nanoseconds now);
   void passed(std::byte* buffer, std::uint32_t length, const std::byte* header, Nanoseconds now);
   bool take_completed(CompletedPacket& completed) { return send_.take_completed(completed); }
@@ -219,9 +232,7 @@ class ReliableChannel final : private PathTimings {
   }
   void knows_peer(Epoch epoch);
   Sequence first_sequence(const wire::PacketHeader& header) const;
-  void process_ack(const wire::PacketHeader& header, std::span<const std::uint64_t> selective, Nanoseconds now);
-  [[gnu::noinline]] void process_wide_ack(const wire::PacketHeader& header, std::span<const std::byte> more,
-                                          Nanoseconds now);
+  void process_ack(const wire::PacketHeader& header, std::span<const std::byte> more_selective, Nanoseconds now);
   void take_news(unsigned path, const wire::PacketHeader& header, bool advanced, Nanoseconds now);
   void handle_losses(unsigned path);
   void restart_timer(unsigned path, bool advanced, Nanoseconds now);
@@ -241,13 +252,15 @@ class ReliableChannel final : private PathTimings {
   std::uint32_t received_wraps(Sequence sequence);
   void departed(std::size_t packets, bool restart_timer, Nanoseconds now);
   bool has_room_behind(std::uint32_t bytes) const {
-    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < over().congestion.window();
+    return send_.has_slots(2) && send_.outstanding_bytes() + bytes < path_states_.room();
   }
   PathState& over() { return path_states_[path_]; }
   const PathState& over() const { return path_states_[path_]; }
   // Bytes that may be in flight over the path. While the peer's epoch is unknown one packet asks for it: more would be
   // refused as well.
-  std::uint64_t window() const { return peer_epoch_ != 0 ? over().congestion.window() : 1; }
+  std::uint64_t window() const { return peer_epoch_ != 0 ? path_states_.window(path_) : 1; }
+  // Of several paths that carry together, the one that is used now.
+  bool is_first_choice() const { return !path_states_.are_several() || next_path(0) == path_; }
 
   // What all headers of one moment say that matters to the peer: everything but the acknowledgement's delay.
   struct HeaderContent {

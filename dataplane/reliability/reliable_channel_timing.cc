@@ -17,8 +17,11 @@ inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& 
     over.round_trip.sample(news.round_trip > delay ? news.round_trip - delay : news.round_trip);
     path_states_.carries(path);  // it was sent once: no other path can have brought it
   }
-  if (news.bytes != 0) over.congestion.on_acknowledged(news.bytes, news.in_flight);
-  if ((header.flags & wire::kPacketSawDuplicate) != 0) over.congestion.on_spurious_retransmission();
+  if (news.bytes != 0 && over.congestion.on_acknowledged(news.bytes, news.in_flight)) path_states_.share_out();
+  if ((header.flags & wire::kPacketSawDuplicate) != 0) [[unlikely]] {
+    over.congestion.on_spurious_retransmission();
+    path_states_.share_out();
+  }
   restart_timer(path, advanced, now);
   handle_losses(path);
 }
@@ -29,6 +32,7 @@ void ReliableChannel::handle_losses(unsigned path) {
   if (news.recheck_at != UINT64_MAX) over.recheck_at = news.recheck_at;
   if (!news.lost) return;
   over.congestion.on_loss();
+  path_states_.share_out();
   send_.mark_recovery(path);
 }
 
@@ -45,17 +49,14 @@ inline void ReliableChannel::restart_timer(unsigned path, bool advanced, Nanosec
   over.recheck_at = UINT64_MAX;
 }
 
-void ReliableChannel::process_wide_ack(const wire::PacketHeader& header, std::span<const std::byte> more,
-                                       Nanoseconds now) {
-  std::array<std::uint64_t, wire::kMostSelectiveWords> words;
-  words[0] = header.selective_ack;
-  const std::size_t count = wire::decode_selective(more, std::span(words).subspan(1));
-  process_ack(header, {words.data(), 1 + count}, now);
-}
-
-void ReliableChannel::process_ack(const wire::PacketHeader& header, std::span<const std::uint64_t> selective,
+void ReliableChannel::process_ack(const wire::PacketHeader& header, std::span<const std::byte> more_selective,
                                   Nanoseconds now) {
-  const AckOutcome outcome = send_.acknowledge(header.cumulative_ack - sent_number_, selective, {now, *this});
+  std::array<std::uint64_t, wire::kMostSelectiveWords - 1> words;
+  std::span<const std::uint64_t> wider;
+  if (!more_selective.empty()) [[unlikely]]
+    wider = std::span(words).first(wire::decode_selective(more_selective, words));
+  const AckOutcome outcome =
+      send_.acknowledge(header.cumulative_ack - sent_number_, header.selective_ack, wider, {now, *this});
   if (!outcome.valid) {
     ++context_.counters.malformed;
     return;
@@ -66,7 +67,10 @@ void ReliableChannel::process_ack(const wire::PacketHeader& header, std::span<co
     waiting_since_ = send_.anything_transmitted() ? now : UINT64_MAX;
   }
   take_news(0, header, outcome.advanced, now);
+  if (paths() == 1) [[likely]]
+    return;
   for (unsigned path = 1; path != paths(); ++path) take_news(path, header, outcome.advanced, now);
+  path_states_.measure_rates(send_, now);
 }
 
 Nanoseconds ReliableChannel::next_deadline() const {
@@ -98,6 +102,7 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
     if (over.round_trip.back_offs() == 0) {
       over.congestion.on_timeout();
       send_.mark_recovery(path);
+      path_states_.share_out();
     }
     over.round_trip.back_off();
   }
@@ -109,6 +114,7 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
 void ReliableChannel::give_up_path(unsigned path) {
   send_.give_up_path(path);
   path_states_[path].stop_timers();
+  path_states_[path].rate = {};
   path_states_.carries_no_more(path);
 }
 

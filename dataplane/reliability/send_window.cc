@@ -155,7 +155,7 @@ bool SendWindow::any_again() const {
   return first_flight_.newest_was_again || std::ranges::any_of(other_flights_, &PathFlight::newest_was_again);
 }
 
-AckOutcome SendWindow::acknowledge(Sequence cumulative, std::span<const std::uint64_t> selective,
+AckOutcome SendWindow::acknowledge(Sequence cumulative, std::uint64_t selective, std::span<const std::uint64_t> wider,
                                    const AckTiming& timing) {
   AckOutcome outcome;
   begin_news();
@@ -174,10 +174,17 @@ AckOutcome SendWindow::acknowledge(Sequence cumulative, std::span<const std::uin
   for (unsigned path = 0; path != paths(); ++path) {
     if (before(flight(path).recovery, settled_)) flight(path).recovery = settled_;
   }
-  const bool any_selected = selective.front() != 0 || selective.size() > 1;
-  reach_ = 1 + static_cast<Sequence>(selective.size()) * kSelectiveBits;
-  if (any_selected) settle_selected(cumulative, selective, timing);
-  if (any_selected || any_again()) find_lost(timing);
+  if (selective != 0 || !wider.empty()) {
+    settle_selected(cumulative + 1, selective, timing);
+    reach_ = 1 + kSelectiveBits;
+    for (const std::uint64_t word : wider) {
+      settle_selected(cumulative + reach_, word, timing);
+      reach_ += kSelectiveBits;
+    }
+    find_lost(timing);
+  } else if (any_again()) {
+    find_lost(timing);
+  }
   return outcome;
 }
 
@@ -186,15 +193,11 @@ void SendWindow::give_up_overtaken(const AckTiming& timing) {
   find_lost(timing);
 }
 
-void SendWindow::settle_selected(Sequence cumulative, std::span<const std::uint64_t> selective,
-                                 const AckTiming& timing) {
-  for (Sequence first = cumulative + 1; std::uint64_t word : selective) {
-    for (; word != 0; word &= word - 1) {
-      const Sequence sequence = first + static_cast<Sequence>(std::countr_zero(word));
-      if (!before(sequence, unsent_)) return;
-      settle(slot(sequence), timing);
-    }
-    first += kSelectiveBits;
+void SendWindow::settle_selected(Sequence first, std::uint64_t selective, const AckTiming& timing) {
+  for (; selective != 0; selective &= selective - 1) {
+    const Sequence sequence = first + static_cast<Sequence>(std::countr_zero(selective));
+    if (!before(sequence, unsent_)) return;
+    settle(slot(sequence), timing);
   }
 }
 

@@ -116,8 +116,9 @@ class SendWindow {
   // retransmissions.
   std::uint32_t transmitted(std::span<const Transmission> taken, Nanoseconds now, unsigned path = 0);
 
-  // `selective`: bit i of all words together: packet cumulative + 1 + i has arrived; at least one word.
-  AckOutcome acknowledge(Sequence cumulative, std::span<const std::uint64_t> selective, const AckTiming& timing);
+  // `selective`: bit i: packet cumulative + 1 + i has arrived; `wider`: the same of the packets behind these 64.
+  AckOutcome acknowledge(Sequence cumulative, std::uint64_t selective, std::span<const std::uint64_t> wider,
+                         const AckTiming& timing);
 
   // Later packets arrived a while ago: counts those as lost that have been waited for long enough.
   void give_up_overtaken(const AckTiming& timing);
@@ -186,8 +187,7 @@ class SendWindow {
     for (unsigned path = 0; path != paths_; ++path) flight(path).begin_news();
   }
   void settle(Slot& entry, const AckTiming& timing);
-  [[gnu::noinline]] void settle_selected(Sequence cumulative, std::span<const std::uint64_t> selective,
-                                         const AckTiming& timing);
+  [[gnu::noinline]] void settle_selected(Sequence first, std::uint64_t selective, const AckTiming& timing);
   [[gnu::noinline]] void find_lost(const AckTiming& timing);
   bool any_again() const;
   bool is_lost(const Slot& entry, unsigned arrived_behind, const AckTiming& timing) const;
@@ -203,7 +203,7 @@ class SendWindow {
   Sequence unsent_;
   Sequence next_;
   Sequence first_lost_ = 0;  // no packet before it is lost; meaningful while lost_ is not 0
-  Sequence reach_ = 0;       // packets, from the oldest one, that the latest selective acknowledgement tells of
+  Sequence reach_ = 65;      // packets, from the oldest one, that the latest selective acknowledgement tells of
   std::uint32_t lost_ = 0;   // packets waiting for retransmission
   std::uint32_t buffers_ = 0;  // of the pool, until take_completed() gives them back
   std::uint64_t outstanding_bytes_ = 0;

@@ -34,7 +34,7 @@ class SendWindowTest : public testing::Test, private PathTimings {
     return acknowledge(window_, cumulative, selective, now);
   }
   Told acknowledge(SendWindow& window, Sequence cumulative, std::uint64_t selective, Nanoseconds now) {
-    const AckOutcome outcome = window.acknowledge(cumulative, {&selective, 1}, timing(now));
+    const AckOutcome outcome = window.acknowledge(cumulative, selective, {}, timing(now));
     return {outcome, window.news()};
   }
   Told give_up_overtaken(Nanoseconds now) {

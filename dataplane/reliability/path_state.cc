@@ -1,0 +1,85 @@
+#include "dataplane/reliability/path_state.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+void PathStates::serve(std::uint32_t paths, unsigned best) {
+  serving_ = paths;
+  best_ = best;
+  several_ = std::popcount(paths) > 1;
+  share_out();
+}
+
+void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
+  const bool much = window.outstanding_bytes() >= tuning::kStripeFrom;
+  for (unsigned number = 0; number != window.paths(); ++number) {
+    PathState& path = (*this)[number];
+    const PathNews& news = window.news(number);
+    const std::uint64_t in_flight = window.in_flight_bytes(number);
+    if (news.bytes != 0) {
+      const bool limited = !path.took_all || news.in_flight + max_packet_ > this->window(number);
+      path.rate.acknowledged(news.bytes, limited, in_flight != 0, path.round_trip.smoothed(), now);
+    } else if (much && in_flight == 0 && (serving_ >> number & 1) != 0) {
+      path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
+    }
+  }
+  share_out();
+}
+
+void PathStates::share_out_among_several() {
+  room_ = 0;
+  for (std::uint32_t paths = serving_; paths != 0; paths &= paths - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(paths));
+    PathState& path = (*this)[number];
+    const std::uint64_t brought = path.rate.bytes_in(path.round_trip.shortest() + tuning::kPathQueue);
+    const std::uint64_t wanted = path.rate.bytes_per_second() == 0 ? tuning::kUnknownPathQueue : brought;
+    const std::uint64_t least = number == best_ ? tuning::kStripeFrom : 2 * max_packet_;
+    path.share = std::min(std::max(wanted, least), path.congestion.window());
+    room_ += path.share;
+  }
+}
+
+// When one packet more would arrive over the path; also where it has to wait until the path may have more in flight.
+Nanoseconds PathStates::arrival_over(unsigned number, const SendWindow& window) const {
+  const PathState& path = (*this)[number];
+  return path.round_trip.shortest() / 2 + path.rate.time_for(window.in_flight_bytes(number) + max_packet_);
+}
+
+unsigned PathStates::earliest(const SendWindow& window, std::uint32_t without) const {
+  const auto has_room = [&](unsigned number) { return window.in_flight_bytes(number) < (*this)[number].share; };
+  const std::uint32_t candidates = serving_ & ~without;
+  const bool takes_best = (candidates >> best_ & 1) != 0;
+  if (takes_best && window.outstanding_bytes() < tuning::kStripeFrom && has_room(best_)) return best_;
+  unsigned first = kNone;
+  Nanoseconds soonest = UINT64_MAX;
+  for (std::uint32_t paths = candidates; paths != 0; paths &= paths - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(paths));
+    const Nanoseconds arrival = arrival_over(number, window);
+    if (arrival >= soonest) continue;
+    soonest = arrival;
+    first = number;
+  }
+  if (first != kNone && has_room(first)) return first;
+  return takes_best && window.oldest_is_lost() ? best_ : kNone;
+}
+
+unsigned PathStates::quickest() const {
+  unsigned first = best_;
+  for (std::uint32_t paths = serving_; paths != 0; paths &= paths - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(paths));
+    const Nanoseconds round_trip = (*this)[number].round_trip.shortest();
+    if (round_trip != 0 && round_trip < (*this)[first].round_trip.shortest() * 3 / 4) first = number;
+  }
+  return first;
+}
+
+std::size_t PathStates::packets_in_turn(unsigned path) const {
+  const std::uint64_t bytes = (*this)[path].rate.bytes_in(tuning::kStripeTime);
+  return std::clamp<std::size_t>(bytes / max_packet_, 2, tuning::kSendBurst);
+}
+
+}  // namespace openlapi

@@ -1,0 +1,185 @@
+// Much data from one task to another over several networks, in virtual time: how much faster than over one of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "dataplane/base/epoch.h"
+#include "dataplane/paths/channel_set.h"
+#include "tests/support/simulated_network.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint64_t kMegabit = 1'000'000 / 8;  // bytes a second
+constexpr std::uint32_t kPacket = 1472;
+constexpr std::size_t kLong = 4 * 1024 * 1024;
+constexpr Epoch kEpoch = Epoch{1} << kBeginningBits;
+
+struct Link {
+  std::uint64_t bytes_per_second;
+};
+const std::vector<Link> kFast{{400 * kMegabit}};
+
+class Task final : public ChannelListener {
+ public:
+  Task(PeerIndex self, SimulatedNetwork& network, const std::vector<Link>& links, Clock& clock)
+      : ports_(open(self, network, links)), set_(config_of(self), transports_, clock, *this) {
+    std::string error;
+    for (std::uint32_t link = 0; link != links.size(); ++link) {
+      EXPECT_TRUE(ports_[link]->add_peer(1 - self, SimulatedTransport::encode({1 - self, 0, link}), error)) << error;
+    }
+    channel_ = set_.make_channel(1 - self, transports_, {0, kEpoch});
+  }
+
+  // Offers records until so many bytes were taken in all.
+  void send(std::size_t bytes) {
+    const std::size_t length = channel_->max_record() - 8;
+    while (sent_ < bytes) {
+      const std::uint64_t number = sent_;
+      const ConstBuffer head{&number, sizeof(number)};
+      if (!channel_->send_referenced({&head, 1}, {data_.data(), length}, 1)) return;
+      sent_ += length;
+    }
+  }
+  void step(Nanoseconds now) {
+    set_.receive();
+    set_.transmit(now);
+    set_.run_timers(now);
+  }
+  bool settled() const { return set_.settled(); }
+  std::size_t received() const { return received_; }
+  bool in_order() const { return in_order_; }
+  std::uint64_t packets_over(std::size_t link) const { return ports_[link]->counters().packets_sent; }
+  MessageStatistics statistics() const {
+    MessageStatistics sums;
+    set_.add_statistics(sums);
+    return sums;
+  }
+
+ private:
+  static EndpointConfig config_of(PeerIndex self) {
+    EndpointConfig config;
+    config.self = self;
+    config.tasks = 2;
+    config.epoch = kEpoch;
+    return config;
+  }
+  std::vector<std::unique_ptr<SimulatedTransport>> open(PeerIndex self, SimulatedNetwork& network,
+                                                        const std::vector<Link>& links) {
+    std::vector<std::unique_ptr<SimulatedTransport>> ports;
+    for (std::uint32_t link = 0; link != links.size(); ++link) {
+      PortConfig config;
+      config.address = {self, 0, link};
+      config.limits = {kPacket, 64, false, true};
+      config.queue_packets = 4096;
+      config.bytes_per_second = links[link].bytes_per_second;
+      config.longest_backlog = 4 * kMillisecond;
+      ports.push_back(std::make_unique<SimulatedTransport>(network, config));
+      transports_.push_back(ports.back().get());
+    }
+    return ports;
+  }
+
+  PeerChannel* channel_to(PeerIndex, bool) override { return channel_.get(); }
+  void channel_delivered(PeerIndex, std::span<std::byte> payload) override {
+    std::uint64_t number;
+    std::memcpy(&number, payload.data(), sizeof(number));
+    in_order_ &= number == received_;
+    received_ += payload.size() - sizeof(number);
+  }
+  void channel_acknowledged(PeerIndex, std::uint64_t) override {}
+  void channel_restarted(PeerIndex, bool) override {}
+  void channel_timed_out(PeerIndex) override {}
+
+  std::vector<Transport*> transports_;
+  std::vector<std::unique_ptr<SimulatedTransport>> ports_;
+  const EndpointConfig config_;
+  ChannelSet set_;
+  std::unique_ptr<PeerChannel> channel_;
+  std::vector<std::byte> data_ = std::vector<std::byte>(kPacket);
+  std::size_t sent_ = 0, received_ = 0;
+  bool in_order_ = true;
+};
+
+// Two tasks that take a step every two microseconds.
+class Striping {
+ public:
+  explicit Striping(const std::vector<Link>& links, NetworkFaults faults = {}) : network_(time_, 1) {
+    faults.least_delay = 10 * kMicrosecond;
+    faults.most_delay = 12 * kMicrosecond;
+    network_.set_faults(faults);
+    for (PeerIndex task = 0; task != 2; ++task) {
+      tasks_.push_back(std::make_unique<Task>(task, network_, links, time_.clock()));
+    }
+  }
+
+  // How long it takes to bring so many bytes more.
+  Nanoseconds carry(std::size_t bytes) {
+    const Nanoseconds begin = time_.now();
+    all_ += bytes;
+    while (tasks_[1]->received() < all_ && time_.now() < begin + 60 * kSecond) {
+      tasks_[0]->send(all_);
+      for (auto& task : tasks_) task->step(time_.now());
+      time_.run_until(time_.now() + 2 * kMicrosecond);
+    }
+    EXPECT_GE(tasks_[1]->received(), all_);
+    EXPECT_TRUE(tasks_[1]->in_order());
+    return time_.now() - begin;
+  }
+  // What was learnt from a long message serves the next.
+  double bandwidth(std::size_t bytes) {
+    carry(2 * kLong);
+    return static_cast<double>(bytes) / static_cast<double>(carry(bytes)) * 1e9;
+  }
+  Task& sender() { return *tasks_[0]; }
+  Task& receiver() { return *tasks_[1]; }
+
+ private:
+  VirtualTime time_;
+  SimulatedNetwork network_;
+  std::vector<std::unique_ptr<Task>> tasks_;
+  std::size_t all_ = 0;
+};
+
+double bandwidth_of(const std::vector<Link>& links) { return Striping(links).bandwidth(kLong); }
+
+TEST(StripingTest, EqualLinksAddUp) {
+  const double one = bandwidth_of({{400 * kMegabit}});
+  for (const auto& [links, least] : {std::pair{2u, 1.97}, {4u, 3.9}, {8u, 7.8}}) {
+    Striping striping(std::vector<Link>(links, Link{400 * kMegabit}));
+    EXPECT_GT(striping.bandwidth(kLong) / one, least) << links << " links";
+    EXPECT_EQ(striping.sender().statistics().retransmitted_packets, 0u);
+  }
+}
+
+TEST(StripingTest, UnequalLinksAddUp) {
+  const double fast = bandwidth_of({{400 * kMegabit}});
+  const double slow = bandwidth_of({{40 * kMegabit}});
+  EXPECT_GT(bandwidth_of({{400 * kMegabit}, {40 * kMegabit}}) / (fast + slow), 0.95);
+  EXPECT_GT(bandwidth_of({{40 * kMegabit}, {400 * kMegabit}}) / (fast + slow), 0.95);
+}
+
+TEST(StripingTest, ASlowLinkNeverMakesItSlower) {
+  for (const std::size_t bytes : {16 * 1024, 64 * 1024, 256 * 1024, 1024 * 1024}) {
+    const double alone = Striping(kFast).bandwidth(bytes);
+    EXPECT_GT(Striping(std::vector<Link>{{400 * kMegabit}, {4 * kMegabit}}).bandwidth(bytes) / alone, 0.98) << bytes;
+  }
+}
+
+TEST(StripingTest, AlsoWhenPacketsAreLost) {
+  NetworkFaults faults;
+  faults.loss = 0.001;
+  const double alone = Striping(kFast, faults).bandwidth(4 * kLong);
+  EXPECT_GT(Striping(std::vector<Link>(4, kFast[0]), faults).bandwidth(4 * kLong) / alone, 3);
+}
+
+TEST(StripingTest, ShortMessagesStayOnOneLink) {
+  Striping striping(std::vector<Link>(2, kFast[0]));
+  for (int i = 0; i < 100; ++i) striping.carry(8000);
+  EXPECT_EQ(striping.sender().packets_over(1), 0u);
+}
+
+}  // namespace
+}  // namespace openlapi

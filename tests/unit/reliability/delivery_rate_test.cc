@@ -1,0 +1,85 @@
+// What a path is found to bring, from acknowledgements.
+#include <gtest/gtest.h>
+
+#include "dataplane/reliability/delivery_rate.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+namespace {
+
+constexpr Nanoseconds kStep = 100 * kMicrosecond;
+
+class DeliveryRateTest : public testing::Test {
+ protected:
+  // For so many steps a path that brings so much in each.
+  void carry(std::uint64_t bytes, unsigned steps, bool limited = true) {
+    for (; steps != 0; --steps) rate_.acknowledged(bytes, limited, true, 0, now_ += kStep);
+  }
+  void fall_idle(std::uint64_t bytes) { rate_.acknowledged(bytes, false, false, 0, now_ += kStep); }
+
+  DeliveryRate rate_;
+  Nanoseconds now_ = kSecond;
+};
+
+TEST_F(DeliveryRateTest, NothingIsKnownAtFirst) {
+  EXPECT_EQ(rate_.bytes_per_second(), 0u);
+  EXPECT_EQ(rate_.time_for(1'000'000), 0u);
+  EXPECT_EQ(rate_.bytes_in(kMillisecond), 0u);
+  carry(5000, 3);
+  EXPECT_EQ(rate_.bytes_per_second(), 0u) << "too short to tell";
+}
+
+TEST_F(DeliveryRateTest, MeasuresWhatABusyPathBrings) {
+  carry(5000, 50);
+  EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
+  EXPECT_EQ(rate_.time_for(50'000), kMillisecond);
+  EXPECT_EQ(rate_.bytes_in(kMillisecond), 50'000u);
+}
+
+TEST_F(DeliveryRateTest, FollowsAPathThatGetsFasterOrSlower) {
+  carry(5000, 50);
+  carry(10'000, 100);
+  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 100e6, 1e6);
+  carry(1000, 500);
+  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 10e6, 1e6);
+}
+
+TEST_F(DeliveryRateTest, APathThatHasLittleToCarryIsNotSlow) {
+  carry(5000, 50);
+  carry(50, 100, false);
+  EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
+  carry(10'000, 100, false);
+  EXPECT_GT(rate_.bytes_per_second(), 90'000'000u) << "what it has brought it can bring";
+}
+
+TEST_F(DeliveryRateTest, IdleTimeIsNoPartOfIt) {
+  carry(5000, 50);
+  for (int i = 0; i < 100; ++i) {
+    fall_idle(5000);
+    now_ += kSecond;
+    carry(5000, 10);
+  }
+  EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
+}
+
+TEST_F(DeliveryRateTest, OnlyABusyPathTellsTheFirstTime) {
+  carry(5000, 50, false);
+  EXPECT_EQ(rate_.bytes_per_second(), 0u);
+}
+
+TEST_F(DeliveryRateTest, AnOldRateIsForgotten) {
+  carry(5000, 50);
+  rate_.forget_if_old(5000, now_ + tuning::kShortestRateAge / 2);
+  EXPECT_NE(rate_.bytes_per_second(), 0u);
+  rate_.forget_if_old(5000, now_ + tuning::kShortestRateAge + kMillisecond);
+  EXPECT_EQ(rate_.bytes_per_second(), 0u);
+}
+
+TEST_F(DeliveryRateTest, IsNeverZeroAgain) {
+  carry(5000, 50);
+  carry(0, 10'000);
+  EXPECT_GT(rate_.bytes_per_second(), 0u);
+}
+
+}  // namespace
+}  // namespace openlapi

@@ -1,0 +1,157 @@
+// How the paths of a channel share what is to be sent.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "dataplane/reliability/path_state.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint32_t kPacket = 1000;
+constexpr std::uint64_t kMost = 1024 * 1024;
+
+class PathSharesTest : public testing::Test {
+ protected:
+  PathSharesTest() {
+    states_.add();
+    states_.add();
+    for (int i = 0; i < 2; ++i) window_.add_path();
+  }
+  // The path is known to bring so much in the time for which it may have packets in flight.
+  void measure(unsigned path, std::uint64_t bytes) {
+    for (unsigned i = 0; i != 50; ++i) {
+      states_[path].rate.acknowledged(bytes, true, true, 0, kSecond + i * tuning::kPathQueue);
+    }
+  }
+  // Sends over the path and leaves it in flight.
+  void put_in_flight(unsigned path, unsigned packets) {
+    for (; packets != 0; --packets) {
+      window_.add(pool_.take(), kPacket, nullptr, 0, 0);
+      std::array<Transmission, 1> burst;
+      ASSERT_EQ(window_.collect(UINT64_MAX, burst, path), 1u);
+      window_.transmitted(burst, 0, path);
+    }
+  }
+  unsigned earliest(std::uint32_t without = 0) const { return states_.earliest(window_, without); }
+
+  PathStates states_{kPacket, kMost};
+  PacketPool pool_{1024, 2048};
+  SendWindow window_{pool_};
+};
+
+TEST_F(PathSharesTest, OnePathHasItsWindow) {
+  EXPECT_FALSE(states_.are_several());
+  EXPECT_EQ(states_.window(1), tuning::kFirstBytesInFlight);
+  EXPECT_EQ(states_.room(), tuning::kFirstBytesInFlight);
+  states_.serve(0b010, 1);
+  EXPECT_FALSE(states_.are_several());
+  EXPECT_EQ(states_.room(), tuning::kFirstBytesInFlight);
+}
+
+TEST_F(PathSharesTest, UnknownPathsGetLittle) {
+  states_.serve(0b011, 0);
+  EXPECT_EQ(states_.window(0), tuning::kStripeFrom) << "of the best one as much as short messages need";
+  EXPECT_EQ(states_.window(1), tuning::kUnknownPathQueue);
+  EXPECT_EQ(states_.room(), tuning::kStripeFrom + tuning::kUnknownPathQueue);
+}
+
+TEST_F(PathSharesTest, SharesFollowTheRates) {
+  measure(0, 100'000);
+  measure(1, 10'000);
+  measure(2, 10);
+  states_.serve(0b111, 0);
+  EXPECT_EQ(states_.window(0), 100'000u);
+  EXPECT_EQ(states_.window(1), 10'000u);
+  EXPECT_EQ(states_.window(2), 2 * kPacket) << "never less than two packets";
+  EXPECT_EQ(states_.room(), 112'000u);
+}
+
+TEST_F(PathSharesTest, NoShareIsLargerThanTheCongestionWindow) {
+  measure(0, 100 * kMost);
+  states_.serve(0b011, 0);
+  EXPECT_EQ(states_.window(0), tuning::kFirstBytesInFlight);
+}
+
+TEST_F(PathSharesTest, TheBestOneIsTakenWhileLittleIsInFlight) {
+  measure(0, 40'000);
+  measure(1, 400'000);
+  states_.serve(0b011, 0);
+  EXPECT_EQ(earliest(), 0u);
+  put_in_flight(0, 32);
+  EXPECT_EQ(earliest(), 0u);
+  put_in_flight(0, 1);
+  EXPECT_EQ(earliest(), 1u);
+}
+
+TEST_F(PathSharesTest, ThenTheOneThatBringsAPacketFirst) {
+  measure(0, 100'000);
+  measure(1, 50'000);
+  states_.serve(0b011, 0);
+  put_in_flight(0, 40);
+  EXPECT_EQ(earliest(), 1u);
+  put_in_flight(1, 19);
+  EXPECT_EQ(earliest(), 1u) << "in 800 us instead of 820";
+  put_in_flight(1, 1);
+  EXPECT_EQ(earliest(), 0u) << "in 820 us instead of 840";
+}
+
+TEST_F(PathSharesTest, FullPathsAreLeftOut) {
+  measure(0, 100'000);
+  measure(1, 10'000);
+  states_.serve(0b011, 0);
+  put_in_flight(0, 100);
+  EXPECT_EQ(earliest(), 1u);
+  EXPECT_EQ(earliest(0b010), PathStates::kNone);
+  put_in_flight(1, 10);
+  EXPECT_EQ(earliest(), PathStates::kNone);
+}
+
+TEST_F(PathSharesTest, APathThatDoesNotServeIsNotTaken) {
+  measure(0, 100'000);
+  measure(1, 100'000);
+  measure(2, 100'000);
+  states_.serve(0b101, 0);
+  put_in_flight(0, 50);
+  EXPECT_EQ(earliest(), 2u);
+}
+
+TEST_F(PathSharesTest, TheQuickestOneHasAGoodDealShorterRoundTrips) {
+  states_.serve(0b111, 0);
+  EXPECT_EQ(states_.quickest(), 0u);
+  states_[0].round_trip.sample(100 * kMicrosecond);
+  states_[1].round_trip.sample(80 * kMicrosecond);
+  EXPECT_EQ(states_.quickest(), 0u);
+  states_[2].round_trip.sample(70 * kMicrosecond);
+  EXPECT_EQ(states_.quickest(), 2u);
+  states_.serve(0b011, 0);
+  EXPECT_EQ(states_.quickest(), 0u);
+}
+
+TEST_F(PathSharesTest, APathThatNobodyUsesIsMeasuredAnewInTime) {
+  measure(0, 100'000);
+  measure(1, 1'000);
+  states_.serve(0b011, 0);
+  const Nanoseconds measured = kSecond + 49 * tuning::kPathQueue;
+  const Nanoseconds later = measured + tuning::kRateAgePart * states_[1].rate.time_for(tuning::kUnknownPathQueue);
+  states_.measure_rates(window_, later + kSecond);
+  EXPECT_NE(states_[1].rate.bytes_per_second(), 0u) << "nothing is to be sent";
+  put_in_flight(0, 40);
+  states_.measure_rates(window_, later);
+  EXPECT_NE(states_[1].rate.bytes_per_second(), 0u);
+  states_.measure_rates(window_, later + kMillisecond);
+  EXPECT_EQ(states_[1].rate.bytes_per_second(), 0u);
+  EXPECT_NE(states_[0].rate.bytes_per_second(), 0u) << "it is used";
+}
+
+TEST_F(PathSharesTest, FasterPathsGetMoreInTurn) {
+  measure(0, 80'000);
+  measure(1, 800'000);
+  measure(2, 80'000'000);
+  EXPECT_EQ(states_.packets_in_turn(0), 2u);
+  EXPECT_EQ(states_.packets_in_turn(1), 20u);
+  EXPECT_EQ(states_.packets_in_turn(2), tuning::kSendBurst);
+}
+
+}  // namespace
+}  // namespace openlapi
