@@ -247,7 +247,10 @@ void Simulation::pause_somebody(bool for_long) {
   const bool may_die = scenario_.address_exchange || scenario_.recovery || !alone;
   if (for_long && (may_die || !scenario_.stop_ends_in_death)) return stop_for_long(task);
   const bool slow = pause_random_.chance(0.5);
-  pause_again(task, checker_.incarnation(task), slow ? static_cast<std::uint32_t>(pause_random_.between(5, 9)) : 1);
+  const Nanoseconds all_pauses = scenario_.timeout * (scenario_.networks == 1 ? 9 : 5) / 10;  // paths are tried in turn
+  const Nanoseconds longest = all_pauses / (std::uint64_t{scenario_.pauses} * (slow ? 9 : 1));
+  const auto times = slow ? static_cast<std::uint32_t>(pause_random_.between(5, 9)) : 1;
+  pause_again(task, checker_.incarnation(task), times, longest);
 }
 
 // Longer than the time-out: the others give it up meanwhile. Then it dies, or it goes on in a job that has gone on
@@ -274,19 +277,17 @@ void Simulation::stop_for_long(PeerIndex task) {
 // is a second, for what the network can do on top: the longest partition, 0.8 s, with no time for a retransmission
 // behind it but one, as those are 0.4 s apart. A peer that is silent for longer than the time-out less the longest
 // partition and two retransmissions is lost by the protocol: it cannot be told from a dead one.
-void Simulation::pause_again(PeerIndex task, std::uint32_t incarnation, std::uint32_t times) {
+void Simulation::pause_again(PeerIndex task, std::uint32_t incarnation, std::uint32_t times, Nanoseconds longest) {
   if (times == 0 || checker_.incarnation(task) != incarnation || !checker_.alive(task) || checker_.stopped(task))
     return;
-  const Nanoseconds all_pauses = scenario_.timeout * (scenario_.networks == 1 ? 9 : 5) / 10;  // paths are tried in turn
-  const Nanoseconds longest = all_pauses / (std::uint64_t{scenario_.pauses} * (times == 1 ? 1 : 9));
   const Nanoseconds shortest = pause_random_.chance(0.5) ? longest * 9 / 10 : 20 * kMillisecond;
   const Nanoseconds length = pause_random_.between(shortest, longest);
   trace("task %u takes no step for %.3f ms", task, static_cast<double>(length) / 1e6);
   for (auto& engine : engines_[task]) engine->stop_until(time_.now() + length);
   ++pauses_under_way_;
-  time_.after(length + 300 * kMicrosecond, [this, task, incarnation, times] {
+  time_.after(length + 300 * kMicrosecond, [this, task, incarnation, times, longest] {
     --pauses_under_way_;
-    pause_again(task, incarnation, times - 1);
+    pause_again(task, incarnation, times - 1, longest);
   });
 }
 

@@ -107,7 +107,7 @@ class Simulation {
   void maybe_kill();
   void pause_somebody(bool for_long);
   void stop_for_long(PeerIndex task);
-  void pause_again(PeerIndex task, std::uint32_t incarnation, std::uint32_t times);
+  void pause_again(PeerIndex task, std::uint32_t incarnation, std::uint32_t times, Nanoseconds longest);
   void kill(PeerIndex task);
   void move_quotas(const std::vector<std::uint32_t>& quotas);
   bool everything_issued() const;
