@@ -61,9 +61,6 @@ inline constexpr std::uint64_t kFirstProbePause = 5'000'000;
 inline constexpr std::uint64_t kLongestProbePause = 1'000'000'000;
 // Between two lines on the paths to one peer, ns, so that a path which comes and goes does not flood the user.
 inline constexpr std::uint64_t kPathChangePause = 1'000'000'000;
-// A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
-// have left it. Shorter than what a loaded machine does to a peer that uses both at once.
-inline constexpr std::uint64_t kPathSilence = 200'000;
 // Between looks for what links tell of themselves, which may be a system call for each (0.2 us), while something is
 // outstanding and there are several paths, ns.
 inline constexpr std::uint64_t kLinkLookPause = 1'000'000;
@@ -85,6 +82,9 @@ inline constexpr std::uint64_t kShortestRateInterval = 500'000;
 // what the packets for it take.
 inline constexpr std::uint64_t kShortestRateAge = 100'000'000;
 inline constexpr std::uint64_t kRateAgePart = 64;
+// A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
+// have left it. As long as a path may have packets in flight beside others: a peer that uses several is heard over each.
+inline constexpr std::uint64_t kPathSilence = kPathQueue;
 
 // ---- reliability: packet buffers ----
 

@@ -25,7 +25,7 @@ const std::vector<Link> kFast{{400 * kMegabit}};
 class Task final : public ChannelListener {
  public:
   Task(PeerIndex self, SimulatedNetwork& network, const std::vector<Link>& links, Clock& clock)
-      : ports_(open(self, network, links)), set_(config_of(self), transports_, clock, *this) {
+      : ports_(open(self, network, links)), config_(config_of(self)), set_(config_, transports_, clock, *this) {
     std::string error;
     for (std::uint32_t link = 0; link != links.size(); ++link) {
       EXPECT_TRUE(ports_[link]->add_peer(1 - self, SimulatedTransport::encode({1 - self, 0, link}), error)) << error;
@@ -128,6 +128,18 @@ class Striping {
     EXPECT_TRUE(tasks_[1]->in_order());
     return time_.now() - begin;
   }
+  // The same in both directions at once.
+  void exchange(std::size_t bytes) {
+    const Nanoseconds begin = time_.now();
+    while (std::min(tasks_[0]->received(), tasks_[1]->received()) < bytes && time_.now() < begin + 60 * kSecond) {
+      for (auto& task : tasks_) {
+        task->send(bytes);
+        task->step(time_.now());
+      }
+      time_.run_until(time_.now() + 2 * kMicrosecond);
+    }
+    for (auto& task : tasks_) EXPECT_TRUE(task->in_order() && task->received() >= bytes);
+  }
   // What was learnt from a long message serves the next.
   double bandwidth(std::size_t bytes) {
     carry(2 * kLong);
@@ -173,6 +185,15 @@ TEST(StripingTest, AlsoWhenPacketsAreLost) {
   faults.loss = 0.001;
   const double alone = Striping(kFast, faults).bandwidth(4 * kLong);
   EXPECT_GT(Striping(std::vector<Link>(4, kFast[0]), faults).bandwidth(4 * kLong) / alone, 3);
+}
+
+TEST(StripingTest, DataInBothDirectionsIsNoReasonToDoubtALink) {
+  for (const std::uint64_t second : {400, 40}) {
+    Striping striping(std::vector<Link>{{400 * kMegabit}, {second * kMegabit}});
+    striping.exchange(2 * kLong);
+    EXPECT_EQ(striping.sender().statistics().retransmitted_packets, 0u);
+    EXPECT_EQ(striping.receiver().statistics().retransmitted_packets, 0u);
+  }
 }
 
 TEST(StripingTest, ShortMessagesStayOnOneLink) {

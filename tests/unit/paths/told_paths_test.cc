@@ -1,0 +1,104 @@
+// What is told of two paths that fail and serve again, and what is known of what they have carried.
+#include <gtest/gtest.h>
+
+#include "tests/unit/paths/several_paths_fixture.h"
+
+namespace openlapi {
+namespace {
+
+TEST_F(SeveralPaths, AFailureAndItsEndAreTold) {
+  lose_the_first_path();
+  for (int i = 0; i < 20; ++i) pass(kMillisecond);
+  ASSERT_EQ(a_.path_changes.size(), 1u);
+  const PathChange& failure = a_.path_changes[0];
+  EXPECT_EQ(failure.cause, PathCause::no_answer);
+  EXPECT_EQ(failure.path, &a_.transport);
+  EXPECT_EQ(failure.taken, &a_.other_transport);
+  EXPECT_GE(failure.waited, tuning::kFirstProbePause);
+  EXPECT_EQ(failure.idle, tuning::kShortestRetransmitTimeout) << "until what had been lost was sent over the second";
+  EXPECT_EQ(failure.untold, 0u);
+  EXPECT_TRUE(b_.path_changes.empty()) << "what it sends arrives";
+
+  pass(tuning::kPathChangePause);
+  silence(a_.transport, false);
+  pass(tuning::kLongestProbePause);
+  ASSERT_EQ(a_.path_changes.size(), 2u);
+  const PathChange& end = a_.path_changes[1];
+  EXPECT_EQ(end.cause, PathCause::answered);
+  EXPECT_EQ(end.path, &a_.transport);
+  EXPECT_EQ(end.taken, &a_.transport);
+  EXPECT_GT(end.waited, tuning::kPathChangePause);
+}
+
+// A task that computes in polling mode answers nothing, and everything later.
+TEST_F(SeveralPaths, NothingIsToldOfAPeerThatAnswersOverNoPath) {
+  send(1);
+  expect_all_delivered();
+  for (unsigned char round = 0; round < 10; ++round) {
+    send(2 + round);
+    for (int i = 0; i < 300; ++i) {
+      clock_.advance(kMillisecond);
+      a_.set.receive();
+      a_.set.run_timers(clock_.now());
+      a_.transmit();
+    }
+    pass(kMillisecond);
+    expect_all_delivered();
+  }
+  for (int i = 0; i < 20; ++i) pass(100 * kMillisecond);
+  EXPECT_TRUE(a_.path_changes.empty());
+}
+
+TEST_F(SeveralPaths, NothingIsToldWhileNoneServes) {
+  send(1);
+  expect_all_delivered();
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
+  send(2);
+  for (int i = 0; i < 50; ++i) pass(100 * kMillisecond);
+  EXPECT_TRUE(a_.path_changes.empty());
+}
+
+TEST_F(SeveralPaths, APathThatComesAndGoesIsToldOfOnceASecond) {
+  send(1);
+  expect_all_delivered();
+  const Nanoseconds begin = clock_.now();
+  while (clock_.now() - begin < 10 * kSecond) {
+    silence(a_.transport);
+    send(2);
+    for (int step = 0; step < 60; ++step) pass(kMillisecond);
+    silence(a_.transport, false);
+    for (int step = 0; step < 200; ++step) {
+      pass(kMillisecond);
+      if (step % 20 == 0) send(3);
+    }
+  }
+  EXPECT_GE(a_.path_changes.size(), 5u);
+  EXPECT_LE(a_.path_changes.size(), 11u);
+  std::uint32_t untold = 0;
+  for (const PathChange& change : a_.path_changes) untold += change.untold;
+  EXPECT_GE(untold, 5u);
+}
+
+TEST_F(SeveralPaths, ItIsKnownWhatEachPathHasCarried) {
+  lose_the_first_path();
+  send(3);
+  expect_all_delivered();
+  const std::vector<PathStatus> paths = a_.channel->path_statuses();
+  ASSERT_EQ(paths.size(), 2u);
+  EXPECT_EQ(paths[0].transport, &a_.transport);
+  EXPECT_EQ(paths[0].packets, 2u);
+  EXPECT_GT(paths[0].bytes, 2 * wire::kPacketHeaderSize);
+  EXPECT_EQ(paths[0].again, 0u);
+  EXPECT_NE(paths[0].silent_since, 0u);
+  EXPECT_FALSE(paths[0].in_use);
+  EXPECT_EQ(paths[1].transport, &a_.other_transport);
+  EXPECT_EQ(paths[1].packets, 2u);
+  EXPECT_EQ(paths[1].again, 1u);
+  EXPECT_EQ(paths[1].silent_since, 0u);
+  EXPECT_TRUE(paths[1].in_use);
+}
+
+// Each is taken once, and in order, whatever paths come and go.
+
+}  // namespace
+}  // namespace openlapi
