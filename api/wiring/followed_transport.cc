@@ -80,6 +80,11 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
     const auto found = peers_.find(peer);
     return found == peers_.end() || !adapters_->is_down(found->second);
   }
+  void path_failed(PeerIndex peer) override {
+    if (link_ != nullptr) link_->path_failed(peer);
+    const auto found = peers_.find(peer);
+    if (found != peers_.end()) adapters_->report(own_, found->second);
+  }
 
   int descriptor() const override { return both_.get(); }
   bool immediate() const override { return wake_->immediate(); }

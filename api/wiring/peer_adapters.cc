@@ -40,6 +40,14 @@ bool PeerAdapters::look_before_sleep() {
   return true;
 }
 
+void PeerAdapters::report(PacketAddress here, PacketAddress there) {
+  if (ended_) return;
+  const auto bytes_of = [](const PacketAddress& address) {
+    return std::span(reinterpret_cast<const std::uint8_t*>(&address), sizeof address);
+  };
+  watch_->report(bytes_of(here), bytes_of(there));
+}
+
 std::shared_ptr<PeerAdapters> open_peer_adapters() {
   std::string ignored;
   auto watch = AdapterWatch::open({}, ignored);

@@ -31,6 +31,9 @@ class PeerAdapters {
   // An adapter has it, and none of those that have it is up.
   bool is_down(PacketAddress address) const { return down_.contains(address); }
 
+  // Nothing comes through between the two: the daemons look into it. Never blocks.
+  void report(PacketAddress here, PacketAddress there);
+
  private:
   void read();
 

@@ -47,6 +47,7 @@ class AdapterLink final : public LinkStatus {
   const std::atomic<std::uint32_t>& changes() const override { return links_->changes(); }
   void look() override { links_->look(); }
   bool reaches(PeerIndex) const override { return !listed_ || links_->table().serves(address_); }
+  void path_failed(PeerIndex) override {}  // the kernel tells by itself
   LocalLinks& links() const { return *links_; }
 
  private:

@@ -145,6 +145,8 @@ class MemoryTransport final : public Transport,
     if (std::exchange(link_up_, link_said_up_) != link_said_up_) ++link_changes_;
   }
   bool reaches(PeerIndex) const override { return link_up_; }
+  void path_failed(PeerIndex peer) override { failed_paths_.push_back(peer); }
+  const std::vector<PeerIndex>& failed_paths() const { return failed_paths_; }  // of these the engine has said so
 
   bool reachable(PeerIndex) override { return reachable_; }
   bool read(PeerIndex, std::uint64_t address, void* local, std::size_t length) override;
@@ -182,6 +184,7 @@ class MemoryTransport final : public Transport,
   bool counts_ = true;
   std::uint64_t origin_of_peers_ = 0, origin_of_packets_ = 0;
   bool left_ = false;
+  std::vector<PeerIndex> failed_paths_;
   bool link_up_ = true, link_said_up_ = true;
   std::atomic<std::uint32_t> link_changes_ = 0;
   std::size_t link_looks_ = 0;

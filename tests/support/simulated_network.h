@@ -113,6 +113,7 @@ class SimulatedTransport final : public Transport,
     if (std::exchange(link_up_, link_told_up_) != link_told_up_) ++link_changes_;
   }
   bool reaches(PeerIndex) const override { return link_up_; }
+  void path_failed(PeerIndex) override {}
 
   bool reachable(PeerIndex peer) override;
   bool read(PeerIndex peer, std::uint64_t remote_address, void* local, std::size_t length) override;

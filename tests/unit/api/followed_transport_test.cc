@@ -136,6 +136,17 @@ TEST_F(FollowedTransportTest, NewsWakeWhoeverSleeps) {
   EXPECT_FALSE(is_readable());
 }
 
+TEST_F(FollowedTransportTest, TheDaemonHearsOfAPathThatFailed) {
+  open("127.0.0.3");
+  link_->path_failed(kPeer);
+  await(task_.fd());
+  EXPECT_TRUE(task_.serve());
+  const auto bytes = task_.stream().next();
+  ASSERT_TRUE(bytes);
+  const daemon::MessageBytes here{127, 0, 0, 3}, there{127, 0, 0, 7};
+  EXPECT_EQ(daemon::decode(*bytes), daemon::DaemonMessage(daemon::PathReport{here, there}));
+}
+
 TEST_F(FollowedTransportTest, ADaemonThatHasEndedKnowsNothing) {
   write({{"127.0.0.7", AdapterCause::kNoCarrier}});
   open();

@@ -18,6 +18,8 @@ TEST_F(SeveralPaths, AFailureAndItsEndAreTold) {
   EXPECT_EQ(failure.idle, tuning::kShortestRetransmitTimeout) << "until what had been lost was sent over the second";
   EXPECT_EQ(failure.untold, 0u);
   EXPECT_TRUE(b_.path_changes.empty()) << "what it sends arrives";
+  EXPECT_EQ(a_.transport.failed_paths(), std::vector<PeerIndex>{1}) << "whoever can looks into it";
+  EXPECT_TRUE(a_.other_transport.failed_paths().empty());
 
   pass(tuning::kPathChangePause);
   silence(a_.transport, false);
