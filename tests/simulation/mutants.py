@@ -84,6 +84,10 @@ MUTANTS = {
     "exchanged_epoch_unused": (
         "dataplane/paths/peer_channel.cc", "what the address exchange says of the peer's incarnation is not used",
         [("reliable_(context, peer, epochs, ", "reliable_(context, peer, {epochs.own, 0}, ")]),
+    "numbers_of_each_path": (
+        "dataplane/reliability/reliable_channel.cc", "each path numbers its packets in its own way",
+        [("  header.sequence = packet.sequence + sent_number_;\n",
+          "  header.sequence = packet.sequence + sent_number_ + path_;\n")]),
     "silent_path_keeps_its_packets": (
         "dataplane/reliability/reliable_channel_timing.cc",
         "what a silent path has in flight is not sent again over another one",
