@@ -352,7 +352,7 @@ std::vector<SettingRow> tuning_rows() {
       {"MP_UDP_PACKET_SIZE", "integer",
        "an integer from 1024 to 65536; more than " + std::to_string(Settings::kLongestDatagram) + " means " +
            std::to_string(Settings::kLongestDatagram),
-       "8192, or less where the path's MTU is smaller", "bytes in a UDP packet", FailureKind::packet_size,
+       "8968, or less where the path's MTU is smaller", "bytes in a UDP packet", FailureKind::packet_size,
        store_udp_packet_size},
       word_row<&Settings::use_bulk, kYesNo, Case::kEither>(
           "MP_USE_BULK_XFER", FailureKind::setting,

@@ -118,7 +118,7 @@ TEST(UdpSetup, NamesTheLimitOfOpenFiles) {
 }
 
 TEST(UdpSetup, PacketSizesAreDatagramsOfAMultipleOfEight) {
-  EXPECT_EQ(max_packet_for(0), 8184u);
+  EXPECT_EQ(max_packet_for(0), 8960u);
   EXPECT_GE(max_packet_for(kSmallestUdpPacketSize), wire::kPacketHeaderSize + tuning::kSmallestRecord);
   EXPECT_EQ(max_packet_for(1024), 1016u);
   EXPECT_EQ(max_packet_for(1500), 1488u);
