@@ -23,7 +23,7 @@ std::string duration(Nanoseconds time) {
 
 std::string state_of(const PathStatus& status, Nanoseconds now) {
   if (status.silent_since != 0) return "silent for " + duration(now - status.silent_since);
-  return status.in_use ? "in use" : "standby";
+  return status.in_use ? "in use" : "for long messages";
 }
 
 std::string cause_of(const PathChange& change) {

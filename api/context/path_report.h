@@ -12,7 +12,7 @@ namespace openlapi {
 
 struct PathReport {
   std::string path;                                 // "adapter 1 (udp, 10.0.1.1 to 10.0.1.2 port 40000)"
-  std::string state;                                // "in use", "standby", "silent for 1.203 s"
+  std::string state;                                // "in use", "for long messages", "silent for 1.203 s"
   double share = 0;                                 // of the bytes that were sent to the task, 0 to 1
   std::uint64_t packets = 0, bytes = 0, again = 0;  // sent; `again`: retransmissions among the packets
   double round_trip = 0;                            // microseconds; 0: not measured

@@ -32,7 +32,7 @@ struct PathChange {
 // One path to a peer. What it was given to carry counts from the first contact on.
 struct PathStatus {
   const Transport* transport = nullptr;
-  bool in_use = false;           // new packets leave over it
+  bool in_use = false;           // short messages leave over it; long ones over all that serve
   Nanoseconds silent_since = 0;  // by the endpoint's clock; 0: it serves, as far as is known
   Nanoseconds round_trip = 0;    // smoothed; 0: not measured
   std::uint64_t packets = 0;     // with records, those that were sent again included
