@@ -31,19 +31,19 @@ void add(const LocalAdapter& adapter, Network& network) {
   }
 }
 
-void take(Network network, int instances, PortsInUse& ports, std::vector<in_addr>& chosen) {
+void take(Network network, int instances, PortsInUse& ports, std::vector<ChosenAdapter>& chosen) {
   while (instances-- != 0 && !network.empty() && chosen.size() != kMostAdapters) {
     const auto next = std::ranges::min_element(
         network, {}, [&](const LocalAdapter* adapter) { return ports[card_or_name(*adapter)]; });
     ++ports[card_or_name(**next)];
-    chosen.push_back((*next)->address);
+    chosen.push_back({(*next)->address, (*next)->mask});
     network.erase(next);
   }
 }
 
 }  // namespace
 
-std::vector<in_addr> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
+std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
   std::map<std::uint32_t, Network> networks;
   for (const LocalAdapter& adapter : adapters) {
     if (is_usable(adapter)) add(adapter, networks[number_of(adapter.address) & number_of(adapter.mask)]);
@@ -54,7 +54,7 @@ std::vector<in_addr> choose_adapters(const std::vector<LocalAdapter>& adapters, 
     if (largest == nullptr || network.size() > largest->size()) largest = &network;
   }
   PortsInUse ports;
-  std::vector<in_addr> chosen;
+  std::vector<ChosenAdapter> chosen;
   if (request.all_networks) {
     for (const auto& [subnet, network] : networks) take(network, request.instances, ports, chosen);
   } else if (largest != nullptr) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "api/wiring/adapter_pairs.h"
 #include "nic/udp/udp_adapters.h"
 
 namespace openlapi {
@@ -16,9 +17,8 @@ struct AdapterRequest {
   int instances = 1;          // on each network; more than it has adapters: one for each
 };
 
-// The addresses to open, one for each adapter, in the same order on all nodes that have the same cards and networks: by
-// network, then by address; but a card's second port only when all others have given one. Without the loopback and what
-// is down. Empty: there is none.
-std::vector<in_addr> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request);
+// The adapters to open, each once: by network, then by address; but a card's second port only when all others have
+// given one. Without the loopback and what is down. Empty: there is none.
+std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request);
 
 }  // namespace openlapi

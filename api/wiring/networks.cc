@@ -86,8 +86,20 @@ bool take_named_addresses(const std::vector<NetworkInstance>& named, const std::
   return true;
 }
 
-// The local addresses to open, one for each instance of the network.
-bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addresses, OpenFailure& failure) {
+// What to open, one address for each instance of the network.
+struct Choice {
+  std::vector<in_addr> addresses;
+  std::vector<ChosenAdapter> chosen;  // the same adapters, if the library has chosen among them
+};
+
+Choice choose_among(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
+  Choice choice{.addresses = {}, .chosen = choose_adapters(adapters, request)};
+  for (const ChosenAdapter& adapter : choice.chosen) choice.addresses.push_back(adapter.address);
+  return choice;
+}
+
+bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure& failure) {
+  std::vector<in_addr>& addresses = choice.addresses;
   const std::vector<LocalAdapter> adapters = list_adapters();
   const Settings& settings = request.settings;
   if (request.adapter_name != nullptr) {
@@ -114,7 +126,7 @@ bool choose_addresses(const NetworkRequest& request, std::vector<in_addr>& addre
   const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
   const bool all_networks = settings.device == "sn_all";
   if (adapter == nullptr && !one_node && (settings.device == "sn_single" || all_networks || settings.instances > 1)) {
-    addresses = choose_adapters(adapters, {.all_networks = all_networks, .instances = std::max(settings.instances, 1)});
+    choice = choose_among(adapters, {.all_networks = all_networks, .instances = std::max(settings.instances, 1)});
     if (!addresses.empty()) return true;
   }
   if (adapter == nullptr) adapter = default_adapter(adapters, one_node);
@@ -214,22 +226,28 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
   return true;
 }
 
-bool open_and_publish(const NetworkRequest& request, const std::vector<in_addr>& locals, OpenNetworks& result,
-                      OpenFailure& failure) {
-  const Tidings tidings = open_tidings(request, locals.size());
-  for (std::size_t adapter = 0; adapter < locals.size(); ++adapter) {
-    if (!open_one(request, tidings, locals[adapter], 0, result, failure)) return false;
+bool publish(const NetworkRequest& request, const std::string& key, const std::vector<std::byte>& value,
+             OpenFailure& failure) {
+  std::string reason;
+  return request.bootstrap.put(key, value, reason) ||
+         fail(failure, FailureKind::exchange, "the UDP address could not be published: " + reason);
+}
+
+bool open_and_publish(const NetworkRequest& request, const Choice& choice, OpenNetworks& result, OpenFailure& failure) {
+  const std::string keys = address_keys(request.instance, request.generation);
+  const Tidings tidings = open_tidings(request, choice.addresses.size());
+  for (std::size_t adapter = 0; adapter < choice.addresses.size(); ++adapter) {
+    if (!open_one(request, tidings, choice.addresses[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();
-    network.key = address_key(request.instance, request.generation, adapter);
+    const std::string key = address_key(request.instance, request.generation, adapter);
+    network.key = choice.chosen.empty() ? key : keys;
     network.tags = request.tags;
-    std::string reason;
-    const std::vector<std::byte> published = encode({request.epoch, network.transport->local_address(), request.tags});
-    if (!request.bootstrap.put(network.key, published, reason)) {
-      return fail(failure, FailureKind::exchange, "the UDP address could not be published: " + reason);
-    }
+    if (!choice.chosen.empty()) network.chosen = choice.chosen[adapter];
+    const PublishedAddress published{request.epoch, network.transport->local_address(), request.tags};
+    if (!publish(request, key, encode(published), failure)) return false;
   }
   result.published = true;
-  return true;
+  return choice.chosen.empty() || publish(request, chosen_key(keys), encode(choice.chosen), failure);
 }
 
 }  // namespace
@@ -251,11 +269,11 @@ bool open_udp_networks(const NetworkRequest& request, OpenNetworks& result, Open
                 "MP_LAPI_INET_ADDR is not set; without a launcher it names the address and adapter that this task uses "
                 "for UDP: @1:ADDRESS,ADAPTER, as @1:127.0.0.1,lo");
   }
-  std::vector<in_addr> locals;
-  bool opened = choose_addresses(request, locals, failure);
+  Choice choice;
+  bool opened = choose_addresses(request, choice, failure);
   if (opened) {
-    opened = exchange ? open_and_publish(request, locals, result, failure)
-                      : open_with_given_addresses(request, locals, result, failure);
+    opened = exchange ? open_and_publish(request, choice, result, failure)
+                      : open_with_given_addresses(request, choice.addresses, result, failure);
   }
   if (!opened) result = {};
   return opened;

@@ -34,9 +34,15 @@ void append(std::string& reasons, std::string_view name, const std::string& reas
 
 }  // namespace
 
-std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter) {
-  return "openlapi." + std::to_string(instance) + "." + std::to_string(generation) + "." + std::to_string(adapter);
+std::string address_keys(std::uint32_t instance, std::uint32_t generation) {
+  return "openlapi." + std::to_string(instance) + "." + std::to_string(generation) + ".";
 }
+
+std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter) {
+  return address_keys(instance, generation) + std::to_string(adapter);
+}
+
+std::string chosen_key(const std::string& address_keys) { return address_keys + "chosen"; }
 
 std::vector<std::byte> encode(const PublishedAddress& published) {
   const std::span<const std::byte> address = published.address.view();
@@ -109,9 +115,9 @@ Route ContextRoutes::find_paths(PeerIndex peer) {
     }
     append(route.reason, shared_memory_.path->name(), error);
   }
-  for (const Network& network : networks_) {
+  for (const AdapterPair& pair : pairs_with(peer)) {
     if (route.count == route.paths.size()) break;
-    if (add_network(network, peer, route) && route.count == 1) show(peer, *network.transport);
+    if (add_network(pair, peer, route) && route.count == 1) show(peer, *route.paths[0]);
   }
   if (route.count == 0 && route.reason.empty()) {
     route.reason = "the task is on another node and no network transport is open";
@@ -119,10 +125,28 @@ Route ContextRoutes::find_paths(PeerIndex peer) {
   return route;
 }
 
-bool ContextRoutes::add_network(const Network& network, PeerIndex peer, Route& route) {
+// Those of the same numbers, unless both tasks have told where their adapters are.
+std::vector<AdapterPair> ContextRoutes::pairs_with(PeerIndex peer) {
+  std::vector<AdapterPair> pairs;
+  std::vector<ChosenAdapter> here, there;
+  for (const Network& network : networks_) {
+    pairs.push_back({pairs.size(), pairs.size()});
+    if (network.chosen) here.push_back(*network.chosen);
+  }
+  std::vector<std::byte> published;
+  std::string ignored;
+  if (here.empty() || !get(peer, chosen_key(networks_.front().key), published, ignored) ||
+      !decode(published, there, ignored)) {
+    return pairs;
+  }
+  return pair_adapters(here, there, bootstrap_->rank() < peer);
+}
+
+bool ContextRoutes::add_network(const AdapterPair& pair, PeerIndex peer, Route& route) {
+  const Network& network = networks_[pair.here];
   PublishedAddress found;
   std::string error;  // empty: a module must not free what the library's own operator new has given
-  bool added = address_of(network, peer, found, error);
+  bool added = address_of(pair, peer, found, error);
   if (added) {
     try {
       added = network.transport->add_peer(peer, found.address, error);
@@ -200,7 +224,13 @@ bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const Pe
   return true;
 }
 
-bool ContextRoutes::address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason) {
+bool ContextRoutes::get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason) {
+  const std::scoped_lock turn(bootstrap_turn());
+  return bootstrap_->get(peer, key, kAddressSeconds, value, reason);
+}
+
+bool ContextRoutes::address_of(const AdapterPair& pair, PeerIndex peer, PublishedAddress& found, std::string& reason) {
+  const Network& network = networks_[pair.here];
   if (!network.addresses.empty()) {
     if (peer >= network.addresses.size()) {
       reason = "the list of UDP addresses has no entry for the task";
@@ -210,10 +240,8 @@ bool ContextRoutes::address_of(const Network& network, PeerIndex peer, Published
     return true;
   }
   std::vector<std::byte> value;
-  {
-    const std::scoped_lock turn(bootstrap_turn());
-    if (!bootstrap_->get(peer, network.key, kAddressSeconds, value, reason)) return false;
-  }
+  const std::string key = network.chosen ? network.key + std::to_string(pair.there) : network.key;
+  if (!get(peer, key, value, reason)) return false;
   if (!decode(value, found, reason)) return false;
   if (found.tags == network.tags) return true;
   reason = found.tags ? "its packets carry tags, this task's do not" : "this task's packets carry tags, its do not";

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/wiring/adapter_pairs.h"
 #include "api/wiring/info_level.h"
 #include "control/client/bootstrap.h"
 #include "dataplane/endpoint/endpoint.h"
@@ -22,6 +24,9 @@ namespace openlapi {
 // The name under which a task publishes the address of its `adapter`-th network transport. `generation` counts how
 // often the task has opened that instance, so that an address of a former generation is never taken for a present one.
 std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter);
+std::string address_keys(std::uint32_t instance, std::uint32_t generation);  // what all of them begin with
+// The name under which it publishes where its adapters are, if the library has chosen them.
+std::string chosen_key(const std::string& address_keys);
 
 // What is published there: the address, the incarnation that listens to it, and whether its packets carry tags. An
 // address of length 0 means that the task has none.
@@ -45,6 +50,9 @@ class ContextRoutes final : public RouteResolver {
     bool tags = false;                   // whether this task's packets carry tags there
     bool (*has_link)(const Transport&) = nullptr;               // asks the system; null: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
+    // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds, and `key` is
+    // what the keys of all adapters begin with.
+    std::optional<ChosenAdapter> chosen = {};
   };
 
   struct SharedMemory {
@@ -83,8 +91,10 @@ class ContextRoutes final : public RouteResolver {
 
  private:
   Route find_paths(PeerIndex peer);
-  bool add_network(const Network& network, PeerIndex peer, Route& route);
-  bool address_of(const Network& network, PeerIndex peer, PublishedAddress& found, std::string& reason);
+  std::vector<AdapterPair> pairs_with(PeerIndex peer);
+  bool add_network(const AdapterPair& pair, PeerIndex peer, Route& route);
+  bool address_of(const AdapterPair& pair, PeerIndex peer, PublishedAddress& found, std::string& reason);
+  bool get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason);
   std::string text_of(const Transport& path) const;
   void show(PeerIndex peer, const Transport& path) const;
 

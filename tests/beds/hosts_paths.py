@@ -72,12 +72,23 @@ def test_a_network_fails():
           (second, err))
 
 
+def test_a_network_is_down_at_one_host_from_the_beginning():
+    on(HOSTS[2], "ip link set more down")
+    for nodes in ("n1,2", "n2,1"):
+        words = job(0.2, MP_EUIDEVICE="sn_all")
+        words[3] = nodes
+        done = Done(words)
+        check(f"{nodes}: the other network connects the hosts", done.status == 0 and value(done.out, "wrong") == [0], done)
+    on(HOSTS[2], "ip link set more up")
+
+
 def main():
     install(BUILD)
     connect()
     booted = Done(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
     check("the hosts are a universe", booted.status == 0, booted)
     test_what_is_opened()
+    test_a_network_is_down_at_one_host_from_the_beginning()
     test_a_network_fails()
     check("the universe ends", Done(["lamhalt"]).status == 0)
     return finish()

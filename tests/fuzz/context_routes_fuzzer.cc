@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -134,11 +135,33 @@ class Job {
   std::string reason_;
 };
 
+// What two tasks say of the adapters that the library has chosen there: each end of a path is one of them and ends no
+// other path, and both tasks find the same ones.
+void pair_up(FuzzInput input) {
+  std::vector<ChosenAdapter> lower, higher;
+  std::string reason;
+  if (!decode(input.take_bytes(input.take()), lower, reason) ||
+      !decode(input.take_bytes(input.take()), higher, reason)) {
+    OPENLAPI_CHECK(!reason.empty());
+    return;
+  }
+  const std::vector<AdapterPair> pairs = pair_adapters(lower, higher, true);
+  const std::vector<AdapterPair> seen_there = pair_adapters(higher, lower, false);
+  OPENLAPI_CHECK(pairs.size() == std::min(lower.size(), higher.size()) && pairs.size() == seen_there.size());
+  std::set<std::size_t> here, there;
+  for (std::size_t n = 0; n != pairs.size(); ++n) {
+    OPENLAPI_CHECK(pairs[n].here < lower.size() && here.insert(pairs[n].here).second);
+    OPENLAPI_CHECK(pairs[n].there < higher.size() && there.insert(pairs[n].there).second);
+    OPENLAPI_CHECK(pairs[n].here == seen_there[n].there && pairs[n].there == seen_there[n].here);
+  }
+}
+
 }  // namespace
 }  // namespace openlapi
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   openlapi::FuzzInput input(data, size);
+  openlapi::pair_up(input);
   openlapi::Job job;
   while (!input.empty()) job.command(input);
   return 0;

@@ -23,8 +23,9 @@ LocalAdapter port(const char* card, const char* name, const char* address) {
 
 std::vector<std::string> chosen(const std::vector<LocalAdapter>& adapters, bool all_networks, int instances) {
   std::vector<std::string> texts;
-  for (const in_addr address : choose_adapters(adapters, {.all_networks = all_networks, .instances = instances})) {
-    texts.push_back(to_text(address));
+  for (const ChosenAdapter& adapter :
+       choose_adapters(adapters, {.all_networks = all_networks, .instances = instances})) {
+    texts.push_back(to_text(adapter.address));
   }
   return texts;
 }

@@ -1,9 +1,15 @@
 #include "api/wiring/routes.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace openlapi {
 namespace {
@@ -66,6 +72,97 @@ TEST(ContextRoutes, SaysOnceThatThereIsNoWay) {
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "openlapi: task 0 has no way to task 1: the task is on another node and no network transport is open\n");
+}
+
+// Task 0 of two; what task 1 has published.
+class TwoTasks final : public Bootstrap {
+ public:
+  std::string_view name() const override { return "two tasks"; }
+  std::uint32_t rank() const override { return 0; }
+  std::uint32_t size() const override { return 2; }
+  const std::vector<std::uint32_t>& local_tasks() const override { return local_; }
+  std::uint64_t job_cookie() const override { return 1; }
+  bool can_exchange() const override { return true; }
+  bool put(std::string_view, std::span<const std::byte>, std::string&) override { return true; }
+  bool exchange(std::string&) override { return true; }
+  bool get(std::uint32_t, std::string_view key, unsigned, std::vector<std::byte>& value, std::string& error) override {
+    const auto found = published.find(std::string(key));
+    error = "not published";
+    if (found != published.end()) value = found->second;
+    return found != published.end();
+  }
+  bool barrier(std::string&) override { return true; }
+  void abort(int, std::string_view) override {}
+
+  std::map<std::string, std::vector<std::byte>> published{};
+
+ private:
+  std::vector<std::uint32_t> local_{0};
+};
+
+class RecordingTransport final : public Transport {
+ public:
+  std::string_view name() const override { return "recording"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override { return {}; }
+  bool add_peer(PeerIndex, const PeerAddress& address, std::string&) override {
+    peer.assign(reinterpret_cast<const char*>(address.bytes.data()), address.length);
+    return true;
+  }
+  std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket>) override { return 0; }
+  std::size_t receive_burst(std::span<IncomingPacket>) override { return 0; }
+  void release(std::size_t) override {}
+  TransportCapabilities capabilities() override { return {}; }
+  TransportCounters counters() const override { return {}; }
+
+  std::string peer{};  // its address
+
+ private:
+  TransportLimits limits_{1024, 1, false, false};
+};
+
+std::vector<std::byte> published_address(const std::string& text) {
+  PublishedAddress published;
+  std::memcpy(published.address.bytes.data(), text.data(), text.size());
+  published.address.length = static_cast<std::uint32_t>(text.size());
+  return encode(published);
+}
+
+ChosenAdapter chosen(const char* address) { return {{inet_addr(address)}, {inet_addr("255.255.255.0")}}; }
+
+// The transports of this task's adapters on the networks 10.0.0 and 10.0.1, after it has looked for task 1, whose first
+// adapter is on 10.0.1 and whose second one on 10.0.2.
+std::array<RecordingTransport, 2> resolved(bool other_has_chosen) {
+  const auto tasks = std::make_shared<TwoTasks>();
+  const std::string keys = address_keys(1, 0);
+  tasks->published = {{address_key(1, 0, 0), published_address("first")},
+                      {address_key(1, 0, 1), published_address("second")}};
+  if (other_has_chosen) {
+    tasks->published[chosen_key(keys)] = encode(std::vector{chosen("10.0.1.2"), chosen("10.0.2.2")});
+  }
+  std::array<RecordingTransport, 2> transports;
+  std::vector<ContextRoutes::Network> networks(2);
+  for (std::size_t n = 0; n != 2; ++n) {
+    networks[n].transport = &transports[n];
+    networks[n].key = keys;
+    networks[n].chosen = chosen(n == 0 ? "10.0.0.1" : "10.0.1.1");
+  }
+  const Route route = ContextRoutes(tasks, {}, {}, networks, 0).resolve(1);
+  EXPECT_EQ(route.count, 2u);
+  EXPECT_EQ(route.paths[0] == &transports[0], !other_has_chosen) << "that of one network is the first path";
+  return transports;
+}
+
+TEST(ContextRoutes, LeadToTheAdapterOfTheSameNetwork) {
+  const std::array<RecordingTransport, 2> transports = resolved(true);
+  EXPECT_EQ(transports[1].peer, "first");
+  EXPECT_EQ(transports[0].peer, "second");
+}
+
+TEST(ContextRoutes, LeadToTheAdapterOfTheSameNumberIfTheOtherTaskHasChosenNone) {
+  const std::array<RecordingTransport, 2> transports = resolved(false);
+  EXPECT_EQ(transports[0].peer, "first");
+  EXPECT_EQ(transports[1].peer, "second");
 }
 
 }  // namespace

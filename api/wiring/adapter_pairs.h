@@ -1,0 +1,34 @@
+// Which adapter of another task is the other end of the path from one of this task's, where the library has chosen the
+// adapters: nodes need not have the same ones, and some may be down when a task begins.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nic/udp/udp_adapters.h"
+
+namespace openlapi {
+
+struct ChosenAdapter {
+  in_addr address;
+  in_addr mask;  // of its network
+};
+
+// How a task tells the others of its adapters, in the order of their numbers.
+std::vector<std::byte> encode(std::span<const ChosenAdapter> adapters);
+// False: these bytes tell of none, or of more than a task opens.
+bool decode(std::span<const std::byte> bytes, std::vector<ChosenAdapter>& adapters, std::string& reason);
+
+struct AdapterPair {
+  std::size_t here, there;  // their numbers
+};
+
+// Adapters of one network first, in the order in which the task with the lower number has them; then, as networks may
+// be connected by routers, those that are left in their order. Both tasks find the same pairs. `lower`: this task has
+// the lower number.
+std::vector<AdapterPair> pair_adapters(std::span<const ChosenAdapter> here, std::span<const ChosenAdapter> there,
+                                       bool lower);
+
+}  // namespace openlapi
