@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace openlapi {
 
@@ -18,47 +19,52 @@ std::uint32_t number_of(in_addr address) { return ntohl(address.s_addr); }
 bool is_usable(const LocalAdapter& adapter) { return adapter.up && number_of(adapter.address) >> 24 != 127; }
 
 // An adapter that is known by no card is one of its own.
-const std::string& card_or_name(const LocalAdapter& adapter) {
-  return adapter.card.empty() ? adapter.name : adapter.card;
+std::string card_or_name(const LocalAdapter& adapter) {
+  return adapter.card.empty() ? interface_of(adapter.name) : adapter.card;
 }
 
+// Of an adapter that has several addresses on a network the first one counts: another one would fail with it.
 void add(const LocalAdapter& adapter, Network& network) {
-  const auto same = std::ranges::find(network, adapter.name, &LocalAdapter::name);
-  if (same == network.end()) {
-    network.push_back(&adapter);
-  } else if (number_of(adapter.address) < number_of((*same)->address)) {
-    *same = &adapter;
-  }
+  const bool known = std::ranges::any_of(
+      network, [&](const LocalAdapter* other) { return interface_of(other->name) == interface_of(adapter.name); });
+  if (!known) network.push_back(&adapter);
 }
 
-void take(Network network, int instances, PortsInUse& ports, std::vector<ChosenAdapter>& chosen) {
-  while (instances-- != 0 && !network.empty() && chosen.size() != kMostAdapters) {
-    const auto next = std::ranges::min_element(
-        network, {}, [&](const LocalAdapter* adapter) { return ports[card_or_name(*adapter)]; });
-    ++ports[card_or_name(**next)];
-    chosen.push_back({(*next)->address, (*next)->mask});
-    network.erase(next);
+// In the order of their subnets.
+std::vector<Network> networks_of(const std::vector<LocalAdapter>& adapters) {
+  std::map<std::uint32_t, Network> found;
+  for (const LocalAdapter& adapter : adapters) {
+    if (is_usable(adapter)) add(adapter, found[number_of(adapter.address) & number_of(adapter.mask)]);
   }
+  std::vector<Network> networks;
+  for (auto& [subnet, network] : found) {
+    std::ranges::sort(network, {}, [](const LocalAdapter* adapter) { return number_of(adapter->address); });
+    networks.push_back(std::move(network));
+  }
+  return networks;
+}
+
+// One whose card has given the fewest.
+ChosenAdapter take_from(Network& network, PortsInUse& ports) {
+  const auto next =
+      std::ranges::min_element(network, {}, [&](const LocalAdapter* adapter) { return ports[card_or_name(*adapter)]; });
+  const LocalAdapter& adapter = **next;
+  ++ports[card_or_name(adapter)];
+  network.erase(next);
+  return {adapter.address, adapter.mask};
 }
 
 }  // namespace
 
 std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
-  std::map<std::uint32_t, Network> networks;
-  for (const LocalAdapter& adapter : adapters) {
-    if (is_usable(adapter)) add(adapter, networks[number_of(adapter.address) & number_of(adapter.mask)]);
-  }
-  const Network* largest = nullptr;
-  for (auto& [subnet, network] : networks) {
-    std::ranges::sort(network, {}, [](const LocalAdapter* adapter) { return number_of(adapter->address); });
-    if (largest == nullptr || network.size() > largest->size()) largest = &network;
-  }
+  std::vector<Network> networks = networks_of(adapters);
+  if (!request.all_networks && !networks.empty()) networks = {*std::ranges::max_element(networks, {}, &Network::size)};
   PortsInUse ports;
   std::vector<ChosenAdapter> chosen;
-  if (request.all_networks) {
-    for (const auto& [subnet, network] : networks) take(network, request.instances, ports, chosen);
-  } else if (largest != nullptr) {
-    take(*largest, request.instances, ports, chosen);
+  for (std::size_t turn = 0; turn != kMostAdapters && turn != static_cast<std::size_t>(request.instances); ++turn) {
+    for (Network& network : networks) {
+      if (!network.empty() && chosen.size() != kMostAdapters) chosen.push_back(take_from(network, ports));
+    }
   }
   return chosen;
 }

@@ -17,8 +17,9 @@ struct AdapterRequest {
   int instances = 1;          // on each network; more than it has adapters: one for each
 };
 
-// The adapters to open, each once: by network, then by address; but a card's second port only when all others have
-// given one. Without the loopback and what is down. Empty: there is none.
+// The adapters to open, each once, of each network in turn: the next path is then one of another network, and where
+// there are too many no network is left out. Of a network by address; but a card's second port only when all others
+// have given one. Without the loopback and what is down. Empty: there is none.
 std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request);
 
 }  // namespace openlapi

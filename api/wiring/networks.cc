@@ -138,7 +138,7 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
 // Of the adapter that has the address; the address itself where none lists it (127.0.0.2).
 std::string name_of(in_addr address) {
   for (const LocalAdapter& adapter : list_adapters()) {
-    if (adapter.address.s_addr == address.s_addr) return adapter.name;
+    if (adapter.address.s_addr == address.s_addr) return interface_of(adapter.name);
   }
   return to_text(address);
 }

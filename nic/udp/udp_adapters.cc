@@ -52,12 +52,14 @@ bool same_network(in_addr left, in_addr right, in_addr mask) {
 }
 
 // Empty: none.
-std::string device_folder(const std::string& interface) {
+std::string device_folder(const std::string& name) {
   std::error_code ignored;
-  return std::filesystem::canonical("/sys/class/net/" + interface + "/device", ignored);
+  return std::filesystem::canonical("/sys/class/net/" + interface_of(name) + "/device", ignored);
 }
 
 }  // namespace
+
+std::string interface_of(const std::string& name) { return name.substr(0, name.find(':')); }
 
 std::string card_of(const std::string& device_folder) {
   const std::size_t name = device_folder.rfind('/') + 1;

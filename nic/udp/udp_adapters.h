@@ -10,7 +10,7 @@
 namespace openlapi {
 
 struct LocalAdapter {
-  std::string name;    // the interface's name in the kernel: "lo", "eth0"
+  std::string name;    // the interface's name in the kernel, "eth0", with the label of a further address, "eth0:1"
   in_addr address;     // one of the interface's addresses; each address is an entry of its own
   std::uint32_t mtu;   // bytes of an IP packet
   bool up;             // administratively up and with a carrier
@@ -24,6 +24,9 @@ std::vector<LocalAdapter> list_adapters();
 // The MTU of the interface that has `address`, or whose network contains it (127.0.0.2 is local although no interface
 // lists it). 0: there is no such interface.
 std::uint32_t mtu_of_local_address(in_addr address);
+
+// The interface's name without a label.
+std::string interface_of(const std::string& name);
 
 // The card of a device whose folder in sysfs is this one: without the number of the port (function) that a PCI address
 // ends with.

@@ -45,7 +45,7 @@ TEST(AdapterChoice, SingleIsTheNetworkWithMostAdapters) {
 
 TEST(AdapterChoice, AllIsSoManyOfEachNetwork) {
   EXPECT_EQ(chosen(kNode, true, 1), (Texts{"10.0.0.3", "192.168.9.7"}));
-  EXPECT_EQ(chosen(kNode, true, 2), (Texts{"10.0.0.3", "10.0.0.20", "192.168.9.7"}));
+  EXPECT_EQ(chosen(kNode, true, 2), (Texts{"10.0.0.3", "192.168.9.7", "10.0.0.20"}));
 }
 
 TEST(AdapterChoice, MoreThanThereAreIsAllThatThereAre) {
@@ -55,6 +55,9 @@ TEST(AdapterChoice, MoreThanThereAreIsAllThatThereAre) {
   for (int i = 1; i <= 12; ++i) many.push_back(adapter("x" + std::to_string(i), "10.1.0." + std::to_string(i)));
   EXPECT_EQ(chosen(many, false, 100).size(), kMostAdapters);
   EXPECT_EQ(chosen(many, true, 100).back(), "10.1.0.8");
+  many.push_back(adapter("z", "10.2.0.1"));
+  EXPECT_EQ(chosen(many, true, 100)[1], "10.2.0.1") << "no network is left out";
+  EXPECT_EQ(chosen(many, true, 100).size(), kMostAdapters);
 }
 
 TEST(AdapterChoice, MasksTellNetworksApart) {
@@ -76,8 +79,18 @@ TEST(AdapterChoice, CardsComeBeforeTheSecondPortsOfOne) {
 TEST(AdapterChoice, AnAdapterWithSeveralAddressesOfANetworkIsOne) {
   const std::vector<LocalAdapter> node = {adapter("a", "10.0.0.5"), adapter("a", "10.0.0.4"), adapter("b", "10.0.1.1"),
                                           adapter("c", "10.0.1.2")};
-  EXPECT_EQ(chosen(node, true, 8), (Texts{"10.0.0.4", "10.0.1.1", "10.0.1.2"}));
+  EXPECT_EQ(chosen(node, true, 8), (Texts{"10.0.0.5", "10.0.1.1", "10.0.1.2"}));
   EXPECT_EQ(chosen(node, false, 1), (Texts{"10.0.1.1"}));
+  const std::vector<LocalAdapter> labelled = {adapter("a", "10.0.0.5"), adapter("a:1", "10.0.0.2"),
+                                              adapter("b", "10.0.0.6"), adapter("a", "10.0.1.1")};
+  EXPECT_EQ(chosen(labelled, false, 3), (Texts{"10.0.0.5", "10.0.0.6"}));
+  EXPECT_EQ(chosen(labelled, true, 1), (Texts{"10.0.0.5", "10.0.1.1"}));
+}
+
+TEST(AdapterChoice, AFurtherAddressIsOfTheSameCard) {
+  const std::vector<LocalAdapter> node = {adapter("a", "10.0.0.1"), adapter("a:1", "10.0.1.1"),
+                                          adapter("b", "10.0.1.2")};
+  EXPECT_EQ(chosen(node, true, 1), (Texts{"10.0.0.1", "10.0.1.2"}));
 }
 
 TEST(AdapterChoice, ACardIsKnownByItsPlaceInTheKernel) {
