@@ -114,9 +114,9 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
   const LocalAdapter* adapter = any_device ? nullptr : find_adapter(adapters, settings.device);
   if (adapter == nullptr && !any_device) {
     if (!names_aix_device(settings.device)) {
-      return fail(
-          failure, FailureKind::transport,
-          "MP_EUIDEVICE='" + settings.device + "' is no adapter of this machine; present: " + names_of(adapters));
+      return fail(failure, FailureKind::transport,
+                  "MP_EUIDEVICE='" + settings.device + "' is no adapter of this machine; present: " +
+                      names_of(adapters) + "; allowed is also sn_single or sn_all, in small letters");
     }
     if (settings.info_level >= kLevelWarning) {
       std::fprintf(stderr, "openlapi: MP_EUIDEVICE='%s' is no adapter of this machine and is not used\n",

@@ -398,9 +398,10 @@ def test_adapters(jobs):
         expect_equal((result.status, result.value("protocol"), result.out.count("ended 1")), (0, DEV_UDP, 2), result)
     result = jobs.launch(1, ["api_init_probe", "silent"], LAPI_USE_SHM="no", MP_EUIDEVICE="en0", MP_INFOLEVEL="1")
     expect("MP_EUIDEVICE" in result.err and "en0" in result.err, result)
-    result = jobs.launch(1, ["api_init_probe", "silent"], LAPI_USE_SHM="no", MP_EUIDEVICE="wlan77")
-    expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
-    expect("MP_EUIDEVICE" in result.err and "wlan77" in result.err, result.err)
+    for device in ("wlan77", "SN_ALL"):
+        result = jobs.launch(1, ["api_init_probe", "silent"], LAPI_USE_SHM="no", MP_EUIDEVICE=device)
+        expect_equal(result.value("code"), CSS_LOAD_FAILED, result)
+        expect(f"MP_EUIDEVICE='{device}'" in result.err and "sn_single or sn_all" in result.err, result.err)
 
 
 def test_udp_addresses_that_cannot_be_used(jobs):
