@@ -193,7 +193,8 @@ void Opening::say_what_fails_over() const {
   if (opened_.network.empty()) return;
   std::set<std::string_view> adapters;
   for (const ContextRoutes::Network& network : opened_.networks) adapters.insert(network.adapter);
-  say_what_can_fail_over({adapters.size(), opened_.networks.front().adapter, adapter_name()}, settings(), print_notice);
+  const ContextRoutes::Network& first = opened_.networks.front();
+  say_what_can_fail_over({adapters.size(), first.adapter, adapter_name(), first.followed}, settings(), print_notice);
 }
 
 lapi_dev_t Opening::protocol() const {

@@ -55,7 +55,7 @@ bool names_adapter(const FailoverMeans& means, const Settings& settings) {
 }  // namespace
 
 void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener) {
-  if (means.adapters > 1) {
+  if (means.adapters > 1 && !means.followed) {
     tell(listener, Notice::failover_without_matrix, settings.info_level,
          "Each task on this node has " + std::to_string(means.adapters) + " adapters.");
   }

@@ -24,6 +24,7 @@ struct FailoverMeans {
   std::size_t adapters;      // to which the context's instances belong
   std::string_view adapter;  // the first one's name
   const char* adapter_name;  // that the program asks for, or nullptr
+  bool followed = false;     // a daemon says which of the peers' adapters are down
 };
 
 void say_what_can_fail_over(const FailoverMeans& means, const Settings& settings, TellNotice listener);

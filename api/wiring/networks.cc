@@ -199,6 +199,7 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
                              .addresses = {},
                              .device = to_text(address),
                              .adapter = name_of(address),
+                             .followed = tidings.adapters != nullptr,
                              .has_link = udp_adapter_has_link,
                              .address_text = udp_address_text});
   return true;

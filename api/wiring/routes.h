@@ -48,6 +48,7 @@ class ContextRoutes final : public RouteResolver {
     std::string device;                  // the local one, for people
     std::string adapter{};               // to which it belongs; several may belong to the same one
     bool tags = false;                   // whether this task's packets carry tags there
+    bool followed = false;               // a daemon says which of the peers' adapters are down
     bool (*has_link)(const Transport&) = nullptr;               // asks the system; null: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
     // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds, and `key` is

@@ -56,6 +56,8 @@ TEST(FailoverMeans, OfSeveralAdaptersAreProbes) {
   settings.info_level = kLevelInformation;
   EXPECT_EQ(said({.adapters = 2, .adapter = "eth0", .adapter_name = nullptr}, settings), "");
   EXPECT_EQ(told, std::vector(1, Notice::failover_without_matrix));
+  EXPECT_EQ(said({.adapters = 2, .adapter = "eth0", .adapter_name = nullptr, .followed = true}, settings), "");
+  EXPECT_TRUE(told.empty()) << "a daemon has the matrix";
 }
 
 }  // namespace
