@@ -83,7 +83,7 @@ inline constexpr std::uint64_t kShortestRateInterval = 500'000;
 inline constexpr std::uint64_t kShortestRateAge = 100'000'000;
 inline constexpr std::uint64_t kRateAgePart = 64;
 // A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
-// have left it. As long as a path may have packets in flight beside others: a peer that uses several is heard over each.
+// have left it. As long as a path may have packets in flight beside others: who uses several is heard over each.
 inline constexpr std::uint64_t kPathSilence = kPathQueue;
 
 // ---- reliability: packet buffers ----
