@@ -16,7 +16,7 @@ struct ChosenAdapter {
   in_addr mask;  // of its network
 };
 
-// How a task tells the others of its adapters, in the order of their numbers.
+// How a task tells the others of its chosen adapters, in the order of their numbers.
 std::vector<std::byte> encode(std::span<const ChosenAdapter> adapters);
 // False: these bytes tell of none, or of more than a task opens.
 bool decode(std::span<const std::byte> bytes, std::vector<ChosenAdapter>& adapters, std::string& reason);

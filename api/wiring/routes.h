@@ -25,7 +25,7 @@ namespace openlapi {
 // often the task has opened that instance, so that an address of a former generation is never taken for a present one.
 std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter);
 std::string address_keys(std::uint32_t instance, std::uint32_t generation);  // what all of them begin with
-// The name under which it publishes where its adapters are, if the library has chosen them.
+// The name under which it publishes which adapters the library has chosen, if it has.
 std::string chosen_key(const std::string& address_keys);
 
 // What is published there: the address, the incarnation that listens to it, and whether its packets carry tags. An
