@@ -3,6 +3,7 @@
 
 usage: control_nam_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA PROBE [CASES]"""
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import unittest
 
 from control_universe_test import NOBODY, PATIENCE, TOOLS, Universe
 
-PROBE = sys.argv[3]
+PROBE = os.path.abspath(sys.argv[3])
 UP, DOWN, UNKNOWN = 0, 1, 2  # namstat's exit statuses
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
 
