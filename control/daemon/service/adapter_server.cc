@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kPortPause{1000};  // the kernel gives no no
 constexpr std::chrono::milliseconds kQuietPause{60'000};
 constexpr std::chrono::milliseconds kDoubtPause{100};  // about the same address
 constexpr std::size_t kMostDoubts = 1024;
-constexpr std::size_t kMostTasks = 4096;
+constexpr std::size_t kMostFollowers = 4096;
 constexpr std::size_t kMatrixBytes = 256 << 10;  // of rows in one message, about
 
 std::uint64_t milliseconds_since_1970() {
@@ -153,7 +153,7 @@ void AdapterServer::tell_changes() {
 }
 
 void AdapterServer::add_task(Connection connection) {
-  if (tasks_.size() >= kMostTasks || !page_) return;
+  if (tasks_.size() >= kMostFollowers || !page_) return;
   Task& task = tasks_.emplace_back(Task{std::move(connection)});
   task.connection.send(AdaptersChanged{});
   task.over = !task.connection.flush();
