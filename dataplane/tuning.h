@@ -66,9 +66,9 @@ inline constexpr std::uint64_t kPathChangePause = 1'000'000'000;
 inline constexpr std::uint64_t kLinkLookPause = 1'000'000;
 
 // While several paths carry together, each has in flight what it brings to the peer in its shortest round trip and this
-// time, ns: enough that it never runs empty between acknowledgements, and so little that packets which leave together
-// over different paths arrive within about that time of each other.
-inline constexpr std::uint64_t kPathQueue = 2'000'000;
+// time, ns: longer than a peer that shares its core is late with acknowledgements, or the path would seem to bring less
+// and get less; and packets that leave together over different paths arrive within about that time of each other.
+inline constexpr std::uint64_t kPathQueue = 8'000'000;
 // The same, bytes, while nobody knows what the path brings: a slow one that got more would hold up all.
 inline constexpr std::uint64_t kUnknownPathQueue = 8 * 1024;
 // Bytes in flight over the best path before others carry as well: short messages stay together, and in order.
@@ -83,8 +83,8 @@ inline constexpr std::uint64_t kShortestRateInterval = 500'000;
 inline constexpr std::uint64_t kShortestRateAge = 100'000'000;
 inline constexpr std::uint64_t kRateAgePart = 64;
 // A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
-// have left it. As long as a path may have packets in flight beside others: who uses several is heard over each.
-inline constexpr std::uint64_t kPathSilence = kPathQueue;
+// have left it: who uses several is heard over each, and the shortest time-out is longer.
+inline constexpr std::uint64_t kPathSilence = 2'000'000;
 
 // ---- reliability: packet buffers ----
 

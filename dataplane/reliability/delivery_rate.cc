@@ -27,12 +27,18 @@ void DeliveryRate::take(std::uint64_t sample, bool limited, Nanoseconds now) {
     if (!limited) return;
     rate_ = sample;
   } else if (sample > rate_) {
-    rate_ = (rate_ + sample) / 2;
+    rate_ += std::min(sample - rate_, rate_ / 4);
   } else if (limited) {
-    rate_ -= (rate_ - sample) / 8;
+    rate_ -= (rate_ - sample) / 4;
   }
   rate_ = std::max<std::uint64_t>(rate_, 1);
   taken_at_ = now;
+}
+
+void DeliveryRate::queued(std::uint64_t in_flight, Nanoseconds round_trip) {
+  const std::uint64_t brought =
+      in_flight * (kSecond / kMicrosecond) / std::max<Nanoseconds>(round_trip / kMicrosecond, 1);
+  rate_ = std::min(rate_, brought + brought / 4 + 1);
 }
 
 void DeliveryRate::forget_if_old(std::uint64_t bytes, Nanoseconds now) {

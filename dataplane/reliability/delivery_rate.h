@@ -17,6 +17,10 @@ class DeliveryRate {
 
   std::uint64_t bytes_per_second() const { return rate_; }  // 0: not measured yet
 
+  // So much was in flight when a packet took so long: the path brings no more than that, give or take a quarter. It
+  // takes a rate back at once that was measured while the path had tokens to spend, as shaped links have after a pause.
+  void queued(std::uint64_t in_flight, Nanoseconds round_trip);
+
   // For a path that nobody uses because it was found slow, perhaps at a bad moment. The rate becomes unknown when it
   // was measured so long ago that to measure it anew, with `bytes` that may be late, costs little beside that time.
   void forget_if_old(std::uint64_t bytes, Nanoseconds now);

