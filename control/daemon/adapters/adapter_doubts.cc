@@ -5,7 +5,7 @@
 namespace openlapi::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{100};   // after a test, whatever others say
+constexpr std::chrono::milliseconds kPause{100};   // after a probe, whatever others say
 constexpr std::chrono::milliseconds kAgain{1000};  // while nobody answers
 
 const AdapterAddress* address_in(const AdapterStatus& adapter, const MessageBytes& address) {
@@ -22,7 +22,7 @@ bool is_on_network(const MessageBytes& address, const AdapterAddress& network) {
   return true;
 }
 
-bool can_be_tested(const AdapterStatus& adapter) {
+bool can_be_probed(const AdapterStatus& adapter) {
   const bool may_work = adapter.is_up() || adapter.cause == AdapterCause::kUnreachable;
   return adapter.kind == AdapterKind::kInterface && may_work;
 }
@@ -58,11 +58,11 @@ void AdapterDoubts::doubt(const MessageBytes& here, const MessageBytes& there, T
   const auto own = table_.rows().find(universe_.here());
   if (own == table_.rows().end()) return;
   for (const AdapterStatus& adapter : own->second.adapters) {
-    if (!can_be_tested(adapter) || address_in(adapter, here) == nullptr) continue;
+    if (!can_be_probed(adapter) || address_in(adapter, here) == nullptr) continue;
     Doubt& doubt = doubts_[adapter.name];
     doubt.here = here;
     doubt.first = there;
-    if (!doubt.test && now >= doubt.next) begin(adapter.name, doubt, now);
+    if (!doubt.probe && now >= doubt.next) begin(adapter.name, doubt, now);
   }
 }
 
@@ -71,32 +71,32 @@ void AdapterDoubts::begin(const std::string& name, Doubt& doubt, Time now) {
   doubt.next = now + kAgain;
   const auto& adapters = table_.rows().at(universe_.here()).adapters;
   const auto adapter = std::ranges::find(adapters, name, &AdapterStatus::name);
-  if (adapter == adapters.end() || !can_be_tested(*adapter) || adapter->addresses.empty()) return;
+  if (adapter == adapters.end() || !can_be_probed(*adapter) || adapter->addresses.empty()) return;
   const AdapterAddress* doubted = address_in(*adapter, doubt.here);
   const AdapterAddress here = doubted != nullptr ? *doubted : adapter->addresses.front();
   const std::vector<MessageBytes> asked = others(here, doubt.first);
   if (asked.empty()) return told_(name, true);
-  doubt.test.emplace(name, here.bytes, asked, now);
+  doubt.probe.emplace(name, here.bytes, asked, now);
 }
 
 void AdapterDoubts::end(const std::string& name, Doubt& doubt, Time now) {
-  const bool is_reachable = doubt.test->is_reachable();
-  doubt.test.reset();
+  const bool is_reachable = doubt.probe->is_reachable();
+  doubt.probe.reset();
   doubt.next = now + (is_reachable ? kPause : kAgain);
   told_(name, is_reachable);
 }
 
 void AdapterDoubts::watch(PollSet& poll_set) {
   for (auto& [name, doubt] : doubts_) {
-    if (doubt.test) doubt.test->watch(poll_set);
+    if (doubt.probe) doubt.probe->watch(poll_set);
   }
 }
 
 void AdapterDoubts::tick(Time now) {
   for (auto& [name, doubt] : doubts_) {
-    if (doubt.test && doubt.test->is_over(now)) end(name, doubt, now);
+    if (doubt.probe && doubt.probe->is_over(now)) end(name, doubt, now);
   }
-  const auto is_due = [&](const Doubt& doubt) { return !doubt.test && now >= doubt.next; };
+  const auto is_due = [&](const Doubt& doubt) { return !doubt.probe && now >= doubt.next; };
   std::erase_if(doubts_, [&](const auto& entry) { return is_due(entry.second) && !is_unreachable(entry.first); });
   for (auto& [name, doubt] : doubts_) {
     if (is_due(doubt)) begin(name, doubt, now);
@@ -112,7 +112,7 @@ bool AdapterDoubts::is_unreachable(const std::string& name) const {
 std::optional<AdapterDoubts::Time> AdapterDoubts::deadline() const {
   std::optional<Time> first;
   for (const auto& [name, doubt] : doubts_) {
-    const Time time = doubt.test ? doubt.test->deadline() : doubt.next;
+    const Time time = doubt.probe ? doubt.probe->deadline() : doubt.next;
     first = first ? std::min(*first, time) : time;
   }
   return first;

@@ -12,7 +12,7 @@
 
 #include "control/base/poll_set.h"
 #include "control/daemon/adapters/adapter_table.h"
-#include "control/daemon/adapters/reach_test.h"
+#include "control/daemon/adapters/reach_probe.h"
 
 namespace openlapi::daemon {
 
@@ -34,10 +34,10 @@ class AdapterDoubts {
 
  private:
   struct Doubt {
-    std::optional<ReachTest> test{};
+    std::optional<ReachProbe> probe{};
     MessageBytes here{};   // the adapter's address that is doubted
     MessageBytes first{};  // whom to ask before others
-    Time next{};           // no test begins before
+    Time next{};           // no probe begins before
   };
   void begin(const std::string& name, Doubt& doubt, Time now);
   void end(const std::string& name, Doubt& doubt, Time now);

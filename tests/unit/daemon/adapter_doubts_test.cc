@@ -75,8 +75,8 @@ TEST_F(AdapterDoubtsTest, NobodyAnswersInTime) {
   doubts_.doubt(kHere, kSilent, now_);
   pass(milliseconds(1));
   EXPECT_TRUE(told_.empty());
-  EXPECT_EQ(doubts_.deadline(), now_ - milliseconds(1) + kReachTestTime);
-  pass(kReachTestTime);
+  EXPECT_EQ(doubts_.deadline(), now_ - milliseconds(1) + kReachProbeTime);
+  pass(kReachProbeTime);
   EXPECT_EQ(told_, std::vector{false});
 }
 
@@ -84,13 +84,13 @@ TEST_F(AdapterDoubtsTest, TriesAgainUntilSomebodyAnswers) {
   set(kSilent, kAll);
   doubts_.doubt(kHere, kSilent, now_);
   for (int tries = 1; tries <= 3; ++tries) {
-    pass(kReachTestTime);
+    pass(kReachProbeTime);
     ASSERT_EQ(told_.size(), static_cast<std::size_t>(tries));
     mark(false);
     pass(seconds(1));
   }
   table_.apply({1, 0, ++generation_, {adapter(kAnswers, kAll)}});
-  pass(kReachTestTime);
+  pass(kReachProbeTime);
   pass(seconds(1));
   pass(milliseconds(1));
   EXPECT_TRUE(told_.back());
@@ -99,7 +99,7 @@ TEST_F(AdapterDoubtsTest, TriesAgainUntilSomebodyAnswers) {
 TEST_F(AdapterDoubtsTest, OneTestAtATime) {
   set(kSilent, kAll);
   for (int n = 0; n < 10; ++n) doubts_.doubt(kHere, kSilent, now_);
-  pass(kReachTestTime);
+  pass(kReachProbeTime);
   EXPECT_EQ(told_.size(), 1U);
   doubts_.doubt(kHere, kSilent, now_);
   pass(milliseconds(1));

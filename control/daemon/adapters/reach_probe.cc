@@ -1,4 +1,4 @@
-#include "control/daemon/adapters/reach_test.h"
+#include "control/daemon/adapters/reach_probe.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -40,9 +40,9 @@ bool is_answer(int error) { return error == 0 || error == ECONNREFUSED; }
 
 }  // namespace
 
-ReachTest::ReachTest(const std::string& interface, const MessageBytes& from, const std::vector<MessageBytes>& to,
-                     Time now)
-    : until_(now + kReachTestTime) {
+ReachProbe::ReachProbe(const std::string& interface, const MessageBytes& from, const std::vector<MessageBytes>& to,
+                       Time now)
+    : until_(now + kReachProbeTime) {
   bool has_asked = false;
   for (const MessageBytes& address : to) {
     if (sockets_.size() == kMostAsked) break;
@@ -60,7 +60,7 @@ ReachTest::ReachTest(const std::string& interface, const MessageBytes& from, con
   answered_ = answered_ || !has_asked;
 }
 
-void ReachTest::take(FileDescriptor& socket) {
+void ReachProbe::take(FileDescriptor& socket) {
   int error = 0;
   socklen_t size = sizeof error;
   getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -68,7 +68,7 @@ void ReachTest::take(FileDescriptor& socket) {
   socket.reset();
 }
 
-void ReachTest::watch(PollSet& poll_set) {
+void ReachProbe::watch(PollSet& poll_set) {
   for (FileDescriptor& socket : sockets_) {
     if (socket.is_open()) poll_set.add(socket.get(), POLLOUT, [this, &socket] { take(socket); });
   }

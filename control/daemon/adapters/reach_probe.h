@@ -14,14 +14,14 @@
 namespace openlapi::daemon {
 
 inline constexpr std::size_t kMostAsked = 4;
-inline constexpr std::chrono::milliseconds kReachTestTime{500};
+inline constexpr std::chrono::milliseconds kReachProbeTime{500};
 
-class ReachTest {
+class ReachProbe {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   // From this address of this interface to the first of those.
-  ReachTest(const std::string& interface, const MessageBytes& from, const std::vector<MessageBytes>& to, Time now);
+  ReachProbe(const std::string& interface, const MessageBytes& from, const std::vector<MessageBytes>& to, Time now);
 
   void watch(PollSet& poll_set);
   // Somebody has answered, or the time for it is over.
