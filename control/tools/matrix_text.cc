@@ -68,22 +68,22 @@ std::string speed_text(std::uint32_t megabits) {
   return ", " + std::to_string(megabits / 1000) + " Gbit/s";
 }
 
-std::string time_text(std::uint64_t milliseconds) {
+using BreakDown = std::tm*(const std::time_t*, std::tm*);  // localtime_r or gmtime_r
+
+// Milliseconds since 1970; the format's last part are the seconds.
+std::string formatted(std::uint64_t milliseconds, BreakDown* break_down, const char* format) {
   const auto seconds = static_cast<std::time_t>(milliseconds / 1000);
   std::tm parts{};
-  localtime_r(&seconds, &parts);
+  break_down(&seconds, &parts);
   char text[64] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  std::strftime(text, sizeof text, format, &parts);
   return text + ("." + std::to_string(1000 + milliseconds % 1000).substr(1));
 }
 
+std::string time_text(std::uint64_t milliseconds) { return formatted(milliseconds, localtime_r, "%Y-%m-%d %H:%M:%S"); }
+
 std::string utc_text(std::uint64_t milliseconds) {
-  const auto seconds = static_cast<std::time_t>(milliseconds / 1000);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[64] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return text + ("." + std::to_string(1000 + milliseconds % 1000).substr(1)) + "Z";
+  return formatted(milliseconds, gmtime_r, "%Y-%m-%dT%H:%M:%S") + "Z";
 }
 
 std::string node_name(const Matrix& matrix, std::uint32_t node) {
