@@ -3,16 +3,12 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <map>
-#include <thread>
+#include <memory>
 
-#include "control/daemon/adapters/adapter_page_writer.h"
-#include "control/daemon/session/session_folder.h"
 #include "nic/udp/udp_transport.h"
-#include "tests/unit/control/temporary_folder.h"
+#include "tests/unit/control/adapter_page_daemon.h"
 
 namespace openlapi {
 namespace {
@@ -27,12 +23,7 @@ in_addr address(const char* text) {
   return result;
 }
 
-void await(int descriptor) {
-  pollfd wait{descriptor, POLLIN, 0};
-  EXPECT_EQ(poll(&wait, 1, 30'000), 1);
-}
-
-class FollowedTransportTest : public testing::Test {
+class FollowedTransportTest : public testing::Test, protected test::AdapterPageDaemon {
  protected:
   // One adapter of a node for each address.
   void write(const std::map<std::string, std::uint8_t>& causes) {
@@ -44,19 +35,10 @@ class FollowedTransportTest : public testing::Test {
     }
     page_.write({{1, row}});
   }
-  void tell() {
-    task_.send(daemon::AdaptersChanged{});
-    EXPECT_TRUE(task_.flush());
-  }
   void open(const char* own = "127.0.0.1") {
-    std::thread daemon([this] {
-      await(listener_.get());
-      task_ = {FileDescriptor(accept(listener_.get(), nullptr, nullptr)), std::make_unique<daemon::MessageStream>()};
-      tell();
-    });
     std::string error;
-    auto watch = AdapterWatch::open(folder_.path(), error);
-    daemon.join();
+    std::unique_ptr<AdapterWatch> watch;
+    answer([&] { watch = AdapterWatch::open(folder_.path(), error); });
     ASSERT_TRUE(watch) << error;
     UdpConfig config;
     config.address = address(own);
@@ -71,16 +53,8 @@ class FollowedTransportTest : public testing::Test {
     ASSERT_TRUE(transport_->add_peer(kOther, make_udp_address(address("127.0.0.8"), 9), error)) << error;
     link_->look();
   }
-  bool is_readable() const {
-    pollfd wait{wake_->descriptor(), POLLIN, 0};
-    return poll(&wait, 1, 0) == 1;
-  }
+  bool is_readable() const { return AdapterPageDaemon::is_readable(wake_->descriptor()); }
 
-  test::TemporaryFolder parent_{};
-  daemon::SessionFolder folder_{parent_.path("session")};
-  FileDescriptor listener_ = folder_.listen_to_tools();
-  daemon::AdapterPageWriter page_{daemon::adapter_page(folder_.path())};
-  daemon::Connection task_{FileDescriptor(), nullptr};
   std::unique_ptr<Transport> transport_{};
   LinkStatus* link_ = nullptr;
   WakeSource* wake_ = nullptr;
@@ -128,7 +102,7 @@ TEST_F(FollowedTransportTest, NewsWakeWhoeverSleeps) {
   EXPECT_TRUE(wake_->arm() || wake_->arm());
   EXPECT_FALSE(is_readable());
   write({{"127.0.0.7", AdapterCause::kNoCarrier}});
-  tell();
+  tell(task_);
   EXPECT_TRUE(is_readable());
   wake_->disarm();
   EXPECT_FALSE(wake_->arm()) << "look again";
@@ -139,15 +113,8 @@ TEST_F(FollowedTransportTest, NewsWakeWhoeverSleeps) {
 TEST_F(FollowedTransportTest, TheDaemonHearsOfAPathThatFailed) {
   open("127.0.0.3");
   link_->path_failed(kPeer);
-  std::optional<daemon::MessageBytes> bytes;
-  for (int message = 0; message != 2; ++message) {  // the first one says that it follows
-    while (!(bytes = task_.stream().next())) {
-      await(task_.fd());
-      ASSERT_TRUE(task_.serve());
-    }
-  }
   const daemon::MessageBytes here{127, 0, 0, 3}, there{127, 0, 0, 7};
-  EXPECT_EQ(daemon::decode(*bytes), daemon::DaemonMessage(daemon::PathReport{here, there}));
+  EXPECT_EQ(next_message(task_), daemon::DaemonMessage(daemon::PathReport{here, there}));
 }
 
 TEST_F(FollowedTransportTest, ADaemonThatHasEndedKnowsNothing) {

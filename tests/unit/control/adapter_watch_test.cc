@@ -2,20 +2,15 @@
 #include "control/client/adapter_watch.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <thread>
 
-#include "control/daemon/adapters/adapter_page_writer.h"
-#include "control/daemon/session/session_folder.h"
-#include "tests/unit/control/temporary_folder.h"
+#include "tests/unit/control/adapter_page_daemon.h"
 
 namespace openlapi {
 namespace {
@@ -43,44 +38,13 @@ Rows many_rows(std::uint8_t last) {
   return rows;
 }
 
-class AdapterWatchTest : public testing::Test {
+class AdapterWatchTest : public testing::Test, protected test::AdapterPageDaemon {
  protected:
-  // The daemon's end, which has answered.
-  daemon::Connection accept_task() {
-    await(listener_.get());
-    daemon::Connection task(FileDescriptor(accept(listener_.get(), nullptr, nullptr)),
-                            std::make_unique<daemon::MessageStream>());
-    await(task.fd());
-    EXPECT_TRUE(task.serve());
-    const auto bytes = task.stream().next();
-    const auto message = bytes ? daemon::decode(*bytes) : std::nullopt;
-    EXPECT_TRUE(message && std::holds_alternative<daemon::FollowAdapters>(*message));
-    tell(task);
-    return task;
-  }
-  static void await(int descriptor) {
-    pollfd wait{descriptor, POLLIN, 0};
-    EXPECT_EQ(poll(&wait, 1, 30'000), 1);
-  }
-  static void tell(daemon::Connection& task) {
-    task.send(daemon::AdaptersChanged{});
-    EXPECT_TRUE(task.flush());
-  }
   void open() {
-    std::thread daemon([this] { task_ = accept_task(); });
-    watch_ = AdapterWatch::open(folder_.path(), error_);
-    daemon.join();
+    answer([this] { watch_ = AdapterWatch::open(folder_.path(), error_); });
   }
-  bool is_readable() const {
-    pollfd wait{watch_->descriptor(), POLLIN, 0};
-    return poll(&wait, 1, 0) == 1;
-  }
+  bool is_readable() const { return AdapterPageDaemon::is_readable(watch_->descriptor()); }
 
-  test::TemporaryFolder parent_{};
-  daemon::SessionFolder folder_{parent_.path("session")};
-  FileDescriptor listener_ = folder_.listen_to_tools();
-  daemon::AdapterPageWriter page_{daemon::adapter_page(folder_.path())};
-  daemon::Connection task_{FileDescriptor(), nullptr};
   std::string error_{};
   std::unique_ptr<AdapterWatch> watch_{};
   std::vector<AdapterPlace> places_{};
@@ -128,11 +92,7 @@ TEST_F(AdapterWatchTest, TellsTheDaemonOfADeadPath) {
   ASSERT_TRUE(watch_) << error_;
   const daemon::MessageBytes here{10, 0, 0, 1}, there{10, 0, 0, 2};
   watch_->report(here, there);
-  await(task_.fd());
-  EXPECT_TRUE(task_.serve());
-  const auto bytes = task_.stream().next();
-  ASSERT_TRUE(bytes);
-  EXPECT_EQ(daemon::decode(*bytes), daemon::DaemonMessage(daemon::PathReport{here, there}));
+  EXPECT_EQ(next_message(task_), daemon::DaemonMessage(daemon::PathReport{here, there}));
 }
 
 // Who reads nothing is told no more than the socket takes.
