@@ -69,6 +69,12 @@ class SeveralPaths : public testing::Test {
     let_time_out();
     expect_all_delivered();
   }
+  void expect_next_over_the_first() {
+    const std::uint64_t before = arrived_over_second();
+    send(3);
+    expect_all_delivered();
+    EXPECT_EQ(arrived_over_second(), before);
+  }
   std::uint64_t arrived_over_second() const { return b_.other_transport.counters().packets_received; }
 
   TurnedClock clock_;
