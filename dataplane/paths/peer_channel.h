@@ -1,8 +1,8 @@
 // The channel to one peer over unreliable transports: records are packed into packets, and packets travel through a
-// reliable channel over the best of the paths to the peer. When that path goes silent, what it has not brought to the
-// peer leaves over the next one; silent paths are probed, and used again when they answer. While little is in flight a
-// packet leaves as soon as it has a record. Otherwise it waits for more records until it is full or the engine's next
-// step begins; nothing waits longer than a step.
+// reliable channel over the best of the paths to the peer, and over all that serve when there is much to send. When a
+// path goes silent, what it has not brought to the peer leaves over the others; silent paths are probed, and used again
+// when they answer. While little is in flight a packet leaves as soon as it has a record. Otherwise it waits for more
+// records until it is full or the engine's next step begins; nothing waits longer than a step.
 #pragma once
 
 #include <algorithm>
