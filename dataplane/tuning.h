@@ -75,8 +75,8 @@ inline constexpr std::uint64_t kUnknownPathQueue = 8 * 1024;
 inline constexpr std::uint64_t kStripeFrom = 32 * 1024;
 // What leaves over one path before the next one is chosen: as much as it brings in this time, ns.
 inline constexpr std::uint64_t kStripeTime = 50'000;
-// Shortest time, ns, over which a path's rate is measured: a receiver's batches are shorter.
-inline constexpr std::uint64_t kShortestRateInterval = 500'000;
+// Of so many samples of a path's rate the best one counts: the others may be those of a peer that waits for a core.
+inline constexpr unsigned kRateSamples = 4;
 
 // A path that nobody uses, because others are quicker, is measured anew after this time, ns, and after so many times
 // what the packets for it take.

@@ -8,6 +8,7 @@
 namespace openlapi {
 
 void PathStates::serve(std::uint32_t paths, unsigned best) {
+  if (paths == serving_ && best == best_) return;
   serving_ = paths;
   best_ = best;
   several_ = std::popcount(paths) > 1;
@@ -16,21 +17,22 @@ void PathStates::serve(std::uint32_t paths, unsigned best) {
 
 void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
   const bool much = window.outstanding_bytes() >= tuning::kStripeFrom;
+  bool changed = false;
   for (unsigned number = 0; number != window.paths(); ++number) {
     PathState& path = (*this)[number];
     const PathNews& news = window.news(number);
-    const std::uint64_t in_flight = window.in_flight_bytes(number);
+    const bool idle = window.in_flight_bytes(number) == 0;
     if (news.bytes != 0) {
       const bool limited = !path.took_all || news.in_flight + max_packet_ > this->window(number);
-      path.rate.acknowledged(news.bytes, limited, in_flight != 0, path.round_trip.smoothed(), now);
+      changed |= path.rate.acknowledged(news.bytes, news.in_flight, limited, idle, now);
       if (news.round_trip > path.round_trip.shortest() + 2 * tuning::kPathQueue) {
-        path.rate.queued(news.in_flight, news.round_trip);
+        changed |= path.rate.queued(news.in_flight, news.round_trip);
       }
-    } else if (much && in_flight == 0 && (serving_ >> number & 1) != 0) {
-      path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
+    } else if (much && idle && (serving_ >> number & 1) != 0) {
+      changed |= path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
     }
   }
-  share_out();
+  if (changed) share_out();
 }
 
 void PathStates::share_out_among_several() {
@@ -62,7 +64,8 @@ unsigned PathStates::earliest(const SendWindow& window, std::uint32_t without) c
   for (std::uint32_t paths = candidates; paths != 0; paths &= paths - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(paths));
     const Nanoseconds arrival = arrival_over(number, window);
-    if (arrival >= soonest) continue;
+    // How long a full one would have to be waited for is not known before it is measured.
+    if (arrival >= soonest || ((*this)[number].rate.bytes_per_second() == 0 && !has_room(number))) continue;
     soonest = arrival;
     first = number;
   }

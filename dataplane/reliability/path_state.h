@@ -68,6 +68,10 @@ class PathStates {
   // The paths, as bits, that carry together when there is much to send; else it is `best`, one of them.
   void serve(std::uint32_t paths, unsigned best);
   bool are_several() const { return several_; }
+  // Packets are about to leave over the path.
+  void departs(unsigned path, const SendWindow& window, Nanoseconds now) {
+    if (window.paths() != 1 && window.in_flight_bytes(path) == 0) (*this)[path].rate.begin(now);
+  }
   // Something was acknowledged. Also finds paths that are not used although there is much to send.
   void measure_rates(const SendWindow& window, Nanoseconds now);
   // What is known of them has changed: works out how much may be in flight.

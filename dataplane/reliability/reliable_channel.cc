@@ -194,6 +194,7 @@ void ReliableChannel::commit(std::span<const Transmission> taken, Nanoseconds no
     since_request = wire::asks_for_ack(packet.head) ? 0 : since_request + packet.length();
     oldest_again |= packet.again && packet.sequence == send_.settled();
   }
+  path_states_.departs(path_, send_, now);
   context_.counters.retransmits += send_.transmitted(taken, now, path_);
   departed(taken.size(), oldest_again, now);
 }
@@ -245,6 +246,7 @@ void ReliableChannel::passed(std::byte* buffer, std::uint32_t length, const std:
   const std::uint32_t bytes = static_cast<std::uint32_t>(wire::kPacketHeaderSize) + length;
   std::uint64_t& since_request = over().bytes_since_request;
   since_request = wire::asks_for_ack(header) ? 0 : since_request + bytes;
+  path_states_.departs(path_, send_, now);
   send_.add_sent(buffer, bytes, now, path_);
   departed(1, false, now);
 }

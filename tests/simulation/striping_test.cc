@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "dataplane/base/epoch.h"
 #include "dataplane/paths/channel_set.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/simulated_network.h"
 
 namespace openlapi {
@@ -19,8 +21,16 @@ constexpr Epoch kEpoch = Epoch{1} << kBeginningBits;
 
 struct Link {
   std::uint64_t bytes_per_second;
+  std::uint32_t packet = kPacket;
 };
 const std::vector<Link> kFast{{400 * kMegabit}};
+constexpr std::uint32_t kJumboPacket = 8968;
+constexpr Nanoseconds kStep = 2 * kMicrosecond;
+
+// A task that shares its core: it works and waits in turn, for times between half of these and one and a half.
+struct Turns {
+  Nanoseconds works = kSecond, waits = 0;
+};
 
 class Task final : public ChannelListener {
  public:
@@ -72,7 +82,7 @@ class Task final : public ChannelListener {
     for (std::uint32_t link = 0; link != links.size(); ++link) {
       PortConfig config;
       config.address = {self, 0, link};
-      config.limits = {kPacket, 64, false, true};
+      config.limits = {links[link].packet, 64, false, true};
       config.queue_packets = 4096;
       config.bytes_per_second = links[link].bytes_per_second;
       config.longest_backlog = 4 * kMillisecond;
@@ -98,15 +108,16 @@ class Task final : public ChannelListener {
   const EndpointConfig config_;
   ChannelSet set_;
   std::unique_ptr<PeerChannel> channel_;
-  std::vector<std::byte> data_ = std::vector<std::byte>(kPacket);
+  std::vector<std::byte> data_ = std::vector<std::byte>(kJumboPacket);
   std::size_t sent_ = 0, received_ = 0;
   bool in_order_ = true;
 };
 
-// Two tasks that take a step every two microseconds.
+// Two tasks that take a step every two microseconds, while they have a core.
 class Striping {
  public:
-  explicit Striping(const std::vector<Link>& links, NetworkFaults faults = {}) : network_(time_, 1) {
+  explicit Striping(const std::vector<Link>& links, NetworkFaults faults = {}, Turns turns = {})
+      : network_(time_, 1), turns_(turns) {
     faults.least_delay = 10 * kMicrosecond;
     faults.most_delay = 12 * kMicrosecond;
     network_.set_faults(faults);
@@ -120,9 +131,11 @@ class Striping {
     const Nanoseconds begin = time_.now();
     all_ += bytes;
     while (tasks_[1]->received() < all_ && time_.now() < begin + 60 * kSecond) {
-      tasks_[0]->send(all_);
-      for (auto& task : tasks_) task->step(time_.now());
-      time_.run_until(time_.now() + 2 * kMicrosecond);
+      if (has_core(0)) tasks_[0]->send(all_);
+      for (PeerIndex task = 0; task != 2; ++task) {
+        if (has_core(task)) tasks_[task]->step(time_.now());
+      }
+      time_.run_until(time_.now() + kStep);
     }
     EXPECT_GE(tasks_[1]->received(), all_);
     EXPECT_TRUE(tasks_[1]->in_order());
@@ -136,7 +149,7 @@ class Striping {
         task->send(bytes);
         task->step(time_.now());
       }
-      time_.run_until(time_.now() + 2 * kMicrosecond);
+      time_.run_until(time_.now() + kStep);
     }
     for (auto& task : tasks_) EXPECT_TRUE(task->in_order() && task->received() >= bytes);
   }
@@ -149,8 +162,24 @@ class Striping {
   Task& receiver() { return *tasks_[1]; }
 
  private:
+  bool has_core(PeerIndex task) {
+    Shift& shift = shifts_[task];
+    if (turns_.waits == 0 || time_.now() < shift.until) return shift.works;
+    shift.works = !shift.works;
+    const Nanoseconds usual = shift.works ? turns_.works : turns_.waits;
+    shift.until = time_.now() + usual / 2 + random_.below(usual);
+    return shift.works;
+  }
+
+  struct Shift {
+    bool works = true;
+    Nanoseconds until = 0;
+  };
   VirtualTime time_;
   SimulatedNetwork network_;
+  const Turns turns_;
+  std::array<Shift, 2> shifts_;
+  SeededRandom random_{1};
   std::vector<std::unique_ptr<Task>> tasks_;
   std::size_t all_ = 0;
 };
@@ -163,6 +192,29 @@ TEST(StripingTest, EqualLinksAddUp) {
     Striping striping(std::vector<Link>(links, Link{400 * kMegabit}));
     EXPECT_GT(striping.bandwidth(kLong) / one, least) << links << " links";
     EXPECT_EQ(striping.sender().statistics().retransmitted_packets, 0u);
+  }
+}
+
+// All that is in flight is acknowledged together: the network is never what limits.
+TEST(StripingTest, LinksThatNeverFillUpCostNothing) {
+  constexpr Link kVeryFast{100'000'000'000, kJumboPacket};
+  const auto bandwidth = [&](unsigned links) {
+    return Striping(std::vector<Link>(links, kVeryFast), {}, {kStep, 20 * kMicrosecond}).bandwidth(kLong);
+  };
+  const double alone = bandwidth(1);
+  for (const unsigned links : {2u, 8u}) EXPECT_GT(bandwidth(links) / alone, 0.95) << links << " links";
+}
+
+TEST(StripingTest, AlsoWhereTasksWaitForACore) {
+  const Link link{400 * kMegabit, kJumboPacket};
+  for (const Nanoseconds waits : {1 * kMillisecond, 3 * kMillisecond}) {
+    const auto bandwidth = [&](unsigned links) {
+      return Striping(std::vector<Link>(links, link), {}, {3 * kMillisecond, waits}).bandwidth(8 * kLong);
+    };
+    const double alone = bandwidth(1);
+    for (const auto& [links, least] : {std::pair{2u, 1.9}, {4u, 3.6}, {8u, 6.8}}) {
+      EXPECT_GT(bandwidth(links) / alone, least) << links << " links, waits " << waits;
+    }
   }
 }
 

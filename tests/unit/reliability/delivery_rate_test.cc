@@ -11,11 +11,12 @@ constexpr Nanoseconds kStep = 100 * kMicrosecond;
 
 class DeliveryRateTest : public testing::Test {
  protected:
-  // For so many steps a path that brings so much in each.
+  DeliveryRateTest() { rate_.begin(now_); }
+  // For so many steps a path that brings so much in each, which is all that was in flight before.
   void carry(std::uint64_t bytes, unsigned steps, bool limited = true) {
-    for (; steps != 0; --steps) rate_.acknowledged(bytes, limited, true, 0, now_ += kStep);
+    for (; steps != 0; --steps) rate_.acknowledged(bytes, bytes, limited, false, now_ += kStep);
   }
-  void fall_idle(std::uint64_t bytes) { rate_.acknowledged(bytes, false, false, 0, now_ += kStep); }
+  void fall_idle(std::uint64_t bytes) { rate_.acknowledged(bytes, bytes, false, true, now_ += kStep); }
 
   DeliveryRate rate_;
   Nanoseconds now_ = kSecond;
@@ -25,8 +26,29 @@ TEST_F(DeliveryRateTest, NothingIsKnownAtFirst) {
   EXPECT_EQ(rate_.bytes_per_second(), 0u);
   EXPECT_EQ(rate_.time_for(1'000'000), 0u);
   EXPECT_EQ(rate_.bytes_in(kMillisecond), 0u);
-  carry(5000, 3);
-  EXPECT_EQ(rate_.bytes_per_second(), 0u) << "too short to tell";
+}
+
+// As over a fast network, where a round trip is over before more leaves.
+TEST_F(DeliveryRateTest, OneAnswerToAllThatWasInFlightTells) {
+  EXPECT_TRUE(rate_.acknowledged(10'000, 10'000, true, true, now_ += kStep));
+  EXPECT_EQ(rate_.bytes_per_second(), 100'000'000u);
+}
+
+TEST_F(DeliveryRateTest, ASampleLastsUntilAllThatWasInFlightIsAcknowledged) {
+  EXPECT_FALSE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
+  EXPECT_FALSE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
+  EXPECT_FALSE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
+  EXPECT_TRUE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
+  EXPECT_EQ(rate_.bytes_per_second(), 10'000'000u);
+}
+
+TEST_F(DeliveryRateTest, SingleSamplesOfALatePeerDoNotCount) {
+  carry(5000, 50);
+  for (int i = 0; i < 20; ++i) {
+    now_ += 10 * kStep;
+    carry(5000, tuning::kRateSamples);
+  }
+  EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
 }
 
 TEST_F(DeliveryRateTest, MeasuresWhatABusyPathBrings) {
@@ -56,7 +78,7 @@ TEST_F(DeliveryRateTest, IdleTimeIsNoPartOfIt) {
   carry(5000, 50);
   for (int i = 0; i < 100; ++i) {
     fall_idle(5000);
-    now_ += kSecond;
+    rate_.begin(now_ += kSecond);
     carry(5000, 10);
   }
   EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);

@@ -20,9 +20,8 @@ class PathSharesTest : public testing::Test {
   }
   // The path is known to bring so much in the time for which it may have packets in flight.
   void measure(unsigned path, std::uint64_t bytes) {
-    for (unsigned i = 0; i != 50; ++i) {
-      states_[path].rate.acknowledged(bytes, true, true, 0, kSecond + i * tuning::kPathQueue);
-    }
+    states_[path].rate.begin(kSecond);
+    states_[path].rate.acknowledged(bytes, bytes, true, true, kSecond + tuning::kPathQueue);
   }
   // Sends over the path and leaves it in flight.
   void put_in_flight(unsigned path, unsigned packets) {
@@ -107,6 +106,15 @@ TEST_F(PathSharesTest, FullPathsAreLeftOut) {
   EXPECT_EQ(earliest(), PathStates::kNone);
 }
 
+TEST_F(PathSharesTest, AFullPathThatWasNotMeasuredIsNotWaitedFor) {
+  measure(0, 100'000);
+  states_.serve(0b011, 0);
+  put_in_flight(0, 40);
+  EXPECT_EQ(earliest(), 1u);
+  put_in_flight(1, tuning::kUnknownPathQueue / kPacket + 1);
+  EXPECT_EQ(earliest(), 0u);
+}
+
 TEST_F(PathSharesTest, APathThatDoesNotServeIsNotTaken) {
   measure(0, 100'000);
   measure(1, 100'000);
@@ -132,7 +140,7 @@ TEST_F(PathSharesTest, APathThatNobodyUsesIsMeasuredAnewInTime) {
   measure(0, 100'000);
   measure(1, 1'000);
   states_.serve(0b011, 0);
-  const Nanoseconds measured = kSecond + 49 * tuning::kPathQueue;
+  const Nanoseconds measured = kSecond + tuning::kPathQueue;
   const Nanoseconds later = measured + tuning::kRateAgePart * states_[1].rate.time_for(tuning::kUnknownPathQueue);
   states_.measure_rates(window_, later + kSecond);
   EXPECT_NE(states_[1].rate.bytes_per_second(), 0u) << "nothing is to be sent";
