@@ -157,6 +157,32 @@ void RecordDispatch::channel_delivered(PeerIndex source, std::span<std::byte> pa
   if (Peer* from = means_.peers.contact(source); from != nullptr) handle_packet(*from, payload);
 }
 
+bool RecordDispatch::channel_may_deliver_early(PeerIndex source, std::span<std::byte> payload) {
+  Peer* const from = means_.peers.find(source);
+  if (from == nullptr || from->deaf || from->closed) return false;
+  wire::Record record;
+  for (std::span<std::byte> rest = payload; !rest.empty();) {
+    if (!wire::next_record(rest, record) || !may_come_early(*from, record)) return false;
+  }
+  return !payload.empty();
+}
+
+// What only adds bytes to something that has begun.
+bool RecordDispatch::may_come_early(Peer& from, const wire::Record& record) const {
+  switch (record.kind()) {
+    case RecordKind::data:
+      return IncomingMessages::awaits_data(from, body_of<wire::DataBody>(record).message_id);
+    case RecordKind::put_pieces:
+      return IncomingMessages::awaits_data(from, body_of<wire::PutPiecesBody>(record).message_id);
+    case RecordKind::put_strided:
+      return IncomingMessages::awaits_data(from, body_of<wire::PutStridedBody>(record).message_id);
+    case RecordKind::get_data:
+      return means_.gets.awaits_data(from, body_of<wire::GetDataBody>(record).request_id);
+    default:
+      return false;
+  }
+}
+
 void RecordDispatch::channel_acknowledged(PeerIndex, std::uint64_t tag) {
   means_.sender.acknowledged(static_cast<std::uint32_t>(tag));
 }

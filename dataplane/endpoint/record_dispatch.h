@@ -54,6 +54,7 @@ class RecordDispatch final : public ChannelListener, public MessageEnd, public M
   // ChannelListener
   PeerChannel* channel_to(PeerIndex source, bool may_be_new) override;
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
+  bool channel_may_deliver_early(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex peer, std::uint64_t tag) override;
   void channel_restarted(PeerIndex peer, bool lost) override;
   void channel_timed_out(PeerIndex peer) override;
@@ -73,6 +74,7 @@ class RecordDispatch final : public ChannelListener, public MessageEnd, public M
   void dispatch(Peer& from, const wire::Record& record);
   [[gnu::noinline]] void dispatch_longer(Peer& from, const wire::Record& record);
   void on_request_refused(Peer& from, const wire::Record& record);
+  bool may_come_early(Peer& from, const wire::Record& record) const;
 
   const Means means_;
 };

@@ -226,6 +226,12 @@ void Gets::on_data(Peer& from, const wire::Record& record) {
   if (request->received == request->length) means_.requests.complete(body.request_id, from);
 }
 
+bool Gets::awaits_data(const Peer& from, std::uint32_t request_id) const {
+  const PendingRequest* const request = means_.requests.find(request_id);
+  return request != nullptr && request->is_get && request->peer == from.index && request->pull == 0 && !request->read &&
+         request->layout == nullptr;
+}
+
 void Gets::on_key(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::GetKeyBody>(record);
   PendingRequest* request = means_.requests.find(body.request_id);

@@ -203,6 +203,13 @@ std::size_t ChannelSet::take_datagram(Instance& instance, std::span<const Incomi
   return more;
 }
 
+// Data of a long message needs not wait for what another path brings later, nor to be copied meanwhile.
+void ChannelSet::take_early(PeerChannel& channel, Sequence sequence, std::span<std::byte> payload, Nanoseconds now) {
+  ReliableChannel& reliable = channel.reliable_;
+  if (!listener_.channel_may_deliver_early(channel.peer_, payload)) return reliable.hold(sequence, payload, now);
+  if (reliable.place(sequence, now)) listener_.channel_delivered(channel.peer_, payload);
+}
+
 [[gnu::always_inline]] inline void ChannelSet::handle_packet(PeerChannel& channel, const wire::PacketHeader& header,
                                                              const IncomingPacket& packet, Nanoseconds now) {
   activate(channel);
@@ -217,6 +224,8 @@ std::size_t ChannelSet::take_datagram(Instance& instance, std::span<const Incomi
     reliable.taken(now);
     listener_.channel_delivered(channel.peer_, payload);
   }
+  if (outcome.early) [[unlikely]]
+    take_early(channel, header.sequence, payload, now);
   for (std::span<std::byte> held; !channel.is_closed() && reliable.next_held(held);) {
     listener_.channel_delivered(channel.peer_, held);
     reliable.taken(now);

@@ -28,6 +28,11 @@ class ChannelListener {
   // although `may_be_new` is false (what came does not justify a first contact).
   virtual PeerChannel* channel_to(PeerIndex source, bool may_be_new) = 0;
   virtual void channel_delivered(PeerIndex source, std::span<std::byte> payload) = 0;
+  // Whether it makes no difference if the payload is delivered now, before others that were sent earlier.
+  virtual bool channel_may_deliver_early(PeerIndex source, std::span<std::byte> payload) {
+    (void)source, (void)payload;
+    return false;
+  }
   virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
   // The peer has a new incarnation; nothing sent to the former one will arrive. `lost`: that one has taken nothing of
   // it.
@@ -111,6 +116,7 @@ class ChannelSet {
   void handle_looked_at(Instance& instance, std::size_t first, std::span<const IncomingPacket> packets,
                         Nanoseconds now);
   bool admit(Instance& instance, const IncomingPacket& packet, wire::PacketHeader& header, PeerChannel*& channel);
+  void take_early(PeerChannel& channel, Sequence sequence, std::span<std::byte> payload, Nanoseconds now);
   void handle_packet(PeerChannel& channel, const wire::PacketHeader& header, const IncomingPacket& packet,
                      Nanoseconds now);
   void report_completed(PeerChannel& channel);

@@ -9,8 +9,14 @@
 
 namespace openlapi {
 
-ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted,
-                                    std::span<const std::byte> payload, Nanoseconds now) {
+namespace {
+
+// In the place of a buffer: the packet was placed.
+std::byte placed;
+
+}  // namespace
+
+ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted, Nanoseconds now) {
   if (ahead >= tuning::kMostPacketsInFlight) return ArrivalVerdict::malformed;
   const Sequence base = sequence - ahead;
   if (before(next_, base)) {
@@ -23,28 +29,37 @@ ArrivalVerdict ReceiveWindow::offer(Sequence sequence, std::uint16_t ahead, bool
 
   const std::int32_t steps = distance(next_, sequence);
   if (steps == 0) return ArrivalVerdict::in_order;
-  if (steps > 0) return hold(sequence, payload, now);
+  const bool is_new = steps > 0 && (static_cast<std::uint32_t>(steps) >= capacity_ || held(sequence).buffer == nullptr);
+  if (is_new) return ArrivalVerdict::early;
   ack_now_ = saw_duplicate_ = true;
   return ArrivalVerdict::duplicate;
 }
 
-ArrivalVerdict ReceiveWindow::hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now) {
-  const std::uint32_t steps = sequence - next_;
-  if (steps < capacity_ && held(sequence).buffer != nullptr) {
-    ack_now_ = saw_duplicate_ = true;
-    return ArrivalVerdict::duplicate;
-  }
+bool ReceiveWindow::may_keep(Sequence sequence, Nanoseconds now) {
   arrived(now);
   ack_now_ = true;
-  if (held_count_ >= tuning::kMostHeldPackets || !make_room_for(steps)) return ArrivalVerdict::dropped;
-  if (payload.size() > pool_.buffer_bytes() - wire::kPacketHeaderSize) return ArrivalVerdict::dropped;
-  std::byte* const buffer = pool_.take_for_holding();
-  if (buffer == nullptr) return ArrivalVerdict::dropped;
+  return held_count_ < tuning::kMostHeldPackets && make_room_for(sequence - next_);
+}
 
-  if (!payload.empty()) std::memcpy(buffer + wire::kPacketHeaderSize, payload.data(), payload.size());
-  held(sequence) = {.buffer = buffer, .length = static_cast<std::uint32_t>(payload.size())};
+void ReceiveWindow::keep(Sequence sequence, Held packet) {
+  held(sequence) = packet;
   if (held_count_++ == 0 || before(farthest_, sequence)) farthest_ = sequence;
-  return ArrivalVerdict::held;
+}
+
+bool ReceiveWindow::hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now) {
+  if (!may_keep(sequence, now)) return false;
+  if (payload.size() > pool_.buffer_bytes() - wire::kPacketHeaderSize) return false;
+  std::byte* const buffer = pool_.take_for_holding();
+  if (buffer == nullptr) return false;
+  if (!payload.empty()) std::memcpy(buffer + wire::kPacketHeaderSize, payload.data(), payload.size());
+  keep(sequence, {.buffer = buffer, .length = static_cast<std::uint32_t>(payload.size())});
+  return true;
+}
+
+bool ReceiveWindow::place(Sequence sequence, Nanoseconds now) {
+  if (!may_keep(sequence, now)) return false;
+  keep(sequence, {.buffer = &placed, .length = 0});
+  return true;
 }
 
 bool ReceiveWindow::make_room_for(std::uint32_t steps) {
@@ -63,7 +78,9 @@ bool ReceiveWindow::make_room_for(std::uint32_t steps) {
 
 bool ReceiveWindow::next_held(std::span<std::byte>& payload) const {
   if (held_count_ == 0 || held(next_).buffer == nullptr) return false;
-  payload = {held(next_).buffer + wire::kPacketHeaderSize, held(next_).length};
+  const Held& packet = held(next_);
+  payload = packet.buffer == &placed ? std::span<std::byte>()
+                                     : std::span(packet.buffer + wire::kPacketHeaderSize, packet.length);
   return true;
 }
 
@@ -87,7 +104,7 @@ void ReceiveWindow::arrived(Nanoseconds now) {
 void ReceiveWindow::drop_held(Sequence sequence) {
   std::byte* const buffer = std::exchange(held(sequence).buffer, nullptr);
   if (buffer == nullptr) return;
-  pool_.give_back(buffer);
+  if (buffer != &placed) pool_.give_back(buffer);
   --held_count_;
 }
 

@@ -1,5 +1,6 @@
-// The receiving side of a channel: which packets were taken, which arrived early and are held, and when an
-// acknowledgement is due. Memory is bounded by tuning::kMostHeldPackets and by the pool.
+// The receiving side of a channel: which packets were taken, which arrived early and are held, or were taken out of
+// turn
+// ("placed"), and when an acknowledgement is due. Memory is bounded by tuning::kMostHeldPackets and by the pool.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,8 @@ namespace openlapi {
 
 enum class ArrivalVerdict : std::uint8_t {
   in_order,   // the engine may take it; then call taken() or refused()
-  duplicate,  // taken or held already
-  held,       // early; a copy is kept
-  dropped,    // early; no room
+  early,      // call hold() or place()
+  duplicate,  // taken, held or placed already
   malformed,  // impossible numbers
 };
 
@@ -33,10 +33,14 @@ class ReceiveWindow {
 
   // A data packet has arrived. `ahead`: how far it is ahead of its sender's oldest unacknowledged packet, which says
   // how far to skip when the sender has given packets up.
-  ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted, std::span<const std::byte> payload,
-                       Nanoseconds now);
+  ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead, bool ack_wanted, Nanoseconds now);
 
-  // The copy of the next packet, if it is held.
+  // The answers to an early packet. False: there is no room, and it counts as never arrived. A copy of it is kept;
+  bool hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now);
+  // or the engine takes it now, out of turn.
+  bool place(Sequence sequence, Nanoseconds now);
+
+  // The copy of the next packet, if it is held; nothing is left of one that was placed.
   bool next_held(std::span<std::byte>& payload) const;
 
   // The engine's answer to the next packet, offered in place or held. A refused packet counts as never arrived.
@@ -72,11 +76,12 @@ class ReceiveWindow {
   static constexpr std::uint32_t kSelectiveBits = 64;
 
   struct Held {
-    std::byte* buffer = nullptr;  // null: not held; the payload begins at offset kPacketHeaderSize
+    std::byte* buffer = nullptr;  // null: not here; the payload begins at offset kPacketHeaderSize
     std::uint32_t length = 0;
   };
 
-  [[gnu::noinline]] ArrivalVerdict hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now);
+  bool may_keep(Sequence sequence, Nanoseconds now);
+  void keep(Sequence sequence, Held packet);
   bool make_room_for(std::uint32_t steps);
   [[gnu::noinline]] void skip_to(Sequence base);
   [[gnu::noinline]] void drop_held(Sequence sequence);

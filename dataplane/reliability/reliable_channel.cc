@@ -348,18 +348,16 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   }
 
   ReliabilityCounters& counters = context_.counters;
-  switch (receive_.offer(header.sequence, header.ahead, ack_wanted, payload, now)) {
+  switch (receive_.offer(header.sequence, header.ahead, ack_wanted, now)) {
     case ArrivalVerdict::in_order:
       outcome.deliver = true;
       break;
     case ArrivalVerdict::duplicate:
       ++counters.duplicates;
       break;
-    case ArrivalVerdict::dropped:
-      ++counters.dropped_early;
-      [[fallthrough]];
-    case ArrivalVerdict::held:
+    case ArrivalVerdict::early:
       ++counters.early;
+      outcome.early = true;
       break;
     case ArrivalVerdict::malformed:
       ++counters.malformed;

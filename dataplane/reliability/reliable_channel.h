@@ -35,6 +35,7 @@
 //   while (channel.take_completed(done)) ...;                      // always: frees what was acknowledged
 //   if (outcome.peer_restarted) ...;                               // fail what the former incarnation owed, first
 //   if (outcome.deliver) take(payload) ? channel.taken(now) : channel.refused();
+//   if (outcome.early) may_come_early(payload) && channel.place(...) ? take(payload) : channel.hold(...);
 //   while (channel.next_held(held)) take(held) ? channel.taken(now) : channel.refused();
 //   After refused() the peer sends the packet again; until then nothing behind it is delivered.
 //
@@ -71,6 +72,7 @@ namespace openlapi {
 
 struct ReceiveOutcome {
   bool deliver = false;         // the payload is the next one: offer it, then call taken() or refused()
+  bool early = false;           // it is a later one: call place(), and offer it, or hold()
   bool peer_restarted = false;  // take_completed() reports what was queued before as not acknowledged
   // For a peer that has restarted and was not heard before: packets were in flight to it, and it took none of them. (If
   // it was heard, perhaps only the last acknowledgement is missing.)
@@ -172,6 +174,11 @@ class ReliableChannel final : private PathTimings {
     return (!context_.tagged || tag_is_right(header, packet)) && knows(header);
   }
   ReceiveOutcome receive(const wire::PacketHeader& header, std::span<const std::byte> payload, Nanoseconds now);
+  // An early packet: what may be taken out of turn, and what may not. place() false: no room, as if it never arrived.
+  bool place(Sequence sequence, Nanoseconds now) { return count_early(receive_.place(sequence, now)); }
+  void hold(Sequence sequence, std::span<const std::byte> payload, Nanoseconds now) {
+    count_early(receive_.hold(sequence, payload, now));
+  }
   bool next_held(std::span<std::byte>& payload) const { return receive_.next_held(payload); }
   void taken(Nanoseconds now) { receive_.taken(now); }
   void refused() {
@@ -211,6 +218,10 @@ class ReliableChannel final : private PathTimings {
   std::size_t memory_bytes() const { return sizeof(*this) + send_.memory_bytes() + receive_.memory_bytes(); }
 
  private:
+  bool count_early(bool kept) {
+    if (!kept) ++context_.counters.dropped_early;
+    return kept;
+  }
   bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
   [[gnu::noinline]] void peer_restarted();
   void forget_peer();

@@ -59,6 +59,11 @@ void IncomingMessages::on_data(Peer& from, const wire::Record& record) {
   arrived(from, body.message_id, message, length);
 }
 
+bool IncomingMessages::awaits_data(Peer& from, std::uint32_t id) {
+  IncomingMessage* const message = find(from, id);
+  return message != nullptr && !message->elsewhere && message->layout == nullptr && message->refused() == nullptr;
+}
+
 void IncomingMessages::arrived(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t bytes) {
   message.received += bytes;
   if (message.received != message.total || message.refused() != nullptr) return;

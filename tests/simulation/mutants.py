@@ -92,6 +92,13 @@ MUTANTS = {
         "dataplane/reliability/reliable_channel_timing.cc",
         "what a silent path has in flight is not sent again over another one",
         [("  send_.give_up_path(path);\n", "")]),
+    "data_before_its_message": (
+        "dataplane/endpoint/record_dispatch.cc", "data of a message that has not begun is taken out of turn",
+        [("  return IncomingMessages::awaits_data(from, body_of<wire::DataBody>(record).message_id);\n",
+          "  return true;\n")]),
+    "placed_data_again": (
+        "dataplane/reliability/receive_window.cc", "data that was taken out of turn is not known to be here",
+        [("  keep(sequence, {.buffer = &placed, .length = 0});\n", "")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
         [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",

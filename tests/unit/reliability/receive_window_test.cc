@@ -16,16 +16,34 @@ namespace {
 
 constexpr std::uint32_t kThreshold = 5;
 
+enum class Arrival { in_order, duplicate, held, dropped, malformed };
+
+// Early packets are held where there is room.
+Arrival arrive(ReceiveWindow& window, Sequence sequence, std::uint16_t ahead, bool ack_wanted,
+               std::span<const std::byte> payload, Nanoseconds now) {
+  switch (window.offer(sequence, ahead, ack_wanted, now)) {
+    case ArrivalVerdict::in_order:
+      return Arrival::in_order;
+    case ArrivalVerdict::duplicate:
+      return Arrival::duplicate;
+    case ArrivalVerdict::malformed:
+      return Arrival::malformed;
+    case ArrivalVerdict::early:
+      break;
+  }
+  return window.hold(sequence, payload, now) ? Arrival::held : Arrival::dropped;
+}
+
 class ReceiveWindowTest : public testing::Test {
  protected:
-  ArrivalVerdict offer(Sequence sequence, std::uint16_t ahead = 0, Nanoseconds now = 0, bool ack_wanted = false) {
+  Arrival offer(Sequence sequence, std::uint16_t ahead = 0, Nanoseconds now = 0, bool ack_wanted = false) {
     std::byte payload[sizeof(sequence)];
     std::memcpy(payload, &sequence, sizeof(sequence));
-    return window_.offer(sequence, ahead, ack_wanted, payload, now);
+    return arrive(window_, sequence, ahead, ack_wanted, payload, now);
   }
 
   void take(Sequence sequence, Nanoseconds now = 0) {
-    ASSERT_EQ(offer(sequence, 0, now), ArrivalVerdict::in_order);
+    ASSERT_EQ(offer(sequence, 0, now), Arrival::in_order);
     window_.taken(now);
   }
 
@@ -47,10 +65,10 @@ class ReceiveWindowTest : public testing::Test {
 TEST_F(ReceiveWindowTest, BeginsWhereItIsToldTo) {
   window_.begin(100);
   EXPECT_FALSE(window_.established());
-  EXPECT_EQ(offer(107, 7), ArrivalVerdict::held);
+  EXPECT_EQ(offer(107, 7), Arrival::held);
   EXPECT_TRUE(window_.established());
   EXPECT_EQ(window_.next(), 100u);
-  EXPECT_EQ(offer(100), ArrivalVerdict::in_order);
+  EXPECT_EQ(offer(100), Arrival::in_order);
 }
 
 // The beginning and every later place, near the end of the numbers as well: a packet that claims that more was given up
@@ -61,42 +79,42 @@ TEST_F(ReceiveWindowTest, NoSkipIsLongerThanWhatASenderCanGiveUp) {
     ReceiveWindow window(pool);
     window.begin(next);
     const auto offer_at = [&](Sequence sequence, std::uint16_t ahead) {
-      return window.offer(sequence, ahead, true, {}, 0);
+      return arrive(window, sequence, ahead, true, {}, 0);
     };
     for (const Sequence far : {tuning::kMostPacketsGivenUp + 1, Sequence{INT32_MAX} - 1023, Sequence{INT32_MAX}}) {
-      EXPECT_EQ(offer_at(next + far, 0), ArrivalVerdict::malformed) << far;
-      EXPECT_EQ(offer_at(next + far + 1023, 1023), ArrivalVerdict::malformed) << far;
+      EXPECT_EQ(offer_at(next + far, 0), Arrival::malformed) << far;
+      EXPECT_EQ(offer_at(next + far + 1023, 1023), Arrival::malformed) << far;
     }
     EXPECT_FALSE(window.established());
     EXPECT_EQ(window.next(), next);
     EXPECT_FALSE(window.must_acknowledge(1)) << "and is not answered";
-    EXPECT_EQ(offer_at(next, 0), ArrivalVerdict::in_order);
+    EXPECT_EQ(offer_at(next, 0), Arrival::in_order);
     window.taken(0);
-    EXPECT_EQ(offer_at(next + 1 + tuning::kMostPacketsGivenUp + 1, 0), ArrivalVerdict::malformed);
-    EXPECT_EQ(offer_at(next + 1 + tuning::kMostPacketsGivenUp, 0), ArrivalVerdict::in_order);
+    EXPECT_EQ(offer_at(next + 1 + tuning::kMostPacketsGivenUp + 1, 0), Arrival::malformed);
+    EXPECT_EQ(offer_at(next + 1 + tuning::kMostPacketsGivenUp, 0), Arrival::in_order);
     EXPECT_EQ(window.next(), next + 1 + tuning::kMostPacketsGivenUp);
   }
 }
 
 TEST_F(ReceiveWindowTest, InOrderPacketsCountOnlyWhenTaken) {
-  EXPECT_EQ(offer(0), ArrivalVerdict::in_order);
+  EXPECT_EQ(offer(0), Arrival::in_order);
   EXPECT_EQ(window_.next(), 0u);
   window_.refused();
   EXPECT_EQ(window_.next(), 0u);
-  EXPECT_EQ(offer(0), ArrivalVerdict::in_order) << "comes again";
+  EXPECT_EQ(offer(0), Arrival::in_order) << "comes again";
   window_.taken(0);
   EXPECT_EQ(window_.next(), 1u);
-  EXPECT_EQ(offer(0), ArrivalVerdict::duplicate);
+  EXPECT_EQ(offer(0), Arrival::duplicate);
   EXPECT_TRUE(window_.saw_duplicate());
 }
 
 TEST_F(ReceiveWindowTest, EarlyPacketsComeOutWhenTheGapCloses) {
   take(0);
-  EXPECT_EQ(offer(4, 3), ArrivalVerdict::held);
-  EXPECT_EQ(offer(2, 1), ArrivalVerdict::held);
-  EXPECT_EQ(offer(3, 2), ArrivalVerdict::held);
+  EXPECT_EQ(offer(4, 3), Arrival::held);
+  EXPECT_EQ(offer(2, 1), Arrival::held);
+  EXPECT_EQ(offer(3, 2), Arrival::held);
   EXPECT_EQ(window_.selective(), 0b111u);
-  EXPECT_EQ(offer(3, 2), ArrivalVerdict::duplicate);
+  EXPECT_EQ(offer(3, 2), Arrival::duplicate);
   EXPECT_EQ(take_held(), std::nullopt);
   take(1);
   EXPECT_EQ(take_held(), 2u);
@@ -115,7 +133,7 @@ TEST_F(ReceiveWindowTest, EveryBitOfTheSelectiveAcknowledgement) {
     const Sequence first = UINT32_MAX - 20;  // the numbers wrap on the way
     window.begin(first);
     const Sequence early = first + 1 + bit;
-    EXPECT_EQ(window.offer(early, static_cast<std::uint16_t>(1 + bit), false, {}, 0), ArrivalVerdict::held);
+    EXPECT_EQ(arrive(window, early, static_cast<std::uint16_t>(1 + bit), false, {}, 0), Arrival::held);
     EXPECT_EQ(window.next(), first);
     EXPECT_EQ(window.selective(), bit < 64 ? std::uint64_t{1} << bit : 0) << "bit " << bit;
     EXPECT_EQ(window.reaches_beyond_header(), bit >= 64) << "bit " << bit;
@@ -129,7 +147,7 @@ TEST_F(ReceiveWindowTest, EveryBitOfTheSelectiveAcknowledgement) {
 
 TEST_F(ReceiveWindowTest, WhatIsTakenIsNotBeyondTheHeader) {
   take(0);
-  EXPECT_EQ(offer(66, 65), ArrivalVerdict::held);
+  EXPECT_EQ(offer(66, 65), Arrival::held);
   EXPECT_TRUE(window_.reaches_beyond_header());
   take(1);
   EXPECT_FALSE(window_.reaches_beyond_header());
@@ -139,12 +157,12 @@ TEST_F(ReceiveWindowTest, WhatIsTakenIsNotBeyondTheHeader) {
 }
 
 TEST_F(ReceiveWindowTest, DistantPacketsAreDroppedOrMalformed) {
-  EXPECT_EQ(offer(2000, tuning::kMostPacketsInFlight), ArrivalVerdict::malformed);
+  EXPECT_EQ(offer(2000, tuning::kMostPacketsInFlight), Arrival::malformed);
   EXPECT_FALSE(window_.established());
-  EXPECT_EQ(offer(5), ArrivalVerdict::in_order);  // seen, not taken
-  EXPECT_EQ(offer(5 + 1023, 1023), ArrivalVerdict::held);
-  EXPECT_EQ(offer(4, 0), ArrivalVerdict::duplicate);
-  EXPECT_EQ(offer(5 + 1030, 1023), ArrivalVerdict::held) << "its sender has given 5 to 11 up";
+  EXPECT_EQ(offer(5), Arrival::in_order);  // seen, not taken
+  EXPECT_EQ(offer(5 + 1023, 1023), Arrival::held);
+  EXPECT_EQ(offer(4, 0), Arrival::duplicate);
+  EXPECT_EQ(offer(5 + 1030, 1023), Arrival::held) << "its sender has given 5 to 11 up";
   EXPECT_EQ(window_.next(), 12u);
 }
 
@@ -154,7 +172,7 @@ TEST_F(ReceiveWindowTest, HeldPacketsAreBounded) {
   std::uint32_t held = 0;
   for (Sequence sequence = 2; sequence < 2 * tuning::kMostHeldPackets; ++sequence) {
     const std::uint32_t ahead = std::min(sequence - 1, tuning::kMostPacketsInFlight);
-    if (offer(sequence, static_cast<std::uint16_t>(ahead)) == ArrivalVerdict::held) ++held;
+    if (offer(sequence, static_cast<std::uint16_t>(ahead)) == Arrival::held) ++held;
   }
   EXPECT_EQ(held, kMost);
   EXPECT_EQ(window_.held_packets(), kMost);
@@ -167,7 +185,7 @@ TEST_F(ReceiveWindowTest, EmptyPoolDropsEarlyPacketsOnly) {
   while (pool_.take() != nullptr) {
   }
   take(0);
-  EXPECT_EQ(offer(2, 1), ArrivalVerdict::dropped);
+  EXPECT_EQ(offer(2, 1), Arrival::dropped);
   take(1);
   take(2);
 }
@@ -192,7 +210,7 @@ TEST_F(ReceiveWindowTest, RetransmissionReplacesAHeldCopyNotYetTaken) {
   take(0);
   offer(2, 1);
   take(1);
-  EXPECT_EQ(offer(2), ArrivalVerdict::in_order);
+  EXPECT_EQ(offer(2), Arrival::in_order);
   window_.taken(0);
   EXPECT_EQ(take_held(), std::nullopt);
   EXPECT_EQ(window_.next(), 3u);
@@ -203,10 +221,10 @@ TEST_F(ReceiveWindowTest, SkipsWhatTheSenderGaveUp) {
   take(0);
   offer(3, 2);
   offer(8, 7);
-  EXPECT_EQ(offer(9, 2), ArrivalVerdict::held);  // the sender's oldest is 7
+  EXPECT_EQ(offer(9, 2), Arrival::held);  // the sender's oldest is 7
   EXPECT_EQ(window_.next(), 7u);
   EXPECT_EQ(pool_.in_use(), 2u) << "3 is gone";
-  EXPECT_EQ(offer(5), ArrivalVerdict::duplicate);
+  EXPECT_EQ(offer(5), Arrival::duplicate);
   take(7);
   EXPECT_EQ(take_held(), 8u);
   EXPECT_EQ(take_held(), 9u);
@@ -216,7 +234,7 @@ TEST_F(ReceiveWindowTest, SkipsWhatTheSenderGaveUp) {
 TEST_F(ReceiveWindowTest, KeepsAHeldPacketThatASkipLeadsTo) {
   take(0);
   offer(5, 4);
-  EXPECT_EQ(offer(5 + tuning::kFirstRingSize, tuning::kFirstRingSize), ArrivalVerdict::held);
+  EXPECT_EQ(offer(5 + tuning::kFirstRingSize, tuning::kFirstRingSize), Arrival::held);
   EXPECT_EQ(window_.next(), 5u);
   EXPECT_EQ(take_held(), 5u);
   EXPECT_EQ(window_.held_packets(), 1u);
@@ -227,14 +245,44 @@ TEST_F(ReceiveWindowTest, FreesAHeldPacketThatIsGivenUpAsWell) {
   offer(5, 4);
   offer(9, 4);
   EXPECT_EQ(window_.next(), 5u);
-  EXPECT_EQ(offer(30), ArrivalVerdict::in_order);
+  EXPECT_EQ(offer(30), Arrival::in_order);
   EXPECT_EQ(pool_.in_use(), 0u);
   EXPECT_EQ(window_.held_packets(), 0u);
 }
 
+// The sender is told that they are here, and they do not come twice; they take no buffer.
+TEST_F(ReceiveWindowTest, PlacedPacketsHaveTheirTurnInSilence) {
+  take(0);
+  EXPECT_EQ(window_.offer(2, 1, false, 0), ArrivalVerdict::early);
+  EXPECT_TRUE(window_.place(2, 0));
+  EXPECT_TRUE(window_.must_acknowledge(kThreshold));
+  EXPECT_EQ(window_.selective(), 1u);
+  EXPECT_EQ(window_.offer(2, 1, false, 0), ArrivalVerdict::duplicate);
+  EXPECT_EQ(offer(3, 2), Arrival::held);
+  EXPECT_EQ(pool_.in_use(), 1u);
+  take(1);
+  std::span<std::byte> payload;
+  ASSERT_TRUE(window_.next_held(payload));
+  EXPECT_TRUE(payload.empty());
+  window_.taken(0);
+  EXPECT_EQ(take_held(), 3u);
+  EXPECT_EQ(window_.held_packets(), 0u);
+}
+
+TEST_F(ReceiveWindowTest, PlacedPacketsAreForgottenWithTheirSender) {
+  take(0);
+  EXPECT_TRUE(window_.place(2, 0));
+  EXPECT_TRUE(window_.place(5, 0));
+  window_.forget();
+  EXPECT_EQ(window_.held_packets(), 0u);
+  EXPECT_EQ(pool_.in_use(), 0u);
+  window_.begin(1);
+  EXPECT_EQ(offer(2, 1), Arrival::held);
+}
+
 TEST_F(ReceiveWindowTest, HoldsAsManyAgainOnceTheyAreTaken) {
   for (Sequence sequence = 0; sequence < 2 * tuning::kMostHeldPackets; sequence += 2) {
-    ASSERT_EQ(offer(sequence + 1, 1), ArrivalVerdict::held);
+    ASSERT_EQ(offer(sequence + 1, 1), Arrival::held);
     take(sequence);
     ASSERT_EQ(take_held(), sequence + 1);
     ASSERT_EQ(window_.held_packets(), 0u);
@@ -243,8 +291,8 @@ TEST_F(ReceiveWindowTest, HoldsAsManyAgainOnceTheyAreTaken) {
 
 TEST_F(ReceiveWindowTest, HoldsNothingLongerThanABuffer) {
   const std::vector<std::byte> payload(pool_.buffer_bytes() - wire::kPacketHeaderSize + 1);
-  EXPECT_EQ(window_.offer(1, 1, false, payload, 0), ArrivalVerdict::dropped);
-  EXPECT_EQ(window_.offer(1, 1, false, std::span(payload).first(payload.size() - 1), 0), ArrivalVerdict::held);
+  EXPECT_EQ(arrive(window_, 1, 1, false, payload, 0), Arrival::dropped);
+  EXPECT_EQ(arrive(window_, 1, 1, false, std::span(payload).first(payload.size() - 1), 0), Arrival::held);
 }
 
 TEST_F(ReceiveWindowTest, ForgetsAllOfItsSender) {
@@ -276,7 +324,7 @@ TEST_F(ReceiveWindowTest, AckAfterTheThresholdOrTheDelay) {
 }
 
 TEST_F(ReceiveWindowTest, AckAtOnceWhenAskedOrEarlyOrAgain) {
-  EXPECT_EQ(offer(0, 0, 0, true), ArrivalVerdict::in_order);
+  EXPECT_EQ(offer(0, 0, 0, true), Arrival::in_order);
   window_.taken(0);
   EXPECT_TRUE(window_.ack_due(0, kThreshold));
   EXPECT_EQ(window_.ack_deadline(), 0u);
@@ -296,7 +344,7 @@ TEST_F(ReceiveWindowTest, AHeldPacketThatComesAgainIsToldAtOnce) {
   take(0);
   offer(2, 1);
   window_.acknowledged();
-  EXPECT_EQ(offer(2, 1), ArrivalVerdict::duplicate);
+  EXPECT_EQ(offer(2, 1), Arrival::duplicate);
   EXPECT_TRUE(window_.must_acknowledge(kThreshold));
   EXPECT_TRUE(window_.saw_duplicate());
 }

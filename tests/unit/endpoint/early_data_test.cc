@@ -1,0 +1,122 @@
+// Packets that arrive before others that were sent earlier, as where paths differ: data of what has begun is put in its
+// place at once, all else waits for its turn.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/address.h"
+#include "tests/support/endpoint_pair.h"
+
+namespace openlapi {
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+class EarlyDataTest : public testing::Test {
+ protected:
+  EarlyDataTest() : job_(2, config()) {
+    for (PeerIndex task = 0; task != 2; ++task) job_.task(task).transport.make_lossy(0, 7);
+    job_.start();
+    int done = 0;
+    EXPECT_EQ(job_[0].put({1, address(sink_.data()), source_.data(), 1, 0, 0, address(&done)}), Submit::accepted);
+    job_.settle();
+    EXPECT_EQ(done, 1);
+    sink_.assign(sink_.size(), 0);
+  }
+  static EndpointConfig config() {
+    EndpointConfig config;
+    config.job_key = {0x1234, 0};
+    return config;
+  }
+  // All that `from` sends now, on its way to the other task.
+  MemoryTransport::Copies packets_of(PeerIndex from) {
+    job_[from].progress();
+    return job_.task(1 - from).transport.take_waiting();
+  }
+  void bring(PeerIndex to, const MemoryTransport::Copies& packets) {
+    job_.task(to).transport.put_back(packets);
+    while (job_.task(to).transport.waiting() != 0) job_[to].progress();
+  }
+  // How many bytes from the end on are in place.
+  std::size_t end_in_place() const {
+    const auto [there, wanted] = std::mismatch(sink_.rbegin(), sink_.rend(), source_.rbegin());
+    return static_cast<std::size_t>(there - sink_.rbegin());
+  }
+  // The first packet, then all but the second one.
+  void bring_all_but_the_second(PeerIndex to, const MemoryTransport::Copies& packets) {
+    ASSERT_GE(packets.size(), 5u);
+    bring(to, {packets[0]});
+    MemoryTransport::Copies later(packets.begin() + 2, packets.end());
+    std::ranges::reverse(later);
+    bring(to, later);
+  }
+
+  Job job_;
+  const Bytes source_ = Bytes(8000, 0x5a);
+  Bytes sink_ = Bytes(8000);
+};
+
+TEST_F(EarlyDataTest, OfAPutIsPlacedAtOnce) {
+  int target = 0;
+  ASSERT_EQ(job_[0].put({1, address(sink_.data()), source_.data(), source_.size(), address(&target), 0, 0}),
+            Submit::accepted);
+  const MemoryTransport::Copies packets = packets_of(0);
+  bring_all_but_the_second(1, packets);
+  EXPECT_GT(end_in_place(), source_.size() - 2 * 1024);
+  EXPECT_LT(end_in_place(), source_.size());
+  EXPECT_EQ(target, 0);
+  bring(1, {packets[1]});
+  EXPECT_EQ(sink_, source_);
+  EXPECT_EQ(target, 1);
+  bring(1, packets);
+  job_.settle();
+  EXPECT_EQ(target, 1) << "nothing counts twice";
+}
+
+TEST_F(EarlyDataTest, OfAGetIsPlacedAtOnce) {
+  int origin = 0;
+  ASSERT_EQ(job_[1].get({0, address(source_.data()), sink_.data(), sink_.size(), 0, address(&origin)}),
+            Submit::accepted);
+  job_[1].progress();
+  const MemoryTransport::Copies packets = packets_of(0);
+  bring_all_but_the_second(1, packets);
+  EXPECT_GT(end_in_place(), source_.size() - 2 * 1024);
+  EXPECT_EQ(origin, 0);
+  bring(1, {packets[1]});
+  EXPECT_EQ(sink_, source_);
+  EXPECT_EQ(origin, 1);
+}
+
+// Nobody knows yet where it goes.
+TEST_F(EarlyDataTest, OfAMessageThatHasNotBegunWaits) {
+  int target = 0;
+  ASSERT_EQ(job_[0].put({1, address(sink_.data()), source_.data(), source_.size(), address(&target), 0, 0}),
+            Submit::accepted);
+  const MemoryTransport::Copies packets = packets_of(0);
+  bring(1, {packets.begin() + 1, packets.end()});
+  EXPECT_EQ(end_in_place(), 0u);
+  bring(1, {packets[0]});
+  EXPECT_EQ(sink_, source_);
+  EXPECT_EQ(target, 1);
+}
+
+TEST_F(EarlyDataTest, WhatBeginsWaitsForItsTurn) {
+  int first = 0, second = 0;
+  unsigned char word = 0;
+  ASSERT_EQ(job_[0].put({1, address(sink_.data()), source_.data(), source_.size(), address(&first), 0, 0}),
+            Submit::accepted);
+  MemoryTransport::Copies packets = packets_of(0);
+  ASSERT_EQ(job_[0].put({1, address(&word), source_.data(), 1, address(&second), 0, 0}), Submit::accepted);
+  const MemoryTransport::Copies last = packets_of(0);
+  bring(1, last);
+  bring_all_but_the_second(1, packets);
+  EXPECT_EQ(word, 0);
+  bring(1, {packets[1]});
+  EXPECT_EQ(word, 0x5a);
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 1);
+}
+
+}  // namespace
+}  // namespace openlapi
