@@ -75,13 +75,14 @@ inline constexpr std::uint64_t kUnknownPathQueue = 8 * 1024;
 inline constexpr std::uint64_t kStripeFrom = 32 * 1024;
 // What leaves over one path before the next one is chosen: as much as it brings in this time, ns.
 inline constexpr std::uint64_t kStripeTime = 50'000;
-// Of so many samples of a path's rate the best one counts: the others may be those of a peer that waits for a core.
-inline constexpr unsigned kRateSamples = 4;
+// For how long, ns, samples of a path's rate count in full.
+inline constexpr std::uint64_t kRateMemory = 50'000'000;
 
 // A path that nobody uses, because others are quicker, is measured anew after this time, ns, and after so many times
-// what the packets for it take.
-inline constexpr std::uint64_t kShortestRateAge = 100'000'000;
-inline constexpr std::uint64_t kRateAgePart = 64;
+// what the packets for it take: twice as many each time that it is found to be no quicker.
+inline constexpr std::uint64_t kShortestRateAge = 10'000'000;
+inline constexpr unsigned kFirstRateTrust = 4;
+inline constexpr unsigned kMostRateTrust = 64;
 // A peer that was not heard over a path for so long (ns), nor for four round trips, and is heard over another one, may
 // have left it: who uses several is heard over each, and the shortest time-out is longer.
 inline constexpr std::uint64_t kPathSilence = 2'000'000;

@@ -1,6 +1,7 @@
 #include "dataplane/reliability/delivery_rate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dataplane/tuning.h"
 
@@ -10,52 +11,47 @@ std::uint64_t DeliveryRate::per_second(std::uint64_t bytes, Nanoseconds time) {
   return bytes * (kSecond / kMicrosecond) / std::max<Nanoseconds>(time / kMicrosecond, 1);
 }
 
-bool DeliveryRate::acknowledged(std::uint64_t bytes, std::uint64_t in_flight, bool limited, bool idle,
-                                Nanoseconds now) {
+bool DeliveryRate::acknowledged(const News& news, Nanoseconds now) {
+  if (since_ == 0) return false;
   if (awaited_ == 0) {
-    awaited_ = in_flight;
-    limited_ = limited;
+    awaited_ = news.in_flight;
+    limited_ = news.limited;
   }
-  bytes_ += bytes;
-  if (bytes_ < awaited_ && !idle) return false;
+  bytes_ += news.bytes;
+  const Nanoseconds time = std::max<Nanoseconds>(now - since_, kMicrosecond);
+  if (bytes_ < awaited_ && !news.idle && time < news.longest) return false;
   const std::uint64_t before = rate_;
-  take(per_second(bytes_, now - since_), limited_, now);
+  take(bytes_, time, limited_ || time >= news.longest);
+  if (rate_ != 0) taken_at_ = now;
   begin(now);
   return rate_ != before;
 }
 
-void DeliveryRate::take(std::uint64_t sample, bool limited, Nanoseconds now) {
-  if (limited) {
-    best_ = std::max(best_, sample);
-    ++limited_samples_;
-  }
+void DeliveryRate::take(std::uint64_t bytes, Nanoseconds time, bool limited) {
+  const std::uint64_t sample = per_second(bytes, time);
+  if (!limited && (rate_ == 0 || sample <= rate_)) return;
   if (rate_ == 0) {
-    if (!limited) return;
-    rate_ = sample;
-  } else if (sample > rate_) {
-    rate_ += std::min(sample - rate_, rate_ / 4 + 1);
+    trust_ = sample > 2 * forgotten_ ? tuning::kFirstRateTrust : std::min(2 * trust_, tuning::kMostRateTrust);
+    all_bytes_ = bytes;
+    all_time_ = time;
+    rate_ = std::max<std::uint64_t>(sample, 1);
+    return;
   }
-  if (limited_samples_ == tuning::kRateSamples) {
-    rate_ -= (rate_ - std::min(rate_, best_)) / 2;
-    limited_samples_ = 0;
-    best_ = 0;
-  }
-  rate_ = std::max<std::uint64_t>(rate_, 1);
-  taken_at_ = now;
-}
-
-bool DeliveryRate::queued(std::uint64_t in_flight, Nanoseconds round_trip) {
-  const std::uint64_t brought = per_second(in_flight, round_trip);
-  const std::uint64_t most = brought + brought / 4 + 1;
-  if (rate_ <= most) return false;
-  rate_ = most;
-  return true;
+  all_bytes_ += bytes;
+  all_time_ += time;
+  // A shaped link has tokens to spend after a pause: it brings more for a while.
+  const std::uint64_t most = rate_ + rate_ / 4 + 1;
+  rate_ = std::clamp<std::uint64_t>(per_second(all_bytes_, all_time_), 1, most);
+  if (rate_ == most) all_bytes_ = rate_ * (all_time_ / kMicrosecond) / (kSecond / kMicrosecond);
+  if (all_time_ < tuning::kRateMemory) return;
+  all_bytes_ /= 2;
+  all_time_ /= 2;
 }
 
 bool DeliveryRate::forget_if_old(std::uint64_t bytes, Nanoseconds now) {
   const Nanoseconds age = now - taken_at_;
-  if (rate_ == 0 || age <= tuning::kShortestRateAge || age / tuning::kRateAgePart <= time_for(bytes)) return false;
-  rate_ = 0;
+  if (rate_ == 0 || age <= tuning::kShortestRateAge || age / trust_ <= time_for(bytes)) return false;
+  forgotten_ = std::exchange(rate_, 0);
   return true;
 }
 

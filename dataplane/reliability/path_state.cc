@@ -23,11 +23,10 @@ void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
     const PathNews& news = window.news(number);
     const bool idle = window.in_flight_bytes(number) == 0;
     if (news.bytes != 0) {
-      const bool limited = !path.took_all || news.in_flight + max_packet_ > this->window(number);
-      changed |= path.rate.acknowledged(news.bytes, news.in_flight, limited, idle, now);
-      if (news.round_trip > path.round_trip.shortest() + 2 * tuning::kPathQueue) {
-        changed |= path.rate.queued(news.in_flight, news.round_trip);
-      }
+      const bool queued = news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;
+      const bool limited = queued || !path.took_all || news.in_flight + max_packet_ > this->window(number);
+      const Nanoseconds longest = path.round_trip.shortest() + 2 * tuning::kPathQueue;
+      changed |= path.rate.acknowledged({news.bytes, news.in_flight, limited, idle, longest}, now);
     } else if (much && idle && (serving_ >> number & 1) != 0) {
       changed |= path.rate.forget_if_old(tuning::kUnknownPathQueue, now);
     }
@@ -40,7 +39,10 @@ void PathStates::share_out_among_several() {
   for (std::uint32_t paths = serving_; paths != 0; paths &= paths - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(paths));
     PathState& path = (*this)[number];
-    const std::uint64_t brought = path.rate.bytes_in(path.round_trip.shortest() + tuning::kPathQueue);
+    // Not less than it has now, or who waits for a peer without a core would send less and less.
+    const Nanoseconds shortest = path.round_trip.shortest() + tuning::kPathQueue;
+    const Nanoseconds time = std::clamp(path.round_trip.smoothed(), shortest, shortest + tuning::kPathQueue);
+    const std::uint64_t brought = path.rate.bytes_in(time);
     const std::uint64_t wanted = path.rate.bytes_per_second() == 0 ? tuning::kUnknownPathQueue : brought;
     const std::uint64_t least = number == best_ ? tuning::kStripeFrom : 2 * max_packet_;
     path.share = std::min(std::max(wanted, least), path.congestion.window());

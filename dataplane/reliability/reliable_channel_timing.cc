@@ -114,7 +114,7 @@ bool ReliableChannel::run_timers(unsigned path, Nanoseconds now) {
 void ReliableChannel::give_up_path(unsigned path) {
   send_.give_up_path(path);
   path_states_[path].stop_timers();
-  path_states_[path].rate = {};
+  path_states_[path].rate.stop();
   path_states_.carries_no_more(path);
 }
 

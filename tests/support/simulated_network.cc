@@ -178,8 +178,10 @@ bool SimulatedNetwork::carry(SimulatedTransport& from, PeerIndex peer, const Out
   if (from.config_.limits.reliable) return carry_reliably(from, peer, packet);
   const Nanoseconds now = time_.now();
   if (from.free_at_ > now + from.config_.longest_backlog || random_.chance(faults_.refusal)) return false;
-  const Nanoseconds departure = std::max(now, from.free_at_) + packet.length * kSecond / from.config_.bytes_per_second;
-  from.free_at_ = departure;
+  const auto time_for = [&](std::uint64_t bytes) { return bytes * kSecond / from.config_.bytes_per_second; };
+  const Nanoseconds since = now - std::min(now, time_for(from.config_.burst_bytes));
+  from.free_at_ = std::max(since, from.free_at_) + time_for(packet.length);
+  const Nanoseconds departure = std::max(now, from.free_at_);
   ++counters_.carried;
   const auto port = from.port_of_.find(peer);
   const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter,

@@ -47,6 +47,7 @@ struct PortConfig {
   TransportLimits limits{1472, 32, false, true};
   std::uint32_t queue_packets = 256;  // that wait at the receiver; more are dropped, or refused when reliable
   std::uint64_t bytes_per_second = 1'000'000'000;
+  std::uint64_t burst_bytes = 0;                     // that leave at once after a pause, as from a token bucket
   Nanoseconds longest_backlog = 200 * kMicrosecond;  // of bytes on their way out; then the port is full
   bool readable = false;                             // has RemoteMemory
   double read_refusal = 0;                           // share of reads that fail

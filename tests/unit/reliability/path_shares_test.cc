@@ -141,7 +141,7 @@ TEST_F(PathSharesTest, APathThatNobodyUsesIsMeasuredAnewInTime) {
   measure(1, 1'000);
   states_.serve(0b011, 0);
   const Nanoseconds measured = kSecond + tuning::kPathQueue;
-  const Nanoseconds later = measured + tuning::kRateAgePart * states_[1].rate.time_for(tuning::kUnknownPathQueue);
+  const Nanoseconds later = measured + tuning::kFirstRateTrust * states_[1].rate.time_for(tuning::kUnknownPathQueue);
   states_.measure_rates(window_, later + kSecond);
   EXPECT_NE(states_[1].rate.bytes_per_second(), 0u) << "nothing is to be sent";
   put_in_flight(0, 40);
