@@ -17,7 +17,8 @@ class DeliveryRate {
     since_ = now;
     bytes_ = awaited_ = 0;
   }
-  // What is in flight counts as lost. That is no reason to forget the rate: a peer that waits for a core is silent, too.
+  // What is in flight counts as lost. That is no reason to forget the rate: a peer that waits for a core is silent,
+  // too.
   void stop() { since_ = bytes_ = awaited_ = 0; }
   // What an acknowledgement says of the path.
   struct News {
@@ -51,9 +52,9 @@ class DeliveryRate {
   std::uint64_t bytes_ = 0;    // acknowledged in it
   std::uint64_t awaited_ = 0;  // it ends with these; 0: nothing was acknowledged in it yet
   bool limited_ = false;
-  std::uint64_t all_bytes_ = 0;   // of the samples that count,
-  Nanoseconds all_time_ = 0;      // which took so long: rate_ is the one by the other
-  std::uint64_t forgotten_ = 0;   // the rate that was forgotten last
+  std::uint64_t all_bytes_ = 0;               // of the samples that count,
+  Nanoseconds all_time_ = 0;                  // which took so long: rate_ is the one by the other
+  std::uint64_t forgotten_ = 0;               // the rate that was forgotten last
   unsigned trust_ = tuning::kFirstRateTrust;  // how many times as old as what it costs to measure it
 };
 

@@ -23,7 +23,9 @@ void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
     const PathNews& news = window.news(number);
     const bool idle = window.in_flight_bytes(number) == 0;
     if (news.bytes != 0) {
-      const bool queued = news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;
+      // A short message that a late peer answers tells nothing.
+      const bool queued = news.in_flight >= tuning::kUnknownPathQueue &&
+                          news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;
       const bool limited = queued || !path.took_all || news.in_flight + max_packet_ > this->window(number);
       const Nanoseconds longest = path.round_trip.shortest() + 2 * tuning::kPathQueue;
       changed |= path.rate.acknowledged({news.bytes, news.in_flight, limited, idle, longest}, now);

@@ -11,12 +11,17 @@ constexpr Nanoseconds kStep = 100 * kMicrosecond;
 
 class DeliveryRateTest : public testing::Test {
  protected:
+  static constexpr Nanoseconds kLongest = 20 * kMillisecond;
+
   DeliveryRateTest() { rate_.begin(now_); }
+  bool acknowledge(std::uint64_t bytes, std::uint64_t in_flight, bool limited = true, bool idle = false) {
+    return rate_.acknowledged({bytes, in_flight, limited, idle, kLongest}, now_ += kStep);
+  }
   // For so many steps a path that brings so much in each, which is all that was in flight before.
   void carry(std::uint64_t bytes, unsigned steps, bool limited = true) {
-    for (; steps != 0; --steps) rate_.acknowledged(bytes, bytes, limited, false, now_ += kStep);
+    for (; steps != 0; --steps) acknowledge(bytes, bytes, limited);
   }
-  void fall_idle(std::uint64_t bytes) { rate_.acknowledged(bytes, bytes, false, true, now_ += kStep); }
+  void fall_idle(std::uint64_t bytes) { acknowledge(bytes, bytes, false, true); }
 
   DeliveryRate rate_;
   Nanoseconds now_ = kSecond;
@@ -30,25 +35,44 @@ TEST_F(DeliveryRateTest, NothingIsKnownAtFirst) {
 
 // As over a fast network, where a round trip is over before more leaves.
 TEST_F(DeliveryRateTest, OneAnswerToAllThatWasInFlightTells) {
-  EXPECT_TRUE(rate_.acknowledged(10'000, 10'000, true, true, now_ += kStep));
+  EXPECT_TRUE(acknowledge(10'000, 10'000, true, true));
   EXPECT_EQ(rate_.bytes_per_second(), 100'000'000u);
 }
 
 TEST_F(DeliveryRateTest, ASampleLastsUntilAllThatWasInFlightIsAcknowledged) {
-  EXPECT_FALSE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
-  EXPECT_FALSE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
-  EXPECT_FALSE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
-  EXPECT_TRUE(rate_.acknowledged(1000, 4000, true, false, now_ += kStep));
+  EXPECT_FALSE(acknowledge(1000, 4000));
+  EXPECT_FALSE(acknowledge(1000, 4000));
+  EXPECT_FALSE(acknowledge(1000, 4000));
+  EXPECT_TRUE(acknowledge(1000, 4000));
   EXPECT_EQ(rate_.bytes_per_second(), 10'000'000u);
 }
 
-TEST_F(DeliveryRateTest, SingleSamplesOfALatePeerDoNotCount) {
-  carry(5000, 50);
-  for (int i = 0; i < 20; ++i) {
-    now_ += 10 * kStep;
-    carry(5000, tuning::kRateSamples);
+TEST_F(DeliveryRateTest, ALongSampleEndsBeforeAllIsAcknowledged) {
+  now_ += kLongest;
+  EXPECT_TRUE(acknowledge(100'500, 1'000'000, false));
+  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 5e6, 1e5);
+}
+
+// Tokens that a shaped link has to spend after a pause.
+TEST_F(DeliveryRateTest, ShortSamplesCountLittleBesideLongOnes) {
+  for (int message = 0; message != 50; ++message) {
+    rate_.begin(now_ += kSecond);
+    acknowledge(100'000, 100'000);
+    now_ += 9 * kStep;
+    acknowledge(50'000, 50'000);
   }
+  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 150'000 / 1.1e-3, 3e6);
+}
+
+TEST_F(DeliveryRateTest, WhatWasGivenUpTellsNothingWhenItArrives) {
+  carry(5000, 50);
+  rate_.stop();
+  EXPECT_FALSE(acknowledge(5000, 0));
+  EXPECT_FALSE(acknowledge(5000, 5000));
   EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
+  DeliveryRate other;
+  EXPECT_FALSE(other.acknowledged({5000, 0, true, true, kLongest}, now_));
+  EXPECT_EQ(other.bytes_per_second(), 0u);
 }
 
 TEST_F(DeliveryRateTest, MeasuresWhatABusyPathBrings) {
@@ -60,9 +84,9 @@ TEST_F(DeliveryRateTest, MeasuresWhatABusyPathBrings) {
 
 TEST_F(DeliveryRateTest, FollowsAPathThatGetsFasterOrSlower) {
   carry(5000, 50);
-  carry(10'000, 100);
+  carry(10'000, 5000);
   EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 100e6, 1e6);
-  carry(1000, 500);
+  carry(1000, 5000);
   EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 10e6, 1e6);
 }
 
@@ -70,7 +94,7 @@ TEST_F(DeliveryRateTest, APathThatHasLittleToCarryIsNotSlow) {
   carry(5000, 50);
   carry(50, 100, false);
   EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
-  carry(10'000, 100, false);
+  carry(10'000, 5000, false);
   EXPECT_GT(rate_.bytes_per_second(), 90'000'000u) << "what it has brought it can bring";
 }
 
@@ -82,14 +106,6 @@ TEST_F(DeliveryRateTest, IdleTimeIsNoPartOfIt) {
     carry(5000, 10);
   }
   EXPECT_EQ(rate_.bytes_per_second(), 50'000'000u);
-}
-
-TEST_F(DeliveryRateTest, ALongQueueTellsThatItIsLess) {
-  carry(50'000, 50);
-  rate_.queued(500'000, 100 * kMillisecond);
-  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 6.25e6, 10) << "a quarter more than five a second";
-  rate_.queued(500'000, kMillisecond);
-  EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 6.25e6, 10) << "it never makes it more";
 }
 
 TEST_F(DeliveryRateTest, OnlyABusyPathTellsTheFirstTime) {

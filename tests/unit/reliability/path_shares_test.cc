@@ -21,7 +21,7 @@ class PathSharesTest : public testing::Test {
   // The path is known to bring so much in the time for which it may have packets in flight.
   void measure(unsigned path, std::uint64_t bytes) {
     states_[path].rate.begin(kSecond);
-    states_[path].rate.acknowledged(bytes, bytes, true, true, kSecond + tuning::kPathQueue);
+    states_[path].rate.acknowledged({bytes, bytes, true, true, kSecond}, kSecond + tuning::kPathQueue);
   }
   // Sends over the path and leaves it in flight.
   void put_in_flight(unsigned path, unsigned packets) {
