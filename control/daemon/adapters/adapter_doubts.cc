@@ -36,10 +36,11 @@ bool AdapterDoubts::is_own(const MessageBytes& address) const {
          });
 }
 
-// Whose daemons take them for good come first; this machine would always answer itself.
+// Whose daemons take them for good come first; this machine would always answer itself. That an address does not answer
+// which no daemon has speaks against nobody here: perhaps nobody has it.
 std::vector<MessageBytes> AdapterDoubts::others(const AdapterAddress& here, const MessageBytes& first) const {
   std::vector<MessageBytes> up, down;
-  if (is_on_network(first, here) && !is_own(first)) up.push_back(first);
+  if (is_on_network(first, here) && !is_own(first) && table_.node_of(first)) up.push_back(first);
   for (const auto& [node, row] : table_.rows()) {
     for (const AdapterStatus& adapter : row.adapters) {
       for (const AdapterAddress& address : adapter.addresses) {
@@ -57,12 +58,15 @@ std::vector<MessageBytes> AdapterDoubts::others(const AdapterAddress& here, cons
 void AdapterDoubts::doubt(const MessageBytes& here, const MessageBytes& there, Time now) {
   const auto own = table_.rows().find(universe_.here());
   if (own == table_.rows().end()) return;
+  std::vector<std::string> doubted;  // what is told of one changes the row
   for (const AdapterStatus& adapter : own->second.adapters) {
-    if (!can_be_probed(adapter) || address_in(adapter, here) == nullptr) continue;
-    Doubt& doubt = doubts_[adapter.name];
+    if (can_be_probed(adapter) && address_in(adapter, here) != nullptr) doubted.push_back(adapter.name);
+  }
+  for (const std::string& name : doubted) {
+    Doubt& doubt = doubts_[name];
     doubt.here = here;
     doubt.first = there;
-    if (!doubt.probe && now >= doubt.next) begin(adapter.name, doubt, now);
+    if (!doubt.probe && now >= doubt.next) begin(name, doubt, now);
   }
 }
 

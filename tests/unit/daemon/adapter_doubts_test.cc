@@ -119,6 +119,30 @@ TEST_F(AdapterDoubtsTest, OneThatIsAloneIsNotBlamed) {
   EXPECT_EQ(told_, std::vector{true});
 }
 
+TEST_F(AdapterDoubtsTest, AnAddressThatNoDaemonHasProvesNothing) {
+  table_.set_own({adapter(kHere, kAll)});
+  doubts_.doubt(kHere, kSilent, now_);
+  pass(kReachProbeTime);
+  EXPECT_EQ(told_, std::vector{true});
+}
+
+// With several adapters: the one behind it is looked at in the row as it is then (address sanitizer).
+TEST_F(AdapterDoubtsTest, WhatIsToldMayChangeTheRow) {
+  AdapterStatus second = adapter(kHere, kLoopback);
+  second.name = "second";
+  table_.set_own({adapter(kHere, kLoopback, AdapterCause::kUnreachable), second});
+  std::vector<std::string> told;
+  AdapterDoubts doubts(universe_, table_, [&](const std::string& name, bool) {
+    told.push_back(name);
+    auto adapters = table_.own_row().adapters;
+    for (AdapterStatus& adapter : adapters) adapter.since = told.size() + 1;
+    adapters.resize(1);
+    table_.set_own(std::move(adapters));
+  });
+  doubts.doubt(kHere, kSilent, now_);
+  EXPECT_EQ(told, std::vector<std::string>{"lo"}) << "the other one has gone";
+}
+
 TEST_F(AdapterDoubtsTest, ThisMachineDoesNotAskItself) {
   set(kHere, kLoopback);
   doubts_.doubt(kHere, kHere, now_);
