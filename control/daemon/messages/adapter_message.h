@@ -1,6 +1,7 @@
 // The network availability matrix: the adapters of all nodes, and whether each can be used.
 //
 //   between daemons   Adapters    rows of the matrix, each with all adapters of a node; to all, when one changes
+//                     AdaptersTaken, which answers it: more may come
 //                     Doubt       about an adapter of a node: nothing comes through; to its daemon, which tries it out
 //   from a tool       MatrixRequest, answered by Matrix, at once or when something has changed
 //   from a task       FollowAdapters, answered by AdaptersChanged, which comes again whenever the page has changed
@@ -175,6 +176,12 @@ struct DoubtMessage {
   DoubtMessage for_goals(const std::vector<std::uint32_t>& /*goals*/) const { return *this; }
   bool keeps_order_with(const DoubtMessage& /*other*/) const { return false; }
   bool operator==(const DoubtMessage&) const = default;
+};
+
+struct AdaptersTaken {
+  static constexpr std::uint8_t kKind = 55;
+  static void describe(auto&, auto&) {}
+  bool operator==(const AdaptersTaken&) const = default;
 };
 
 // Within the bounds, and with values that there are.

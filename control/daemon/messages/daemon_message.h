@@ -251,7 +251,7 @@ using DaemonMessage =
                  OutcomeMessage, JobsRequest, JobsMessage, LoadRequest, UnloadRequest, TablesRequest, TablesMessage,
                  OpenWindows, WindowsMessage, GiveAddresses, AddressesMessage, NetworkMessage, CleanRequest,
                  AdaptersMessage, MatrixRequest, MatrixMessage, FollowAdapters, AdaptersChanged, PathReport,
-                 DoubtMessage>;
+                 DoubtMessage, AdaptersTaken>;
 
 MessageBytes encode(const DaemonMessage& message);
 // Nothing: another version, an unknown kind, too few or too many bytes, or an impossible value.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "control/daemon/adapters/own_adapters.h"
 #include "control/daemon/session/session_folder.h"
@@ -42,9 +43,12 @@ std::unique_ptr<AdapterPageWriter> make_page(const std::string& path) {
 
 AdapterServer::AdapterServer(const UniverseTable& universe, PeerLinks& links, ConnectedTools& tools,
                              const std::string& session)
-    : links_(links),
+    : universe_(universe),
+      links_(links),
       tools_(tools),
       table_(universe, milliseconds_since_1970),
+      news_(table_,
+            [&links](std::uint32_t neighbour, const AdaptersMessage& message) { links.send(neighbour, message); }),
       doubts_(universe, table_,
               [this](const std::string& adapter, bool is_reachable) {
                 set_own(marked(table_.own_row().adapters, adapter, is_reachable, milliseconds_since_1970()));
@@ -78,35 +82,28 @@ void AdapterServer::look(Time now, bool was_told) {
 
 void AdapterServer::set_own(std::vector<AdapterStatus> adapters) {
   if (!table_.set_own(std::move(adapters))) return;
-  links_.send_to_all(AdaptersMessage{{table_.own_row()}}, std::nullopt);
+  news_.changed({table_.own_row().node}, std::nullopt);
   tell_changes();
 }
 
 void AdapterServer::neighbour_linked(std::uint32_t neighbour) {
   table_.own_row();
-  AdaptersMessage message;
-  std::size_t bytes = 0;
-  for (const auto& [node, row] : table_.rows()) {
-    message.rows.push_back(row);
-    bytes += size_of(row);
-    if (bytes < kMatrixBytes) continue;
-    links_.send(neighbour, std::exchange(message, {}));
-    bytes = 0;
-  }
-  if (!message.rows.empty()) links_.send(neighbour, message);
+  news_.linked(neighbour);
 }
 
 void AdapterServer::from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) {
-  AdaptersMessage news;
+  links_.send(neighbour, AdaptersTaken{});
+  std::vector<std::uint32_t> nodes;
   for (const NodeAdapters& row : message.rows) {
-    if (table_.apply(row)) news.rows.push_back(row);
+    if (table_.apply(row)) nodes.push_back(row.node);
   }
-  if (news.rows.empty()) return;
-  links_.send_to_all(news, neighbour);
+  if (nodes.empty()) return;
+  news_.changed(nodes, neighbour);
   tell_changes();
 }
 
 void AdapterServer::node_changed(std::uint32_t node) {
+  if (!universe_.is_member(node)) news_.gone(node);
   table_.node_changed(node);
   tell_changes();
 }

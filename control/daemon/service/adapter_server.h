@@ -15,6 +15,7 @@
 #include "control/daemon/adapters/adapter_doubts.h"
 #include "control/daemon/adapters/adapter_page_writer.h"
 #include "control/daemon/adapters/adapter_table.h"
+#include "control/daemon/adapters/row_news.h"
 #include "control/daemon/messages/tree_forwarder.h"
 #include "control/daemon/service/connected_tools.h"
 #include "control/daemon/service/peer_links.h"
@@ -37,6 +38,7 @@ class AdapterServer {
   void neighbour_linked(std::uint32_t neighbour);
   void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message);
   void from_neighbour(const DoubtMessage& message) { forwarder_.forward(message); }
+  void rows_taken(std::uint32_t neighbour) { news_.taken(neighbour); }
   void node_changed(std::uint32_t node);
 
   void watch(PollSet& poll_set);
@@ -55,10 +57,12 @@ class AdapterServer {
   void tell_changes();
   void serve_task(Task& task);
 
+  const UniverseTable& universe_;
   PeerLinks& links_;
   ConnectedTools& tools_;
   KernelLinks kernel_{};
   AdapterTable table_;
+  RowNews news_;
   AdapterDoubts doubts_;
   TreeForwarder<DoubtMessage> forwarder_;
   std::map<MessageBytes, Time> told_doubts_{};  // by address: no doubt about it is passed on before

@@ -56,6 +56,7 @@ class Daemon final : private MembershipLinks, private NeighbourMessages {
   void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) override {
     adapters_.from_neighbour(neighbour, message);
   }
+  void adapters_taken(std::uint32_t neighbour) override { adapters_.rows_taken(neighbour); }
   void neighbour_linked(std::uint32_t neighbour) override { adapters_.neighbour_linked(neighbour); }
 
   void wait_once(std::optional<Time> limit);

@@ -140,12 +140,6 @@ void PeerLinks::send(std::uint32_t node, const DaemonMessage& message) {
   }
 }
 
-void PeerLinks::send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except) {
-  for (Peer& peer : peers_) {
-    if (peer.takes_messages() && peer.node != except) peer.connection.send(message);
-  }
-}
-
 void PeerLinks::close(std::uint32_t node) {
   for (Peer& peer : peers_) {
     if (peer.node != node) continue;
@@ -252,6 +246,7 @@ void PeerLinks::take(Peer& peer, const MessageBytes& bytes) {
   if (const auto* of_job = std::get_if<JobMessage>(&*message)) return messages_.from_neighbour(*of_job);
   if (const auto* of_network = std::get_if<NetworkMessage>(&*message)) return messages_.from_neighbour(*of_network);
   if (const auto* doubt = std::get_if<DoubtMessage>(&*message)) return messages_.from_neighbour(*doubt);
+  if (std::holds_alternative<AdaptersTaken>(*message)) return messages_.adapters_taken(*peer.node);
   if (const auto* adapters = std::get_if<AdaptersMessage>(&*message)) {
     return messages_.from_neighbour(*peer.node, *adapters);
   }

@@ -23,6 +23,7 @@ class NeighbourMessages {
   virtual void from_neighbour(const NetworkMessage& message) = 0;
   virtual void from_neighbour(std::uint32_t neighbour, const AdaptersMessage& message) = 0;
   virtual void from_neighbour(const DoubtMessage& message) = 0;
+  virtual void adapters_taken(std::uint32_t neighbour) = 0;
   // There is a link to it now.
   virtual void neighbour_linked(std::uint32_t neighbour) = 0;
 };
@@ -36,7 +37,6 @@ class PeerLinks {
 
   void connect(std::uint32_t node);
   void send(std::uint32_t node, const DaemonMessage& message);
-  void send_to_all(const DaemonMessage& message, std::optional<std::uint32_t> except);
   void close(std::uint32_t node);
   bool is_linked(std::uint32_t node) const;
 

@@ -35,6 +35,7 @@ TEST(AdapterMessage, HasTheseBytes) {
             (MessageBytes{2, 53, 4, 0, 0, 0, 1, 2, 3, 4, 4, 0, 0, 0, 5, 6, 7, 8}));
   EXPECT_EQ(encode(DoubtMessage{9, {1, 2, 3, 4}, {5, 6, 7, 8}}),
             (MessageBytes{2, 54, 9, 0, 0, 0, 4, 0, 0, 0, 1, 2, 3, 4, 4, 0, 0, 0, 5, 6, 7, 8}));
+  EXPECT_EQ(encode(AdaptersTaken{}), (MessageBytes{2, 55}));
 }
 
 TEST(AdapterMessage, ComesBackAsItWas) {

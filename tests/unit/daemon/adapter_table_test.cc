@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <map>
-#include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,103 +128,6 @@ TEST_F(AdapterTableTest, RemembersSoManyChangesAndNoMore) {
   }
   ASSERT_EQ(table_.changes().size(), kMostChanges);
   EXPECT_EQ(table_.changes().back().number, 2 * kMostChanges - 1);
-}
-
-// Daemons along a random tree. What goes over a link comes in order; links break, and others are made.
-class Flood {
- public:
-  Flood(std::uint32_t count, unsigned seed) : random_(seed) {
-    for (std::uint32_t here = 0; here < count; ++here) {
-      daemons_.push_back(std::make_unique<Daemon>(members(count), here));
-      if (here > 0) link(here, random_() % here);
-    }
-  }
-
-  void link(std::uint32_t left, std::uint32_t right) {
-    for (const auto& [from, to] : {std::pair(left, right), std::pair(right, left)}) {
-      auto& channel = channels_[{from, to}];
-      daemons_[from]->table.own_row();
-      for (const auto& [node, row] : daemons_[from]->table.rows()) channel.push_back(row);
-    }
-  }
-  void change(std::uint32_t node) {
-    AdapterTable& table = daemons_[node]->table;
-    const auto cause = static_cast<std::uint8_t>(random_() % 5);
-    if (table.set_own({adapter("a", cause, ++time_)})) spread(node, table.own_row(), node);
-  }
-  // The daemon below it links to another: what was under way over the old link is lost.
-  void relink(std::uint32_t node) {
-    for (std::uint32_t other = 0; other < node; ++other) {
-      if (channels_.erase({node, other}) + channels_.erase({other, node}) > 0) break;
-    }
-    link(node, random_() % node);
-  }
-  bool deliver_one() {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ready;
-    for (const auto& [way, rows] : channels_) {
-      if (!rows.empty()) ready.push_back(way);
-    }
-    if (ready.empty()) return false;
-    const auto way = ready[random_() % ready.size()];
-    const NodeAdapters row = channels_[way].front();
-    channels_[way].pop_front();
-    ++delivered_;
-    if (daemons_[way.second]->table.apply(row)) spread(way.second, row, way.first);
-    return true;
-  }
-  std::size_t size() const { return daemons_.size(); }
-  std::size_t delivered() const { return delivered_; }
-  const AdapterTable& table(std::size_t node) const { return daemons_[node]->table; }
-  std::uint32_t draw(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
-
- private:
-  struct Daemon {
-    Daemon(std::vector<UniverseNode> nodes, std::uint32_t here) : universe(std::move(nodes), 0, here) {}
-    UniverseTable universe;
-    AdapterTable table{universe, [] { return std::uint64_t{0}; }};
-  };
-  void spread(std::uint32_t from, const NodeAdapters& row, std::uint32_t except) {
-    for (auto& [way, rows] : channels_) {
-      if (way.first == from && way.second != except) rows.push_back(row);
-    }
-  }
-
-  std::mt19937 random_;
-  std::uint64_t time_ = 0;
-  std::size_t delivered_ = 0;
-  std::vector<std::unique_ptr<Daemon>> daemons_{};
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<NodeAdapters>> channels_{};
-};
-
-TEST(AdapterFlood, AllDaemonsHaveTheSameMatrixInTheEnd) {
-  for (unsigned seed = 1; seed <= 100; ++seed) {
-    Flood flood(12, seed);
-    const auto count = static_cast<std::uint32_t>(flood.size());
-    for (std::uint32_t node = 0; node < count; ++node) flood.change(node);
-    for (int step = 0; step < 500; ++step) {
-      if (flood.draw(5) == 0) flood.change(flood.draw(count));
-      if (flood.draw(50) == 0) flood.relink(1 + flood.draw(count - 1));
-      flood.deliver_one();
-    }
-    while (flood.deliver_one()) {
-    }
-    for (std::size_t node = 1; node < flood.size(); ++node) {
-      ASSERT_EQ(flood.table(node).rows(), flood.table(0).rows()) << "seed " << seed << ", n" << node;
-    }
-    ASSERT_EQ(flood.table(0).rows().size(), flood.size());
-  }
-}
-
-TEST(AdapterFlood, AChangeCrossesEachLinkOnce) {
-  Flood flood(40, 1);
-  for (std::uint32_t node = 0; node < 40; ++node) flood.change(node);
-  while (flood.deliver_one()) {
-  }
-  const std::size_t before = flood.delivered();
-  flood.change(7);
-  while (flood.deliver_one()) {
-  }
-  EXPECT_EQ(flood.delivered() - before, 39U);
 }
 
 }  // namespace
