@@ -89,9 +89,9 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   int descriptor() const override { return both_.get(); }
   bool immediate() const override { return wake_->immediate(); }
   bool arm() override {
-    if (!adapters_->look_before_sleep()) return wake_->arm();
-    if (adapters_->has_ended()) both_.forget(adapters_->descriptor());
-    return false;
+    const bool is_news = adapters_->look_before_sleep();
+    if (adapters_->has_ended() && std::exchange(hears_news_, false)) both_.forget(adapters_->descriptor());
+    return !is_news && wake_->arm();
   }
   void disarm() override { wake_->disarm(); }
 
@@ -109,6 +109,7 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   const PacketAddress own_;
   BothDescriptors both_{};
   const bool wakes_;
+  bool hears_news_ = true;  // its daemon lives, as far as is known
   std::unordered_map<PeerIndex, PacketAddress> peers_{};
   std::uint32_t counted_ = 0;
   std::atomic<std::uint32_t> changes_ = 0;

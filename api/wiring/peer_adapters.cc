@@ -5,6 +5,11 @@
 #include <vector>
 
 namespace openlapi {
+namespace {
+
+constexpr unsigned kLooksOfDaemon = 256;  // who never sleeps asks whether it lives, too
+
+}  // namespace
 
 PeerAdapters::PeerAdapters(std::unique_ptr<AdapterWatch> watch) : watch_(std::move(watch)) { read(); }
 
@@ -25,7 +30,9 @@ void PeerAdapters::read() {
 }
 
 bool PeerAdapters::look() {
-  if (ended_ || watch_->changes().load(std::memory_order_acquire) == seen_) return false;
+  if (ended_) return false;
+  if (++looks_ % kLooksOfDaemon == 0 && has_now_ended()) return true;
+  if (watch_->changes().load(std::memory_order_acquire) == seen_) return false;
   const std::uint32_t before = changes_.load(std::memory_order_relaxed);
   read();
   return changes_.load(std::memory_order_relaxed) != before;
@@ -33,8 +40,12 @@ bool PeerAdapters::look() {
 
 bool PeerAdapters::look_before_sleep() {
   if (ended_) return false;
+  return has_now_ended() || look();
+}
+
+bool PeerAdapters::has_now_ended() {
   ended_ = !watch_->drain();
-  if (!ended_) return look();
+  if (!ended_) return false;
   down_.clear();
   changes_.fetch_add(1, std::memory_order_release);
   return true;

@@ -19,7 +19,7 @@ class PeerAdapters {
  public:
   explicit PeerAdapters(std::unique_ptr<AdapterWatch> watch);
 
-  // Takes in what is new: by a comparison if nothing is. True: something has changed.
+  // Takes in what is new: by a comparison if nothing is, and now and then a system call. True: something has changed.
   bool look();
   // The same before a sleep that descriptor() ends: costs a system call.
   bool look_before_sleep();
@@ -36,10 +36,12 @@ class PeerAdapters {
 
  private:
   void read();
+  bool has_now_ended();
 
   const std::unique_ptr<AdapterWatch> watch_;
   std::set<PacketAddress> down_{};
   std::uint32_t seen_ = 0;  // of the page
+  unsigned looks_ = 0;
   bool ended_ = false;
   std::atomic<std::uint32_t> changes_ = 0;
 };

@@ -129,6 +129,20 @@ TEST_F(FollowedTransportTest, ADaemonThatHasEndedKnowsNothing) {
   EXPECT_FALSE(is_readable()) << "its end wakes once";
 }
 
+TEST_F(FollowedTransportTest, WhoNeverSleepsHearsOfTheDaemonsEnd) {
+  write({{"127.0.0.7", AdapterCause::kNoCarrier}});
+  open();
+  for (int n = 0; n < 1000; ++n) link_->look();
+  EXPECT_FALSE(link_->reaches(kPeer)) << "it lives";
+  const std::uint32_t before = link_->changes();
+  task_.close();
+  for (int n = 0; n < 1000; ++n) link_->look();
+  EXPECT_TRUE(link_->reaches(kPeer));
+  EXPECT_NE(link_->changes(), before);
+  EXPECT_TRUE(wake_->arm());
+  EXPECT_FALSE(is_readable()) << "whoever sleeps after all is not woken by it for ever";
+}
+
 TEST_F(FollowedTransportTest, WithoutADaemonItIsTheTransportItself) {
   UdpConfig config;
   config.address = address("127.0.0.1");
