@@ -81,6 +81,11 @@ int run(JobOptions options) {
   if (options.list_jobs) return jobs::list_jobs(options);
   for (const std::string& notice : options.notices) refuse(0, notice);
   TaskEnvironment environment(environ);
+  // Tasks, too, are to find the daemon that is meant.
+  if (!options.session_prefix.empty()) {
+    environment.set_entry("LAM_MPI_SESSION_PREFIX=" + std::filesystem::absolute(options.session_prefix).string());
+  }
+  if (!options.session_suffix.empty()) environment.set_entry("LAM_MPI_SESSION_SUFFIX=" + options.session_suffix);
   for (const std::string& variable : options.variables)
     if (!environment.apply(variable))
       return refuse(kExitUsage, "-x " + variable + ": not set here; use -x " + variable + "=VALUE to set it");

@@ -195,6 +195,22 @@ class NamTest(Universe):
         for task in tasks:
             self.await_line(task, "ended\n")
 
+    def test_tasks_follow_the_daemon_of_their_universe(self):
+        """Of two on this machine, as lapirun's option names it."""
+        self.boot(["inky", "pinky"])
+        self.boot(["inky"], "-sessionsuffix", "two")
+        for words, addresses in (([], 4), (["-sessionsuffix", "two"], 2),
+                                 (["-sessionprefix", self.folder, "-sessionsuffix", "two"], 2)):
+            job = subprocess.Popen([*self.prefix, TOOLS / "../lapirun", *words, "-n", "1", PROBE], cwd=self.folder, text=True,
+                                   env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            self.addCleanup(job.stdout.close)
+            self.addCleanup(job.wait)
+            self.addCleanup(job.kill)
+            self.await_line(job, f"{addresses} addresses, {addresses} up\n")
+            job.terminate()
+            job.wait(PATIENCE)
+        self.assertEqual(self.tool("lamhalt", "-H", "-sessionsuffix", "two").returncode, 0)
+
     def await_line(self, task, expected):
         """Each node's change may be told by itself."""
         seen = []
