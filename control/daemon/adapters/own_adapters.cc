@@ -32,6 +32,15 @@ void update(AdapterStatus& adapter, const SeenAdapter& seen, std::uint64_t now) 
   if (!seen.addresses.empty()) adapter.addresses = seen.addresses;
 }
 
+// It was renamed, or made part of another one, as of a bridge: that has its address.
+bool has_moved(const AdapterStatus& adapter, const std::vector<SeenAdapter>& seen) {
+  if (adapter.cause != AdapterCause::kRemoved && adapter.cause != AdapterCause::kNoAddress) return false;
+  return std::ranges::any_of(seen, [&](const SeenAdapter& other) {
+    return other.kind == AdapterKind::kInterface && other.name != adapter.name &&
+           std::ranges::find_first_of(adapter.addresses, other.addresses) != adapter.addresses.end();
+  });
+}
+
 bool is_forgotten(const AdapterStatus& adapter, std::uint64_t now) {
   constexpr auto kTime = static_cast<std::uint64_t>(std::chrono::milliseconds(kForgetTime).count());
   return adapter.cause == AdapterCause::kRemoved && now > adapter.since && now - adapter.since > kTime;
@@ -67,7 +76,7 @@ std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, con
     } else {
       set_cause(adapter, AdapterCause::kRemoved, now);
     }
-    if (!is_forgotten(adapter, now)) after.push_back(std::move(adapter));
+    if (!is_forgotten(adapter, now) && !has_moved(adapter, seen)) after.push_back(std::move(adapter));
   }
   for (const SeenAdapter& adapter : seen) {
     if (!counts(adapter) || std::ranges::find(after, adapter.name, &AdapterStatus::name) != after.end()) continue;

@@ -37,7 +37,8 @@ std::vector<AdapterStatus> marked(std::vector<AdapterStatus> adapters, const std
                                   std::uint64_t now);
 
 // What becomes of the adapters `before` by what is seen `now` (milliseconds since 1970). Only what has, or had, an
-// address or is an RDMA port counts as an adapter, of bridges only what was up once: programs make them in advance.
+// address or is an RDMA port counts as an adapter, of bridges only what was up once: programs make them in advance. One
+// whose address another has now is none any more.
 std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& seen,
                                    std::uint64_t now);
 

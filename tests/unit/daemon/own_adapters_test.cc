@@ -91,6 +91,24 @@ TEST(OwnAdapters, WhatCountsAsOne) {
   EXPECT_EQ(updated(adapters, {bridge}, 2)[0].cause, AdapterCause::kNoCarrier) << "it was up once";
 }
 
+TEST(OwnAdapters, AnAddressThatMovesTakesTheAdapterAlong) {
+  SeenAdapter bare = seen("e");
+  bare.addresses.clear();
+  const auto before = updated({}, {seen("e")}, 1);
+  for (const auto& now : {std::vector{seen("renamed")}, std::vector{bare, seen("bridge")}}) {
+    const auto after = updated(before, now, 2);
+    ASSERT_EQ(after.size(), 1U);
+    EXPECT_EQ(after[0].name, now.back().name);
+  }
+  SeenAdapter other = seen("other");
+  other.addresses = {{{10, 0, 0, 2}, 24}};
+  EXPECT_EQ(updated(before, {bare, other}, 2).size(), 2U) << "another address";
+  EXPECT_EQ(updated(before, {seen("e"), seen("twin")}, 2).size(), 2U) << "it has it, too";
+  const auto back = updated(updated(before, {bare, seen("bridge")}, 2), {seen("e")}, 3);
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(back[0].name, "e") << "and back";
+}
+
 TEST(OwnAdapters, ForgetsWhatIsLongGone) {
   const auto gone = updated(updated({}, {seen("e")}, 1), {}, 2);
   EXPECT_EQ(updated(gone, {}, 2 + kHour).size(), 1U);
