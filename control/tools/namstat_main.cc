@@ -1,9 +1,12 @@
 // namstat: prints the network availability matrix: the adapters of all nodes, and which of them are down.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <string>
 
 #include "control/daemon/session/tool_client.h"
 #include "control/tools/matrix_text.h"
@@ -61,11 +64,14 @@ std::string text_of(const Matrix& matrix, std::uint64_t known_changes, const Boo
 int show(const BootOptions& options) {
   ToolClient daemon(session_path(options.session_name()));
   daemon.check_alive();
+  daemon.end_with_reader(STDOUT_FILENO);
   std::uint64_t known = 0, known_changes = 0;
   while (true) {
     const Matrix matrix = ask_matrix(daemon, known, options.has("-history"));
     const std::string text = text_of(matrix, known_changes, options);
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) return kExitUnknown;
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+      throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
+    }
     if (!options.has("-watch")) return is_all_up(matrix) ? 0 : kExitDown;
     known = matrix.version;
     if (!matrix.changes.empty()) known_changes = matrix.changes.back().number;

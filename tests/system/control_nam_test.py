@@ -5,6 +5,7 @@ usage: control_nam_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA PROBE [CASES]""
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -153,6 +154,22 @@ class NamTest(Universe):
         # The next one is to begin with what comes then.
         self.halt()
         self.boot(["inky"])
+
+    def test_output_that_nobody_takes(self):
+        self.boot(["inky"])
+        for words in ([], ["--json"], ["--history", "--json"]):
+            with self.subTest(words):
+                watching = subprocess.Popen([*self.prefix, TOOLS / "namstat", "--watch", *words], env=self.environment,
+                                            cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+                self.addCleanup(watching.kill)
+                if "--history" not in words:
+                    watching.stdout.readline()
+                watching.stdout.close()
+                self.assertEqual(watching.wait(PATIENCE), -signal.SIGPIPE, "while nothing changes")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([*self.prefix, TOOLS / "namstat"], env=self.environment, cwd=self.folder, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (UNKNOWN, "namstat: standard output: No space left on device\n"))
 
     def test_a_lost_daemon_has_no_adapters_and_is_named(self):
         self.boot(["inky", "pinky"])

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <stdexcept>
 
@@ -23,16 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSilentTime{10};
-
-// False: not ready by then.
-bool wait_ready(int fd, short events, Clock::time_point limit) {
-  while (true) {
-    pollfd wait{fd, events, 0};
-    const int ready = poll(&wait, 1, milliseconds_until(limit));
-    if (ready > 0) return true;
-    if (ready == 0 && Clock::now() >= limit) return false;
-  }
-}
 
 // What it is told may be a job's key. A look at the folder is not enough: a stranger can put his in its place after it.
 // Tools of root, too, ask root's daemon alone.
@@ -100,6 +91,20 @@ void ToolClient::tell(const DaemonMessage& message, std::chrono::seconds limit) 
   connection.send(message);
   connection.flush();
   ask(UniverseRequest{0}, limit);
+}
+
+// False: not ready by then.
+bool ToolClient::wait_ready(int fd, short events, Clock::time_point limit) const {
+  while (true) {
+    pollfd waits[] = {{fd, events, 0}, {output_, 0, 0}};
+    const int ready = poll(waits, 2, milliseconds_until(limit));
+    if (ready > 0 && waits[1].revents != 0) {
+      raise(SIGPIPE);
+      throw std::runtime_error("nobody reads standard output any more");
+    }
+    if (ready > 0) return true;
+    if (ready == 0 && Clock::now() >= limit) return false;
+  }
 }
 
 void ToolClient::check_alive() {

@@ -27,13 +27,19 @@ class ToolClient {
   void tell(const DaemonMessage& message, std::chrono::seconds limit);
   // Throws std::runtime_error if the daemon here does not answer even what it need not ask others for.
   void check_alive();
+  // While an answer is waited for, too, this process ends as by a write to this descriptor once nobody reads it any
+  // more.
+  void end_with_reader(int output) { output_ = output; }
   // For more than one question and answer.
   FileDescriptor take_socket() { return std::move(socket_); }
   // Waits until the daemon's process has ended. False: not within `limit`.
   bool wait_for_end(std::chrono::seconds limit);
 
  private:
+  bool wait_ready(int fd, short events, std::chrono::steady_clock::time_point limit) const;
+
   const std::string folder_;
+  int output_ = -1;
   FileDescriptor socket_{};
   FileDescriptor process_{};
 };
