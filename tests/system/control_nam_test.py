@@ -5,7 +5,9 @@ usage: control_nam_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA PROBE [CASES]""
 import json
 import os
 import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -170,6 +172,20 @@ class NamTest(Universe):
             done = subprocess.run([*self.prefix, TOOLS / "namstat"], env=self.environment, cwd=self.folder, text=True,
                                   stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual((done.returncode, done.stderr), (UNKNOWN, "namstat: standard output: No space left on device\n"))
+
+    def test_tasks_leave_others_descriptors_of_the_daemon(self):
+        self.boot(["inky"])
+        limits = resource.prlimit(self.process(), resource.RLIMIT_NOFILE)
+        resource.prlimit(self.process(), resource.RLIMIT_NOFILE, (60, limits[1]))
+        told = 0
+        for _ in range(60):
+            task = self.enterContext(socket.socket(socket.AF_UNIX))
+            task.connect(str(self.session() / "lam-kernel-socket"))
+            task.sendall(b"\2\0\0\0\2\x33")
+            task.settimeout(PATIENCE)
+            told += task.recv(100) != b""
+        self.assertEqual(told, 30)
+        self.assertEqual(self.namstat().returncode, UP)
 
     def test_a_lost_daemon_has_no_adapters_and_is_named(self):
         self.boot(["inky", "pinky"])

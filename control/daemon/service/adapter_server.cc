@@ -1,5 +1,8 @@
 #include "control/daemon/service/adapter_server.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>
@@ -27,6 +30,12 @@ constexpr std::size_t kMatrixBytes = 256 << 10;  // of rows in one message, abou
 std::uint64_t milliseconds_since_1970() {
   const auto time = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+// Half of the descriptors are for others: tools, and daemons that come anew.
+std::size_t most_followers() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::min<rlim_t>(limit.rlim_cur / 2, kMostFollowers) : kMostFollowers;
 }
 
 // Tasks do without.
@@ -150,7 +159,7 @@ void AdapterServer::tell_changes() {
 }
 
 void AdapterServer::add_task(Connection connection) {
-  if (tasks_.size() >= kMostFollowers || !page_) return;
+  if (tasks_.size() >= most_followers() || !page_) return;
   Task& task = tasks_.emplace_back(Task{std::move(connection)});
   task.connection.send(AdaptersChanged{});
   task.over = !task.connection.flush();
