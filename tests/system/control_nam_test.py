@@ -5,7 +5,6 @@ usage: control_nam_test.py FOLDER-OF-THE-PROGRAMS PROCESS-SCHEMA PROBE [CASES]""
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -175,8 +174,7 @@ class NamTest(Universe):
 
     def test_tasks_leave_others_descriptors_of_the_daemon(self):
         self.boot(["inky"])
-        limits = resource.prlimit(self.process(), resource.RLIMIT_NOFILE)
-        resource.prlimit(self.process(), resource.RLIMIT_NOFILE, (60, limits[1]))
+        subprocess.run([*self.prefix, "prlimit", f"--pid={self.process()}", "--nofile=60:"], check=True)
         told = 0
         for _ in range(60):
             task = self.enterContext(socket.socket(socket.AF_UNIX))
