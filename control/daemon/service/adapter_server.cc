@@ -19,7 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr char kDevices[] = "/sys/class/infiniband";
-constexpr std::chrono::milliseconds kFlapPause{10};    // an adapter that flaps is told of so often
 constexpr std::chrono::milliseconds kPortPause{1000};  // the kernel gives no notice of RDMA ports to everybody
 constexpr std::chrono::milliseconds kQuietPause{60'000};
 constexpr std::chrono::milliseconds kDoubtPause{100};  // about the same address
@@ -75,11 +74,8 @@ AdapterServer::AdapterServer(const UniverseTable& universe, PeerLinks& links, Co
   look(Clock::now(), false);
 }
 
-// After notices the next look comes soon, and what happens until then is seen by that: an adapter that flaps costs
-// little.
 void AdapterServer::look(Time now, bool was_told) {
-  pauses_ = was_told;
-  next_look_ = now + (was_told ? kFlapPause : has_ports_ ? kPortPause : kQuietPause);
+  look_times_.looked(now, was_told, has_ports_ ? kPortPause : kQuietPause);
   if (kernel_.descriptor() < 0) return;
   kernel_.look();
   auto seen = read_interfaces(kernel_.table());
@@ -192,14 +188,14 @@ void AdapterServer::watch(PollSet& poll_set) {
     if (!task.over) poll_set.add(task.connection.fd(), task.connection.events(), [this, &task] { serve_task(task); });
   }
   doubts_.watch(poll_set);
-  if (pauses_ || kernel_.descriptor() < 0) return;
+  if (look_times_.pauses() || kernel_.descriptor() < 0) return;
   poll_set.add(kernel_.descriptor(), POLLIN, [this] { look(Clock::now(), true); });
 }
 
 void AdapterServer::tick(Time now) {
   std::erase_if(tasks_, [](const Task& task) { return task.over; });
   doubts_.tick(now);
-  if (now >= next_look_) look(now, false);
+  if (now >= look_times_.next()) look(now, false);
 }
 
 }  // namespace openlapi::daemon

@@ -15,6 +15,7 @@
 #include "control/daemon/adapters/adapter_doubts.h"
 #include "control/daemon/adapters/adapter_page_writer.h"
 #include "control/daemon/adapters/adapter_table.h"
+#include "control/daemon/adapters/look_times.h"
 #include "control/daemon/adapters/row_news.h"
 #include "control/daemon/messages/tree_forwarder.h"
 #include "control/daemon/service/connected_tools.h"
@@ -43,7 +44,7 @@ class AdapterServer {
 
   void watch(PollSet& poll_set);
   void tick(Time now);
-  std::optional<Time> deadline() const { return earliest({next_look_, doubts_.deadline()}); }
+  std::optional<Time> deadline() const { return earliest({look_times_.next(), doubts_.deadline()}); }
 
  private:
   struct Task {
@@ -66,8 +67,7 @@ class AdapterServer {
   AdapterDoubts doubts_;
   TreeForwarder<DoubtMessage> forwarder_;
   std::map<MessageBytes, Time> told_doubts_{};  // by address: no doubt about it is passed on before
-  Time next_look_{};
-  bool pauses_ = false;  // no notices are taken before the next look
+  LookTimes look_times_{};
   bool has_ports_ = false;
   std::map<std::uint64_t, MatrixRequest> waiting_{};  // by tool
   std::unique_ptr<AdapterPageWriter> page_{};         // null: it cannot be had
