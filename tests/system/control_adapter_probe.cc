@@ -1,13 +1,15 @@
 // A task that follows the adapters of the universe: it says how many addresses there are and how many are up, whenever
 // it is woken, and ends when the daemon does.
-// With two addresses it tells the daemon first that nothing comes through between them.
+// With two addresses it tells the daemon first that nothing comes through between them; with --times it says before
+// each line when it knew that.
 //
-//     control_adapter_probe SESSION-FOLDER [HERE THERE]
+//     control_adapter_probe SESSION-FOLDER [--times | HERE THERE]
 #include <arpa/inet.h>
 #include <poll.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -30,7 +32,9 @@ int main(int count, char** words) {
   std::uint32_t seen = 1, shown = 1;
   while (true) {
     if (watch->changes() != shown && watch->read(places, seen)) {
+      const auto now = std::chrono::steady_clock::now().time_since_epoch();
       const auto up = std::ranges::count(places, 1, &openlapi::AdapterPlace::is_up);
+      if (count == 3) std::printf("%lld ns: ", static_cast<long long>(std::chrono::nanoseconds(now).count()));
       std::printf("%zu addresses, %td up\n", places.size(), up);
       std::fflush(stdout);
       shown = seen;
