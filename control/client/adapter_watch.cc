@@ -40,7 +40,7 @@ const AdapterPage* map_page(const std::string& path) {
 std::unique_ptr<AdapterWatch> AdapterWatch::open(const std::string& folder, std::string& error) {
   try {
     const std::string path = folder.empty() ? daemon::session_path({}) : folder;
-    daemon::ToolClient lamd(path);
+    daemon::ToolClient lamd(path, kAnswerTime);
     const daemon::DaemonMessage answer = lamd.ask(daemon::FollowAdapters{}, kAnswerTime);
     if (!std::holds_alternative<daemon::AdaptersChanged>(answer))
       throw std::runtime_error("lamd's answer makes no sense");

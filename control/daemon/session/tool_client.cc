@@ -23,8 +23,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kSilentTime{10};
-
 // What it is told may be a job's key. A look at the folder is not enough: a stranger can put his in its place after it.
 // Tools of root, too, ask root's daemon alone.
 bool is_own_daemon(int socket) {
@@ -32,26 +30,26 @@ bool is_own_daemon(int socket) {
   return peer && peer->uid == geteuid();
 }
 
-[[noreturn]] void name_silent(const std::string& folder) {
+[[noreturn]] void name_silent(const std::string& folder, std::chrono::seconds limit) {
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof host - 1);
-  throw std::runtime_error("no answer after " + std::to_string(kSilentTime.count()) +
-                           " s from the daemon here (lamd on " + host + ", process " +
-                           std::to_string(session_process(folder)) + "): it hangs or is stopped; tkill ends it");
+  throw std::runtime_error("no answer after " + std::to_string(limit.count()) + " s from the daemon here (lamd on " +
+                           host + ", process " + std::to_string(session_process(folder)) +
+                           "): it hangs or is stopped; tkill ends it");
 }
 
 // A daemon that accepts nobody still has those in its queue who have given up; when that is full, connect() waits.
-// False: errno says why, EAGAIN when it is full for all of kSilentTime.
-bool connect_in_time(int socket, const sockaddr_un& address) {
-  const auto until = Clock::now() + kSilentTime;
+// False: errno says why, EAGAIN when it is full for all of `limit`.
+bool connect_in_time(int socket, const sockaddr_un& address, std::chrono::seconds limit) {
+  const auto until = Clock::now() + limit;
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - Clock::now()).count();
     if (left <= 0) {
       errno = EAGAIN;
       return false;
     }
-    const timeval limit{static_cast<time_t>(left / 1'000'000), static_cast<suseconds_t>(left % 1'000'000)};
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const timeval wait{static_cast<time_t>(left / 1'000'000), static_cast<suseconds_t>(left % 1'000'000)};
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
     if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
     if (errno != EINTR) return false;
   }
@@ -59,7 +57,7 @@ bool connect_in_time(int socket, const sockaddr_un& address) {
 
 }  // namespace
 
-ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
+ToolClient::ToolClient(const std::string& folder, std::chrono::seconds limit) : folder_(folder) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = tool_socket(folder);
@@ -67,8 +65,8 @@ ToolClient::ToolClient(const std::string& folder) : folder_(folder) {
   // A stranger's daemon may let nobody in, and connect() would not say why.
   check_own_session(folder);
   socket_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!connect_in_time(socket_.get(), address)) {
-    if (errno == EAGAIN) name_silent(folder);
+  if (!connect_in_time(socket_.get(), address, limit)) {
+    if (errno == EAGAIN) name_silent(folder, limit);
     throw std::runtime_error("no lamd is running here for this user (" + path + ": " + std::strerror(errno) +
                              "); lamboot starts one");
   }
@@ -108,7 +106,7 @@ bool ToolClient::wait_ready(int fd, short events, Clock::time_point limit) const
 }
 
 void ToolClient::check_alive() {
-  if (!ask_within(UniverseRequest{0}, kSilentTime)) name_silent(folder_);
+  if (!ask_within(UniverseRequest{0}, kSilentTime)) name_silent(folder_, kSilentTime);
 }
 
 std::optional<DaemonMessage> ToolClient::ask_within(const DaemonMessage& question, std::chrono::seconds limit) {

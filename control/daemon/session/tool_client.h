@@ -16,8 +16,9 @@ namespace openlapi::daemon {
 
 class ToolClient {
  public:
-  // Throws std::runtime_error: no daemon lives in this session folder, or it lets nobody in.
-  explicit ToolClient(const std::string& folder);
+  static constexpr std::chrono::seconds kSilentTime{10};
+  // Throws std::runtime_error: no daemon lives in this session folder, or it lets nobody in for so long.
+  explicit ToolClient(const std::string& folder, std::chrono::seconds limit = kSilentTime);
 
   // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);

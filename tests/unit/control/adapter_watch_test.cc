@@ -2,10 +2,13 @@
 #include "control/client/adapter_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <list>
 #include <map>
 #include <memory>
 #include <thread>
@@ -157,6 +160,20 @@ TEST_F(AdapterWatchTest, WithoutADaemonOrAPageThereIsNone) {
 TEST_F(AdapterWatchTest, ADaemonThatIsStoppedIsDoneWithout) {
   EXPECT_FALSE(AdapterWatch::open(folder_.path(), error_));
   EXPECT_NE(error_.find("lamd has not answered within 2 s"), std::string::npos) << error_;
+}
+
+// Tasks that have given up stand in its queue until that is full.
+TEST_F(AdapterWatchTest, NorAreManyTasksKeptByIt) {
+  std::list<FileDescriptor> gone;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  daemon::tool_socket(folder_.path()).copy(address.sun_path, sizeof address.sun_path - 1);
+  do {
+    gone.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ASSERT_LT(gone.size(), 1000U);
+  } while (connect(gone.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  EXPECT_FALSE(AdapterWatch::open(folder_.path(), error_));
+  EXPECT_NE(error_.find("no answer after 2 s"), std::string::npos) << error_;
 }
 
 TEST_F(AdapterWatchTest, ThePageIsForItsUserAlone) {
