@@ -37,14 +37,21 @@ const AdapterPage* map_page(const std::string& path) {
 }  // namespace
 
 // The daemon answers when it counts the task among its own; it has made the page before.
+std::unique_ptr<AdapterWatch> AdapterWatch::open_at(const std::string& folder) {
+  daemon::ToolClient lamd(folder, kAnswerTime);
+  const daemon::DaemonMessage answer = lamd.ask(daemon::FollowAdapters{}, kAnswerTime);
+  if (!std::holds_alternative<daemon::AdaptersChanged>(answer))
+    throw std::runtime_error("lamd's answer makes no sense");
+  return std::unique_ptr<AdapterWatch>(new AdapterWatch(map_page(daemon::adapter_page(folder)), lamd.take_socket()));
+}
+
 std::unique_ptr<AdapterWatch> AdapterWatch::open(const std::string& folder, std::string& error) {
   try {
     const std::string path = folder.empty() ? daemon::session_path({}) : folder;
-    daemon::ToolClient lamd(path, kAnswerTime);
-    const daemon::DaemonMessage answer = lamd.ask(daemon::FollowAdapters{}, kAnswerTime);
-    if (!std::holds_alternative<daemon::AdaptersChanged>(answer))
-      throw std::runtime_error("lamd's answer makes no sense");
-    return std::unique_ptr<AdapterWatch>(new AdapterWatch(map_page(daemon::adapter_page(path)), lamd.take_socket()));
+    // A universe of the batch job's own, else one that runs beside it: the adapters are the same.
+    const std::string beside = folder.empty() ? daemon::session_path({.of_batch_job = false}) : folder;
+    const bool has_own = path == beside || daemon::session_process(path) != 0;
+    return open_at(has_own ? path : beside);
   } catch (const std::runtime_error& wrong) {
     error = wrong.what();
     return nullptr;

@@ -16,8 +16,8 @@ namespace openlapi {
 // One thread at a time; changes() may be compared by any.
 class AdapterWatch {
  public:
-  // `folder`: of the session; empty: as tools find it. Null: `error` says why; without a daemon here that is no
-  // mistake.
+  // `folder`: of the session; empty: as tools find it, in a batch job also one without its number. Null: `error` says
+  // why; without a daemon here that is no mistake.
   static std::unique_ptr<AdapterWatch> open(const std::string& folder, std::string& error);
   ~AdapterWatch();
   AdapterWatch(const AdapterWatch&) = delete;
@@ -39,6 +39,7 @@ class AdapterWatch {
 
  private:
   AdapterWatch(const AdapterPage* page, FileDescriptor socket);
+  static std::unique_ptr<AdapterWatch> open_at(const std::string& folder);
 
   const AdapterPage* page_;
   daemon::Connection lamd_;

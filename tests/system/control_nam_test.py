@@ -242,6 +242,21 @@ class NamTest(Universe):
             job.wait(PATIENCE)
         self.assertEqual(self.tool("lamhalt", "-H", "-sessionsuffix", "two").returncode, 0)
 
+    def test_tasks_of_a_batch_job_follow_a_daemon_beside_it(self):
+        """Where there is none of the job's own."""
+        batch = {"SLURM_JOB_ID": "7"}
+        self.boot(["inky", "pinky"])
+        self.assertEqual(self.lamboot(["inky"], **batch).returncode, 0)
+        for addresses in (2, 4):
+            task = subprocess.Popen([*self.prefix, PROBE], cwd=self.folder, env={**self.environment, **batch}, text=True,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            self.addCleanup(task.stdout.close)
+            self.addCleanup(task.wait)
+            self.addCleanup(task.kill)
+            self.await_line(task, f"{addresses} addresses, {addresses} up\n")
+            if addresses == 2:
+                self.assertEqual(self.tool("lamhalt", "-H", **batch).returncode, 0)
+
     def await_line(self, task, expected):
         """Each node's change may be told by itself."""
         seen = []

@@ -151,7 +151,8 @@ std::string session_path(const SessionName& name) {
   std::string path = name.prefix.empty() ? environment_value({"LAM_MPI_SESSION_PREFIX", "TMPDIR"}) : name.prefix;
   if (path.empty()) path = "/tmp";
   path = std::filesystem::absolute(path).string();
-  const std::string suffix = name.suffix.empty() ? suffix_of_environment() : name.suffix;
+  const std::string of_environment = name.of_batch_job ? suffix_of_environment() : suffix_of_variables();
+  const std::string suffix = name.suffix.empty() ? of_environment : name.suffix;
   const std::string mistake = suffix_mistake(suffix);
   if (!mistake.empty()) throw std::runtime_error(mistake);
   path += "/lam-" + user_name() + "@" + host_name();

@@ -22,6 +22,7 @@ struct SessionName {
   std::string prefix{};  // empty: LAM_MPI_SESSION_PREFIX, else TMPDIR, else /tmp
   std::string suffix{};  // empty: LAM_MPI_SESSION_SUFFIX, LAM_MPI_SOCKET_SUFFIX, or the number of a batch job
   std::string member{};  // of several daemons on one machine: which; empty: the first
+  bool of_batch_job = true;  // in one its number counts
 };
 
 // Throws std::runtime_error: the user has no name here, or the path is too long for a socket.
