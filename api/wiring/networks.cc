@@ -98,17 +98,32 @@ Choice choose_among(const std::vector<LocalAdapter>& adapters, const AdapterRequ
   return choice;
 }
 
+// A loopback that the user names leads to no other node. Without a launcher nobody knows which tasks are near.
+bool check_reach(const NetworkRequest& request, const char* variable, const LocalAdapter& adapter,
+                 OpenFailure& failure) {
+  const std::size_t near = request.bootstrap.local_tasks().size(), all = request.bootstrap.size();
+  if (ntohl(adapter.address.s_addr) >> 24 != 127 || near == all || !request.bootstrap.can_exchange()) return true;
+  return fail(failure, FailureKind::transport,
+              std::string(variable) + "='" + adapter.name + "' leads to tasks of this machine only, and " +
+                  std::to_string(all - near) + " of the job's " + std::to_string(all) +
+                  " are on others; present: " + names_of(list_adapters()));
+}
+
 bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure& failure) {
   std::vector<in_addr>& addresses = choice.addresses;
   const std::vector<LocalAdapter> adapters = list_adapters();
   const Settings& settings = request.settings;
   if (request.adapter_name != nullptr) {
     const LocalAdapter* adapter = named_adapter(request.adapter_name, adapters, failure);
-    if (adapter != nullptr) addresses.push_back(adapter->address);
-    return adapter != nullptr;
+    if (adapter == nullptr || !check_reach(request, "adapter_name", *adapter, failure)) return false;
+    addresses.push_back(adapter->address);
+    return true;
   }
   if (!settings.inet_addresses.empty()) {
-    return take_named_addresses(settings.inet_addresses, adapters, addresses, failure);
+    if (!take_named_addresses(settings.inet_addresses, adapters, addresses, failure)) return false;
+    return std::ranges::all_of(settings.inet_addresses, [&](const NetworkInstance& instance) {
+      return check_reach(request, "MP_LAPI_INET_ADDR", *find_adapter(adapters, instance.adapter), failure);
+    });
   }
   const bool any_device = settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
   const LocalAdapter* adapter = any_device ? nullptr : find_adapter(adapters, settings.device);
@@ -123,6 +138,7 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
                    settings.device.c_str());
     }
   }
+  if (adapter != nullptr && !check_reach(request, "MP_EUIDEVICE", *adapter, failure)) return false;
   const bool one_node = request.bootstrap.local_tasks().size() == request.bootstrap.size();
   const bool all_networks = settings.device == "sn_all";
   if (adapter == nullptr && !one_node && (settings.device == "sn_single" || all_networks || settings.instances > 1)) {

@@ -57,6 +57,12 @@ def test_what_is_opened():
         check(f"{variables}: nothing is wrong", value(done.out, "wrong") == [0], done)
 
 
+def test_the_loopback_leads_to_no_other_host():
+    done = Done(job(0.2, MP_EUIDEVICE="lo"))
+    check("the loopback is refused", done.status != 0 and "MP_EUIDEVICE='lo' leads to tasks of this machine only, and 1 of "
+          "the job's 2 are on others; present: lo (127.0.0.1), " in done.err, done)
+
+
 def test_a_network_fails():
     process = subprocess.Popen(job(6, MP_EUIDEVICE="sn_all"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=environment())
@@ -88,6 +94,7 @@ def main():
     booted = Done(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
     check("the hosts are a universe", booted.status == 0, booted)
     test_what_is_opened()
+    test_the_loopback_leads_to_no_other_host()
     test_a_network_is_down_at_one_host_from_the_beginning()
     test_a_network_fails()
     check("the universe ends", Done(["lamhalt"]).status == 0)
