@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -42,6 +43,7 @@ class Opening {
   void say_what_is_set() const;
   bool open_transports();
   bool plan_threads();
+  std::span<const ContextRoutes::Network> preferred_networks() const;
   JobPaths paths() const;
   void say_what_fails_over() const;
   lapi_dev_t protocol() const;
@@ -178,21 +180,35 @@ bool Opening::start_threads(Context& context, lapi_handle_t& handle) {
   return fail(error_, LAPI_ERR_MEMORY_EXHAUSTED, std::string("a thread could not be made: ") + std::strerror(failed));
 }
 
+// Without those that are used only where these serve nothing.
+std::span<const ContextRoutes::Network> Opening::preferred_networks() const {
+  const std::span<const ContextRoutes::Network> all = opened_.networks;
+  const auto other = std::ranges::find_if(all, [&](const ContextRoutes::Network& network) {
+    return network.is_last_resort && network.keys != all.front().keys;
+  });
+  return all.first(static_cast<std::size_t>(other - all.begin()));
+}
+
 // What leads from this task to the others, for what is said of the job.
 JobPaths Opening::paths() const {
-  const std::vector<ContextRoutes::Network>& networks = opened_.networks;
+  const std::span<const ContextRoutes::Network> networks = preferred_networks();
+  std::vector<ChosenAdapter> chosen;
+  for (const ContextRoutes::Network& network : networks) {
+    if (network.chosen) chosen.push_back(*network.chosen);
+  }
   const std::size_t near = opened_.shared_memory.group != nullptr ? bootstrap().local_tasks().size() - 1 : 0;
   return {.near_tasks = near,
           .far_tasks = bootstrap().size() - 1 - near,
           .network = networks.empty() ? "nothing" : networks.front().transport->name(),
           .adapters = networks.size(),
+          .networks = settings().device == "sn_all" ? std::max<std::size_t>(count_networks(chosen), 1) : 1,
           .adapter_name = adapter_name()};
 }
 
 void Opening::say_what_fails_over() const {
   if (opened_.network.empty()) return;
   std::set<std::string_view> adapters;
-  for (const ContextRoutes::Network& network : opened_.networks) adapters.insert(network.adapter);
+  for (const ContextRoutes::Network& network : preferred_networks()) adapters.insert(network.adapter);
   const ContextRoutes::Network& first = opened_.networks.front();
   say_what_can_fail_over({adapters.size(), first.adapter, adapter_name(), first.followed}, settings(), print_notice);
 }

@@ -69,13 +69,17 @@ TransportReport report_udp() {
   return report;
 }
 
-TransportReport report_module(const std::string& name, const std::vector<std::string>& folders) {
+TransportReport report_module(const std::string& name, const std::vector<std::string>& folders,
+                              const Settings& settings) {
   TransportReport report = unknown(name);
   TransportModule* const module = load_module(name, folders, report.reason);
   if (module == nullptr) return report;
   report.built = true;
   std::string refused;
-  for (const ModuleDevice& device : module->devices(report.reason)) {
+  ModuleRequest alone;
+  const auto arguments = settings.module_arguments.find(name);
+  if (arguments != settings.module_arguments.end()) alone.arguments = arguments->second;
+  for (const ModuleDevice& device : module->devices(alone, report.reason)) {
     report.devices.push_back({device.name, device.state, device.reason, device.chosen});
     report.usable = report.usable || device.reason.empty();
     if (!device.reason.empty()) refused += (refused.empty() ? "" : "; ") + device.name + ": " + device.reason;
@@ -91,7 +95,7 @@ void report_modules(std::vector<TransportReport>& reports) {
   SettingError wrong;
   if (!read_settings(read, settings, wrong)) settings = {};
   const std::vector<std::string> folders = module_folders(library_path(), settings.library_folder);
-  for (const std::string& name : settings.modules) reports.push_back(report_module(name, folders));
+  for (const std::string& name : settings.modules) reports.push_back(report_module(name, folders, settings));
 }
 
 std::string limit_text(rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,8 +11,7 @@ namespace openlapi {
 
 namespace {
 
-// In the order of the addresses as people write them, one for each adapter.
-using Network = std::vector<const LocalAdapter*>;
+using Network = std::vector<std::size_t>;            // numbers of candidates
 using PortsInUse = std::map<std::string, unsigned>;  // by card
 
 std::uint32_t number_of(in_addr address) { return ntohl(address.s_addr); }
@@ -23,49 +23,88 @@ std::string card_or_name(const LocalAdapter& adapter) {
   return adapter.card.empty() ? interface_of(adapter.name) : adapter.card;
 }
 
-// Of an adapter that has several addresses on a network the first one counts: another one would fail with it.
-void add(const LocalAdapter& adapter, Network& network) {
-  const bool known = std::ranges::any_of(
-      network, [&](const LocalAdapter* other) { return interface_of(other->name) == interface_of(adapter.name); });
-  if (!known) network.push_back(&adapter);
+auto subnet_of(const ChosenAdapter& place) {
+  return std::pair(place.network, number_of(place.address) & number_of(place.mask));
 }
 
-// In the order of their subnets.
-std::vector<Network> networks_of(const std::vector<LocalAdapter>& adapters) {
-  std::map<std::uint32_t, Network> found;
-  for (const LocalAdapter& adapter : adapters) {
-    if (is_usable(adapter)) add(adapter, found[number_of(adapter.address) & number_of(adapter.mask)]);
-  }
-  std::vector<Network> networks;
-  for (auto& [subnet, network] : found) {
-    std::ranges::sort(network, {}, [](const LocalAdapter* adapter) { return number_of(adapter->address); });
-    networks.push_back(std::move(network));
-  }
-  return networks;
-}
+class Choice {
+ public:
+  Choice(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request)
+      : candidates_(candidates), request_(request) {}
 
-// One whose card has given the fewest.
-ChosenAdapter take_from(Network& network, PortsInUse& ports) {
-  const auto next =
-      std::ranges::min_element(network, {}, [&](const LocalAdapter* adapter) { return ports[card_or_name(*adapter)]; });
-  const LocalAdapter& adapter = **next;
-  ++ports[card_or_name(adapter)];
-  network.erase(next);
-  return {adapter.address, adapter.mask};
-}
+  std::vector<std::size_t> make() {
+    find_networks();
+    const auto turns = static_cast<std::size_t>(request_.earlier) + static_cast<std::size_t>(request_.instances);
+    std::vector<std::size_t> chosen;
+    for (std::size_t turn = 0; turn != turns && chosen.size() != kMostAdapters; ++turn) {
+      for (Network& network : networks_) {
+        if (network.empty() || chosen.size() == kMostAdapters) continue;
+        const std::size_t taken = take_from(network);
+        if (turn >= static_cast<std::size_t>(request_.earlier)) chosen.push_back(taken);
+      }
+    }
+    return chosen;
+  }
+
+ private:
+  // Another address of an adapter on a network would fail with the first.
+  void find_networks() {
+    for (std::size_t number = 0; number != candidates_.size(); ++number) {
+      const AdapterCandidate& candidate = candidates_[number];
+      Network& network = network_of(candidate.place);
+      const auto known = [&](std::size_t other) { return candidates_[other].device == candidate.device; };
+      if (std::ranges::none_of(network, known)) network.push_back(number);
+    }
+    for (Network& network : networks_) {
+      std::ranges::stable_sort(network, {},
+                               [&](std::size_t number) { return number_of(candidates_[number].place.address); });
+    }
+    if (request_.all_networks || networks_.empty()) return;
+    networks_ = {request_.first_network ? networks_.front() : *std::ranges::max_element(networks_, {}, &Network::size)};
+  }
+
+  Network& network_of(const ChosenAdapter& place) {
+    for (Network& network : networks_) {
+      if (subnet_of(candidates_[network.front()].place) == subnet_of(place)) return network;
+    }
+    return networks_.emplace_back();
+  }
+
+  // The best ones are those whose card has given the fewest, and of these the near ones.
+  std::size_t take_from(Network& network) {
+    const auto rank = [&](std::size_t number) {
+      return std::pair(ports_[candidates_[number].card], candidates_[number].is_far);
+    };
+    const auto best = rank(*std::ranges::min_element(network, {}, rank));
+    Network equal;
+    std::ranges::copy_if(network, std::back_inserter(equal), [&](std::size_t number) { return rank(number) == best; });
+    const std::size_t taken = equal[request_.turn % equal.size()];
+    ++ports_[candidates_[taken].card];
+    std::erase(network, taken);
+    return taken;
+  }
+
+  const std::vector<AdapterCandidate>& candidates_;
+  const AdapterRequest& request_;
+  std::vector<Network> networks_{};
+  PortsInUse ports_{};
+};
 
 }  // namespace
 
+std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request) {
+  return Choice(candidates, request).make();
+}
+
 std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
-  std::vector<Network> networks = networks_of(adapters);
-  if (!request.all_networks && !networks.empty()) networks = {*std::ranges::max_element(networks, {}, &Network::size)};
-  PortsInUse ports;
-  std::vector<ChosenAdapter> chosen;
-  for (std::size_t turn = 0; turn != kMostAdapters && turn != static_cast<std::size_t>(request.instances); ++turn) {
-    for (Network& network : networks) {
-      if (!network.empty() && chosen.size() != kMostAdapters) chosen.push_back(take_from(network, ports));
-    }
+  std::vector<AdapterCandidate> candidates;
+  for (const LocalAdapter& adapter : adapters) {
+    if (!is_usable(adapter)) continue;
+    candidates.push_back({{adapter.address, adapter.mask}, interface_of(adapter.name), card_or_name(adapter)});
   }
+  std::ranges::stable_sort(candidates, {}, [](const AdapterCandidate& one) { return subnet_of(one.place); });
+  std::vector<ChosenAdapter> chosen;
+  for (const std::size_t number : choose_among(candidates, request)) chosen.push_back(candidates[number].place);
   return chosen;
 }
 

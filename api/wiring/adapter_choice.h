@@ -1,7 +1,9 @@
-// Which of this machine's adapters a context opens for UDP when the user names none: MP_EUIDEVICE=sn_single or sn_all,
-// and MP_INSTANCES (guide, chapter 14, table 12).
+// Which of this machine's adapters a context opens when the user names none: MP_EUIDEVICE=sn_single or sn_all, and
+// MP_INSTANCES (guide, chapter 14, table 12).
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "api/wiring/adapter_pairs.h"
@@ -14,12 +16,27 @@ inline constexpr std::size_t kMostAdapters = 8;
 
 struct AdapterRequest {
   bool all_networks = false;  // sn_all: of each network; else of the one that has most adapters
+  bool first_network = false;  // that of the first adapter instead of the one that has most
   int instances = 1;          // on each network; more than it has adapters: one for each
+  int earlier = 0;            // so many of each network are left out: other contexts have them
+  unsigned turn = 0;          // a task's number on its node: of what is equal tasks take different ones
 };
 
-// The adapters to open, each once, of each network in turn: the next path is then one of another network, and where
-// there are too many no network is left out. Of a network by address; but a card's second port only when all others
-// have given one. Without the loopback and what is down. Empty: there is none.
+// What is known of an adapter that is up.
+struct AdapterCandidate {
+  ChosenAdapter place;
+  std::string device;   // the piece of hardware
+  std::string card;     // of which it is a port
+  bool is_far = false;  // from the processors that the task may use
+};
+
+// The numbers of those to open, of each network in turn, in which order they begin: the next path is then one of
+// another network, and where there are too many no network is left out. Of a network a card's second port only when all
+// other cards have given one, near ones first, then by address, then in the order given. Of a device that has several
+// places on a network the first one counts. Empty: there is none.
+std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request);
+
+// For UDP: without the loopback and what is down.
 std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request);
 
 }  // namespace openlapi

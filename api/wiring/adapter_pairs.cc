@@ -10,14 +10,14 @@ namespace openlapi {
 
 namespace {
 
-static_assert(sizeof(ChosenAdapter) == 8, "two addresses in the order of the network, so it is its own encoding");
+static_assert(sizeof(ChosenAdapter) == 20, "bytes in the order of the network, so it is its own encoding");
 
 bool is_within(in_addr address, const ChosenAdapter& adapter) {
   return ((address.s_addr ^ adapter.address.s_addr) & adapter.mask.s_addr) == 0;
 }
 
 bool share_network(const ChosenAdapter& one, const ChosenAdapter& other) {
-  return is_within(one.address, other) && is_within(other.address, one);
+  return one.network == other.network && is_within(one.address, other) && is_within(other.address, one);
 }
 
 // Takes for each of the first ones the next of the second ones that suits it.
@@ -40,6 +40,15 @@ std::vector<std::size_t> numbers_of(std::span<const ChosenAdapter> adapters) {
 }
 
 }  // namespace
+
+std::size_t count_networks(std::span<const ChosenAdapter> adapters) {
+  std::size_t networks = 0;
+  for (std::size_t number = 0; number != adapters.size(); ++number) {
+    const auto before = adapters.first(number);
+    networks += std::ranges::none_of(before, [&](const auto& other) { return share_network(other, adapters[number]); });
+  }
+  return networks;
+}
 
 std::vector<std::byte> encode(std::span<const ChosenAdapter> adapters) {
   const std::span<const std::byte> bytes = std::as_bytes(adapters);

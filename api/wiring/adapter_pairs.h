@@ -2,7 +2,9 @@
 // adapters: nodes need not have the same ones, and some may be down when a task begins.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,13 +15,17 @@ namespace openlapi {
 
 struct ChosenAdapter {
   in_addr address;
-  in_addr mask;  // of its network
+  in_addr mask;                               // of its network
+  std::array<std::uint8_t, 12> network = {};  // what else tells its network apart (ModuleDevice)
 };
 
 // How a task tells the others of its chosen adapters, in the order of their numbers.
 std::vector<std::byte> encode(std::span<const ChosenAdapter> adapters);
 // False: these bytes tell of none, or of more than a task opens.
 bool decode(std::span<const std::byte> bytes, std::vector<ChosenAdapter>& adapters, std::string& reason);
+
+// Networks on which these are.
+std::size_t count_networks(std::span<const ChosenAdapter> adapters);
 
 struct AdapterPair {
   std::size_t here, there;  // their numbers

@@ -276,8 +276,8 @@ std::vector<SettingRow> communication_rows() {
        "an integer from 1 to " + std::to_string(INT_MAX) + ", or max (in either case); more than " +
            std::to_string(Settings::kMaxInstances) + " means " + std::to_string(Settings::kMaxInstances),
        "one for each adapter that MP_EUIDEVICE names",
-       "instances of a context: in IP mode adapters of one network, or with MP_EUIDEVICE=sn_all of each, up to eight, "
-       "where none are named",
+       "instances of a context: adapters of one network, or with MP_EUIDEVICE=sn_all of each, at most eight, where "
+       "none are named",
        FailureKind::setting, store_instances},
       word_row<&Settings::shared_memory, kSharedMemoryUses, Case::kEither>(
           "LAPI_USE_SHM", FailureKind::shared_memory,

@@ -31,10 +31,11 @@ void say_what_is_unused(const JobPaths& paths, const Settings& settings) {
 // What was asked of one that has less. As many as there are is what max asks for.
 void say_what_is_missing(const JobPaths& paths, const Settings& settings) {
   const char* const asked = std::getenv("MP_INSTANCES");
-  if (settings.instances != 0 && static_cast<std::size_t>(settings.instances) != paths.adapters && asked != nullptr &&
-      strcasecmp(asked, "max") != 0) {
-    std::fprintf(stderr, "openlapi: MP_INSTANCES=%s: a context has %zu here, one for each adapter that it opens\n",
-                 asked, paths.adapters);
+  if (settings.instances != 0 && static_cast<std::size_t>(settings.instances) * paths.networks != paths.adapters &&
+      asked != nullptr && strcasecmp(asked, "max") != 0) {
+    const std::string networks = paths.networks > 1 ? " on " + std::to_string(paths.networks) + " networks" : "";
+    std::fprintf(stderr, "openlapi: MP_INSTANCES=%s: a context has %zu here%s, one for each adapter that it opens\n",
+                 asked, paths.adapters, networks.c_str());
   }
   if (settings.use_bulk && settings.library == CommunicationLibrary::kIp) {
     std::fprintf(stderr, "openlapi: MP_USE_BULK_XFER=yes is used by no task: UDP has no bulk transfer\n");

@@ -16,6 +16,7 @@ struct JobPaths {
   std::size_t far_tasks;   // tasks that it reaches over the network
   std::string_view network;
   std::size_t adapters;      // that are open
+  std::size_t networks;      // to which MP_INSTANCES applies, each by itself
   const char* adapter_name;  // that the program asks for, or nullptr
 };
 

@@ -210,13 +210,14 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
            std::to_string(transport->port()));
   const bool is_first = result.transports.empty();
   result.transports.push_back(traced(followed(std::move(transport), tidings.adapters, is_first)));
-  result.networks.push_back({.transport = result.transports.back().get(),
-                             .key = {},
+  Transport* const opened = result.transports.back().get();
+  result.networks.push_back({.transport = opened,
+                             .keys = {},
                              .addresses = {},
                              .device = to_text(address),
                              .adapter = name_of(address),
                              .followed = tidings.adapters != nullptr,
-                             .has_link = udp_adapter_has_link,
+                             .has_link = [opened] { return udp_adapter_has_link(*opened); },
                              .address_text = udp_address_text});
   return true;
 }
@@ -256,12 +257,16 @@ bool open_and_publish(const NetworkRequest& request, const Choice& choice, OpenN
   for (std::size_t adapter = 0; adapter < choice.addresses.size(); ++adapter) {
     if (!open_one(request, tidings, choice.addresses[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();
-    const std::string key = address_key(request.instance, request.generation, adapter);
-    network.key = choice.chosen.empty() ? key : keys;
+    network.keys = keys;
+    network.number = adapter;
     network.tags = request.tags;
     if (!choice.chosen.empty()) network.chosen = choice.chosen[adapter];
-    const PublishedAddress published{request.epoch, network.transport->local_address(), request.tags};
-    if (!publish(request, key, encode(published), failure)) return false;
+    const PublishedAddress published{.epoch = request.epoch,
+                                     .address = network.transport->local_address(),
+                                     .tags = request.tags,
+                                     .chosen = !choice.chosen.empty(),
+                                     .adapters = static_cast<std::uint8_t>(choice.addresses.size())};
+    if (!publish(request, keys + std::to_string(adapter), encode(published), failure)) return false;
   }
   result.published = true;
   return choice.chosen.empty() || publish(request, chosen_key(keys), encode(choice.chosen), failure);

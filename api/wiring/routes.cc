@@ -17,7 +17,8 @@ namespace {
 constexpr unsigned kAddressSeconds = 10;
 
 constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
-constexpr std::size_t kBytesBefore = kEpochBytes + 1;  // the address; the last of them is 1 with tags
+constexpr std::size_t kBytesBefore = kEpochBytes + 2;  // the address; the last ones are flags and the adapters
+constexpr std::byte kTags{1}, kChosen{2};              // the flags
 
 // Several contexts may ask at the same time, the bootstrap takes one call at a time.
 std::mutex& bootstrap_turn() {
@@ -38,41 +39,37 @@ std::string address_keys(std::uint32_t instance, std::uint32_t generation) {
   return "openlapi." + std::to_string(instance) + "." + std::to_string(generation) + ".";
 }
 
-std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter) {
-  return address_keys(instance, generation) + std::to_string(adapter);
-}
-
 std::string chosen_key(const std::string& address_keys) { return address_keys + "chosen"; }
 
 std::vector<std::byte> encode(const PublishedAddress& published) {
   const std::span<const std::byte> address = published.address.view();
   std::vector<std::byte> bytes(kBytesBefore + address.size());
   for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
-  bytes[kEpochBytes] = static_cast<std::byte>(published.tags);
+  bytes[kEpochBytes] = (published.tags ? kTags : std::byte{}) | (published.chosen ? kChosen : std::byte{});
+  bytes[kEpochBytes + 1] = static_cast<std::byte>(published.adapters);
   std::copy(address.begin(), address.end(), bytes.begin() + kBytesBefore);
   return bytes;
 }
 
 bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason) {
-  if (bytes.size() == kBytesBefore) {
-    reason = "the task has none";
-    return false;
-  }
   if (bytes.size() < kBytesBefore || bytes.size() > kBytesBefore + PeerAddress::kCapacity) {
     reason = "the task published an address of " + std::to_string(bytes.size()) + " bytes";
     return false;
   }
-  if (bytes[kEpochBytes] > std::byte{1}) {
+  if (bytes[kEpochBytes] > (kTags | kChosen)) {
     reason = "the task published an address of another version";
     return false;
   }
   published.epoch = 0;
   for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
-  published.tags = bytes[kEpochBytes] != std::byte{0};
+  published.tags = (bytes[kEpochBytes] & kTags) != std::byte{};
+  published.chosen = (bytes[kEpochBytes] & kChosen) != std::byte{};
+  published.adapters = std::to_integer<std::uint8_t>(bytes[kEpochBytes + 1]);
   const std::span<const std::byte> address = bytes.subspan(kBytesBefore);
   std::copy(address.begin(), address.end(), published.address.bytes.begin());
   published.address.length = static_cast<std::uint32_t>(address.size());
-  return true;
+  if (address.empty()) reason = "the task has none";
+  return !address.empty();
 }
 
 ContextRoutes::ContextRoutes(std::shared_ptr<Bootstrap> bootstrap, SharedMemory shared_memory,
@@ -115,38 +112,57 @@ Route ContextRoutes::find_paths(PeerIndex peer) {
     }
     append(route.reason, shared_memory_.path->name(), error);
   }
-  for (const AdapterPair& pair : pairs_with(peer)) {
-    if (route.count == route.paths.size()) break;
-    if (add_network(pair, peer, route) && route.count == 1) show(peer, *route.paths[0]);
+  for (std::size_t first = 0; first != networks_.size();) {
+    const auto same = [&](const Network& network) { return network.keys == networks_[first].keys; };
+    const Group group(networks_.begin() + static_cast<std::ptrdiff_t>(first),
+                      std::find_if_not(networks_.begin() + static_cast<std::ptrdiff_t>(first), networks_.end(), same));
+    first += group.size();
+    if (route.count == 0 || !group.front().is_last_resort) add_group(group, peer, route);
   }
-  if (route.count == 0 && route.reason.empty()) {
+  if (route.count != 0) {
+    show(peer, *route.paths[0]);
+  } else if (route.reason.empty()) {
     route.reason = "the task is on another node and no network transport is open";
   }
   return route;
 }
 
-// Those of the same numbers, unless both tasks have told where their adapters are.
-std::vector<AdapterPair> ContextRoutes::pairs_with(PeerIndex peer) {
-  std::vector<AdapterPair> pairs;
-  std::vector<ChosenAdapter> here, there;
-  for (const Network& network : networks_) {
-    pairs.push_back({pairs.size(), pairs.size()});
-    if (network.chosen) here.push_back(*network.chosen);
+void ContextRoutes::add_group(Group group, PeerIndex peer, Route& route) {
+  std::string reason;
+  for (const AdapterPair& pair : pairs_with(group, peer, reason)) {
+    if (route.count != route.paths.size()) add_network(group[pair.here], pair.there, peer, route);
   }
-  std::vector<std::byte> published;
-  std::string ignored;
-  if (here.empty() || !get(peer, chosen_key(networks_.front().key), published, ignored) ||
-      !decode(published, there, ignored)) {
-    return pairs;
-  }
-  return pair_adapters(here, there, bootstrap_->rank() < peer);
+  if (!reason.empty()) append(route.reason, group.front().transport->name(), reason);
 }
 
-bool ContextRoutes::add_network(const AdapterPair& pair, PeerIndex peer, Route& route) {
-  const Network& network = networks_[pair.here];
+// Those of the same numbers, unless both tasks have told where their adapters are.
+std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, std::string& reason) {
+  std::vector<AdapterPair> pairs;
+  std::vector<ChosenAdapter> here, there;
+  for (const Network& network : group) {
+    pairs.push_back({pairs.size(), network.number});
+    if (network.chosen) here.push_back(*network.chosen);
+  }
+  const bool is_first = group.size() == 1 && group.front().number == 0;
+  if (!group.front().addresses.empty() || (is_first && here.empty())) return pairs;
+  std::vector<std::byte> published;
+  PublishedAddress first;
+  std::string none;  // the others may have one
+  if (!get(peer, group.front().keys + "0", published, reason)) return {};
+  static_cast<void>(decode(published, first, none));
+  if (is_first && first.adapters == 1) return pairs;
+  if (!here.empty() && first.chosen) {
+    if (!get(peer, chosen_key(group.front().keys), published, reason) || !decode(published, there, reason)) return {};
+    return pair_adapters(here, there, bootstrap_->rank() < peer);
+  }
+  std::erase_if(pairs, [&](const AdapterPair& pair) { return pair.there >= first.adapters; });
+  return pairs;
+}
+
+bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route) {
   PublishedAddress found;
   std::string error;  // empty: a module must not free what the library's own operator new has given
-  bool added = address_of(pair, peer, found, error);
+  bool added = address_of(network, there, peer, found, error);
   if (added) {
     try {
       added = network.transport->add_peer(peer, found.address, error);
@@ -190,9 +206,8 @@ std::string ContextRoutes::name_of(const Transport& path, PeerIndex peer) const 
 
 bool ContextRoutes::adapters_down(PeerIndex peer) const {
   if (networks_.empty() || (peer < shm_numbers_.size() && shm_numbers_[peer] >= 0)) return false;
-  return std::ranges::none_of(networks_, [](const Network& network) {
-    return network.has_link == nullptr || network.has_link(*network.transport);
-  });
+  return std::ranges::none_of(networks_,
+                              [](const Network& network) { return !network.has_link || network.has_link(); });
 }
 
 void ContextRoutes::show(PeerIndex peer, const Transport& path) const {
@@ -229,8 +244,8 @@ bool ContextRoutes::get(PeerIndex peer, const std::string& key, std::vector<std:
   return bootstrap_->get(peer, key, kAddressSeconds, value, reason);
 }
 
-bool ContextRoutes::address_of(const AdapterPair& pair, PeerIndex peer, PublishedAddress& found, std::string& reason) {
-  const Network& network = networks_[pair.here];
+bool ContextRoutes::address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,
+                               std::string& reason) {
   if (!network.addresses.empty()) {
     if (peer >= network.addresses.size()) {
       reason = "the list of UDP addresses has no entry for the task";
@@ -240,8 +255,7 @@ bool ContextRoutes::address_of(const AdapterPair& pair, PeerIndex peer, Publishe
     return true;
   }
   std::vector<std::byte> value;
-  const std::string key = network.chosen ? network.key + std::to_string(pair.there) : network.key;
-  if (!get(peer, key, value, reason)) return false;
+  if (!get(peer, network.keys + std::to_string(there), value, reason)) return false;
   if (!decode(value, found, reason)) return false;
   if (found.tags == network.tags) return true;
   reason = found.tags ? "its packets carry tags, this task's do not" : "this task's packets carry tags, its do not";

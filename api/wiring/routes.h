@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,10 +22,10 @@
 
 namespace openlapi {
 
-// The name under which a task publishes the address of its `adapter`-th network transport. `generation` counts how
-// often the task has opened that instance, so that an address of a former generation is never taken for a present one.
-std::string address_key(std::uint32_t instance, std::uint32_t generation, std::size_t adapter);
-std::string address_keys(std::uint32_t instance, std::uint32_t generation);  // what all of them begin with
+// What the names begin with under which a task publishes the addresses of its network transports; the number of the
+// adapter follows. `generation` counts how often the task has opened that instance, so that an address of a former
+// generation is never taken for a present one.
+std::string address_keys(std::uint32_t instance, std::uint32_t generation);
 // The name under which it publishes which adapters the library has chosen, if it has.
 std::string chosen_key(const std::string& address_keys);
 
@@ -33,26 +34,29 @@ std::string chosen_key(const std::string& address_keys);
 struct PublishedAddress {
   std::uint64_t epoch = 0;  // EndpointConfig::epoch
   PeerAddress address;
-  bool tags = false;  // EndpointConfig::packet_tags
+  bool tags = false;          // EndpointConfig::packet_tags
+  bool chosen = false;        // the library has chosen the adapters: chosen_key() has them
+  std::uint8_t adapters = 1;  // that the task has there
 };
 std::vector<std::byte> encode(const PublishedAddress& published);
-// False: these bytes hold no address; `reason` says why.
+// False: these bytes hold no address; `reason` says why. What they tell besides is known then, too.
 bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::string& reason);
 
 class ContextRoutes final : public RouteResolver {
  public:
   struct Network {
     Transport* transport;
-    std::string key;                     // in the bootstrap; unused with a list
+    std::string keys;                    // in the bootstrap: what they begin with; unused with a list
+    std::size_t number = 0;              // among the adapters with such keys
     std::vector<PeerAddress> addresses;  // by task: the user's list; empty: ask the bootstrap
     std::string device;                  // the local one, for people
     std::string adapter{};               // to which it belongs; several may belong to the same one
+    bool is_last_resort = false;         // used where no network before it leads to the task
     bool tags = false;                   // whether this task's packets carry tags there
     bool followed = false;               // a daemon says which of the peers' adapters are down
-    bool (*has_link)(const Transport&) = nullptr;               // asks the system; null: it cannot tell
+    std::function<bool()> has_link = {};                        // asks the system; empty: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
-    // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds, and `key` is
-    // what the keys of all adapters begin with.
+    // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds.
     std::optional<ChosenAdapter> chosen = {};
   };
 
@@ -92,9 +96,12 @@ class ContextRoutes final : public RouteResolver {
 
  private:
   Route find_paths(PeerIndex peer);
-  std::vector<AdapterPair> pairs_with(PeerIndex peer);
-  bool add_network(const AdapterPair& pair, PeerIndex peer, Route& route);
-  bool address_of(const AdapterPair& pair, PeerIndex peer, PublishedAddress& found, std::string& reason);
+  using Group = std::span<const Network>;  // adapters that the same ones of others are reached over
+  void add_group(Group group, PeerIndex peer, Route& route);
+  std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, std::string& reason);
+  bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route);
+  bool address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,
+                  std::string& reason);
   bool get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason);
   std::string text_of(const Transport& path) const;
   void show(PeerIndex peer, const Transport& path) const;

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <set>
 
+#include "api/wiring/device_choice.h"
 #include "api/wiring/info_level.h"
 #include "api/wiring/modules.h"
 #include "api/wiring/networks.h"
@@ -19,20 +21,14 @@ bool names_any_device(const std::string& device) {
          std::all_of(device.begin() + 2, device.end(), [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
-// What the user wants, one for each instance of the network.
-std::vector<std::string> preferred_devices(const NetworkRequest& request) {
-  if (request.adapter_name != nullptr) return {request.adapter_name};
-  if (request.settings.network_windows.empty()) return {request.settings.device};
-  std::vector<std::string> devices;
-  for (const NetworkInstance& window : request.settings.network_windows) devices.push_back(window.adapter);
-  return devices;
-}
-
 // One network that was asked for: a module of this name, loaded or not.
 struct Candidate {
   std::string name;
   TransportModule* module = nullptr;
-  std::string reason;  // why it does not serve
+  std::string reason;       // why it does not serve
+  std::size_t devices = 0;  // that it was to open
+  std::vector<PublishedAddress> addresses{};
+  std::vector<ChosenAdapter> chosen{};
 };
 
 class UserSpace {
@@ -43,19 +39,27 @@ class UserSpace {
 
  private:
   void load();
+  std::vector<std::string> named_devices() const;
   std::string device_for(const std::string& preference);
-  ModuleRequest module_request(const std::string& device) const;
-  bool open_instance(std::size_t instance, const std::string& device, OpenFailure& failure);
-  PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key);
+  std::vector<ChosenDevice> devices_of(Candidate& candidate, const std::vector<std::string>& named) const;
+  ModuleRequest module_request(const Candidate& candidate) const;
+  void open_devices(Candidate& candidate, const std::vector<std::string>& named);
+  PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const ChosenDevice& device);
+  bool publish(const Candidate& candidate, OpenFailure& failure) const;
+  bool put(const std::string& key, const std::vector<std::byte>& value, OpenFailure& failure) const;
+  std::string keys_of(const Candidate& candidate) const {
+    return address_keys(request_.instance, request_.generation) + candidate.name + ".";
+  }
   bool tags_with(const Candidate& candidate) const {
     return request_.tags && candidate.module != nullptr && candidate.module->needs_tags();
   }
   int info_level() const { return request_.settings.info_level; }
+  void say_what_is_missing() const;
   std::string tried() const;
 
   const NetworkRequest& request_;
   OpenNetworks& result_;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_{};
 };
 
 void UserSpace::load() {
@@ -67,6 +71,16 @@ void UserSpace::load() {
   }
 }
 
+// What the user names, one for each instance; none: the library chooses.
+std::vector<std::string> UserSpace::named_devices() const {
+  const Settings& settings = request_.settings;
+  if (request_.adapter_name != nullptr) return {request_.adapter_name};
+  std::vector<std::string> devices;
+  for (const NetworkInstance& window : settings.network_windows) devices.push_back(window.adapter);
+  if (devices.empty() && !names_any_device(settings.device)) devices.push_back(settings.device);
+  return devices;
+}
+
 // A name of AIX's is a preference only where some device has it.
 std::string UserSpace::device_for(const std::string& preference) {
   if (names_any_device(preference)) return {};
@@ -74,7 +88,7 @@ std::string UserSpace::device_for(const std::string& preference) {
   for (const Candidate& candidate : candidates_) {
     if (candidate.module == nullptr) continue;
     std::string ignored;
-    for (const ModuleDevice& device : candidate.module->devices(ignored)) {
+    for (const ModuleDevice& device : candidate.module->devices(module_request(candidate), ignored)) {
       if (device.name == preference) return preference;
     }
   }
@@ -84,11 +98,12 @@ std::string UserSpace::device_for(const std::string& preference) {
   return {};
 }
 
-ModuleRequest UserSpace::module_request(const std::string& device) const {
+ModuleRequest UserSpace::module_request(const Candidate& candidate) const {
   const std::vector<std::uint32_t>& local = request_.bootstrap.local_tasks();
   const auto self = std::find(local.begin(), local.end(), request_.bootstrap.rank());
   ModuleRequest request;
-  request.device = device;
+  const auto arguments = request_.settings.module_arguments.find(candidate.name);
+  if (arguments != request_.settings.module_arguments.end()) request.arguments = arguments->second;
   request.packet_size = static_cast<std::uint32_t>(request_.settings.udp_packet_size);
   request.packet_service = request_.settings.packet_service;
   request.instance = request_.instance;
@@ -96,17 +111,28 @@ ModuleRequest UserSpace::module_request(const std::string& device) const {
   request.tasks = request_.bootstrap.size();
   request.local_number = static_cast<std::uint32_t>(self - local.begin());
   request.local_tasks = static_cast<std::uint32_t>(local.size());
-  request.link_status = preferred_devices(request_).size() > 1;
   return request;
 }
 
+std::vector<ChosenDevice> UserSpace::devices_of(Candidate& candidate, const std::vector<std::string>& named) const {
+  std::vector<ChosenDevice> devices;
+  for (const std::string& name : named) devices.push_back({name, {}});
+  if (!devices.empty() || candidate.module == nullptr) return devices;
+  const Settings& settings = request_.settings;
+  const ModuleRequest request = module_request(candidate);
+  std::string ignored;
+  return choose_devices(candidate.module->devices(request, ignored), list_adapters(),
+                        {.all_networks = settings.device == "sn_all",
+                         .first_network = settings.device != "sn_single" && settings.instances <= 1,
+                         .instances = std::max(settings.instances, 1),
+                         .context = request.instance,
+                         .local_number = request.local_number});
+}
+
 // The transport's address; none: the candidate has a reason.
-PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& request, const std::string& key) {
-  if (candidate.module == nullptr) return {};
-  ModuleRequest own = request;
-  const auto arguments = request_.settings.module_arguments.find(candidate.name);
-  if (arguments != request_.settings.module_arguments.end()) own.arguments = arguments->second;
-  ModuleTransport opened = candidate.module->open(own);
+PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& request, const ChosenDevice& device) {
+  TransportModule* const module = candidate.module;
+  ModuleTransport opened = module->open(request);
   if (opened.transport == nullptr) {
     candidate.reason = opened.reason;
     return {};
@@ -114,29 +140,53 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   const PeerAddress address = opened.transport->local_address();
   tell(request_.tell, Notice::path_found, request_.settings.info_level,
        "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
+  const Transport* const own = opened.transport.get();
   result_.transports.push_back(traced(std::move(opened.transport)));
-  result_.networks.push_back({.transport = result_.transports.back().get(),
-                              .key = key,
-                              .addresses = {},
-                              .device = opened.device,
-                              .adapter = opened.device.substr(0, opened.device.find(',')),
-                              .tags = tags_with(candidate)});
+  result_.networks.push_back(
+      {.transport = result_.transports.back().get(),
+       .keys = keys_of(candidate),
+       .number = candidate.addresses.size(),
+       .addresses = {},
+       .device = opened.device,
+       .adapter = opened.device.substr(0, std::min(opened.device.find(','), opened.device.find(" ("))),
+       .tags = tags_with(candidate),
+       .has_link = [module, own] { return module->has_link(*own); },
+       .chosen = device.place});
   return address;
 }
 
-// Every module has an address or none, and says so: who asks need not wait for what never comes.
-bool UserSpace::open_instance(std::size_t instance, const std::string& device, OpenFailure& failure) {
-  const ModuleRequest request = module_request(device);
-  for (Candidate& candidate : candidates_) {
-    const std::string key = address_key(request.instance, request_.generation, instance) + "." + candidate.name;
-    const PeerAddress address = open_one(candidate, request, key);
-    std::string reason;
-    if (!request_.bootstrap.put(key, encode({request_.epoch, address, tags_with(candidate)}), reason)) {
-      return fail(failure, FailureKind::exchange,
-                  "the address of " + candidate.name + " could not be published: " + reason);
-    }
+// Those that the user names keep their numbers, whatever becomes of the others.
+void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string>& named) {
+  const std::vector<ChosenDevice> devices = devices_of(candidate, named);
+  candidate.devices = devices.size();
+  ModuleRequest request = module_request(candidate);
+  request.link_status = devices.size() > 1;
+  for (const ChosenDevice& device : devices) {
+    request.device = device.name;
+    const PeerAddress address = candidate.module != nullptr ? open_one(candidate, request, device) : PeerAddress{};
+    if (address.length == 0 && named.empty()) continue;
+    if (address.length != 0) result_.networks.back().is_last_resort = named.empty();
+    candidate.addresses.push_back({.epoch = request_.epoch, .address = address, .tags = tags_with(candidate)});
+    if (device.place) candidate.chosen.push_back(*device.place);
   }
-  return true;
+}
+
+bool UserSpace::put(const std::string& key, const std::vector<std::byte>& value, OpenFailure& failure) const {
+  std::string reason;
+  return request_.bootstrap.put(key, value, reason) ||
+         fail(failure, FailureKind::exchange, "an address of user space mode could not be published: " + reason);
+}
+
+// Every module has an address or none, and says so: who asks need not wait for what never comes.
+bool UserSpace::publish(const Candidate& candidate, OpenFailure& failure) const {
+  std::vector<PublishedAddress> addresses = candidate.addresses;
+  if (addresses.empty()) addresses.push_back({.epoch = request_.epoch, .address = {}});
+  for (std::size_t number = 0; number != addresses.size(); ++number) {
+    addresses[number].chosen = !candidate.chosen.empty();
+    addresses[number].adapters = static_cast<std::uint8_t>(addresses.size());
+    if (!put(keys_of(candidate) + std::to_string(number), encode(addresses[number]), failure)) return false;
+  }
+  return candidate.chosen.empty() || put(chosen_key(keys_of(candidate)), encode(candidate.chosen), failure);
 }
 
 std::string UserSpace::tried() const {
@@ -147,28 +197,42 @@ std::string UserSpace::tried() const {
   return text;
 }
 
+// An adapter may be open by one module and not by another.
+void UserSpace::say_what_is_missing() const {
+  std::set<std::size_t> opened;
+  for (const ContextRoutes::Network& network : result_.networks) opened.insert(network.number);
+  std::size_t asked = 0;
+  for (const Candidate& candidate : candidates_) {
+    if (!candidate.addresses.empty()) asked = std::max(asked, candidate.devices);
+  }
+  if (opened.size() < asked) {
+    tell(request_.tell, Notice::failover_without_adapters, info_level(),
+         "Task " + std::to_string(request_.bootstrap.rank()) + " has " + std::to_string(opened.size()) + " of the " +
+             std::to_string(asked) + " adapters that were asked for (" + tried() + ").");
+  }
+  if (info_level() < kLevelInformation) return;
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.reason.empty()) continue;
+    std::fprintf(stderr, "openlapi: %s is not used: %s\n", candidate.name.c_str(), candidate.reason.c_str());
+  }
+}
+
 bool UserSpace::open(OpenFailure& failure) {
   load();
-  const std::vector<std::string> preferences = preferred_devices(request_);
-  for (std::size_t instance = 0; instance < preferences.size(); ++instance) {
-    if (!open_instance(instance, device_for(preferences[instance]), failure)) return false;
+  std::vector<std::string> named = named_devices();
+  for (std::string& name : named) name = device_for(name);
+  // One that leaves the choice to the library is no name.
+  if (named == std::vector<std::string>{""}) named.clear();
+  for (Candidate& candidate : candidates_) {
+    open_devices(candidate, named);
+    if (!publish(candidate, failure)) return false;
   }
   if (result_.networks.empty()) {
     return fail(failure, FailureKind::transport,
                 "MP_EUILIB=us: no user space transport can be used (" + tried() +
                     "); lapi_info has all devices; MP_EUILIB=ip needs none of them");
   }
-  if (result_.networks.size() < preferences.size()) {
-    tell(request_.tell, Notice::failover_without_adapters, info_level(),
-         "Task " + std::to_string(request_.bootstrap.rank()) + " has " + std::to_string(result_.networks.size()) +
-             " of the " + std::to_string(preferences.size()) + " adapters that were asked for (" + tried() + ").");
-  }
-  if (info_level() >= kLevelInformation) {
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.reason.empty()) continue;
-      std::fprintf(stderr, "openlapi: %s is not used: %s\n", candidate.name.c_str(), candidate.reason.c_str());
-    }
-  }
+  say_what_is_missing();
   result_.published = true;
   return true;
 }

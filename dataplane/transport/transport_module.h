@@ -3,6 +3,7 @@
 // from the same source; the version below tells whether they were.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,14 +15,22 @@
 namespace openlapi {
 
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 9;
+inline constexpr std::uint32_t kTransportModuleVersion = 10;
 
-// A device that the module found on this machine, for people.
+// A device that the module found on this machine: for people, and for the choice among several.
 struct ModuleDevice {
-  std::string name;     // how it can be named in ModuleRequest::device
-  std::string state;    // one line: address, speed, what would be used
-  std::string reason;   // why it cannot be used; empty: it can
-  bool chosen = false;  // what is used when the user names none
+  std::string name;        // how it can be named in ModuleRequest::device
+  std::string state;       // one line: address, speed, what would be used
+  std::string reason;      // why it cannot be used; empty: it can
+  bool chosen = false;     // what is used when the user names none and wants one
+  bool eligible = false;   // it may be used when the user names none, and its link is up
+  bool exclusive = false;  // one context uses it at a time
+  // Of the device or its interface in sysfs (mlx5_0, eth0, 0000:3b:00.0). Empty: it has none.
+  std::string kernel_name{};
+  // What tells networks apart: the kernel's subnet of this IPv4 address (a number; 0: that of the interface
+  // `kernel_name`, if it has one), and what is the module's own, which devices of one network have in common.
+  std::uint32_t address = 0;
+  std::array<std::uint8_t, 12> network{};
 };
 
 // How packets travel over adapters that know both services: by the transport's own rule, always as datagrams, or
@@ -58,11 +67,15 @@ class TransportModule {
   // (EndpointConfig::packet_tags).
   virtual bool needs_tags() const = 0;
 
-  // May take some 100 ms. Empty: there is none, and `reason` says why.
-  virtual std::vector<ModuleDevice> devices(std::string& reason) = 0;
+  // As the context finds them that `request` is of, whatever device it names. May take some 100 ms. Empty: there is
+  // none, and `reason` says why.
+  virtual std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) = 0;
 
   // May take as long. Each call opens another transport.
   virtual ModuleTransport open(const ModuleRequest& request) = 0;
+
+  // Whether the adapter of a transport that this module has opened has a link. May ask the system.
+  virtual bool has_link(const Transport& transport) = 0;
 
  protected:
   ~TransportModule() = default;

@@ -10,8 +10,6 @@ namespace {
 constexpr std::uint32_t kFirstLinkLocal = 0xa9fe0100;  // 169.254.1.0 (RFC 3927)
 constexpr std::uint32_t kLinkLocals = 254 * 256;
 
-bool is_memif(std::string_view device) { return device.starts_with("net_memif"); }
-
 // The one of the arguments' devices that has this name; empty: none.
 std::string made_device(const std::vector<std::string>& made, const std::string& name) {
   const auto found =

@@ -80,6 +80,8 @@ std::uint32_t mtu_of(std::string_view device, std::uint32_t interface_mtu, bool 
   return made || has_argument(device, "framesz") ? std::min(interface_mtu, mtu_in(device, "framesz")) : interface_mtu;
 }
 
+bool is_memif(std::string_view device) { return device.starts_with("net_memif"); }
+
 bool is_memif_client(std::string_view arguments) {
   return arguments.find("role=server") == std::string_view::npos &&
          arguments.find("role=master") == std::string_view::npos;

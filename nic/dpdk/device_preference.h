@@ -15,6 +15,7 @@ namespace openlapi::dpdk {
 std::string_view name_of(std::string_view device);  // everything before the first comma
 bool begins_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings);
 bool is_virtual(std::string_view device);          // by its name: net_..., eth_...
+bool is_memif(std::string_view device);
 bool is_memif_client(std::string_view arguments);  // of a memif device: it is a client unless it says role=server
 bool has_argument(std::string_view device, std::string_view key);
 std::string argument_of(std::string_view device, std::string_view key);  // empty: it is not given

@@ -3,16 +3,6 @@
 namespace openlapi::dpdk {
 namespace {
 
-ModuleDevice describe(const PciAdapter& adapter) {
-  ModuleDevice device;
-  device.name = adapter.address;
-  device.state = adapter.driver.empty() ? "no driver" : "driver " + adapter.driver;
-  if (!adapter.interface.empty()) device.state += ", interface " + adapter.interface;
-  if (adapter.given() || adapter.shared()) return device;
-  device.reason = "it is not given to DPDK: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci " + adapter.address + ")";
-  return device;
-}
-
 // "net_memif1 and net_memif2, 2 ports, MTU 1500, 169.254.1.0"
 std::string described(const DpdkTransport& transport) {
   std::string text;
@@ -32,21 +22,19 @@ TransportModule& the_module() {
 
 }  // namespace
 
-std::vector<ModuleDevice> DpdkModule::devices(std::string& reason) {
+std::vector<ModuleDevice> DpdkModule::devices(const ModuleRequest& request, std::string& reason) {
   reason.clear();
-  std::vector<ModuleDevice> devices;
-  bool chosen = false;
-  for (const PciAdapter& adapter : list_pci_adapters(kPciDevices)) {
-    devices.push_back(describe(adapter));
-    devices.back().chosen = adapter.given() && !chosen;
-    chosen = chosen || adapter.given();
-  }
+  std::vector<ModuleDevice> devices = list_devices(request, list_pci_adapters(kPciDevices));
   if (devices.empty()) {
     reason =
         "this machine has no Ethernet adapter on a PCI bus; MP_EUIDEVICE can name virtual devices, as "
         "net_af_packet0,iface=eth0";
   }
   return devices;
+}
+
+bool DpdkModule::has_link(const Transport& transport) {
+  return static_cast<const DpdkTransport&>(transport).has_link();
 }
 
 ModuleTransport DpdkModule::open(const ModuleRequest& request) {

@@ -22,12 +22,17 @@ namespace openlapi::dpdk {
 bool choose_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters, DpdkConfig& config,
                     std::string& reason);
 
+// What EAL's arguments make, or if they make nothing the adapters of this machine. Those are eligible that a context
+// may open which names none. memif's devices lead to one peer each and are one device together.
+std::vector<ModuleDevice> list_devices(const ModuleRequest& request, const std::vector<PciAdapter>& adapters);
+
 class DpdkModule final : public TransportModule {
  public:
   std::string_view name() const override { return "dpdk"; }
   bool needs_tags() const override { return true; }
-  std::vector<ModuleDevice> devices(std::string& reason) override;
+  std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
+  bool has_link(const Transport& transport) override;
 };
 
 }  // namespace openlapi::dpdk

@@ -84,6 +84,7 @@ class DpdkTransport final : public Transport,
 
   DpdkCounters dpdk_counters() const;
   const dpdk::Address& address() const { return local_; }
+  bool has_link() const;  // as of the latest look; that of an interface of the kernel is asked for
   std::size_t ports() const { return ports_.size(); }
   bool wakes_at_once() const { return wake_->immediate(); }  // otherwise by sleeps that grow
   const dpdk::EthernetPort& port(std::size_t which) const { return ports_[which]->ethernet; }

@@ -8,6 +8,7 @@
 
 #include "dataplane/base/clock.h"
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/network_interface.h"
 #include "nic/dpdk/thread_data.h"
 
 namespace openlapi {
@@ -71,6 +72,13 @@ void DpdkTransport::look() {
 bool DpdkTransport::reaches(PeerIndex peer) const {
   const Port* const port = remotes_[peer].port;
   return port == nullptr || port->ethernet.up() || !port->ethernet.was_up();
+}
+
+bool DpdkTransport::has_link() const {
+  return std::ranges::any_of(ports_, [](const auto& port) {
+    const dpdk::EthernetPort& ethernet = port->ethernet;
+    return ethernet.up() && (ethernet.interface().empty() || dpdk::interface_runs(ethernet.interface()));
+  });
 }
 
 bool DpdkTransport::peer_gone(PeerIndex peer) {

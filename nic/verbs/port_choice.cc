@@ -22,11 +22,6 @@ std::tuple<std::string, unsigned long long> order_of(const std::string& name) {
   return {name.substr(0, digits), digits == name.size() ? 0 : std::stoull(name.substr(digits))};
 }
 
-bool comes_before(const PortFacts& left, const PortFacts& right) {
-  const auto key = [](const PortFacts& port) { return std::tuple(port.ethernet, order_of(port.device), port.port); };
-  return key(left) < key(right);
-}
-
 bool is_wanted(const PortFacts& port, const PortPreference& preference) {
   return (preference.device.empty() || preference.device == port.device) &&
          (preference.port == 0 || preference.port == port.port || !port.problem.empty());
@@ -49,6 +44,11 @@ std::string preference_text(const PortPreference& preference) {
 }
 
 }  // namespace
+
+bool comes_before(const PortFacts& left, const PortFacts& right) {
+  const auto key = [](const PortFacts& port) { return std::tuple(port.ethernet, order_of(port.device), port.port); };
+  return key(left) < key(right);
+}
 
 std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason) {
   const GidFacts* best = nullptr;

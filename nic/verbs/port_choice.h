@@ -32,6 +32,7 @@ struct PortFacts {
   std::string state;      // as the driver calls it
   std::uint32_t mtu = 0;  // active one, bytes
   std::uint16_t lid = 0;
+  std::uint16_t partition = 0;  // of InfiniBand: the one that packets are sent in
   std::vector<GidFacts> gids;  // all that are set
 };
 
@@ -40,6 +41,9 @@ struct PortPreference {
   std::uint32_t port = 0;       // 0: any
   std::int32_t gid_index = -1;  // negative: by the rule
 };
+
+// By the rule for ports, whether they are usable or not.
+bool comes_before(const PortFacts& left, const PortFacts& right);
 
 // The GID that the rule gives, or the one at the wanted index. Nothing: `reason` says why.
 std::optional<GidFacts> choose_gid(const PortFacts& port, std::int32_t wanted, std::string& reason);

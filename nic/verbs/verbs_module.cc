@@ -1,10 +1,10 @@
 #include "nic/verbs/verbs_module.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
-#include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
 
 namespace openlapi::verbs {
@@ -24,6 +24,26 @@ std::string place(const std::string& device, std::uint32_t port, std::uint32_t g
   return device + " port " + std::to_string(port) + ", GID " + std::to_string(gid_index) + " (" + to_text(gid) + ")";
 }
 
+// Of RoCE the kernel knows the subnet of an IPv4 address. Of other addresses the first half names the network.
+void add_network(const PortReport& report, ModuleDevice& device) {
+  const Gid& gid = report.gid->gid;
+  device.network[8] = static_cast<std::uint8_t>(report.gid->fabric);
+  device.network[9] = static_cast<std::uint8_t>(report.facts.partition >> 8);
+  device.network[10] = static_cast<std::uint8_t>(report.facts.partition);
+  if (is_ipv4(gid)) {
+    for (std::size_t i = 12; i != gid.size(); ++i) device.address = device.address << 8 | gid[i];
+  } else {
+    std::copy_n(gid.begin(), 8, device.network.begin());
+  }
+}
+
+TransportModule& the_module() {
+  static VerbsModule module;
+  return module;
+}
+
+}  // namespace
+
 ModuleDevice describe(const PortReport& report) {
   const PortFacts& port = report.facts;
   ModuleDevice device;
@@ -36,16 +56,12 @@ ModuleDevice describe(const PortReport& report) {
   if (report.gid) {
     device.state += ", " + std::string(to_text(report.gid->fabric)) + ", GID " + std::to_string(report.gid->index) +
                     " (" + to_text(report.gid->gid) + ")";
+    device.eligible = true;
+    device.kernel_name = port.device;
+    add_network(report, device);
   }
   return device;
 }
-
-TransportModule& the_module() {
-  static VerbsModule module;
-  return module;
-}
-
-}  // namespace
 
 bool parse_preference(const std::string& text, PortPreference& preference, std::string& reason) {
   const std::size_t first = text.find(':');
@@ -73,7 +89,7 @@ bool parse_preference(const std::string& text, PortPreference& preference, std::
   return true;
 }
 
-std::vector<ModuleDevice> VerbsModule::devices(std::string& reason) {
+std::vector<ModuleDevice> VerbsModule::devices(const ModuleRequest&, std::string& reason) {
   std::vector<ModuleDevice> devices;
   for (const PortReport& report : report_ports(reason)) devices.push_back(describe(report));
   return devices;
@@ -96,6 +112,10 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   result.device = place(transport->device(), transport->port(), transport->gid_index(), transport->address().gid);
   result.transport = std::move(transport);
   return result;
+}
+
+bool VerbsModule::has_link(const Transport& transport) {
+  return static_cast<const VerbsTransport&>(transport).has_link();
 }
 
 }  // namespace openlapi::verbs

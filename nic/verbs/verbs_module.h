@@ -5,18 +5,23 @@
 
 #include "dataplane/transport/transport_module.h"
 #include "nic/verbs/port_choice.h"
+#include "nic/verbs/verbs_ports.h"
 
 namespace openlapi::verbs {
 
 // Parses DEVICE[:PORT[:GID_INDEX]]; empty: any. False: `reason` says what is wrong.
 bool parse_preference(const std::string& text, PortPreference& preference, std::string& reason);
 
+// A port that can be used, for the choice among several.
+ModuleDevice describe(const PortReport& report);
+
 class VerbsModule final : public TransportModule {
  public:
   std::string_view name() const override { return "verbs"; }
   bool needs_tags() const override { return false; }  // queue pairs have keys
-  std::vector<ModuleDevice> devices(std::string& reason) override;
+  std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
+  bool has_link(const Transport& transport) override;
 };
 
 }  // namespace openlapi::verbs

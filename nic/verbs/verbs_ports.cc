@@ -1,5 +1,6 @@
 #include "nic/verbs/verbs_ports.h"
 
+#include <endian.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,6 +91,10 @@ PortFacts facts_of(ibv_context& context, std::uint32_t port, std::size_t gids) {
   facts.mtu = 128u << attributes.active_mtu;
   facts.lid = facts.ethernet ? std::uint16_t{0} : attributes.lid;
   facts.gids = gids_of(context, port, gids);
+  __be16 key = 0;
+  if (!facts.ethernet && ibv_query_pkey(&context, static_cast<std::uint8_t>(port), 0, &key) == 0) {
+    facts.partition = be16toh(key) & 0x7fff;  // the highest bit tells who is a full member
+  }
   return facts;
 }
 
@@ -151,7 +156,8 @@ DeviceContext open_device(const std::string& name, std::string& reason) {
 }
 
 std::vector<PortReport> report_ports(std::string& reason) {
-  const std::vector<PortFacts> ports = find_ports({}, reason);
+  std::vector<PortFacts> ports = find_ports({}, reason);
+  std::ranges::stable_sort(ports, comes_before);
   std::string ignored;
   const std::optional<PortChoice> choice = choose_port(ports, {}, ignored);
   std::vector<PortReport> reports;

@@ -25,7 +25,7 @@ struct PortReport {
   bool chosen = false;          // what is used when the user names none
 };
 
-// What `lapi_info` shows. Empty, and a reason: there is no RDMA device.
+// In the order of the rule (port_choice.h). Empty, and a reason: there is no RDMA device.
 std::vector<PortReport> report_ports(std::string& reason);
 
 }  // namespace openlapi::verbs

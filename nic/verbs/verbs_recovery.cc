@@ -47,6 +47,12 @@ void VerbsTransport::drop(const ibv_wc& arrival) {
   lose(1);
 }
 
+bool VerbsTransport::has_link() const {
+  ibv_port_attr attributes{};
+  return ibv_query_port(context_.get(), static_cast<std::uint8_t>(port_), &attributes) != 0 ||
+         attributes.state == IBV_PORT_ACTIVE;
+}
+
 void VerbsTransport::recover() {
   if (until_retry_ != 0 && --until_retry_ != 0) return;
   const CancellationOff off;

@@ -82,6 +82,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   std::uint32_t port() const { return port_; }
   std::uint32_t gid_index() const { return gid_index_; }
   const verbs::Address& address() const { return local_; }
+  bool has_link() const;  // asks the driver
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
   const verbs::PacketConnections* connections() const { return connections_.get(); }  // null: there are none
   ibv_qp* queue_pair() const { return queue_pair_.get(); }  // for tests to look at, or to break

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Two tasks with two RDMA devices each, one of whose cables is pulled. Runs inside the bed:
+"""Two tasks with several RDMA devices each, one of whose cables is pulled. Runs inside the bed:
 
     tests/beds/soft-roce --devices 4 -- user_space_paths.py BUILD
 
 Prints TAP."""
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,16 +18,65 @@ BUILD = os.path.abspath(sys.argv[1])
 WITH_DEVICES = 'MP_LAPI_NETWORK=@2:1,rxe$PMIX_RANK:2,rxe$((PMIX_RANK + 2)) exec "$0" "$@"'
 
 
-def job(*program):
-    environment = {**os.environ, "MP_EUILIB": "us", "OPENLAPI_MODULES": "verbs", "LAPI_USE_SHM": "no", "MP_INFOLEVEL": "2",
+def job(*program, script=WITH_DEVICES, **variables):
+    environment = {**os.environ, **variables, "MP_EUILIB": "us", "OPENLAPI_MODULES": "verbs", "LAPI_USE_SHM": "no", "MP_INFOLEVEL": "2",
                    "OPENLAPI_LIBRARY_FOLDER": os.path.join(BUILD, "openlapi")}
-    return subprocess.Popen([os.path.join(BUILD, "control/lapirun"), "-n", "2", "/bin/sh", "-c", WITH_DEVICES,
+    return subprocess.Popen([os.path.join(BUILD, "control/lapirun"), "-n", "2", "/bin/sh", "-c", script,
                              *(os.path.join(BUILD, word) if "/" in word else word for word in program)],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def cable(number, state):
     subprocess.run(["ip", "link", "set", f"port{number}", state], check=True)
+
+
+def opened(err):
+    """By task, the devices that it opens."""
+    devices = {}
+    for task, device in re.findall(r"over a port\. task ([0-9]+), verbs (rxe[0-9]+) port 1", err):
+        devices.setdefault(int(task), []).append(device)
+    return devices
+
+
+def chosen(**variables):
+    process = job("api/lapi_info", "--job", script='exec "$0" "$@"', **variables)
+    _, err = process.communicate(timeout=100)
+    return (opened(err), err) if process.returncode == 0 else ({}, err)
+
+
+def test_devices_are_chosen():
+    """All on one network, and then two on another."""
+    for variables, wanted in (({}, {0: ["rxe0"], 1: ["rxe1"]}), ({"MP_EUIDEVICE": "sn_single"}, {0: ["rxe0"], 1: ["rxe1"]}),
+                              ({"MP_INSTANCES": "2"}, {0: ["rxe0", "rxe1"], 1: ["rxe1", "rxe2"]}),
+                              ({"MP_EUIDEVICE": "sn_all"}, {0: ["rxe0"], 1: ["rxe1"]})):
+        devices, seen = chosen(**variables)
+        check(f"one network: {variables} opens {wanted}", devices == wanted, seen)
+    devices, seen = chosen(MP_EUIDEVICE="sn_single", MP_INSTANCES="max")
+    check("one network: all devices are opened", [len(set(those)) for those in devices.values()] == [4, 4], seen)
+    for device in (2, 3):
+        subprocess.run(["ip", "address", "del", f"10.77.0.{device + 1}/24", "dev", f"rdma{device}"], check=True)
+        subprocess.run(["ip", "address", "add", f"10.78.0.{device + 1}/24", "dev", f"rdma{device}"], check=True)
+    for variables, wanted in (({"MP_EUIDEVICE": "sn_all"}, {0: ["rxe0", "rxe2"], 1: ["rxe1", "rxe3"]}),
+                              ({"MP_EUIDEVICE": "sn_single", "MP_INSTANCES": "4"},
+                               {0: ["rxe0", "rxe1"], 1: ["rxe1", "rxe0"]})):
+        devices, seen = chosen(**variables)
+        check(f"two networks: {variables} opens {wanted}", devices == wanted, seen)
+
+
+def test_chosen_devices_carry_data_and_take_over():
+    process = job("tests/system/api_paths_probe", "polling", "8", script='exec "$0" "$@"', MP_EUIDEVICE="sn_all")
+    begun = process.stdout.readline()
+    time.sleep(2)
+    cable(0, "down")
+    time.sleep(2)
+    cable(0, "up")
+    out, err = process.communicate(timeout=200)
+    check("chosen devices lose nothing", begun == "begun 0\n" and process.returncode == 0 and
+          "wrong 0" in out.splitlines(), (process.returncode, begun, out, err))
+    sent = dict(re.findall(r"verbs, (rxe[0-9]) port 1[^\n]*: ([0-9]+) packets sent", err))
+    check("all chosen devices have carried packets", sorted(sent) == ["rxe0", "rxe1", "rxe2", "rxe3"] and
+          min(int(packets) for packets in sent.values()) > 100, err)
+    check("the failure of a chosen device is told", re.search(r"adapter 0 \(verbs, rxe0 [^\n]* has failed: ", err), err)
 
 
 def test_both_devices_are_paths():
@@ -62,4 +112,6 @@ def test_a_cable_is_pulled():
 if __name__ == "__main__":
     test_both_devices_are_paths()
     test_a_cable_is_pulled()
+    test_devices_are_chosen()
+    test_chosen_devices_carry_data_and_take_over()
     sys.exit(finish())

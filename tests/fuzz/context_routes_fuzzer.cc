@@ -90,7 +90,7 @@ class Job {
     const std::uint8_t choice = input.take();
     const std::uint32_t task = choice / 4 % (kTasks + 1);  // the last one is nobody's
     if (choice % 4 < 2) {
-      bootstrap_->values[{task, networks_[choice % 4].key}] = input.take_bytes(input.take());
+      bootstrap_->values[{task, networks_[choice % 4].keys + "0"}] = input.take_bytes(input.take());
     } else if (choice % 4 == 2) {
       resolve(task);
     } else {
@@ -111,7 +111,7 @@ class Job {
     OPENLAPI_CHECK(route.count <= route.paths.size() && (route.count != 0 || !route.reason.empty()));
     std::size_t expected = 0;
     for (std::size_t n = 0; n < 2; ++n) {
-      const auto found = bootstrap_->values.find({task, networks_[n].key});
+      const auto found = bootstrap_->values.find({task, networks_[n].keys + "0"});
       if (!listeners_[n].taken.contains(task)) continue;
       ++expected;
       const PeerAddress& taken = listeners_[n].taken[task];
@@ -129,7 +129,7 @@ class Job {
 
   std::array<Listener, 3> listeners_{Listener(true), Listener(false), Listener(false)};
   std::array<ContextRoutes::Network, 3> networks_{
-      {{&listeners_[0], "a", {}, ""}, {&listeners_[1], "b", {}, ""}, {&listeners_[2], "", {}, "list"}}};
+      {{&listeners_[0], "a", 0, {}, ""}, {&listeners_[1], "b", 0, {}, ""}, {&listeners_[2], "", 0, {}, "list"}}};
   std::shared_ptr<LyingBootstrap> bootstrap_ = std::make_shared<LyingBootstrap>();
   std::unique_ptr<ContextRoutes> routes_;
   std::string reason_;

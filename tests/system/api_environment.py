@@ -382,6 +382,58 @@ def test_user_space_mode_chooses_for_each_pair(jobs):
     expect(over([(0, 2), (1, 2), (2, 0)], "udp", "second") <= ways(result), result)
 
 
+def opened(result):
+    """By task, the devices of the test's module that a context opens."""
+    devices = {}
+    for line in result.err.splitlines():
+        port, _, rest = line.partition("over a port. ")[2].partition(", first ")
+        if port.startswith("task ") and rest:
+            devices.setdefault(int(port[5:]), []).append(rest.partition(",")[0])
+    return devices
+
+
+def test_user_space_mode_chooses_devices_as_table_12_says(jobs):
+    one, other, far, down = "127.1.0.2", "127.1.0.3", "127.2.0.2", "127.3.1.9"
+    for device, instances, wanted in ((None, None, ([one], [other])), ("sn_single", None, ([one], [other])),
+                                      (None, "2", ([one, other], [other, one])),
+                                      ("sn_single", "Max", ([one, other], [other, one])), ("sn0", "1", ([one], [other])),
+                                      ("sn_all", None, ([one, far], [other, far])),
+                                      ("sn_all", "2", ([one, far, other], [other, far, one]))):
+        result = user_space(jobs, 2, device, "first", MP_INFOLEVEL="2", MP_INSTANCES=instances,
+                            first_DEVICES=f"{one} {far} {other} {down}")
+        expect_equal((result.status, result.value("code")), (0, SUCCESS), f"{device}, {instances}\n{result}")
+        expect_equal(opened(result), dict(enumerate(wanted)), f"{device}, {instances}\n{result}")
+    result = user_space(jobs, 2, "sn_all", "first", MP_INFOLEVEL="2", MP_INSTANCES="max",
+                        first_DEVICES=" ".join(f"127.{network}.0.{last}" for network in (1, 2) for last in range(2, 9)))
+    expect_equal([len(devices) for devices in opened(result).values()], [8, 8], result)
+
+
+def test_tasks_with_different_devices_meet_on_their_common_networks(jobs):
+    program = jobs.program("api_init_probe")
+    for task, devices, device, way in ((1, "127.2.0.3 127.3.0.3", "sn_all", "127.2.0."),
+                                       (0, "127.2.0.3", "sn_all", "127.2.0."),
+                                       (1, "", "sn_all", "first"), (1, "127.1.0.9", "127.1.0.9", "")):
+        script = (f"if [ $PMIX_RANK = {task} ]; then export first_DEVICES='{devices}' MP_EUIDEVICE={device}; fi; "
+                  f"exec {program}")
+        result = user_space(jobs, 2, "sn_all", "first", words=["/bin/sh", "-c", script], MP_INFOLEVEL="2",
+                            first_DEVICES="127.1.0.2 127.2.0.2")
+        expect_equal((result.status, result.out.count("ended 1")), (0, 2), f"{devices}\n{result}")
+        said = {way_of_task for way_of_task in ways(result) if way_of_task.startswith(f"task {task} reaches")}
+        expect(len(said) == 1 and f"udp, {way}" in said.pop(), f"{devices}\n{result}")
+
+
+def test_what_instances_a_context_has_in_user_space_mode_is_said(jobs):
+    for device, instances, said in (("sn_single", "5", "=5: a context has 2 here, one for"),
+                                    ("sn_all", "2", "=2: a context has 3 here on 2 networks, one for"),
+                                    ("sn_all", "1", None), ("sn_single", "2", None), ("sn_all", "max", None)):
+        result = user_space(jobs, 2, device, "first", MP_INFOLEVEL="1", MP_INSTANCES=instances,
+                            first_DEVICES="127.1.0.2 127.1.0.3 127.2.0.2")
+        expect_equal((result.status, result.err.count("openlapi: MP_INSTANCES")), (0, 0 if said is None else 1), result)
+        expect(said is None or f"openlapi: MP_INSTANCES{said} each adapter that it opens" in result.err, result)
+    result = user_space(jobs, 2, "sn_all", "first", MP_INFOLEVEL="1", first_DEVICES="127.1.0.2")
+    expect("what each task on this node has is all on one adapter, 127.1.0.2: failover" in result.err, result)
+
+
 def test_shared_memory_needs_no_module(jobs):
     result = user_space(jobs, 2, None, "absent", LAPI_USE_SHM="yes", MP_INFOLEVEL="2")
     expect_equal((result.status, result.value("protocol")), (0, DEV_SHM), result)

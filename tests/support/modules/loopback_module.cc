@@ -1,10 +1,26 @@
 // A module for tests: UDP over the loopback, for tasks of one machine. Its name is MODULE_NAME; it serves whoever wants
-// any device or one of that name.
+// any device or one of that name. MODULE_NAME_DEVICES lists further ones, addresses of the loopback with spaces between
+// them, among which the library may choose: 127.N.X.Y is on network N, or down if X is 1.
+#include <arpa/inet.h>
+
+#include <cstdlib>
+#include <sstream>
+
 #include "dataplane/transport/transport_module.h"
 #include "nic/udp/udp_transport.h"
 
 namespace openlapi {
 namespace {
+
+ModuleDevice device_at(const std::string& address) {
+  const std::uint32_t number = ntohl(inet_addr(address.c_str()));
+  ModuleDevice device{.name = address, .state = "of the loopback", .reason = {}};
+  if ((number >> 8 & 255) == 1) device.reason = "it is down";
+  device.eligible = device.reason.empty();
+  device.address = number;
+  device.network[0] = static_cast<std::uint8_t>(number >> 16);
+  return device;
+}
 
 class LoopbackModule final : public TransportModule {
  public:
@@ -12,25 +28,33 @@ class LoopbackModule final : public TransportModule {
 
   bool needs_tags() const override { return false; }
 
-  std::vector<ModuleDevice> devices(std::string& reason) override {
+  std::vector<ModuleDevice> devices(const ModuleRequest&, std::string& reason) override {
     reason.clear();
-    return {{MODULE_NAME, "always up", {}, true}, {"broken", "DOWN", "it is broken", false}};
+    std::vector<ModuleDevice> all = {{.name = MODULE_NAME, .state = "always up", .reason = {}, .chosen = true},
+                                     {.name = "broken", .state = "DOWN", .reason = "it is broken"}};
+    const char* const listed = std::getenv(MODULE_NAME "_DEVICES");
+    std::istringstream words(listed != nullptr ? listed : "");
+    for (std::string word; words >> word;) all.push_back(device_at(word));
+    return all;
   }
+
+  bool has_link(const Transport&) override { return true; }
 
   ModuleTransport open(const ModuleRequest& request) override {
     ModuleTransport result;
-    if (!request.device.empty() && request.device != MODULE_NAME) {
+    const bool is_address = request.device.starts_with("127.");
+    if (!request.device.empty() && request.device != MODULE_NAME && !is_address) {
       result.reason = "there is no device '" + request.device + "', only " MODULE_NAME;
       return result;
     }
     UdpConfig config;
-    config.address.s_addr = htonl(INADDR_LOOPBACK);
+    config.address.s_addr = is_address ? inet_addr(request.device.c_str()) : htonl(INADDR_LOOPBACK);
     config.packet_size = request.packet_size;
     UdpSetupError error;
     result.transport = open_udp_transport(config, error);
     result.reason = error.text;
-    result.device =
-        MODULE_NAME ", task " + std::to_string(request.local_number + 1) + " of " + std::to_string(request.local_tasks);
+    result.device = (is_address ? request.device : MODULE_NAME) + ", task " + std::to_string(request.local_number + 1) +
+                    " of " + std::to_string(request.local_tasks);
     return result;
   }
 };

@@ -107,5 +107,35 @@ TEST(AdapterChoice, WhatCannotServeIsLeftOut) {
   EXPECT_TRUE(chosen({node[0]}, true, 4).empty());
 }
 
+AdapterCandidate candidate(const char* name, const char* card = "", bool is_far = false) {
+  return {{}, name, *card != '\0' ? card : name, is_far};
+}
+
+TEST(AdapterChoice, TasksOfANodeTakeDifferentAdapters) {
+  const std::vector<AdapterCandidate> four = {candidate("a"), candidate("b"), candidate("c"), candidate("d")};
+  for (unsigned task = 0; task != 8; ++task) {
+    EXPECT_EQ(choose_among(four, {.turn = task}), (std::vector<std::size_t>{task % 4}));
+    EXPECT_EQ(choose_among(four, {.instances = 9, .turn = task}).size(), 4u);
+  }
+  EXPECT_EQ(choose_among(four, {.instances = 2, .turn = 3}), (std::vector<std::size_t>{3, 0}));
+}
+
+TEST(AdapterChoice, NearAdaptersComeFirst) {
+  const std::vector<AdapterCandidate> four = {candidate("a", "", true), candidate("b"), candidate("c", "", true),
+                                              candidate("d")};
+  EXPECT_EQ(choose_among(four, {}), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(choose_among(four, {.turn = 1}), (std::vector<std::size_t>{3}));
+  EXPECT_EQ(choose_among(four, {.instances = 4}), (std::vector<std::size_t>{1, 3, 0, 2}));
+  const std::vector<AdapterCandidate> ports = {candidate("a", "near"), candidate("b", "near"),
+                                               candidate("c", "far", true)};
+  EXPECT_EQ(choose_among(ports, {.instances = 2}), (std::vector<std::size_t>{0, 2})) << "another card before its port";
+}
+
+TEST(AdapterChoice, EarlierContextsHaveTheFirstOnes) {
+  const std::vector<AdapterCandidate> three = {candidate("a"), candidate("b"), candidate("c")};
+  EXPECT_EQ(choose_among(three, {.instances = 2, .earlier = 2}), (std::vector<std::size_t>{2}));
+  EXPECT_TRUE(choose_among(three, {.instances = 2, .earlier = 4}).empty());
+}
+
 }  // namespace
 }  // namespace openlapi

@@ -59,7 +59,7 @@ TEST(LoadModule, PassesTheRequestAndTheReason) {
   std::string reason;
   TransportModule* const module = load_module("first", {built_modules()}, reason);
   ASSERT_NE(module, nullptr) << reason;
-  EXPECT_EQ(module->devices(reason).size(), 2u);
+  EXPECT_EQ(module->devices({}, reason).size(), 2u);
   const ModuleTransport refused = module->open({.device = "eth7", .arguments = {}});
   EXPECT_EQ(refused.transport, nullptr);
   EXPECT_EQ(refused.reason, "there is no device 'eth7', only first");

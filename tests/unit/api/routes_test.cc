@@ -25,8 +25,8 @@ PublishedAddress some_address() {
 
 TEST(PublishedAddress, CarriesEpochAndTagsInFrontOfTheAddress) {
   const std::vector<std::byte> bytes = encode(some_address());
-  ASSERT_EQ(bytes.size(), 15u);
-  EXPECT_EQ(std::memcmp(bytes.data(), "\4\3\2\1\5\6\0\0\1abcdef", 15), 0);
+  ASSERT_EQ(bytes.size(), 16u);
+  EXPECT_EQ(std::memcmp(bytes.data(), "\4\3\2\1\5\6\0\0\1\1abcdef", 16), 0);
   PublishedAddress read;
   std::string reason;
   ASSERT_TRUE(decode(bytes, read, reason));
@@ -39,20 +39,21 @@ TEST(PublishedAddress, CarriesEpochAndTagsInFrontOfTheAddress) {
 TEST(PublishedAddress, RefusesWhatHoldsNoAddressOrTooLongOne) {
   PublishedAddress read;
   std::string reason;
-  for (const std::size_t length : {std::size_t{0}, std::size_t{3}, PeerAddress::kCapacity + 10}) {
+  for (const std::size_t length : {std::size_t{0}, std::size_t{3}, PeerAddress::kCapacity + 11}) {
     reason.clear();
     EXPECT_FALSE(decode(std::vector<std::byte>(length), read, reason)) << length;
     EXPECT_NE(reason.find(std::to_string(length) + " bytes"), std::string::npos) << reason;
   }
-  EXPECT_TRUE(decode(std::vector<std::byte>(PeerAddress::kCapacity + 9), read, reason));
+  EXPECT_TRUE(decode(std::vector<std::byte>(PeerAddress::kCapacity + 10), read, reason));
   EXPECT_EQ(read.address.length, PeerAddress::kCapacity);
 }
 
 TEST(PublishedAddress, SaysThatTheTaskHasNone) {
   PublishedAddress read;
   std::string reason;
-  EXPECT_FALSE(decode(encode({.epoch = 7, .address = {}, .tags = true}), read, reason));
+  EXPECT_FALSE(decode(encode({.epoch = 7, .address = {}, .tags = true, .adapters = 3}), read, reason));
   EXPECT_EQ(reason, "the task has none");
+  EXPECT_EQ(read.adapters, 3) << "further ones may have an address";
 }
 
 TEST(ContextRoutes, SaysOnceThatThereIsNoWay) {
@@ -87,6 +88,7 @@ class TwoTasks final : public Bootstrap {
   bool exchange(std::string&) override { return true; }
   bool get(std::uint32_t, std::string_view key, unsigned, std::vector<std::byte>& value, std::string& error) override {
     const auto found = published.find(std::string(key));
+    waits += found == published.end();
     error = "not published";
     if (found != published.end()) value = found->second;
     return found != published.end();
@@ -95,6 +97,7 @@ class TwoTasks final : public Bootstrap {
   void abort(int, std::string_view) override {}
 
   std::map<std::string, std::vector<std::byte>> published{};
+  int waits = 0;  // for what never comes
 
  private:
   std::vector<std::uint32_t> local_{0};
@@ -121,8 +124,8 @@ class RecordingTransport final : public Transport {
   TransportLimits limits_{1024, 1, false, false};
 };
 
-std::vector<std::byte> published_address(const std::string& text) {
-  PublishedAddress published;
+std::vector<std::byte> published_address(const std::string& text, bool chosen, std::uint8_t adapters) {
+  PublishedAddress published{.epoch = 1, .address = {}, .chosen = chosen, .adapters = adapters};
   std::memcpy(published.address.bytes.data(), text.data(), text.size());
   published.address.length = static_cast<std::uint32_t>(text.size());
   return encode(published);
@@ -130,27 +133,47 @@ std::vector<std::byte> published_address(const std::string& text) {
 
 ChosenAdapter chosen(const char* address) { return {{inet_addr(address)}, {inet_addr("255.255.255.0")}}; }
 
+// This task's adapters, and what becomes of a task that has some, too.
+class TwoAdapters {
+ public:
+  TwoAdapters() {
+    for (std::size_t n = 0; n != 2; ++n) {
+      networks[n].transport = &transports[n];
+      networks[n].keys = address_keys(1, 0);
+      networks[n].number = n;
+    }
+  }
+
+  void publish(const std::vector<std::string>& addresses, bool chosen) {
+    for (std::size_t n = 0; n != addresses.size(); ++n) {
+      tasks->published[networks[0].keys + std::to_string(n)] =
+          published_address(addresses[n], chosen, static_cast<std::uint8_t>(addresses.size()));
+    }
+  }
+
+  Route resolve() { return ContextRoutes(tasks, {}, {}, networks, 0).resolve(1); }
+
+  std::shared_ptr<TwoTasks> tasks = std::make_shared<TwoTasks>();
+  std::array<RecordingTransport, 2> transports{};
+  std::vector<ContextRoutes::Network> networks{2};
+};
+
 // The transports of this task's adapters on the networks 10.0.0 and 10.0.1, after it has looked for task 1, whose first
 // adapter is on 10.0.1 and whose second one on 10.0.2.
 std::array<RecordingTransport, 2> resolved(bool other_has_chosen) {
-  const auto tasks = std::make_shared<TwoTasks>();
-  const std::string keys = address_keys(1, 0);
-  tasks->published = {{address_key(1, 0, 0), published_address("first")},
-                      {address_key(1, 0, 1), published_address("second")}};
+  TwoAdapters adapters;
+  adapters.publish({"first", "second"}, other_has_chosen);
   if (other_has_chosen) {
-    tasks->published[chosen_key(keys)] = encode(std::vector{chosen("10.0.1.2"), chosen("10.0.2.2")});
+    adapters.tasks->published[chosen_key(address_keys(1, 0))] =
+        encode(std::vector{chosen("10.0.1.2"), chosen("10.0.2.2")});
   }
-  std::array<RecordingTransport, 2> transports;
-  std::vector<ContextRoutes::Network> networks(2);
-  for (std::size_t n = 0; n != 2; ++n) {
-    networks[n].transport = &transports[n];
-    networks[n].key = keys;
-    networks[n].chosen = chosen(n == 0 ? "10.0.0.1" : "10.0.1.1");
-  }
-  const Route route = ContextRoutes(tasks, {}, {}, networks, 0).resolve(1);
+  adapters.networks[0].chosen = chosen("10.0.0.1");
+  adapters.networks[1].chosen = chosen("10.0.1.1");
+  const Route route = adapters.resolve();
   EXPECT_EQ(route.count, 2u);
-  EXPECT_EQ(route.paths[0] == &transports[0], !other_has_chosen) << "that of one network is the first path";
-  return transports;
+  EXPECT_EQ(route.paths[0] == &adapters.transports[0], !other_has_chosen) << "that of one network is the first path";
+  EXPECT_EQ(adapters.tasks->waits, 0);
+  return adapters.transports;
 }
 
 TEST(ContextRoutes, LeadToTheAdapterOfTheSameNetwork) {
@@ -163,6 +186,41 @@ TEST(ContextRoutes, LeadToTheAdapterOfTheSameNumberIfTheOtherTaskHasChosenNone) 
   const std::array<RecordingTransport, 2> transports = resolved(false);
   EXPECT_EQ(transports[0].peer, "first");
   EXPECT_EQ(transports[1].peer, "second");
+}
+
+TEST(ContextRoutes, WaitForNoAdapterThatTheOtherTaskDoesNotHave) {
+  for (const bool chosen_here : {false, true}) {
+    TwoAdapters adapters;
+    adapters.publish({"only"}, false);
+    if (chosen_here) {
+      adapters.networks[0].chosen = chosen("10.0.0.1");
+      adapters.networks[1].chosen = chosen("10.0.1.1");
+    }
+    EXPECT_EQ(adapters.resolve().count, 1u);
+    EXPECT_EQ(adapters.transports[0].peer, "only");
+    EXPECT_EQ(adapters.tasks->waits, 0);
+  }
+}
+
+TEST(ContextRoutes, LeadToTheSecondAdapterOfATaskWhoseFirstOneDoesNotOpen) {
+  TwoAdapters adapters;
+  adapters.publish({"", "second"}, false);
+  EXPECT_EQ(adapters.resolve().count, 1u);
+  EXPECT_EQ(adapters.transports[1].peer, "second");
+}
+
+TEST(ContextRoutes, LeadOverALastResortOnlyWhereNothingElseServes) {
+  for (const bool first_serves : {true, false}) {
+    TwoAdapters adapters;
+    adapters.networks[1].keys = "others";
+    adapters.networks[1].number = 0;
+    adapters.networks[0].is_last_resort = adapters.networks[1].is_last_resort = true;
+    adapters.publish({first_serves ? "first" : ""}, false);
+    adapters.tasks->published["others0"] = published_address("resort", false, 1);
+    const Route route = adapters.resolve();
+    EXPECT_EQ(route.count, 1u);
+    EXPECT_EQ(route.paths[0] == &adapters.transports[0], first_serves);
+  }
 }
 
 }  // namespace

@@ -47,5 +47,35 @@ TEST(VerbsModule, RefusesADeviceThatIsNotHere) {
   EXPECT_NE(module.open({.device = "rxe0:1:x", .arguments = {}}).reason.find("'rxe0:1:x'"), std::string::npos);
 }
 
+PortReport report(const std::string& device, const Gid& gid, Fabric fabric, std::uint16_t partition = 0) {
+  PortReport made{.facts = {}, .gid = GidFacts{.index = 1, .fabric = fabric, .gid = gid}, .reason = {}};
+  made.facts.device = device;
+  made.facts.partition = partition;
+  return made;
+}
+
+TEST(VerbsDevices, TellTheirNetworks) {
+  const Gid ipv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 2};
+  const ModuleDevice roce = describe(report("rxe1", ipv4, Fabric::roce_v2));
+  EXPECT_TRUE(roce.eligible && !roce.exclusive);
+  EXPECT_EQ(roce.name, "rxe1:1");
+  EXPECT_EQ(roce.kernel_name, "rxe1");
+  EXPECT_EQ(roce.address, 0x0a4d0002u);
+  EXPECT_NE(roce.network, describe(report("rxe1", ipv4, Fabric::roce_v1)).network);
+  const Gid here{0xfe, 0x80, 0, 0, 0, 0, 0, 1, 7}, near{0xfe, 0x80, 0, 0, 0, 0, 0, 1, 8}, far{0xfe, 0x80, 7};
+  const ModuleDevice infiniband = describe(report("mlx5_0", here, Fabric::infiniband, 1));
+  EXPECT_EQ(infiniband.address, 0u);
+  EXPECT_EQ(infiniband.network, describe(report("mlx5_1", near, Fabric::infiniband, 1)).network);
+  EXPECT_NE(infiniband.network, describe(report("mlx5_1", near, Fabric::infiniband, 2)).network);
+  EXPECT_NE(infiniband.network, describe(report("mlx5_1", far, Fabric::infiniband, 1)).network);
+}
+
+TEST(VerbsDevices, ThatCannotBeUsedAreNotChosen) {
+  PortReport down = report("rxe1", {}, Fabric::roce_v2);
+  down.gid.reset();
+  down.reason = "is not active but DOWN";
+  EXPECT_FALSE(describe(down).eligible);
+}
+
 }  // namespace
 }  // namespace openlapi::verbs

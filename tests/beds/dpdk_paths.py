@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Two tasks with two DPDK ports each, one of which loses its link. Runs inside the bed:
+
+    tests/beds/dpdk-ports 4 --kind af_packet -- dpdk_paths.py BUILD    a task has its own port and that of task + 2
+    tests/beds/dpdk-ports 2 --kind memif -- dpdk_paths.py BUILD        and another interface on the same socket
+
+Prints TAP."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from tap import check, finish  # noqa: E402
+
+BUILD = os.path.abspath(sys.argv[1])
+KIND = os.environ["DPDK_PORTS_KIND"]
+
+
+def arguments(task):
+    """EAL's arguments, with two devices."""
+    own = os.environ[f"DPDK_PORTS_EAL_{task}"]
+    device = re.search(r"--vdev=(\S+)", own).group(1)
+    if KIND == "memif":
+        second = re.sub(r"id=([0-9]+)", lambda id_: f"id={int(id_.group(1)) + 1000}", device, 1)
+        return own + " --vdev=" + re.sub(r"net_memif[0-9]+", "net_memif9", second, 1)
+    second = re.search(r"--vdev=(\S+)", os.environ[f"DPDK_PORTS_EAL_{task + 2}"]).group(1)
+    return own + " --vdev=" + second.replace("net_af_packet0", "net_af_packet1")
+
+
+def job(*program, **variables):
+    environment = {**os.environ, "MP_EUILIB": "us", "OPENLAPI_MODULES": "dpdk", "LAPI_USE_SHM": "no", "MP_INFOLEVEL": "2",
+                   **variables, "ARGUMENTS_0": arguments(0), "ARGUMENTS_1": arguments(1)}
+    script = 'eval "export OPENLAPI_DPDK_ARGUMENTS=\\"\\$ARGUMENTS_$PMIX_RANK\\""; '
+    if KIND == "memif":
+        script += 'export MP_LAPI_NETWORK=@2:1,net_memif$((1 - PMIX_RANK)):2,net_memif9; '
+    script += 'exec "$0" "$@"'
+    return subprocess.Popen([os.path.join(BUILD, "control/lapirun"), "-n", "2", "/bin/sh", "-c", script,
+                             *(os.path.join(BUILD, word) if "/" in word else word for word in program)],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def opened(**variables):
+    """By task, the ports of each adapter that it opens; and all that was said."""
+    process = job("tests/system/api_init_probe", **variables)
+    out, err = process.communicate(timeout=100)
+    adapters = {}
+    for task, ports in re.findall(r"over a port\. task ([0-9]+), dpdk ([^(\n]*) \(", err):
+        adapters.setdefault(int(task), []).append(ports)
+    return (adapters if process.returncode == 0 else {}), f"{process.returncode}\n{out}{err}"
+
+
+def check_choice(wanted, **variables):
+    adapters, seen = opened(**variables)
+    check(f"{variables} opens {wanted}", adapters == {0: wanted, 1: wanted}, seen)
+
+
+def ip(words):
+    subprocess.run(["ip", *words.split()], check=True)
+
+
+def test_ports_are_chosen():
+    both = ["net_af_packet0", "net_af_packet1"]
+    check_choice(["net_af_packet0 and net_af_packet1"])
+    check_choice(both, MP_INSTANCES="2")
+    check_choice(both[:1], MP_EUIDEVICE="sn_all")
+    for port in range(4):
+        ip(f"address add 10.{port // 2}.0.{port + 1}/24 dev dpdk{port}")
+    check_choice(both, MP_EUIDEVICE="sn_all")
+    check_choice(both[:1], MP_EUIDEVICE="sn_single", MP_INSTANCES="max")
+    ip("link set dpdk0 down")
+    adapters, seen = opened(MP_EUIDEVICE="sn_all")
+    check("a port that is down is not opened, and the others meet", adapters == {0: both[1:], 1: both}, seen)
+    ip("link set dpdk0 up")
+
+
+def test_both_ports_carry_data(**variables):
+    process = job("tests/system/api_paths_probe", "polling", "6", **variables)
+    begun = process.stdout.readline()
+    if KIND == "af_packet":
+        time.sleep(2)
+        ip("link set dpdk0 down")
+        time.sleep(1.5)
+        ip("link set dpdk0 up")
+    out, err = process.communicate(timeout=200)
+    seen = f"{process.returncode}\n{begun}{out}{err}"
+    check("nothing is lost, doubled or wrong", begun == "begun 0\n" and process.returncode == 0 and
+          "wrong 0" in out.splitlines(), seen)
+    sent = re.findall(r"dpdk, (net_\S+) [^\n]*: ([0-9]+) packets sent", err)
+    check("both ports of both tasks have carried packets", len(sent) == 4 and
+          min(int(packets) for _, packets in sent) > 100, seen)
+    if KIND == "af_packet":
+        check("the failure and its end are told", re.search(r"adapter 0 \(dpdk, [^\n]* has failed: ", err) and
+              re.search(r"adapter 0 \(dpdk, [^\n]* serves again", err), seen)
+
+
+if __name__ == "__main__":
+    if KIND == "memif":
+        test_both_ports_carry_data()
+    else:
+        test_ports_are_chosen()
+        test_both_ports_carry_data(MP_EUIDEVICE="sn_all")
+    sys.exit(finish())
