@@ -30,21 +30,16 @@ class BothDescriptors {
   FileDescriptor descriptor_{};
 };
 
-// The first bytes of a UDP address.
-PacketAddress address_in(const PeerAddress& address) {
-  PacketAddress ipv4 = 0;
-  std::memcpy(&ipv4, address.bytes.data(), sizeof ipv4);
-  return ipv4;
-}
-
 class FollowedTransport final : public Transport, private LinkStatus, private WakeSource {
  public:
-  FollowedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<PeerAdapters> adapters, bool wakes)
+  FollowedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<PeerAdapters> adapters, bool wakes,
+                    AdapterAddressOf address_of, const PacketAddress& own)
       : inner_(std::move(inner)),
         link_(inner_->capabilities().link_status),
         wake_(inner_->capabilities().wake_source),
         adapters_(std::move(adapters)),
-        own_(address_in(inner_->local_address())),
+        address_of_(std::move(address_of)),
+        own_(own),
         wakes_(wakes && wake_ != nullptr && both_.open(wake_->descriptor(), adapters_->descriptor())) {}
 
   std::string_view name() const override { return inner_->name(); }
@@ -60,7 +55,9 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   void release(std::size_t count) override { inner_->release(count); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override {
     if (!inner_->add_peer(peer, address, error)) return false;
-    peers_[peer] = address_in(address);
+    peers_.erase(peer);
+    PacketAddress known{};
+    if (address_of_(address, known)) peers_[peer] = known;
     return true;
   }
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override {
@@ -106,6 +103,7 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   LinkStatus* const link_;  // null: it has none
   WakeSource* const wake_;
   const std::shared_ptr<PeerAdapters> adapters_;
+  const AdapterAddressOf address_of_;
   const PacketAddress own_;
   BothDescriptors both_{};
   const bool wakes_;
@@ -117,10 +115,19 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
 
 }  // namespace
 
+// The first bytes are an IPv4 address.
+bool udp_adapter_address(const PeerAddress& address, PacketAddress& found) {
+  found = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  std::memcpy(found.data() + 12, address.bytes.data(), 4);
+  return true;
+}
+
 std::unique_ptr<Transport> followed(std::unique_ptr<Transport> transport, std::shared_ptr<PeerAdapters> adapters,
-                                    bool wakes) {
-  if (adapters == nullptr) return transport;
-  return std::make_unique<FollowedTransport>(std::move(transport), std::move(adapters), wakes);
+                                    bool wakes, AdapterAddressOf address_of) {
+  PacketAddress own{};
+  if (adapters == nullptr || !address_of(transport->local_address(), own)) return transport;
+  return std::make_unique<FollowedTransport>(std::move(transport), std::move(adapters), wakes, std::move(address_of),
+                                             own);
 }
 
 }  // namespace openlapi

@@ -1,7 +1,8 @@
-// A UDP transport of a context with several adapters, on a node with a daemon: the engine also learns from the daemon
-// which peers are not reached (peer_adapters.h).
+// A transport of a context with several adapters, on a node with a daemon: the engine also learns from the daemon which
+// peers are not reached (peer_adapters.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "api/wiring/peer_adapters.h"
@@ -9,9 +10,13 @@
 
 namespace openlapi {
 
+// What the daemons know an adapter by, taken from a transport's address. False: it has nothing that they know.
+using AdapterAddressOf = std::function<bool(const PeerAddress& address, PacketAddress& found)>;
+bool udp_adapter_address(const PeerAddress& address, PacketAddress& found);
+
 // `wakes`: whoever sleeps on this transport is woken by news; one of the context's transports is enough. Null
-// `adapters`: the transport itself.
+// `adapters`, or an address of its own that they do not know: the transport itself.
 std::unique_ptr<Transport> followed(std::unique_ptr<Transport> transport, std::shared_ptr<PeerAdapters> adapters,
-                                    bool wakes);
+                                    bool wakes, AdapterAddressOf address_of = udp_adapter_address);
 
 }  // namespace openlapi

@@ -1,6 +1,7 @@
 #include "api/wiring/peer_adapters.h"
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,14 @@ namespace openlapi {
 namespace {
 
 constexpr unsigned kLooksOfDaemon = 256;  // who never sleeps asks whether it lives, too
+constexpr PacketAddress kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};  // what such addresses begin with
+constexpr std::size_t kBeforeIpv4 = 12;
+
+// As the daemon has it.
+std::span<const std::uint8_t> bytes_of(const PacketAddress& address) {
+  const bool is_ipv4 = std::equal(kIpv4.begin(), kIpv4.begin() + kBeforeIpv4, address.begin());
+  return std::span(address).subspan(is_ipv4 ? kBeforeIpv4 : 0);
+}
 
 }  // namespace
 
@@ -20,9 +29,9 @@ void PeerAdapters::read() {
   std::set<PacketAddress> up;
   down_.clear();
   for (const AdapterPlace& place : places) {
-    PacketAddress address = 0;
-    if (place.length != sizeof address) continue;
-    std::memcpy(&address, place.address.data(), sizeof address);
+    PacketAddress address = kIpv4;
+    if (place.length != 4 && place.length != address.size()) continue;
+    std::copy_n(place.address.begin(), place.length, address.end() - place.length);
     (place.is_up != 0 ? up : down_).insert(address);
   }
   std::erase_if(down_, [&](PacketAddress address) { return up.contains(address); });
@@ -52,11 +61,7 @@ bool PeerAdapters::has_now_ended() {
 }
 
 void PeerAdapters::report(PacketAddress here, PacketAddress there) {
-  if (ended_) return;
-  const auto bytes_of = [](const PacketAddress& address) {
-    return std::span(reinterpret_cast<const std::uint8_t*>(&address), sizeof address);
-  };
-  watch_->report(bytes_of(here), bytes_of(there));
+  if (!ended_) watch_->report(bytes_of(here), bytes_of(there));
 }
 
 std::shared_ptr<PeerAdapters> open_peer_adapters() {

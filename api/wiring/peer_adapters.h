@@ -2,6 +2,7 @@
 // peers have are down.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,8 +13,8 @@
 
 namespace openlapi {
 
-// An IPv4 address as it is in packets.
-using PacketAddress = std::uint32_t;
+// An IPv6 address or a GID; an IPv4 address as ::ffff:a.b.c.d.
+using PacketAddress = std::array<std::uint8_t, 16>;
 
 class PeerAdapters {
  public:

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <set>
 
+#include "api/wiring/followed_transport.h"
 #include "api/wiring/device_choice.h"
 #include "api/wiring/info_level.h"
 #include "api/wiring/modules.h"
@@ -52,6 +53,7 @@ class UserSpace {
   }
   bool tags_with(const Candidate& candidate) const {
     return request_.tags && candidate.module != nullptr && candidate.module->needs_tags();
+  std::shared_ptr<PeerAdapters> adapters_{};  // what the daemon of this node says; null: there is none, or no need
   }
   int info_level() const { return request_.settings.info_level; }
   void say_what_is_missing() const;
@@ -141,7 +143,13 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   tell(request_.tell, Notice::path_found, request_.settings.info_level,
        "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
   const Transport* const own = opened.transport.get();
-  result_.transports.push_back(traced(std::move(opened.transport)));
+  const bool wakes = std::ranges::none_of(result_.networks, &ContextRoutes::Network::followed);
+  auto transport = followed(
+      std::move(opened.transport), request.link_status ? adapters_ : nullptr, wakes,
+      [module](const PeerAddress& peer, PacketAddress& found) { return module->adapter_address(peer, found); });
+  const bool is_followed = transport.get() != own;
+  result_.transports.push_back(traced(std::move(transport)));
+       .followed = is_followed,
   result_.networks.push_back(
       {.transport = result_.transports.back().get(),
        .keys = keys_of(candidate),
@@ -153,6 +161,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
        .has_link = [module, own] { return module->has_link(*own); },
        .chosen = device.place});
   return address;
+  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters();
 }
 
 // Those that the user names keep their numbers, whatever becomes of the others.

@@ -77,6 +77,11 @@ class TransportModule {
   // Whether the adapter of a transport that this module has opened has a link. May ask the system.
   virtual bool has_link(const Transport& transport) = 0;
 
+  // What the system knows the adapter by that has a transport's address: its IPv6 address or GID, or its IPv4 address
+  // as
+  // ::ffff:a.b.c.d. False: nothing.
+  virtual bool adapter_address(const PeerAddress& address, std::array<std::uint8_t, 16>& found) = 0;
+
  protected:
   ~TransportModule() = default;
 };

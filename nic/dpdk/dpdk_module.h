@@ -33,6 +33,8 @@ class DpdkModule final : public TransportModule {
   std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
   bool has_link(const Transport& transport) override;
+  // Its addresses are its own.
+  bool adapter_address(const PeerAddress&, std::array<std::uint8_t, 16>&) override { return false; }
 };
 
 }  // namespace openlapi::dpdk

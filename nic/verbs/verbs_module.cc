@@ -114,6 +114,14 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   return result;
 }
 
+bool VerbsModule::adapter_address(const PeerAddress& address, std::array<std::uint8_t, 16>& found) {
+  Address decoded;
+  std::string ignored;
+  if (!decode(address, decoded, ignored) || is_zero(decoded.gid)) return false;
+  found = decoded.gid;
+  return true;
+}
+
 bool VerbsModule::has_link(const Transport& transport) {
   return static_cast<const VerbsTransport&>(transport).has_link();
 }

@@ -95,10 +95,23 @@ def test_both_ports_carry_data(**variables):
               re.search(r"adapter 0 \(dpdk, [^\n]* serves again", err), seen)
 
 
+def test_a_task_without_any_link_says_so():
+    process = job("tests/system/api_paths_probe", "polling", "60", MP_EUIDEVICE="sn_all", API_PATHS_TIMEOUT="10")
+    begun = process.stdout.readline()
+    for port in (0, 2):
+        ip(f"link set dpdk{port} down")
+    out, err = process.communicate(timeout=100)
+    check("all adapters of a task are down", begun == "begun 0\n" and process.returncode != 0 and ": error 435: " in err,
+          f"{process.returncode}\n{out}{err}")
+    for port in (0, 2):
+        ip(f"link set dpdk{port} up")
+
+
 if __name__ == "__main__":
     if KIND == "memif":
         test_both_ports_carry_data()
     else:
         test_ports_are_chosen()
         test_both_ports_carry_data(MP_EUIDEVICE="sn_all")
+        test_a_task_without_any_link_says_so()
     sys.exit(finish())

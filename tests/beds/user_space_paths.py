@@ -79,6 +79,17 @@ def test_chosen_devices_carry_data_and_take_over():
     check("the failure of a chosen device is told", re.search(r"adapter 0 \(verbs, rxe0 [^\n]* has failed: ", err), err)
 
 
+def test_a_task_without_any_device_says_so():
+    process = job("tests/system/api_paths_probe", "polling", "60", script='exec "$0" "$@"', MP_EUIDEVICE="sn_all",
+                  API_PATHS_TIMEOUT="10")
+    begun = process.stdout.readline()
+    for device in (0, 2):
+        subprocess.run(["ip", "link", "set", f"rdma{device}", "down"], check=True)
+    out, err = process.communicate(timeout=100)
+    check("all devices of a task are down", begun == "begun 0\n" and process.returncode != 0 and ": error 435: " in err,
+          (process.returncode, begun, out, err))
+
+
 def test_both_devices_are_paths():
     process = job("api/lapi_info", "--job", "--json")
     out, err = process.communicate(timeout=100)
@@ -114,4 +125,5 @@ if __name__ == "__main__":
     test_a_cable_is_pulled()
     test_devices_are_chosen()
     test_chosen_devices_carry_data_and_take_over()
+    test_a_task_without_any_device_says_so()
     sys.exit(finish())

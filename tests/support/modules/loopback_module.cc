@@ -40,6 +40,8 @@ class LoopbackModule final : public TransportModule {
 
   bool has_link(const Transport&) override { return true; }
 
+  bool adapter_address(const PeerAddress&, std::array<std::uint8_t, 16>&) override { return false; }
+
   ModuleTransport open(const ModuleRequest& request) override {
     ModuleTransport result;
     const bool is_address = request.device.starts_with("127.");

@@ -1,4 +1,4 @@
-// A UDP transport that follows what a daemon says of the peers' adapters, with the page and the socket of a daemon.
+// A transport that follows what a daemon says of the peers' adapters, with the page and the socket of a daemon.
 #include "api/wiring/followed_transport.h"
 
 #include <arpa/inet.h>
@@ -35,7 +35,7 @@ class FollowedTransportTest : public testing::Test, protected test::AdapterPageD
     }
     page_.write({{1, row}});
   }
-  void open(const char* own = "127.0.0.1") {
+  void open(const char* own = "127.0.0.1", AdapterAddressOf address_of = udp_adapter_address) {
     std::string error;
     std::unique_ptr<AdapterWatch> watch;
     answer([&] { watch = AdapterWatch::open(folder_.path(), error); });
@@ -45,7 +45,8 @@ class FollowedTransportTest : public testing::Test, protected test::AdapterPageD
     UdpSetupError reason;
     auto udp = open_udp_transport(config, reason);
     ASSERT_TRUE(udp) << reason.text;
-    transport_ = followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch)), true);
+    transport_ =
+        followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch)), true, std::move(address_of));
     link_ = transport_->capabilities().link_status;
     wake_ = transport_->capabilities().wake_source;
     ASSERT_TRUE(link_ && wake_);
@@ -75,6 +76,36 @@ TEST_F(FollowedTransportTest, APeerWhoseAdapterIsDownIsNotReached) {
   write({{"127.0.0.7", AdapterCause::kUp}});
   link_->look();
   EXPECT_TRUE(link_->reaches(kPeer));
+}
+
+// As of an RDMA device: its GID is what the daemons know.
+TEST_F(FollowedTransportTest, AnAdapterMayBeKnownByItsGid) {
+  const daemon::MessageBytes gid{0xfe, 0x80, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  daemon::NodeAdapters row{1, 0, 1, {}};
+  row.adapters.push_back({"rdma", daemon::AdapterKind::kPort, AdapterCause::kPortDown, 0, 1, {{gid, 64}}});
+  page_.write({{1, row}});
+  const auto gid_of = [&](const PeerAddress& peer, PacketAddress& found) {
+    std::copy(gid.begin(), gid.end(), found.begin());
+    found[15] = std::to_integer<std::uint8_t>(peer.bytes[3]) == 7 ? std::uint8_t{9} : std::uint8_t{10};
+    return true;
+  };
+  open("127.0.0.1", gid_of);
+  EXPECT_FALSE(link_->reaches(kPeer));
+  EXPECT_TRUE(link_->reaches(kOther));
+}
+
+TEST_F(FollowedTransportTest, WhatTheDaemonsCannotKnowIsNotFollowed) {
+  std::string error;
+  std::unique_ptr<AdapterWatch> watch;
+  answer([&] { watch = AdapterWatch::open(folder_.path(), error); });
+  ASSERT_TRUE(watch) << error;
+  UdpConfig config;
+  config.address = address("127.0.0.1");
+  UdpSetupError reason;
+  auto udp = open_udp_transport(config, reason);
+  const Transport* const itself = udp.get();
+  const auto nothing = [](const PeerAddress&, PacketAddress&) { return false; };
+  EXPECT_EQ(followed(std::move(udp), std::make_shared<PeerAdapters>(std::move(watch)), true, nothing).get(), itself);
 }
 
 TEST_F(FollowedTransportTest, WhatWasDownBeforeIsKnown) {
