@@ -439,6 +439,12 @@ std::vector<SettingReport> report_settings(const ReadEnvironment& read) {
   return report;
 }
 
+bool names_any_adapter(std::string_view device) {
+  if (device.empty() || device == "sn_single" || device == "sn_all") return true;
+  const auto is_digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
+  return device.size() > 2 && device.starts_with("sn") && std::all_of(device.begin() + 2, device.end(), is_digit);
+}
+
 bool names_aix_device(std::string_view device) {
   if (device == "csss") return true;
   for (const std::string_view family : {"en", "fi", "ml", "tr"}) {

@@ -129,6 +129,10 @@ struct SettingReport {
 // Every variable, by purpose as in appendix D.
 std::vector<SettingReport> report_settings(const ReadEnvironment& read);
 
+// Whether `device`, a value of MP_EUIDEVICE, leaves the choice to the library: sn_single, sn_all, nothing, or in user
+// space mode one of the guide's adapters of the High Performance Switch (sn0).
+bool names_any_adapter(std::string_view device);
+
 // Whether `device`, a value of MP_EUIDEVICE, is one of AIX's names (en0, fi0, ml0, tr0, csss). If this machine has no
 // such device, the variable counts as not set.
 bool names_aix_device(std::string_view device);

@@ -49,8 +49,7 @@ bool asks_for_several(const Settings& settings) {
 
 bool names_adapter(const FailoverMeans& means, const Settings& settings) {
   if (means.adapter_name != nullptr) return true;
-  const bool any = settings.device.empty() || settings.device == "sn_single" || settings.device == "sn_all";
-  return !any && settings.inet_addresses.empty() && settings.network_windows.empty();
+  return !names_any_adapter(settings.device) && settings.inet_addresses.empty() && settings.network_windows.empty();
 }
 
 }  // namespace

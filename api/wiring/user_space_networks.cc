@@ -1,11 +1,10 @@
 // User space mode: the transports that are modules, best first.
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <set>
 
-#include "api/wiring/followed_transport.h"
 #include "api/wiring/device_choice.h"
+#include "api/wiring/followed_transport.h"
 #include "api/wiring/info_level.h"
 #include "api/wiring/modules.h"
 #include "api/wiring/networks.h"
@@ -14,13 +13,6 @@
 namespace openlapi {
 
 namespace {
-
-// The guide's adapters of the High Performance Switch, and what leaves the choice to the library.
-bool names_any_device(const std::string& device) {
-  if (device.empty() || device == "sn_single" || device == "sn_all") return true;
-  return device.size() > 2 && device.starts_with("sn") &&
-         std::all_of(device.begin() + 2, device.end(), [](unsigned char letter) { return std::isdigit(letter) != 0; });
-}
 
 // One network that was asked for: a module of this name, loaded or not.
 struct Candidate {
@@ -53,7 +45,6 @@ class UserSpace {
   }
   bool tags_with(const Candidate& candidate) const {
     return request_.tags && candidate.module != nullptr && candidate.module->needs_tags();
-  std::shared_ptr<PeerAdapters> adapters_{};  // what the daemon of this node says; null: there is none, or no need
   }
   int info_level() const { return request_.settings.info_level; }
   void say_what_is_missing() const;
@@ -62,6 +53,7 @@ class UserSpace {
   const NetworkRequest& request_;
   OpenNetworks& result_;
   std::vector<Candidate> candidates_{};
+  std::shared_ptr<PeerAdapters> adapters_{};  // what the daemon of this node says; null: there is none, or no need
 };
 
 void UserSpace::load() {
@@ -79,13 +71,13 @@ std::vector<std::string> UserSpace::named_devices() const {
   if (request_.adapter_name != nullptr) return {request_.adapter_name};
   std::vector<std::string> devices;
   for (const NetworkInstance& window : settings.network_windows) devices.push_back(window.adapter);
-  if (devices.empty() && !names_any_device(settings.device)) devices.push_back(settings.device);
+  if (devices.empty() && !names_any_adapter(settings.device)) devices.push_back(settings.device);
   return devices;
 }
 
 // A name of AIX's is a preference only where some device has it.
 std::string UserSpace::device_for(const std::string& preference) {
-  if (names_any_device(preference)) return {};
+  if (names_any_adapter(preference)) return {};
   if (!names_aix_device(preference)) return preference;
   for (const Candidate& candidate : candidates_) {
     if (candidate.module == nullptr) continue;
@@ -149,7 +141,6 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
       [module](const PeerAddress& peer, PacketAddress& found) { return module->adapter_address(peer, found); });
   const bool is_followed = transport.get() != own;
   result_.transports.push_back(traced(std::move(transport)));
-       .followed = is_followed,
   result_.networks.push_back(
       {.transport = result_.transports.back().get(),
        .keys = keys_of(candidate),
@@ -158,10 +149,10 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
        .device = opened.device,
        .adapter = opened.device.substr(0, std::min(opened.device.find(','), opened.device.find(" ("))),
        .tags = tags_with(candidate),
+       .followed = is_followed,
        .has_link = [module, own] { return module->has_link(*own); },
        .chosen = device.place});
   return address;
-  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters();
 }
 
 // Those that the user names keep their numbers, whatever becomes of the others.
@@ -170,6 +161,7 @@ void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string
   candidate.devices = devices.size();
   ModuleRequest request = module_request(candidate);
   request.link_status = devices.size() > 1;
+  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters();
   for (const ChosenDevice& device : devices) {
     request.device = device.name;
     const PeerAddress address = candidate.module != nullptr ? open_one(candidate, request, device) : PeerAddress{};

@@ -419,5 +419,12 @@ TEST(EnvironmentDevice, KnowsTheNamesOfAix) {
   }
 }
 
+TEST(AnyAdapter, IsNoNameOrOneOfTheSwitch) {
+  for (const char* any : {"", "sn_single", "sn_all", "sn0", "sn15"}) EXPECT_TRUE(names_any_adapter(any)) << any;
+  for (const char* name : {"sn", "snx", "sn0:1", "SN_ALL", "eth0", "en0", "mlx5_0"}) {
+    EXPECT_FALSE(names_any_adapter(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace openlapi

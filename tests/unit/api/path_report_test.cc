@@ -44,6 +44,8 @@ TEST(FailoverMeans, OfOneAdapterAreSaidIfSeveralWereAskedFor) {
   settings.device = "eth0";
   EXPECT_EQ(said(one, settings), "");
   EXPECT_EQ(told, std::vector(1, Notice::failover_with_named_adapter));
+  settings.device = "sn0";
+  EXPECT_NE(said(one, settings).find("all on one adapter, eth0"), std::string::npos) << "it names none";
   settings.device = "sn_all";
   settings.instances = 0;
   EXPECT_NE(said(one, settings), "");
