@@ -114,13 +114,17 @@ std::vector<ChosenDevice> UserSpace::devices_of(Candidate& candidate, const std:
   if (!devices.empty() || candidate.module == nullptr) return devices;
   const Settings& settings = request_.settings;
   const ModuleRequest request = module_request(candidate);
+  const std::size_t windows = settings.network_windows.size();
+  const int instances = windows != 0 ? static_cast<int>(windows) : std::max(settings.instances, 1);
   std::string ignored;
-  return choose_devices(candidate.module->devices(request, ignored), list_adapters(),
-                        {.all_networks = settings.device == "sn_all",
-                         .first_network = settings.device != "sn_single" && settings.instances <= 1,
-                         .instances = std::max(settings.instances, 1),
-                         .context = request.instance,
-                         .local_number = request.local_number});
+  devices = choose_devices(candidate.module->devices(request, ignored), list_adapters(),
+                           {.all_networks = windows != 0 ? windows > 1 : settings.device == "sn_all",
+                            .first_network = instances == 1 && (windows != 0 || settings.device != "sn_single"),
+                            .instances = instances,
+                            .context = request.instance,
+                            .local_number = request.local_number});
+  if (windows != 0 && devices.size() > windows) devices.resize(windows);
+  return devices;
 }
 
 // The transport's address; none: the candidate has a reason.
@@ -222,8 +226,8 @@ bool UserSpace::open(OpenFailure& failure) {
   load();
   std::vector<std::string> named = named_devices();
   for (std::string& name : named) name = device_for(name);
-  // One that leaves the choice to the library is no name.
-  if (named == std::vector<std::string>{""}) named.clear();
+  // Windows that all leave the choice to the library name nothing.
+  if (std::ranges::all_of(named, &std::string::empty)) named.clear();
   for (Candidate& candidate : candidates_) {
     open_devices(candidate, named);
     if (!publish(candidate, failure)) return false;

@@ -403,6 +403,11 @@ def test_user_space_mode_chooses_devices_as_table_12_says(jobs):
                             first_DEVICES=f"{one} {far} {other} {down}")
         expect_equal((result.status, result.value("code")), (0, SUCCESS), f"{device}, {instances}\n{result}")
         expect_equal(opened(result), dict(enumerate(wanted)), f"{device}, {instances}\n{result}")
+    for windows, wanted in (("@1:164,sn0", ([one], [other])), ("@2:164,sn0:165,sn1", ([one, far], [other, far])),
+                            ("@3:164,sn0:165,sn1:166,sn2", ([one, far, other], [other, far, one]))):
+        result = user_space(jobs, 2, None, "first", MP_INFOLEVEL="2", MP_LAPI_NETWORK=windows, MP_INSTANCES="8",
+                            first_DEVICES=f"{one} {far} {other} {down}")
+        expect_equal(opened(result), dict(enumerate(wanted)), f"{windows}\n{result}")
     result = user_space(jobs, 2, "sn_all", "first", MP_INFOLEVEL="2", MP_INSTANCES="max",
                         first_DEVICES=" ".join(f"127.{network}.0.{last}" for network in (1, 2) for last in range(2, 9)))
     expect_equal([len(devices) for devices in opened(result).values()], [8, 8], result)
