@@ -23,6 +23,7 @@ void PathWatch::went_silent(unsigned path, Nanoseconds now) {
 bool PathWatch::link_is_down(unsigned path, Nanoseconds now) {
   if ((links_down_ >> path & 1) != 0) return false;
   links_down_ |= 1u << path;
+  asked_ &= ~(1u << path);
   went_silent(path, now);
   return true;
 }
@@ -35,9 +36,13 @@ void PathWatch::link_is_up(unsigned path, Nanoseconds now) {
   find_next_probe();
 }
 
-bool PathWatch::answered(unsigned path) { return end_silence(path); }
+bool PathWatch::answered(unsigned path) {
+  if ((links_down_ & ~asked_) >> path & 1) return false;
+  return end_silence(path);
+}
 
 bool PathWatch::carried_data(unsigned path) {
+  if (is_silent(path) && (links_down_ >> path & 1) != 0) return false;
   paths_[path].pause = 0;
   return end_silence(path);
 }
@@ -73,6 +78,7 @@ std::uint32_t PathWatch::take_due(Nanoseconds now) {
     Probing& probing = paths_[path];
     if (now < probing.at) continue;
     due |= 1u << path;
+    asked_ |= 1u << path;
     probing.pause = std::min(2 * probing.pause, tuning::kLongestProbePause);
     probing.at = now + probing.pause;
   }

@@ -36,9 +36,11 @@ class PathWatch {
   bool link_is_down(unsigned path, Nanoseconds now);
   void link_is_up(unsigned path, Nanoseconds now);
 
-  // The path has answered a probe. True: it was silent.
+  // The path has answered a probe; since its link is down, if that is said, it has to be one that was due since then.
+  // True: it was silent.
   bool answered(unsigned path);
-  // A packet of data that was sent over it, and over it alone, was acknowledged. True: it was silent.
+  // A packet of data that was sent over it, and over it alone, was acknowledged. That ends no silence while the link is
+  // said to be down: it may have arrived before. True: it was silent.
   bool carried_data(unsigned path);
 
   Nanoseconds next_probe() const { return next_probe_; }  // UINT64_MAX: none
@@ -60,6 +62,7 @@ class PathWatch {
   std::vector<Probing> paths_;
   std::uint32_t silent_ = 0;      // a bit for each
   std::uint32_t links_down_ = 0;  // as it was last said; likewise
+  std::uint32_t asked_ = 0;       // were probed since their links are down
   unsigned preferred_ = 0;
   unsigned best_ = 0;
   Nanoseconds next_probe_ = UINT64_MAX;

@@ -60,9 +60,10 @@ TEST(PathWatch, ALinkThatIsSaidToBeDownIsLeftAtOnce) {
   EXPECT_EQ(watch.next_probe(), 100 + kFirst) << "what was said may be wrong";
   EXPECT_FALSE(watch.link_is_down(0, 200)) << "it is known";
   EXPECT_EQ(watch.next_probe(), 100 + kFirst);
+  watch.take_due(100 + kFirst);
   EXPECT_TRUE(watch.answered(0));
   EXPECT_EQ(watch.best(), 0u);
-  EXPECT_FALSE(watch.link_is_down(0, 300)) << "it was wrong, and has not changed since";
+  EXPECT_FALSE(watch.link_is_down(0, 200 + kFirst)) << "it was wrong, and has not changed since";
   EXPECT_EQ(watch.best(), 0u);
 }
 
@@ -93,6 +94,19 @@ TEST(PathWatch, ALinkThatIsUpSaysNothingOfAPathThatServesOrIsSilentForAnotherRea
   watch.link_is_up(0, 1);
   EXPECT_EQ(watch.next_probe(), kFirst);
   EXPECT_TRUE(watch.is_silent(0));
+}
+
+TEST(PathWatch, WhatComesLateDoesNotBringBackALinkThatIsDown) {
+  PathWatch watch(2);
+  EXPECT_TRUE(watch.link_is_down(0, 0));
+  EXPECT_FALSE(watch.carried_data(0)) << "it had arrived before";
+  EXPECT_FALSE(watch.answered(0)) << "nothing was asked since";
+  EXPECT_EQ(watch.best(), 1u);
+  ASSERT_EQ(watch.next_probe(), kFirst);
+  EXPECT_EQ(watch.take_due(kFirst), 1u);
+  EXPECT_FALSE(watch.carried_data(0));
+  EXPECT_TRUE(watch.answered(0)) << "what was said is wrong";
+  EXPECT_EQ(watch.best(), 0u);
 }
 
 TEST(PathWatch, WhereAllLinksAreDownEachIsTriedInTurn) {
