@@ -39,8 +39,8 @@ class PathWatch {
   // The path has answered a probe; since its link is down, if that is said, it has to be one that was due since then.
   // True: it was silent.
   bool answered(unsigned path);
-  // A packet of data that was sent over it, and over it alone, was acknowledged. That ends no silence while the link is
-  // said to be down: it may have arrived before. True: it was silent.
+  // A packet of data that was sent over it, and over it alone, was acknowledged, as long as any that it has lost. That
+  // ends no silence while the link is said to be down: it may have arrived before. True: it was silent.
   bool carried_data(unsigned path);
 
   Nanoseconds next_probe() const { return next_probe_; }  // UINT64_MAX: none

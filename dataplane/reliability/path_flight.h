@@ -32,6 +32,7 @@ struct PathNews {
   std::uint64_t bytes = 0;              // newly acknowledged
   Nanoseconds recheck_at = UINT64_MAX;  // when give_up_overtaken() would find more
   Nanoseconds round_trip = 0;           // measured, the receiver's delay included; 0: nothing to measure
+  bool carried = false;                 // what was measured is a packet as long as any that the path has lost
 };
 
 // What was sent over a path so far: packets with payload.
@@ -46,6 +47,7 @@ struct PathFlight {
   std::uint32_t next_order;        // of the next transmission, among all of the path
   std::uint32_t newest_order;      // of those that are known to have arrived
   Sequence recovery;               // no loss before this packet is a reason for another cut
+  std::uint32_t longest_lost = 0;  // bytes, since the path has brought a packet as long; some lose long ones only
   Nanoseconds newest_sent_at = 0;  // when the one of newest_order was sent
   bool newest_was_again = false;   // it was a retransmission: packets sent before it may be lost without any gap
   PathNews news;

@@ -15,7 +15,7 @@ inline void ReliableChannel::take_news(unsigned path, const wire::PacketHeader& 
   if (news.round_trip != 0) {
     const Nanoseconds delay = header.ack_delay * kMicrosecond;
     over.round_trip.sample(news.round_trip > delay ? news.round_trip - delay : news.round_trip);
-    path_states_.carries(path);  // it was sent once: no other path can have brought it
+    if (news.carried) path_states_.carries(path);  // it was sent once: no other path can have brought it
   }
   if (news.bytes != 0 && over.congestion.on_acknowledged(news.bytes, news.in_flight)) path_states_.share_out();
   if ((header.flags & wire::kPacketSawDuplicate) != 0) [[unlikely]] {

@@ -216,6 +216,8 @@ void SendWindow::settle(Slot& entry, const AckTiming& timing) {
   if (!before(over.newest_order, entry.order)) return;
   // Only the newest arrival is measured: an older one may have waited here for news that was lost on the way.
   over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);
+  over.news.carried = !again && entry.length() >= over.longest_lost;
+  if (over.news.carried) over.longest_lost = 0;
   over.newest_order = entry.order;
   over.newest_sent_at = entry.sent_at;
   over.newest_was_again = again;
@@ -254,7 +256,9 @@ bool SendWindow::is_lost(const Slot& entry, unsigned arrived_behind, const AckTi
 
 void SendWindow::lose(Sequence sequence) {
   Slot& entry = slot(sequence);
-  if (entry.state == State::in_flight) flight(entry.path).bytes -= entry.length();
+  PathFlight& over = flight(entry.path);
+  if (entry.state == State::in_flight) over.bytes -= entry.length();
+  over.longest_lost = std::max(over.longest_lost, entry.length());
   entry.state = State::lost;
   if (lost_++ == 0 || before(sequence, first_lost_)) first_lost_ = sequence;
 }

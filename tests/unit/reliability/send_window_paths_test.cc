@@ -127,6 +127,26 @@ TEST_F(SendWindowPaths, ACutOfOneWindowIsNoneOfTheOthers) {
   EXPECT_FALSE(window_.news(1).lost);
 }
 
+// Where a link on the way takes no long packets.
+TEST_F(SendWindowPaths, ShortPacketsDoNotShowThatAPathCarriesLongOnes) {
+  const auto send_over_first = [&](std::uint32_t length, Nanoseconds now) {
+    window_.add(pool_.take(), length, nullptr, 0, ++tag_);
+    transmit_over(0, 1, now);
+  };
+  send_over_first(kLength, 0);
+  EXPECT_TRUE(acknowledge(1, 0, 10).carried);
+  send_over_first(kLength, 20);
+  window_.give_up_path(0);
+  EXPECT_EQ(transmit_over(1, 1, 30), (Sequences{1}));
+  send_over_first(kLength - 1, 30);
+  EXPECT_FALSE(acknowledge(3, 0, 40).carried);
+  EXPECT_NE(window_.news(0).round_trip, 0u);
+  send_over_first(kLength, 50);
+  EXPECT_TRUE(acknowledge(4, 0, 60).carried);
+  send_over_first(kLength - 1, 70);
+  EXPECT_TRUE(acknowledge(5, 0, 80).carried);
+}
+
 TEST_F(SendWindowPaths, AbandoningForgetsAllFlights) {
   add(4);
   for (unsigned i = 0; i < 4; ++i) transmit_over(i % 2, 1, 0);
