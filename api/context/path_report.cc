@@ -88,10 +88,16 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
 std::string describe(const PathChange& change, PeerIndex peer, const ContextRoutes& routes) {
   std::string text = routes.name_of(*change.path, peer) + (change.failed() ? " has failed: " : " serves again: ");
   text += cause_of(change);
-  if (change.taken != change.path) text += "; messages take " + routes.name_of(*change.taken, peer);
+  if (change.taken == nullptr) {
+    text += "; no adapter serves";
+  } else if (change.taken != change.path) {
+    text += "; messages take " + routes.name_of(*change.taken, peer);
+  }
   text += change.failed() ? "; nothing moved for " + duration(change.idle)
                           : "; nothing moved over it for " + duration(change.waited);
-  if (change.untold != 0) text += "; " + std::to_string(change.untold) + " more changes since the line before";
+  if (change.untold != 0)
+    text += "; " + std::to_string(change.untold) + (change.untold == 1 ? " more change" : " more changes") +
+            " since the line before";
   return text;
 }
 

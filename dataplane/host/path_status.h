@@ -19,8 +19,8 @@ enum class PathCause : std::uint8_t {
 // A path to a peer has failed, or serves again.
 struct PathChange {
   const Transport* path = nullptr;  // that has changed
-  const Transport* taken =
-      nullptr;  // that packets leave over now; perhaps the same, or the one that they left over before
+  // That packets leave over now; perhaps the same, or the one that they left over before. Null: all have failed.
+  const Transport* taken = nullptr;
   PathCause cause = PathCause::no_answer;
   Nanoseconds waited = 0;    // since its time-out ran out
   Nanoseconds idle = 0;      // of a failure: how long nothing that was sent to the peer was acknowledged

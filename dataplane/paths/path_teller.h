@@ -40,6 +40,8 @@ class PathTeller {
   void forget();
 
   Nanoseconds silent_since(unsigned path) const { return silences_[path].since; }  // 0: it is not silent
+  // More than silent, also when that was not told yet.
+  bool has_failed(unsigned path) const { return silences_[path].failed || silences_[path].link_down; }
 
   // When there is something to tell: at most one change in tuning::kPathChangePause, the latest. UINT64_MAX: never.
   Nanoseconds due() const { return waiting_ ? not_before_ : UINT64_MAX; }

@@ -250,12 +250,13 @@ bool PeerChannel::look_for_carriers(Nanoseconds now) {
 }
 
 void PeerChannel::tell_change(Nanoseconds now) {
-  const std::optional<PathTeller::Change> change = several_->teller.take(now);
+  PathTeller& teller = several_->teller;
+  const std::optional<PathTeller::Change> change = teller.take(now);
   if (!change) return;
   LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
   if (link != nullptr && change->cause == PathCause::no_answer) link->path_failed(peer_);
   set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
-                                .taken = best_.transport,
+                                .taken = teller.has_failed(several_->watch.best()) ? nullptr : best_.transport,
                                 .cause = change->cause,
                                 .waited = change->waited,
                                 .idle = change->idle,

@@ -96,6 +96,20 @@ TEST_F(SeveralPaths, ALinkThatIsDownIsToldAsTheCause) {
   EXPECT_EQ(a_.path_changes.size(), 1u) << "once";
 }
 
+TEST_F(SeveralPaths, WhereAllLinksAreDownNoneIsSaidToBeTaken) {
+  send(1);
+  expect_all_delivered();
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) {
+    silence(*transport);
+    transport->say_of_link(false);
+  }
+  send(2);
+  for (int i = 0; i < 20; ++i) pass(kMillisecond);
+  ASSERT_EQ(a_.path_changes.size(), 1u);
+  EXPECT_EQ(a_.path_changes[0].cause, PathCause::link_down);
+  EXPECT_EQ(a_.path_changes[0].taken, nullptr);
+}
+
 // A peer that is begun anew with is not looked for over a link that is known to be down.
 TEST_F(SeveralPaths, ANewBeginningKnowsOfTheLinks) {
   lose_the_first_path();

@@ -35,6 +35,20 @@ TEST_F(PathTelling, ATimeOutAloneIsNoFailure) {
   EXPECT_FALSE(tells()) << "answered before it was asked";
 }
 
+TEST_F(PathTelling, OnlyAFailureTakesAPathFromMessages) {
+  EXPECT_FALSE(teller_.has_failed(0)) << "silent, and tried";
+  EXPECT_FALSE(teller_.has_failed(1));
+  probe_after(kPause);
+  answer_after(kPause);
+  EXPECT_FALSE(teller_.has_failed(0));
+  probe_after(kPause);
+  EXPECT_TRUE(teller_.has_failed(0));
+  teller_.serves(0, PathCause::answered, now_);
+  EXPECT_FALSE(teller_.has_failed(0));
+  lose_link();
+  EXPECT_TRUE(teller_.has_failed(0));
+}
+
 TEST_F(PathTelling, AProbeThatStaysUnansweredIsOneIfAnotherIsAnswered) {
   probe_after(kPause);
   answer_after(kPause);
