@@ -2,7 +2,7 @@
 // their links away. Task 0 makes operations of all kinds for a while, one after the other, and counts what task 1 has
 // of them.
 //
-//   api_paths_probe interrupt|polling SECONDS
+//   api_paths_probe interrupt|polling SECONDS   0: until the standard input of task 0 ends
 //   API_PATHS=address:port,address:port/address:port,...   without a launcher: for each adapter the tasks' addresses
 //   API_PATHS_TIMEOUT=SECONDS
 //   API_PATHS_LIST=N   they are given as a list with N entries, task by task; not set: by a handler
@@ -11,6 +11,7 @@
 // (microseconds, of the slowest operation), slowest_of_eight (of the median of the slowest eight), wrong (bytes and
 // values).
 #include <arpa/inet.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,7 @@ using namespace api_case;
 namespace {
 
 constexpr std::size_t kLarge = 100'000;
+constexpr unsigned kLimit = 100;  // seconds
 
 struct Shared {
   long long word = 0;  // that read-modify-writes change
@@ -100,12 +102,13 @@ class Load {
 
   void run(std::chrono::duration<double> time) {
     const auto until = Clock::now() + time;
-    while (Clock::now() < until) {
-      const auto begin = Clock::now();
-      one();
-      keep(std::chrono::duration<double>(Clock::now() - begin).count());
-      ++operations_;
-    }
+    while (Clock::now() < until) timed();
+  }
+  void run_until_told() {
+    do {
+      limit(kLimit);
+      for (int n = 0; n != 100; ++n) timed();
+    } while (!is_told());
   }
   void tell(long long messages_there) {
     wrong_ += messages_there != sent_messages_;
@@ -117,6 +120,16 @@ class Load {
  private:
   using Clock = std::chrono::steady_clock;
 
+  static bool is_told() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) == 1;
+  }
+  void timed() {
+    const auto begin = Clock::now();
+    one();
+    keep(std::chrono::duration<double>(Clock::now() - begin).count());
+    ++operations_;
+  }
   void keep(double time) {
     if (time <= slowest_.back()) return;
     slowest_.back() = time;
@@ -169,8 +182,10 @@ class Load {
 }  // namespace
 
 int main(int count, char** arguments) {
-  limit(100);
   EXPECT(count == 3);
+  const std::chrono::duration<double> time(std::atof(arguments[2]));
+  const bool until_told = time.count() == 0;
+  limit(kLimit);
   read_words(2, arguments);
   read_paths();
   open();
@@ -180,11 +195,16 @@ int main(int count, char** arguments) {
     Load load(static_cast<Shared*>(shared[1]));
     std::printf("begun 0\n");
     std::fflush(stdout);
-    load.run(std::chrono::duration<double>(std::atof(arguments[2])));
+    if (until_told) {
+      load.run_until_told();
+    } else {
+      load.run(time);
+    }
     CALL(LAPI_Gfence(handle));
     CALL(LAPI_Address_init(handle, nullptr, counts.data()));
     load.tell(static_cast<long long>(reinterpret_cast<std::intptr_t>(counts[1])));
   } else {
+    if (until_told) limit(0);
     CALL(LAPI_Gfence(handle));
     // What others are told is a number here.
     CALL(
