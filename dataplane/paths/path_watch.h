@@ -20,6 +20,7 @@ class PathWatch {
   // This one is the quickest; at first that is said of the first one.
   void prefer(unsigned path);
   bool any_silent() const { return silent_ != 0; }
+  bool all_silent() const { return silent_ == (1u << paths_.size()) - 1; }
   // The paths, as bits, that carry together: all that are not silent; if all are, the one that is tried.
   std::uint32_t serving() const {
     const std::uint32_t heard = ~silent_ & ((1u << paths_.size()) - 1);

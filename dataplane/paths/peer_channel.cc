@@ -207,6 +207,7 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
   notices_seen_ = set_.notices().number();
   bool left_any = false;
   if (several_ == nullptr) return left_any;
+  look_for_carriers(now);
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
     const LinkStatus* const link = several_->paths[number].capabilities->link_status;
     if (link == nullptr) continue;
@@ -230,11 +231,22 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   const unsigned over = several_->arrived_over;
   teller.heard(now, reliable_.waiting_since());
   if (outcome.path_answered) teller.answered(over, now);
+  const bool none_served = watch.all_silent();
   bool any = outcome.path_answered && watch.answered(over);
   if (any) teller.serves(over, PathCause::answered, now);
   any |= look_for_carriers(now);
-  if (any) use_best();
+  if (any) {
+    if (none_served) give_up_silent();
+    use_best();
+  }
   if (now >= teller.due()) tell_change(now);
+}
+
+// What was tried over silent paths, whose time-outs have grown, leaves over the one that serves now.
+void PeerChannel::give_up_silent() {
+  for (unsigned number = 0; number != reliable_.paths(); ++number) {
+    if (several_->watch.is_silent(number)) reliable_.give_up_path(number);
+  }
 }
 
 // Whether the silence of any path has ended.

@@ -150,6 +150,7 @@ class PeerChannel {
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
   [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome, Nanoseconds now);
+  void give_up_silent();
   bool look_for_carriers(Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void tell_change(Nanoseconds now);
   [[gnu::noinline]] unsigned probe_silent(Nanoseconds now);

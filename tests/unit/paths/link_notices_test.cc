@@ -43,6 +43,23 @@ TEST_F(SeveralPaths, AWrongWordOfALinkIsFoundOut) {
   EXPECT_EQ(arrived_over_second(), before) << "it has answered a probe";
 }
 
+TEST_F(SeveralPaths, AWrongWordIsFoundOutAsSoonWhereThePathWasSilentForLongBefore) {
+  lose_the_first_path();
+  for (int i = 0; i < 20; ++i) pass(tuning::kLongestProbePause);
+  silence(a_.transport, false);
+  pass(tuning::kLongestProbePause);
+  expect_next_over_the_first();
+  a_.transport.say_of_link(false);
+  send(4);
+  pass(tuning::kLinkLookPause);
+  expect_all_delivered();
+  pass(tuning::kFirstProbePause);
+  const std::uint64_t before = arrived_over_second();
+  send(5);
+  expect_all_delivered();
+  EXPECT_EQ(arrived_over_second(), before) << "it has carried data since";
+}
+
 TEST_F(SeveralPaths, WordOfALinkThatCameWhileNothingWasSentCountsForTheNextPacket) {
   send(1);
   expect_all_delivered();

@@ -121,6 +121,18 @@ TEST_F(SeveralPaths, BothAreTriedWhileNoneServes) {
   expect_all_delivered();
 }
 
+TEST_F(SeveralPaths, WhatWasTriedOverDeadPathsLeavesOverTheFirstThatAnswers) {
+  send(1);
+  expect_all_delivered();
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
+  send(2);
+  for (int i = 0; i < 50; ++i) pass(50 * kMillisecond);
+  silence(a_.other_transport, false);
+  const std::uint64_t before = arrived_over_second();
+  for (int i = 0; i < 1000 && arrived_over_second() == before; ++i) pass(kMillisecond);
+  EXPECT_TRUE(all_delivered()) << "without another time-out";
+}
+
 TEST_F(SeveralPaths, APeerThatNoPathReachesTimesOut) {
   send(1);
   expect_all_delivered();
