@@ -20,6 +20,11 @@ std::byte pattern_byte(std::uint64_t key, std::uint64_t offset) {
 void fill_pattern(std::span<std::byte> bytes, std::uint64_t key, std::uint64_t offset) {
   std::size_t done = 0;
   while (done < bytes.size()) {
+    for (; (offset + done) % 8 == 0 && bytes.size() - done >= 8; done += 8) {
+      const std::uint64_t value = word(key, (offset + done) / 8);
+      std::memcpy(bytes.data() + done, &value, 8);
+    }
+    if (done == bytes.size()) return;
     const std::uint64_t value = word(key, (offset + done) / 8) >> ((offset + done) % 8 * 8);
     const std::size_t step = std::min<std::size_t>(8 - (offset + done) % 8, bytes.size() - done);
     std::memcpy(bytes.data() + done, &value, step);
@@ -30,6 +35,12 @@ void fill_pattern(std::span<std::byte> bytes, std::uint64_t key, std::uint64_t o
 std::size_t matching_bytes(std::span<const std::byte> bytes, std::uint64_t key, std::uint64_t offset) {
   std::size_t done = 0;
   while (done < bytes.size()) {
+    std::uint64_t here = 0;
+    for (; (offset + done) % 8 == 0 && bytes.size() - done >= 8; done += 8) {
+      std::memcpy(&here, bytes.data() + done, 8);
+      if (here != word(key, (offset + done) / 8)) break;
+    }
+    if (done == bytes.size()) return done;
     const std::uint64_t value = word(key, (offset + done) / 8) >> ((offset + done) % 8 * 8);
     const std::size_t step = std::min<std::size_t>(8 - (offset + done) % 8, bytes.size() - done);
     if (std::memcmp(bytes.data() + done, &value, step) != 0) break;

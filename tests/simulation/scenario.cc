@@ -14,6 +14,7 @@ constexpr std::uint64_t kPathStream = 0x70617468;
 constexpr std::uint64_t kNumberStream = 0x6e756d;
 constexpr std::uint64_t kDisturberStream = 0x646973;
 constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::uint32_t kShortRun = 200;  // operations
 
 const char* name_of(Flavour flavour) {
   switch (flavour) {
@@ -36,7 +37,8 @@ Flavour flavour_of(std::uint64_t seed) {
 
 std::string Options::replay_command() const {
   return "simulate --seed " + std::to_string(seed) + " --engines " + std::to_string(tasks) + " --contexts " +
-         std::to_string(contexts) + " --operations " + std::to_string(operations) + " --verbose --trace";
+         std::to_string(contexts) + " --operations " + std::to_string(operations) +
+         (networks != 0 ? " --networks " + std::to_string(networks) : "") + " --verbose --trace";
 }
 
 Scenario::Scenario(const Options& options) : options(options), flavour(flavour_of(options.seed)) {
@@ -75,6 +77,11 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
     long_message = 5 * kMiB / 2;
     long_share = 0.01;
   }
+  if (options.operations < kShortRun) {
+    // Most of the time of a short run would be taken by memory that it does not need.
+    memory_bytes = kMiB;
+    long_message = std::min(long_message, kMiB / 8);
+  }
 
   const double roughnesses[] = {0, 0.2, 0.5, 0.8, 1};
   roughness = random.pick(roughnesses);
@@ -95,8 +102,10 @@ Scenario::Scenario(const Options& options) : options(options), flavour(flavour_o
 
 void Scenario::choose_networks() {
   SeededRandom random(options.seed, kPathStream);
-  const bool several = flavour != Flavour::shared_memory && random.chance(0.5);
+  const bool by_seed = random.chance(0.5);
+  const bool several = flavour != Flavour::shared_memory && (options.networks != 0 ? options.networks > 1 : by_seed);
   networks = several ? static_cast<std::uint32_t>(random.between(2, 4)) : 1;
+  if (several && options.networks != 0) networks = options.networks;
   cuts = several ? static_cast<std::uint32_t>(random.between(0, 40)) : 0;
   longest_cut = random.chance(0.5) ? 20 * kMillisecond : 500 * kMillisecond;
   links_told = several && random.chance(0.6);

@@ -18,6 +18,7 @@ struct Options {
   std::uint32_t tasks = 8;
   std::uint32_t contexts = 2;
   std::uint32_t operations = 2000;
+  std::uint32_t networks = 0;  // 0: as many as the seed says
   bool trace = false;
 
   // The command that runs this seed again.

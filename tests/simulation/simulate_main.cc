@@ -25,7 +25,7 @@ struct Arguments {
 void print_usage() {
   std::printf(
       "usage: simulate [--seed N | --seeds A..B] [--engines N] [--contexts N] [--operations N]\n"
-      "                [--verbose] [--trace] [--keep-going]\n\n"
+      "                [--networks N] [--verbose] [--trace] [--keep-going]\n\n"
       "Runs a job of tasks with several contexts each in one process, over a network with faults and in virtual time,\n"
       "and checks every operation. Ends with 1 when a seed failed.\n\n"
       "  --seed N         one seed (default 1)\n"
@@ -33,6 +33,7 @@ void print_usage() {
       "  --engines N      tasks, 2 to 64 (default 8); each has an engine per context\n"
       "  --contexts N     contexts per task, 1 to 16 (default 2)\n"
       "  --operations N   operations of all tasks together, without replies (default 2000)\n"
+      "  --networks N     that connect the tasks, 1 to 8 (default: 1 to 4, as the seed says)\n"
       "  --verbose        what each seed is and did\n"
       "  --trace          every operation, death, fault as it happens\n"
       "  --keep-going     do not stop at the first seed that fails\n");
@@ -78,6 +79,11 @@ bool parse_option(const std::string& option, const char* value, Arguments& argum
   if (option == "--operations") {
     if (!parse_number(value, 1, 1'000'000, number)) return complain(option, value, "1 to 1000000");
     arguments.options.operations = static_cast<std::uint32_t>(number);
+    return true;
+  }
+  if (option == "--networks") {
+    if (!parse_number(value, 1, 8, number)) return complain(option, value, "1 to 8");
+    arguments.options.networks = static_cast<std::uint32_t>(number);
     return true;
   }
   return complain("the option", option.c_str(), "those of simulate --help");
