@@ -102,6 +102,8 @@ void SimulatedEngine::stop_until(Nanoseconds when) {
   step_at(when);
 }
 
+void SimulatedEngine::wake() { step_within(kMicrosecond); }
+
 void SimulatedEngine::step_within(Nanoseconds longest) { step_at(time_.now() + random_.between(50, longest)); }
 
 void SimulatedEngine::step_at(Nanoseconds when, Step kind) {
@@ -129,7 +131,7 @@ void SimulatedEngine::step() {
 
 void SimulatedEngine::plan_next_step(bool moved) {
   const Nanoseconds now = time_.now();
-  if (random_.chance(0.002)) {
+  if (!simulation_.calm() && random_.chance(0.002)) {
     // The task is off its core; nothing that arrives wakes it.
     stalled_until_ = now + random_.between(kMillisecond, 8 * kMillisecond);
     return step_at(stalled_until_);

@@ -32,6 +32,8 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   void favour(PeerIndex peer, std::uint32_t operations);
 
   void stop_until(Nanoseconds when);
+  // Something was begun from outside.
+  void wake();
   Nanoseconds stopped_until() const { return stopped_until_; }
 
   // Nothing is left that the task itself would still do.

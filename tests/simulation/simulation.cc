@@ -6,6 +6,7 @@
 
 #include "dataplane/base/epoch.h"
 #include "tests/simulation/byte_pattern.h"
+#include "tests/simulation/path_trial.h"
 
 namespace openlapi::simulation {
 
@@ -84,6 +85,7 @@ std::string Simulation::run() {
   while (!checker_.failed() && !done_ && time_.run_next()) {
     if (time_.events_run() > kMostEvents) checker_.fail("does not come to rest:%s", what_is_not_at_rest().c_str());
   }
+  if (!checker_.failed()) PathTrial(*this).run();
   if (!checker_.failed()) finish();
   collect_statistics();
   return checker_.failure();

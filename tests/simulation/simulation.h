@@ -85,6 +85,9 @@ class Simulation {
   LieArena& arena(PeerIndex task) { return arenas_[task]; }
   std::uint64_t liars_memory(std::uint64_t length) { return arenas_.back().place(0, length); }
   bool finishing() const { return finishing_; }
+  // From now on tasks keep their cores.
+  void set_calm() { calm_ = true; }
+  bool calm() const { return calm_; }
   bool lies_are_over(std::uint32_t context) const { return context >= liars_.size() || liars_[context]->is_done(); }
   [[gnu::format(printf, 2, 3)]] void trace(const char* format, ...);
 
@@ -144,6 +147,7 @@ class Simulation {
   SeededRandom path_random_;
   LinkWords link_words_;
   bool finishing_ = false;
+  bool calm_ = false;
   bool done_ = false;
   Nanoseconds finishing_since_ = 0;
   Nanoseconds supervise_every_ = 500 * kMicrosecond;

@@ -183,6 +183,7 @@ bool SimulatedNetwork::carry(SimulatedTransport& from, PeerIndex peer, const Out
   from.free_at_ = std::max(since, from.free_at_) + time_for(packet.length);
   const Nanoseconds departure = std::max(now, from.free_at_);
   ++counters_.carried;
+  if (on_departure_) on_departure_(from.config_.address, peer, packet);
   const auto port = from.port_of_.find(peer);
   const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter,
                        port != from.port_of_.end() ? port->second : 0};

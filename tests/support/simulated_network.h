@@ -192,6 +192,10 @@ class SimulatedNetwork {
 
   const Counters& counters() const { return counters_; }
 
+  // Called for every packet that an unreliable port takes, whatever becomes of it.
+  using DepartureListener = std::function<void(const PortAddress& from, PeerIndex to, const OutgoingPacket& packet)>;
+  void set_departure_listener(DepartureListener listener) { on_departure_ = std::move(listener); }
+
  private:
   friend class SimulatedTransport;
 
@@ -211,6 +215,7 @@ class SimulatedNetwork {
   NetworkFaults faults_;
   std::vector<std::uint8_t> groups_;
   std::map<Cut, std::uint32_t> cuts_;
+  DepartureListener on_departure_;
   std::map<PortAddress, SimulatedTransport*> ports_;
   std::uint64_t next_serial_ = 1;
   Counters counters_;
