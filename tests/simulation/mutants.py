@@ -4,7 +4,8 @@
     mutants.py --write NAME SOURCE OUTPUT     writes the changed copy of SOURCE
     mutants.py --list                         names and files, as meson.build has them
 
-MUTANTS are found by the seeds of the simulation, BOUNDS by the unit test endpoint/lying_peer. A change whose text is
+MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
+test endpoint/lying_peer, SHARES by simulation/striping. A change whose text is
 not found exactly once in the source is an error: mutants must follow the product.
 """
 import pathlib
@@ -99,6 +100,50 @@ MUTANTS = {
     "placed_data_again": (
         "dataplane/reliability/receive_window.cc", "data that was taken out of turn is not known to be here",
         [("  keep(sequence, {.buffer = &placed, .length = 0});\n", "")]),
+    "window_of_dead_path": (
+        "dataplane/reliability/send_window.cc", "what was in flight over a path that is given up is counted for ever",
+        [("  if (entry.state == State::in_flight) flight(entry.path).bytes -= entry.length();\n", "")]),
+    "duplicate_after_failover": (
+        "dataplane/paths/channel_set.cc", "a packet that came over two paths is handed to the engine twice",
+        [("  const ReceiveOutcome outcome = reliable.receive(header, payload, now);\n",
+          "  const auto duplicates = context_.counters.duplicates;\n"
+          "  const ReceiveOutcome outcome = reliable.receive(header, payload, now);\n"
+          "  if (context_.counters.duplicates != duplicates && reliable.paths() > 1 && !payload.empty())\n"
+          "    listener_.channel_delivered(channel.peer_, payload);\n")]),
+    "read_modify_write_twice": (
+        "dataplane/paths/channel_set.cc", "a read-modify-write that came over two paths is carried out twice",
+        [("  const ReceiveOutcome outcome = reliable.receive(header, payload, now);\n",
+          "  const auto duplicates = context_.counters.duplicates;\n"
+          "  const ReceiveOutcome outcome = reliable.receive(header, payload, now);\n"
+          "  if (context_.counters.duplicates != duplicates && reliable.paths() > 1 && !payload.empty() &&\n"
+          "      payload[0] == std::byte{6})  // RecordKind::rmw_request\n"
+          "    listener_.channel_delivered(channel.peer_, payload);\n")]),
+    "acknowledged_over_dead_path": (
+        "dataplane/paths/peer_channel.cc", "acknowledgements leave over the path that short messages take, and no other",
+        [("  if (reliable_.saw_duplicate()) return (1u << reliable_.paths()) - 1;\n"
+          "  const unsigned arrived = several_->arrived_over;\n"
+          "  return 1u << arrived | (several_->watch.is_silent(arrived) ? 1u << several_->watch.best() : 0);\n",
+          "  return 1u << several_->watch.best();\n")]),
+    "path_never_probed": (
+        "dataplane/paths/path_watch.cc", "a path that went silent is not asked again",
+        [("    probing.at = now + probing.pause;\n    find_next_probe();\n", "")]),
+    "path_up_by_any_packet": (
+        "dataplane/paths/peer_channel.cc", "whatever comes over a silent path, however old, ends its silence",
+        [("  bool any = outcome.path_answered && watch.answered(over);\n", "  bool any = watch.answered(over);\n")]),
+    "word_believed_for_ever": (
+        "dataplane/paths/path_watch.cc", "a path whose link is said to be down is not used, although it answers",
+        [("bool PathWatch::answered(unsigned path) { return end_silence(path); }\n",
+          "bool PathWatch::answered(unsigned path) { return (links_down_ >> path & 1) == 0 && end_silence(path); }\n")]),
+    "round_trip_of_sent_again": (
+        "dataplane/reliability/send_window.cc", "a packet that was sent again over another path measures that one",
+        [("  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);\n",
+          "  over.news.round_trip = std::max<Nanoseconds>(age, 1);\n")]),
+    "change_of_path_not_followed": (
+        "dataplane/paths/peer_channel.cc", "that the peer has left a path is no reason to doubt it",
+        [("  if (now - several_->heard_over_best > silence) reliable_.doubt_path(best, now);\n", "  (void)silence;\n")]),
+    "carried_data_forgotten": (
+        "dataplane/paths/peer_channel.cc", "a path that is left on word is probed as if it had carried nothing since",
+        [("  look_for_carriers(now);\n  for (unsigned number", "  for (unsigned number")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
         [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",
@@ -161,6 +206,24 @@ MUTANTS = {
         [("    peer.channel->probe();\n", "")]),
 }
 
+# How paths share what is long.
+SHARES = {
+    "shares_by_decree": (
+        "dataplane/reliability/path_state.cc", "every path gets as much as the others, whatever it brings",
+        [("    const Nanoseconds arrival = arrival_over(number, window);\n",
+          "    const Nanoseconds arrival = window.in_flight_bytes(number);\n")]),
+    "overtaken_on_another_path": (
+        "dataplane/reliability/send_window.cc", "a packet counts as lost by what overtook it on any path",
+        [("    if (entry.state == State::selectively_acknowledged) ++arrived[entry.path];\n"
+          "    if (entry.state != State::in_flight || !before(entry.order, over.newest_order)) continue;\n",
+          "    if (entry.state == State::selectively_acknowledged) {\n"
+          "      for (std::uint16_t& each : arrived) ++each;\n    }\n"
+          "    if (entry.state != State::in_flight) continue;\n"),
+         ("  return arrived_behind >= tuning::kReorderPackets &&\n"
+          "         not_after(entry.order + tuning::kReorderPackets, over.newest_order);\n",
+          "  return arrived_behind >= tuning::kReorderPackets;\n")]),
+}
+
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
 BOUNDS = {
     "answers_unbounded": (
@@ -218,10 +281,12 @@ BOUNDS = {
           "")]),
 }
 
+ALL = {**MUTANTS, **SHARES, **BOUNDS}
+
 
 def write(name, source, output):
     text = pathlib.Path(source).read_text(encoding="utf-8")
-    for old, new in {**MUTANTS, **BOUNDS}[name][2]:
+    for old, new in ALL[name][2]:
         found = text.count(old)
         if found != 1:
             sys.exit(f"mutants.py: {name}: this text is {found} times in {source}, not once:\n{old}"
@@ -232,10 +297,10 @@ def write(name, source, output):
 
 def main():
     if sys.argv[1:] == ["--list"]:
-        for name, (source, what, _) in {**MUTANTS, **BOUNDS}.items():
+        for name, (source, what, _) in ALL.items():
             print(f"{name:28} {source}: {what}")
         return 0
-    if len(sys.argv) == 5 and sys.argv[1] == "--write" and sys.argv[2] in {**MUTANTS, **BOUNDS}:
+    if len(sys.argv) == 5 and sys.argv[1] == "--write" and sys.argv[2] in ALL:
         write(*sys.argv[2:])
         return 0
     print(__doc__, file=sys.stderr)
