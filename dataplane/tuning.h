@@ -149,6 +149,15 @@ inline constexpr std::size_t kLongestDescriptions = 2 * kLongestDescription + 25
 // under way together: the next one begins to arrive while the former one's end is noticed.
 inline constexpr std::uint64_t kBulkPiece = 32 * 1024 * 1024;
 inline constexpr std::uint32_t kBulkReadsPerMessage = 4;
+// When several adapters share a message: reads that each has under way, and bytes of one read. Short ones until it is
+// known how fast the path is, and towards the end, so that none is waited for long; long ones cost less.
+inline constexpr std::uint32_t kBulkReadsPerPath = 2;
+inline constexpr std::uint64_t kSmallestBulkChunk = 128 * 1024;
+inline constexpr std::uint64_t kLongestBulkChunk = 1024 * 1024;
+// ns. Time over which the speed of such a path is measured, at least; and for which it may bring nothing while the
+// others have nothing to do, before what it should bring is read over these.
+inline constexpr std::uint64_t kShortestBulkInterval = 100'000;
+inline constexpr std::uint64_t kBulkPatience = 200'000'000;
 // Ends of such reads that are taken per step.
 inline constexpr std::size_t kEndingsBurst = 16;
 // After so many failures in a row 63 messages to that peer go in packets before bulk is tried again.

@@ -74,6 +74,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
              .incoming = incoming,
              .offers = offers,
              .memories = transports.bulk_memories,
+             .clock = clock,
              .signs = signs},
             static_cast<std::uint32_t>(config.first_number)),
       readers(reads, pulls),

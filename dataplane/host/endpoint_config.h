@@ -25,6 +25,7 @@ struct EndpointConfig {
   Nanoseconds timeout = 900 * kSecond;                  // UINT64_MAX: never
   bool bulk = false;                                    // long contiguous data is read by an adapter that can
   std::uint64_t bulk_minimum = 153'600;  // bytes of data from which bulk is used; messages that are copied never use it
+  std::uint64_t bulk_shared_minimum = 1 << 20;  // bytes of data from which several adapters share it
   // The first number of messages, fences, requests, collectives and transmissions; the same in all tasks.
   std::uint64_t first_number = 1;
   // Number of the first packet of each incarnation of each pair, the same in all tasks. Empty (except in tests): a

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "dataplane/message/bulk_pull.h"
-#include "dataplane/transport/bulk_memory.h"
 #include "dataplane/wire/operation_header.h"
 
 namespace openlapi {
@@ -12,15 +11,15 @@ namespace openlapi {
 struct DataElsewhere {
   std::uint64_t address = 0;
   std::uint32_t layout_length = 0;  // bytes of the description that lies there instead of the data; 0: none does
-  bool bulk = false;                // the adapter reads it, with this key
-  MemoryKey key{};
+  bool bulk = false;                // adapters read it, with these keys
+  MemoryKeys keys{};
 
   // From the first record of a message that says so.
   static DataElsewhere of(const wire::Record& record) {
     return {.address = record.extension.source_address,
             .layout_length = record.has_layout() ? record.extension.layout_length : 0,
             .bulk = record.is_bulk(),
-            .key = record.is_bulk() ? from_wire(record.key) : MemoryKey{}};
+            .keys = record.is_bulk() ? MemoryKeys::of(record) : MemoryKeys{}};
   }
 };
 

@@ -31,12 +31,6 @@ class RecordBytes {
     return this->flags(flags);
   }
 
-  // Follows the extension if the adapter reads the message.
-  RecordBytes& key(const wire::BulkKey& key) {
-    append(key);
-    return *this;
-  }
-
   ConstBuffer piece() const { return {bytes_.data(), length_}; }
   std::uint32_t length() const { return length_; }
 

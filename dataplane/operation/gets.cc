@@ -237,12 +237,13 @@ void Gets::on_key(Peer& from, const wire::Record& record) {
   PendingRequest* request = means_.requests.find(body.request_id);
   const bool expected = request != nullptr && request->is_get && request->peer == from.index &&
                         request->layout == nullptr && request->received == 0 && request->pull == 0 && !request->read;
-  if (!expected) {
+  const MemoryKeys keys = MemoryKeys::of(record);
+  if (!expected || keys.empty()) {
     means_.statistics.ghost();
     return means_.outbox.answer(from, RecordKind::attach_done,
                                 wire::AttachDoneBody{body.message_id, wire::AttachAnswer::not_read});
   }
-  means_.pulls.pull_answer(from, *request, body);
+  means_.pulls.pull_answer(from, *request, body, keys);
 }
 
 // From oneself: a local copy.

@@ -89,6 +89,9 @@ class ChannelSet {
   }
   void forget(PeerChannel& channel) { std::erase(active_, &channel); }
   void tell_path_change(PeerIndex peer, const PathChange& change) { listener_.channel_path_changed(peer, change); }
+  void look_at_told_links(Nanoseconds now) {
+    if (!notices_.empty() && !receiving_) look_at_links(now);
+  }
   bool is_receiving() const { return receiving_; }  // what is sent now is packed and leaves at the end of the step
   Nanoseconds now() const { return clock_.now(); }
   const LinkNotices& notices() const { return notices_; }

@@ -225,6 +225,21 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
   return left_any;
 }
 
+void PeerChannel::watch_links() {
+  if (several_ == nullptr) return;
+  set_.look_at_told_links(set_.now());
+  if (notices_seen_ != set_.notices().number()) set_.activate(*this);
+}
+
+void PeerChannel::doubt(unsigned path) {
+  if (several_ == nullptr || closed_) return;
+  const Nanoseconds now = set_.now();
+  several_->watch.went_silent(path, now);
+  several_->teller.went_silent(path, now, reliable_.waiting_since());
+  use_best();
+  set_.activate(*this);
+}
+
 void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now) {
   PathWatch& watch = several_->watch;
   PathTeller& teller = several_->teller;

@@ -122,6 +122,12 @@ class PeerChannel {
   // whose link is up again is probed. Whether any was left.
   [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
 
+  // For who uses the paths besides the channel. Without packets of its own it does not look at the links.
+  bool serves(unsigned path) const { return several_ == nullptr || (several_->watch.serving() >> path & 1) != 0; }
+  void watch_links();
+  // Something else went wrong there: does not count on it before it has answered a probe.
+  void doubt(unsigned path);
+
   // Of all paths, the best first.
   std::vector<PathStatus> path_statuses() const;
 

@@ -16,6 +16,7 @@
 #include "dataplane/message/outgoing_messages.h"
 #include "dataplane/message/queued_record.h"
 #include "dataplane/paths/peer_channel.h"
+#include "dataplane/peers/bulk_path.h"
 #include "dataplane/transport/transport.h"
 
 namespace openlapi {
@@ -60,9 +61,7 @@ struct Peer {
   RemoteMemory* remote_memory = nullptr;  // of `direct`, if it has one
   bool attach_closed = false;             // the peer cannot read any of our memory: do not offer it again
 
-  BulkMemory* bulk_memory = nullptr;  // of the best of its paths that has one
-  std::uint32_t bulk_failures = 0;    // in a row
-  std::uint32_t bulk_pause = 0;       // messages that go in packets before bulk is tried again
+  std::vector<BulkPath> bulk_paths;  // of those paths whose adapters read, the best first
 
   std::deque<QueuedRecord> backlog;
   OutgoingQueue outgoing;
@@ -97,6 +96,10 @@ struct Peer {
   PeerEras* eras = nullptr;
 
   bool is_direct() const { return direct != nullptr; }
+  // As far as packets have shown.
+  bool serves(const BulkPath& path) const {
+    return channel == nullptr || path.in_channel == BulkPath::kNoNumber || channel->serves(path.in_channel);
+  }
 };
 
 // What is kept of a peer that was purged or dropped.

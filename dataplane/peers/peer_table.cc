@@ -1,5 +1,6 @@
 #include "dataplane/peers/peer_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dataplane/base/cancellation.h"
@@ -67,8 +68,18 @@ void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs&
     peer.channel = channels_->make_channel(peer.index, paths_beside(route), epochs);
     peer.max_record = peer.channel->max_record();
   }
-  for (std::size_t i = 0; i < route.count && peer.bulk_memory == nullptr; ++i) {
-    peer.bulk_memory = route.paths[i]->capabilities().bulk_memory;
+  choose_bulk_paths(peer, route);
+}
+
+void PeerTable::choose_bulk_paths(Peer& peer, const Route& route) {
+  const std::vector<Transport*> in_channel = paths_beside(route);
+  for (std::size_t i = 0; i < route.count && peer.bulk_paths.size() < wire::kMostBulkKeys; ++i) {
+    BulkMemory* const memory = route.paths[i]->capabilities().bulk_memory;
+    if (memory == nullptr) continue;
+    const auto found = std::ranges::find(in_channel, route.paths[i]);
+    const auto number = static_cast<unsigned>(found - in_channel.begin());
+    const bool is_in_channel = peer.channel != nullptr && found != in_channel.end();
+    peer.bulk_paths.push_back({.memory = memory, .in_channel = is_in_channel ? number : BulkPath::kNoNumber});
   }
 }
 

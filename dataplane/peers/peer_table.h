@@ -66,6 +66,7 @@ class PeerTable {
   [[gnu::noinline]] Peer* first_contact(PeerIndex index);
   std::unique_ptr<Peer> make_peer(PeerIndex index);
   void choose_path(Peer& peer, const Route& route, const ChannelEpochs& epochs, bool is_new);
+  static void choose_bulk_paths(Peer& peer, const Route& route);
   FormerPeer& former(PeerIndex index);
 
   const EndpointConfig& config_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dataplane/message/served_packet.h"
+#include "dataplane/transfer/bulk_shares.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
@@ -15,13 +16,15 @@ BulkPulls::BulkPulls(const Means& means, std::uint32_t first_number)
     : means_(means), next_pull_(std::max(first_number, 1u)) {}
 
 BulkPulls::~BulkPulls() {
-  for (const auto& [id, pull] : pulls_) {
-    if (pull.reads != 0) pull.memory->stop_reads(pull.peer);
+  for (auto& [id, pull] : pulls_) {
+    for (const BulkPull::Path& path : pull.paths()) {
+      if (path.reads != 0) path.memory->stop_reads(pull.peer);
+    }
   }
 }
 
 void BulkPulls::pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
-                             const MemoryKey& key) {
+                             const MemoryKeys& keys) {
   if (!message.has_buffer && message.layout == nullptr) {
     means_.outbox.answer(from, RecordKind::attach_done, wire::AttachDoneBody{id, wire::AttachAnswer::read});
     return means_.incoming.arrived(from, id, message, message.total);
@@ -31,38 +34,58 @@ void BulkPulls::pull_message(Peer& from, std::uint32_t id, IncomingMessage& mess
                 .id = id,
                 .message_id = id,
                 .source_address = source_address,
-                .key = key,
                 .local = message.buffer,
                 .length = message.total};
   pull.failed = message.layout != nullptr || message.buffer == nullptr;  // the adapter writes to one place
   message.pull = next_pull_;
-  begin_pull(from, pull);
+  begin_pull(from, std::move(pull), keys);
 }
 
-void BulkPulls::pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body) {
+void BulkPulls::pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body, const MemoryKeys& keys) {
   request.pull = next_pull_;
-  begin_pull(from, {.peer = from.index,
-                    .is_get = true,
-                    .id = body.request_id,
-                    .message_id = body.message_id,
-                    .source_address = body.source_address,
-                    .key = from_wire(body.key),
-                    .local = static_cast<std::byte*>(request.buffer),
-                    .length = request.length});
+  BulkPull pull{.peer = from.index,
+                .is_get = true,
+                .id = body.request_id,
+                .message_id = body.message_id,
+                .source_address = body.source_address,
+                .local = static_cast<std::byte*>(request.buffer),
+                .length = request.length};
+  begin_pull(from, std::move(pull), keys);
 }
 
-void BulkPulls::begin_pull(Peer& from, BulkPull pull) {
-  pull.memory = from.bulk_memory;
-  if (pull.memory == nullptr || !pull.memory->reachable(from.index)) pull.failed = true;
-  if (!pull.failed) pull.piece = std::min(tuning::kBulkPiece, pull.memory->longest_read());
-  if (pull.piece == 0) pull.failed = true;
+void BulkPulls::begin_pull(Peer& from, BulkPull pull, const MemoryKeys& keys) {
+  if (!pull.failed) choose_paths(from, pull, keys);
   const std::uint32_t id = next_pull_;
   do {
     next_pull_ = next_pull_ == UINT32_MAX ? 1 : next_pull_ + 1;
   } while (pulls_.contains(next_pull_));
-  BulkPull& begun = pulls_.emplace(id, pull).first->second;
+  BulkPull& begun = pulls_.emplace(id, std::move(pull)).first->second;
   means_.signs.set(StepSigns::pulls, true);
   advance_pull(id, begun);
+}
+
+// Those that rest, or over which packets do not come through, only if there is no other.
+void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys) {
+  std::array<BulkPull::Path, wire::kMostBulkKeys> others;
+  std::size_t other_count = 0;
+  for (std::uint32_t number = 0; number != from.bulk_paths.size(); ++number) {
+    BulkPath& path = from.bulk_paths[number];
+    const auto of_peer = [&](const MemoryKey& key) { return path.memory->leads_to(from.index, key); };
+    const auto key = std::ranges::find_if(keys.all(), of_peer);
+    if (key == keys.all().end() || path.memory->longest_read() == 0 || !path.memory->reachable(from.index)) continue;
+    const BulkPull::Path found{.memory = path.memory, .key = *key, .number = number};
+    if (path.pause == 0 && from.serves(path)) {
+      pull.all_paths[pull.path_count++] = found;
+    } else {
+      others[other_count++] = found;
+      if (path.pause != 0 && !pull.is_get) --path.pause;  // a get has counted when it asked
+    }
+  }
+  if (pull.path_count == 0) {
+    pull.all_paths = others;
+    pull.path_count = static_cast<std::uint32_t>(other_count);
+  }
+  pull.failed = pull.path_count == 0;
 }
 
 // Handlers that run on the way may purge peers: what comes next is looked for anew.
@@ -81,45 +104,96 @@ unsigned BulkPulls::take_endings() {
   for (BulkMemory* memory : means_.memories) {
     std::array<BulkMemory::Ending, tuning::kEndingsBurst> endings;
     const std::size_t count = memory->take_endings(endings);
-    for (std::size_t i = 0; i < count; ++i) read_ended(endings[i]);
+    for (std::size_t i = 0; i < count; ++i) read_ended(*memory, endings[i]);
     ended += static_cast<unsigned>(count);
   }
   return ended;
 }
 
-void BulkPulls::read_ended(const BulkMemory::Ending& ending) {
+void BulkPulls::read_ended(const BulkMemory& memory, const BulkMemory::Ending& ending) {
   const auto found = pulls_.find(static_cast<std::uint32_t>(ending.token >> 32));
-  if (found == pulls_.end() || found->second.reads == 0) return;
+  const std::uint32_t place = ending.token & UINT32_MAX;
+  if (found == pulls_.end() || place >= BulkPull::kMostReads) return;
   BulkPull& pull = found->second;
+  BulkPull::Read& read = pull.under_way[place];
+  BulkPull::Path& path = pull.all_paths[read.path];
+  if (read.chunk.length == 0 || path.memory != &memory) return;
+  const BulkPull::Chunk chunk = std::exchange(read.chunk, {});
   --bulk_reads_;
   --pull.reads;
-  if (!ending.done) pull.failed = true;
+  --path.reads;
+  path.under_way -= chunk.length;
+  if (!ending.done) pull.again.push_back(chunk);
+  if (pull.given_up) return;
+  Peer& from = means_.peers.at(pull.peer);
+  if (!ending.done) path_failed(path, from);
+  if (pull.path_count == 1) return;
+  path.latest = means_.clock.now();
+  from.bulk_paths[path.number].read_ended(ending.done ? chunk.length : 0, path.latest);
+}
+
+void BulkPulls::path_failed(BulkPull::Path& path, Peer& from) {
+  if (std::exchange(path.failed, true)) return;
+  BulkPath& of_peer = from.bulk_paths[path.number];
+  of_peer.failed();
+  if (from.channel != nullptr && of_peer.in_channel != BulkPath::kNoNumber) from.channel->doubt(of_peer.in_channel);
 }
 
 // Begins what may be begun. True: the pull has come to its end.
 bool BulkPulls::advance_pull(std::uint32_t id, BulkPull& pull) {
-  while (!pull.failed && pull.begun != pull.length && pull.reads < tuning::kBulkReadsPerMessage) {
-    const std::uint64_t bytes = std::min(pull.piece, pull.length - pull.begun);
-    const std::uint64_t token = std::uint64_t{id} << 32 | (pull.begun / pull.piece & UINT32_MAX);
-    const BulkMemory::Begin begin =
-        pull.memory->begin_read(pull.peer, pull.source_address + pull.begun, pull.key, pull.local + pull.begun,
-                                static_cast<std::size_t>(bytes), token);
-    if (begin == BulkMemory::Begin::full) return false;
-    if (begin == BulkMemory::Begin::failed) {
-      pull.failed = true;
-      break;
-    }
-    pull.begun += bytes;
-    ++pull.reads;
-    ++bulk_reads_;
-  }
+  if (!pull.failed) begin_reads(id, pull, means_.peers.at(pull.peer));
   // Also after a failure the others are waited for: packets must not be overwritten by what they replace.
   if (pull.reads != 0) return false;
-  const BulkPull ended = pull;
+  if (!pull.failed && pull.next().length != 0) return false;  // no adapter has room
+  const BulkPull ended = std::move(pull);
   pulls_.erase(id);
   means_.signs.set(StepSigns::pulls, !pulls_.empty());
   if (!ended.given_up) end_pull(id, ended);
   return true;
+}
+
+void BulkPulls::begin_reads(std::uint32_t id, BulkPull& pull, Peer& from) {
+  if (pull.path_count != 1) stop_what_holds_up(pull, from);
+  for (BulkPull::Path& path : pull.paths()) {
+    while (pull.next().length != 0 && begin_read(id, pull, path, from)) {
+    }
+  }
+  pull.failed = std::ranges::all_of(pull.paths(), [](const BulkPull::Path& path) { return path.failed; });
+}
+
+// False: the path takes no more now.
+bool BulkPulls::begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& path, Peer& from) {
+  const BulkPull::Chunk chunk{pull.next().offset, BulkShares(pull, from).next_chunk(path)};
+  if (chunk.length == 0) return false;
+  const auto free = std::ranges::find(pull.under_way, 0u, [](const BulkPull::Read& read) { return read.chunk.length; });
+  const auto place = static_cast<std::uint64_t>(free - pull.under_way.begin());
+  const BulkMemory::Begin begin = path.memory->begin_read(
+      pull.peer, pull.source_address + chunk.offset, path.key, pull.local + chunk.offset,
+      static_cast<std::size_t>(chunk.length), std::uint64_t{id} << 32 | place, pull.around(chunk));
+  if (begin == BulkMemory::Begin::failed) path_failed(path, from);
+  if (begin != BulkMemory::Begin::begun) return false;
+  *free = {.chunk = chunk, .path = static_cast<std::uint32_t>(&path - pull.all_paths.data())};
+  pull.take(chunk.length);
+  ++bulk_reads_;
+  ++pull.reads;
+  path.under_way += chunk.length;
+  if (++path.reads == 1 && pull.path_count != 1) path.latest = means_.clock.now();
+  if (pull.path_count != 1) from.bulk_paths[path.number].read_began(path.latest);
+  return true;
+}
+
+// A path that brings nothing any more while the others have nothing to do. Its reads end now, and are begun anew over
+// these when they have.
+void BulkPulls::stop_what_holds_up(BulkPull& pull, Peer& from) {
+  if (pull.reads == 0) return;
+  if (from.channel != nullptr) from.channel->watch_links();
+  if (!BulkShares(pull, from).are_held_up(means_.clock.now())) return;
+  for (BulkPull::Path& path : pull.paths()) {
+    if (path.reads == 0 || path.stopped) continue;
+    path_failed(path, from);
+    path.stopped = true;
+    path.memory->stop_reads(pull.peer);
+  }
 }
 
 void BulkPulls::end_pull(std::uint32_t id, const BulkPull& pull) {
@@ -133,8 +207,10 @@ void BulkPulls::end_pull(std::uint32_t id, const BulkPull& pull) {
   const auto result = pull.failed ? wire::AttachAnswer::not_read : wire::AttachAnswer::read;
   means_.outbox.answer(peer, RecordKind::attach_done, wire::AttachDoneBody{pull.message_id, result});
   if (message != nullptr) message->elsewhere = false;
-  if (pull.failed) return means_.offers.bulk_failed(peer);
-  peer.bulk_failures = 0;
+  if (pull.failed) return means_.offers.fell_back(peer);
+  for (const BulkPull::Path& path : pull.paths()) {
+    if (!path.failed) peer.bulk_paths[path.number].succeeded();
+  }
   ++means_.statistics.of(peer).packets_received;
   ++means_.statistics.of(peer).bulk_received;
   if (message != nullptr) return means_.incoming.arrived(peer, pull.id, *message, message->total);
@@ -143,16 +219,16 @@ void BulkPulls::end_pull(std::uint32_t id, const BulkPull& pull) {
 }
 
 void BulkPulls::give_up(Peer& peer) {
-  bool under_way = false;
   for (auto& [id, pull] : pulls_) {
     if (pull.peer != peer.index || pull.given_up) continue;
     pull.given_up = pull.failed = true;
-    under_way = under_way || pull.reads != 0;
+    for (const BulkPull::Path& path : pull.paths()) {
+      if (path.reads != 0 && !path.stopped) path.memory->stop_reads(peer.index);
+    }
   }
   std::erase_if(pulls_, [](const auto& entry) { return entry.second.given_up && entry.second.reads == 0; });
   means_.signs.set(StepSigns::pulls, !pulls_.empty());
-  if (under_way) peer.bulk_memory->stop_reads(peer.index);
-  peer.bulk_failures = peer.bulk_pause = 0;
+  for (BulkPath& path : peer.bulk_paths) path = {.memory = path.memory, .in_channel = path.in_channel};
 }
 
 }  // namespace openlapi

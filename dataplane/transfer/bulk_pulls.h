@@ -1,7 +1,9 @@
-// Bulk transfer (guide, chapter 13), on the side that wants the data. Its adapter reads the memory that the other side
-// has exposed (memory_offers.h), several pieces at a time, and this task reports the result. For fences, counters and
-// losses a bulk message is like any other: it is in Peer::incoming or among the requests here, and among the outgoing
-// ones there.
+// Bulk transfer (guide, chapter 13), on the side that wants the data. Its adapters read the memory that the other side
+// has exposed (memory_offers.h), several chunks at a time over all paths that serve (bulk_shares.h), and this task
+// reports the result. For fences, counters and losses a bulk message is like any other: it is in Peer::incoming or
+// among the requests here, and among the outgoing ones there.
+// What a path has failed to bring is read anew over the others, or comes in packets if there are none: in either case
+// only when the failed read has ended, since until then it may write.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +11,7 @@
 #include <map>
 #include <span>
 
+#include "dataplane/base/clock.h"
 #include "dataplane/message/bulk_pull.h"
 #include "dataplane/message/step_signs.h"
 #include "dataplane/peers/peer_table.h"
@@ -30,6 +33,7 @@ class BulkPulls {
     IncomingMessages& incoming;
     MemoryOffers& offers;
     std::span<BulkMemory* const> memories;  // of all transports
+    Clock& clock;
     StepSigns& signs;
   };
   BulkPulls(const Means& means, std::uint32_t first_number);
@@ -39,8 +43,8 @@ class BulkPulls {
 
   // Reads the data of a message, or the answer to a get; `body` says where it lies.
   void pull_message(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t source_address,
-                    const MemoryKey& key);
-  void pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body);
+                    const MemoryKeys& keys);
+  void pull_answer(Peer& from, PendingRequest& request, const wire::GetKeyBody& body, const MemoryKeys& keys);
 
   unsigned advance();
   // When this returns nothing is written to the user's memory any more.
@@ -50,10 +54,15 @@ class BulkPulls {
   std::size_t size() const { return pulls_.size(); }
 
  private:
-  void begin_pull(Peer& from, BulkPull pull);
+  void begin_pull(Peer& from, BulkPull pull, const MemoryKeys& keys);
+  static void choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys);
   bool advance_pull(std::uint32_t id, BulkPull& pull);
+  void begin_reads(std::uint32_t id, BulkPull& pull, Peer& from);
+  bool begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& path, Peer& from);
+  static void path_failed(BulkPull::Path& path, Peer& from);
+  void stop_what_holds_up(BulkPull& pull, Peer& from);
   unsigned take_endings();
-  void read_ended(const BulkMemory::Ending& ending);
+  void read_ended(const BulkMemory& memory, const BulkMemory::Ending& ending);
   void end_pull(std::uint32_t id, const BulkPull& pull);
 
   const Means means_;

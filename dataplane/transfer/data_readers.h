@@ -12,7 +12,7 @@ class DataReaders final : public DataReader {
   DataReaders(AttachReads& reads, BulkPulls& pulls) : reads_(reads), pulls_(pulls) {}
 
   void read(Peer& from, std::uint32_t id, IncomingMessage& message, const DataElsewhere& where) override {
-    if (where.bulk) return pulls_.pull_message(from, id, message, where.address, where.key);
+    if (where.bulk) return pulls_.pull_message(from, id, message, where.address, where.keys);
     reads_.begin({.peer = from.index,
                   .is_get = false,
                   .id = id,

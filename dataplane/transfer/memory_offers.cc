@@ -1,6 +1,7 @@
 #include "dataplane/transfer/memory_offers.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "dataplane/layout/vector_cursor.h"
@@ -12,30 +13,48 @@ namespace openlapi {
 using wire::RecordKind;
 
 bool MemoryOffers::wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t length) const {
-  if (peer.bulk_memory == nullptr || length < config_.bulk_minimum) return false;
+  if (peer.bulk_paths.empty() || length < config_.bulk_minimum) return false;
   return hint == BulkHint::by_task ? config_.bulk : hint == BulkHint::always;
 }
 
-// After a failure some messages go in packets at once, more each time: a path that does not work costs a round trip.
-bool MemoryOffers::may_try_bulk(Peer& peer) {
-  if (peer.bulk_pause != 0) {
-    --peer.bulk_pause;
-    return false;
+// Of those that do not rest, as bits: the ones over which packets come through, all if there is none.
+std::uint32_t MemoryOffers::paths_to_try(Peer& peer) {
+  if (peer.bulk_paths.size() > 1 && peer.channel != nullptr) peer.channel->watch_links();
+  std::uint32_t paths = 0, serving = 0;
+  for (std::uint32_t number = 0; number != peer.bulk_paths.size(); ++number) {
+    BulkPath& path = peer.bulk_paths[number];
+    if (path.pause != 0) {
+      --path.pause;
+    } else if (path.memory->reachable(peer.index)) {
+      paths |= 1u << number;
+      if (peer.serves(path)) serving |= 1u << number;
+    }
   }
-  return peer.bulk_memory->reachable(peer.index);
+  return serving != 0 ? serving : paths;
 }
 
-void MemoryOffers::bulk_failed(Peer& peer) {
-  ++statistics_.of(peer).bulk_fallbacks;
-  peer.bulk_failures = std::min(peer.bulk_failures + 1, tuning::kMostBulkFailures);
-  peer.bulk_pause = (1u << peer.bulk_failures) - 1;
+// To all adapters that may read it; a message that is not long enough for several to one of them.
+bool MemoryOffers::expose(Peer& peer, OutgoingMessage& message, std::size_t most_keys) {
+  if (message.total < config_.bulk_shared_minimum) most_keys = std::min<std::size_t>(most_keys, 1);
+  const std::uint32_t paths = most_keys != 0 ? paths_to_try(peer) : 0;
+  for (std::uint32_t left = paths; left != 0 && most_keys != 0; left &= left - 1) {
+    BulkPath& path = peer.bulk_paths[static_cast<std::size_t>(std::countr_zero(left))];
+    if (message.exposure.add(*path.memory, message.data, static_cast<std::size_t>(message.total))) {
+      --most_keys;
+    } else {
+      path.failed();
+    }
+  }
+  if (paths != 0 && !message.exposure.active()) fell_back(peer);
+  return message.exposure.active();
 }
 
-bool MemoryOffers::expose(Peer& peer, OutgoingMessage& message) {
-  if (peer.bulk_memory == nullptr || !may_try_bulk(peer)) return false;
-  if (message.exposure.begin(*peer.bulk_memory, message.data, static_cast<std::size_t>(message.total))) return true;
-  bulk_failed(peer);
-  return false;
+void MemoryOffers::bulk_ended(Peer& peer, const Exposure& exposure, bool succeeded) {
+  ++(succeeded ? statistics_.of(peer).bulk_sent : statistics_.of(peer).bulk_fallbacks);
+  for (BulkPath& path : peer.bulk_paths) {
+    if (!exposure.is_through(*path.memory)) continue;
+    succeeded ? path.succeeded() : path.failed();
+  }
 }
 
 bool MemoryOffers::offer(Peer& peer, OutgoingMessage& message, BulkHint bulk) {
@@ -73,25 +92,32 @@ bool MemoryOffers::offer_bulk(Peer& peer, OutgoingMessage& message) {
   RecordBytes fixed(message.kind, message.body);
   fixed.extend(extension, wire::kFlagLong | wire::kFlagAttach | wire::kFlagBulk);
   const auto header_bytes = static_cast<std::uint32_t>(message.user_header.size());
-  if (fixed.length() + sizeof(wire::BulkKey) + header_bytes > peer.max_record || !expose(peer, message)) return false;
-  fixed.key(to_wire(message.exposure.key())).user_header_length(header_bytes);
+  const std::uint32_t used = std::min(fixed.length() + header_bytes, peer.max_record);
+  const std::size_t most_keys = (peer.max_record - used) / sizeof(MemoryKey);
+  if (!expose(peer, message, std::min(most_keys, wire::kMostBulkKeys))) return false;
+  const MemoryKeys keys = message.exposure.keys();
+  fixed.user_header_length(header_bytes).payload_length(keys.bytes());
   message.stage = OutgoingMessage::Stage::awaiting_attach;
   message.first_sent = true;
   OutgoingMessage& stored = sender_.store(std::move(message));
-  const ConstBuffer pieces[] = {fixed.piece(), {stored.user_header.data(), stored.user_header.size()}};
-  outbox_.post(peer, pieces, fixed.length() + header_bytes);
+  const ConstBuffer pieces[] = {
+      fixed.piece(), {stored.user_header.data(), stored.user_header.size()}, {keys.all().data(), keys.bytes()}};
+  outbox_.post(peer, pieces, fixed.length() + header_bytes + keys.bytes());
   return true;
 }
 
 bool MemoryOffers::offer_answer(Peer& peer, std::uint32_t request_id, OutgoingMessage& message) {
-  if (!expose(peer, message)) return false;
+  if (!expose(peer, message, wire::kMostBulkKeys)) return false;
   const wire::GetKeyBody body{.request_id = request_id,
                               .message_id = message.id,
-                              .source_address = reinterpret_cast<std::uintptr_t>(message.data),
-                              .key = to_wire(message.exposure.key())};
+                              .source_address = reinterpret_cast<std::uintptr_t>(message.data)};
+  const MemoryKeys keys = message.exposure.keys();
   message.stage = OutgoingMessage::Stage::awaiting_attach;
   if (sender_.store_answer(peer, std::move(message), request_id) != nullptr) {
-    outbox_.answer(peer, RecordKind::get_key, body);
+    RecordBytes fixed(RecordKind::get_key, body);
+    fixed.payload_length(keys.bytes());
+    const ConstBuffer pieces[] = {fixed.piece(), {keys.all().data(), keys.bytes()}};
+    outbox_.answer(peer, pieces, fixed.length() + keys.bytes());
   }
   return true;
 }
@@ -130,12 +156,12 @@ void MemoryOffers::on_attach_done(Peer& from, const wire::Record& record) {
   if (message.stage != OutgoingMessage::Stage::awaiting_attach) return statistics_.ghost();
   if (body.answer == wire::AttachAnswer::read) {
     ++statistics_.of(from).packets_sent;
-    if (message.exposure.active()) bulk_succeeded(from);
+    if (message.exposure.active()) bulk_ended(from, message.exposure, true);
     return sender_.finish_sending(message);
   }
   if (message.exposure.active()) {
+    bulk_ended(from, message.exposure, false);
     message.exposure.end();
-    bulk_failed(from);
   } else {
     from.attach_closed = from.attach_closed || body.answer == wire::AttachAnswer::closed;
   }

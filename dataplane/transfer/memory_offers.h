@@ -25,10 +25,11 @@ class MemoryOffers {
   bool offer_answer(Peer& peer, std::uint32_t request_id, OutgoingMessage& message);
 
   // Whether bulk transfer is wanted for so much data, and whether it may be tried with this peer now: after a failure
-  // some messages are sent in packets without a try.
+  // some messages are sent without the path that has failed, in packets if there is no other.
   bool wants_bulk(const Peer& peer, BulkHint hint, std::uint64_t length) const;
-  static bool may_try_bulk(Peer& peer);
-  void bulk_failed(Peer& peer);
+  static bool may_try_bulk(Peer& peer) { return paths_to_try(peer) != 0; }
+  // The data of a bulk message went in packets.
+  void fell_back(Peer& peer) { ++statistics_.of(peer).bulk_fallbacks; }
 
   // The peer has read, or could not read.
   void on_attach_done(Peer& from, const wire::Record& record);
@@ -38,11 +39,9 @@ class MemoryOffers {
   void offer_layout_attach(Peer& peer, OutgoingMessage message);
   static bool may_attach(const Peer& peer, OutgoingMessage& message);
   bool offer_bulk(Peer& peer, OutgoingMessage& message);
-  bool expose(Peer& peer, OutgoingMessage& message);
-  void bulk_succeeded(Peer& peer) {
-    ++statistics_.of(peer).bulk_sent;
-    peer.bulk_failures = 0;
-  }
+  static std::uint32_t paths_to_try(Peer& peer);
+  bool expose(Peer& peer, OutgoingMessage& message, std::size_t most_keys);
+  void bulk_ended(Peer& peer, const Exposure& exposure, bool succeeded);
 
   const EndpointConfig& config_;
   Statistics& statistics_;

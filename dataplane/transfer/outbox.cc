@@ -33,11 +33,10 @@ void Outbox::post(Peer& peer, Pieces pieces, std::uint32_t length) {
   if (!peer.backlog.empty() || !send_record(peer, pieces, length)) queue_record(peer, pieces, length, false);
 }
 
-void Outbox::post_answer(Peer& peer, ConstBuffer record) {
-  const auto length = static_cast<std::uint32_t>(record.length);
-  if (peer.backlog.empty() && send_record(peer, {&record, 1}, length)) return;
+void Outbox::answer(Peer& peer, Pieces pieces, std::uint32_t length) {
+  if (peer.backlog.empty() && send_record(peer, pieces, length)) return;
   if (!dropped_.may_keep(peer, length)) return;
-  queue_record(peer, {&record, 1}, length, false);
+  queue_record(peer, pieces, length, false);
   peer.backlog.back().kept = {peer.kept, length};
 }
 

@@ -42,8 +42,11 @@ class Outbox final : public BeginningTeller {
   // The same for answers to the peer's requests; a peer that never takes its answers is dropped in the end.
   template <typename Body>
   void answer(Peer& peer, wire::RecordKind kind, const Body& body) {
-    post_answer(peer, RecordBytes(kind, body).piece());
+    const RecordBytes fixed(kind, body);
+    const ConstBuffer piece = fixed.piece();
+    answer(peer, {&piece, 1}, fixed.length());
   }
+  void answer(Peer& peer, Pieces pieces, std::uint32_t length);
 
   // Sends what waits, as far as there is room.
   unsigned flush_backlog(Peer& peer);
@@ -59,8 +62,6 @@ class Outbox final : public BeginningTeller {
   Peer& next_in_turn();
 
  private:
-  void post_answer(Peer& peer, ConstBuffer record);
-
   Statistics& statistics_;
   Admission& admission_;
   DroppedPeers& dropped_;

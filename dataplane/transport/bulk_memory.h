@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "dataplane/base/memory_range.h"
 #include "dataplane/transport/packet.h"
 
 namespace openlapi {
@@ -42,14 +43,18 @@ class BulkMemory {
   virtual bool expose(const void* address, std::size_t length, MemoryKey& key) = 0;
   virtual void withdraw(const MemoryKey& key) = 0;
 
-  // Begins to copy `length` bytes at `remote_address` of `peer` to `local`. Never blocks. `local` must stay writable
-  // until the Ending.
-  virtual Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local,
-                           std::size_t length, std::uint64_t token) = 0;
+  // Whether memory was exposed with this key by the adapter of `peer` that this one reads from.
+  virtual bool leads_to(PeerIndex peer, const MemoryKey& key) = 0;
 
-  // Ends all reads from `peer`, which was given up. When it returns none of them writes to its local memory any more;
-  // that memory belongs to the user again. Reads that had not ended end as not done, and their Endings still have to be
-  // taken. May block for milliseconds.
+  // Begins to copy `length` bytes at `remote_address` of `peer` to `local`. Never blocks. `local` must stay writable
+  // until the Ending. `around`: memory which contains that and will be read to as well, so that it is worth while to
+  // make it known to the adapter at once.
+  virtual Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local,
+                           std::size_t length, std::uint64_t token, const MemoryRange& around) = 0;
+
+  // Ends all reads from `peer`, which was given up, or is to be read over another path. When it returns none of them
+  // writes to its local memory any more; that memory belongs to the user again. Reads that had not ended end as not
+  // done, and their Endings still have to be taken. May block for milliseconds.
   virtual void stop_reads(PeerIndex peer) = 0;
 
   // Fills `endings` with reads that have ended and returns how many. Never blocks.

@@ -39,7 +39,7 @@ constexpr bool may_be_long(RecordKind kind) {
 
 constexpr bool may_have_payload(RecordKind kind) {
   return may_be_long(kind) || kind == RecordKind::data || kind == RecordKind::get_data ||
-         kind == RecordKind::put_pieces || kind == RecordKind::put_strided;
+         kind == RecordKind::put_pieces || kind == RecordKind::put_strided || kind == RecordKind::get_key;
 }
 
 // may_have_payload() of all kinds: a bit each.
@@ -67,7 +67,9 @@ bool flags_fit(const RecordHeader& header) {
   if ((header.flags & kFlagBulk) != 0 && !bulk_fits(header, kind)) return false;
   if ((header.flags & ~kFlagBulk) != 0 && !may_be_long(kind)) return false;
   if ((header.flags & kFlagAttach) != 0) {
-    if ((header.flags & kFlagLong) == 0 || header.payload_length != 0 || !may_attach(kind)) return false;
+    if ((header.flags & kFlagLong) == 0 || !may_attach(kind)) return false;
+    const bool has_keys = (header.flags & kFlagBulk) != 0;
+    if (has_keys ? !is_length_of_keys(header.payload_length) : header.payload_length != 0) return false;
   }
   if ((header.flags & kFlagLayout) != 0 && (header.flags & kFlagAttach) == 0) return false;
   if ((header.flags & (kFlagVector | kFlagAtoms)) != 0 && kind != RecordKind::active_message) return false;
@@ -87,9 +89,7 @@ bool next_record(std::span<std::byte>& rest, Record& record) {
   if (body == 0 || !flags_fit(record.header)) return false;
 
   std::size_t fixed = sizeof(RecordHeader) + body;
-  std::size_t extension = record.is_long() ? sizeof(LongExtension) : 0;
-  const bool has_key = extension != 0 && record.is_bulk();
-  if (has_key) extension += sizeof(BulkKey);
+  const std::size_t extension = record.is_long() ? sizeof(LongExtension) : 0;
   // 64 bits wide also where addresses are not: no payload length may wrap around.
   const std::uint64_t length =
       std::uint64_t{fixed} + extension + record.header.user_header_length + record.header.payload_length;
@@ -98,8 +98,7 @@ bool next_record(std::span<std::byte>& rest, Record& record) {
   record.body = rest.data() + sizeof(RecordHeader);
   if (extension != 0) {
     std::memcpy(&record.extension, rest.data() + fixed, sizeof(LongExtension));
-    if (record.extension.total_length < record.header.payload_length) return false;
-    if (has_key) std::memcpy(&record.key, rest.data() + fixed + sizeof(LongExtension), sizeof(BulkKey));
+    if (record.extension.total_length < record.header.payload_length && !record.is_bulk()) return false;
     fixed += extension;
   }
   record.user_header = rest.data() + fixed;

@@ -31,7 +31,7 @@ enum class RecordKind : std::uint8_t {
   put_strided,      // body PutStridedBody, payload goes to blocks at a constant distance
   get_layout,       // body GetLayoutBody, payload: the description of what is asked for
   request_refused,  // body RequestRefusedBody: that request will not be answered
-  get_key,          // body GetKeyBody: the receiver's adapter may read what it has asked for
+  get_key,          // body GetKeyBody, payload BulkKeys: the receiver's adapters may read what it has asked for
 };
 inline constexpr std::uint8_t kFirstRecordKind = 1;
 inline constexpr std::uint8_t kLastRecordKind = 18;
@@ -45,7 +45,7 @@ inline constexpr std::uint8_t kFlagLayout =
 inline constexpr std::uint8_t kFlagAtoms =
     16;  // active message: every record of it has whole atoms, however many bytes the origin says one has
 inline constexpr std::uint8_t kFlagBulk =
-    32;  // with kFlagAttach: the adapter reads, a BulkKey follows the extension; get request: a key is welcome
+    32;  // with kFlagAttach: adapters read, the payload is BulkKeys; get request: keys are welcome
 inline constexpr std::uint8_t kKnownFlags =
     kFlagLong | kFlagAttach | kFlagVector | kFlagLayout | kFlagAtoms | kFlagBulk;
 
@@ -76,10 +76,15 @@ struct LongExtension {
   std::uint32_t layout_length;   // with kFlagLayout: bytes of the description at source_address
 };
 
-// What an adapter needs to read memory of the sender. Only the adapters know what it means.
+// What an adapter needs to read memory of the sender through one of the sender's adapters. Only the adapters know what
+// it means. There is one for each adapter of the sender's that serves, in any order.
 struct BulkKey {
   std::byte bytes[16];
 };
+inline constexpr std::size_t kMostBulkKeys = 8;  // of one message
+constexpr bool is_length_of_keys(std::uint32_t bytes) {
+  return bytes != 0 && bytes % sizeof(BulkKey) == 0 && bytes <= kMostBulkKeys * sizeof(BulkKey);
+}
 
 struct DataBody {
   std::uint32_t message_id;
@@ -188,12 +193,11 @@ struct RequestRefusedBody {
   RefusalReason reason;
 };
 
-// The memory that a get request names can be read under this key until attach_done names the message.
+// The memory that a get request names can be read under the keys behind this until attach_done names the message.
 struct GetKeyBody {
   std::uint32_t request_id;
   std::uint32_t message_id;  // chosen by the target
   std::uint64_t source_address;
-  BulkKey key;
 };
 
 static_assert(sizeof(RecordHeader) == 8 && sizeof(PutBody) == 24 && sizeof(ActiveMessageBody) == 24);
@@ -206,12 +210,11 @@ static_assert(offsetof(GetRequestBody, request_id) == 24 && offsetof(RmwRequestB
 
 static_assert(sizeof(PutPiecesBody) == 32 && sizeof(PutStridedBody) == 64 && sizeof(GetLayoutBody) == 16);
 static_assert(sizeof(RequestRefusedBody) == 8 && offsetof(RequestRefusedBody, reason) == 4);
-static_assert(sizeof(BulkKey) == 16 && sizeof(GetKeyBody) == 32 && offsetof(GetKeyBody, key) == 16);
+static_assert(sizeof(BulkKey) == 16 && sizeof(GetKeyBody) == 16 && offsetof(GetKeyBody, source_address) == 8);
 static_assert(offsetof(PutPiecesBody, message_id) == 24 && offsetof(PutStridedBody, message_id) == 56);
 
 inline constexpr std::size_t kLongestFixedPart = sizeof(RecordHeader) + sizeof(PutStridedBody);
 static_assert(kLongestFixedPart >= sizeof(RecordHeader) + sizeof(GetRequestBody) + sizeof(LongExtension));
-static_assert(kLongestFixedPart >= sizeof(RecordHeader) + sizeof(PutBody) + sizeof(LongExtension) + sizeof(BulkKey));
 
 constexpr std::size_t align_record(std::size_t length) { return (length + 7) & ~std::size_t{7}; }
 
@@ -222,7 +225,6 @@ struct Record {
   const std::byte* user_header;
   std::byte* payload;
   LongExtension extension;  // only with kFlagLong
-  BulkKey key;              // only with kFlagAttach and kFlagBulk
 
   RecordKind kind() const { return static_cast<RecordKind>(header.kind); }
   bool is_long() const { return (header.flags & kFlagLong) != 0; }

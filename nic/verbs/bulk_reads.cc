@@ -14,9 +14,19 @@ namespace {
 
 constexpr int kPollBatch = 16;
 
-// A key: remote key of the adapter, place of the entry in the owner's cache and its generation, 4 bytes each.
-MemoryKey to_key(const RegistrationCache::Entry& entry) {
-  const std::uint32_t words[3] = {htole32(entry.region.remote_key), htole32(entry.number), htole32(entry.generation)};
+// Tells the adapters of a job apart: the numbers of queue pairs and remote keys do not. It is no proof, which remote
+// keys are not either.
+std::uint32_t mark_of(const Address& address) {
+  std::uint32_t mark = address.queue_pair;
+  for (const std::uint8_t byte : address.gid) mark = (mark ^ byte) * 0x01000193;  // FNV-1a
+  return mark;
+}
+
+// A key: remote key of the adapter, place of the entry in the owner's cache and its generation, and the adapter's mark,
+// 4 bytes each.
+MemoryKey to_key(const RegistrationCache::Entry& entry, const Address& adapter) {
+  const std::uint32_t words[4] = {htole32(entry.region.remote_key), htole32(entry.number), htole32(entry.generation),
+                                  htole32(mark_of(adapter))};
   MemoryKey key;
   std::memcpy(key.bytes.data(), words, sizeof words);
   return key;
@@ -108,8 +118,13 @@ bool BulkReads::open(ibv_context& context, ibv_comp_channel& channel, std::uint3
 bool BulkReads::expose(const void* address, std::size_t length, MemoryKey& key) {
   const RegistrationCache::Entry* const entry = cache_.acquire_current(address, length, false);
   if (entry == nullptr) return false;
-  key = to_key(*entry);
+  key = to_key(*entry, path_.own_address());
   return true;
+}
+
+bool BulkReads::leads_to(PeerIndex peer, const MemoryKey& key) {
+  const Address* const address = path_.address_of(peer);
+  return address != nullptr && word_of(key, 3) == mark_of(*address);
 }
 
 void BulkReads::withdraw(const MemoryKey& key) {
@@ -119,14 +134,14 @@ void BulkReads::withdraw(const MemoryKey& key) {
 }
 
 BulkMemory::Begin BulkReads::begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local,
-                                        std::size_t length, std::uint64_t token) {
+                                        std::size_t length, std::uint64_t token, const MemoryRange& around) {
   if (length == 0 || length > kLongestRead || !reachable(peer)) return Begin::failed;
   if (free_reads_.empty()) return Begin::full;
   Connection* connection = find(peer);
   if (connection == nullptr) connection = connect(peer);
   if (connection == nullptr) return free_reads_.size() < kMostReads ? Begin::full : Begin::failed;
   if (connection->state == Connection::State::stopping || connection->reads >= kReadsPerConnection) return Begin::full;
-  RegistrationCache::Entry* const entry = cache_.acquire_current(local, length, true);
+  RegistrationCache::Entry* const entry = acquire_for_read(local, length, around);
   if (entry == nullptr) return Begin::failed;
   const std::uint32_t number = free_reads_.back();
   free_reads_.pop_back();
@@ -147,6 +162,14 @@ BulkMemory::Begin BulkReads::begin_read(PeerIndex peer, std::uint64_t remote_add
   post_pieces(*connection);
   remove_if_stopped(*connection);
   return Begin::begun;
+}
+
+// Where nothing is kept, no more than what is read.
+RegistrationCache::Entry* BulkReads::acquire_for_read(void* local, std::size_t length, const MemoryRange& around) {
+  if (monitor_ == nullptr || around.length <= length) return cache_.acquire_current(local, length, true);
+  const auto* const begin = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(around.address));
+  RegistrationCache::Entry* const all = cache_.acquire_current(begin, static_cast<std::size_t>(around.length), true);
+  return all != nullptr ? all : cache_.acquire_current(local, length, true);
 }
 
 // Posts what may be posted now.

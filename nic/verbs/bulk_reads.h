@@ -57,8 +57,9 @@ class BulkReads final : public BulkMemory {
   std::uint64_t longest_read() const override { return kLongestRead; }
   bool expose(const void* address, std::size_t length, MemoryKey& key) override;
   void withdraw(const MemoryKey& key) override;
+  bool leads_to(PeerIndex peer, const MemoryKey& key) override;
   Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local, std::size_t length,
-                   std::uint64_t token) override;
+                   std::uint64_t token, const MemoryRange& around) override;
   void stop_reads(PeerIndex peer) override;
   std::size_t take_endings(std::span<Ending> endings) override;
 
@@ -130,6 +131,7 @@ class BulkReads final : public BulkMemory {
   bool open(ibv_context& context, ibv_comp_channel& channel, std::uint32_t port);
 
   // bulk_reads.cc
+  RegistrationCache::Entry* acquire_for_read(void* local, std::size_t length, const MemoryRange& around);
   void post_pieces(Connection& connection);
   bool post_piece(Connection& connection, std::uint32_t number);
   void piece_done(Read& read, bool good);

@@ -86,10 +86,42 @@ TEST(VerbsBulk, ReadsAreRefusedWhenThereAreManyAndGoOn) {
   EXPECT_EQ(outcome.done, 1000u);
   EXPECT_TRUE(sink == source);
   pair.right->capabilities().bulk_memory->withdraw(key);
-  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, 0, key, sink.data(), (32u << 20) + 1, 0),
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, 0, key, sink.data(), (32u << 20) + 1, 0, {}),
             Begin::failed);
-  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, 0, key, sink.data(), 0, 0), Begin::failed);
-  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(7, 0, key, sink.data(), 1, 0), Begin::failed) << "nobody";
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, 0, key, sink.data(), 0, 0, {}), Begin::failed);
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(7, 0, key, sink.data(), 1, 0, {}), Begin::failed)
+      << "nobody";
+}
+
+TEST(VerbsBulk, KeysLeadToTheAdapterThatGaveThem) {
+  VerbsPair pair;
+  BulkMemory& left = *pair.left->capabilities().bulk_memory;
+  BulkMemory& right = *pair.right->capabilities().bulk_memory;
+  std::vector<char> memory(8192);
+  MemoryKey of_left, of_right;
+  ASSERT_TRUE(left.expose(memory.data(), memory.size(), of_left));
+  ASSERT_TRUE(right.expose(memory.data(), memory.size(), of_right));
+  EXPECT_TRUE(left.leads_to(1, of_right));
+  EXPECT_FALSE(left.leads_to(1, of_left));
+  EXPECT_TRUE(right.leads_to(0, of_left));
+  EXPECT_FALSE(left.leads_to(7, of_right)) << "nobody";
+  left.withdraw(of_left);
+  right.withdraw(of_right);
+}
+
+TEST(VerbsBulk, APlaceThatIsReadToInPartsIsRegisteredOnce) {
+  VerbsPair pair;
+  std::vector<char> source(8 << 20), sink(source.size());
+  fill(source.data(), source.size(), 5);
+  MemoryKey key;
+  ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(source.data(), source.size(), key));
+  const Outcome outcome = pull(
+      *pair.left, 1, address(source.data()), key, sink.data(), source.size(), [&] { empty(*pair.right); }, 1 << 20,
+      true);
+  EXPECT_EQ(outcome.done, 8u);
+  EXPECT_TRUE(sink == source);
+  EXPECT_EQ(pair.left->bulk()->registrations().counters().misses, 1u);
+  pair.right->capabilities().bulk_memory->withdraw(key);
 }
 
 constexpr std::size_t kBytes = 1 << 20;
@@ -199,7 +231,7 @@ TEST(VerbsBulk, MemoryThatIsNotThereOrCannotBeWritten) {
   EXPECT_TRUE(pull_exposed(pair, memory, sink.data(), kBytes)) << "reading does not need more";
   EXPECT_EQ(std::memcmp(memory, sink.data(), kBytes), 0);
   ASSERT_TRUE(pair.right->capabilities().bulk_memory->expose(sink.data(), kBytes, key));
-  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, address(sink.data()), key, memory, kBytes, 1),
+  EXPECT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, address(sink.data()), key, memory, kBytes, 1, {}),
             Begin::failed);
   pair.right->capabilities().bulk_memory->withdraw(key);
   munmap(memory, kBytes);
@@ -355,7 +387,7 @@ TEST(VerbsBulk, OneThatNeverAnswersIsGivenUpForAWhile) {
     EXPECT_EQ(outcome.failed, 1u);
   }
   EXPECT_FALSE(left->capabilities().bulk_memory->reachable(1));
-  EXPECT_EQ(left->capabilities().bulk_memory->begin_read(1, 4096, {}, &sink, 1, 1), Begin::failed);
+  EXPECT_EQ(left->capabilities().bulk_memory->begin_read(1, 4096, {}, &sink, 1, 1, {}), Begin::failed);
   EXPECT_TRUE(wait_for([&] { return left->capabilities().bulk_memory->reachable(1); })) << "only for a while";
 }
 
@@ -430,7 +462,7 @@ TEST(VerbsBulk, ASleeperIsWokenByTheEndOfARead) {
   WakeSource& wake = *pair.left->capabilities().wake_source;
   for (int lap = 0; lap < 3; ++lap) {
     ASSERT_EQ(pair.left->capabilities().bulk_memory->begin_read(1, address(source.data()), key, sink.data(),
-                                                                source.size(), 77),
+                                                                source.size(), 77, {}),
               Begin::begun);
     if (wake.arm()) {
       pollfd waiting{wake.descriptor(), POLLIN, 0};

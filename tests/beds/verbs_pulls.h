@@ -29,7 +29,8 @@ struct Outcome {
 
 // Pulls in pieces, several at a time, while `also()` is called again and again; ends when every piece has.
 inline Outcome pull(VerbsTransport& reader, PeerIndex from, std::uint64_t remote, const MemoryKey& key, void* local,
-                    std::size_t length, const std::function<void()>& also, std::size_t piece = 1 << 20) {
+                    std::size_t length, const std::function<void()>& also, std::size_t piece = 1 << 20,
+                    bool around = false) {
   BulkMemory& bulk = *reader.capabilities().bulk_memory;
   Outcome outcome;
   std::size_t begun = 0, under_way = 0;
@@ -37,7 +38,8 @@ inline Outcome pull(VerbsTransport& reader, PeerIndex from, std::uint64_t remote
       [&] {
         while (begun < length) {
           const std::size_t now = std::min(piece, length - begun);
-          const Begin begin = bulk.begin_read(from, remote + begun, key, static_cast<char*>(local) + begun, now, begun);
+          const Begin begin = bulk.begin_read(from, remote + begun, key, static_cast<char*>(local) + begun, now, begun,
+                                              around ? MemoryRange{address(local), length} : MemoryRange{});
           if (begin == Begin::full) break;
           if (begin == Begin::begun) {
             ++under_way;

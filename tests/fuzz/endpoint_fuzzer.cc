@@ -260,9 +260,8 @@ class Scene {
     wire::RecordHeader header{};
     header.kind = static_cast<std::uint8_t>(wire::kFirstRecordKind + input.take() % wire::kLastRecordKind);
     header.flags = input.take() & wire::kKnownFlags;
-    const std::size_t fixed = wire::body_size(header.kind) +
-                              ((header.flags & wire::kFlagLong) != 0 ? sizeof(wire::LongExtension) : 0) +
-                              ((header.flags & wire::kFlagBulk) != 0 ? sizeof(wire::BulkKey) : 0);
+    const std::size_t fixed =
+        wire::body_size(header.kind) + ((header.flags & wire::kFlagLong) != 0 ? sizeof(wire::LongExtension) : 0);
     std::vector<std::byte> bytes(sizeof(header));
     for (std::size_t at = 0; at < fixed; at += 8) {
       const auto word = input.take_bytes((small >> (at / 8 % 5) & 1) != 0 ? 1 : 8);

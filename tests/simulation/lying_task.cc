@@ -201,6 +201,14 @@ std::vector<std::byte> LyingTask::record(PeerIndex peer, RecordKind kind) {
   std::vector<std::byte> bytes(fixed.length() + behind);
   std::memcpy(bytes.data(), fixed.piece().data, fixed.length());
   for (std::size_t at = fixed.length(); at < bytes.size(); ++at) bytes[at] = static_cast<std::byte>(at);
+  wire::RecordHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const bool has_keys = kind == RecordKind::get_key || (header.flags & wire::kFlagBulk) != 0;
+  for (std::size_t left = has_keys ? header.payload_length : 0; left >= sizeof(wire::BulkKey);) {
+    const wire::BulkKey next = key();
+    std::memcpy(bytes.data() + bytes.size() - left, &next, sizeof(next));
+    left -= sizeof(next);
+  }
   return bytes;
 }
 
@@ -296,11 +304,11 @@ RecordBytes LyingTask::long_part(PeerIndex peer, RecordKind kind, std::uint64_t&
                                   flood ? 1'000'000 + next_flood_++ : number(peer), 0};
     flags |= wire::kFlagLong | (attach ? elsewhere(peer, kind, extension) : 0);
     fixed.extend(extension, flags);
-    if ((flags & wire::kFlagBulk) != 0) fixed.key(key());
   } else {
     fixed.flags(flags);
   }
   behind = attach || flood ? 0 : std::min(random_.below(kLongestPayload), total);
+  if ((flags & wire::kFlagBulk) != 0) behind = keys_length();
   fixed.payload_length(behind);
   if (message && random_.chance(0.4)) {
     const std::uint64_t user_header = 4 * random_.below(40);
@@ -316,6 +324,12 @@ wire::BulkKey LyingTask::key() {
   wire::BulkKey key;
   std::memcpy(key.bytes, words, sizeof key.bytes);
   return key;
+}
+
+// Of some keys, and seldom of none.
+std::uint64_t LyingTask::keys_length() {
+  if (random_.chance(0.05)) return random_.below(300);
+  return random_.between(1, wire::kMostBulkKeys) * sizeof(wire::BulkKey);
 }
 
 RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t& behind) {
@@ -376,7 +390,10 @@ RecordBytes LyingTask::fixed_part(PeerIndex peer, RecordKind kind, std::uint64_t
       return {kind, wire::RequestRefusedBody{
                         number(peer), static_cast<wire::RefusalReason>(random_.below(random_.chance(0.02) ? 3 : 2))}};
     case RecordKind::get_key:
-      return {kind, wire::GetKeyBody{number(peer), number(peer), reinterpret_cast<std::uintptr_t>(own_.data()), key()}};
+      behind = keys_length();
+      return RecordBytes(kind,
+                         wire::GetKeyBody{number(peer), number(peer), reinterpret_cast<std::uintptr_t>(own_.data())})
+          .payload_length(behind);
     case RecordKind::put_pieces:
     case RecordKind::get_layout:
       break;  // record() makes them

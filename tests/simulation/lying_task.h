@@ -60,6 +60,7 @@ class LyingTask final : public ChannelListener {
   RecordBytes long_part(PeerIndex peer, wire::RecordKind kind, std::uint64_t& behind);
   std::uint8_t elsewhere(PeerIndex peer, wire::RecordKind kind, wire::LongExtension& extension);
   wire::BulkKey key();
+  std::uint64_t keys_length();
   std::uint64_t place(PeerIndex peer, std::uint64_t length);
   std::uint64_t counter(PeerIndex peer);
   std::uint32_t number(PeerIndex peer);  // one that may mean something

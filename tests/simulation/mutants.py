@@ -168,24 +168,31 @@ MUTANTS = {
         [("  part_from(index, Fault::purged);\n", "  part_from(index, Fault::no_connectivity);\n")]),
     "bulk_exposed_for_ever": (
         "dataplane/transfer/memory_offers.cc", "memory that the peer has read stays exposed",
-        [("message.data, static_cast<std::size_t>(message.total))) return true;\n",
-          "message.data, static_cast<std::size_t>(message.total))) {\n    MemoryKey again;\n"
-          "    return peer.bulk_memory->expose(message.data, static_cast<std::size_t>(message.total), again);\n  }\n")]),
+        [("      --most_keys;\n", "      --most_keys;\n      MemoryKey again;\n"
+          "      path.memory->expose(message.data, static_cast<std::size_t>(message.total), again);\n")]),
     "bulk_failure_called_success": (
         "dataplane/transfer/bulk_pulls.cc", "the origin is told that its data was read when it was not",
         [("pull.failed ? wire::AttachAnswer::not_read : wire::AttachAnswer::read;", "wire::AttachAnswer::read;")]),
     "bulk_failure_unseen": (
         "dataplane/transfer/bulk_pulls.cc", "a read that failed counts as done",
-        [("  if (!ending.done) pull.failed = true;\n", "")]),
+        [("  if (!ending.done) pull.again.push_back(chunk);\n", ""),
+         ("  if (!ending.done) path_failed(path, from);\n", "")]),
+    "bulk_late_read": (
+        "dataplane/transfer/bulk_pulls.cc", "what a path does not bring is read over another one while it may still come",
+        [("    path.memory->stop_reads(pull.peer);\n",
+          "    for (BulkPull::Read& read : pull.under_way) {\n"
+          "      if (read.chunk.length == 0 || &pull.all_paths[read.path] != &path) continue;\n"
+          "      pull.again.push_back(std::exchange(read.chunk, {}));\n"
+          "      --bulk_reads_, --pull.reads, --path.reads;\n    }\n    path.under_way = 0;\n")]),
     "bulk_packets_too_soon": (
         "dataplane/transfer/bulk_pulls.cc", "packets replace a failed read while others still write",
         [("  if (pull.reads != 0) return false;\n", "  if (pull.reads != 0 && !pull.failed) return false;\n")]),
     "bulk_piece_misplaced": (
         "dataplane/transfer/bulk_pulls.cc", "every piece is read to the beginning of the buffer",
-        [("pull.key, pull.local + pull.begun,", "pull.key, pull.local,")]),
+        [("path.key, pull.local + chunk.offset,", "path.key, pull.local,")]),
     "bulk_reads_of_purged_peer": (
         "dataplane/transfer/bulk_pulls.cc", "a purge does not stop the reads that write to the user's memory",
-        [("  if (under_way) peer.bulk_memory->stop_reads(peer.index);\n", "  (void)under_way;\n")]),
+        [("      if (path.reads != 0 && !path.stopped) path.memory->stop_reads(peer.index);\n", "      (void)path;\n")]),
     "answer_beyond_the_buffer": (
         "dataplane/operation/gets.cc", "an answer writes where it says, not where its get does",
         [("  if (body.offset > request->length || length > request->length - body.offset) return means_.statistics.ghost();\n",

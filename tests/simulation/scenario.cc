@@ -152,6 +152,9 @@ void Scenario::choose_bulk() {
   bulk_faults.read_failure = up_to(0.2);
   bulk_faults.full = up_to(0.3);
   bulk_faults.break_down = up_to(0.1);
+  bulk_on_all_networks = random.chance(0.8);
+  const std::uint64_t shared_minimums[] = {0, 0, 30'000};
+  bulk_shared_minimum = random.pick(shared_minimums);
 }
 
 bool Scenario::can_come_back(PeerIndex task) const {

@@ -91,6 +91,8 @@ struct Scenario {
   bool bulk_adapters;
   bool bulk_on;
   std::uint64_t bulk_minimum;
+  std::uint64_t bulk_shared_minimum;
+  bool bulk_on_all_networks;
   std::uint64_t bulk_longest_read;
   std::size_t bulk_room;
   double bulk_wakes;

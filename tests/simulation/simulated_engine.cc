@@ -52,7 +52,8 @@ void SimulatedEngine::open_transports() {
        ++network) {
     const PortConfig config = simulation_.port_config(task_, context_, network);
     transports_.push_back(std::make_unique<SimulatedTransport>(simulation_.network(), config));
-    if (network == 0 && scenario_.bulk_adapters) open_bulk_memory(*transports_.back());
+    const bool has_bulk = scenario_.bulk_adapters && (network == 0 || scenario_.bulk_on_all_networks);
+    if (has_bulk) open_bulk_memory(*transports_.back());
   }
   for (const auto& transport : transports_) {
     transport->set_arrival_listener([this] { step_within(3 * kMicrosecond); });
@@ -63,13 +64,14 @@ void SimulatedEngine::open_bulk_memory(SimulatedTransport& transport) {
   BulkConfig config;
   config.task = task_;
   config.context = context_;
+  config.network = transport.network();
   config.longest_read = scenario_.bulk_longest_read;
   config.room = scenario_.bulk_room;
   config.wakes = scenario_.bulk_wakes;
   config.faults = scenario_.bulk_faults;
-  bulk_memory_ = std::make_unique<SimulatedBulkMemory>(simulation_.bulk_network(), config);
-  bulk_memory_->set_ending_listener([this] { step_within(3 * kMicrosecond); });
-  transport.set_bulk_memory(bulk_memory_.get());
+  bulk_memories_.push_back(std::make_unique<SimulatedBulkMemory>(simulation_.bulk_network(), config));
+  bulk_memories_.back()->set_ending_listener([this] { step_within(3 * kMicrosecond); });
+  transport.set_bulk_memory(bulk_memories_.back().get());
 }
 
 Route SimulatedEngine::resolve(PeerIndex peer) {

@@ -107,7 +107,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   std::uint32_t share_;  // the quota at the beginning
 
   std::vector<std::unique_ptr<SimulatedTransport>> transports_;
-  std::unique_ptr<SimulatedBulkMemory> bulk_memory_;
+  std::vector<std::unique_ptr<SimulatedBulkMemory>> bulk_memories_;
   std::unique_ptr<Endpoint> endpoint_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // outlives this: events of dead engines do nothing
 

@@ -39,7 +39,9 @@ Simulation::Simulation(const Options& options)
       cuts_left_(scenario_.cuts),
       path_random_(options.seed, kCutStream),
       link_words_(scenario_, time_, network_) {
-  bulk_network_.connected = [this](PeerIndex a, PeerIndex b) { return !network_.separated(a, b); };
+  bulk_network_.connected = [this](PeerIndex a, PeerIndex b, std::uint32_t network) {
+    return !network_.separated(a, b) && !network_.is_cut(a, network) && !network_.is_cut(b, network);
+  };
   deaths_after_ = moments(scenario_.deaths, random_);
   separations_after_ = moments(scenario_.separations, random_);
   pauses_after_ = moments(scenario_.pauses, pause_random_);
@@ -309,6 +311,7 @@ EndpointConfig Simulation::endpoint_config(PeerIndex task, std::uint32_t context
   config.first_packet = scenario_.first_packet;
   config.bulk = scenario_.bulk_on;
   config.bulk_minimum = scenario_.bulk_minimum;
+  config.bulk_shared_minimum = scenario_.bulk_shared_minimum;
   return config;
 }
 

@@ -22,6 +22,10 @@ Route Task::resolve(PeerIndex peer) {
   transport.add_peer(peer, {}, error);
   route.paths[0] = &transport;
   route.count = 1;
+  for (const auto& other : others) {
+    other->add_peer(peer, {}, error);
+    route.paths[route.count++] = other.get();
+  }
   route.epoch = epoch_of_peers;
   return route;
 }
@@ -44,12 +48,21 @@ Job::Job(std::uint32_t tasks, EndpointConfig config, std::uint32_t max_packet) {
 
 Job::~Job() = default;
 
+void Job::add_paths(std::uint32_t max_packet) {
+  for (PeerIndex i = 0; i < tasks_.size(); ++i) {
+    tasks_[i]->others.push_back(std::make_unique<MemoryTransport>(i, max_packet));
+    for (PeerIndex j = 0; j < i + 1; ++j) {
+      MemoryTransport::connect(*tasks_[i]->others.back(), *tasks_[j]->others.back());
+    }
+  }
+}
+
 void Job::start() {
   for (PeerIndex i = 0; i < tasks_.size(); ++i) {
     config_.self = i;
-    Transport* transport = &tasks_[i]->transport;
-    tasks_[i]->endpoint =
-        std::make_unique<Endpoint>(config_, std::span(&transport, 1), clock, *tasks_[i], tasks_[i]->host);
+    std::vector<Transport*> transports{&tasks_[i]->transport};
+    for (const auto& other : tasks_[i]->others) transports.push_back(other.get());
+    tasks_[i]->endpoint = std::make_unique<Endpoint>(config_, transports, clock, *tasks_[i], tasks_[i]->host);
   }
 }
 

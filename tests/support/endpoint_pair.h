@@ -49,6 +49,7 @@ struct Task final : RouteResolver {
   Route resolve(PeerIndex) override;
 
   MemoryTransport transport;
+  std::vector<std::unique_ptr<MemoryTransport>> others;  // further paths to the same tasks
   std::uint64_t epoch_of_peers = 0;  // what this task is told at first contact
   PeerIndex out_of_reach = kUnknownPeer;
   ScriptedHost host;
@@ -62,6 +63,9 @@ class Job {
  public:
   explicit Job(std::uint32_t tasks, EndpointConfig config = {}, std::uint32_t max_packet = 1024);
   ~Job();
+
+  // Each task has one path more to all others.
+  void add_paths(std::uint32_t max_packet = 1024);
 
   // Makes the endpoints: what a test sets on the transports before is seen by them.
   void start();

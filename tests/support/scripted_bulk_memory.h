@@ -70,16 +70,23 @@ class ScriptedBulkMemory final : public BulkMemory {
     ++exposures;
     EXPECT_NE(address, nullptr);
     EXPECT_NE(length, 0u);
-    const std::uint64_t number = ++last_key_;
+    const std::uint64_t number = first_key_ << 32 | ++last_key_;
     exposed_[number] = address;
     std::memcpy(key.bytes.data(), &number, sizeof(number));
     return true;
+  }
+  // Of the one that it is connected with; others number theirs from elsewhere on.
+  bool leads_to(PeerIndex peer, const MemoryKey& key) override {
+    const auto found = peers_.find(peer);
+    return found != peers_.end() && found->second->first_key_ == number_of(key) >> 32;
   }
   void withdraw(const MemoryKey& key) override {
     EXPECT_EQ(exposed_.erase(number_of(key)), 1u) << "withdrawn twice, or never exposed";
   }
   Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local, std::size_t length,
-                   std::uint64_t token) override {
+                   std::uint64_t token, const MemoryRange& around) override {
+    const auto begin = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(local));
+    EXPECT_TRUE(around.address <= begin && begin + length <= around.address + around.length);
     if (begins_until_failure == 0) return Begin::failed;
     if (under_way.size() >= room) return Begin::full;
     if (begins_until_failure != SIZE_MAX) --begins_until_failure;
@@ -112,6 +119,8 @@ class ScriptedBulkMemory final : public BulkMemory {
     return number;
   }
 
+  inline static std::uint64_t adapters_ = 0;
+  const std::uint64_t first_key_ = ++adapters_;
   std::map<PeerIndex, ScriptedBulkMemory*> peers_;
   std::map<std::uint64_t, const void*> exposed_;
   std::uint64_t last_key_ = 0;

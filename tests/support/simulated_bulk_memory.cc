@@ -54,8 +54,14 @@ void SimulatedBulkMemory::withdraw(const MemoryKey& key) {
   if (--found->second.times == 0) exposed_.erase(found);
 }
 
+bool SimulatedBulkMemory::leads_to(PeerIndex, const MemoryKey& key) {
+  const auto owner = network_.memories_.find(std::bit_cast<Key>(key).serial);
+  return owner == network_.memories_.end() || owner->second->config_.network == config_.network;
+}
+
 BulkMemory::Begin SimulatedBulkMemory::begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key,
-                                                  void* local, std::size_t length, std::uint64_t token) {
+                                                  void* local, std::size_t length, std::uint64_t token,
+                                                  const MemoryRange&) {
   SeededRandom& random = network_.random_;
   if (broken_[peer] || random.chance(config_.faults.begin_failure)) return Begin::failed;
   if (reads_.size() + endings_.size() >= config_.room || random.chance(config_.faults.full)) return Begin::full;
@@ -65,7 +71,16 @@ BulkMemory::Begin SimulatedBulkMemory::begin_read(PeerIndex peer, std::uint64_t 
   if (again) network_.complain(*this, "has two reads with one token");
   ++network_.counters_.reads;
   const std::uint64_t id = next_read_++;
-  reads_[id] = {peer, remote_address, std::bit_cast<Key>(key), static_cast<std::byte*>(local), length, token};
+  auto* const place = static_cast<std::byte*>(local);
+  Read& read = reads_[id];
+  read = {.peer = peer,
+          .remote_address = remote_address,
+          .key = std::bit_cast<Key>(key),
+          .local = place,
+          .length = length,
+          .token = token,
+          .tries = random.below(6)};
+  if (can_read(read)) read.before = {place, place + length};
   const Nanoseconds now = network_.time_.now();
   const Nanoseconds least = length * kSecond / config_.bytes_per_second + 2 * kMicrosecond;
   const Nanoseconds longest = random.chance(0.1) ? 5 * kMillisecond : 20 * kMicrosecond;
@@ -73,17 +88,20 @@ BulkMemory::Begin SimulatedBulkMemory::begin_read(PeerIndex peer, std::uint64_t 
   network_.time_.at(random.between(now, end), [this, id, part = random.below(length), alive = alive_] {
     if (*alive) advance(id, part);
   });
-  network_.time_.at(end, [this, id, alive = alive_] {
+  finish_at(end, id);
+  return Begin::begun;
+}
+
+void SimulatedBulkMemory::finish_at(Nanoseconds when, std::uint64_t id) {
+  network_.time_.at(when, [this, id, alive = alive_] {
     if (*alive) finish(id);
   });
-  return Begin::begun;
 }
 
 // The memory has to be there now, in the incarnation of the peer that exposed it.
 bool SimulatedBulkMemory::can_read(const Read& read) const {
   const auto owner = network_.memories_.find(read.key.serial);
   if (owner == network_.memories_.end() || owner->second->config_.task != read.peer) return false;
-  if (!network_.connected(config_.task, read.peer)) return false;
   const auto found = owner->second->exposed_.find(read.key.number);
   if (found == owner->second->exposed_.end()) return false;
   const Exposed& exposed = found->second;
@@ -92,16 +110,28 @@ bool SimulatedBulkMemory::can_read(const Read& read) const {
 }
 
 void SimulatedBulkMemory::advance(std::uint64_t id, std::size_t to) {
-  Read& read = reads_.at(id);
+  const auto found = reads_.find(id);
+  if (found == reads_.end() || found->second.stopped || !is_connected(found->second)) return;
+  Read& read = found->second;
   read.failed = read.failed || !can_read(read);
-  if (read.failed || read.stopped) return;
+  if (read.failed) return;
   const auto* remote = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(read.remote_address));
   std::memcpy(read.local + read.copied, remote + read.copied, to - read.copied);
   read.copied = to;
 }
 
+// A read that fails writes all the same: what nobody takes for data. It is what was there, since checkers of those who
+// have given up know no other.
 void SimulatedBulkMemory::finish(std::uint64_t id) {
-  Read& read = reads_.at(id);
+  const auto found = reads_.find(id);
+  if (found == reads_.end()) return;
+  Read& read = found->second;
+  if (!read.stopped && !is_connected(read) && read.tries != 0) {
+    --read.tries;
+    ++network_.counters_.waited;
+    return finish_at(network_.time_.now() + network_.random_.between(kMillisecond, 100 * kMillisecond), id);
+  }
+  read.failed = read.failed || !is_connected(read);
   if (network_.random_.chance(config_.faults.read_failure)) {
     read.failed = true;
     if (network_.random_.chance(config_.faults.break_down)) broken_[read.peer] = true;
@@ -109,6 +139,7 @@ void SimulatedBulkMemory::finish(std::uint64_t id) {
   advance(id, read.length);
   const bool done = !read.failed && !read.stopped;
   if (!done) ++network_.counters_.failed;
+  if (!done && !read.stopped) std::ranges::copy(read.before, read.local);
   endings_.push_back({read.token, done});
   reads_.erase(id);
   if (on_ending_ && network_.random_.chance(config_.wakes)) on_ending_();
@@ -116,9 +147,10 @@ void SimulatedBulkMemory::finish(std::uint64_t id) {
 
 void SimulatedBulkMemory::stop_reads(PeerIndex peer) {
   for (auto& [id, read] : reads_) {
-    if (read.peer != peer) continue;
+    if (read.peer != peer || read.stopped) continue;
     read.stopped = true;
     ++network_.counters_.stopped;
+    finish_at(network_.time_.now() + network_.random_.below(20 * kMicrosecond), id);
   }
 }
 

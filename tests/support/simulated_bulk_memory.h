@@ -28,6 +28,7 @@ struct BulkFaults {
 struct BulkConfig {
   PeerIndex task = 0;
   std::uint32_t context = 0;
+  std::uint32_t network = 0;  // reads from the adapters of other tasks in the same one
   std::uint64_t longest_read = 32 * 1024 * 1024;
   std::size_t room = 16;  // reads under way
   std::uint64_t bytes_per_second = 4'000'000'000;
@@ -41,13 +42,16 @@ class SimulatedBulkMemory;
 class SimulatedBulkNetwork {
  public:
   struct Counters {
-    std::uint64_t reads = 0, failed = 0, stopped = 0, refused = 0;
+    std::uint64_t reads = 0, failed = 0, stopped = 0, refused = 0, waited = 0;
   };
 
   SimulatedBulkNetwork(VirtualTime& time, std::uint64_t seed) : time_(time), random_(seed, 0x62756c6b) {}
 
-  // Whether packets pass between two tasks; reads fail where they do not.
-  std::function<bool(PeerIndex, PeerIndex)> connected = [](PeerIndex, PeerIndex) { return true; };
+  // Whether packets pass between two tasks in a network. Where they do not a read waits, for longer or shorter, and
+  // fails if that lasts.
+  std::function<bool(PeerIndex, PeerIndex, std::uint32_t)> connected = [](PeerIndex, PeerIndex, std::uint32_t) {
+    return true;
+  };
 
   const Counters& counters() const { return counters_; }
   const std::string& complaint() const { return complaint_; }  // of the engines; empty: none
@@ -80,8 +84,9 @@ class SimulatedBulkMemory final : public BulkMemory {
   std::uint64_t longest_read() const override { return config_.longest_read; }
   bool expose(const void* address, std::size_t length, MemoryKey& key) override;
   void withdraw(const MemoryKey& key) override;
+  bool leads_to(PeerIndex peer, const MemoryKey& key) override;
   Begin begin_read(PeerIndex peer, std::uint64_t remote_address, const MemoryKey& key, void* local, std::size_t length,
-                   std::uint64_t token) override;
+                   std::uint64_t token, const MemoryRange& around) override;
   void stop_reads(PeerIndex peer) override;
   std::size_t take_endings(std::span<Ending> endings) override;
 
@@ -105,6 +110,8 @@ class SimulatedBulkMemory final : public BulkMemory {
     std::byte* local;
     std::size_t length;
     std::uint64_t token;
+    std::uint64_t tries;                 // left, of ending while nothing comes through
+    std::vector<std::byte> before = {};  // what was there when it began, if there was something to read
     std::size_t copied = 0;
     bool failed = false;
     bool stopped = false;
@@ -112,6 +119,8 @@ class SimulatedBulkMemory final : public BulkMemory {
 
   void advance(std::uint64_t id, std::size_t to);
   void finish(std::uint64_t id);
+  void finish_at(Nanoseconds when, std::uint64_t id);
+  bool is_connected(const Read& read) const { return network_.connected(config_.task, read.peer, config_.network); }
   bool can_read(const Read& read) const;
 
   SimulatedBulkNetwork& network_;

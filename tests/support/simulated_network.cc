@@ -145,6 +145,14 @@ void SimulatedNetwork::tell_of_link(PeerIndex task, std::uint32_t adapter, bool 
   }
 }
 
+bool SimulatedNetwork::is_cut(PeerIndex task, std::uint32_t adapter) const {
+  const auto is_so = [&](Direction direction) {
+    const auto found = cuts_.find({task, adapter, direction});
+    return found != cuts_.end() && found->second != 0;
+  };
+  return is_so(Direction::outgoing) || is_so(Direction::incoming);
+}
+
 bool SimulatedNetwork::is_cut(const PortAddress& port, Direction direction) {
   const auto found = cuts_.find({port.task, port.adapter, direction});
   if (found == cuts_.end() || found->second == 0) return false;

@@ -183,6 +183,8 @@ class SimulatedNetwork {
     if (std::uint32_t& times = cuts_[cut]; times != 0) --times;
   }
   void mend_all() { cuts_.clear(); }
+  // In one direction at least.
+  bool is_cut(PeerIndex task, std::uint32_t adapter) const;
 
   // A task hears, in all its contexts, that the link of an adapter is up or down, whatever it is.
   void tell_of_link(PeerIndex task, std::uint32_t adapter, bool up);

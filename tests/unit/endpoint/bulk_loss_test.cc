@@ -183,7 +183,7 @@ TEST(BulkKey, ThatNobodyWaitsForIsGivenBack) {
   BulkPair pair(true);
   pair.job.start();
   wire::RecordHeader header{static_cast<std::uint8_t>(wire::RecordKind::get_key), 0, 0, 0};
-  wire::GetKeyBody body{77, 78, 4096, {}};
+  wire::GetKeyBody body{77, 78, 4096};
   std::array<std::byte, sizeof(header) + sizeof(body)> record;
   std::memcpy(record.data(), &header, sizeof(header));
   std::memcpy(record.data() + sizeof(header), &body, sizeof(body));

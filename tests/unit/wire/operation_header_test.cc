@@ -220,27 +220,23 @@ TEST(OperationHeader, FlagsOfLayouts) {
   EXPECT_FALSE(accepted(RecordKind::get_layout, kAttach));
 }
 
-constexpr wire::BulkKey kKey = {{std::byte{0xa0}, std::byte{0xa1}, std::byte{0xa2}, std::byte{0xa3}, std::byte{0xa4},
-                                 std::byte{0xa5}, std::byte{0xa6}, std::byte{0xa7}, std::byte{0xa8}, std::byte{0xa9},
-                                 std::byte{0xaa}, std::byte{0xab}, std::byte{0xac}, std::byte{0xad}, std::byte{0xae},
-                                 std::byte{0xaf}}};
-
-TEST(OperationHeader, AMessageForTheAdapterByteForByte) {
+// packet_of() numbers the bytes behind the fixed part.
+TEST(OperationHeader, AMessageForTheAdaptersByteForByte) {
   RecordBytes fixed(RecordKind::active_message, wire::ActiveMessageBody{5, 6, 7});
   fixed.extend({0x1000, 0x2000, 42, 0}, wire::kFlagLong | wire::kFlagAttach | wire::kFlagBulk)
-      .key(kKey)
-      .user_header_length(4);
-  auto packet = packet_of(fixed, 4);
-  std::vector<std::byte> expected(76);
+      .user_header_length(4)
+      .payload_length(32);
+  auto packet = packet_of(fixed, 36);
+  std::vector<std::byte> expected(92);
   expected[0] = std::byte{2};
   expected[1] = std::byte{1 + 2 + 32};
   expected[2] = std::byte{4};
+  expected[4] = std::byte{32};
   for (std::size_t field = 0; field < 3; ++field) expected[8 + 8 * field] = static_cast<std::byte>(5 + field);
   expected[33] = std::byte{0x10};
   expected[41] = std::byte{0x20};
   expected[48] = std::byte{42};
-  for (std::size_t i = 0; i < 16; ++i) expected[56 + i] = static_cast<std::byte>(0xa0 + i);
-  for (std::size_t i = 0; i < 4; ++i) expected[72 + i] = static_cast<std::byte>(i + 1);
+  for (std::size_t i = 0; i < 36; ++i) expected[56 + i] = static_cast<std::byte>(i + 1);
   EXPECT_EQ(packet, expected);
 
   std::span<std::byte> rest(packet);
@@ -250,30 +246,32 @@ TEST(OperationHeader, AMessageForTheAdapterByteForByte) {
   EXPECT_TRUE(record.is_bulk());
   EXPECT_TRUE(record.is_attach());
   EXPECT_EQ(record.extension.source_address, 0x2000u);
-  EXPECT_EQ(record.key.bytes[15], std::byte{0xaf});
   EXPECT_EQ(record.user_header[0], std::byte{1});
+  EXPECT_EQ(record.payload[0], std::byte{5});
+  EXPECT_EQ(record.payload[31], std::byte{36});
   for (std::size_t length = 0; length < packet.size(); ++length) {
     expect_no_record({packet.begin(), packet.begin() + static_cast<std::ptrdiff_t>(length)}, "cut short");
   }
 }
 
-TEST(OperationHeader, AKeyForAGetByteForByte) {
-  const auto packet =
-      packet_of(RecordBytes(RecordKind::get_key, wire::GetKeyBody{0x11223344, 0x55667788, 0x99, kKey}), 0);
+TEST(OperationHeader, KeysForAGetByteForByte) {
+  RecordBytes fixed(RecordKind::get_key, wire::GetKeyBody{0x11223344, 0x55667788, 0x99});
+  const auto packet = packet_of(fixed.payload_length(16), 16);
   std::vector<std::byte> expected(40);
   expected[0] = std::byte{18};
+  expected[4] = std::byte{16};
   expected[16] = std::byte{0x99};
   const unsigned char ids[] = {0x44, 0x33, 0x22, 0x11, 0x88, 0x77, 0x66, 0x55};
   std::memcpy(expected.data() + 8, ids, sizeof(ids));
-  for (std::size_t i = 0; i < 16; ++i) expected[24 + i] = static_cast<std::byte>(0xa0 + i);
+  for (std::size_t i = 0; i < 16; ++i) expected[24 + i] = static_cast<std::byte>(i + 1);
   EXPECT_EQ(packet, expected);
 }
 
-TEST(OperationHeader, WhatTheAdapterMayRead) {
-  const auto accepted = [](RecordKind kind, int flags) {
+TEST(OperationHeader, WhatAdaptersMayRead) {
+  const auto accepted = [](RecordKind kind, int flags, std::uint32_t keys = 16) {
     RecordBytes fixed(kind, wire::PutBody{1, 0, 0});
-    fixed.extend({100, 5, 1, 0}, static_cast<std::uint8_t>(flags)).key(kKey);
-    auto packet = packet_of(fixed, 0);
+    fixed.extend({100, 5, 1, 0}, static_cast<std::uint8_t>(flags)).payload_length(keys);
+    auto packet = packet_of(fixed, keys);
     std::span<std::byte> rest(packet);
     Record record;
     return wire::next_record(rest, record);
@@ -281,7 +279,12 @@ TEST(OperationHeader, WhatTheAdapterMayRead) {
   constexpr int kAttach = wire::kFlagLong | wire::kFlagAttach;
   EXPECT_TRUE(accepted(RecordKind::put, kAttach | wire::kFlagBulk));
   EXPECT_TRUE(accepted(RecordKind::active_message, kAttach | wire::kFlagBulk));
-  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagBulk)) << "a key without the extension";
+  EXPECT_TRUE(accepted(RecordKind::put, kAttach | wire::kFlagBulk, 128)) << "keys may be longer than the data";
+  for (const std::uint32_t keys : {0u, 8u, 15u, 17u, 144u}) {
+    EXPECT_FALSE(accepted(RecordKind::put, kAttach | wire::kFlagBulk, keys)) << keys;
+  }
+  EXPECT_FALSE(accepted(RecordKind::put, kAttach)) << "keys, and nothing says so";
+  EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagBulk)) << "keys without the extension";
   EXPECT_FALSE(accepted(RecordKind::put, wire::kFlagLong | wire::kFlagBulk)) << "the data comes by itself";
   EXPECT_FALSE(accepted(RecordKind::put, kAttach | wire::kFlagLayout | wire::kFlagBulk)) << "data in pieces";
   EXPECT_FALSE(accepted(RecordKind::collective, kAttach | wire::kFlagBulk));

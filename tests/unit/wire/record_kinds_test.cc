@@ -47,7 +47,7 @@ const KindRules& rules_of(unsigned kind) {
                                   {64, true, none},
                                   {16, true, may_be_long},
                                   {8, false, none},
-                                  {32, false, none}};
+                                  {16, true, none}};
   }();
   return rules[kind < rules.size() ? kind : 0];
 }
@@ -58,15 +58,16 @@ bool is_allowed(unsigned kind, unsigned flags, unsigned user_header, unsigned pa
   if (user_header != 0 && (kind != static_cast<unsigned>(RecordKind::active_message) || user_header % 4 != 0)) {
     return false;
   }
+  if ((flags & kFlagAttach) != 0 && (flags & kFlagBulk) != 0) return payload == 16 || payload == 128;
   return payload == 0 || (rules.payload && (flags & kFlagAttach) == 0);
 }
 
 TEST(RecordKinds, HaveOnlyWhatTheirTableSays) {
-  std::vector<std::byte> packet(256, std::byte{0xff});  // any message is long enough for its first fragment
+  std::vector<std::byte> packet(512, std::byte{0xff});  // any message is long enough for its first fragment
   for (unsigned kind = 0; kind < 32; ++kind) {
     for (unsigned flags = 0; flags <= 0xff; ++flags) {
       for (const unsigned user_header : {0u, 1u, 2u, 4u, 8u}) {
-        for (const unsigned payload : {0u, 1u, 8u}) {
+        for (const unsigned payload : {0u, 1u, 8u, 16u, 24u, 128u, 144u}) {
           const RecordHeader header{static_cast<std::uint8_t>(kind), static_cast<std::uint8_t>(flags),
                                     static_cast<std::uint16_t>(user_header), payload};
           std::memcpy(packet.data(), &header, sizeof(header));
@@ -76,9 +77,8 @@ TEST(RecordKinds, HaveOnlyWhatTheirTableSays) {
           const bool allowed = is_allowed(kind, flags, user_header, payload);
           ASSERT_EQ(found, allowed) << kind << ", flags " << flags << ", " << user_header << " and " << payload;
           if (!found) continue;
-          const bool is_long = (flags & kFlagLong) != 0, has_key = is_long && (flags & kFlagBulk) != 0;
-          const std::size_t before =
-              sizeof(header) + rules_of(kind).body + (is_long ? sizeof(LongExtension) : 0) + (has_key ? 16 : 0);
+          const bool is_long = (flags & kFlagLong) != 0;
+          const std::size_t before = sizeof(header) + rules_of(kind).body + (is_long ? sizeof(LongExtension) : 0);
           ASSERT_EQ(record.body, packet.data() + sizeof(header));
           ASSERT_EQ(record.user_header, packet.data() + before);
           ASSERT_EQ(record.payload, packet.data() + before + user_header);

@@ -1,0 +1,53 @@
+// One of the paths to a peer over which adapters read each other's memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/transport/bulk_memory.h"
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+struct BulkPath {
+  BulkMemory* memory;
+  unsigned in_channel;  // its number among the paths of the peer's channel; kNoNumber: it is none of them
+
+  static constexpr unsigned kNoNumber = UINT32_MAX;
+
+  std::uint32_t failures = 0;  // in a row
+  std::uint32_t pause = 0;     // messages that do without it before it is tried again
+
+  // How fast it reads, while it shares messages with others.
+  double bytes_per_second = 0;  // 0: not known
+  std::uint32_t reads = 0;      // of such messages; begun and not ended
+  std::uint64_t brought = 0;    // bytes since then
+  Nanoseconds since = 0;
+
+  // A path that does not work costs a round trip or more, so it rests, longer each time.
+  void failed() {
+    failures = std::min(failures + 1, tuning::kMostBulkFailures);
+    pause = (1u << failures) - 1;
+    bytes_per_second = 0;
+  }
+  void succeeded() { failures = 0; }
+
+  void read_began(Nanoseconds now) {
+    if (reads++ != 0) return;
+    since = now;
+    brought = 0;
+  }
+  void read_ended(std::uint64_t bytes, Nanoseconds now) {
+    if (reads != 0) --reads;
+    brought += bytes;
+    const Nanoseconds elapsed = now - since;
+    if (bytes == 0 || elapsed < tuning::kShortestBulkInterval) return;
+    const double sample = static_cast<double>(brought) * kSecond / static_cast<double>(elapsed);
+    bytes_per_second = bytes_per_second == 0 ? sample : (bytes_per_second + sample) / 2;
+    since = now;
+    brought = 0;
+  }
+};
+
+}  // namespace openlapi

@@ -1,0 +1,71 @@
+#include "dataplane/transfer/bulk_shares.h"
+
+#include <algorithm>
+
+#include "dataplane/tuning.h"
+
+namespace openlapi {
+
+BulkShares::BulkShares(const BulkPull& pull, const Peer& peer) : pull_(pull), peer_(peer) {
+  for (const BulkPull::Path& path : pull.paths()) any_serves_ = any_serves_ || (!path.failed && serves(path));
+  double sum = 0;
+  std::uint32_t known = 0;
+  for (const BulkPull::Path& path : pull.paths()) {
+    const double measured = peer.bulk_paths[path.number].bytes_per_second;
+    if (measured == 0) continue;
+    sum += measured;
+    ++known;
+  }
+  if (known != 0) usual_speed_ = sum / known;
+}
+
+// A path over which packets do not come through is used only if that is so of all.
+bool BulkShares::is_usable(const BulkPull::Path& path) const { return !path.failed && (serves(path) || !any_serves_); }
+
+double BulkShares::speed(const BulkPull::Path& path) const {
+  const double measured = peer_.bulk_paths[path.number].bytes_per_second;
+  return measured != 0 ? measured : usual_speed_;
+}
+
+std::uint64_t BulkShares::next_chunk(const BulkPull::Path& path) const {
+  if (!is_usable(path)) return 0;
+  const BulkPull::Chunk next = pull_.next();
+  const std::uint64_t together = tuning::kBulkPiece - next.offset % tuning::kBulkPiece;
+  const std::uint64_t most = std::min({next.length, path.memory->longest_read(), together});
+  if (pull_.path_count == 1) return path.reads < tuning::kBulkReadsPerMessage ? std::min(most, tuning::kBulkPiece) : 0;
+  if (path.reads >= tuning::kBulkReadsPerPath) return 0;
+  double all = 0;
+  std::uint64_t left = pull_.left();
+  for (const BulkPull::Path& one : pull_.paths()) {
+    if (!is_usable(one)) continue;
+    all += speed(one);
+    left += one.under_way;
+  }
+  const auto share = static_cast<std::uint64_t>(static_cast<double>(left) * (speed(path) / all));
+  const bool measured = peer_.bulk_paths[path.number].bytes_per_second != 0;
+  const std::uint64_t half = (share - std::min(share, path.under_way)) / 2;
+  const std::uint64_t wanted =
+      std::clamp(half, tuning::kSmallestBulkChunk, measured ? tuning::kLongestBulkChunk : tuning::kSmallestBulkChunk);
+  const std::uint64_t bytes = std::min(wanted & ~std::uint64_t{4095}, most);
+  return path.under_way + bytes <= share || is_first(path, bytes) ? bytes : 0;
+}
+
+// Whether nobody would bring so many bytes sooner.
+bool BulkShares::is_first(const BulkPull::Path& path, std::uint64_t bytes) const {
+  const auto time = [&](const BulkPull::Path& of) { return static_cast<double>(of.under_way + bytes) / speed(of); };
+  return std::ranges::none_of(pull_.paths(), [&](const BulkPull::Path& other) {
+    return &other != &path && is_usable(other) && time(other) < time(path);
+  });
+}
+
+bool BulkShares::are_held_up(Nanoseconds now) const {
+  bool one_could = false;
+  for (const BulkPull::Path& path : pull_.paths()) {
+    const bool waits = path.reads != 0 && !path.stopped;
+    if (waits && serves(path) && now - path.latest < tuning::kBulkPatience) return false;
+    one_could = one_could || (path.reads == 0 && is_usable(path));
+  }
+  return one_could;
+}
+
+}  // namespace openlapi
