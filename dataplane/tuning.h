@@ -155,9 +155,11 @@ inline constexpr std::uint32_t kBulkReadsPerPath = 2;
 inline constexpr std::uint64_t kSmallestBulkChunk = 128 * 1024;
 inline constexpr std::uint64_t kLongestBulkChunk = 1024 * 1024;
 // ns. Time over which the speed of such a path is measured, at least; and for which it may bring nothing while the
-// others have nothing to do, before what it should bring is read over these.
+// others have nothing to do, before what it should bring is read over these: longer when packets come through, since
+// adapters are slow now and then.
 inline constexpr std::uint64_t kShortestBulkInterval = 100'000;
 inline constexpr std::uint64_t kBulkPatience = 200'000'000;
+inline constexpr std::uint64_t kBulkPatienceInSilence = 20'000'000;
 // Ends of such reads that are taken per step.
 inline constexpr std::size_t kEndingsBurst = 16;
 // After so many failures in a row 63 messages to that peer go in packets before bulk is tried again.

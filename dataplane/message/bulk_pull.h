@@ -104,7 +104,7 @@ struct BulkPull {
     std::uint32_t number = 0;     // in Peer::bulk_paths
     std::uint32_t reads = 0;      // begun and not ended
     std::uint64_t under_way = 0;  // bytes of these
-    Nanoseconds latest = 0;       // when one of them began to be the only one, or one ended; of several paths
+    Nanoseconds latest = 0;       // when one of them began to be the only one, or one ended
     bool failed = false;          // no more reads begin
     bool stopped = false;         // those that were under way write no more
   };
@@ -127,6 +127,7 @@ struct BulkPull {
   std::byte* local;  // the user's memory, which a read in progress may still write to
   std::uint64_t length;
 
+  bool watched = false;  // others could bring what a path does not bring
   std::array<Path, wire::kMostBulkKeys> all_paths{};
   std::uint32_t path_count = 0;
   std::array<Read, kMostReads> under_way{};

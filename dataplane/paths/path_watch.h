@@ -27,6 +27,7 @@ class PathWatch {
     return heard != 0 ? heard : 1u << best_;
   }
   bool is_silent(unsigned path) const { return (silent_ >> path & 1) != 0; }
+  bool is_link_down(unsigned path) const { return (links_down_ >> path & 1) != 0; }
 
   // The path's time-out has run out. It is probed from now on.
   void went_silent(unsigned path, Nanoseconds now);

@@ -122,8 +122,13 @@ class PeerChannel {
   // whose link is up again is probed. Whether any was left.
   [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
 
-  // For who uses the paths besides the channel. Without packets of its own it does not look at the links.
-  bool serves(unsigned path) const { return several_ == nullptr || (several_->watch.serving() >> path & 1) != 0; }
+  // For who uses the paths besides the channel, which does not look at the links without packets of its own. While all
+  // are silent, as where the peer computes, nothing is known against any.
+  bool serves(unsigned path) const {
+    return several_ == nullptr || !several_->watch.is_silent(path) ||
+           (several_->watch.is_silent(several_->watch.best()) && !is_link_down(path));
+  }
+  bool is_link_down(unsigned path) const { return several_ != nullptr && several_->watch.is_link_down(path); }
   void watch_links();
   // Something else went wrong there: does not count on it before it has answered a probe.
   void doubt(unsigned path);

@@ -19,6 +19,8 @@ struct BulkPath {
   std::uint32_t failures = 0;  // in a row
   std::uint32_t pause = 0;     // messages that do without it before it is tried again
 
+  std::uint64_t read = 0;  // bytes; all since the first contact
+
   // How fast it reads, while it shares messages with others.
   double bytes_per_second = 0;  // 0: not known
   std::uint32_t reads = 0;      // of such messages; begun and not ended

@@ -97,8 +97,12 @@ struct Peer {
 
   bool is_direct() const { return direct != nullptr; }
   // As far as packets have shown.
-  bool serves(const BulkPath& path) const {
-    return channel == nullptr || path.in_channel == BulkPath::kNoNumber || channel->serves(path.in_channel);
+  bool serves(const BulkPath& path) const { return !is_in_channel(path) || channel->serves(path.in_channel); }
+  bool is_link_down(const BulkPath& path) const {
+    return is_in_channel(path) && channel->is_link_down(path.in_channel);
+  }
+  bool is_in_channel(const BulkPath& path) const {
+    return channel != nullptr && path.in_channel != BulkPath::kNoNumber;
   }
 };
 

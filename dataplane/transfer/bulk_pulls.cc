@@ -86,6 +86,7 @@ void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys)
     pull.path_count = static_cast<std::uint32_t>(other_count);
   }
   pull.failed = pull.path_count == 0;
+  pull.watched = from.bulk_paths.size() > 1;
 }
 
 // Handlers that run on the way may purge peers: what comes next is looked for anew.
@@ -127,16 +128,18 @@ void BulkPulls::read_ended(const BulkMemory& memory, const BulkMemory::Ending& e
   if (pull.given_up) return;
   Peer& from = means_.peers.at(pull.peer);
   if (!ending.done) path_failed(path, from);
-  if (pull.path_count == 1) return;
+  BulkPath& of_peer = from.bulk_paths[path.number];
+  if (ending.done) of_peer.read += chunk.length;
+  if (!pull.watched) return;
   path.latest = means_.clock.now();
-  from.bulk_paths[path.number].read_ended(ending.done ? chunk.length : 0, path.latest);
+  if (pull.path_count != 1) of_peer.read_ended(ending.done ? chunk.length : 0, path.latest);
 }
 
 void BulkPulls::path_failed(BulkPull::Path& path, Peer& from) {
   if (std::exchange(path.failed, true)) return;
   BulkPath& of_peer = from.bulk_paths[path.number];
   of_peer.failed();
-  if (from.channel != nullptr && of_peer.in_channel != BulkPath::kNoNumber) from.channel->doubt(of_peer.in_channel);
+  if (from.is_in_channel(of_peer)) from.channel->doubt(of_peer.in_channel);
 }
 
 // Begins what may be begun. True: the pull has come to its end.
@@ -153,7 +156,7 @@ bool BulkPulls::advance_pull(std::uint32_t id, BulkPull& pull) {
 }
 
 void BulkPulls::begin_reads(std::uint32_t id, BulkPull& pull, Peer& from) {
-  if (pull.path_count != 1) stop_what_holds_up(pull, from);
+  if (pull.watched) stop_what_holds_up(pull, from);
   for (BulkPull::Path& path : pull.paths()) {
     while (pull.next().length != 0 && begin_read(id, pull, path, from)) {
     }
@@ -177,13 +180,13 @@ bool BulkPulls::begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& pat
   ++bulk_reads_;
   ++pull.reads;
   path.under_way += chunk.length;
-  if (++path.reads == 1 && pull.path_count != 1) path.latest = means_.clock.now();
+  if (++path.reads == 1 && pull.watched) path.latest = means_.clock.now();
   if (pull.path_count != 1) from.bulk_paths[path.number].read_began(path.latest);
   return true;
 }
 
 // A path that brings nothing any more while the others have nothing to do. Its reads end now, and are begun anew over
-// these when they have.
+// these when they have, or the data comes in packets.
 void BulkPulls::stop_what_holds_up(BulkPull& pull, Peer& from) {
   if (pull.reads == 0) return;
   if (from.channel != nullptr) from.channel->watch_links();
@@ -228,7 +231,8 @@ void BulkPulls::give_up(Peer& peer) {
   }
   std::erase_if(pulls_, [](const auto& entry) { return entry.second.given_up && entry.second.reads == 0; });
   means_.signs.set(StepSigns::pulls, !pulls_.empty());
-  for (BulkPath& path : peer.bulk_paths) path = {.memory = path.memory, .in_channel = path.in_channel};
+  for (BulkPath& path : peer.bulk_paths)
+    path = {.memory = path.memory, .in_channel = path.in_channel, .read = path.read};
 }
 
 }  // namespace openlapi

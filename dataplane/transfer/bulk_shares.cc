@@ -50,22 +50,32 @@ std::uint64_t BulkShares::next_chunk(const BulkPull::Path& path) const {
   return path.under_way + bytes <= share || is_first(path, bytes) ? bytes : 0;
 }
 
-// Whether nobody would bring so many bytes sooner.
+// Whether nobody would bring so many bytes sooner. A path that has begun nothing while others have has no room.
 bool BulkShares::is_first(const BulkPull::Path& path, std::uint64_t bytes) const {
   const auto time = [&](const BulkPull::Path& of) { return static_cast<double>(of.under_way + bytes) / speed(of); };
   return std::ranges::none_of(pull_.paths(), [&](const BulkPull::Path& other) {
-    return &other != &path && is_usable(other) && time(other) < time(path);
+    const bool had_no_room = other.latest == 0 && pull_.begun != 0;
+    return &other != &path && is_usable(other) && !had_no_room && time(other) < time(path);
   });
 }
 
+Nanoseconds BulkShares::patience(const BulkPull::Path& path) const {
+  const BulkPath& of_peer = peer_.bulk_paths[path.number];
+  if (peer_.is_link_down(of_peer)) return 0;
+  return peer_.serves(of_peer) ? tuning::kBulkPatience : tuning::kBulkPatienceInSilence;
+}
+
 bool BulkShares::are_held_up(Nanoseconds now) const {
-  bool one_could = false;
+  bool any_waits = false, another_could = !any_serves_;
   for (const BulkPull::Path& path : pull_.paths()) {
-    const bool waits = path.reads != 0 && !path.stopped;
-    if (waits && serves(path) && now - path.latest < tuning::kBulkPatience) return false;
-    one_could = one_could || (path.reads == 0 && is_usable(path));
+    if (path.reads == 0) {
+      another_could = another_could || is_usable(path);
+    } else if (!path.stopped) {
+      if (now - path.latest < patience(path)) return false;
+      any_waits = true;
+    }
   }
-  return one_could;
+  return any_waits && another_could;
 }
 
 }  // namespace openlapi

@@ -17,13 +17,15 @@ class BulkShares {
   // How much of BulkPull::next() the path may begin to read now; 0: nothing.
   std::uint64_t next_chunk(const BulkPull::Path& path) const;
 
-  // Reads that hold up the end of the message: no other path has any under way, although one could.
+  // Reads that hold up the end of the message: they bring nothing, and no other path has any under way although one
+  // could, or packets.
   bool are_held_up(Nanoseconds now) const;
 
  private:
   bool is_usable(const BulkPull::Path& path) const;
   bool serves(const BulkPull::Path& path) const { return peer_.serves(peer_.bulk_paths[path.number]); }
   double speed(const BulkPull::Path& path) const;
+  Nanoseconds patience(const BulkPull::Path& path) const;
   bool is_first(const BulkPull::Path& path, std::uint64_t bytes) const;
 
   const BulkPull& pull_;

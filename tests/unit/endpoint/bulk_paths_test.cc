@@ -83,6 +83,27 @@ class BulkPaths : public testing::Test {
   void end_all(unsigned path, bool done = true) {
     while (!reader(path).under_way.empty()) reader(path).end(0, done);
   }
+  // A put over links of these speeds, in MiB per ms; how many ms it takes.
+  double put_over(const std::array<double, 2>& speeds) {
+    constexpr double kStep = 0.05;   // ms
+    std::array<double, 2> credit{};  // bytes
+    put();
+    double steps = 0;
+    for (; done_ == 0 && steps < 100'000; ++steps) {
+      for (unsigned path = 0; path < 2; ++path) {
+        credit[path] += speeds[path] * kMiB * kStep;
+        auto& under_way = reader(path).under_way;
+        while (!under_way.empty() && credit[path] >= static_cast<double>(under_way[0].length)) {
+          credit[path] -= static_cast<double>(under_way[0].length);
+          reader(path).end(0, true);
+        }
+        if (under_way.empty()) credit[path] = 0;
+      }
+      pass(static_cast<Nanoseconds>(kStep * kMillisecond));
+    }
+    EXPECT_TRUE(sink_ == source_);
+    return steps * kStep;
+  }
   // Over this path, as long as it takes something.
   void let_bring(unsigned path) {
     while (!reader(path).under_way.empty()) {
@@ -155,28 +176,19 @@ TEST_F(BulkPaths, AnAdapterThatCannotExposeIsLeftOut) {
 // Each reads as fast as its link, and neither is waited for at the end.
 TEST_F(BulkPaths, ShareByTheirSpeed) {
   hold_endings();
+  set_length(64 * kMiB);
   for (const std::array<double, 2>& speeds : {std::array{1.0, 1.0}, {1.0, 0.1}, {0.1, 1.0}, {0.5, 1.0}}) {
-    set_length(64 * kMiB);
-    std::array<double, 2> credit{};  // bytes
-    put();
-    double steps = 0;
-    constexpr double kStep = 0.05;  // ms
-    for (; done_ == 0 && steps < 100'000; ++steps) {
-      for (unsigned path = 0; path < 2; ++path) {
-        credit[path] += speeds[path] * kMiB * kStep;
-        auto& under_way = reader(path).under_way;
-        while (!under_way.empty() && credit[path] >= static_cast<double>(under_way[0].length)) {
-          credit[path] -= static_cast<double>(under_way[0].length);
-          reader(path).end(0, true);
-        }
-        if (under_way.empty()) credit[path] = 0;
-      }
-      pass(static_cast<Nanoseconds>(kStep * kMillisecond));
-    }
-    EXPECT_TRUE(sink_ == source_);
-    const double best = 64 / (speeds[0] + speeds[1]);
-    EXPECT_LT(steps * kStep, best * 1.06) << speeds[0] << " and " << speeds[1];
+    EXPECT_LT(put_over(speeds), 64 / (speeds[0] + speeds[1]) * 1.06) << speeds[0] << " and " << speeds[1];
   }
+}
+
+TEST_F(BulkPaths, AFastOneWithoutRoomIsNotWaitedFor) {
+  hold_endings();
+  put_over({1, 0.5});
+  reader(0).room = 0;
+  put();
+  let_bring(1);
+  expect_arrived(2, 0);
 }
 
 // What has failed is begun anew only when it has ended.
@@ -208,6 +220,20 @@ TEST_F(BulkPaths, ALinkThatIsDownHoldsNobodyUp) {
   let_bring(1);
   EXPECT_EQ(reader(0).stops, 1u);
   expect_arrived(1, 0);
+}
+
+TEST_F(BulkPaths, WhatOnlyOneReadsComesInPacketsWhenItsLinkIsDown) {
+  set_length(200'000);
+  hold_endings();
+  put();
+  ASSERT_EQ(reader(0).under_way.size(), 1u);
+  transport(kTarget, 0).say_of_link(false);
+  pass(2 * kMillisecond);
+  EXPECT_EQ(reader(0).stops, 1u);
+  EXPECT_EQ(done_, 0) << "its reads have not ended";
+  end_all(0, false);
+  settle();
+  expect_arrived(0, 1);
 }
 
 TEST_F(BulkPaths, OneThatGoesSilentHoldsNobodyUpForLong) {
