@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "dataplane/peers/peer_table.h"
 
@@ -55,6 +56,7 @@ std::vector<PathReport> report_paths(const Endpoint& endpoint, const ContextRout
                        .packets = status.packets,
                        .bytes = status.bytes,
                        .again = status.again,
+                       .read = status.read,
                        .round_trip = static_cast<double>(status.round_trip) / kMicrosecond});
   }
   return reports;
@@ -65,6 +67,11 @@ std::string to_text(const PathReport& report) {
   std::snprintf(numbers.data(), numbers.size(), "%.0f %% of the bytes, %llu packets, %llu of them again, ",
                 std::round(100 * report.share), static_cast<unsigned long long>(report.packets),
                 static_cast<unsigned long long>(report.again));
+  if (report.read != 0) {
+    const std::size_t length = std::strlen(numbers.data());
+    std::snprintf(numbers.data() + length, numbers.size() - length, "%llu bytes read in bulk, ",
+                  static_cast<unsigned long long>(report.read));
+  }
   std::array<char, 32> round_trip;
   std::snprintf(round_trip.data(), round_trip.size(), "round trip %.1f us", report.round_trip);
   return report.path + ": " + report.state + ", " + numbers.data() +

@@ -60,6 +60,7 @@ void add_paths(Context& context, std::uint32_t task, nlohmann::ordered_json& pat
                      {"packets", report.packets},
                      {"bytes", report.bytes},
                      {"retransmissions", report.again},
+                     {"bytes_read", report.read},
                      {"round_trip_us", report.round_trip}});
   }
 }
@@ -71,6 +72,7 @@ PathReport report_of(const nlohmann::ordered_json& path) {
           .packets = path["packets"],
           .bytes = path["bytes"],
           .again = path["retransmissions"],
+          .read = path["bytes_read"],
           .round_trip = path["round_trip_us"]};
 }
 

@@ -38,6 +38,7 @@ struct PathStatus {
   std::uint64_t packets = 0;     // with records, those that were sent again included
   std::uint64_t bytes = 0;       // of these packets
   std::uint64_t again = 0;       // retransmissions among them
+  std::uint64_t read = 0;        // bytes of the peer's memory that the adapter here has read
 };
 
 }  // namespace openlapi

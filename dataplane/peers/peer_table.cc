@@ -115,7 +115,12 @@ bool PeerTable::resume(PeerIndex index, std::uint64_t epoch) {
 
 std::vector<PathStatus> PeerTable::paths_to(PeerIndex index) const {
   const Peer* const peer = knows(index) ? find(index) : nullptr;
-  return peer != nullptr && peer->channel != nullptr ? peer->channel->path_statuses() : std::vector<PathStatus>();
+  if (peer == nullptr || peer->channel == nullptr) return {};
+  std::vector<PathStatus> statuses = peer->channel->path_statuses();
+  for (const BulkPath& path : peer->bulk_paths) {
+    if (peer->is_in_channel(path)) statuses[path.in_channel].read = path.read;
+  }
+  return statuses;
 }
 
 std::unique_ptr<Peer> PeerTable::take(PeerIndex index) {

@@ -19,6 +19,8 @@ TEST(PathReport, IsALine) {
       to_text(report),
       "adapter 1 (udp, 10.0.1.1 to 10.0.1.2 port 40000): for long messages, 13 % of the bytes, 10 packets, 2 of them "
       "again, round trip 45.2 us");
+  report.read = 5'000'000'000;
+  EXPECT_TRUE(to_text(report).ends_with("2 of them again, 5000000000 bytes read in bulk, round trip 45.2 us"));
   report.round_trip = 0;
   EXPECT_TRUE(to_text(report).ends_with(", round trip not measured"));
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "dataplane/peers/peer_table.h"
 #include "dataplane/tuning.h"
 #include "tests/support/address.h"
 #include "tests/support/bulk_pair.h"
@@ -141,6 +142,9 @@ TEST_F(BulkPaths, ShareALongMessage) {
   get();
   expect_arrived(2, 0);
   for (unsigned path = 0; path < 2; ++path) EXPECT_GE(reader(path).begun, 8u);
+  std::uint64_t read = 0;
+  for (const PathStatus& status : job_[kTarget].peers().paths_to(kOrigin)) read += status.read;
+  EXPECT_EQ(read, 4 * kMiB);
 }
 
 TEST_F(BulkPaths, LeaveAMessageThatIsNotLongToOne) {
