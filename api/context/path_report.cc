@@ -50,7 +50,7 @@ std::vector<PathReport> report_paths(const Endpoint& endpoint, const ContextRout
   for (const PathStatus& status : statuses) all_bytes += status.bytes;
   std::vector<PathReport> reports;
   for (const PathStatus& status : statuses) {
-    reports.push_back({.path = routes.name_of(*status.transport, peer),
+    reports.push_back({.path = routes.name_of(*status.transport, status.end),
                        .state = state_of(status, now),
                        .share = all_bytes != 0 ? static_cast<double>(status.bytes) / static_cast<double>(all_bytes) : 0,
                        .packets = status.packets,
@@ -92,13 +92,13 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
   }
 }
 
-std::string describe(const PathChange& change, PeerIndex peer, const ContextRoutes& routes) {
-  std::string text = routes.name_of(*change.path, peer) + (change.failed() ? " has failed: " : " serves again: ");
+std::string describe(const PathChange& change, const ContextRoutes& routes) {
+  std::string text = routes.name_of(*change.path, change.end) + (change.failed() ? " has failed: " : " serves again: ");
   text += cause_of(change);
   if (change.taken == nullptr) {
     text += "; no adapter serves";
   } else if (change.taken != change.path) {
-    text += "; messages take " + routes.name_of(*change.taken, peer);
+    text += "; messages take " + routes.name_of(*change.taken, change.taken_end);
   }
   text += change.failed() ? "; nothing moved for " + duration(change.idle)
                           : "; nothing moved over it for " + duration(change.waited);

@@ -29,6 +29,6 @@ std::string to_text(const PathReport& report);
 void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bootstrap& bootstrap, Nanoseconds now);
 
 // "adapter 1 (...) has failed: no answer for 15.2 ms; ..."
-std::string describe(const PathChange& change, PeerIndex peer, const ContextRoutes& routes);
+std::string describe(const PathChange& change, const ContextRoutes& routes);
 
 }  // namespace openlapi

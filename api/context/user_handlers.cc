@@ -263,7 +263,7 @@ void UserHandlers::path_changed(PeerIndex peer, const PathChange& change) {
   const ContextResources& resources = context().resources();
   if (resources.settings.info_level < kLevelInformation) return;
   std::fprintf(stderr, "openlapi: task %u to task %u: %s\n", resources.bootstrap->rank(), peer,
-               describe(change, peer, *resources.routes).c_str());
+               describe(change, *resources.routes).c_str());
 }
 
 void UserHandlers::report_fault(Fault fault, PeerIndex peer) {

@@ -12,10 +12,6 @@ namespace {
 
 static_assert(sizeof(ChosenAdapter) == 20, "bytes in the order of the network, so it is its own encoding");
 
-bool is_within(in_addr address, const ChosenAdapter& adapter) {
-  return ((address.s_addr ^ adapter.address.s_addr) & adapter.mask.s_addr) == 0;
-}
-
 bool share_network(const ChosenAdapter& one, const ChosenAdapter& other) {
   return one.network == other.network && is_within(one.address, other) && is_within(other.address, one);
 }
@@ -40,6 +36,10 @@ std::vector<std::size_t> numbers_of(std::span<const ChosenAdapter> adapters) {
 }
 
 }  // namespace
+
+bool is_within(in_addr address, const ChosenAdapter& adapter) {
+  return ((address.s_addr ^ adapter.address.s_addr) & adapter.mask.s_addr) == 0;
+}
 
 std::size_t count_networks(std::span<const ChosenAdapter> adapters) {
   std::size_t networks = 0;

@@ -19,6 +19,9 @@ struct ChosenAdapter {
   std::array<std::uint8_t, 12> network = {};  // what else tells its network apart (ModuleDevice)
 };
 
+// Whether the address is on the adapter's network.
+bool is_within(in_addr address, const ChosenAdapter& adapter);
+
 // How a task tells the others of its chosen adapters, in the order of their numbers.
 std::vector<std::byte> encode(std::span<const ChosenAdapter> adapters);
 // False: these bytes tell of none, or of more than a task opens.

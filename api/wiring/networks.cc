@@ -151,6 +151,14 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
   return true;
 }
 
+// The adapter that has the address; nobody lists 127.0.0.2.
+std::optional<ChosenAdapter> adapter_at(in_addr address) {
+  for (const LocalAdapter& adapter : list_adapters()) {
+    if (adapter.address.s_addr == address.s_addr) return ChosenAdapter{adapter.address, adapter.mask};
+  }
+  return std::nullopt;
+}
+
 // Of the adapter that has the address; the address itself where none lists it (127.0.0.2).
 std::string name_of(in_addr address) {
   for (const LocalAdapter& adapter : list_adapters()) {
@@ -218,7 +226,8 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
                              .adapter = name_of(address),
                              .followed = tidings.adapters != nullptr,
                              .has_link = [opened] { return udp_adapter_has_link(*opened); },
-                             .address_text = udp_address_text});
+                             .address_text = udp_address_text,
+                             .own = adapter_at(address)});
   return true;
 }
 

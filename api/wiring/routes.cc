@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -129,9 +130,11 @@ Route ContextRoutes::find_paths(PeerIndex peer) {
 
 void ContextRoutes::add_group(Group group, PeerIndex peer, Route& route) {
   std::string reason;
+  std::vector<End> ends;
   for (const AdapterPair& pair : pairs_with(group, peer, reason)) {
-    if (route.count != route.paths.size()) add_network(group[pair.here], pair.there, peer, route);
+    if (route.count != route.paths.size()) add_network(group[pair.here], pair.there, peer, route, ends);
   }
+  if (ends.size() > 1) add_other_ends(ends, peer, route);
   if (!reason.empty()) append(route.reason, group.front().transport->name(), reason);
 }
 
@@ -159,7 +162,30 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   return pairs;
 }
 
-bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route) {
+// Of an adapter that reaches its pair through a router, all the others as well.
+void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route) {
+  const auto is_near = [](const PeerAddress& address, const ChosenAdapter& own) {
+    in_addr ipv4{};
+    std::memcpy(&ipv4, address.bytes.data(), sizeof(ipv4));
+    return is_within(ipv4, own);
+  };
+  for (const End& home : ends) {
+    const Network& network = *home.network;
+    if (!network.own) continue;
+    for (const End& other : ends) {
+      if (&other == &home) continue;
+      if (is_near(home.address, *network.own) && !is_near(other.address, *network.own)) continue;
+      const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
+      std::string ignored;
+      if (!network.transport->add_peer(number, other.address, ignored)) continue;
+      if (network.address_text != nullptr) addresses_[{number, network.transport}] = other.address;
+      route.other_ends.push_back({network.transport, number});
+    }
+  }
+}
+
+bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route,
+                                std::vector<End>& ends) {
   PublishedAddress found;
   std::string error;  // empty: a module must not free what the library's own operator new has given
   bool added = address_of(network, there, peer, found, error);
@@ -175,6 +201,7 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
     if (networks_.size() > 1 && network.address_text != nullptr) addresses_[{peer, network.transport}] = found.address;
     route.paths[route.count++] = network.transport;
     route.epoch = found.epoch;
+    ends.push_back({&network, there, found.address});
   } else {
     append(route.reason, network.transport->name(), error);
   }
@@ -194,12 +221,12 @@ std::string ContextRoutes::describe(PeerIndex peer, std::string& reason) {
   return route.count != 0 ? text_of(*route.paths[0]) : std::string();
 }
 
-std::string ContextRoutes::name_of(const Transport& path, PeerIndex peer) const {
+std::string ContextRoutes::name_of(const Transport& path, PeerIndex end) const {
   const auto network =
       std::ranges::find(networks_, &path, [](const Network& candidate) { return candidate.transport; });
   if (network == networks_.end()) return text_of(path);
   std::string text = "adapter " + std::to_string(network - networks_.begin()) + " (" + text_of(path);
-  const auto address = addresses_.find({peer, &path});
+  const auto address = addresses_.find({end, &path});
   if (address != addresses_.end()) text += " to " + network->address_text(address->second);
   return text + ")";
 }

@@ -58,6 +58,9 @@ class ContextRoutes final : public RouteResolver {
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
     // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds.
     std::optional<ChosenAdapter> chosen = {};
+    // The adapter itself, if addresses begin with an IPv4 address: its paths can lead to each adapter of a task that is
+    // on its network. Empty: only to that of its pair.
+    std::optional<ChosenAdapter> own = {};
   };
 
   struct SharedMemory {
@@ -78,8 +81,9 @@ class ContextRoutes final : public RouteResolver {
   // For people: the path that would be taken to a task now. Empty: there is none, and `reason` says why.
   std::string describe(PeerIndex peer, std::string& reason);
 
-  // For people: a path to a task that was talked to, with the number of its adapter, from 0.
-  std::string name_of(const Transport& path, PeerIndex peer) const;
+  // For people: a path to a task that was talked to, with the number of its adapter, from 0. `end`: the task, or
+  // another end (OtherEnd).
+  std::string name_of(const Transport& path, PeerIndex end) const;
 
   // Whether none of the adapters over which the task is reached has a link. Asks the system.
   bool adapters_down(PeerIndex peer) const;
@@ -97,9 +101,15 @@ class ContextRoutes final : public RouteResolver {
  private:
   Route find_paths(PeerIndex peer);
   using Group = std::span<const Network>;  // adapters that the same ones of others are reached over
+  struct End {
+    const Network* network;
+    std::size_t there;
+    PeerAddress address;
+  };
   void add_group(Group group, PeerIndex peer, Route& route);
   std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, std::string& reason);
-  bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route);
+  bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
+  void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);
   bool address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,
                   std::string& reason);
   bool get(PeerIndex peer, const std::string& key, std::vector<std::byte>& value, std::string& reason);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/transport/packet.h"
 
 namespace openlapi {
 
@@ -21,6 +22,8 @@ struct PathChange {
   const Transport* path = nullptr;  // that has changed
   // That packets leave over now; perhaps the same, or the one that they left over before. Null: all have failed.
   const Transport* taken = nullptr;
+  // The peer's ends of both, as their transports know them.
+  PeerIndex end = kUnknownPeer, taken_end = kUnknownPeer;
   PathCause cause = PathCause::no_answer;
   Nanoseconds waited = 0;    // since its time-out ran out
   Nanoseconds idle = 0;      // of a failure: how long nothing that was sent to the peer was acknowledged
@@ -32,6 +35,7 @@ struct PathChange {
 // One path to a peer. What it was given to carry counts from the first contact on.
 struct PathStatus {
   const Transport* transport = nullptr;
+  PeerIndex end = kUnknownPeer;  // the peer's, as the transport knows it
   bool in_use = false;           // short messages leave over it; long ones over all that serve
   Nanoseconds silent_since = 0;  // by the endpoint's clock; 0: it serves, as far as is known
   Nanoseconds round_trip = 0;    // smoothed; 0: not measured

@@ -5,16 +5,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "dataplane/transport/transport.h"
 #include "dataplane/tuning.h"
 
 namespace openlapi {
 
+// One more adapter of the peer that a path can lead to: of adapter 0 here, for instance, adapter 1 there. The transport
+// has been told where it is under a number that is no task's.
+struct OtherEnd {
+  Transport* path;
+  PeerIndex number;
+};
+
 // The paths to a peer.
 struct Route {
   std::array<Transport*, tuning::kMaxPathsPerPeer> paths{};  // best first
   std::size_t count = 0;                                     // of `paths`; 0: the peer cannot be reached
+  std::vector<OtherEnd> other_ends{};                        // of several paths
   std::uint64_t epoch = 0;  // the incarnation whose addresses these are; 0: not known, the first packet asks for it
   std::string reason;       // why `count` is 0
 };

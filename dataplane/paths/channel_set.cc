@@ -59,15 +59,15 @@ ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const>
 ChannelSet::~ChannelSet() = default;
 
 std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<Transport* const> transports,
-                                                      ChannelEpochs epochs) {
+                                                      ChannelEpochs epochs, std::span<const OtherEnd> other_ends) {
   std::vector<PeerPath> paths;
   for (Transport* transport : transports) {
     const auto instance =
         std::ranges::find_if(instances_, [&](const auto& candidate) { return &candidate->transport == transport; });
     OPENLAPI_CHECK(instance != instances_.end());
-    paths.push_back({.transport = transport, .capabilities = &(*instance)->capabilities});
+    paths.push_back({.transport = transport, .capabilities = &(*instance)->capabilities, .end = peer});
   }
-  return std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs);
+  return std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs, other_ends);
 }
 
 unsigned ChannelSet::receive() {

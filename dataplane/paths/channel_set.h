@@ -11,6 +11,7 @@
 #include "dataplane/host/endpoint_config.h"
 #include "dataplane/host/message_statistics.h"
 #include "dataplane/host/path_status.h"
+#include "dataplane/host/route_resolver.h"
 #include "dataplane/paths/link_notices.h"
 #include "dataplane/paths/peer_channel.h"
 #include "dataplane/reliability/channel_context.h"
@@ -57,9 +58,10 @@ class ChannelSet {
              ChannelListener& listener);
   ~ChannelSet();
 
-  // The channel to `peer` over some of the transports, the best first. The set must outlive it.
+  // The channel to `peer` over some of the transports, the best first. The set must outlive it. `other_ends`: of these
+  // transports, and of others.
   std::unique_ptr<PeerChannel> make_channel(PeerIndex peer, std::span<Transport* const> transports,
-                                            ChannelEpochs epochs);
+                                            ChannelEpochs epochs, std::span<const OtherEnd> other_ends = {});
 
   unsigned receive();                    // takes in what has arrived on all transports
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements

@@ -41,16 +41,31 @@ bool PathWatch::answered(unsigned path) {
   return end_silence(path);
 }
 
+void PathWatch::leads_elsewhere(unsigned path, Nanoseconds now) {
+  if ((elsewhere_ >> path & 1) != 0) return;
+  elsewhere_ |= 1u << path;
+  Probing& probing = paths_[path];
+  if (probing.at == UINT64_MAX) probing = {.at = now + tuning::kFirstProbePause, .pause = tuning::kFirstProbePause};
+  find_next_probe();
+}
+
+void PathWatch::leads_home(unsigned path) {
+  if ((elsewhere_ >> path & 1) == 0) return;
+  elsewhere_ &= ~(1u << path);
+  if (!is_silent(path)) paths_[path].at = UINT64_MAX;
+  find_next_probe();
+}
+
 bool PathWatch::carried_data(unsigned path) {
   if (is_silent(path) && (links_down_ >> path & 1) != 0) return false;
-  paths_[path].pause = 0;
+  if ((elsewhere_ >> path & 1) == 0) paths_[path].pause = 0;
   return end_silence(path);
 }
 
 bool PathWatch::end_silence(unsigned path) {
   if (!is_silent(path)) return false;
   silent_ &= ~(1u << path);
-  paths_[path].at = UINT64_MAX;
+  if ((elsewhere_ >> path & 1) == 0) paths_[path].at = UINT64_MAX;
   find_next_probe();
   choose();
   return true;

@@ -3,6 +3,8 @@
 // packets, and the time is an argument.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +40,11 @@ class PathWatch {
   bool link_is_down(unsigned path, Nanoseconds now);
   void link_is_up(unsigned path, Nanoseconds now);
 
+  // The path leads to another adapter of the peer than at home, or does so no more. While it does its home is probed,
+  // whether the path is silent or not.
+  void leads_elsewhere(unsigned path, Nanoseconds now);
+  void leads_home(unsigned path);
+
   // The path has answered a probe; since its link is down, if that is said, it has to be one that was due since then.
   // True: it was silent.
   bool answered(unsigned path);
@@ -65,6 +72,7 @@ class PathWatch {
   std::uint32_t silent_ = 0;      // a bit for each
   std::uint32_t links_down_ = 0;  // as it was last said; likewise
   std::uint32_t asked_ = 0;       // were probed since their links are down
+  std::uint32_t elsewhere_ = 0;   // lead elsewhere; likewise
   unsigned preferred_ = 0;
   unsigned best_ = 0;
   Nanoseconds next_probe_ = UINT64_MAX;

@@ -50,7 +50,7 @@ std::uint32_t longest_packet(const std::vector<PeerPath>& paths, PeerIndex peer)
 }  // namespace
 
 PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
-                         ChannelEpochs epochs)
+                         ChannelEpochs epochs, std::span<const OtherEnd> other_ends)
     : set_(set),
       best_(paths.at(0)),
       context_(context),
@@ -60,7 +60,8 @@ PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex pee
   if (paths.size() == 1) return;
   for (PeerPath& path : paths) path.ask_origin(peer);
   for (std::size_t more = 1; more != paths.size(); ++more) reliable_.add_path();
-  several_ = std::make_unique<Several>(std::move(paths));
+  several_ = std::make_unique<Several>(std::move(paths), peer);
+  several_->add(other_ends);
   reliable_.serve(several_->watch.serving(), 0);
 }
 
@@ -159,9 +160,11 @@ bool PeerChannel::find_origin(const Transport& transport, std::uint64_t origin) 
     PeerPath& candidate = path(number);
     if (candidate.transport != &transport) continue;
     if (candidate.origin != origin) candidate.ask_origin(peer_);
-    if (candidate.origin != origin) continue;
-    if (several_ != nullptr) several_->arrived_over = number;
-    return true;
+    const bool from_home = candidate.origin == origin;
+    if (several_ == nullptr) return from_home;
+    several_->arrived_over = number;
+    several_->arrived_from = from_home ? PathEnds::kHome : several_->ends[number].find(origin);
+    return from_home || several_->arrived_from != PathEnds::kHome;
   }
   return false;
 }
@@ -211,7 +214,7 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
     const LinkStatus* const link = several_->paths[number].capabilities->link_status;
     if (link == nullptr) continue;
-    if (link->reaches(peer_)) {
+    if (link->reaches(several_->paths[number].end)) {
       several_->watch.link_is_up(number, now);
     } else if (several_->watch.link_is_down(number, now)) {
       several_->teller.went_silent(number, now, reliable_.waiting_since());
@@ -281,9 +284,11 @@ void PeerChannel::tell_change(Nanoseconds now) {
   const std::optional<PathTeller::Change> change = teller.take(now);
   if (!change) return;
   LinkStatus* const link = several_->paths[change->path].capabilities->link_status;
-  if (link != nullptr && change->cause == PathCause::no_answer) link->path_failed(peer_);
+  if (link != nullptr && change->cause == PathCause::no_answer) link->path_failed(several_->paths[change->path].end);
   set_.tell_path_change(peer_, {.path = several_->paths[change->path].transport,
                                 .taken = teller.has_failed(several_->watch.best()) ? nullptr : best_.transport,
+                                .end = several_->paths[change->path].end,
+                                .taken_end = best_.end,
                                 .cause = change->cause,
                                 .waited = change->waited,
                                 .idle = change->idle,
@@ -295,6 +300,7 @@ std::vector<PathStatus> PeerChannel::path_statuses() const {
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
     const PathTraffic& traffic = reliable_.traffic(number);
     statuses.push_back({.transport = several_ != nullptr ? several_->paths[number].transport : best_.transport,
+                        .end = several_ != nullptr ? several_->paths[number].end : best_.end,
                         .in_use = several_ == nullptr || several_->watch.best() == number,
                         .silent_since = several_ != nullptr ? several_->teller.silent_since(number) : 0,
                         .round_trip = reliable_.round_trip(number).smoothed(),
@@ -303,31 +309,6 @@ std::vector<PathStatus> PeerChannel::path_statuses() const {
                         .again = traffic.again});
   }
   return statuses;
-}
-
-// The path that serves is asked as well: whether the peer answers at all tells whether the others have failed.
-unsigned PeerChannel::probe_silent(Nanoseconds now) {
-  PathWatch& watch = several_->watch;
-  std::uint32_t due = watch.take_due(now);
-  if (due == 0) return 0;
-  several_->teller.probed(due, now);
-  if (now >= several_->teller.due()) tell_change(now);
-  if (!watch.is_silent(watch.best())) due |= 1u << watch.best();
-  return send_for_paths(due, wire::kPacketPathProbe, now);
-}
-
-// Returns the number of packets. One that finds no room is not sent again: the next probe asks anew.
-unsigned PeerChannel::send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now) {
-  unsigned sent = 0;
-  for (; paths != 0; paths &= paths - 1) {
-    alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;
-    reliable_.encode_for_path(bytes.data(), flag, now);
-    const ConstBuffer piece{bytes.data(), bytes.size()};
-    const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-    Transport& transport = *path(static_cast<unsigned>(std::countr_zero(paths))).transport;
-    sent += static_cast<unsigned>(transport.send_burst(peer_, {&packet, 1}));
-  }
-  return sent;
 }
 
 void PeerChannel::probe() {
@@ -357,7 +338,7 @@ unsigned PeerChannel::transmit(Nanoseconds now) {
   }
   if (reliable_.has_transmissions()) sent += send_queued(now);
   if (answers_ != 0) [[unlikely]]
-    sent += send_for_paths(std::exchange(answers_, 0), wire::kPacketPathAnswer, now);
+    sent += answer_probes(now);
   if (several_ != nullptr && now >= several_->watch.next_probe()) sent += probe_silent(now);
   if (reliable_.ack_due(now) && send_acknowledgement(now)) ++sent;
   return sent;
@@ -369,7 +350,7 @@ unsigned PeerChannel::send_open_packet(Nanoseconds now) {
   const std::span<std::byte> bytes = reliable_.address(open_, open_length_, now);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
-  const bool taken = best_.transport->send_burst(peer_, {&packet, 1}) != 0;
+  const bool taken = best_.transport->send_burst(best_.end, {&packet, 1}) != 0;
   std::byte* const buffer = std::exchange(open_, nullptr);
   if (taken) {
     reliable_.passed(buffer, open_length_, bytes.data(), now);
@@ -385,7 +366,7 @@ unsigned PeerChannel::send_queued(Nanoseconds now) {
   do {
     std::array<Transmission, tuning::kSendBurst> burst;
     const std::size_t count = reliable_.collect(now, burst);
-    const std::size_t taken = best_.transport->send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
+    const std::size_t taken = best_.transport->send_burst(best_.end, OutgoingBurst({burst.data(), count}).packets());
     reliable_.commit(std::span(burst.data(), taken), now);
     sent += static_cast<unsigned>(taken);
     if (taken != count || count == 0) break;
@@ -402,8 +383,8 @@ unsigned PeerChannel::send_striped(Nanoseconds now) {
     std::array<Transmission, tuning::kSendBurst> burst;
     const std::size_t count = reliable_.collect(now, std::span(burst).first(reliable_.packets_in_turn()));
     if (count == 0) break;
-    Transport& transport = *several_->paths[number].transport;
-    const std::size_t taken = transport.send_burst(peer_, OutgoingBurst({burst.data(), count}).packets());
+    const PeerPath& path = several_->paths[number];
+    const std::size_t taken = path.transport->send_burst(path.end, OutgoingBurst({burst.data(), count}).packets());
     reliable_.commit(std::span(burst.data(), taken), now);
     sent += static_cast<unsigned>(taken);
     if (taken != count) full |= 1u << number;
@@ -432,7 +413,13 @@ bool PeerChannel::send_acknowledgement(Nanoseconds now) {
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
   std::size_t sent = 0;
   for (std::uint32_t paths = paths_for_acknowledgement(); paths != 0; paths &= paths - 1) {
-    sent += path(static_cast<unsigned>(std::countr_zero(paths))).transport->send_burst(peer_, {&packet, 1});
+    const PeerPath& over = path(static_cast<unsigned>(std::countr_zero(paths)));
+    sent += over.transport->send_burst(over.end, {&packet, 1});
+  }
+  if (several_ != nullptr && several_->from_other_end()) [[unlikely]] {
+    const unsigned over = several_->arrived_over;
+    const PeerIndex end = several_->ends[over].number_of(several_->arrived_from);
+    sent += several_->paths[over].transport->send_burst(end, {&packet, 1});
   }
   if (sent == 0) return false;
   context_.counters.packets_sent += sent - 1;
@@ -452,7 +439,7 @@ void PeerChannel::tell_version(Epoch peer_epoch, bool wants_answer) {
   wire::encode_version_packet(context_.job_key, header, wants_answer, bytes.data());
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  context_.counters.packets_sent += best_.transport->send_burst(peer_, {&packet, 1});
+  context_.counters.packets_sent += best_.transport->send_burst(best_.end, {&packet, 1});
 }
 
 void PeerChannel::ask_version(Epoch peer_epoch) {
@@ -479,6 +466,7 @@ void PeerChannel::reset() {
   if (several_ != nullptr) {
     several_->watch = PathWatch(reliable_.paths());
     several_->teller.forget();
+    for (unsigned number = 0; number != reliable_.paths(); ++number) several_->lead(number, PathEnds::kHome, 0);
     use_best();
   }
   reliable_.abandon();

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "dataplane/base/clock.h"
+#include "dataplane/host/route_resolver.h"
+#include "dataplane/paths/path_ends.h"
 #include "dataplane/paths/path_teller.h"
 #include "dataplane/paths/path_watch.h"
 #include "dataplane/paths/peer_path.h"
@@ -27,9 +29,9 @@ static_assert(wire::kPacketHeaderSize % 8 == 0, "so that records fill packets wh
 
 class PeerChannel {
  public:
-  // `paths`: at least one, the best first.
+  // `paths`: at least one, the best first. `other_ends`: where they can lead as well, if they are several.
   PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
-              ChannelEpochs epochs);
+              ChannelEpochs epochs, std::span<const OtherEnd> other_ends = {});
   ~PeerChannel();
   PeerChannel(const PeerChannel&) = delete;
   PeerChannel& operator=(const PeerChannel&) = delete;
@@ -108,8 +110,10 @@ class PeerChannel {
   // What has just been received may say something of the paths.
   [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome, Nanoseconds now) {
     if (outcome.path_probed) [[unlikely]]
-      answers_ |= 1u << arrived_over();
+      answers_ |= 1u << (several_ != nullptr ? several_->was_probed() : 0);
     if (several_ == nullptr) return;
+    if (several_->from_other_end() && several_->follows(outcome, now)) [[unlikely]]
+      use_best();
     if (several_->arrived_over == several_->watch.best()) {
       several_->heard_over_best = now;
     } else {
@@ -144,20 +148,37 @@ class PeerChannel {
 
   // If there are more paths than one.
   struct Several {
-    explicit Several(std::vector<PeerPath> all)
+    Several(std::vector<PeerPath> all, PeerIndex peer)
         : paths(std::move(all)),
+          ends(paths.size(), PathEnds(peer)),
           watch(static_cast<unsigned>(paths.size())),
           teller(static_cast<unsigned>(paths.size())) {}
     std::vector<PeerPath> paths;
+    std::vector<PathEnds> ends;  // of each
     PathWatch watch;
     PathTeller teller;
-    unsigned arrived_over = 0;  // the path of the latest packet
+    // peer_channel_ends.cc
+    void add(std::span<const OtherEnd> other_ends);
+    // Packets of the path go to that end from now on.
+    void lead(unsigned path, unsigned end, Nanoseconds now);
+    // The ends of a path, as bits, that are to be probed.
+    std::uint32_t ends_to_probe(unsigned path);
+    // The latest packet is a probe, which is answered to where it has come from. Returns its path.
+    unsigned was_probed() {
+      ends[arrived_over].was_probed_from(arrived_from);
+      return arrived_over;
+    }
+    // The latest packet has come from another end than packets go to; whether they go there now.
+    bool from_other_end() const { return arrived_from != ends[arrived_over].used(); }
+    [[gnu::noinline, gnu::cold]] bool follows(const ReceiveOutcome& outcome, Nanoseconds now);
+
+    unsigned arrived_over = 0;                // the path of the latest packet,
+    unsigned arrived_from = PathEnds::kHome;  // and the peer's end of it
     Nanoseconds heard_over_best = 0;
   };
 
   [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;
   [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
-  unsigned arrived_over() const { return several_ != nullptr ? several_->arrived_over : 0; }
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
   [[gnu::noinline]] void look_for_served(const ReceiveOutcome& outcome, Nanoseconds now);
@@ -165,8 +186,11 @@ class PeerChannel {
   bool look_for_carriers(Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void tell_change(Nanoseconds now);
   [[gnu::noinline]] unsigned probe_silent(Nanoseconds now);
+  unsigned send_long_probe(unsigned path, unsigned end, Nanoseconds now);
   void consider_following(const ReceiveOutcome& outcome, Nanoseconds now);
-  [[gnu::noinline, gnu::cold]] unsigned send_for_paths(std::uint32_t paths, std::uint8_t flag, Nanoseconds now);
+  [[gnu::noinline, gnu::cold]] unsigned answer_probes(Nanoseconds now);
+  unsigned send_for_path(const PeerPath& path, PeerIndex end, std::span<std::byte> bytes, std::uint8_t flag,
+                         Nanoseconds now);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);
   void written(std::uint32_t length);

@@ -10,6 +10,7 @@ namespace openlapi {
 struct PeerPath {
   Transport* transport;
   const TransportCapabilities* capabilities;  // the transport's; outlive the path
+  PeerIndex end;                              // the number under which the transport knows where packets go
   std::uint64_t origin = 0;                   // of the peer's packets, when it was last asked for; 0: not known
 
   void ask_origin(PeerIndex peer) {

@@ -65,7 +65,7 @@ void PeerTable::choose_path(Peer& peer, const Route& route, const ChannelEpochs&
     peer.max_record = max_packet_to(best, peer.index) & ~7u;
     peer.deaf = is_new && has.peer_eras->era_sent_for(peer.index) != 0;
   } else {
-    peer.channel = channels_->make_channel(peer.index, paths_beside(route), epochs);
+    peer.channel = channels_->make_channel(peer.index, paths_beside(route), epochs, route.other_ends);
     peer.max_record = peer.channel->max_record();
   }
   choose_bulk_paths(peer, route);

@@ -288,6 +288,15 @@ void ReliableChannel::forget_peer() {
   answer_ = 0;
 }
 
+namespace {
+
+// What its sender sends again until it is answered. A probe may be all that arrives.
+bool wants_answer(const wire::PacketHeader& header) {
+  return (header.flags & (wire::kPacketHasData | wire::kPacketPathProbe)) != 0;
+}
+
+}  // namespace
+
 // Only packets that are meant for this incarnation teach the peer's: one that is not may be a late packet of a former
 // incarnation of the peer, and what is sent to that incarnation would be lost.
 // An incarnation of the peer that was never given up may know nothing of that: it names our first epoch, or, since it
@@ -296,14 +305,14 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   const bool known = peer_epoch_ != 0;
   if (is_too_early(header.source_epoch)) {
     ++context_.counters.ghosts;
-    if ((header.flags & wire::kPacketHasData) != 0) answer_ = latest_of_peer();
+    if (wants_answer(header)) answer_ = latest_of_peer();
     return false;
   }
   const Epoch own = own_epoch_towards(header.source_epoch);
   if (header.destination_epoch != own && header.destination_epoch != own_epoch_) {
     if (header.destination_epoch != 0) ++context_.counters.ghosts;
     if (last_heard_ == 0 && is_for_later_incarnation(header)) become_later_than(header.destination_epoch);
-    if ((header.flags & wire::kPacketHasData) != 0) answer_ = header.source_epoch;
+    if (wants_answer(header)) answer_ = header.source_epoch;
     return false;
   }
   if (header.source_epoch == peer_epoch_) {
@@ -348,6 +357,7 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   }
 
   ReliabilityCounters& counters = context_.counters;
+  outcome.has_data = true;
   switch (receive_.offer(header.sequence, header.ahead, ack_wanted, now)) {
     case ArrivalVerdict::in_order:
       outcome.deliver = true;
@@ -386,11 +396,11 @@ std::size_t ReliableChannel::encode_ack(std::byte* out, Nanoseconds now) {
   return length;
 }
 
-void ReliableChannel::encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now) {
+void ReliableChannel::encode_for_path(std::span<std::byte> out, std::uint8_t flag, Nanoseconds now) {
   count_sent();
   wire::PacketHeader header = common_header(now);
   header.flags |= flag;
-  encode_without_data(header, wire::kPacketHeaderSize, out);
+  encode_without_data(header, out.size(), out.data());
   ++context_.counters.packets_sent;
 }
 

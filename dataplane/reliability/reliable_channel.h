@@ -77,6 +77,7 @@ struct ReceiveOutcome {
   // For a peer that has restarted and was not heard before: packets were in flight to it, and it took none of them. (If
   // it was heard, perhaps only the last acknowledgement is missing.)
   bool nothing_taken = false;
+  bool has_data = false;       // it is a packet of records, whether they came before or not
   bool path_probed = false;    // the path is to be answered over
   bool path_answered = false;  // the path on which this has come carries packets in both directions
 };
@@ -195,8 +196,9 @@ class ReliableChannel final : private PathTimings {
   bool saw_duplicate() const { return receive_.saw_duplicate(); }  // since the last acknowledgement
   // Writes wire::kLongestAck bytes at most. Returns how many.
   std::size_t encode_ack(std::byte* out, Nanoseconds now);
-  // A packet that asks a path for an answer, or is one. `flag`: wire::kPacketPathProbe or kPacketPathAnswer.
-  void encode_for_path(std::byte* out, std::uint8_t flag, Nanoseconds now);
+  // A packet that asks a path for an answer, or is one. `flag`: wire::kPacketPathProbe or kPacketPathAnswer. What `out`
+  // has behind the header's place, zeros, makes it as long as it is to be.
+  void encode_for_path(std::span<std::byte> out, std::uint8_t flag, Nanoseconds now);
   void ack_sent();
 
   // ---- time ----

@@ -49,7 +49,10 @@ static_assert((kPacketMagic & kPacketShort) == 0 && kPacketShort == 0x80, "the f
 std::uint8_t load_byte(const std::byte* from) { return std::to_integer<std::uint8_t>(*from); }
 
 // Of a packet without data.
-bool may_be_ack(std::size_t length) { return length <= kLongestAck && length % sizeof(std::uint64_t) == 0; }
+bool has_right_length(const PacketHeader& header) {
+  const std::size_t longest = (header.flags & kPacketPathProbe) != 0 ? kLongestPacket : kLongestAck;
+  return header.length <= longest && header.length % sizeof(std::uint64_t) == 0;
+}
 
 void store_epoch(std::byte* to, std::uint64_t epoch) {
   store_little_endian(to, static_cast<std::uint32_t>(epoch));
@@ -136,7 +139,7 @@ DecodeResult decode(std::span<const std::byte> packet, PacketHeader& header) {
   if (version_of(in) != kPacketVersion) return DecodeResult::wrong_version;
   if ((header.flags & ~kLongHeaderFlags) != 0) return DecodeResult::wrong_flags;
   if (header.length != packet.size()) return DecodeResult::wrong_length;
-  if ((header.flags & kPacketHasData) == 0 && !may_be_ack(packet.size())) return DecodeResult::wrong_length;
+  if ((header.flags & kPacketHasData) == 0 && !has_right_length(header)) return DecodeResult::wrong_length;
   if ((header.flags & kPacketHasData) != 0 && (header.flags & (kPacketPathProbe | kPacketPathAnswer)) != 0) {
     return DecodeResult::wrong_flags;
   }

@@ -102,7 +102,7 @@ MUTANTS = {
         [("  keep(sequence, {.buffer = &placed, .length = 0});\n", "")]),
     "window_of_dead_path": (
         "dataplane/reliability/send_window.cc", "what was in flight over a path that is given up is counted for ever",
-        [("  if (entry.state == State::in_flight) flight(entry.path).bytes -= entry.length();\n", "")]),
+        [("  if (entry.state == State::in_flight) over.bytes -= entry.length();\n  over.longest_lost", "  over.longest_lost")]),
     "duplicate_after_failover": (
         "dataplane/paths/channel_set.cc", "a packet that came over two paths is handed to the engine twice",
         [("  const ReceiveOutcome outcome = reliable.receive(header, payload, now);\n",
@@ -132,8 +132,7 @@ MUTANTS = {
         [("  bool any = outcome.path_answered && watch.answered(over);\n", "  bool any = watch.answered(over);\n")]),
     "word_believed_for_ever": (
         "dataplane/paths/path_watch.cc", "a path whose link is said to be down is not used, although it answers",
-        [("bool PathWatch::answered(unsigned path) { return end_silence(path); }\n",
-          "bool PathWatch::answered(unsigned path) { return (links_down_ >> path & 1) == 0 && end_silence(path); }\n")]),
+        [("  if ((links_down_ & ~asked_) >> path & 1) return false;\n", "  if (links_down_ >> path & 1) return false;\n")]),
     "round_trip_of_sent_again": (
         "dataplane/reliability/send_window.cc", "a packet that was sent again over another path measures that one",
         [("  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);\n",
@@ -144,6 +143,15 @@ MUTANTS = {
     "carried_data_forgotten": (
         "dataplane/paths/peer_channel.cc", "a path that is left on word is probed as if it had carried nothing since",
         [("  look_for_carriers(now);\n  for (unsigned number", "  for (unsigned number")]),
+    "other_ends_untried": (
+        "dataplane/paths/peer_channel_ends.cc", "where different adapters are dead at the two ends no others are tried",
+        [("  if (!watch.all_silent()) return probed;\n", "  return probed;\n")]),
+    "probes_answered_at_home": (
+        "dataplane/paths/peer_channel_ends.cc", "a probe from another end is answered to where the path leads else",
+        [("several_->ends[number].number_of(end) : best_.end;", "several_->ends[number].number_of(PathEnds::kHome) : best_.end;")]),
+    "unknown_probes_unanswered": (
+        "dataplane/reliability/reliable_channel.cc", "who does not know the peer's epoch and can only probe is told nothing",
+        [("(wire::kPacketHasData | wire::kPacketPathProbe)", "wire::kPacketHasData")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
         [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",

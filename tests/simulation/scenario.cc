@@ -110,6 +110,10 @@ void Scenario::choose_networks() {
   longest_cut = random.chance(0.5) ? 20 * kMillisecond : 500 * kMillisecond;
   links_told = several && random.chance(0.6);
   links_told_wrong = links_told && random.chance(0.5);
+  one_switch = several && random.chance(0.6);
+  adapters_die = one_switch && !lying_task && random.chance(0.7);
+  if (adapters_die) longest_cut = 20 * kMillisecond;
+  one_is_narrow = several && !adapters_die && random.chance(0.5);
 }
 
 void Scenario::choose_disturbers() {
@@ -188,6 +192,8 @@ std::string Scenario::describe() const {
          (first_number != 1 ? ", numbers wrap" : "") +
          (recovery ? ", recovery with " + std::to_string(separations) + " separations" : "") +
          (networks != 1 ? ", " + std::to_string(networks) + " networks with " + std::to_string(cuts) + " cuts" : "") +
+         (one_switch ? ", on one switch" : "") + (adapters_die ? ", adapters die" : "") +
+         (one_is_narrow ? ", one passes no long packets" : "") +
          (links_told ? links_told_wrong ? " that are told, some wrongly" : " that are told" : "") +
          (new_ports ? ", new ports" : "") + (lying_task ? ", one task lies" : "") +
          (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +

@@ -71,6 +71,11 @@ struct Scenario {
   std::uint32_t networks;
   std::uint32_t cuts;
   Nanoseconds longest_cut;
+  // The networks are one, so that each adapter reaches all, also those of other numbers. Then some tasks may have an
+  // adapter that dies, for the whole run. Where none does, one may lose all packets that are longer than others.
+  bool one_switch;
+  bool adapters_die;
+  bool one_is_narrow;
   bool links_told;        // tasks are told of most cuts of their own adapters (link_words.h),
   bool links_told_wrong;  // sometimes late, and of some that are none
 

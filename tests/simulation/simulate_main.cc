@@ -129,6 +129,10 @@ void print_summary(const Summary& did) {
       plain(did.network.carried), plain(did.network.lost), plain(did.network.doubled), plain(did.network.damaged),
       plain(did.network.misdelivered), plain(did.network.late), static_cast<double>(did.virtual_time) / 1e9,
       plain(did.events));
+  if (did.network.crossed + did.network.too_long != 0) {
+    std::printf("  %llu packets to an adapter of another number, %llu were too long for one\n",
+                plain(did.network.crossed), plain(did.network.too_long));
+  }
   if (did.cuts != 0) {
     std::printf("  %llu cuts of adapters: %llu packets; links were told to be up or down %llu times\n", plain(did.cuts),
                 plain(did.network.cut), plain(did.link_words));

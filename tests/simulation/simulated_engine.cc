@@ -83,6 +83,7 @@ Route SimulatedEngine::resolve(PeerIndex peer) {
     const PortAddress address = simulation_.address_of(peer, context_, transport->network());
     transport->add_peer(peer, SimulatedTransport::encode(address), error);
   }
+  if (scenario_.one_switch && !scenario_.is_liar(peer)) add_other_ends(peer, route);
   if (scenario_.address_exchange && !scenario_.is_liar(peer)) {
     // What the peer has published last: while it is dead, its former incarnation's.
     route.epoch = simulation_.published_epoch(peer, context_);
@@ -90,6 +91,18 @@ Route SimulatedEngine::resolve(PeerIndex peer) {
                      checker_.alive(peer) ? checker_.incarnation(peer) : checker_.incarnation(peer) - 1);
   }
   return route;
+}
+
+void SimulatedEngine::add_other_ends(PeerIndex peer, Route& route) {
+  for (const auto& transport : transports_) {
+    for (std::uint32_t network = 0; !transport->limits().reliable && network != scenario_.networks; ++network) {
+      if (network == transport->network()) continue;
+      const PeerIndex number = peer + (network + 1) * scenario_.all_tasks();
+      std::string error;
+      transport->add_peer(number, SimulatedTransport::encode(simulation_.address_of(peer, context_, network)), error);
+      route.other_ends.push_back({transport.get(), number});
+    }
+  }
 }
 
 void SimulatedEngine::add_quota(std::uint32_t operations) {

@@ -58,6 +58,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   // RouteResolver
   Route resolve(PeerIndex peer) override;
 
+  void add_other_ends(PeerIndex peer, Route& route);
   void open_transports();
   void open_bulk_memory(SimulatedTransport& transport);
   void step_within(Nanoseconds longest);

@@ -39,6 +39,7 @@ Simulation::Simulation(const Options& options)
       cuts_left_(scenario_.cuts),
       path_random_(options.seed, kCutStream),
       link_words_(scenario_, time_, network_) {
+  spoil_adapters();
   bulk_network_.connected = [this](PeerIndex a, PeerIndex b, std::uint32_t network) {
     return !network_.separated(a, b) && !network_.is_cut(a, network) && !network_.is_cut(b, network);
   };
@@ -181,6 +182,21 @@ void Simulation::cut_somebody() {
     network_.cut({task, adapter, direction});
     time_.after(length, [this, task, adapter, direction] { network_.mend({task, adapter, direction}); });
   }
+}
+
+// For the whole run.
+void Simulation::spoil_adapters() {
+  const auto some_adapter = [&] { return static_cast<std::uint32_t>(path_random_.below(scenario_.networks)); };
+  for (PeerIndex task = 0; scenario_.adapters_die && task != scenario_.options.tasks; ++task) {
+    if (path_random_.chance(0.3)) continue;
+    time_.after(path_random_.below(20 * kMillisecond), [this, task, adapter = some_adapter()] {
+      trace("adapter %u of task %u dies", adapter, task);
+      network_.narrow(task, adapter, 0);
+    });
+  }
+  if (!scenario_.one_is_narrow) return;
+  const auto task = static_cast<PeerIndex>(path_random_.below(scenario_.options.tasks));
+  network_.narrow(task, some_adapter(), scenario_.network_limits.max_packet * 3 / 4);
 }
 
 void Simulation::isolate(PeerIndex task, Nanoseconds time) {

@@ -106,6 +106,7 @@ class Simulation {
   void supervise();
   void next_phase();
   void cut_somebody();
+  void spoil_adapters();
   void make_noise();
   void maybe_kill();
   void pause_somebody(bool for_long);

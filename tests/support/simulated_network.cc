@@ -12,6 +12,10 @@ namespace {
 // What the memory of a packet is overwritten with once it was given back: whoever still looks at it sees this.
 constexpr int kReleasedByte = 0xd5;
 
+std::uint64_t origin_of(const PortAddress& address) {
+  return std::uint64_t{1} << 63 | std::uint64_t{address.task} << 16 | address.adapter;
+}
+
 }  // namespace
 
 SimulatedTransport::SimulatedTransport(SimulatedNetwork& network, const PortConfig& config)
@@ -29,13 +33,18 @@ PeerAddress SimulatedTransport::encode(const PortAddress& port) {
 }
 
 bool SimulatedTransport::add_peer(PeerIndex peer, const PeerAddress& address, std::string&) {
-  PortAddress port;
+  PortAddress port{peer, config_.address.context, config_.address.adapter};
   if (address.length == sizeof(PortAddress)) std::memcpy(&port, address.bytes.data(), sizeof(PortAddress));
-  port_of_[peer] = port.port;
+  destinations_[peer] = port;
   if (const SimulatedTransport* other = same_port_of(peer); config_.limits.reliable && other != nullptr) {
     eras_.begin(peer, config_.address.task, other->eras_);
   }
   return true;
+}
+
+std::uint64_t SimulatedTransport::origin_of(PeerIndex peer) const {
+  const auto found = destinations_.find(peer);
+  return found == destinations_.end() ? 0 : openlapi::origin_of(found->second);
 }
 
 std::size_t SimulatedTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
@@ -57,8 +66,8 @@ std::size_t SimulatedTransport::receive_burst(std::span<IncomingPacket> packets)
     ++taken_;
     Packet& packet = held_.back();
     const bool known = eras_.receives(packet.source, packet.era);
-    packets[i] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length,
-                  known ? packet.source : kUnknownPeer, false, 0};
+    packets[i] = {reinterpret_cast<std::byte*>(packet.words.get()), packet.length, known ? packet.source : kUnknownPeer,
+                  false, packet.origin};
   }
   counters_.packets_received += most;
   return most;
@@ -160,6 +169,13 @@ bool SimulatedNetwork::is_cut(const PortAddress& port, Direction direction) {
   return true;
 }
 
+bool SimulatedNetwork::is_too_long(const PortAddress& port, std::uint32_t length) {
+  const auto found = longest_.find({port.task, port.adapter});
+  if (found == longest_.end() || length <= found->second) return false;
+  ++counters_.too_long;
+  return true;
+}
+
 Nanoseconds SimulatedNetwork::delay() {
   if (random_.chance(faults_.late)) {
     ++counters_.late;
@@ -192,9 +208,11 @@ bool SimulatedNetwork::carry(SimulatedTransport& from, PeerIndex peer, const Out
   const Nanoseconds departure = std::max(now, from.free_at_);
   ++counters_.carried;
   if (on_departure_) on_departure_(from.config_.address, peer, packet);
-  const auto port = from.port_of_.find(peer);
-  const PortAddress to{peer, from.config_.address.context, from.config_.address.adapter,
-                       port != from.port_of_.end() ? port->second : 0};
+  const auto known = from.destinations_.find(peer);
+  const PortAddress to = known != from.destinations_.end()
+                             ? known->second
+                             : PortAddress{peer, from.config_.address.context, from.config_.address.adapter};
+  if (to.adapter != from.config_.address.adapter) ++counters_.crossed;
   if (random_.chance(faults_.loss)) {
     ++counters_.lost;
   } else {
@@ -214,11 +232,12 @@ void SimulatedNetwork::send_copy(SimulatedTransport& from, PortAddress to, const
     ++counters_.misdelivered;
     to = some_other_port(to);
   }
-  if (separated(source, to.task) || is_cut(from.config_.address, Direction::outgoing)) {
+  if (separated(source, to.task) || is_cut(from.config_.address, Direction::outgoing) ||
+      is_too_long(from.config_.address, packet.length) || is_too_long(to, packet.length)) {
     ++counters_.lost;
     return;
   }
-  SimulatedTransport::Packet copy{gather(packet), packet.length, kUnknownPeer};
+  SimulatedTransport::Packet copy{gather(packet), packet.length, kUnknownPeer, 0, origin_of(from.config_.address)};
   if (!from.config_.limits.checked && random_.chance(faults_.corruption)) damage(copy);
   auto carried = std::make_shared<SimulatedTransport::Packet>(std::move(copy));
   time_.at(departure + delay(), [this, source, to, carried] {

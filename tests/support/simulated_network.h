@@ -59,6 +59,7 @@ class SimulatedNetwork;
 // address.
 class SimulatedTransport final : public Transport,
                                  public RemoteMemory,
+                                 public PacketOrigins,
                                  public PeerLiveness,
                                  public ReliableDelivery,
                                  public PeerEras,
@@ -79,6 +80,8 @@ class SimulatedTransport final : public Transport,
   PeerAddress local_address() const override { return encode(config_.address); }
   std::uint32_t network() const { return config_.address.adapter; }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
+  // Of an adapter of a task, in all its incarnations.
+  std::uint64_t origin_of(PeerIndex peer) const override;
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
@@ -102,6 +105,7 @@ class SimulatedTransport final : public Transport,
   TransportCapabilities capabilities() override {
     return {.remote_memory = config_.readable ? this : nullptr,
             .bulk_memory = bulk_memory_,
+            .packet_origins = this,
             .peer_liveness = this,
             .reliable_delivery = this,
             .peer_eras = this,
@@ -127,7 +131,8 @@ class SimulatedTransport final : public Transport,
     std::unique_ptr<std::uint64_t[]> words;  // 8-byte aligned
     std::uint32_t length = 0;
     PeerIndex source = kUnknownPeer;
-    std::uint64_t era = 0;  // reliable: of the receiver with the source, that the packet is for
+    std::uint64_t era = 0;     // reliable: of the receiver with the source, that the packet is for
+    std::uint64_t origin = 0;  // not reliable: of the sender's adapter
   };
 
   void arrive(Packet packet);
@@ -142,7 +147,7 @@ class SimulatedTransport final : public Transport,
   std::deque<Packet> queue_;
   std::deque<Packet> held_;                          // given to the engine, not yet released
   std::uint32_t expected_ = 0;                       // reliable: accepted by senders, not yet in the queue
-  std::map<PeerIndex, std::uint32_t> port_of_;       // not 0
+  std::map<PeerIndex, PortAddress> destinations_;    // of those that were added
   Nanoseconds free_at_ = 0;                          // when the last byte has left
   std::uint64_t taken_ = 0;                          // packets, from everybody
   PairEras eras_;                                    // reliable
@@ -155,7 +160,8 @@ class SimulatedTransport final : public Transport,
 class SimulatedNetwork {
  public:
   struct Counters {
-    std::uint64_t carried = 0, lost = 0, cut = 0, doubled = 0, damaged = 0, misdelivered = 0, overflowed = 0, late = 0;
+    std::uint64_t carried = 0, lost = 0, cut = 0, doubled = 0, damaged = 0, misdelivered = 0, overflowed = 0, late = 0,
+                  too_long = 0, crossed = 0;  // to another adapter's number than the sender's
   };
 
   SimulatedNetwork(VirtualTime& time, std::uint64_t seed);
@@ -186,6 +192,9 @@ class SimulatedNetwork {
   // In one direction at least.
   bool is_cut(PeerIndex task, std::uint32_t adapter) const;
 
+  // The adapter of a task passes longer packets no more: they vanish.
+  void narrow(PeerIndex task, std::uint32_t adapter, std::uint32_t longest) { longest_[{task, adapter}] = longest; }
+
   // A task hears, in all its contexts, that the link of an adapter is up or down, whatever it is.
   void tell_of_link(PeerIndex task, std::uint32_t adapter, bool up);
 
@@ -208,6 +217,7 @@ class SimulatedNetwork {
   bool carry_reliably(SimulatedTransport& from, PeerIndex peer, const OutgoingPacket& packet);
   void send_copy(SimulatedTransport& from, PortAddress to, const OutgoingPacket& packet, Nanoseconds departure);
   bool is_cut(const PortAddress& port, Direction direction);
+  bool is_too_long(const PortAddress& port, std::uint32_t length);
   void damage(SimulatedTransport::Packet& packet);
   Nanoseconds delay();
   PortAddress some_other_port(const PortAddress& address);
@@ -218,6 +228,7 @@ class SimulatedNetwork {
   std::vector<std::uint8_t> groups_;
   std::map<Cut, std::uint32_t> cuts_;
   DepartureListener on_departure_;
+  std::map<std::pair<PeerIndex, std::uint32_t>, std::uint32_t> longest_;  // bytes, by task and adapter
   std::map<PortAddress, SimulatedTransport*> ports_;
   std::uint64_t next_serial_ = 1;
   Counters counters_;

@@ -108,8 +108,8 @@ class RecordingTransport final : public Transport {
   std::string_view name() const override { return "recording"; }
   const TransportLimits& limits() const override { return limits_; }
   PeerAddress local_address() const override { return {}; }
-  bool add_peer(PeerIndex, const PeerAddress& address, std::string&) override {
-    peer.assign(reinterpret_cast<const char*>(address.bytes.data()), address.length);
+  bool add_peer(PeerIndex number, const PeerAddress& address, std::string&) override {
+    addresses[number].assign(reinterpret_cast<const char*>(address.bytes.data()), address.length);
     return true;
   }
   std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket>) override { return 0; }
@@ -118,7 +118,7 @@ class RecordingTransport final : public Transport {
   TransportCapabilities capabilities() override { return {}; }
   TransportCounters counters() const override { return {}; }
 
-  std::string peer{};  // its address
+  std::map<PeerIndex, std::string> addresses{};
 
  private:
   TransportLimits limits_{1024, 1, false, false};
@@ -178,14 +178,61 @@ std::array<RecordingTransport, 2> resolved(bool other_has_chosen) {
 
 TEST(ContextRoutes, LeadToTheAdapterOfTheSameNetwork) {
   const std::array<RecordingTransport, 2> transports = resolved(true);
-  EXPECT_EQ(transports[1].peer, "first");
-  EXPECT_EQ(transports[0].peer, "second");
+  EXPECT_EQ(transports[1].addresses.at(1), "first");
+  EXPECT_EQ(transports[0].addresses.at(1), "second");
 }
 
 TEST(ContextRoutes, LeadToTheAdapterOfTheSameNumberIfTheOtherTaskHasChosenNone) {
   const std::array<RecordingTransport, 2> transports = resolved(false);
-  EXPECT_EQ(transports[0].peer, "first");
-  EXPECT_EQ(transports[1].peer, "second");
+  EXPECT_EQ(transports[0].addresses.at(1), "first");
+  EXPECT_EQ(transports[1].addresses.at(1), "second");
+}
+
+// A UDP address without a port.
+std::string at(const char* address) {
+  const in_addr ipv4{inet_addr(address)};
+  return {reinterpret_cast<const char*>(&ipv4), sizeof(ipv4)};
+}
+
+// Task 0 has two adapters, at these addresses, and so has task 1, which is looked for.
+struct Ends {
+  std::array<RecordingTransport, 2> transports{};
+  std::vector<std::pair<std::size_t, PeerIndex>> others{};  // the adapter here, and the number
+};
+Ends ends_of(const std::array<const char*, 2>& here, const std::array<const char*, 2>& there) {
+  const auto tasks = std::make_shared<TwoTasks>();
+  Ends ends;
+  std::vector<ContextRoutes::Network> networks(2);
+  for (std::size_t n = 0; n != 2; ++n) {
+    tasks->published[address_key(1, 0, n)] = published_address(at(there[n]));
+    networks[n].transport = &ends.transports[n];
+    networks[n].key = address_key(1, 0, n);
+    networks[n].own = chosen(here[n]);
+  }
+  const Route route = ContextRoutes(tasks, {}, {}, networks, 0).resolve(1);
+  EXPECT_EQ(route.count, 2u);
+  for (const OtherEnd& end : route.other_ends) {
+    ends.others.emplace_back(end.path == &ends.transports[0] ? 0 : 1, end.number);
+  }
+  return ends;
+}
+
+TEST(ContextRoutes, CanLeadToEachAdapterOfOneNetwork) {
+  const Ends ends = ends_of({"10.0.0.1", "10.0.0.2"}, {"10.0.0.3", "10.0.0.4"});
+  ASSERT_EQ(ends.others.size(), 2u);
+  for (const auto& [adapter, number] : ends.others) {
+    EXPECT_GE(number, 2u) << "no task has it";
+    EXPECT_EQ(ends.transports[adapter].addresses.at(number), at(adapter == 0 ? "10.0.0.4" : "10.0.0.3"));
+    EXPECT_EQ(ends.transports[adapter].addresses.at(1), at(adapter == 0 ? "10.0.0.3" : "10.0.0.4"));
+  }
+}
+
+TEST(ContextRoutes, DoNotLeadIntoAnotherNetwork) {
+  EXPECT_TRUE(ends_of({"10.0.0.1", "10.0.1.1"}, {"10.0.0.3", "10.0.1.3"}).others.empty());
+}
+
+TEST(ContextRoutes, CanLeadToEachAdapterBehindARouter) {
+  EXPECT_EQ(ends_of({"10.0.0.1", "10.0.1.1"}, {"10.0.2.3", "10.0.3.3"}).others.size(), 2u);
 }
 
 TEST(ContextRoutes, WaitForNoAdapterThatTheOtherTaskDoesNotHave) {

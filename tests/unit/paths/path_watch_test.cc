@@ -160,5 +160,28 @@ TEST(PathWatch, WhoOnlyAnswersIsProbedEverMoreRarely) {
   EXPECT_EQ(watch.next_probe(), 201 * kFirst);
 }
 
+TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
+  PathWatch watch(2);
+  watch.leads_elsewhere(1, 100);
+  EXPECT_EQ(watch.next_probe(), 100 + kFirst);
+  EXPECT_EQ(watch.take_due(100 + kFirst), 2u);
+  EXPECT_FALSE(watch.carried_data(1));
+  EXPECT_EQ(watch.take_due(100 + 3 * kFirst), 2u);
+  EXPECT_EQ(watch.next_probe(), 100 + 7 * kFirst) << "what it carries elsewhere says nothing of its home";
+  watch.went_silent(1, 200);
+  EXPECT_TRUE(watch.answered(1));
+  EXPECT_NE(watch.next_probe(), UINT64_MAX);
+  watch.leads_home(1);
+  EXPECT_EQ(watch.next_probe(), UINT64_MAX);
+}
+
+TEST(PathWatch, ThatAllAreSilentIsSeen) {
+  PathWatch watch(2);
+  watch.went_silent(0, 0);
+  EXPECT_FALSE(watch.all_silent());
+  watch.went_silent(1, 0);
+  EXPECT_TRUE(watch.all_silent());
+}
+
 }  // namespace
 }  // namespace openlapi

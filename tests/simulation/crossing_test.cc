@@ -1,0 +1,187 @@
+// Two tasks whose adapters are all on one switch, in virtual time: different adapters are dead at the two ends, or pass
+// short packets only.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "dataplane/base/epoch.h"
+#include "dataplane/paths/channel_set.h"
+#include "tests/support/simulated_network.h"
+
+namespace openlapi {
+namespace {
+
+constexpr std::uint32_t kPacket = 1472;
+constexpr std::uint32_t kAdapters = 2;
+constexpr PeerIndex kTasks = 2;
+constexpr Epoch kEpoch = Epoch{1} << kBeginningBits;
+constexpr std::uint32_t kNothing = 0, kAll = UINT32_MAX;  // that an adapter passes
+
+class Task final : public ChannelListener {
+ public:
+  Task(PeerIndex self, SimulatedNetwork& network, bool one_switch, Clock& clock)
+      : ports_(open(self, network)), config_(config_of(self)), set_(config_, transports_, clock, *this) {
+    const PeerIndex peer = 1 - self;
+    std::vector<OtherEnd> ends;
+    std::string error;
+    for (std::uint32_t here = 0; here != kAdapters; ++here) {
+      for (std::uint32_t there = 0; there != kAdapters; ++there) {
+        if (here != there && !one_switch) continue;
+        const PeerIndex number = here == there ? peer : peer + (there + 1) * kTasks;
+        EXPECT_TRUE(ports_[here]->add_peer(number, SimulatedTransport::encode({peer, 0, there}), error)) << error;
+        if (here != there) ends.push_back({transports_[here], number});
+      }
+    }
+    channel_ = set_.make_channel(peer, transports_, {0, kEpoch}, ends);
+  }
+
+  bool send(std::size_t length) {
+    const std::vector<std::byte> record(length);
+    const ConstBuffer piece{record.data(), record.size()};
+    return channel_->send({&piece, 1}, static_cast<std::uint32_t>(length));
+  }
+  void step(Nanoseconds now) {
+    set_.receive();
+    set_.transmit(now);
+    set_.run_timers(now);
+  }
+  std::size_t longest() const { return channel_->max_record(); }
+  bool settled() const { return set_.settled(); }
+  std::size_t received() const { return received_; }
+  std::uint64_t packets_over(std::size_t adapter) const { return ports_[adapter]->counters().packets_sent; }
+  std::vector<PathStatus> paths() const { return channel_->path_statuses(); }
+
+ private:
+  static EndpointConfig config_of(PeerIndex self) {
+    EndpointConfig config;
+    config.self = self;
+    config.tasks = kTasks;
+    config.epoch = kEpoch;
+    return config;
+  }
+  std::vector<std::unique_ptr<SimulatedTransport>> open(PeerIndex self, SimulatedNetwork& network) {
+    std::vector<std::unique_ptr<SimulatedTransport>> ports;
+    for (std::uint32_t adapter = 0; adapter != kAdapters; ++adapter) {
+      PortConfig config;
+      config.address = {self, 0, adapter};
+      config.limits = {kPacket, 64, false, true};
+      ports.push_back(std::make_unique<SimulatedTransport>(network, config));
+      transports_.push_back(ports.back().get());
+    }
+    return ports;
+  }
+
+  PeerChannel* channel_to(PeerIndex, bool) override { return channel_.get(); }
+  void channel_delivered(PeerIndex, std::span<std::byte> payload) override { received_ += payload.size(); }
+  void channel_acknowledged(PeerIndex, std::uint64_t) override {}
+  void channel_restarted(PeerIndex, bool) override {}
+  void channel_timed_out(PeerIndex) override {}
+
+  std::vector<Transport*> transports_;
+  std::vector<std::unique_ptr<SimulatedTransport>> ports_;
+  const EndpointConfig config_;
+  ChannelSet set_;
+  std::unique_ptr<PeerChannel> channel_;
+  std::size_t received_ = 0;
+};
+
+class Crossing : public testing::Test {
+ protected:
+  void begin(bool one_switch = true) {
+    for (PeerIndex task = 0; task != kTasks; ++task) {
+      tasks_[task] = std::make_unique<Task>(task, network_, one_switch, time_.clock());
+    }
+  }
+  void run(Nanoseconds longest, auto until) {
+    for (const Nanoseconds end = time_.now() + longest; time_.now() < end && !until();) {
+      for (auto& task : tasks_) task->step(time_.now());
+      time_.run_until(time_.now() + 10 * kMicrosecond);
+    }
+  }
+  void run(Nanoseconds time) {
+    run(time, [] { return false; });
+  }
+  // Whether a record of the length arrives within that time, and its sender learns it.
+  bool brings(PeerIndex from, std::size_t length, Nanoseconds longest) {
+    const std::size_t before = tasks_[1 - from]->received();
+    EXPECT_TRUE(tasks_[from]->send(length));
+    const auto has_come = [&] { return tasks_[1 - from]->received() > before && tasks_[from]->settled(); };
+    run(longest, has_come);
+    return has_come();
+  }
+  void fail_at_different_ends() {
+    network_.narrow(0, 0, kNothing);
+    network_.narrow(1, 1, kNothing);
+  }
+
+  VirtualTime time_;
+  SimulatedNetwork network_{time_, 1};
+  std::array<std::unique_ptr<Task>, kTasks> tasks_;
+};
+
+TEST_F(Crossing, DifferentAdaptersMayBeDeadAtTheTwoEnds) {
+  begin();
+  EXPECT_TRUE(brings(0, 8, kMillisecond));
+  EXPECT_EQ(network_.counters().crossed, 0u) << "adapters of one number serve";
+  fail_at_different_ends();
+  EXPECT_TRUE(brings(0, 8, 200 * kMillisecond));
+  EXPECT_TRUE(brings(0, 8, kMillisecond)) << "that path is known now";
+  EXPECT_TRUE(brings(1, 8, kMillisecond)) << "to the other one as well";
+  EXPECT_TRUE(brings(0, tasks_[0]->longest(), kMillisecond));
+}
+
+TEST_F(Crossing, ADeadPairIsFoundFromTheBeginning) {
+  begin();
+  fail_at_different_ends();
+  EXPECT_TRUE(brings(1, 8, kSecond));
+  EXPECT_TRUE(brings(0, 8, 100 * kMillisecond));
+}
+
+TEST_F(Crossing, IsNotTriedWhereNetworksAreSeparate) {
+  begin(false);
+  fail_at_different_ends();
+  EXPECT_FALSE(brings(0, 8, 2 * kSecond));
+  EXPECT_EQ(network_.counters().crossed, 0u);
+}
+
+TEST_F(Crossing, EndsWhenThePairServesAgain) {
+  begin();
+  fail_at_different_ends();
+  EXPECT_TRUE(brings(0, 8, kSecond));
+  for (PeerIndex task = 0; task != kTasks; ++task) network_.narrow(task, task, kAll);
+  run(2 * kSecond);
+  const std::uint64_t crossed = network_.counters().crossed;
+  for (int i = 0; i != 20; ++i) {
+    EXPECT_TRUE(brings(0, 8, 10 * kMillisecond));
+    EXPECT_TRUE(brings(1, 8, 10 * kMillisecond));
+  }
+  EXPECT_EQ(network_.counters().crossed, crossed);
+  for (PeerIndex task = 0; task != kTasks; ++task) {
+    for (const PathStatus& path : tasks_[task]->paths()) EXPECT_EQ(path.end, 1 - task);
+  }
+}
+
+TEST_F(Crossing, APathThatLosesLongPacketsIsLeft) {
+  begin();
+  network_.narrow(1, 0, kPacket / 2);
+  EXPECT_TRUE(brings(0, tasks_[0]->longest(), kSecond));
+  const std::uint64_t begin = network_.counters().too_long;
+  const std::uint64_t over_first = tasks_[0]->packets_over(0);
+  for (int i = 0; i != 500; ++i) {
+    EXPECT_TRUE(brings(0, tasks_[0]->longest(), 2 * kMillisecond));
+    run(10 * kMillisecond);
+  }
+  EXPECT_LT(network_.counters().too_long - begin, 30u) << "probes, in five seconds";
+  EXPECT_LT(tasks_[0]->packets_over(0) - over_first, 30u);
+  network_.narrow(1, 0, kAll);
+  run(1100 * kMillisecond);
+  const std::uint64_t again = tasks_[0]->packets_over(0);
+  EXPECT_TRUE(brings(0, tasks_[0]->longest(), 2 * kMillisecond));
+  EXPECT_GT(tasks_[0]->packets_over(0), again) << "it is used again";
+}
+
+}  // namespace
+}  // namespace openlapi
