@@ -30,6 +30,8 @@ class PathWatch {
   }
   bool is_silent(unsigned path) const { return (silent_ >> path & 1) != 0; }
   bool is_link_down(unsigned path) const { return (links_down_ >> path & 1) != 0; }
+  // While all are silent, as where the peer computes, nothing is known against any.
+  bool may_serve(unsigned path) const { return !is_silent(path) || (is_silent(best_) && !is_link_down(path)); }
 
   // The path's time-out has run out. It is probed from now on.
   void went_silent(unsigned path, Nanoseconds now);

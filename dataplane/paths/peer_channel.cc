@@ -47,6 +47,15 @@ std::uint32_t longest_packet(const std::vector<PeerPath>& paths, PeerIndex peer)
   return longest & ~7u;
 }
 
+// The path that has brought the latest packet serves in one direction at least. If nothing of ours arrives over it, the
+// best one may; and when the peer sends again what it has sent, every acknowledgement of it was lost.
+std::uint32_t paths_for_acknowledgement(const ReliableChannel& reliable, const SeveralPaths* several) {
+  if (several == nullptr) return 1;
+  if (reliable.saw_duplicate()) return (1u << reliable.paths()) - 1;
+  const unsigned arrived = several->arrived_over;
+  return 1u << arrived | (several->watch.is_silent(arrived) ? 1u << several->watch.best() : 0);
+}
+
 }  // namespace
 
 PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex peer, std::vector<PeerPath> paths,
@@ -60,7 +69,7 @@ PeerChannel::PeerChannel(ChannelSet& set, ChannelContext& context, PeerIndex pee
   if (paths.size() == 1) return;
   for (PeerPath& path : paths) path.ask_origin(peer);
   for (std::size_t more = 1; more != paths.size(); ++more) reliable_.add_path();
-  several_ = std::make_unique<Several>(std::move(paths), peer);
+  several_ = std::make_unique<SeveralPaths>(std::move(paths), peer);
   several_->add(other_ends);
   reliable_.serve(several_->watch.serving(), 0);
 }
@@ -147,11 +156,6 @@ bool PeerChannel::send_referenced(std::span<const ConstBuffer> head, ConstBuffer
   copy_pieces(out, head);
   set_.activate(*this);
   return true;
-}
-
-bool PeerChannel::another_reaches_over(const Transport& transport) const {
-  return several_ != nullptr &&
-         std::ranges::any_of(several_->paths, [&](const PeerPath& path) { return path.transport == &transport; });
 }
 
 bool PeerChannel::find_origin(const Transport& transport, std::uint64_t origin) {
@@ -398,21 +402,12 @@ void PeerChannel::acknowledge_now(Nanoseconds now) {
   if (reliable_.ack_owed()) send_acknowledgement(now);
 }
 
-// The path that has brought the latest packet serves in one direction at least. If nothing of ours arrives over it, the
-// best one may; and when the peer sends again what it has sent, every acknowledgement of it was lost.
-std::uint32_t PeerChannel::paths_for_acknowledgement() const {
-  if (several_ == nullptr) return 1;
-  if (reliable_.saw_duplicate()) return (1u << reliable_.paths()) - 1;
-  const unsigned arrived = several_->arrived_over;
-  return 1u << arrived | (several_->watch.is_silent(arrived) ? 1u << several_->watch.best() : 0);
-}
-
 bool PeerChannel::send_acknowledgement(Nanoseconds now) {
   alignas(8) std::array<std::byte, wire::kLongestAck> bytes;
   const ConstBuffer piece{bytes.data(), reliable_.encode_ack(bytes.data(), now)};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(piece.length)};
   std::size_t sent = 0;
-  for (std::uint32_t paths = paths_for_acknowledgement(); paths != 0; paths &= paths - 1) {
+  for (std::uint32_t paths = paths_for_acknowledgement(reliable_, several_.get()); paths != 0; paths &= paths - 1) {
     const PeerPath& over = path(static_cast<unsigned>(std::countr_zero(paths)));
     sent += over.transport->send_burst(over.end, {&packet, 1});
   }
@@ -444,8 +439,8 @@ void PeerChannel::tell_version(Epoch peer_epoch, bool wants_answer) {
 
 void PeerChannel::ask_version(Epoch peer_epoch) {
   const Nanoseconds now = set_.now();
-  if (asked_version_ != 0 && now - asked_version_ < tuning::kVersionQuestionPause) return;
-  asked_version_ = now;
+  if (foreign_.asked_version != 0 && now - foreign_.asked_version < tuning::kVersionQuestionPause) return;
+  foreign_.asked_version = now;
   tell_version(peer_epoch, true);
 }
 

@@ -14,10 +14,8 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/host/route_resolver.h"
-#include "dataplane/paths/path_ends.h"
-#include "dataplane/paths/path_teller.h"
-#include "dataplane/paths/path_watch.h"
 #include "dataplane/paths/peer_path.h"
+#include "dataplane/paths/several_paths.h"
 #include "dataplane/reliability/reliable_channel.h"
 #include "dataplane/transport/transport.h"
 
@@ -105,7 +103,7 @@ class PeerChannel {
     return find_origin(transport, origin);
   }
   [[gnu::always_inline]] bool reaches_over(const Transport& transport) const {
-    return &transport == best_.transport || another_reaches_over(transport);
+    return &transport == best_.transport || (several_ != nullptr && several_->reach_over(transport));
   }
   // What has just been received may say something of the paths.
   [[gnu::always_inline]] void look_at_paths(const ReceiveOutcome& outcome, Nanoseconds now) {
@@ -126,13 +124,9 @@ class PeerChannel {
   // whose link is up again is probed. Whether any was left.
   [[gnu::noinline, gnu::cold]] bool look_at_links(Nanoseconds now);
 
-  // For who uses the paths besides the channel, which does not look at the links without packets of its own. While all
-  // are silent, as where the peer computes, nothing is known against any.
-  bool serves(unsigned path) const {
-    return several_ == nullptr || !several_->watch.is_silent(path) ||
-           (several_->watch.is_silent(several_->watch.best()) && !is_link_down(path));
-  }
-  bool is_link_down(unsigned path) const { return several_ != nullptr && several_->watch.is_link_down(path); }
+  // For who uses the paths besides the channel, which does not look at the links without packets of its own. Null:
+  // there is one path.
+  const PathWatch* path_watch() const { return several_ != nullptr ? &several_->watch : nullptr; }
   void watch_links();
   // Something else went wrong there: does not count on it before it has answered a probe.
   void doubt(unsigned path);
@@ -146,38 +140,6 @@ class PeerChannel {
  private:
   friend class ChannelSet;
 
-  // If there are more paths than one.
-  struct Several {
-    Several(std::vector<PeerPath> all, PeerIndex peer)
-        : paths(std::move(all)),
-          ends(paths.size(), PathEnds(peer)),
-          watch(static_cast<unsigned>(paths.size())),
-          teller(static_cast<unsigned>(paths.size())) {}
-    std::vector<PeerPath> paths;
-    std::vector<PathEnds> ends;  // of each
-    PathWatch watch;
-    PathTeller teller;
-    // peer_channel_ends.cc
-    void add(std::span<const OtherEnd> other_ends);
-    // Packets of the path go to that end from now on.
-    void lead(unsigned path, unsigned end, Nanoseconds now);
-    // The ends of a path, as bits, that are to be probed.
-    std::uint32_t ends_to_probe(unsigned path);
-    // The latest packet is a probe, which is answered to where it has come from. Returns its path.
-    unsigned was_probed() {
-      ends[arrived_over].was_probed_from(arrived_from);
-      return arrived_over;
-    }
-    // The latest packet has come from another end than packets go to; whether they go there now.
-    bool from_other_end() const { return arrived_from != ends[arrived_over].used(); }
-    [[gnu::noinline, gnu::cold]] bool follows(const ReceiveOutcome& outcome, Nanoseconds now);
-
-    unsigned arrived_over = 0;                // the path of the latest packet,
-    unsigned arrived_from = PathEnds::kHome;  // and the peer's end of it
-    Nanoseconds heard_over_best = 0;
-  };
-
-  [[gnu::noinline]] bool another_reaches_over(const Transport& transport) const;
   [[gnu::noinline]] bool find_origin(const Transport& transport, std::uint64_t origin);
   PeerPath& path(unsigned number) { return several_ != nullptr ? several_->paths[number] : best_; }
   void use_best();
@@ -189,8 +151,6 @@ class PeerChannel {
   unsigned send_long_probe(unsigned path, unsigned end, Nanoseconds now);
   void consider_following(const ReceiveOutcome& outcome, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] unsigned answer_probes(Nanoseconds now);
-  unsigned send_for_path(const PeerPath& path, PeerIndex end, std::span<std::byte> bytes, std::uint8_t flag,
-                         Nanoseconds now);
   std::byte* take_buffer();
   std::byte* place_for(std::uint32_t length);
   void written(std::uint32_t length);
@@ -199,7 +159,6 @@ class PeerChannel {
   [[gnu::noinline]] unsigned send_queued(Nanoseconds now);
   unsigned send_striped(Nanoseconds now);
   [[gnu::noinline]] bool send_acknowledgement(Nanoseconds now);
-  std::uint32_t paths_for_acknowledgement() const;
 
   ChannelSet& set_;
   PeerPath best_;  // that packets leave over
@@ -213,11 +172,11 @@ class PeerChannel {
   // Packets from the peer's address that were made with another key: the first and the latest in a row.
   struct {
     Nanoseconds since = 0, latest = 0;
+    Nanoseconds asked_version = 0;  // when the peer was last asked to prove that it has another version; 0: never
   } foreign_;
-  Nanoseconds asked_version_ = 0;  // when the peer was last asked to prove that it has another version; 0: never
   std::uint32_t answers_ = 0;      // paths, as bits, whose probes are to be answered
   std::uint32_t notices_seen_ = 0;    // LinkNotices::number(), of the links
-  std::unique_ptr<Several> several_;  // null: there is one path
+  std::unique_ptr<SeveralPaths> several_;  // null: there is one path
 };
 
 }  // namespace openlapi

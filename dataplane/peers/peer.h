@@ -97,12 +97,20 @@ struct Peer {
 
   bool is_direct() const { return direct != nullptr; }
   // As far as packets have shown.
-  bool serves(const BulkPath& path) const { return !is_in_channel(path) || channel->serves(path.in_channel); }
+  bool serves(const BulkPath& path) const {
+    const PathWatch* const watch = watch_of(path);
+    return watch == nullptr || watch->may_serve(path.in_channel);
+  }
   bool is_link_down(const BulkPath& path) const {
-    return is_in_channel(path) && channel->is_link_down(path.in_channel);
+    const PathWatch* const watch = watch_of(path);
+    return watch != nullptr && watch->is_link_down(path.in_channel);
   }
   bool is_in_channel(const BulkPath& path) const {
     return channel != nullptr && path.in_channel != BulkPath::kNoNumber;
+  }
+  // Null: nothing is known of the path alone.
+  const PathWatch* watch_of(const BulkPath& path) const {
+    return is_in_channel(path) ? channel->path_watch() : nullptr;
   }
 };
 

@@ -120,10 +120,10 @@ MUTANTS = {
           "    listener_.channel_delivered(channel.peer_, payload);\n")]),
     "acknowledged_over_dead_path": (
         "dataplane/paths/peer_channel.cc", "acknowledgements leave over the path that short messages take, and no other",
-        [("  if (reliable_.saw_duplicate()) return (1u << reliable_.paths()) - 1;\n"
-          "  const unsigned arrived = several_->arrived_over;\n"
-          "  return 1u << arrived | (several_->watch.is_silent(arrived) ? 1u << several_->watch.best() : 0);\n",
-          "  return 1u << several_->watch.best();\n")]),
+        [("  if (reliable.saw_duplicate()) return (1u << reliable.paths()) - 1;\n"
+          "  const unsigned arrived = several->arrived_over;\n"
+          "  return 1u << arrived | (several->watch.is_silent(arrived) ? 1u << several->watch.best() : 0);\n",
+          "  return 1u << several->watch.best();\n")]),
     "path_never_probed": (
         "dataplane/paths/path_watch.cc", "a path that went silent is not asked again",
         [("    probing.at = now + probing.pause;\n    find_next_probe();\n", "")]),
@@ -144,10 +144,10 @@ MUTANTS = {
         "dataplane/paths/peer_channel.cc", "a path that is left on word is probed as if it had carried nothing since",
         [("  look_for_carriers(now);\n  for (unsigned number", "  for (unsigned number")]),
     "other_ends_untried": (
-        "dataplane/paths/peer_channel_ends.cc", "where different adapters are dead at the two ends no others are tried",
+        "dataplane/paths/several_paths.cc", "where different adapters are dead at the two ends no others are tried",
         [("  if (!watch.all_silent()) return probed;\n", "  return probed;\n")]),
     "probes_answered_at_home": (
-        "dataplane/paths/peer_channel_ends.cc", "a probe from another end is answered to where the path leads else",
+        "dataplane/paths/peer_channel_probes.cc", "a probe from another end is answered to where the path leads else",
         [("several_->ends[number].number_of(end) : best_.end;", "several_->ends[number].number_of(PathEnds::kHome) : best_.end;")]),
     "unknown_probes_unanswered": (
         "dataplane/reliability/reliable_channel.cc", "who does not know the peer's epoch and can only probe is told nothing",

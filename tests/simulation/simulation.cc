@@ -63,9 +63,9 @@ Simulation::~Simulation() = default;
 
 // Numbers of operations after which something happens; latest first.
 std::vector<std::uint64_t> Simulation::moments(std::uint32_t count, SeededRandom& random) {
-  const std::uint32_t operations = scenario_.options.operations;
-  std::vector<std::uint64_t> chosen;
-  for (; count != 0; --count) chosen.push_back(random.between(operations / 5, operations * 9 / 10));
+  const std::uint64_t operations = scenario_.options.operations;
+  std::vector<std::uint64_t> chosen(count);
+  for (std::uint64_t& moment : chosen) moment = random.between(operations / 5, operations * 9 / 10);
   std::sort(chosen.rbegin(), chosen.rend());
   return chosen;
 }
@@ -76,10 +76,6 @@ std::uint64_t Simulation::next_epoch(PeerIndex task, std::uint32_t context) {
   constexpr std::uint64_t kBeginnings = std::uint64_t{1} << kBeginningBits;
   epoch = epoch + kBeginnings >= std::uint64_t{1} << 48 ? kBeginnings : epoch + kBeginnings;
   return epoch;
-}
-
-std::uint64_t Simulation::begin_incarnation(PeerIndex task, std::uint32_t context) {
-  return published_[task][context] = next_epoch(task, context);
 }
 
 std::string Simulation::run() {

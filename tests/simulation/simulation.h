@@ -72,7 +72,10 @@ class Simulation {
   void operation_issued(const Operation& operation);
   // Epochs of an engine grow, whatever they are for. Contexts have the same ones: they must be told apart otherwise.
   std::uint64_t next_epoch(PeerIndex task, std::uint32_t context);
-  std::uint64_t begin_incarnation(PeerIndex task, std::uint32_t context);  // answers its epoch
+  // Answers its epoch.
+  std::uint64_t begin_incarnation(PeerIndex task, std::uint32_t context) {
+    return published_[task][context] = next_epoch(task, context);
+  }
   std::uint64_t published_epoch(PeerIndex task, std::uint32_t context) const { return published_[task][context]; }
   std::uint32_t port_of(PeerIndex task) const {
     return scenario_.new_ports && !scenario_.is_liar(task) ? checker_.incarnation(task) : 0;

@@ -1,0 +1,52 @@
+#include "dataplane/paths/several_paths.h"
+
+#include <algorithm>
+
+namespace openlapi {
+
+// Only a transport that tells where packets come from can tell the ends apart.
+void SeveralPaths::add(std::span<const OtherEnd> other_ends) {
+  for (const OtherEnd& other : other_ends) {
+    for (std::size_t number = 0; number != paths.size(); ++number) {
+      PacketOrigins* const origins = paths[number].capabilities->packet_origins;
+      if (paths[number].transport != other.path || origins == nullptr) continue;
+      ends[number].add(other.number, origins->origin_of(other.number));
+    }
+  }
+}
+
+bool SeveralPaths::reach_over(const Transport& transport) const {
+  return std::ranges::any_of(paths, [&](const PeerPath& path) { return path.transport == &transport; });
+}
+
+// Other ends in turn, and only while no path serves: the peers of a task may be many. What is said of links may be
+// wrong: if all are said to be down they are tried as well.
+std::uint32_t SeveralPaths::ends_to_probe(unsigned path) {
+  std::uint32_t probed = 1u << PathEnds::kHome;
+  if (!watch.is_silent(path)) return probed;
+  probed |= 1u << ends[path].used();
+  if (!watch.all_silent()) return probed;
+  const LinkStatus* const link = paths[path].capabilities->link_status;
+  return probed | 1u << ends[path].next([&](PeerIndex end) { return link == nullptr || link->reaches(end); });
+}
+
+// Whoever sends records waits for their acknowledgement where it sends them from: its other adapters may be dead. An
+// answer shows that packets pass in both directions: at home, which is better, or while the path was silent.
+bool SeveralPaths::follows(const ReceiveOutcome& outcome, Nanoseconds now) {
+  const bool wanted = arrived_from == PathEnds::kHome || watch.is_silent(arrived_over);
+  if (!outcome.has_data && !(outcome.path_answered && wanted)) return false;
+  lead(arrived_over, arrived_from, now);
+  return true;
+}
+
+void SeveralPaths::lead(unsigned path, unsigned end, Nanoseconds now) {
+  ends[path].use(end);
+  paths[path].end = ends[path].number_of(end);
+  if (end == PathEnds::kHome) {
+    watch.leads_home(path);
+  } else {
+    watch.leads_elsewhere(path, now);
+  }
+}
+
+}  // namespace openlapi

@@ -1,0 +1,51 @@
+// What a channel knows of its paths if there are more than one: where they lead, which of them serve, and what the user
+// is told of that.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dataplane/base/clock.h"
+#include "dataplane/host/route_resolver.h"
+#include "dataplane/paths/path_ends.h"
+#include "dataplane/paths/path_teller.h"
+#include "dataplane/paths/path_watch.h"
+#include "dataplane/paths/peer_path.h"
+#include "dataplane/reliability/reliable_channel.h"
+
+namespace openlapi {
+
+struct SeveralPaths {
+  SeveralPaths(std::vector<PeerPath> all, PeerIndex peer)
+      : paths(std::move(all)),
+        ends(paths.size(), PathEnds(peer)),
+        watch(static_cast<unsigned>(paths.size())),
+        teller(static_cast<unsigned>(paths.size())) {}
+
+  void add(std::span<const OtherEnd> other_ends);
+  [[gnu::noinline]] bool reach_over(const Transport& transport) const;
+  // Packets of the path go to that end from now on.
+  void lead(unsigned path, unsigned end, Nanoseconds now);
+  // The ends of a path, as bits, that are to be probed.
+  std::uint32_t ends_to_probe(unsigned path);
+  // The latest packet is a probe, which is answered to where it has come from. Returns its path.
+  unsigned was_probed() {
+    ends[arrived_over].was_probed_from(arrived_from);
+    return arrived_over;
+  }
+  // The latest packet has come from another end than packets go to; whether they go there now.
+  bool from_other_end() const { return arrived_from != ends[arrived_over].used(); }
+  [[gnu::noinline, gnu::cold]] bool follows(const ReceiveOutcome& outcome, Nanoseconds now);
+
+  std::vector<PeerPath> paths;
+  std::vector<PathEnds> ends;  // of each
+  PathWatch watch;
+  PathTeller teller;
+  unsigned arrived_over = 0;                // the path of the latest packet,
+  unsigned arrived_from = PathEnds::kHome;  // and the peer's end of it
+  Nanoseconds heard_over_best = 0;
+};
+
+}  // namespace openlapi
