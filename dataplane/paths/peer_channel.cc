@@ -256,6 +256,7 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   const bool none_served = watch.all_silent();
   bool any = outcome.path_answered && watch.answered(over);
   if (any) teller.serves(over, PathCause::answered, now);
+  if (any && none_served) reliable_.give_up_path(over);  // it was tried before it served
   any |= look_for_carriers(now);
   if (any) {
     if (none_served) give_up_silent();

@@ -133,6 +133,20 @@ TEST_F(SeveralPaths, WhatWasTriedOverDeadPathsLeavesOverTheFirstThatAnswers) {
   EXPECT_TRUE(all_delivered()) << "without another time-out";
 }
 
+TEST_F(SeveralPaths, APathThatAnswersIsNotLeftForWhatWasTriedOverItBefore) {
+  send(1);
+  expect_all_delivered();
+  for (unsigned char turn = 0; turn != 10; ++turn) {
+    for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
+    send(turn);
+    for (int i = 0; i < 60 + turn; ++i) pass(50 * kMillisecond);
+    for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport, false);
+    for (Nanoseconds time = 0; time <= tuning::kLongestProbePause; time += kMillisecond) pass(kMillisecond);
+    EXPECT_TRUE(all_delivered());
+    for (const PathStatus& path : a_.channel->path_statuses()) EXPECT_EQ(path.silent_since, 0u) << turn;
+  }
+}
+
 TEST_F(SeveralPaths, APeerThatNoPathReachesTimesOut) {
   send(1);
   expect_all_delivered();
