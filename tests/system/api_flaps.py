@@ -40,18 +40,25 @@ class Flapper:
                             "nud permanent")
         self.tell(host, f"link set link0 address {hardware}")
 
-    def flap(self):
-        """The link goes down at one end, or packets to one end vanish, for some milliseconds."""
-        host, told = self.random.randrange(2), self.random.random() < 0.7
+    def away(self, host, told):
+        """The link goes down at that host, or packets to it vanish and nobody is told."""
         if told:
             self.tell(host, "link set link0 down")
         else:
             self.vanish(host, "02:00:00:00:00:01")
-        time.sleep(self.random.random() * 0.03)
+
+    def back(self, host, told):
         if told:
             self.tell(host, "link set link0 up")
         else:
             self.vanish(host, self.hardware[host])
+
+    def flap(self):
+        """For some milliseconds, at one end."""
+        host, told = self.random.randrange(2), self.random.random() < 0.7
+        self.away(host, told)
+        time.sleep(self.random.random() * 0.03)
+        self.back(host, told)
         time.sleep(self.random.random() * 0.03)
 
     def end(self):

@@ -2,7 +2,8 @@
 // their links away. Task 0 makes operations of all kinds for a while, one after the other, and counts what task 1 has
 // of them.
 //
-//   api_paths_probe interrupt|polling SECONDS   0: until the standard input of task 0 ends
+//   api_paths_probe interrupt|polling SECONDS   0: until the standard input of task 0 ends, for each line of which it
+//                                               says "slowest", in microseconds, of the operations since the one before
 //   API_PATHS=address:port,address:port/address:port,...   without a launcher: for each adapter the tasks' addresses
 //   API_PATHS_TIMEOUT=SECONDS
 //   API_PATHS_LIST=N   they are given as a list with N entries, task by task; not set: by a handler
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/system/api_case.h"
@@ -107,7 +109,7 @@ class Load {
   void run_until_told() {
     do {
       limit(kLimit);
-      for (int n = 0; n != 100; ++n) timed();
+      for (int n = 0; n != 10; ++n) timed();
     } while (!is_told());
   }
   void tell(long long messages_there) {
@@ -120,9 +122,14 @@ class Load {
  private:
   using Clock = std::chrono::steady_clock;
 
-  static bool is_told() {
+  bool is_told() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
-    return poll(&input, 1, 0) == 1;
+    if (poll(&input, 1, 0) != 1) return false;
+    char line[100];
+    if (read(STDIN_FILENO, line, sizeof line) <= 0) return true;
+    std::printf("slowest %.0f\n", std::exchange(slowest_since_, 0) * 1e6);
+    std::fflush(stdout);
+    return false;
   }
   void timed() {
     const auto begin = Clock::now();
@@ -131,6 +138,7 @@ class Load {
     ++operations_;
   }
   void keep(double time) {
+    slowest_since_ = std::max(slowest_since_, time);
     if (time <= slowest_.back()) return;
     slowest_.back() = time;
     std::ranges::sort(slowest_, std::greater<>());
@@ -177,6 +185,7 @@ class Load {
   std::size_t filled_ = 8;
   long long filling_ = 0, added_ = 0, sent_messages_ = 0, operations_ = 0, wrong_ = 0;
   std::array<double, 8> slowest_{};  // seconds, the slowest first
+  double slowest_since_ = 0;         // somebody asked
 };
 
 }  // namespace
