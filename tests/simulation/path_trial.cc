@@ -360,7 +360,7 @@ void PathTrial::true_word() {
 void PathTrial::all_go_silent() {
   for (std::uint32_t network = 0; network != scenario_.networks; ++network) cut(network);
   const Nanoseconds length = random_.between(10 * kMillisecond, 2 * kSecond);
-  bound_ = length + kBackIn + tuning::kLongestRetransmitTimeout;
+  bound_ = length + kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;  // each is tried
   for (unsigned side = 0; side != 2; ++side) {
     put(side, true);
     add(side);
