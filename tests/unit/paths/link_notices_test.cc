@@ -6,7 +6,7 @@
 namespace openlapi {
 namespace {
 
-TEST_F(SeveralPaths, WhatALinkThatIsSaidToBeDownHasNotBroughtLeavesAtOnce) {
+TEST_F(SeveralPathsTest, WhatALinkThatIsSaidToBeDownHasNotBroughtLeavesAtOnce) {
   send(1);
   expect_all_delivered();
   silence(a_.transport);
@@ -19,7 +19,7 @@ TEST_F(SeveralPaths, WhatALinkThatIsSaidToBeDownHasNotBroughtLeavesAtOnce) {
   EXPECT_GT(arrived_over_second(), 0u);
 }
 
-TEST_F(SeveralPaths, ALinkThatIsSaidToBeUpIsProbedAtOnce) {
+TEST_F(SeveralPathsTest, ALinkThatIsSaidToBeUpIsProbedAtOnce) {
   lose_the_first_path();
   a_.transport.say_of_link(false);
   for (int i = 0; i < 20; ++i) pass(tuning::kLongestProbePause);
@@ -29,7 +29,7 @@ TEST_F(SeveralPaths, ALinkThatIsSaidToBeUpIsProbedAtOnce) {
   expect_next_over_the_first();
 }
 
-TEST_F(SeveralPaths, AWrongWordOfALinkIsFoundOut) {
+TEST_F(SeveralPathsTest, AWrongWordOfALinkIsFoundOut) {
   send(1);
   expect_all_delivered();
   send(2);
@@ -43,7 +43,7 @@ TEST_F(SeveralPaths, AWrongWordOfALinkIsFoundOut) {
   EXPECT_EQ(arrived_over_second(), before) << "it has answered a probe";
 }
 
-TEST_F(SeveralPaths, AWrongWordIsFoundOutAsSoonWhereThePathWasSilentForLongBefore) {
+TEST_F(SeveralPathsTest, AWrongWordIsFoundOutAsSoonWhereThePathWasSilentForLongBefore) {
   lose_the_first_path();
   for (int i = 0; i < 20; ++i) pass(tuning::kLongestProbePause);
   silence(a_.transport, false);
@@ -60,7 +60,7 @@ TEST_F(SeveralPaths, AWrongWordIsFoundOutAsSoonWhereThePathWasSilentForLongBefor
   EXPECT_EQ(arrived_over_second(), before) << "it has carried data since";
 }
 
-TEST_F(SeveralPaths, WordOfALinkThatCameWhileNothingWasSentCountsForTheNextPacket) {
+TEST_F(SeveralPathsTest, WordOfALinkThatCameWhileNothingWasSentCountsForTheNextPacket) {
   send(1);
   expect_all_delivered();
   silence(a_.transport);
@@ -71,7 +71,7 @@ TEST_F(SeveralPaths, WordOfALinkThatCameWhileNothingWasSentCountsForTheNextPacke
   EXPECT_TRUE(all_delivered()) << "without a time-out";
 }
 
-TEST_F(SeveralPaths, WhatTheOtherEndIsOwedLeavesOverTheLinkThatIsUp) {
+TEST_F(SeveralPathsTest, WhatTheOtherEndIsOwedLeavesOverTheLinkThatIsUp) {
   send(1);
   expect_all_delivered();
   ASSERT_TRUE(b_.send(Bytes(8, 7)));
@@ -84,7 +84,7 @@ TEST_F(SeveralPaths, WhatTheOtherEndIsOwedLeavesOverTheLinkThatIsUp) {
   EXPECT_GT(arrived_over_second(), before);
 }
 
-TEST_F(SeveralPaths, WhereAllLinksAreSaidToBeDownAllAreTried) {
+TEST_F(SeveralPathsTest, WhereAllLinksAreSaidToBeDownAllAreTried) {
   send(1);
   expect_all_delivered();
   a_.transport.say_of_link(false);
@@ -95,7 +95,7 @@ TEST_F(SeveralPaths, WhereAllLinksAreSaidToBeDownAllAreTried) {
   expect_all_delivered();
 }
 
-TEST_F(SeveralPaths, ALinkThatIsDownIsToldAsTheCause) {
+TEST_F(SeveralPathsTest, ALinkThatIsDownIsToldAsTheCause) {
   send(1);
   expect_all_delivered();
   silence(a_.transport);
@@ -113,7 +113,7 @@ TEST_F(SeveralPaths, ALinkThatIsDownIsToldAsTheCause) {
   EXPECT_EQ(a_.path_changes.size(), 1u) << "once";
 }
 
-TEST_F(SeveralPaths, WhereAllLinksAreDownNoneIsSaidToBeTaken) {
+TEST_F(SeveralPathsTest, WhereAllLinksAreDownNoneIsSaidToBeTaken) {
   send(1);
   expect_all_delivered();
   for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) {
@@ -128,7 +128,7 @@ TEST_F(SeveralPaths, WhereAllLinksAreDownNoneIsSaidToBeTaken) {
 }
 
 // A peer that is begun anew with is not looked for over a link that is known to be down.
-TEST_F(SeveralPaths, ANewBeginningKnowsOfTheLinks) {
+TEST_F(SeveralPathsTest, ANewBeginningKnowsOfTheLinks) {
   lose_the_first_path();
   a_.transport.say_of_link(false);
   pass(tuning::kLinkLookPause);
@@ -139,7 +139,7 @@ TEST_F(SeveralPaths, ANewBeginningKnowsOfTheLinks) {
   EXPECT_TRUE(all_delivered()) << "without a time-out";
 }
 
-TEST_F(SeveralPaths, LinksAreLookedAtNowAndThen) {
+TEST_F(SeveralPathsTest, LinksAreLookedAtNowAndThen) {
   send(1);
   expect_all_delivered();
   silence(a_.transport);

@@ -11,9 +11,9 @@ namespace openlapi {
 
 using Bytes = ChannelSide::Bytes;
 
-class SeveralPaths : public testing::Test {
+class SeveralPathsTest : public testing::Test {
  protected:
-  SeveralPaths() : a_(0, config(), clock_), b_(1, config(), clock_) {
+  SeveralPathsTest() : a_(0, config(), clock_), b_(1, config(), clock_) {
     for (ChannelSide* side : {&a_, &b_}) {
       side->other_transport.make_lossy(0, 1);
       for (MemoryTransport* transport : {&side->transport, &side->other_transport}) transport->set_room(10'000);

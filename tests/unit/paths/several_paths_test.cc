@@ -9,7 +9,7 @@
 namespace openlapi {
 namespace {
 
-TEST_F(SeveralPaths, TheFirstOneIsUsedWhileItServes) {
+TEST_F(SeveralPathsTest, TheFirstOneIsUsedWhileItServes) {
   for (unsigned char i = 0; i < 20; ++i) {
     send(i);
     exchange();
@@ -19,11 +19,11 @@ TEST_F(SeveralPaths, TheFirstOneIsUsedWhileItServes) {
   EXPECT_EQ(a_.other_transport.counters().packets_received, 0u);
 }
 
-TEST_F(SeveralPaths, RecordsFitEachPath) {
+TEST_F(SeveralPathsTest, RecordsFitEachPath) {
   EXPECT_EQ(a_.channel->max_record(), ChannelSide::kMaxPacket / 2 - wire::kPacketHeaderSize);
 }
 
-TEST_F(SeveralPaths, WhatASilentPathHasNotBroughtLeavesOverTheNext) {
+TEST_F(SeveralPathsTest, WhatASilentPathHasNotBroughtLeavesOverTheNext) {
   send(1);
   expect_all_delivered();
   silence(a_.transport);
@@ -40,7 +40,7 @@ TEST_F(SeveralPaths, WhatASilentPathHasNotBroughtLeavesOverTheNext) {
   EXPECT_GT(arrived_over_second(), before);
 }
 
-TEST_F(SeveralPaths, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
+TEST_F(SeveralPathsTest, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
   lose_the_first_path();
   silence(a_.transport, false);
   pass(tuning::kLongestProbePause);
@@ -48,7 +48,7 @@ TEST_F(SeveralPaths, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
 }
 
 // The peer's packets come over the path, ours do not arrive there.
-TEST_F(SeveralPaths, APathThatIsDeadInOneDirectionDoesNotServe) {
+TEST_F(SeveralPathsTest, APathThatIsDeadInOneDirectionDoesNotServe) {
   lose_the_first_path();
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(b_.send(Bytes(8, 9))) << "over the first path";
@@ -64,7 +64,7 @@ TEST_F(SeveralPaths, APathThatIsDeadInOneDirectionDoesNotServe) {
 }
 
 // Ours arrive, and what acknowledges them does not come back: it has to return where the next packet comes from.
-TEST_F(SeveralPaths, AnAcknowledgementReturnsOverThePathThatServes) {
+TEST_F(SeveralPathsTest, AnAcknowledgementReturnsOverThePathThatServes) {
   send(1);
   expect_all_delivered();
   silence(b_.transport);
@@ -77,7 +77,7 @@ TEST_F(SeveralPaths, AnAcknowledgementReturnsOverThePathThatServes) {
 }
 
 // It is not made with the job's key, and what comes from the peer's address without it says nothing of the paths.
-TEST_F(SeveralPaths, AnAcknowledgementDoesNotFollowAStrangersPacket) {
+TEST_F(SeveralPathsTest, AnAcknowledgementDoesNotFollowAStrangersPacket) {
   send(1);
   expect_all_delivered();
   const std::uint64_t before = a_.other_transport.counters().packets_received;
@@ -92,7 +92,7 @@ TEST_F(SeveralPaths, AnAcknowledgementDoesNotFollowAStrangersPacket) {
 }
 
 // Ours arrive over one path only, and the peer's over the other one only.
-TEST_F(SeveralPaths, TwoPathsThatAreDeadInOneDirectionEachServeTogether) {
+TEST_F(SeveralPathsTest, TwoPathsThatAreDeadInOneDirectionEachServeTogether) {
   silence(a_.transport);
   silence(b_.other_transport);
   for (unsigned char i = 0; i < 20; ++i) {
@@ -108,7 +108,7 @@ TEST_F(SeveralPaths, TwoPathsThatAreDeadInOneDirectionEachServeTogether) {
   EXPECT_TRUE(a_.timed_out.empty() && b_.timed_out.empty());
 }
 
-TEST_F(SeveralPaths, BothAreTriedWhileNoneServes) {
+TEST_F(SeveralPathsTest, BothAreTriedWhileNoneServes) {
   send(1);
   expect_all_delivered();
   for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
@@ -121,7 +121,7 @@ TEST_F(SeveralPaths, BothAreTriedWhileNoneServes) {
   expect_all_delivered();
 }
 
-TEST_F(SeveralPaths, WhatWasTriedOverDeadPathsLeavesOverTheFirstThatAnswers) {
+TEST_F(SeveralPathsTest, WhatWasTriedOverDeadPathsLeavesOverTheFirstThatAnswers) {
   send(1);
   expect_all_delivered();
   for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
@@ -133,7 +133,7 @@ TEST_F(SeveralPaths, WhatWasTriedOverDeadPathsLeavesOverTheFirstThatAnswers) {
   EXPECT_TRUE(all_delivered()) << "without another time-out";
 }
 
-TEST_F(SeveralPaths, APathThatAnswersIsNotLeftForWhatWasTriedOverItBefore) {
+TEST_F(SeveralPathsTest, APathThatAnswersIsNotLeftForWhatWasTriedOverItBefore) {
   send(1);
   expect_all_delivered();
   for (unsigned char turn = 0; turn != 10; ++turn) {
@@ -147,7 +147,7 @@ TEST_F(SeveralPaths, APathThatAnswersIsNotLeftForWhatWasTriedOverItBefore) {
   }
 }
 
-TEST_F(SeveralPaths, APeerThatNoPathReachesTimesOut) {
+TEST_F(SeveralPathsTest, APeerThatNoPathReachesTimesOut) {
   send(1);
   expect_all_delivered();
   for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
@@ -156,7 +156,7 @@ TEST_F(SeveralPaths, APeerThatNoPathReachesTimesOut) {
   EXPECT_FALSE(a_.timed_out.empty());
 }
 
-TEST_F(SeveralPaths, TheFirstContactFindsThePathThatServes) {
+TEST_F(SeveralPathsTest, TheFirstContactFindsThePathThatServes) {
   silence(a_.transport);
   send(1);
   pass(tuning::kFirstRetransmitTimeout);
@@ -164,7 +164,7 @@ TEST_F(SeveralPaths, TheFirstContactFindsThePathThatServes) {
 }
 
 // An adapter whose queue is full and is not emptied: there is nothing in flight that could be missed.
-TEST_F(SeveralPaths, APathThatTakesNothingDoesNotServe) {
+TEST_F(SeveralPathsTest, APathThatTakesNothingDoesNotServe) {
   send(1);
   expect_all_delivered();
   b_.transport.set_room(0);
@@ -178,7 +178,7 @@ TEST_F(SeveralPaths, APathThatTakesNothingDoesNotServe) {
 }
 
 // Full for a moment, as adapters are: what cannot wait leaves over the other one, and the next over the first again.
-TEST_F(SeveralPaths, APathThatIsFullForAMomentServes) {
+TEST_F(SeveralPathsTest, APathThatIsFullForAMomentServes) {
   send(1);
   expect_all_delivered();
   for (int i = 0; i < 20; ++i) {
@@ -190,14 +190,14 @@ TEST_F(SeveralPaths, APathThatIsFullForAMomentServes) {
   }
 }
 
-TEST_F(SeveralPaths, APeerThatNoPathTakesAnythingForTimesOut) {
+TEST_F(SeveralPathsTest, APeerThatNoPathTakesAnythingForTimesOut) {
   for (MemoryTransport* transport : {&b_.transport, &b_.other_transport}) transport->set_room(0);
   send(1);
   for (int i = 0; i < 120; ++i) pass(100 * kMillisecond);
   EXPECT_FALSE(a_.timed_out.empty());
 }
 
-TEST_F(SeveralPaths, ProbesGoOnWhileNothingElseIsSent) {
+TEST_F(SeveralPathsTest, ProbesGoOnWhileNothingElseIsSent) {
   lose_the_first_path();
   EXPECT_TRUE(a_.set.needs_clock());
   EXPECT_NE(a_.set.deadline(), UINT64_MAX);
@@ -208,7 +208,7 @@ TEST_F(SeveralPaths, ProbesGoOnWhileNothingElseIsSent) {
   EXPECT_FALSE(a_.set.needs_clock());
 }
 
-TEST_F(SeveralPaths, PathsThatComeAndGoLoseAndDoubleNothing) {
+TEST_F(SeveralPathsTest, PathsThatComeAndGoLoseAndDoubleNothing) {
   std::mt19937 random(7);
   const auto chance = [&](unsigned of) { return random() % of == 0; };
   for (unsigned i = 0; i < 3000; ++i) {
@@ -230,7 +230,7 @@ TEST_F(SeveralPaths, PathsThatComeAndGoLoseAndDoubleNothing) {
 
 // A peer that was told, or has waited for its own time-out, sends over the second path. What was sent to it over the
 // first one meanwhile is not waited for as long.
-TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsFollowed) {
+TEST_F(SeveralPathsTest, APeerThatSendsOverAnotherPathIsFollowed) {
   send(1);
   expect_all_delivered();
   ASSERT_TRUE(b_.send(Bytes(8, 9)));
@@ -250,7 +250,7 @@ TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsFollowed) {
 }
 
 // It is late with its acknowledgements, and was heard over ours, too.
-TEST_F(SeveralPaths, APeerThatSendsOverBothPathsIsNotFollowed) {
+TEST_F(SeveralPathsTest, APeerThatSendsOverBothPathsIsNotFollowed) {
   lose_the_first_path();
   silence(a_.transport, false);
   pass(tuning::kLongestProbePause);
@@ -276,7 +276,7 @@ TEST_F(SeveralPaths, APeerThatSendsOverBothPathsIsNotFollowed) {
   EXPECT_EQ(b_.statistics().retransmitted_packets, 0u) << "it has a whole time-out";
 }
 
-TEST_F(SeveralPaths, APeerThatSendsOverAnotherPathIsNotFollowedWhileOursServes) {
+TEST_F(SeveralPathsTest, APeerThatSendsOverAnotherPathIsNotFollowedWhileOursServes) {
   lose_the_first_path();
   silence(a_.transport, false);
   for (unsigned char i = 0; i < 10; ++i) {

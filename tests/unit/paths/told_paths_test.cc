@@ -6,7 +6,7 @@
 namespace openlapi {
 namespace {
 
-TEST_F(SeveralPaths, AFailureAndItsEndAreTold) {
+TEST_F(SeveralPathsTest, AFailureAndItsEndAreTold) {
   lose_the_first_path();
   for (int i = 0; i < 20; ++i) pass(kMillisecond);
   ASSERT_EQ(a_.path_changes.size(), 1u);
@@ -33,7 +33,7 @@ TEST_F(SeveralPaths, AFailureAndItsEndAreTold) {
 }
 
 // A task that computes in polling mode answers nothing, and everything later.
-TEST_F(SeveralPaths, NothingIsToldOfAPeerThatAnswersOverNoPath) {
+TEST_F(SeveralPathsTest, NothingIsToldOfAPeerThatAnswersOverNoPath) {
   send(1);
   expect_all_delivered();
   for (unsigned char round = 0; round < 10; ++round) {
@@ -51,7 +51,7 @@ TEST_F(SeveralPaths, NothingIsToldOfAPeerThatAnswersOverNoPath) {
   EXPECT_TRUE(a_.path_changes.empty());
 }
 
-TEST_F(SeveralPaths, NothingIsToldWhileNoneServes) {
+TEST_F(SeveralPathsTest, NothingIsToldWhileNoneServes) {
   send(1);
   expect_all_delivered();
   for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
@@ -60,7 +60,7 @@ TEST_F(SeveralPaths, NothingIsToldWhileNoneServes) {
   EXPECT_TRUE(a_.path_changes.empty());
 }
 
-TEST_F(SeveralPaths, APathThatComesAndGoesIsToldOfOnceASecond) {
+TEST_F(SeveralPathsTest, APathThatComesAndGoesIsToldOfOnceASecond) {
   send(1);
   expect_all_delivered();
   const Nanoseconds begin = clock_.now();
@@ -81,7 +81,7 @@ TEST_F(SeveralPaths, APathThatComesAndGoesIsToldOfOnceASecond) {
   EXPECT_GE(untold, 5u);
 }
 
-TEST_F(SeveralPaths, ItIsKnownWhatEachPathHasCarried) {
+TEST_F(SeveralPathsTest, ItIsKnownWhatEachPathHasCarried) {
   lose_the_first_path();
   send(3);
   expect_all_delivered();
