@@ -104,10 +104,18 @@ class Victim {
       return;
     }
     OPENLAPI_CHECK(header.is_short() || wire::association_of(kJobKey, header) == header.association);
-    const ReceiveOutcome outcome = channel.receive(header, std::span(packet).subspan(header.size()), now_);
+    const std::span<const std::byte> payload = std::span(packet).subspan(header.size());
+    const ReceiveOutcome outcome = channel.receive(header, payload, now_);
     take_completed(channel);
     if (outcome.deliver) answer(channel);
+    if (outcome.early) take_early(channel, header.sequence, payload);
     for (std::span<std::byte> held; channel.next_held(held);) answer(channel);
+  }
+
+  // Every second one out of turn.
+  void take_early(ReliableChannel& channel, Sequence sequence, std::span<const std::byte> payload) {
+    if (sequence % 2 == 0) return channel.hold(sequence, payload, now_);
+    channel.place(sequence, now_);
   }
 
   void answer(ReliableChannel& channel) {

@@ -200,19 +200,14 @@ struct Ends {
   std::vector<std::pair<std::size_t, PeerIndex>> others{};  // the adapter here, and the number
 };
 Ends ends_of(const std::array<const char*, 2>& here, const std::array<const char*, 2>& there) {
-  const auto tasks = std::make_shared<TwoTasks>();
-  Ends ends;
-  std::vector<ContextRoutes::Network> networks(2);
-  for (std::size_t n = 0; n != 2; ++n) {
-    tasks->published[address_key(1, 0, n)] = published_address(at(there[n]));
-    networks[n].transport = &ends.transports[n];
-    networks[n].key = address_key(1, 0, n);
-    networks[n].own = chosen(here[n]);
-  }
-  const Route route = ContextRoutes(tasks, {}, {}, networks, 0).resolve(1);
+  TwoAdapters adapters;
+  adapters.publish({at(there[0]), at(there[1])}, false);
+  for (std::size_t n = 0; n != 2; ++n) adapters.networks[n].own = chosen(here[n]);
+  const Route route = adapters.resolve();
   EXPECT_EQ(route.count, 2u);
+  Ends ends{.transports = adapters.transports};
   for (const OtherEnd& end : route.other_ends) {
-    ends.others.emplace_back(end.path == &ends.transports[0] ? 0 : 1, end.number);
+    ends.others.emplace_back(end.path == &adapters.transports[0] ? 0 : 1, end.number);
   }
   return ends;
 }
@@ -244,7 +239,7 @@ TEST(ContextRoutes, WaitForNoAdapterThatTheOtherTaskDoesNotHave) {
       adapters.networks[1].chosen = chosen("10.0.1.1");
     }
     EXPECT_EQ(adapters.resolve().count, 1u);
-    EXPECT_EQ(adapters.transports[0].peer, "only");
+    EXPECT_EQ(adapters.transports[0].addresses.at(1), "only");
     EXPECT_EQ(adapters.tasks->waits, 0);
   }
 }
@@ -253,7 +248,7 @@ TEST(ContextRoutes, LeadToTheSecondAdapterOfATaskWhoseFirstOneDoesNotOpen) {
   TwoAdapters adapters;
   adapters.publish({"", "second"}, false);
   EXPECT_EQ(adapters.resolve().count, 1u);
-  EXPECT_EQ(adapters.transports[1].peer, "second");
+  EXPECT_EQ(adapters.transports[1].addresses.at(1), "second");
 }
 
 TEST(ContextRoutes, LeadOverALastResortOnlyWhereNothingElseServes) {

@@ -123,6 +123,7 @@ class ChannelEnd {
       delivered_before_restart += delivered.size();
     }
     if (outcome.deliver) offer(payload, now);
+    if (outcome.early) channel_->hold(header.sequence, payload, now);
     for (std::span<std::byte> held; channel_->next_held(held);) offer(held, now);
   }
 
