@@ -255,7 +255,10 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   if (outcome.path_answered) teller.answered(over, now);
   const bool none_served = watch.all_silent();
   bool any = outcome.path_answered && watch.answered(over);
-  if (any) teller.serves(over, PathCause::answered, now);
+  if (any) {
+    teller.serves(over, PathCause::answered, now);
+    reliable_.path_answered(over);
+  }
   if (any && none_served) reliable_.give_up_path(over);  // it was tried before it served
   any |= look_for_carriers(now);
   if (any) {

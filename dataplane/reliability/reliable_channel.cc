@@ -346,7 +346,8 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   if (!(header.is_short() ? admit_short(header) : admit_epochs(header, outcome))) return outcome;
   last_heard_ = now;
   const bool has_data = (header.flags & wire::kPacketHasData) != 0;
-  const std::span<const std::byte> more_selective = has_data ? std::span<const std::byte>() : payload;
+  const bool is_ack = (header.flags & (wire::kPacketHasData | wire::kPacketPathProbe)) == 0;
+  const std::span<const std::byte> more_selective = is_ack ? payload : std::span<const std::byte>();
   if ((header.flags & wire::kPacketHasAck) != 0) process_ack(header, more_selective, now);
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
   if (!has_data) {

@@ -111,6 +111,8 @@ class ReliableChannel final : private PathTimings {
   unsigned next_path(std::uint32_t without) const { return path_states_.earliest(send_, without); }
   unsigned quickest_path() const { return path_states_.quickest(); }
   std::size_t packets_in_turn() const { return path_states_.packets_in_turn(path_); }
+  // A probe as long as any packet was answered.
+  void path_answered(unsigned path) { send_.path_carries_all(path); }
   // What is in flight over the path counts as lost: it serves no longer.
   void give_up_path(unsigned path);
   // There is a sign that the path does not serve: what is in flight over it is waited for no longer than for a packet

@@ -134,6 +134,9 @@ class SendWindow {
   // Whatever was last sent over the path and is not acknowledged counts as lost.
   void give_up_path(unsigned path) { static_cast<void>(lose_of(path, UINT64_MAX)); }
 
+  // It has shown that it carries packets of any length.
+  void path_carries_all(unsigned path) { flight(path).longest_lost = 0; }
+
   // Whether the oldest packet was last sent over the path.
   bool waits_for(unsigned path) const { return settled_ != unsent_ && slot(settled_).path == path; }
 

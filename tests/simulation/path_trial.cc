@@ -37,7 +37,8 @@ PathTrial::PathTrial(Simulation& simulation)
 PathTrial::~PathTrial() { simulation_.network().set_departure_listener({}); }
 
 void PathTrial::run() {
-  if (scenario_.networks == 1 || scenario_.lying_task || !choose_pair()) return;
+  const bool some_never_serve = scenario_.adapters_die || scenario_.one_is_narrow;
+  if (scenario_.networks == 1 || some_never_serve || scenario_.lying_task || !choose_pair()) return;
   simulation_.trace("trial of the paths between tasks %u and %u", sides_[0].task, sides_[1].task);
   simulation_.set_calm();
   wait(kLatestPackets);

@@ -44,7 +44,8 @@ bool SimulatedTransport::add_peer(PeerIndex peer, const PeerAddress& address, st
 
 std::uint64_t SimulatedTransport::origin_of(PeerIndex peer) const {
   const auto found = destinations_.find(peer);
-  return found == destinations_.end() ? 0 : openlapi::origin_of(found->second);
+  const PortAddress usual{peer, config_.address.context, config_.address.adapter};
+  return openlapi::origin_of(found == destinations_.end() ? usual : found->second);
 }
 
 std::size_t SimulatedTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
