@@ -151,7 +151,8 @@ MUTANTS = {
         [("several_->ends[number].number_of(end) : best_.end;", "several_->ends[number].number_of(PathEnds::kHome) : best_.end;")]),
     "unknown_probes_unanswered": (
         "dataplane/reliability/reliable_channel.cc", "who does not know the peer's epoch and can only probe is told nothing",
-        [("(wire::kPacketHasData | wire::kPacketPathProbe)", "wire::kPacketHasData")]),
+        [("  return (header.flags & (wire::kPacketHasData | wire::kPacketPathProbe)) != 0;\n",
+          "  return (header.flags & wire::kPacketHasData) != 0;\n")]),
     "strided_boundary": (
         "dataplane/layout/vector_cursor.cc", "a packet that begins with a block's last byte goes to the next block",
         [("  std::byte* block = pointer_to(layout_.base + position_ / layout_.block * layout_.stride);\n",
