@@ -99,6 +99,21 @@ std::uint32_t mtu_of_local_address(in_addr address) {
   return containing == nullptr ? 0 : mtu_of_interface(containing);
 }
 
+CrowdedNetwork crowded_network_of(in_addr address) {
+  const std::vector<LocalAdapter> adapters = list_adapters();
+  CrowdedNetwork network;
+  for (const LocalAdapter& own : adapters) {
+    if (own.address.s_addr != address.s_addr) continue;
+    network.address = address;
+    network.mask = own.mask;
+    for (const LocalAdapter& other : adapters) {
+      if (interface_of(other.name) == interface_of(own.name) || !network.contains(other.address)) continue;
+      network.interface = if_nametoindex(interface_of(own.name).c_str());
+    }
+  }
+  return network;
+}
+
 std::string to_text(in_addr address) {
   char text[INET_ADDRSTRLEN] = "";
   inet_ntop(AF_INET, &address, text, sizeof(text));

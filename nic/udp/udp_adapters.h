@@ -25,6 +25,16 @@ std::vector<LocalAdapter> list_adapters();
 // lists it). 0: there is no such interface.
 std::uint32_t mtu_of_local_address(in_addr address);
 
+// The interface that has `address`, where others of this machine are on the same network: which of them a packet leaves
+// over is then not told by its source.
+struct CrowdedNetwork {
+  unsigned interface = 0;  // its number in the kernel; 0: there is no other one, or nobody has the address
+  in_addr address{};
+  in_addr mask{};
+  bool contains(in_addr other) const { return ((other.s_addr ^ address.s_addr) & mask.s_addr) == 0; }
+};
+CrowdedNetwork crowded_network_of(in_addr address);
+
 // The interface's name without a label.
 std::string interface_of(const std::string& name);
 

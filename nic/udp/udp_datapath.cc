@@ -31,6 +31,8 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   } else {
     const auto found = peers_.find(peer);
     OPENLAPI_CHECK(found != peers_.end());
+    if (crowded_.interface != 0) [[unlikely]]
+      socket.leave_over(crowded_.contains(found->second.sin_addr) ? crowded_.interface : 0);
     connected = socket.consider(peer, found->second);
     if (!connected) destination = &found->second;
   }

@@ -19,6 +19,7 @@
 #include "nic/udp/local_links.h"
 #include "nic/udp/receive_arena.h"
 #include "nic/udp/send_batch.h"
+#include "nic/udp/udp_adapters.h"
 #include "nic/udp/write_socket.h"
 
 namespace openlapi {
@@ -127,6 +128,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   bool segmentation_ = false;
   bool coalescing_ = false;
   std::uint32_t interface_mtu_ = 0;
+  CrowdedNetwork crowded_;   // if the context has several adapters
   unsigned busy_polls_ = 0;  // receive_burst() calls in a row that found packets
   std::array<udp::WriteSocket, kWriteSockets> writers_;
   std::unordered_map<PeerIndex, sockaddr_in> peers_;

@@ -50,6 +50,15 @@ void WriteSocket::forget(PeerIndex peer) {
   if (peer_ == peer) peer_ = kUnknownPeer;
 }
 
+// Not SO_BINDTODEVICE: an ordinary user may not change that again. Linux obeys this one for connected sockets from 5.18
+// on.
+void WriteSocket::leave_over(unsigned interface) {
+  if (interface == interface_) return;
+  interface_ = interface;
+  const std::uint32_t number = htonl(interface);
+  setsockopt(descriptor_, IPPROTO_IP, IP_UNICAST_IF, &number, sizeof(number));
+}
+
 void WriteSocket::refresh_path_mtu() {
   int mtu = 0;
   socklen_t length = sizeof(mtu);

@@ -44,6 +44,10 @@ class WriteSocket {
   void used_by_connected_peer() { candidate_ = kUnknownPeer; }
   void forget(PeerIndex peer);
 
+  // The interface over which packets leave from now on: to the peer that it connects to, or with a destination. 0: as
+  // the routes say.
+  void leave_over(unsigned interface);
+
   // Sends one datagram, or with `segment` > 0 one for every `segment` bytes. `destination` null: the connected peer.
   Sent send(std::span<const std::byte> bytes, std::uint32_t segment, const sockaddr_in* destination);
 
@@ -57,6 +61,7 @@ class WriteSocket {
   PeerIndex peer_ = kUnknownPeer;
   PeerIndex candidate_ = kUnknownPeer;
   std::uint32_t path_mtu_ = 0;
+  unsigned interface_ = 0;
 };
 
 }  // namespace openlapi::udp

@@ -127,6 +127,26 @@ TEST_F(UdpNetwork, ARouteThatIsGoneLosesAndComesBack) {
   exchange(100);
 }
 
+// Two adapters of one subnet, of which the routes name the other one first, which leads nowhere.
+TEST_F(UdpNetwork, PacketsLeaveOverTheAdapterThatHasTheirAddress) {
+  std::string error;
+  ASSERT_TRUE(network_.create(1500, error)) << error;
+  ASSERT_TRUE(network_.command(0,
+                               "ip link add other type veth peer name nowhere && ip addr del 10.77.0.1/24 dev veth0 &&"
+                               "ip addr add 10.77.0.101/24 dev other && ip link set nowhere up &&"
+                               "ip link set other up && ip addr add 10.77.0.1/24 dev veth0"));
+  UdpConfig config;
+  config.links = std::make_shared<udp::LocalLinks>();
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(config.links->open(error)) << error;
+    left_ = open_at(NetworkNamespaces::address(0), config);
+  }));
+  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
+  introduce(*left_, 1, *right_);
+  introduce(*right_, 0, *left_);
+  exchange(1000);
+}
+
 // Whoever sleeps is woken by the kernel's word, once, and finds the change.
 TEST_F(UdpNetwork, ALinkThatGoesDownAndUpIsTold) {
   std::string error;
