@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "api/wiring/info_level.h"
 
 namespace openlapi {
 
@@ -91,6 +94,14 @@ class Choice {
 };
 
 }  // namespace
+
+std::size_t usable_of_named(std::size_t named, const char* variable, int info_level) {
+  if (named > kMostAdapters && info_level >= kLevelWarning) {
+    std::fprintf(stderr, "openlapi: %s names %zu adapters, of which the first %zu are used\n", variable, named,
+                 kMostAdapters);
+  }
+  return std::min(named, kMostAdapters);
+}
 
 std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request) {
   return Choice(candidates, request).make();

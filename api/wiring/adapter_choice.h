@@ -14,6 +14,10 @@ namespace openlapi {
 // The guide's bound: what a task is given beyond it is not used.
 inline constexpr std::size_t kMostAdapters = 8;
 
+// How many of the adapters that a variable names are used: the guide ignores those beyond the eighth (chapter 14).
+// Tells the user.
+std::size_t usable_of_named(std::size_t named, const char* variable, int info_level);
+
 struct AdapterRequest {
   bool all_networks = false;  // sn_all: of each network; else of the one that has most adapters
   bool first_network = false;  // that of the first adapter instead of the one that has most

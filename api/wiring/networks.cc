@@ -121,6 +121,9 @@ bool choose_addresses(const NetworkRequest& request, Choice& choice, OpenFailure
   }
   if (!settings.inet_addresses.empty()) {
     if (!take_named_addresses(settings.inet_addresses, adapters, addresses, failure)) return false;
+    if (request.bootstrap.can_exchange()) {  // without a launcher the user's list has an entry for each
+      addresses.resize(usable_of_named(addresses.size(), "MP_LAPI_INET_ADDR", settings.info_level));
+    }
     return std::ranges::all_of(settings.inet_addresses, [&](const NetworkInstance& instance) {
       return check_reach(request, "MP_LAPI_INET_ADDR", *find_adapter(adapters, instance.adapter), failure);
     });

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <set>
 
+#include "api/wiring/adapter_choice.h"
 #include "api/wiring/device_choice.h"
 #include "api/wiring/followed_transport.h"
 #include "api/wiring/info_level.h"
@@ -71,6 +72,7 @@ std::vector<std::string> UserSpace::named_devices() const {
   if (request_.adapter_name != nullptr) return {request_.adapter_name};
   std::vector<std::string> devices;
   for (const NetworkInstance& window : settings.network_windows) devices.push_back(window.adapter);
+  devices.resize(usable_of_named(devices.size(), "MP_LAPI_NETWORK", settings.info_level));
   if (devices.empty() && !names_any_adapter(settings.device)) devices.push_back(settings.device);
   return devices;
 }

@@ -278,6 +278,15 @@ def test_inet_address_chooses_the_adapter(jobs):
             expect(text in result.err, f"'{text}' is missing\n{result}")
 
 
+def test_adapters_beyond_the_eighth_are_not_used(jobs):
+    nine = "@9:" + ":".join(f"127.0.0.{number},lo" for number in range(1, 10))
+    result = jobs.launch(2, ["api_init_probe"], LAPI_USE_SHM="no", MP_INFOLEVEL="2", MP_LAPI_INET_ADDR=nine)
+    expect_equal((result.status, result.out.count("ended 1")), (0, 2), result)
+    expect_equal(result.err.count("MP_LAPI_INET_ADDR names 9 adapters, of which the first 8 are used"), 2, result)
+    for number, tasks in ((1, 2), (8, 2), (9, 0)):
+        expect_equal(result.err.count(f", 127.0.0.{number} port "), tasks, result)
+
+
 def test_a_standalone_task_over_udp_names_its_network(jobs):
     for use in ("no", "yes"):
         result = over_udp(jobs, 1, "silent", MP_LAPI_INET_ADDR=None, LAPI_USE_SHM=use)[0]
