@@ -8,7 +8,9 @@
 #include <new>
 #include <utility>
 
+#include "api/wiring/adapter_choice.h"
 #include "api/wiring/info_level.h"
+#include "dataplane/base/check.h"
 
 namespace openlapi {
 
@@ -18,8 +20,10 @@ namespace {
 constexpr unsigned kAddressSeconds = 10;
 
 constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
-constexpr std::size_t kBytesBefore = kEpochBytes + 2;  // the address; the last ones are flags and the adapters
+constexpr std::size_t kBytesBefore =
+    kEpochBytes + 1;  // the address; the last of them has flags and, above, the adapters
 constexpr std::byte kTags{1}, kChosen{2};              // the flags
+constexpr unsigned kAdaptersShift = 4;
 
 // Several contexts may ask at the same time, the bootstrap takes one call at a time.
 std::mutex& bootstrap_turn() {
@@ -46,8 +50,9 @@ std::vector<std::byte> encode(const PublishedAddress& published) {
   const std::span<const std::byte> address = published.address.view();
   std::vector<std::byte> bytes(kBytesBefore + address.size());
   for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
-  bytes[kEpochBytes] = (published.tags ? kTags : std::byte{}) | (published.chosen ? kChosen : std::byte{});
-  bytes[kEpochBytes + 1] = static_cast<std::byte>(published.adapters);
+  OPENLAPI_CHECK(published.adapters <= kMostAdapters);
+  bytes[kEpochBytes] = (published.tags ? kTags : std::byte{}) | (published.chosen ? kChosen : std::byte{}) |
+                       static_cast<std::byte>(published.adapters << kAdaptersShift);
   std::copy(address.begin(), address.end(), bytes.begin() + kBytesBefore);
   return bytes;
 }
@@ -57,7 +62,9 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
     reason = "the task published an address of " + std::to_string(bytes.size()) + " bytes";
     return false;
   }
-  if (bytes[kEpochBytes] > (kTags | kChosen)) {
+  const auto adapters = std::to_integer<std::uint8_t>(bytes[kEpochBytes] >> kAdaptersShift);
+  const std::byte others = bytes[kEpochBytes] & std::byte{(1 << kAdaptersShift) - 1} & ~(kTags | kChosen);
+  if (others != std::byte{} || adapters > kMostAdapters) {
     reason = "the task published an address of another version";
     return false;
   }
@@ -65,7 +72,7 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
   for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
   published.tags = (bytes[kEpochBytes] & kTags) != std::byte{};
   published.chosen = (bytes[kEpochBytes] & kChosen) != std::byte{};
-  published.adapters = std::to_integer<std::uint8_t>(bytes[kEpochBytes + 1]);
+  published.adapters = adapters;
   const std::span<const std::byte> address = bytes.subspan(kBytesBefore);
   std::copy(address.begin(), address.end(), published.address.bytes.begin());
   published.address.length = static_cast<std::uint32_t>(address.size());
