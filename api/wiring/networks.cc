@@ -250,6 +250,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
     if (!request.addresses->list(place, list, failure) || !check_ports(list, failure)) return false;
     const auto port = static_cast<std::uint16_t>(list[self].port);
     if (!open_one(request, tidings, locals[adapter], port, result, failure)) return false;
+    result.networks.back().number = adapter;
     std::vector<PeerAddress>& addresses = result.networks.back().addresses;
     for (const UdpAddress& given : list) udp_address_of(given, addresses.emplace_back());
   }

@@ -11,7 +11,8 @@ void PathWatch::went_silent(unsigned path, Nanoseconds now) {
   if (!is_silent(path)) {
     silent_ |= 1u << path;
     Probing& probing = paths_[path];
-    if (probing.pause == 0) probing.pause = tuning::kFirstProbePause;
+    const bool was_elsewhere = (elsewhere_ >> path & 1) != 0;  // the pause is that of probes of its home
+    if (probing.pause == 0 || was_elsewhere) probing.pause = tuning::kFirstProbePause;
     probing.at = now + probing.pause;
     find_next_probe();
   }

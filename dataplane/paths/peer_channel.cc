@@ -241,6 +241,7 @@ void PeerChannel::watch_links() {
 void PeerChannel::doubt(unsigned path) {
   if (several_ == nullptr || closed_) return;
   const Nanoseconds now = set_.now();
+  look_for_carriers(now);  // what was seen before says nothing of what went wrong
   several_->watch.went_silent(path, now);
   several_->teller.went_silent(path, now, reliable_.waiting_since());
   use_best();

@@ -21,7 +21,8 @@ bool DeliveryRate::acknowledged(const News& news, Nanoseconds now) {
   const Nanoseconds time = std::max<Nanoseconds>(now - since_, kMicrosecond);
   if (bytes_ < awaited_ && !news.idle && time < news.longest) return false;
   const std::uint64_t before = rate_;
-  take(bytes_, time, limited_ || time >= news.longest);
+  // A short message that a late peer answers tells nothing.
+  take(bytes_, time, limited_ || (time >= news.longest && awaited_ >= tuning::kUnknownPathQueue));
   if (rate_ != 0) taken_at_ = now;
   begin(now);
   return rate_ != before;

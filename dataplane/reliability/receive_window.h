@@ -1,5 +1,4 @@
-// The receiving side of a channel: which packets were taken, which arrived early and are held, or were taken out of
-// turn
+// The receiving side of a channel: which packets were taken, which arrived early and are held or were taken out of turn
 // ("placed"), and when an acknowledgement is due. Memory is bounded by tuning::kMostHeldPackets and by the pool.
 #pragma once
 

@@ -127,7 +127,7 @@ void BulkPulls::read_ended(const BulkMemory& memory, const BulkMemory::Ending& e
   if (!ending.done) pull.again.push_back(chunk);
   if (pull.given_up) return;
   Peer& from = means_.peers.at(pull.peer);
-  if (!ending.done) path_failed(path, from);
+  if (!ending.done) path_failed(path, from, true);
   BulkPath& of_peer = from.bulk_paths[path.number];
   if (ending.done) of_peer.read += chunk.length;
   if (!pull.watched) return;
@@ -135,11 +135,12 @@ void BulkPulls::read_ended(const BulkMemory& memory, const BulkMemory::Ending& e
   if (pull.path_count != 1) of_peer.read_ended(ending.done ? chunk.length : 0, path.latest);
 }
 
-void BulkPulls::path_failed(BulkPull::Path& path, Peer& from) {
+// `on_the_way`: and not because the adapter cannot read into this memory.
+void BulkPulls::path_failed(BulkPull::Path& path, Peer& from, bool on_the_way) {
   if (std::exchange(path.failed, true)) return;
   BulkPath& of_peer = from.bulk_paths[path.number];
   of_peer.failed();
-  if (from.is_in_channel(of_peer)) from.channel->doubt(of_peer.in_channel);
+  if (on_the_way && from.is_in_channel(of_peer)) from.channel->doubt(of_peer.in_channel);
 }
 
 // Begins what may be begun. True: the pull has come to its end.
@@ -173,7 +174,7 @@ bool BulkPulls::begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& pat
   const BulkMemory::Begin begin = path.memory->begin_read(
       pull.peer, pull.source_address + chunk.offset, path.key, pull.local + chunk.offset,
       static_cast<std::size_t>(chunk.length), std::uint64_t{id} << 32 | place, pull.around(chunk));
-  if (begin == BulkMemory::Begin::failed) path_failed(path, from);
+  if (begin == BulkMemory::Begin::failed) path_failed(path, from, false);
   if (begin != BulkMemory::Begin::begun) return false;
   *free = {.chunk = chunk, .path = static_cast<std::uint32_t>(&path - pull.all_paths.data())};
   pull.take(chunk.length);
@@ -193,7 +194,7 @@ void BulkPulls::stop_what_holds_up(BulkPull& pull, Peer& from) {
   if (!BulkShares(pull, from).are_held_up(means_.clock.now())) return;
   for (BulkPull::Path& path : pull.paths()) {
     if (path.reads == 0 || path.stopped) continue;
-    path_failed(path, from);
+    path_failed(path, from, true);
     path.stopped = true;
     path.memory->stop_reads(pull.peer);
   }

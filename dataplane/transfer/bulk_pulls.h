@@ -59,7 +59,7 @@ class BulkPulls {
   bool advance_pull(std::uint32_t id, BulkPull& pull);
   void begin_reads(std::uint32_t id, BulkPull& pull, Peer& from);
   bool begin_read(std::uint32_t id, BulkPull& pull, BulkPull::Path& path, Peer& from);
-  static void path_failed(BulkPull::Path& path, Peer& from);
+  static void path_failed(BulkPull::Path& path, Peer& from, bool on_the_way);
   void stop_what_holds_up(BulkPull& pull, Peer& from);
   unsigned take_endings();
   void read_ended(const BulkMemory& memory, const BulkMemory::Ending& ending);

@@ -31,6 +31,7 @@ struct CrowdedNetwork {
   unsigned interface = 0;  // its number in the kernel; 0: there is no other one, or nobody has the address
   in_addr address{};
   in_addr mask{};
+  std::uint32_t as_of = 0;  // the number of changes that the kernel had told of
   bool contains(in_addr other) const { return ((other.s_addr ^ address.s_addr) & mask.s_addr) == 0; }
 };
 CrowdedNetwork crowded_network_of(in_addr address);

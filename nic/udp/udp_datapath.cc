@@ -23,6 +23,8 @@ constexpr unsigned kUselessReadsPerBurst = 256;
 }  // namespace
 
 std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
+  if (crowded_ && crowded_->as_of != config_.links->changes()) [[unlikely]]
+    look_at_network();
   udp::WriteSocket& socket = write_socket(peer);
   bool connected = socket.connected_to(peer);
   const sockaddr_in* destination = nullptr;
@@ -31,8 +33,8 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   } else {
     const auto found = peers_.find(peer);
     OPENLAPI_CHECK(found != peers_.end());
-    if (crowded_.interface != 0) [[unlikely]]
-      socket.leave_over(crowded_.contains(found->second.sin_addr) ? crowded_.interface : 0);
+    if (crowded_) [[unlikely]]
+      socket.leave_over(crowded_->contains(found->second.sin_addr) ? crowded_->interface : 0);
     connected = socket.consider(peer, found->second);
     if (!connected) destination = &found->second;
   }
@@ -53,6 +55,14 @@ std::size_t UdpTransport::send_burst(PeerIndex peer, std::span<const OutgoingPac
   counters_.packets_sent += taken;
   if (taken < offered) ++counters_.send_refused;
   return taken;
+}
+
+// Another interface may have the address now.
+void UdpTransport::look_at_network() {
+  const std::uint32_t changes = config_.links->changes();
+  crowded_ = crowded_network_of(config_.address);
+  crowded_->as_of = changes;
+  for (udp::WriteSocket& socket : writers_) socket.forget_peer();
 }
 
 udp::WriteSocket& UdpTransport::write_socket(PeerIndex peer) {

@@ -105,6 +105,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   void probe_offload();
 
   // udp_datapath.cc
+  [[gnu::noinline, gnu::cold]] void look_at_network();
   udp::WriteSocket& write_socket(PeerIndex peer);
   udp::BatchLimits batch_limits(const udp::WriteSocket& socket, bool connected) const;
   void segment_refused(udp::WriteSocket& socket, bool connected);
@@ -128,7 +129,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   bool segmentation_ = false;
   bool coalescing_ = false;
   std::uint32_t interface_mtu_ = 0;
-  CrowdedNetwork crowded_;   // if the context has several adapters
+  std::optional<CrowdedNetwork> crowded_;  // if the context has several adapters, and others are on the network of this
   unsigned busy_polls_ = 0;  // receive_burst() calls in a row that found packets
   std::array<udp::WriteSocket, kWriteSockets> writers_;
   std::unordered_map<PeerIndex, sockaddr_in> peers_;

@@ -54,9 +54,8 @@ void WriteSocket::forget(PeerIndex peer) {
 // on.
 void WriteSocket::leave_over(unsigned interface) {
   if (interface == interface_) return;
-  interface_ = interface;
   const std::uint32_t number = htonl(interface);
-  setsockopt(descriptor_, IPPROTO_IP, IP_UNICAST_IF, &number, sizeof(number));
+  if (setsockopt(descriptor_, IPPROTO_IP, IP_UNICAST_IF, &number, sizeof(number)) == 0) interface_ = interface;
 }
 
 void WriteSocket::refresh_path_mtu() {

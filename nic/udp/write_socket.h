@@ -43,6 +43,7 @@ class WriteSocket {
   bool consider(PeerIndex peer, const sockaddr_in& destination);
   void used_by_connected_peer() { candidate_ = kUnknownPeer; }
   void forget(PeerIndex peer);
+  void forget_peer() { peer_ = kUnknownPeer; }
 
   // The interface over which packets leave from now on: to the peer that it connects to, or with a destination. 0: as
   // the routes say.

@@ -185,7 +185,7 @@ MUTANTS = {
     "bulk_failure_unseen": (
         "dataplane/transfer/bulk_pulls.cc", "a read that failed counts as done",
         [("  if (!ending.done) pull.again.push_back(chunk);\n", ""),
-         ("  if (!ending.done) path_failed(path, from);\n", "")]),
+         ("  if (!ending.done) path_failed(path, from, true);\n", "")]),
     "bulk_late_read": (
         "dataplane/transfer/bulk_pulls.cc", "what a path does not bring is read over another one while it may still come",
         [("    path.memory->stop_reads(pull.peer);\n",

@@ -21,7 +21,7 @@ constexpr Nanoseconds kSlack = 100 * kMillisecond;  // packets, steps, a queue t
 constexpr Nanoseconds kBackIn = tuning::kLongestProbePause + kSlack;
 // The request over the path and the answer over it, where both sides have measured it.
 constexpr Nanoseconds kSilence = 3 * tuning::kShortestRetransmitTimeout;
-constexpr Nanoseconds kDoubt = 4500 * kMicrosecond;
+constexpr Nanoseconds kDoubt = tuning::kShortestRetransmitTimeout;
 constexpr Nanoseconds kWord = 5 * kMillisecond;
 constexpr Nanoseconds kQuickRoundTrip = 200 * kMicrosecond;
 constexpr unsigned kSamples = 100;  // until time-outs follow the round trips of a calm network

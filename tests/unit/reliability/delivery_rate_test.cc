@@ -53,6 +53,16 @@ TEST_F(DeliveryRateTest, ALongSampleEndsBeforeAllIsAcknowledged) {
   EXPECT_NEAR(static_cast<double>(rate_.bytes_per_second()), 5e6, 1e5);
 }
 
+TEST_F(DeliveryRateTest, ALateAnswerToAShortMessageTellsNothing) {
+  for (const std::uint64_t before : {std::uint64_t{0}, std::uint64_t{50'000'000}}) {
+    if (before != 0) carry(5000, 50);
+    rate_.begin(now_);
+    now_ += 2 * kLongest;
+    EXPECT_FALSE(acknowledge(100, 100, false, true));
+    EXPECT_EQ(rate_.bytes_per_second(), before);
+  }
+}
+
 // Tokens that a shaped link has to spend after a pause.
 TEST_F(DeliveryRateTest, ShortSamplesCountLittleBesideLongOnes) {
   for (int message = 0; message != 50; ++message) {

@@ -147,6 +147,31 @@ TEST_F(UdpNetwork, PacketsLeaveOverTheAdapterThatHasTheirAddress) {
   exchange(1000);
 }
 
+TEST_F(UdpNetwork, PacketsFollowTheirAddressToAnotherAdapter) {
+  std::string error;
+  ASSERT_TRUE(network_.create(1500, error)) << error;
+  ASSERT_TRUE(network_.command(0,
+                               "ip link add other type veth peer name nowhere && ip link set nowhere up && "
+                               "ip link set other up && ip addr del 10.77.0.1/24 dev veth0 && "
+                               "ip addr add 10.77.0.101/24 dev veth0 && ip addr add 10.77.0.1/24 dev other"));
+  UdpConfig config;
+  config.links = std::make_shared<udp::LocalLinks>();
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(config.links->open(error)) << error;
+    left_ = open_at(NetworkNamespaces::address(0), config);
+  }));
+  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
+  introduce(*left_, 1, *right_);
+  introduce(*right_, 0, *left_);
+  const std::byte byte{};
+  const ConstBuffer piece{&byte, 1};
+  const OutgoingPacket packet{{&piece, 1}, 1};
+  EXPECT_EQ(left_->send_burst(1, {&packet, 1}), 1u) << "leads nowhere";
+  ASSERT_TRUE(network_.command(0, "ip addr del 10.77.0.1/24 dev other && ip addr add 10.77.0.1/24 dev veth0"));
+  ASSERT_TRUE(network_.run_in(0, [&] { EXPECT_TRUE(config.links->look()); }));
+  exchange(1000);
+}
+
 // Whoever sleeps is woken by the kernel's word, once, and finds the change.
 TEST_F(UdpNetwork, ALinkThatGoesDownAndUpIsTold) {
   std::string error;
