@@ -30,9 +30,9 @@ auto subnet_of(const ChosenAdapter& place) {
   return std::pair(place.network, number_of(place.address) & number_of(place.mask));
 }
 
-class Choice {
+class AdapterChoice {
  public:
-  Choice(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request)
+  AdapterChoice(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request)
       : candidates_(candidates), request_(request) {}
 
   std::vector<std::size_t> make() {
@@ -104,7 +104,7 @@ std::size_t usable_of_named(std::size_t named, const char* variable, int info_le
 }
 
 std::vector<std::size_t> choose_among(const std::vector<AdapterCandidate>& candidates, const AdapterRequest& request) {
-  return Choice(candidates, request).make();
+  return AdapterChoice(candidates, request).make();
 }
 
 std::vector<ChosenAdapter> choose_adapters(const std::vector<LocalAdapter>& adapters, const AdapterRequest& request) {
