@@ -263,13 +263,13 @@ void PeerChannel::look_for_served(const ReceiveOutcome& outcome, Nanoseconds now
   if (any && none_served) reliable_.give_up_path(over);  // it was tried before it served
   any |= look_for_carriers(now);
   if (any) {
-    if (none_served) give_up_silent();
+    if (several_->go_home(now) || none_served) give_up_silent();
     use_best();
   }
   if (now >= teller.due()) tell_change(now);
 }
 
-// What was tried over silent paths, whose time-outs have grown, leaves over the one that serves now.
+// What was tried over silent paths, whose time-outs have grown, leaves over those that serve now.
 void PeerChannel::give_up_silent() {
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
     if (several_->watch.is_silent(number)) reliable_.give_up_path(number);

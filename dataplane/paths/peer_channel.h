@@ -110,8 +110,10 @@ class PeerChannel {
     if (outcome.path_probed) [[unlikely]]
       answers_ |= 1u << (several_ != nullptr ? several_->was_probed() : 0);
     if (several_ == nullptr) return;
-    if (several_->from_other_end() && several_->follows(outcome, now)) [[unlikely]]
+    if (several_->from_other_end() && several_->follows(outcome, now)) [[unlikely]] {
+      if (several_->go_home(now)) give_up_silent();
       use_best();
+    }
     if (several_->arrived_over == several_->watch.best()) {
       several_->heard_over_best = now;
     } else {

@@ -39,6 +39,20 @@ bool SeveralPaths::follows(const ReceiveOutcome& outcome, Nanoseconds now) {
   return true;
 }
 
+// Or two routes would lead to one adapter, of which neither tells the other's losses from what it has overtaken.
+bool SeveralPaths::go_home(Nanoseconds now) {
+  if (ends[arrived_over].used() != PathEnds::kHome) return false;
+  bool any = false;
+  for (unsigned path = 0; path != paths.size(); ++path) {
+    if (ends[path].used() == PathEnds::kHome) continue;
+    lead(path, PathEnds::kHome, now);
+    watch.went_silent(path, now);
+    teller.went_silent(path, now, now);
+    any = true;
+  }
+  return any;
+}
+
 void SeveralPaths::lead(unsigned path, unsigned end, Nanoseconds now) {
   ends[path].use(end);
   paths[path].end = ends[path].number_of(end);

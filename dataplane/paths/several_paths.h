@@ -28,6 +28,9 @@ struct SeveralPaths {
   [[gnu::noinline]] bool reach_over(const Transport& transport) const;
   // Packets of the path go to that end from now on.
   void lead(unsigned path, unsigned end, Nanoseconds now);
+  // The path that has brought the latest packet serves. If it leads home those that lead elsewhere go home, and are
+  // silent. True: there were such.
+  [[gnu::noinline, gnu::cold]] bool go_home(Nanoseconds now);
   // The ends of a path, as bits, that are to be probed.
   std::uint32_t ends_to_probe(unsigned path);
   // The latest packet is a probe, which is answered to where it has come from. Returns its path.
