@@ -19,11 +19,11 @@ inline constexpr std::size_t kMostAdapters = 8;
 std::size_t usable_of_named(std::size_t named, const char* variable, int info_level);
 
 struct AdapterRequest {
-  bool all_networks = false;  // sn_all: of each network; else of the one that has most adapters
+  bool all_networks = false;   // sn_all: of each network; else of the one that has most adapters
   bool first_network = false;  // that of the first adapter instead of the one that has most
-  int instances = 1;          // on each network; more than it has adapters: one for each
-  int earlier = 0;            // so many of each network are left out: other contexts have them
-  unsigned turn = 0;          // a task's number on its node: of what is equal tasks take different ones
+  int instances = 1;           // on each network; more than it has adapters: one for each
+  int earlier = 0;             // so many of each network are left out: other contexts have them
+  unsigned turn = 0;           // a task's number on its node: of what is equal tasks take different ones
 };
 
 // What is known of an adapter that is up.

@@ -8,7 +8,7 @@
 namespace openlapi {
 namespace {
 
-constexpr unsigned kLooksOfDaemon = 256;  // who never sleeps asks whether it lives, too
+constexpr unsigned kLooksOfDaemon = 256;                                  // who never sleeps asks whether it lives, too
 constexpr PacketAddress kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};  // what such addresses begin with
 constexpr std::size_t kBeforeIpv4 = 12;
 

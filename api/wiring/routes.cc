@@ -20,10 +20,9 @@ namespace {
 constexpr unsigned kAddressSeconds = 10;
 
 constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
-constexpr std::size_t kBytesBefore =
-    kEpochBytes + 1;  // the address; the last of them has flags and, above, the adapters
+constexpr std::size_t kBytesBefore = kEpochBytes + 1;  // the address; the last of them has flags and the adapters
 constexpr std::byte kTags{1}, kChosen{2};              // the flags
-constexpr unsigned kAdaptersShift = 4;
+constexpr unsigned kAdaptersShift = 4;                 // the adapters are above them
 
 // Several contexts may ask at the same time, the bootstrap takes one call at a time.
 std::mutex& bootstrap_turn() {

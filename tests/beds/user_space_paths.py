@@ -30,6 +30,16 @@ def cable(number, state):
     subprocess.run(["ip", "link", "set", f"port{number}", state], check=True)
 
 
+def while_a_cable_is_out(process, after, lasting):
+    """What the job has printed, at first and in all."""
+    begun = process.stdout.readline()
+    time.sleep(after)
+    cable(0, "down")
+    time.sleep(lasting)
+    cable(0, "up")
+    return begun, *process.communicate(timeout=200)
+
+
 def opened(err):
     """By task, the devices that it opens."""
     devices = {}
@@ -65,12 +75,7 @@ def test_devices_are_chosen():
 
 def test_chosen_devices_carry_data_and_take_over():
     process = job("tests/system/api_paths_probe", "polling", "8", script='exec "$0" "$@"', MP_EUIDEVICE="sn_all")
-    begun = process.stdout.readline()
-    time.sleep(2)
-    cable(0, "down")
-    time.sleep(2)
-    cable(0, "up")
-    out, err = process.communicate(timeout=200)
+    begun, out, err = while_a_cable_is_out(process, after=2, lasting=2)
     check("chosen devices lose nothing", begun == "begun 0\n" and process.returncode == 0 and
           "wrong 0" in out.splitlines(), (process.returncode, begun, out, err))
     sent = dict(re.findall(r"verbs, (rxe[0-9]) port 1[^\n]*: ([0-9]+) packets sent", err))
@@ -104,12 +109,7 @@ def test_both_devices_are_paths():
 
 def test_a_cable_is_pulled():
     process = job("tests/system/api_paths_probe", "polling", "8")
-    begun = process.stdout.readline()
-    time.sleep(1)
-    cable(0, "down")
-    time.sleep(3)
-    cable(0, "up")
-    out, err = process.communicate(timeout=200)
+    begun, out, err = while_a_cable_is_out(process, after=1, lasting=3)
     seen = (process.returncode, begun, out, err)
     check("nothing is lost, doubled or wrong", begun == "begun 0\n" and process.returncode == 0 and
           "wrong 0" in out.splitlines(), seen)

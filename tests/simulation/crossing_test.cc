@@ -9,6 +9,7 @@
 
 #include "dataplane/base/epoch.h"
 #include "dataplane/paths/channel_set.h"
+#include "tests/support/quiet_listener.h"
 #include "tests/support/simulated_network.h"
 
 namespace openlapi {
@@ -20,7 +21,7 @@ constexpr PeerIndex kTasks = 2;
 constexpr Epoch kEpoch = Epoch{1} << kBeginningBits;
 constexpr std::uint32_t kNothing = 0, kAll = UINT32_MAX;  // that an adapter passes
 
-class Task final : public ChannelListener {
+class Task final : public QuietListener {
  public:
   Task(PeerIndex self, SimulatedNetwork& network, bool one_switch, Clock& clock)
       : ports_(open(self, network)), config_(config_of(self)), set_(config_, transports_, clock, *this) {
@@ -76,9 +77,6 @@ class Task final : public ChannelListener {
 
   PeerChannel* channel_to(PeerIndex, bool) override { return channel_.get(); }
   void channel_delivered(PeerIndex, std::span<std::byte> payload) override { received_ += payload.size(); }
-  void channel_acknowledged(PeerIndex, std::uint64_t) override {}
-  void channel_restarted(PeerIndex, bool) override {}
-  void channel_timed_out(PeerIndex) override {}
 
   std::vector<Transport*> transports_;
   std::vector<std::unique_ptr<SimulatedTransport>> ports_;

@@ -8,6 +8,7 @@
 
 #include "dataplane/base/epoch.h"
 #include "dataplane/paths/channel_set.h"
+#include "tests/support/quiet_listener.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/simulated_network.h"
 
@@ -33,7 +34,7 @@ struct Turns {
   Nanoseconds works = kSecond, waits = 0;
 };
 
-class Task final : public ChannelListener {
+class Task final : public QuietListener {
  public:
   Task(PeerIndex self, SimulatedNetwork& network, const std::vector<Link>& links, Clock& clock)
       : ports_(open(self, network, links)), config_(config_of(self)), set_(config_, transports_, clock, *this) {
@@ -101,9 +102,6 @@ class Task final : public ChannelListener {
     in_order_ &= number == received_;
     received_ += payload.size() - sizeof(number);
   }
-  void channel_acknowledged(PeerIndex, std::uint64_t) override {}
-  void channel_restarted(PeerIndex, bool) override {}
-  void channel_timed_out(PeerIndex) override {}
 
   std::vector<Transport*> transports_;
   std::vector<std::unique_ptr<SimulatedTransport>> ports_;

@@ -6,18 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/daemon/adapter_rows.h"
+
 namespace openlapi::daemon {
 namespace {
-
-AdapterStatus adapter(const std::string& name, std::uint8_t cause = AdapterCause::kUp, std::uint64_t since = 1) {
-  return {name, AdapterKind::kInterface, cause, 1000, since, {{{10, 0, 0, 1}, 24}}};
-}
-
-std::vector<UniverseNode> members(std::uint32_t count) {
-  std::vector<UniverseNode> nodes(count);
-  for (UniverseNode& node : nodes) node.state = NodeState::kMember;
-  return nodes;
-}
 
 class AdapterTableTest : public testing::Test {
  protected:

@@ -12,24 +12,15 @@
 #include <vector>
 
 #include "control/daemon/messages/daemon_message.h"
+#include "tests/unit/daemon/adapter_rows.h"
 
 namespace openlapi::daemon {
 namespace {
 
-AdapterStatus adapter(std::uint8_t cause, std::uint64_t since) {
-  return {"a", AdapterKind::kInterface, cause, 1000, since, {{{10, 0, 0, 1}, 24}}};
-}
-
-std::vector<UniverseNode> members(std::uint32_t count) {
-  std::vector<UniverseNode> nodes(count);
-  for (UniverseNode& node : nodes) node.state = NodeState::kMember;
-  return nodes;
-}
-
 class RowNewsTest : public testing::Test {
  protected:
   void change(std::uint64_t since) {
-    table_.set_own({adapter(AdapterCause::kUp, since)});
+    table_.set_own({adapter("a", AdapterCause::kUp, since)});
     news_.changed({0}, std::nullopt);
   }
   // Since when it is so by what neighbour 1 was told last.
@@ -87,7 +78,7 @@ TEST_F(RowNewsTest, ALargeMatrixComesInPieces) {
   AdapterTable table(universe, [] { return std::uint64_t{1}; });
   std::vector<AdapterStatus> adapters;
   for (std::size_t n = 0; n < 10; ++n) {
-    adapters.push_back(adapter(AdapterCause::kUp, 1));
+    adapters.push_back(adapter("a"));
     adapters.back().name += std::to_string(n);
   }
   for (std::uint32_t node = 1; node < kNodes; ++node) ASSERT_TRUE(table.apply({node, 0, 1, adapters}));
@@ -124,7 +115,8 @@ class Flood {
   void change(std::uint32_t node) {
     AdapterTable& table = daemons_[node]->table;
     const auto cause = static_cast<std::uint8_t>(random_() % 5);
-    if (table.set_own({adapter(cause, ++time_)})) daemons_[node]->news.changed({table.own_row().node}, std::nullopt);
+    if (table.set_own({adapter("a", cause, ++time_)}))
+      daemons_[node]->news.changed({table.own_row().node}, std::nullopt);
   }
   // The daemon below it links to another: what was under way over the old link is lost.
   void relink(std::uint32_t node) {

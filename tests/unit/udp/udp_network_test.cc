@@ -26,6 +26,28 @@ class UdpNetwork : public testing::Test {
     introduce(*right_, 0, *left_);
   }
 
+  // The left one has another adapter, `other`, which leads nowhere, and listens to what the kernel says of links. The
+  // script sets the addresses.
+  std::shared_ptr<udp::LocalLinks> connect_with_another(const std::string& script) {
+    const auto links = std::make_shared<udp::LocalLinks>();
+    UdpConfig config;
+    config.links = links;
+    std::string error;
+    EXPECT_TRUE(network_.create(1500, error)) << error;
+    EXPECT_TRUE(network_.command(0,
+                                 "ip link add other type veth peer name nowhere && ip link set nowhere up && "
+                                 "ip link set other up && " +
+                                     script));
+    EXPECT_TRUE(network_.run_in(0, [&] {
+      EXPECT_TRUE(links->open(error)) << error;
+      left_ = open_at(NetworkNamespaces::address(0), config);
+    }));
+    EXPECT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
+    introduce(*left_, 1, *right_);
+    introduce(*right_, 0, *left_);
+    return links;
+  }
+
   // Sends bursts of packets up to `longest` and expects all of them, in order, on a path that loses nothing.
   void exchange(std::uint32_t longest) {
     for (std::uint32_t round = 0; round < 30; ++round) {
@@ -129,46 +151,19 @@ TEST_F(UdpNetwork, ARouteThatIsGoneLosesAndComesBack) {
 
 // Two adapters of one subnet, of which the routes name the other one first, which leads nowhere.
 TEST_F(UdpNetwork, PacketsLeaveOverTheAdapterThatHasTheirAddress) {
-  std::string error;
-  ASSERT_TRUE(network_.create(1500, error)) << error;
-  ASSERT_TRUE(network_.command(0,
-                               "ip link add other type veth peer name nowhere && ip addr del 10.77.0.1/24 dev veth0 &&"
-                               "ip addr add 10.77.0.101/24 dev other && ip link set nowhere up &&"
-                               "ip link set other up && ip addr add 10.77.0.1/24 dev veth0"));
-  UdpConfig config;
-  config.links = std::make_shared<udp::LocalLinks>();
-  ASSERT_TRUE(network_.run_in(0, [&] {
-    EXPECT_TRUE(config.links->open(error)) << error;
-    left_ = open_at(NetworkNamespaces::address(0), config);
-  }));
-  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
-  introduce(*left_, 1, *right_);
-  introduce(*right_, 0, *left_);
+  connect_with_another(
+      "ip addr del 10.77.0.1/24 dev veth0 && ip addr add 10.77.0.101/24 dev other && "
+      "ip addr add 10.77.0.1/24 dev veth0");
   exchange(1000);
 }
 
 TEST_F(UdpNetwork, PacketsFollowTheirAddressToAnotherAdapter) {
-  std::string error;
-  ASSERT_TRUE(network_.create(1500, error)) << error;
-  ASSERT_TRUE(network_.command(0,
-                               "ip link add other type veth peer name nowhere && ip link set nowhere up && "
-                               "ip link set other up && ip addr del 10.77.0.1/24 dev veth0 && "
-                               "ip addr add 10.77.0.101/24 dev veth0 && ip addr add 10.77.0.1/24 dev other"));
-  UdpConfig config;
-  config.links = std::make_shared<udp::LocalLinks>();
-  ASSERT_TRUE(network_.run_in(0, [&] {
-    EXPECT_TRUE(config.links->open(error)) << error;
-    left_ = open_at(NetworkNamespaces::address(0), config);
-  }));
-  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
-  introduce(*left_, 1, *right_);
-  introduce(*right_, 0, *left_);
-  const std::byte byte{};
-  const ConstBuffer piece{&byte, 1};
-  const OutgoingPacket packet{{&piece, 1}, 1};
-  EXPECT_EQ(left_->send_burst(1, {&packet, 1}), 1u) << "leads nowhere";
+  const auto links = connect_with_another(
+      "ip addr del 10.77.0.1/24 dev veth0 && ip addr add 10.77.0.101/24 dev veth0 && "
+      "ip addr add 10.77.0.1/24 dev other");
+  ASSERT_TRUE(send_one(*left_, 1, packet_bytes(1, 100))) << "leads nowhere";
   ASSERT_TRUE(network_.command(0, "ip addr del 10.77.0.1/24 dev other && ip addr add 10.77.0.1/24 dev veth0"));
-  ASSERT_TRUE(network_.run_in(0, [&] { EXPECT_TRUE(config.links->look()); }));
+  ASSERT_TRUE(network_.run_in(0, [&] { EXPECT_TRUE(links->look()); }));
   exchange(1000);
 }
 
