@@ -60,16 +60,22 @@ class Links:
     def __init__(self, count=2):
         self.hosts = [Host(0), Host(1)]
         for link in range(count):
-            subprocess.run(["ip", "link", "add", f"link{link}", "netns", str(self.hosts[0].holder.pid), "type", "veth",
-                            "peer", "name", f"link{link}", "netns", str(self.hosts[1].holder.pid)], check=True)
-            for host in self.hosts:
-                host.ip("address", "add", f"{self.address(link, host.number)}/24", "dev", f"link{link}")
-                host.ip("link", "set", f"link{link}", "up")
+            self.lay(link)
         for link in range(count):
             for host in self.hosts:
                 host.wait_for_carrier(f"link{link}")
         self.count = count
-        self.hardware = 0
+        self.hardware = {}
+
+    def lay(self, link):
+        subprocess.run(["ip", "link", "add", f"link{link}", "netns", str(self.hosts[0].holder.pid), "type", "veth",
+                        "peer", "name", f"link{link}", "netns", str(self.hosts[1].holder.pid)], check=True)
+        for host in self.hosts:
+            host.ip("address", "add", f"{self.address(link, host.number)}/24", "dev", f"link{link}")
+            host.ip("link", "set", f"link{link}", "up")
+
+    def tear_out(self, link):
+        self.hosts[0].ip("link", "delete", f"link{link}")
 
     def __enter__(self):
         return self
@@ -95,10 +101,10 @@ class Links:
                 neighbour.ip("neighbour", "replace", self.address(link, other.number), "lladdr", shown, "dev",
                              f"link{link}", "nud", "permanent")
                 if other.number == host:
-                    self.hardware = shown
+                    self.hardware[link, host] = shown
             self.hosts[host].ip("link", "set", f"link{link}", "address", "02:00:00:00:00:01")
         else:
-            self.hosts[host].ip("link", "set", f"link{link}", "address", self.hardware)
+            self.hosts[host].ip("link", "set", f"link{link}", "address", self.hardware[link, host])
 
     def paths(self):
         return "/".join(",".join(f"{self.address(link, host)}:{PORT + host}" for host in range(2))
@@ -334,6 +340,41 @@ def test_both_links_in_turn(jobs):
             links.set(turn % 2, "up", turn // 2 % 2)
             time.sleep(0.2)
         finish(jobs, tasks)
+
+
+def test_eight_links_fail_one_after_the_other_down_to_one(jobs):
+    need_namespaces()
+    ways = [("down here", lambda links, link: links.set(link, "down", 0), lambda links, link: links.set(link, "up", 0)),
+            ("down there", lambda links, link: links.set(link, "down", 1), lambda links, link: links.set(link, "up", 1)),
+            ("silent there", lambda links, link: links.black_hole(link, True, 1),
+             lambda links, link: links.black_hole(link, False, 1)),
+            ("silent here", lambda links, link: links.black_hole(link, True, 0),
+             lambda links, link: links.black_hole(link, False, 0))]
+    with Links(8) as links:
+        tasks = links.start(jobs, seconds=8, MP_INFOLEVEL="2")
+        for link in range(7):
+            ways[link % 4][1](links, link)
+            time.sleep(0.4)
+        for link in range(7):
+            ways[link % 4][2](links, link)
+        links.set(7, "down", 0)  # the one that was left
+        results = finish(jobs, tasks)
+        for link in range(8):
+            expect(packets(results[0], links.address(link, 0))[0] > 0, (link, results[0]))
+
+
+def test_a_link_that_is_taken_out_and_laid_anew_serves_again(jobs):
+    need_namespaces()
+    with Links() as links:
+        tasks = links.start(jobs, seconds=8, MP_INFOLEVEL="2")
+        time.sleep(1)
+        links.tear_out(0)
+        time.sleep(1)
+        links.lay(0)
+        time.sleep(2)
+        links.set(1, "down", 1)
+        results = finish(jobs, tasks)
+        expect("adapter 0 (udp, 10.77.0.1" in results[0].err and " serves again" in results[0].err, results[0])
 
 
 def test_messages_wait_while_both_links_are_away(jobs):
