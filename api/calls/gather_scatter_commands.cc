@@ -9,6 +9,7 @@
 #include "api/context/context_resources.h"
 #include "dataplane/base/copy_bytes.h"
 #include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/base/own_memory.h"
 #include "dataplane/layout/program_cursor.h"
 
 namespace openlapi {
@@ -24,10 +25,8 @@ bool verifies() {
 
 bool fits(ulong position, ulong bytes, ulong size) { return position <= size && bytes <= size - position; }
 
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
 std::byte* place_of(const void* buffer, const ContiguousProgram& program) {
-  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address_of(buffer) + program.offset));
+  return pointer_to(address_bits(buffer) + program.offset);
 }
 
 // The context's function, and whether copies are guarded. An error: the handle is not valid, or the call is refused.
@@ -88,7 +87,7 @@ int pack(lapi_handle_t handle, lapi_pack_dgsp_t& command) {
     error = copy_guarded(guards, [&] { copy_bytes(into, place_of(command.in_buf, contiguous), command.bytes); });
   } else {
     if (const int fault = refuse_fault(*program, program->gather_fault(command.bytes))) return fault;
-    ProgramCursor cursor(std::move(program), address_of(command.in_buf), command.bytes);
+    ProgramCursor cursor(std::move(program), address_bits(command.in_buf), command.bytes);
     error = copy_guarded(guards, [&] { cursor.gather(into, command.bytes); });
   }
   if (error == LAPI_SUCCESS) command.position += command.bytes;
@@ -116,7 +115,7 @@ int unpack(lapi_handle_t handle, lapi_unpack_dgsp_t& command) {
   } else {
     if (const int fault = refuse_fault(*program, program->scatter_fault(command.bytes, function != nullptr)))
       return fault;
-    ProgramCursor cursor(std::move(program), address_of(command.out_buf), command.bytes, function);
+    ProgramCursor cursor(std::move(program), address_bits(command.out_buf), command.bytes, function);
     error = copy_guarded(guards, [&] { cursor.scatter(from, command.bytes); });
   }
   if (error == LAPI_SUCCESS) command.position += command.bytes;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/arguments/vectors.h"
-#include "api/context/submit.h"
+#include "api/calls/operations.h"
 
 namespace openlapi {
 

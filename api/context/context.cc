@@ -13,6 +13,7 @@
 #include "api/context/memory_reserve.h"
 #include "api/context/path_report.h"
 #include "dataplane/base/memory_fault_guard.h"
+#include "dataplane/base/own_memory.h"
 #include "dataplane/counter/counters.h"
 #include "dataplane/endpoint/fault_explanation.h"
 #include "dataplane/sync/fences.h"
@@ -333,7 +334,7 @@ void Context::counter_was_set(const lapi_cntr_t* counter) {
   const bool mine = lock_.owned_by_caller();
   if (!mine) lock_.lock();
   if (endpoint_ != nullptr) {
-    endpoint_->counters().forget_loss(reinterpret_cast<std::uintptr_t>(counter));
+    endpoint_->counters().forget_loss(address_bits(counter));
     recovery_.counter_was_set(counter);
   }
   if (mine && running() != RunningHandler::none) return;  // whoever runs the engine looks after the sleepers

@@ -5,7 +5,7 @@
 
 #include "api/arguments/refusal.h"
 #include "api/context/run_call.h"
-#include "api/context/submit.h"
+#include "dataplane/base/own_memory.h"
 #include "dataplane/base/sanitizer_order.h"
 #include "dataplane/counter/counters.h"
 

@@ -7,6 +7,7 @@
 #include "api/context/program_addresses.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/next_epoch.h"
+#include "dataplane/base/own_memory.h"
 #include "dataplane/counter/counters.h"
 #include "dataplane/peers/peer_table.h"
 
@@ -33,7 +34,7 @@ void Recovery::resume(PeerIndex task) {
 bool Recovery::has_counter_statuses() const { return context().resources().library != L1_LIB; }
 
 void Recovery::set_statuses(lapi_cntr_t* counter, std::span<const uint> destinations, int* statuses) {
-  context().endpoint().counters().forget_loss(reinterpret_cast<std::uintptr_t>(counter));
+  context().endpoint().counters().forget_loss(address_bits(counter));
   if (destinations.empty()) {
     statuses_.remove(counter);
   } else {

@@ -27,7 +27,8 @@ constexpr bool is_own_memory(std::uint64_t address, std::uint64_t length) {
   return !kWordIs32Bits || is_32_bit_memory(address, length);
 }
 
-// The address as a pointer of this task.
+// A pointer as tasks tell it each other; and back, of this task.
+inline std::uint64_t address_bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 inline std::byte* pointer_to(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
 }
