@@ -1,9 +1,12 @@
-// The user's counters: moves them, and remembers those that will not be moved because operations were given up.
+// The user's counters: moves them, and remembers those that will not be moved because operations were given up. A
+// counter is the first int of a lapi_cntr_t, named by its address; 0 means "no counter".
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
-#include "dataplane/counter/completion_counter.h"
+#include "dataplane/base/own_memory.h"
+#include "dataplane/base/sanitizer_order.h"
 #include "dataplane/counter/lost_counters.h"
 #include "dataplane/host/handler_host.h"
 #include "dataplane/transport/packet.h"
@@ -14,11 +17,15 @@ class Counters {
  public:
   explicit Counters(HandlerHost& host) : host_(host) {}
 
-  // Moves a counter of this task because of an operation from or to `by`.
+  // Adds one to a counter of this task because of an operation from or to `by`. Release: whoever sees the new value
+  // also sees the data written before.
   [[gnu::always_inline]] void move(std::uint64_t counter, PeerIndex by) {
-    if (watched_ && counter != 0) [[unlikely]]
+    if (counter == 0) return;
+    if (watched_) [[unlikely]]
       host_.counter_moves(counter, by);
-    add_to_counter(counter);
+    int& value = *reinterpret_cast<int*>(pointer_to(counter));
+    tell_release(&value);
+    std::atomic_ref<int>(value).fetch_add(1, std::memory_order_release);
   }
 
   // Whether the host is told of each move from now on.
