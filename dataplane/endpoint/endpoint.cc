@@ -1,9 +1,11 @@
 #include "dataplane/endpoint/endpoint.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "dataplane/base/own_memory.h"
 #include "dataplane/endpoint/endpoint_parts.h"
+#include "dataplane/tuning.h"
 #include "dataplane/wire/packet_header.h"
 
 namespace openlapi {
@@ -22,6 +24,72 @@ template <typename Request, typename ToPeer, typename ToSelf>
   return peer != nullptr ? to_peer(*peer) : parts.peers.refusal(request.target);
 }
 
+// The same for an operation that may have a send completion handler, which runs at the end of the call.
+template <typename Request, typename ToPeer, typename ToSelf>
+[[gnu::always_inline]] inline Submit begin_and_run_handlers(EndpointParts& parts, const Request& request,
+                                                            ToPeer to_peer, ToSelf to_self) {
+  const Submit result = begin(parts, request, to_peer, to_self);
+  parts.origins.call_ends();
+  return result;
+}
+
+// What a step does, beside Endpoint::progress().
+
+unsigned take_arrivals(EndpointParts& parts) {
+  unsigned received = 0;
+  for (const DirectTransport& direct : parts.transports.direct) received += parts.dispatch.receive(*direct.transport);
+  if (parts.channels != nullptr) received += parts.channels->receive();
+  return received;
+}
+
+bool retry_is_due(EndpointParts& parts) {
+  const Nanoseconds now = parts.clock.now();
+  if (!parts.refused.any_untried() && now < parts.next_retry) return false;
+  parts.next_retry = now + tuning::kRetryRefused;
+  return true;
+}
+
+[[gnu::noinline]] unsigned move_what_waits(EndpointParts& parts, bool arrivals) {
+  unsigned moved = parts.pulls.empty() ? 0 : parts.pulls.advance();
+  moved += parts.reads.advance();
+  if (!parts.refused.empty() && (arrivals || retry_is_due(parts))) moved += parts.messages.retry_refused();
+  return moved + parts.sender.serve_pending();
+}
+
+// The clock is looked at when a channel has something to send or to time, by steps that follow each other at once now
+// and then, and otherwise once in many idle loops (timer_pacing.h).
+bool timers_due(EndpointParts& parts, Step step) {
+  if (parts.channels == nullptr || !parts.channels->needs_clock()) return parts.pacing.is_due();
+  return step == Step::first || parts.channels->must_send() || parts.pacing.is_due(tuning::kStepsBetweenTimers);
+}
+
+unsigned run_timers(EndpointParts& parts, Nanoseconds now, bool arrivals) {
+  parts.pacing.restart();
+  const unsigned moved = parts.channels != nullptr ? parts.channels->run_timers(now) : 0;
+  parts.watch.look(now, arrivals || parts.arrivals_held);
+  return moved;
+}
+
+[[gnu::noinline]] unsigned move_what_time_moves(EndpointParts& parts, bool arrivals) {
+  const Nanoseconds now = parts.clock.now();
+  const unsigned moved = parts.channels != nullptr ? parts.channels->transmit(now) : 0;
+  return moved + run_timers(parts, now, arrivals);
+}
+
+[[gnu::noinline]] unsigned end_step(EndpointParts& parts) {
+  if (!parts.origins.empty()) parts.origins.run_handlers();
+  if (!parts.dropped.empty()) parts.losses.part_from_dropped();
+  parts.losses.step_is_over();
+  parts.losses.bury();
+  if (parts.reports.empty()) return 0;
+  parts.reports.report();
+  return 1;  // those who wait may be waiting for the lost one
+}
+
+bool records_wait(const std::vector<Peer*>& peers) {
+  return std::ranges::any_of(peers, [](const Peer* peer) { return !peer->backlog.empty(); });
+}
+
 }  // namespace
 
 unsigned Endpoint::wire_version() { return wire::kPacketVersion; }
@@ -33,10 +101,8 @@ Endpoint::~Endpoint() = default;
 
 Submit Endpoint::put(const PutRequest& request) {
   Puts& puts = parts_->puts;
-  const Submit result = begin(
+  return begin_and_run_handlers(
       *parts_, request, [&](Peer& peer) { return puts.put(peer, request); }, [&] { return puts.put_to_self(request); });
-  parts_->origins.call_ends();
-  return result;
 }
 
 Submit Endpoint::get(const GetRequest& request) {
@@ -48,20 +114,16 @@ Submit Endpoint::get(const GetRequest& request) {
 
 Submit Endpoint::active_message(const ActiveMessageRequest& request) {
   ActiveMessages& messages = parts_->messages;
-  const Submit result = begin(
+  return begin_and_run_handlers(
       *parts_, request, [&](Peer& peer) { return messages.send(peer, request); },
       [&] { return messages.send_to_self(request); });
-  parts_->origins.call_ends();
-  return result;
 }
 
 Submit Endpoint::read_modify_write(const RmwRequest& request) {
   ReadModifyWrites& rmws = parts_->rmws;
-  const Submit result = begin(
+  return begin_and_run_handlers(
       *parts_, request, [&](Peer& peer) { return rmws.begin(peer, request); },
       [&] { return rmws.apply_to_self(request); });
-  parts_->origins.call_ends();
-  return result;
 }
 
 Submit Endpoint::put_layout(const LayoutPutRequest& request) {
@@ -77,10 +139,8 @@ Submit Endpoint::put_layout(const LayoutPutRequest& request) {
                 .completion_counter = request.completion_counter});
   }
   Puts& puts = parts_->puts;
-  const Submit result = begin(
+  return begin_and_run_handlers(
       *parts_, request, [&](Peer& peer) { return puts.put(peer, request); }, [&] { return puts.put_to_self(request); });
-  parts_->origins.call_ends();
-  return result;
 }
 
 Submit Endpoint::get_layout(const LayoutGetRequest& request) {
@@ -104,11 +164,9 @@ Submit Endpoint::get_layout(const LayoutGetRequest& request) {
 Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
   request.source->seek(0);
   ActiveMessages& messages = parts_->messages;
-  const Submit result = begin(
+  return begin_and_run_handlers(
       *parts_, request, [&](Peer& peer) { return messages.send(peer, request); },
       [&] { return messages.send_to_self(request); });
-  parts_->origins.call_ends();
-  return result;
 }
 
 void Endpoint::enter_handler() { parts_->admission.enter_guest(); }
@@ -130,17 +188,90 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
   if (why != Submit::purged) parts_->host.report_fault(fault, operation.target);  // of a purge the user knows
 }
 
-unsigned Endpoint::progress(Step step) { return parts_->progress.progress(step); }
-void Endpoint::hold_arrivals(bool hold) { parts_->progress.hold_arrivals(hold); }
-ArrivalWord Endpoint::arrival_word() const { return parts_->progress.arrival_word(); }
-void Endpoint::flush() { parts_->progress.flush(); }
-Nanoseconds Endpoint::deadline() const { return parts_->progress.deadline(); }
-bool Endpoint::has_work() const { return parts_->progress.has_work(); }
-bool Endpoint::drained() { return parts_->progress.drained(); }
+// The loop. One step does this, in this order:
+//   1. take in what has arrived: that frees room, carries acknowledgements, and is what waiting threads wait for;
+//   2. continue large transfers: those that adapters read go on where a read has ended, those that the processor reads
+//     advance by one piece each, so that they share it;
+//   3. offer messages that their header handler had refused again, now that others have arrived;
+//   4. send records and long messages for which there was no room, peer by peer; arrivals may have made some;
+//   5. send half-filled packets: nothing more will join them in this step;
+//   6. run timers, if something outstanding has one; all use the same look at the clock;
+//   7. run send completion handlers, now that the state is consistent: they may begin operations;
+//   8. report faults last: the host may end the context.
+unsigned Endpoint::progress(Step step) {
+  EndpointParts& parts = *parts_;
+  parts.losses.step_begins();
+  unsigned moved = parts.arrivals_held ? 0 : take_arrivals(parts);
+  const bool arrivals = moved != 0;
+  if (parts.signs.any(StepSigns::kMoves)) [[unlikely]]
+    moved += move_what_waits(parts, arrivals);
+  if (timers_due(parts, step)) moved += move_what_time_moves(parts, arrivals);
+  if (parts.signs.any(StepSigns::kEndsStep)) [[unlikely]]
+    return moved + end_step(parts);
+  parts.losses.step_is_over();
+  return moved;
+}
+
+void Endpoint::hold_arrivals(bool hold) { parts_->arrivals_held = hold; }
+
+// None while something else waits to be moved.
+ArrivalWord Endpoint::arrival_word() const {
+  const EndpointParts& parts = *parts_;
+  if (parts.transports.direct.size() != 1 || parts.signs.any(StepSigns::kMoves) || has_work()) return {};
+  const ArrivalWatch* const watch = parts.transports.direct.front().has.arrival_watch;
+  return watch != nullptr ? watch->arrival_word() : ArrivalWord{};
+}
+
+void Endpoint::flush() {
+  if (parts_->channels != nullptr) parts_->channels->flush();
+}
+
+// What a step would surely move although nothing arrives.
+bool Endpoint::has_work() const {
+  const EndpointParts& parts = *parts_;
+  return !parts.reads.empty() || (parts.refused.any_untried() && !parts.refused.empty()) || !parts.origins.empty() ||
+         !parts.reports.empty() || !parts.dropped.empty() || (parts.channels != nullptr && parts.channels->has_work());
+}
+
+Nanoseconds Endpoint::deadline() const {
+  EndpointParts& parts = *parts_;
+  Nanoseconds earliest = UINT64_MAX;
+  if (parts.channels != nullptr) earliest = parts.channels->deadline();
+  const auto after = [&](Nanoseconds time) { earliest = std::min(earliest, parts.clock.now() + time); };
+  if (!parts.refused.empty()) after(tuning::kRetryRefused);
+  if (parts.outbox.any_pending()) {
+    const bool awaited = records_wait(parts.peers.contacted()) || !parts.outgoing.empty();
+    after(awaited ? tuning::kLookForRoom : tuning::kWatchPeers);
+  }
+  if (!parts.pulls.empty()) after(tuning::kLookForEndings);
+  const bool watched = !parts.outgoing.empty() || parts.request_table.size() != 0 || parts.fences.any_pending() ||
+                       parts.collectives.active() || parts.watch.expects_any() ||
+                       std::ranges::any_of(parts.peers.contacted(), [](Peer* peer) { return !peer->owed.empty(); });
+  if (watched) {
+    after(tuning::kWatchPeers);
+    parts.pacing.look_soon();  // who sleeps until then makes a single step, and it must look
+  }
+  return earliest;
+}
+
+// The peers may be waiting for our acknowledgements as we wait for theirs, and we are about to be gone.
+bool Endpoint::drained() {
+  EndpointParts& parts = *parts_;
+  flush();
+  if (parts.channels != nullptr) parts.channels->acknowledge_now();
+  return (!parts.outbox.any_pending() || !records_wait(parts.peers.contacted())) && parts.outgoing.empty() &&
+         parts.reads.empty() && parts.pulls.empty() && parts.origins.empty() &&
+         (parts.channels == nullptr || parts.channels->settled());
+}
+
 UnfinishedWork Endpoint::unfinished() const {
-  return {.not_taken = parts_->progress.not_taken(),
-          .not_answered = parts_->request_table.size(),
-          .not_accepted_of_own = parts_->refused.own_waiting()};
+  const EndpointParts& parts = *parts_;
+  std::size_t not_taken = parts.outgoing.size() + parts.reads.size() + parts.pulls.size();
+  for (const Peer* peer : parts.peers.contacted()) not_taken += peer->backlog.size();
+  if (parts.channels != nullptr) not_taken += parts.channels->not_acknowledged();
+  return {.not_taken = not_taken,
+          .not_answered = parts.request_table.size(),
+          .not_accepted_of_own = parts.refused.own_waiting()};
 }
 
 void Endpoint::completion_returned(const CompletionRun& run) { parts_->completions.handler_returned(run); }

@@ -5,7 +5,7 @@
 // and inside the calls that start operations (messages to oneself, send completion handlers). A header handler may not
 // call any function; an inline completion handler or a send completion handler may call all but progress().
 //
-// Reading order: progress.h, then one operation (operation/puts.cc), peers/peer.h, transfer/outbox.h.
+// Reading order: progress() in endpoint.cc, then one operation (operation/puts.cc), peers/peer.h, transfer/outbox.h.
 #pragma once
 
 #include <cstddef>

@@ -4,23 +4,24 @@ namespace openlapi {
 
 namespace {
 
-std::unique_ptr<ChannelSet> make_channels(EndpointParts& parts, Clock& clock) {
+std::unique_ptr<ChannelSet> make_channels(EndpointParts& parts) {
   if (parts.transports.unreliable.empty()) return nullptr;
-  return std::make_unique<ChannelSet>(parts.config, parts.transports.unreliable, clock, parts.dispatch);
+  return std::make_unique<ChannelSet>(parts.config, parts.transports.unreliable, parts.clock, parts.dispatch);
 }
 
 }  // namespace
 
 EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Transport* const> all_transports,
-                             Clock& clock, RouteResolver& resolver, HandlerHost& handler_host)
+                             Clock& given_clock, RouteResolver& resolver, HandlerHost& handler_host)
     : config(configuration),
+      clock(given_clock),
       host(handler_host),
       transports(all_transports),
       counters(host),
       reports(host, signs),
       dropped(signs),
       pacing(config.idle_loops_between_timers),
-      channels(make_channels(*this, clock)),
+      channels(make_channels(*this)),
       peers(config, channels.get(), resolver, outbox),
       request_table(config.before_first()),
       refused(config.self, signs),
@@ -192,29 +193,7 @@ EndpointParts::EndpointParts(const EndpointConfig& configuration, std::span<Tran
                 .rmws = rmws,
                 .narrow = narrow,
                 .losses = losses,
-                .watch = watch}),
-      progress({.clock = clock,
-                .transports = transports,
-                .channels = channels.get(),
-                .peers = peers,
-                .requests = request_table,
-                .outgoing = outgoing,
-                .refused = refused,
-                .dropped = dropped,
-                .reports = reports,
-                .pacing = pacing,
-                .origins = origins,
-                .outbox = outbox,
-                .sender = sender,
-                .reads = reads,
-                .pulls = pulls,
-                .fences = fences,
-                .collectives = collectives,
-                .messages = messages,
-                .losses = losses,
-                .signs = signs,
-                .watch = watch,
-                .dispatch = dispatch}) {}
+                .watch = watch}) {}
 
 // Everything that is under way with one peer; send completion handlers hear of it: the origin buffers are free.
 void EndpointParts::give_up(Peer& peer, Fault fault, CounterLoss why) {

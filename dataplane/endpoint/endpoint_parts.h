@@ -6,7 +6,6 @@
 #include <memory>
 #include <span>
 
-#include "dataplane/endpoint/progress.h"
 #include "dataplane/endpoint/record_dispatch.h"
 #include "dataplane/transfer/data_readers.h"
 #include "dataplane/transfer/message_submission.h"
@@ -22,6 +21,7 @@ struct EndpointParts final : UnderWay {
   void give_up(Peer& peer, Fault fault, CounterLoss why) override;
 
   EndpointConfig config;
+  Clock& clock;
   HandlerHost& host;
   Transports transports;
   StepSigns signs;
@@ -65,7 +65,10 @@ struct EndpointParts final : UnderWay {
   Losses losses;
   PeerWatch watch;
   RecordDispatch dispatch;
-  Progress progress;
+
+  // Of the steps (endpoint.cc).
+  Nanoseconds next_retry = 0;  // of messages that their header handlers have refused
+  bool arrivals_held = false;
 };
 
 }  // namespace openlapi
