@@ -3,12 +3,13 @@
 #include <strings.h>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
+
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi {
 namespace {
@@ -26,20 +27,13 @@ struct SettingRow {
 
 // ---- numbers ----
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // A number of bytes, which may end in K (1024) or M (1024 K), as the guide writes 4K and 150K.
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
   std::int64_t unit = 1;
   if (text.ends_with('K') || text.ends_with('k')) unit = 1024;
   if (text.ends_with('M') || text.ends_with('m')) unit = 1024 * 1024;
   if (unit > 1) text.remove_suffix(1);
-  const auto count = parse_integer(text);
+  const auto count = whole_number<std::int64_t>(text);
   std::int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, unit, &bytes)) return std::nullopt;
   return bytes;
@@ -47,10 +41,9 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
 
 template <int Settings::*Member, int Min, int Max>
 bool store_integer(std::string_view text, Settings& settings) {
-  const auto value = parse_integer(text);
-  if (!value || *value < Min || *value > Max) return false;
-  settings.*Member = static_cast<int>(*value);
-  return true;
+  const auto value = whole_number(text, Min, Max);
+  if (value) settings.*Member = *value;
+  return value.has_value();
 }
 
 template <int Settings::*Member, int Min, int Max>
@@ -181,18 +174,13 @@ bool store_modules(std::string_view text, Settings& settings) {
   return true;
 }
 
-bool is_decimal_number(std::string_view text, std::int64_t most) {
-  const auto value = parse_integer(text);
-  return value && *value >= 0 && *value <= most && text.front() != '-';
-}
-
-bool is_window_number(std::string_view text) { return is_decimal_number(text, INT_MAX); }
+bool is_window_number(std::string_view text) { return whole_number<unsigned>(text, 0, INT_MAX).has_value(); }
 
 bool is_dotted_decimal(std::string_view text) {
   if (std::count(text.begin(), text.end(), '.') != 3) return false;
   for (int part = 0; part < 4; ++part) {
     const std::string_view number = take_until(text, '.');
-    if (number.size() > 3 || !is_decimal_number(number, 255)) return false;
+    if (number.size() > 3 || !whole_number<unsigned>(number, 0, 255)) return false;
   }
   return true;
 }
@@ -204,12 +192,10 @@ bool parse_processors(std::string_view text, std::vector<int>& processors) {
     std::string_view last = take_until(text, ',');
     const bool range = last.find('-') != std::string_view::npos;
     const std::string_view first = range ? take_until(last, '-') : last;
-    if (!is_decimal_number(first, Settings::kMaxProcessor) || !is_decimal_number(last, Settings::kMaxProcessor)) {
-      return false;
-    }
-    for (std::int64_t at = *parse_integer(first); at <= *parse_integer(last); ++at) {
-      processors.push_back(static_cast<int>(at));
-    }
+    const auto from = whole_number<unsigned>(first, 0, Settings::kMaxProcessor);
+    const auto to = whole_number<unsigned>(last, 0, Settings::kMaxProcessor);
+    if (!from || !to) return false;
+    for (unsigned at = *from; at <= *to; ++at) processors.push_back(static_cast<int>(at));
   }
   return !processors.empty();
 }
@@ -231,7 +217,7 @@ bool store_network_statement(std::string_view text, Settings& settings) {
   text.remove_prefix(1);
   const std::size_t count_end = text.find_first_of(":>");
   if (count_end == std::string_view::npos || text.back() == ':') return false;
-  const auto count = parse_integer(text.substr(0, count_end));
+  const auto count = whole_number<std::int64_t>(text.substr(0, count_end));
   text.remove_prefix(count_end + 1);
 
   std::vector<NetworkInstance> instances;
@@ -448,7 +434,7 @@ bool names_any_adapter(std::string_view device) {
 bool names_aix_device(std::string_view device) {
   if (device == "csss") return true;
   for (const std::string_view family : {"en", "fi", "ml", "tr"}) {
-    if (device.starts_with(family)) return is_decimal_number(device.substr(family.size()), INT_MAX);
+    if (device.starts_with(family)) return whole_number<unsigned>(device.substr(family.size()), 0, INT_MAX).has_value();
   }
   return false;
 }

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <utility>
 
 #include "dataplane/base/task_page.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi {
 namespace {
@@ -47,13 +47,12 @@ void open_own_task_page(const ReadEnvironment& read) {
   const char* value = read(kTaskPageVariable);
   const std::string text = value != nullptr ? value : "";
   const std::size_t colon = text.rfind(':');
-  std::size_t number = 0;
   if (colon == std::string::npos) return;
-  const auto [end, status] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
-  if (status != std::errc() || end != text.data() + text.size() || number > INT32_MAX / sizeof(TaskPage)) return;
+  const auto number = whole_number<std::size_t>(text.substr(colon + 1), 0, INT32_MAX / sizeof(TaskPage));
+  if (!number) return;
   const int file = open(text.substr(0, colon).c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return;
-  if (TaskPage* page = map_page(file, number)) take_task_page(*page);
+  if (TaskPage* page = map_page(file, *number)) take_task_page(*page);
   close(file);
 }
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "control/client/bootstrap.h"
 #include "control/client/shared_secret.h"
 #include "dataplane/base/siphash.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi {
 namespace {
@@ -19,14 +19,6 @@ struct Variable {
   const char* name;
   std::string allowed;
 };
-
-std::optional<std::uint32_t> parse_number(std::string_view text) {
-  std::uint32_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [next, status] = std::from_chars(text.data(), end, number);
-  if (status != std::errc() || next != end) return std::nullopt;
-  return number;
-}
 
 void refuse(const Variable& variable, std::string_view value, std::string& error) {
   error = std::string(variable.name) + "='" + std::string(value) + "' is not allowed: " + variable.allowed;
@@ -88,7 +80,7 @@ bool read_number(const ReadEnvironment& read, const Variable& variable, std::uin
                  std::uint32_t& number, std::string& error, bool& missing) {
   const char* value = read_required(read, variable, error, missing);
   if (value == nullptr) return false;
-  const auto parsed = parse_number(value);
+  const auto parsed = whole_number<std::uint32_t>(value);
   if (!parsed || *parsed < low || *parsed > high) {
     refuse(variable, value, error);
     return false;
@@ -128,7 +120,7 @@ bool StandaloneBootstrap::read_common_tasks(const char* text, std::string& error
   bool valid = true;
   while (valid) {
     const auto colon = rest.find(':');
-    const auto number = parse_number(rest.substr(0, colon));
+    const auto number = whole_number<std::uint32_t>(rest.substr(0, colon));
     valid = number.has_value();
     if (valid) numbers.push_back(*number);
     if (colon == std::string_view::npos) break;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -20,6 +19,7 @@
 #include "control/base/deadline.h"
 #include "control/base/file_text.h"
 #include "control/base/process_handle.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -59,10 +59,8 @@ std::set<pid_t> living_children() {
   std::error_code error;
   for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
-    pid_t process = 0;
-    const auto [last, wrong] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (wrong != std::errc() || last != name.data() + name.size()) continue;
-    if (is_living_child_of_boot(process)) children.insert(process);
+    const auto process = whole_number<pid_t>(name);
+    if (process && is_living_child_of_boot(*process)) children.insert(*process);
   }
   return children;
 }

@@ -1,10 +1,10 @@
 #include "nic/verbs/verbs_module.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "dataplane/base/whole_number.h"
 #include "nic/verbs/verbs_transport.h"
 
 namespace openlapi::verbs {
@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::uint32_t kMostPorts = 255;
 constexpr std::uint32_t kMostGids = 65535;
-
-std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t least, std::uint32_t most) {
-  std::uint32_t number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size() || number < least || number > most) return {};
-  return number;
-}
 
 std::string place(const std::string& device, std::uint32_t port, std::uint32_t gid_index, const Gid& gid) {
   return device + " port " + std::to_string(port) + ", GID " + std::to_string(gid_index) + " (" + to_text(gid) + ")";
@@ -72,12 +65,12 @@ bool parse_preference(const std::string& text, PortPreference& preference, std::
   if (first != std::string::npos) {
     const std::string_view tail = std::string_view(text).substr(first + 1);
     const auto port =
-        parse_number(tail.substr(0, second == std::string::npos ? second : second - first - 1), 1, kMostPorts);
+        whole_number(tail.substr(0, second == std::string::npos ? second : second - first - 1), 1u, kMostPorts);
     good = good && port.has_value();
     parsed.port = port.value_or(0);
   }
   if (second != std::string::npos) {
-    const auto index = parse_number(std::string_view(text).substr(second + 1), 0, kMostGids);
+    const auto index = whole_number(std::string_view(text).substr(second + 1), 0u, kMostGids);
     good = good && index.has_value();
     parsed.gid_index = static_cast<std::int32_t>(index.value_or(0));
   }

@@ -1,5 +1,4 @@
 // lam_ssi_boot_open, _select, _close: the one selection of this process.
-#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "control/boot/schemas/schema_words.h"
 #include "control/boot/startup/dropped_connections.h"
 #include "control/boot/startup/startup_protocol.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -35,11 +35,9 @@ int verbose_parameter(int otherwise) {
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
     if (word == "stderr") continue;
-    const std::string number = word.starts_with("level:") ? word.substr(6) : word;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), level);
-    if (error != std::errc() || end != number.data() + number.size()) {
-      throw BootError("LAM_MPI_SSI_boot_verbose is " + shown(text) + "; allowed: stderr, level:N, or N");
-    }
+    const auto number = whole_number<int>(word.starts_with("level:") ? word.substr(6) : word);
+    if (!number) throw BootError("LAM_MPI_SSI_boot_verbose is " + shown(text) + "; allowed: stderr, level:N, or N");
+    level = *number;
   }
   return level;
 }

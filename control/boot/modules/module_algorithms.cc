@@ -1,5 +1,4 @@
 // lam_ssi_boot_base_alg_*: the algorithms over the callbacks of the selected module.
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -13,6 +12,7 @@
 #include "control/boot/schemas/schema_words.h"
 #include "control/boot/startup/boot_key.h"
 #include "control/sealing/universe_word.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -28,13 +28,9 @@ int parameter(std::initializer_list<const char*> names, int otherwise, int most)
     const std::string variable = std::string("LAM_MPI_SSI_") + name;
     const char* value = std::getenv(variable.c_str());
     if (value == nullptr) continue;
-    const std::string_view text(value);
-    int number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > most) {
-      throw BootError(variable + " is " + shown(text) + "; allowed: 1 to " + std::to_string(most));
-    }
-    return number;
+    const auto number = whole_number(value, 1, most);
+    if (!number) throw BootError(variable + " is " + shown(value) + "; allowed: 1 to " + std::to_string(most));
+    return *number;
   }
   return otherwise;
 }

@@ -2,13 +2,13 @@
 #include "control/boot/modules/module_parameters.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <vector>
 
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi.h"
 #include "control/boot/schemas/schema_words.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -67,12 +67,8 @@ std::string variable_of(const Parameter& parameter) { return "LAM_MPI_SSI_" + pa
 std::optional<int> integer_variable(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   if (value == nullptr) return {};
-  const std::string_view text(value);
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw BootError(variable + " is " + shown(text) + "; allowed: an integer");
-  }
+  const auto number = whole_number<int>(value);
+  if (!number) throw BootError(variable + " is " + shown(value) + "; allowed: an integer");
   return number;
 }
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -26,6 +25,7 @@
 #include "control/boot/processes/pipe.h"
 #include "control/boot/schemas/schema_words.h"
 #include "control/boot/startup/boot_key.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -164,13 +164,11 @@ AgentResult run_agent_until(const std::vector<std::string>& words, AgentInput in
 std::chrono::seconds agent_time(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   if (value == nullptr) return kAgentTime;
-  const std::string_view text(value);
-  int seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 || seconds > kLongestTime) {
-    throw BootError(variable + " is " + shown(text) + "; allowed: seconds, 1 to " + std::to_string(kLongestTime));
+  const auto seconds = whole_number(value, 1, kLongestTime);
+  if (!seconds) {
+    throw BootError(variable + " is " + shown(value) + "; allowed: seconds, 1 to " + std::to_string(kLongestTime));
   }
-  return std::chrono::seconds(seconds);
+  return std::chrono::seconds(*seconds);
 }
 
 std::string in_one_line(std::string_view text) {

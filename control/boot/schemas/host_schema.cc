@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include "control/boot/schemas/schema_words.h"
 #include "dataplane/base/nearest_word.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -33,13 +33,12 @@ Pair* find_pair(std::vector<Pair>& pairs, std::string_view key) {
 }
 
 int parse_cpus(const std::string& key, std::string_view value, const SchemaLine& line) {
-  int cpus = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), cpus);
-  if (error != std::errc() || end != value.data() + value.size() || cpus < 1) {
+  const auto cpus = whole_number(value, 1);
+  if (!cpus) {
     line.refuse(key + "=" + shown(value) + "; allowed: a number from 1 to " +
                 std::to_string(std::numeric_limits<int>::max()));
   }
-  return cpus;
+  return *cpus;
 }
 
 bool parse_schedule(std::string_view value, const SchemaLine& line) {

@@ -1,9 +1,9 @@
 #include "control/boot/schemas/process_schema.h"
 
-#include <charconv>
 #include <sstream>
 
 #include "control/boot/schemas/schema_words.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -18,12 +18,11 @@ int parse_delay(std::string_view option, const SchemaLine& line) {
   if (known) value = value.substr(6, value.size() - 7);
   if (known && value.starts_with("=")) value.remove_prefix(1);
   if (known && value.starts_with("(") && value.ends_with(")")) value = value.substr(1, value.size() - 2);
-  int delay = -1;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), delay);
-  if (!known || error != std::errc() || end != value.data() + value.size() || delay < 0 || delay > kLongestDelay) {
+  const auto delay = whole_number(value, 0, kLongestDelay);
+  if (!known || !delay) {
     line.refuse("option " + shown(option) + "; allowed: {delay=SECONDS}, 0 to " + std::to_string(kLongestDelay));
   }
-  return delay;
+  return *delay;
 }
 
 std::string names_of(const SchemaVariables& variables) {

@@ -1,18 +1,13 @@
 // ao_parse.
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/structures/option_list.h"
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
-
-bool is_number(std::string_view text, int& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
 
 class OptionParser {
  public:
@@ -46,9 +41,8 @@ class OptionParser {
 
  private:
   void parse_option(const std::string& name) {
-    int number = 0;
     if (DeclaredOption* option = find_option(options_, name)) return take(*option);
-    if (is_number(name, number) && find_option(options_, "#") != nullptr) {
+    if (whole_number<int>(name) && find_option(options_, "#") != nullptr) {
       return add(*find_option(options_, "#"), {name});
     }
     if (letters_only_ && name.size() > 1 && find_option(options_, name.substr(0, 1)) != nullptr) {
@@ -110,12 +104,12 @@ class OptionParser {
     }
     OptionInstance instance{std::move(parameters), {}};
     for (const std::string& word : instance.words) {
-      int number = 0;
       if ((option.flags & AOINT) == 0) break;
-      if (!is_number(word, number)) {
+      const auto number = whole_number<int>(word);
+      if (!number) {
         throw BootError("option -" + option.name + " is " + (word.empty() ? "empty" : word) + "; allowed: an integer");
       }
-      instance.numbers.push_back(number);
+      instance.numbers.push_back(*number);
     }
     option.instances.push_back(std::move(instance));
   }

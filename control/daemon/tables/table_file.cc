@@ -1,8 +1,9 @@
 #include "control/daemon/tables/table_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
+
+#include "dataplane/base/whole_number.h"
 
 namespace openlapi::daemon {
 namespace {
@@ -24,12 +25,9 @@ std::string_view take_word(std::string_view& rest) {
 }
 
 std::uint32_t number(std::string_view text, const char* what, const std::string& allowed) {
-  std::uint32_t value = 0;
-  const auto [next, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || status != std::errc() || next != text.data() + text.size()) {
-    throw std::invalid_argument("'" + std::string(text) + "' is no " + what + ": allowed is " + allowed);
-  }
-  return value;
+  const auto value = whole_number<std::uint32_t>(text);
+  if (!value) throw std::invalid_argument("'" + std::string(text) + "' is no " + what + ": allowed is " + allowed);
+  return *value;
 }
 
 TableWindow parse_window(std::string_view line) {
