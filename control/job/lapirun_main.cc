@@ -12,6 +12,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "control/base/host_name.h"
 #include "control/base/standard_descriptors.h"
 #include "control/job/options/batch_allocation.h"
 #include "control/job/options/command_line.h"

@@ -15,6 +15,7 @@
 #include <optional>
 #include <sstream>
 
+#include "control/base/host_name.h"
 #include "control/boot/errors/kept_errors.h"
 #include "dataplane/base/file_descriptor.h"
 
@@ -61,12 +62,6 @@ FileDescriptor take_standard_error() {
   fcntl(file.get(), F_SETFL, O_APPEND);
   dup2(file.get(), STDERR_FILENO);
   return file;
-}
-
-std::string host_name() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return host;
 }
 
 // What begins before this is dropped.

@@ -3,15 +3,14 @@
 //
 // When the command of a step ends, Slurm ends everything that it left behind. So hboot stays as long as the daemons of
 // its node, and with it its srun, which is let go once the daemons are started.
-#include <unistd.h>
 
 #include <chrono>
-#include <climits>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "control/base/host_name.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/modules/built_in_module.h"
@@ -90,9 +89,7 @@ void Module::add_login_node(std::vector<HostEntry>& hosts) {
   }
   is_login_node_ = lamnet_findorig(&nodes[0], nodes.count()) < 0;
   if (!is_login_node_) return;
-  char name[HOST_NAME_MAX + 1] = "";
-  gethostname(name, sizeof name - 1);
-  hosts.push_back({.name = name, .schedule = false});
+  hosts.push_back({.name = host_name(), .schedule = false});
 }
 
 int Module::allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {

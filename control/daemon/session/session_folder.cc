@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "control/base/host_name.h"
 #include "control/base/process_handle.h"
 #include "control/base/session_suffix.h"
 #include "control/daemon/session/system_failure.h"
@@ -40,12 +41,6 @@ constexpr std::chrono::milliseconds kNamingPause{5};
 std::string user_name() {
   const passwd* user = getpwuid(geteuid());
   return user != nullptr ? user->pw_name : std::to_string(geteuid());
-}
-
-std::string host_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
-  return name;
 }
 
 sockaddr_un socket_address(const std::string& path) {

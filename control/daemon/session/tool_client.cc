@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstring>
 #include <stdexcept>
 
 #include "control/base/deadline.h"
+#include "control/base/host_name.h"
 #include "control/base/process_handle.h"
 #include "control/base/socket_peer.h"
 #include "control/daemon/messages/connection.h"
@@ -31,10 +31,8 @@ bool is_own_daemon(int socket) {
 }
 
 [[noreturn]] void name_silent(const std::string& folder, std::chrono::seconds limit) {
-  char host[HOST_NAME_MAX + 1] = "";
-  gethostname(host, sizeof host - 1);
   throw std::runtime_error("no answer after " + std::to_string(limit.count()) + " s from the daemon here (lamd on " +
-                           host + ", process " + std::to_string(session_process(folder)) +
+                           host_name() + ", process " + std::to_string(session_process(folder)) +
                            "): it hangs or is stopped; tkill ends it");
 }
 

@@ -1,19 +1,14 @@
 #include "control/job/options/this_host.h"
 
 #include <strings.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <stdexcept>
 
-namespace openlapi {
+#include "control/base/host_name.h"
 
-std::string host_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
-  return name;
-}
+namespace openlapi {
 
 bool is_this_host(const std::string& name) {
   const std::string own = host_name();

@@ -8,8 +8,6 @@
 
 namespace openlapi {
 
-std::string host_name();
-
 // Whether a user who writes this means the machine that he is on.
 bool is_this_host(const std::string& name);
 

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "control/base/host_name.h"
+
 namespace openlapi {
 namespace {
 
