@@ -5,11 +5,13 @@
 // places, and try again when they were sent away.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace openlapi::sealing {
 
@@ -22,6 +24,25 @@ std::size_t unproved_places();
 // connects; nothing: there is a place.
 std::optional<std::size_t> who_goes(std::span<const std::uint32_t> addresses, std::uint32_t newcomer,
                                     std::size_t places);
+
+// The same of all these connections. `unproved_address`: a connection's address, nothing if it has proved who it is or
+// is over. Whose place is wanted is given to `close`. False: there is nobody who could go.
+template <class Connections, class UnprovedAddress, class Close>
+bool make_place(Connections& connections, UnprovedAddress unproved_address, std::uint32_t newcomer, std::size_t places,
+                Close close) {
+  std::vector<std::uint32_t> addresses;
+  std::vector<typename Connections::value_type*> unproved;
+  for (auto& connection : connections) {
+    const std::optional<std::uint32_t> address = unproved_address(connection);
+    if (!address) continue;
+    addresses.push_back(*address);
+    unproved.push_back(&connection);
+  }
+  if (unproved.empty()) return false;
+  const auto gone = who_goes(addresses, newcomer, std::min(places, unproved.size() + 1));
+  if (gone) close(*unproved[*gone]);
+  return true;
+}
 
 // accept() has failed because there is no descriptor or no memory for one more connection.
 bool is_shortage(int error);

@@ -1,9 +1,8 @@
 // lamnodes: prints the nodes of the universe.
-#include <arpa/inet.h>
-
 #include <cstdio>
 #include <stdexcept>
 
+#include "control/base/sockets.h"
 #include "control/boot/include/lamnet.h"
 #include "control/daemon/session/tool_client.h"
 #include "control/daemon/universe/node_words.h"
@@ -38,10 +37,7 @@ std::string flags_of(const UniverseNode& node, bool here) {
 
 std::string host_of(const UniverseNode& node, bool as_address) {
   if (!as_address && !node.host.empty()) return node.host;
-  const in_addr address{htonl(node.address)};
-  char text[INET_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET, &address, text, sizeof text);
-  return text;
+  return address_text(in_addr{htonl(node.address)});
 }
 
 struct Lines {

@@ -1,11 +1,10 @@
 // What processes on other nodes get as arguments, and the priorities of modules.
-#include <arpa/inet.h>
-
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "control/base/session_suffix.h"
+#include "control/base/sockets.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/include/laminternal.h"
@@ -33,9 +32,7 @@ std::optional<int> topology_origin;
 
 std::string openlapi::boot::topology_host(const lamnode& node) {
   if (ao_taken(lam_ssi_boot_optd, "l") != 0 && node.lnd_hname != nullptr) return node.lnd_hname;
-  char text[INET_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET, &node.lnd_addr.sin_addr, text, sizeof text);
-  return text;
+  return address_text(node.lnd_addr.sin_addr);
 }
 
 void openlapi::boot::set_topology_origin(TopologyOrigin origin) {

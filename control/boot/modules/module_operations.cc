@@ -1,6 +1,5 @@
 #include "control/boot/modules/module_operations.h"
 
-#include <arpa/inet.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <cstdlib>
 
 #include "control/base/byte_codec.h"
+#include "control/base/sockets.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/processes/remote_programs.h"
 #include "control/boot/startup/boot_key.h"
@@ -79,8 +79,6 @@ const lamnode* ModuleOperations::here() const {
 }
 
 std::vector<std::string> ModuleOperations::helper_words(const lamnode& node, int port) const {
-  char address[INET_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET, &here()->lnd_addr.sin_addr, address, sizeof address);
   std::vector<std::string> words{"hboot", "lamtree"};
   add_common_options(words);
   for (const char* option : {"l", "x"}) {
@@ -90,7 +88,8 @@ std::vector<std::string> ModuleOperations::helper_words(const lamnode& node, int
   if (schema != nullptr) words.insert(words.end(), {"-c", schema});
   add_ssi_parameters(words);
   add_callers_name(words, node);
-  words.insert(words.end(), {"-H", address, "-P", std::to_string(port), "-n", std::to_string(node.lnd_nodeid)});
+  words.insert(words.end(), {"-H", address_text(here()->lnd_addr.sin_addr), "-P", std::to_string(port), "-n",
+                             std::to_string(node.lnd_nodeid)});
   return words;
 }
 

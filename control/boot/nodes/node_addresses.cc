@@ -1,5 +1,4 @@
 // Addresses of nodes, and which of them is here.
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 
@@ -7,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "control/base/sockets.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/nodes/node_array.h"
@@ -57,9 +57,7 @@ void refuse_loopback_among_several(const lamnode* nodes, int count) {
   for (int n = 0; n < count; ++n) valid += is_valid(nodes[n]) ? 1 : 0;
   for (int n = 0; valid > 1 && n < count; ++n) {
     if (!is_valid(nodes[n]) || !is_loopback(nodes[n].lnd_addr.sin_addr.s_addr)) continue;
-    char address[INET_ADDRSTRLEN] = "";
-    inet_ntop(AF_INET, &nodes[n].lnd_addr.sin_addr, address, sizeof address);
-    throw BootError("node " + name_of(nodes[n]) + " has the address " + address +
+    throw BootError("node " + name_of(nodes[n]) + " has the address " + address_text(nodes[n].lnd_addr.sin_addr) +
                     ", which other nodes cannot reach; allowed with several nodes: a name of another address");
   }
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "control/base/sockets.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/startup/startup_socket.h"
 

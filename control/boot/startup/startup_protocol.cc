@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "control/base/sockets.h"
 #include "control/boot/algorithms/node_operations.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"

@@ -1,10 +1,6 @@
 #include "control/boot/startup/startup_socket.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +8,7 @@
 #include <string>
 
 #include "control/base/deadline.h"
+#include "control/base/sockets.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/startup/dropped_connections.h"
 #include "control/sealing/unproved_places.h"
@@ -29,17 +26,6 @@ constexpr std::chrono::milliseconds kFirstPause{5}, kLongestPause{160};
 
 bool is_past(StartupTime deadline) { return std::chrono::steady_clock::now() >= deadline; }
 
-// Sends what goes; false: the connection is broken.
-bool flush(int socket, StartupBytes& bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return errno == EAGAIN;
-    bytes.erase(bytes.begin(), bytes.begin() + sent);
-  }
-  return true;
-}
-
 // Takes what is there; false: the other side has closed, or the connection is broken.
 bool fill(int socket, StartupExchange& exchange) {
   std::uint8_t bytes[16384];
@@ -53,12 +39,10 @@ const char* why_broken(const StartupExchange& exchange) {
   return exchange.is_proven() ? "sent what was changed on the way" : "has another key, or does not speak the protocol";
 }
 
-FileDescriptor begin_to_connect(const sockaddr_in& to) {
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+FileDescriptor connecting_socket(const sockaddr_in& to) {
+  FileDescriptor socket = make_tcp_socket();
   if (!socket.is_open()) fail("socket", errno);
-  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS) {
-    fail(address_text(to) + " cannot be reached", errno);
-  }
+  if (!begin_to_connect(socket.get(), to)) fail(address_text(to) + " cannot be reached", errno);
   return socket;
 }
 
@@ -68,16 +52,13 @@ bool await_connected(int socket, const sockaddr_in& to, StartupTime until) {
   while (poll(&wait, 1, milliseconds_until(until)) < 1) {
     if (is_past(until)) return false;
   }
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) fail(address_text(to) + " cannot be reached", error);
+  if (const int error = connect_error(socket)) fail(address_text(to) + " cannot be reached", error);
   return true;
 }
 
 FileDescriptor connect_by(const sockaddr_in& to, StartupTime deadline) {
   for (auto time = kFirstTry;; time = std::min(2 * time, kLongestTry)) {
-    FileDescriptor socket = begin_to_connect(to);
+    FileDescriptor socket = connecting_socket(to);
     const StartupTime until = std::min(deadline, std::chrono::steady_clock::now() + time);
     if (await_connected(socket.get(), to, until)) return socket;
     if (until == deadline) throw BootError(address_text(to) + " cannot be reached: it does not answer in time");
@@ -89,7 +70,7 @@ void converse(int socket, const sockaddr_in& to, StartupExchange& exchange, Star
   bool alive = true;
   while (alive && exchange.state() == StartupExchange::State::kGoesOn) {
     if (is_past(deadline)) throw BootError(address_text(to) + " does not answer in time");
-    alive = flush(socket, exchange.outgoing());
+    alive = send_waiting(socket, exchange.outgoing());
     pollfd wait{socket, static_cast<short>(exchange.outgoing().empty() ? POLLIN : POLLIN | POLLOUT), 0};
     poll(&wait, 1, milliseconds_until(deadline));
     if (alive && (wait.revents & (POLLIN | POLLHUP | POLLERR)) != 0) alive = fill(socket, exchange);
@@ -99,18 +80,8 @@ void converse(int socket, const sockaddr_in& to, StartupExchange& exchange, Star
 }  // namespace
 
 void keep_alive(int socket) {
-  const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 4);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
-}
-
-std::string address_text(const sockaddr_in& address) {
-  char text[INET_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-  return std::string(text) + ":" + std::to_string(ntohs(address.sin_port));
+  limit_silence(socket,
+                {.seconds_before_asking = 10, .seconds_between = 5, .times = 4, .milliseconds_of_sending = 30'000});
 }
 
 StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& key, StartupKind kind,
@@ -141,17 +112,11 @@ StartupConnection send_startup_message(const sockaddr_in& to, const StartupKey& 
 StartupServer::StartupServer(in_addr_t address, int backlog, const StartupKey& key, StartupKind kind,
                              std::size_t longest_payload)
     : key_(key), kind_(kind), longest_payload_(longest_payload), places_(sealing::unproved_places()) {
-  listener_.reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_.is_open()) fail("socket", errno);
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_addr.s_addr = address;
-  socklen_t size = sizeof here;
-  if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
-      listen(listener_.get(), backlog) != 0 ||
-      getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) {
-    fail("cannot listen on " + address_text(here), errno);
-  }
+  listener_ = listen_on(here, backlog);
+  if (!listener_.is_open()) fail("cannot listen on " + address_text(here), errno);
   port_ = ntohs(here.sin_port);
 }
 
@@ -162,27 +127,19 @@ void StartupServer::drop(Client& client, const std::string& why) {
 
 // False: there is nobody who could go.
 bool StartupServer::make_place(in_addr_t newcomer, std::size_t places) {
-  std::vector<std::uint32_t> addresses;
-  std::vector<Client*> unproved;
-  for (Client& client : clients_) {
-    if (client.is_over || client.exchange.is_proven()) continue;
-    addresses.push_back(client.from.sin_addr.s_addr);
-    unproved.push_back(&client);
-  }
-  if (unproved.empty()) return false;
-  const auto gone = sealing::who_goes(addresses, newcomer, std::min(places, unproved.size() + 1));
-  if (!gone) return true;
-  drop(*unproved[*gone], "others wanted its place, and it had not proved that it has the key");
-  unproved[*gone]->socket.reset();
-  return true;
+  const auto unproved_address = [](const Client& client) {
+    return client.is_over || client.exchange.is_proven() ? std::optional<std::uint32_t>() : client.from.sin_addr.s_addr;
+  };
+  return sealing::make_place(clients_, unproved_address, newcomer, places, [&](Client& client) {
+    drop(client, "others wanted its place, and it had not proved that it has the key");
+    client.socket.reset();
+  });
 }
 
 void StartupServer::accept_clients(const AllowAddress& allow) {
   for (int n = 0; n < kAcceptedAtOnce; ++n) {
     sockaddr_in from{};
-    socklen_t size = sizeof from;
-    FileDescriptor socket(
-        accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor socket = accept_from(listener_.get(), from);
     if (!socket.is_open()) {
       if (sealing::is_shortage(errno) && !make_place(0, 1))
         accept_again_ = std::chrono::steady_clock::now() + sealing::kShortageTime;
@@ -201,7 +158,7 @@ void StartupServer::accept_clients(const AllowAddress& allow) {
 bool StartupServer::take_payload(Client& client, const TakePayload& take) {
   const bool good = take(client.from, client.exchange.payload());
   good ? client.exchange.accept() : client.exchange.refuse();
-  flush(client.socket.get(), client.exchange.outgoing());
+  send_waiting(client.socket.get(), client.exchange.outgoing());
   if (!good) {
     drop(client, "its message makes no sense here");
     return false;
@@ -218,7 +175,7 @@ bool StartupServer::serve(Client& client, const TakePayload& take) {
   if (client.exchange.state() == StartupExchange::State::kPayload) return take_payload(client, take);
   if (client.exchange.state() == StartupExchange::State::kBroken) {
     drop(client, std::string("it ") + why_broken(client.exchange));
-  } else if (!open || !flush(client.socket.get(), client.exchange.outgoing())) {
+  } else if (!open || !send_waiting(client.socket.get(), client.exchange.outgoing())) {
     drop(client, "it ended in the middle of its message");
   }
   return false;

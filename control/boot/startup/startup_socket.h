@@ -87,7 +87,4 @@ class StartupServer {
   StartupConnection last_{};
 };
 
-// "10.0.0.1:4711"
-std::string address_text(const sockaddr_in& address);
-
 }  // namespace openlapi::boot

@@ -5,20 +5,13 @@
 
 #include <cerrno>
 
+#include "control/base/sockets.h"
+
 namespace openlapi::daemon {
 
 short Connection::events() const { return static_cast<short>(has_outgoing() ? POLLIN | POLLOUT : POLLIN); }
 
-bool Connection::flush() {
-  MessageBytes& bytes = stream_->outgoing();
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return errno == EAGAIN;
-    bytes.erase(bytes.begin(), bytes.begin() + sent);
-  }
-  return true;
-}
+bool Connection::flush() { return send_waiting(socket_.get(), stream_->outgoing()); }
 
 bool Connection::fill() {
   std::uint8_t bytes[65536];

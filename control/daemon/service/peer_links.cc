@@ -1,9 +1,5 @@
 #include "control/daemon/service/peer_links.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -12,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "control/base/sockets.h"
 #include "control/sealing/unproved_places.h"
 
 namespace openlapi::daemon {
@@ -32,13 +29,10 @@ constexpr int kBacklog = 128;  // all children of a lost daemon come at once; wh
 // A machine that has died or is cut off says nothing: the kernel finds out within 5 + 3 * 2 s, and 11 s when something
 // was being sent.
 void watch_silence(int socket) {
-  const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof value); };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 5);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 11'000);
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  limit_silence(socket,
+                {.seconds_before_asking = 5, .seconds_between = 2, .times = 3, .milliseconds_of_sending = 11'000});
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 sockaddr_in socket_address(std::uint32_t address, std::uint32_t port) {
@@ -49,23 +43,13 @@ sockaddr_in socket_address(std::uint32_t address, std::uint32_t port) {
   return result;
 }
 
-std::string address_text(std::uint32_t address) {
-  const in_addr number{htonl(address)};
-  char text[INET_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET, &number, text, sizeof text);
-  return text;
-}
-
 }  // namespace
 
 FileDescriptor listen_to_peers(std::uint32_t address, std::uint32_t* port) {
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in here = socket_address(address, 0);
-  socklen_t size = sizeof here;
-  if (!socket.is_open() || bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
-      listen(socket.get(), kBacklog) != 0 ||
-      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) {
-    throw std::runtime_error("cannot listen on " + address_text(address) + ": " + std::strerror(errno));
+  FileDescriptor socket = listen_on(here, kBacklog);
+  if (!socket.is_open()) {
+    throw std::runtime_error("cannot listen on " + address_text(here.sin_addr) + ": " + std::strerror(errno));
   }
   *port = ntohs(here.sin_port);
   return socket;
@@ -82,16 +66,14 @@ PeerLinks::PeerLinks(const BootKey& key, UniverseTable& table, FileDescriptor li
       places_(sealing::unproved_places()) {}
 
 FileDescriptor PeerLinks::open_socket(std::uint32_t node) const {
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor socket = make_tcp_socket();
   if (!socket.is_open()) return socket;
   watch_silence(socket.get());
   // From the address that the others know as this node's.
   const sockaddr_in here = socket_address(table_.nodes()[table_.here()].address, 0);
   if (!promiscuous_) bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here);
   const sockaddr_in there = socket_address(table_.nodes()[node].address, table_.nodes()[node].port);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS) {
-    socket.reset();
-  }
+  if (!begin_to_connect(socket.get(), there)) socket.reset();
   return socket;
 }
 
@@ -160,33 +142,27 @@ bool PeerLinks::is_from_node(std::uint32_t address) const {
 
 void PeerLinks::report(std::uint32_t address, const char* why) {
   if (reported_.size() < kMostReported && reported_.insert(address).second) {
-    std::fprintf(stderr, "lamd: a connection from %s was dropped: %s\n", address_text(address).c_str(), why);
+    std::fprintf(stderr, "lamd: a connection from %s was dropped: %s\n", address_text(in_addr{htonl(address)}).c_str(),
+                 why);
   }
 }
 
 // False: there is nobody who could go.
 bool PeerLinks::make_place(std::uint32_t newcomer, std::size_t places) {
-  std::vector<std::uint32_t> addresses;
-  std::vector<Peer*> unproved;
-  for (Peer& peer : peers_) {
-    if (peer.over || peer.from == 0 || peer.connection.stream().is_trusted()) continue;
-    addresses.push_back(peer.from);
-    unproved.push_back(&peer);
-  }
-  if (unproved.empty()) return false;
-  const auto gone = sealing::who_goes(addresses, newcomer, std::min(places, unproved.size() + 1));
-  if (!gone) return true;
-  end(*unproved[*gone], "others wanted its place, and it had not proved that it has the key");
-  unproved[*gone]->connection.close();
-  return true;
+  const auto unproved_address = [](Peer& peer) {
+    const bool other = peer.over || peer.from == 0 || peer.connection.stream().is_trusted();
+    return other ? std::optional<std::uint32_t>() : peer.from;
+  };
+  return sealing::make_place(peers_, unproved_address, newcomer, places, [&](Peer& peer) {
+    end(peer, "others wanted its place, and it had not proved that it has the key");
+    peer.connection.close();
+  });
 }
 
 void PeerLinks::accept_peers() {
   for (int n = 0; n < kAcceptedAtOnce; ++n) {
     sockaddr_in from{};
-    socklen_t size = sizeof from;
-    FileDescriptor socket(
-        accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor socket = accept_from(listener_.get(), from);
     const Time now = std::chrono::steady_clock::now();
     if (!socket.is_open()) {
       if (sealing::is_shortage(errno) && !make_place(0, 1)) accept_again_ = now + sealing::kShortageTime;
@@ -208,11 +184,8 @@ void PeerLinks::accept_peers() {
 }
 
 bool PeerLinks::finish_connect(Peer& peer) {
-  int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(peer.connection.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
   peer.stage = Stage::kTalks;
-  return error == 0;
+  return connect_error(peer.connection.fd()) == 0;
 }
 
 void PeerLinks::end(Peer& peer, const char* why) {

@@ -11,7 +11,8 @@ TEST(WholeNumber, IsTheWholeText) {
   EXPECT_EQ(whole_number<int>("0"), 0);
   EXPECT_EQ(whole_number<int>("-12"), -12);
   EXPECT_EQ(whole_number<std::uint32_t>("4294967295"), 4294967295u);
-  for (const char* text : {"", " 1", "1 ", "+1", "1.0", "0x1", "-", "one"}) EXPECT_FALSE(whole_number<int>(text)) << text;
+  for (const char* text : {"", " 1", "1 ", "+1", "1.0", "0x1", "-", "one"})
+    EXPECT_FALSE(whole_number<int>(text)) << text;
 }
 
 TEST(WholeNumber, IsWithinItsBounds) {
