@@ -56,19 +56,17 @@ void check_process_schema(const BootOptions& options) {
 
 // The daemons have the universe now; that they are linked is a matter of moments. False: not all.
 bool await_links(const std::string& folder, bool verbose) {
-  const DaemonMessage answer = ToolClient(folder).ask(UniverseRequest{1}, kAnswerTime);
-  const auto* universe = std::get_if<UniverseMessage>(&answer);
-  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  const auto universe = ToolClient(folder).ask_for<UniverseMessage>(UniverseRequest{1}, kAnswerTime);
   int lost = 0;
-  for (std::size_t n = 0; n < universe->nodes.size(); ++n) {
-    const UniverseNode& node = universe->nodes[n];
+  for (std::size_t n = 0; n < universe.nodes.size(); ++n) {
+    const UniverseNode& node = universe.nodes[n];
     if (node.state != NodeState::kLost) continue;
     std::fprintf(stderr, "lamboot: n%zu (%s): its daemon has ended, or it and others cannot reach each other\n", n,
                  node.host.c_str());
     ++lost;
   }
-  for (std::size_t n = 0; verbose && lost == 0 && n < universe->nodes.size(); ++n) {
-    const UniverseNode& node = universe->nodes[n];
+  for (std::size_t n = 0; verbose && lost == 0 && n < universe.nodes.size(); ++n) {
+    const UniverseNode& node = universe.nodes[n];
     if (node.state == NodeState::kMember) std::printf("n%zu (%s) is booted\n", n, node.host.c_str());
   }
   return lost == 0;

@@ -22,10 +22,8 @@ int run(BootOptions& options) {
   ToolClient daemon(session_path(options.session_name()));
   daemon.check_alive();
   daemon.ask(UniverseRequest{1}, kAnswerTime);  // waits until all daemons are linked
-  const DaemonMessage answer = daemon.ask(CleanRequest{}, kAnswerTime);
-  const auto* cleaned = std::get_if<TablesMessage>(&answer);
-  if (cleaned == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  if (!cleaned->failure.empty()) throw std::runtime_error("not all could be cleaned: " + cleaned->failure);
+  const auto cleaned = daemon.ask_for<TablesMessage>(CleanRequest{}, kAnswerTime);
+  if (!cleaned.failure.empty()) throw std::runtime_error("not all could be cleaned: " + cleaned.failure);
   if (options.has("v") || options.has("d")) std::puts("no job runs in the universe any more");
   return 0;
 }

@@ -37,14 +37,6 @@ constexpr char kUsage[] =
 constexpr int kMostProcessors = 65536;
 constexpr std::chrono::seconds kAnswerTime = kJoinTime + std::chrono::seconds(30);
 
-template <typename Answer>
-Answer ask(ToolClient& daemon, const DaemonMessage& question) {
-  const DaemonMessage answer = daemon.ask(question, kAnswerTime);
-  const auto* expected = std::get_if<Answer>(&answer);
-  if (expected == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  return *expected;
-}
-
 // From now on the boot SSI has the universe's key, not one of its own.
 void take_key(const MessageBytes& key) {
   int ends[2];
@@ -94,11 +86,11 @@ int run(BootOptions& options) {
   prefer_own_programs();
   ToolClient daemon(session_path(options.session_name()));
   daemon.check_alive();
-  ask<UniverseMessage>(daemon, UniverseRequest{1});  // waits until all daemons are linked
-  const auto growth = ask<GrowthMessage>(daemon, GrowthRequest{});
+  daemon.ask_for<UniverseMessage>(UniverseRequest{1}, kAnswerTime);  // waits until all daemons are linked
+  const auto growth = daemon.ask_for<GrowthMessage>(GrowthRequest{}, kAnswerTime);
   if (!growth.refused.empty()) throw std::runtime_error("the universe cannot grow now: " + growth.refused);
   // Only now nobody else here takes a number.
-  auto universe = ask<UniverseMessage>(daemon, UniverseRequest{1});
+  auto universe = daemon.ask_for<UniverseMessage>(UniverseRequest{1}, kAnswerTime);
   take_key(growth.key);
   // The new daemon takes connections from where those of the others come; what the user says here counts more.
   if (growth.promiscuous != 0) setenv("LAM_MPI_SSI_boot_base_promisc", "1", 0);
@@ -113,7 +105,7 @@ int run(BootOptions& options) {
   const NodeRecord record = record_of(boot.joining());
   const std::string name = "n" + std::to_string(record.number) + " (" + record.node.host + ")";
   if (!started) throw std::runtime_error(name + " is not booted; the universe is as it was");
-  const auto outcome = ask<OutcomeMessage>(daemon, GrowMessage{record});
+  const auto outcome = daemon.ask_for<OutcomeMessage>(GrowMessage{record}, kAnswerTime);
   if (!outcome.failure.empty()) throw std::runtime_error(name + " is not in the universe: " + outcome.failure);
   descendants.let_stay();
   if (options.has("v") || options.has("d")) std::printf("%s is booted\n", name.c_str());

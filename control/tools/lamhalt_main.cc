@@ -61,21 +61,18 @@ int run(BootOptions& options) {
     daemon.tell(HaltMessage{kHaltMilliseconds}, kAnswerTime);
     return 0;
   }
-  const DaemonMessage before = daemon.ask(UniverseRequest{0}, kAnswerTime);
+  const auto universe = daemon.ask_for<UniverseMessage>(UniverseRequest{0}, kAnswerTime);
   const auto begin = std::chrono::steady_clock::now();
-  const DaemonMessage after = daemon.ask(HaltMessage{kHaltMilliseconds}, kAnswerTime);
+  const auto halted = daemon.ask_for<HaltedMessage>(HaltMessage{kHaltMilliseconds}, kAnswerTime);
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
-  const auto* universe = std::get_if<UniverseMessage>(&before);
-  const auto* halted = std::get_if<HaltedMessage>(&after);
-  if (universe == nullptr || halted == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  const Missing nodes = missing(universe->nodes, *halted);
+  const Missing nodes = missing(universe.nodes, halted);
   const std::size_t missed = nodes.silent.size() + nodes.rest.size();
   if (!daemon.wait_for_end(kEndTime)) throw std::runtime_error("lamd does not end; tkill ends it by force");
-  const std::size_t ended = halted->nodes.size();
+  const std::size_t ended = halted.nodes.size();
   if (options.has("v") || options.has("d")) {
     std::printf("%zu of %zu daemons have ended\n", ended, ended + missed);
   }
-  if (missed > 0) name_missing(nodes, universe->nodes, waited.count());
+  if (missed > 0) name_missing(nodes, universe.nodes, waited.count());
   return 0;
 }
 

@@ -62,17 +62,15 @@ int run(BootOptions& options) {
   check_node_words(words);
   ToolClient daemon(session_path(options.session_name()));
   daemon.check_alive();
-  const DaemonMessage answer = daemon.ask(UniverseRequest{0}, kAnswerTime);
-  const auto* universe = std::get_if<UniverseMessage>(&answer);
-  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
+  const auto universe = daemon.ask_for<UniverseMessage>(UniverseRequest{0}, kAnswerTime);
   std::vector<Lines> all;
   for (const std::string& word : words) {
     const bool each = options.has("c") && options.has("n") && (word.starts_with('c') || word == "C");
-    for (const NodeChoice& choice : choose_nodes({word}, universe->nodes, universe->here)) {
+    for (const NodeChoice& choice : choose_nodes({word}, universe.nodes, universe.here)) {
       all.push_back({choice, each ? choice.cpus : 1});
     }
   }
-  for (const Lines& lines : all) print_node(*universe, lines, options);
+  for (const Lines& lines : all) print_node(universe, lines, options);
   return std::fflush(stdout) == 0 ? 0 : kExitFailure;
 }
 

@@ -50,9 +50,8 @@ bool ask_to_leave(ToolClient& daemon, std::uint32_t node, int grace, bool force,
   const auto answer = daemon.ask_within(
       ShrinkMessage{node, static_cast<std::uint32_t>(grace), static_cast<std::uint8_t>(force ? 1 : 0)}, limit);
   if (!answer) return false;
-  const auto* outcome = std::get_if<OutcomeMessage>(&*answer);
-  if (outcome == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  if (!outcome->failure.empty()) throw std::runtime_error(outcome->failure);
+  const auto outcome = ToolClient::expected<OutcomeMessage>(*answer);
+  if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
   return true;
 }
 
@@ -63,11 +62,9 @@ int run(BootOptions& options) {
   check_word(word);
   ToolClient daemon(session_path(options.session_name()));
   daemon.check_alive();
-  const DaemonMessage answer = daemon.ask(UniverseRequest{1}, kAnswerTime);
-  const auto* universe = std::get_if<UniverseMessage>(&answer);
-  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  const std::uint32_t node = one_node(word, *universe);
-  const std::string name = "n" + std::to_string(node) + " (" + universe->nodes[node].host + ")";
+  const auto universe = daemon.ask_for<UniverseMessage>(UniverseRequest{1}, kAnswerTime);
+  const std::uint32_t node = one_node(word, universe);
+  const std::string name = "n" + std::to_string(node) + " (" + universe.nodes[node].host + ")";
   if (!ask_to_leave(daemon, node, grace, false, std::chrono::seconds(grace) + kEndTime)) {
     ask_to_leave(daemon, node, 0, true, kAnswerTime);
     throw std::runtime_error(name + " is removed, but its daemon has not ended within " +

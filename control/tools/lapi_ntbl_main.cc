@@ -48,16 +48,8 @@ Tasks tasks_of(const std::vector<WindowState>& windows) {
   return tasks;
 }
 
-template <typename Answer>
-Answer ask(ToolClient& daemon, const DaemonMessage& question) {
-  DaemonMessage answer = daemon.ask(question, kAnswerTime);
-  auto* expected = std::get_if<Answer>(&answer);
-  if (expected == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  return std::move(*expected);
-}
-
 std::vector<WindowState> ask_tables(ToolClient& daemon, const DaemonMessage& question) {
-  auto answer = ask<TablesMessage>(daemon, question);
+  auto answer = daemon.ask_for<TablesMessage>(question, kAnswerTime);
   if (!answer.failure.empty()) throw std::runtime_error(answer.failure);
   return std::move(answer.windows);
 }
@@ -138,7 +130,7 @@ NetworkTable reserved_table(const BootOptions& options, const UniverseMessage& u
 
 int reserve(ToolClient& daemon, const BootOptions& options, std::vector<std::string> words) {
   if (words.empty()) words = {"N"};
-  NetworkTable table = reserved_table(options, ask<UniverseMessage>(daemon, UniverseRequest{1}), words);
+  NetworkTable table = reserved_table(options, daemon.ask_for<UniverseMessage>(UniverseRequest{1}, kAnswerTime), words);
   const std::string mistake = mistake_in(table);
   if (!mistake.empty()) throw std::runtime_error(mistake);
   return load_table(daemon, std::move(table));

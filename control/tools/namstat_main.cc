@@ -32,25 +32,19 @@ constexpr std::chrono::seconds kAnswerTime{30};
 constexpr std::chrono::hours kWatchTime{24 * 365};
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
-template <typename Message>
-Message expected(DaemonMessage answer) {
-  if (auto* message = std::get_if<Message>(&answer)) return std::move(*message);
-  throw std::runtime_error("lamd's answer makes no sense");
-}
-
 // As soon as it is another than version `known`.
 Matrix ask_matrix(ToolClient& daemon, std::uint64_t known, bool history) {
   Matrix matrix;
   MatrixRequest request{known, 0, history ? std::uint8_t{1} : std::uint8_t{0}};
   do {
     const std::chrono::seconds limit = request.known != 0 ? kWatchTime : kAnswerTime;
-    MatrixMessage part = expected<MatrixMessage>(daemon.ask(request, limit));
+    MatrixMessage part = daemon.ask_for<MatrixMessage>(request, limit);
     if (request.first_node == 0) matrix.version = part.version;
     if (history && request.first_node == 0) matrix.changes = std::move(part.changes);
     matrix.rows.insert(matrix.rows.end(), part.rows.begin(), part.rows.end());
     request = {0, part.next_node, 0};
   } while (request.first_node != 0);
-  matrix.universe = expected<UniverseMessage>(daemon.ask(UniverseRequest{0}, kAnswerTime));
+  matrix.universe = daemon.ask_for<UniverseMessage>(UniverseRequest{0}, kAnswerTime);
   return matrix;
 }
 

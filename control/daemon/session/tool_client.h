@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "control/daemon/messages/daemon_message.h"
 #include "dataplane/base/file_descriptor.h"
@@ -20,8 +22,18 @@ class ToolClient {
   // Throws std::runtime_error: no daemon lives in this session folder, or it lets nobody in for so long.
   explicit ToolClient(const std::string& folder, std::chrono::seconds limit = kSilentTime);
 
-  // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is another.
+  // Waits for the answer. Throws std::runtime_error: it does not come within `limit`, or is none.
   DaemonMessage ask(const DaemonMessage& question, std::chrono::seconds limit);
+  // The same where only one kind of answer makes sense.
+  template <class Answer>
+  Answer ask_for(const DaemonMessage& question, std::chrono::seconds limit) {
+    return expected<Answer>(ask(question, limit));
+  }
+  template <class Answer>
+  static Answer expected(DaemonMessage answer) {
+    if (auto* message = std::get_if<Answer>(&answer)) return std::move(*message);
+    throw std::runtime_error("lamd's answer makes no sense");
+  }
   // Nothing: it has not come by then.
   std::optional<DaemonMessage> ask_within(const DaemonMessage& question, std::chrono::seconds limit);
   // Returns when the daemon has taken it; nobody reads an answer.

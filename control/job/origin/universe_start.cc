@@ -76,10 +76,8 @@ void print_job(const daemon::JobEntry& job, std::uint32_t here) {
 
 daemon::UniverseMessage ask_universe(daemon::ToolClient& daemon, bool wait_until_linked) {
   daemon.check_alive();
-  const auto answer = daemon.ask(daemon::UniverseRequest{static_cast<std::uint8_t>(wait_until_linked)}, kAnswerTime);
-  const auto* universe = std::get_if<daemon::UniverseMessage>(&answer);
-  if (universe == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  return *universe;
+  return daemon.ask_for<daemon::UniverseMessage>(daemon::UniverseRequest{static_cast<std::uint8_t>(wait_until_linked)},
+                                                 kAnswerTime);
 }
 
 // Whether this host alone is named, so that no universe is needed.
@@ -103,10 +101,8 @@ std::string named_places(const JobOptions& options) {
 int list_jobs(const JobOptions& options) {
   daemon::ToolClient daemon(daemon::session_path(session_name(options)));
   const std::uint32_t here = ask_universe(daemon, false).here;
-  const auto answer = daemon.ask(daemon::JobsRequest{}, kAnswerTime);
-  const auto* jobs = std::get_if<daemon::JobsMessage>(&answer);
-  if (jobs == nullptr) throw std::runtime_error("lamd's answer makes no sense");
-  for (const daemon::JobEntry& job : jobs->jobs) print_job(job, here);
+  const auto jobs = daemon.ask_for<daemon::JobsMessage>(daemon::JobsRequest{}, kAnswerTime).jobs;
+  for (const daemon::JobEntry& job : jobs) print_job(job, here);
   return std::fflush(stdout) == 0 ? 0 : kExitOwnFailure;
 }
 
