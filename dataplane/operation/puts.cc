@@ -24,6 +24,15 @@ PutFragment fragment_of(const auto& body) {
           .message_id = body.message_id};
 }
 
+CompletionRun run_of(const Peer& from, const auto& put) {
+  CompletionRun run;
+  run.source = from.index;
+  run.source_incarnation = from.incarnation;
+  run.target_counter = put.target_counter;
+  run.completion_counter = put.completion_counter;
+  return run;
+}
+
 }  // namespace
 
 // The origin asks.
@@ -77,11 +86,7 @@ Submit Puts::put(Peer& peer, const LayoutPutRequest& request) {
 
 void Puts::on_put(Peer& from, const wire::Record& record) {
   const auto body = body_of<wire::PutBody>(record);
-  CompletionRun run;
-  run.source = from.index;
-  run.source_incarnation = from.incarnation;
-  run.target_counter = body.target_counter;
-  run.completion_counter = body.completion_counter;
+  const CompletionRun run = run_of(from, body);
   if (!record.is_long()) {
     const std::uint32_t length = record.header.payload_length;
     copy_bytes(pointer_to(body.target_address), record.payload, length);
@@ -118,11 +123,7 @@ void Puts::on_put_strided(Peer& from, const wire::Record& record) {
 }
 
 void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::span<const std::byte> data) {
-  CompletionRun run;
-  run.source = from.index;
-  run.source_incarnation = from.incarnation;
-  run.target_counter = put.target_counter;
-  run.completion_counter = put.completion_counter;
+  const CompletionRun run = run_of(from, put);
   if (put.message_id == 0) {
     if (data.size() != put.total) return means_.statistics.ghost();
     if (!means_.guard.scatter(layout, layout.position(), data)) {

@@ -76,8 +76,13 @@ bool MemoryOffers::offer_layout(Peer& peer, OutgoingMessage& message) {
 // The first record goes without data; the peer reads our memory and says whether it could.
 void MemoryOffers::offer_attach(Peer& peer, OutgoingMessage message) {
   const wire::LongExtension extension{message.total, reinterpret_cast<std::uintptr_t>(message.data), message.id, 0};
+  post_offer(peer, std::move(message), extension, 0);
+}
+
+void MemoryOffers::post_offer(Peer& peer, OutgoingMessage&& message, const wire::LongExtension& extension,
+                              std::uint8_t flags) {
   RecordBytes fixed(message.kind, message.body);
-  fixed.extend(extension, wire::kFlagLong | wire::kFlagAttach)
+  fixed.extend(extension, static_cast<std::uint8_t>(wire::kFlagLong | wire::kFlagAttach | flags))
       .user_header_length(static_cast<std::uint32_t>(message.user_header.size()));
   message.stage = OutgoingMessage::Stage::awaiting_attach;
   message.first_sent = true;
@@ -137,15 +142,8 @@ bool MemoryOffers::may_attach(const Peer& peer, OutgoingMessage& message) {
 void MemoryOffers::offer_layout_attach(Peer& peer, OutgoingMessage message) {
   const wire::LongExtension extension{message.total, reinterpret_cast<std::uintptr_t>(message.description.data()),
                                       message.id, static_cast<std::uint32_t>(message.description.size())};
-  const std::uint8_t flags = message_flags(message.vector, *message.source);
-  RecordBytes fixed(message.kind, message.body);
-  fixed.extend(extension, wire::kFlagLong | wire::kFlagAttach | wire::kFlagLayout | flags)
-      .user_header_length(static_cast<std::uint32_t>(message.user_header.size()));
-  message.stage = OutgoingMessage::Stage::awaiting_attach;
-  message.first_sent = true;
-  const ConstBuffer pieces[] = {fixed.piece(), {message.user_header.data(), message.user_header.size()}};
-  outbox_.post(peer, pieces, static_cast<std::uint32_t>(fixed.length() + message.user_header.size()));
-  sender_.store(std::move(message));
+  const auto flags = static_cast<std::uint8_t>(wire::kFlagLayout | message_flags(message.vector, *message.source));
+  post_offer(peer, std::move(message), extension, flags);
 }
 
 void MemoryOffers::on_attach_done(Peer& from, const wire::Record& record) {

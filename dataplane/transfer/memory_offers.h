@@ -37,6 +37,7 @@ class MemoryOffers {
  private:
   void offer_attach(Peer& peer, OutgoingMessage message);
   void offer_layout_attach(Peer& peer, OutgoingMessage message);
+  void post_offer(Peer& peer, OutgoingMessage&& message, const wire::LongExtension& extension, std::uint8_t flags);
   static bool may_attach(const Peer& peer, OutgoingMessage& message);
   bool offer_bulk(Peer& peer, OutgoingMessage& message);
   static std::uint32_t paths_to_try(Peer& peer);
