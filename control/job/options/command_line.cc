@@ -243,6 +243,25 @@ void take_out_lams_dashes(JobOptions& options) {
       "' is taken for LAM's, not for an argument; where it is one, -- goes before the program, too");
 }
 
+// The program and its arguments; else why they cannot be. `name`: the launcher's.
+std::string take_command(const OwnArguments& own, const std::vector<std::string>& arguments, const std::string& name,
+                         JobOptions& options) {
+  const bool dashes = own.count < arguments.size() && arguments[own.count] == "--";
+  const std::size_t program = dashes ? own.count + 1 : own.count;
+  options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
+  if (options.list_jobs && !options.command.empty()) {
+    return "--jobs: the command line has the program '" + options.command[0] + "'; allowed: options only";
+  }
+  if (is_file_of_hosts(arguments, program)) return answer_to_file_of_hosts(arguments[program], name);
+  if (dashes) return {};
+  if (std::ranges::find(options.command, ":") != options.command.end()) {
+    return "':': a job has one program; let a shell choose: sh -c 'if [ $PMIX_RANK = 0 ]; then exec ./a; else exec "
+           "./b; fi'. Where ':' is a word of the program's, -- goes before the program";
+  }
+  if (is_of_lam(own, options.launcher)) take_out_lams_dashes(options);
+  return {};
+}
+
 CommandLineEnd refusal(const std::string& name, int status, const std::string& reason) {
   return {status, name + ": " + reason + "\nTry '" + name + " --help'.\n"};
 }
@@ -279,21 +298,9 @@ std::variant<JobOptions, CommandLineEnd> parse_command_line(const std::vector<st
   }
   if (parsed.timeout_seconds > 0)
     parsed.options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(parsed.timeout_seconds * 1000));
-  const std::size_t program = own.count < arguments.size() && arguments[own.count] == "--" ? own.count + 1 : own.count;
-  parsed.options.command.assign(arguments.begin() + static_cast<long>(program), arguments.end());
-  if (parsed.options.list_jobs && !parsed.options.command.empty()) {
-    return usage_error("--jobs: the command line has the program '" + parsed.options.command[0] +
-                       "'; allowed: options only");
+  if (const std::string wrong = take_command(own, arguments, name, parsed.options); !wrong.empty()) {
+    return usage_error(wrong);
   }
-  if (is_file_of_hosts(arguments, program)) {
-    return usage_error(answer_to_file_of_hosts(arguments[program], name));
-  }
-  if (program == own.count && std::ranges::find(parsed.options.command, ":") != parsed.options.command.end()) {
-    return usage_error(
-        "':': a job has one program; let a shell choose: sh -c 'if [ $PMIX_RANK = 0 ]; then exec ./a; else exec ./b; "
-        "fi'. Where ':' is a word of the program's, -- goes before the program");
-  }
-  if (program == own.count && is_of_lam(own, launcher)) take_out_lams_dashes(parsed.options);
   if (parsed.options.command.empty() && !parsed.options.list_jobs)
     return refusal(name, kExitNotFound, "no program given");
   return parsed.options;
