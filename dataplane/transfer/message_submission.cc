@@ -7,14 +7,22 @@
 
 namespace openlapi {
 
-Submit MessageSubmission::send_long(Peer& peer, OutgoingMessage message, BulkHint bulk) {
+bool MessageSubmission::no_room_for(const Peer& peer, bool copied) const {
+  return copied ? means_.admission.copies_exhausted(peer) : means_.admission.keeps_exhausted(peer);
+}
+
+void MessageSubmission::begin(Peer& peer, OutgoingMessage& message) {
   message.peer = peer.index;
-  const bool copied = message.total + message.user_header.size() <= means_.config.copy_limit;
-  if (copied ? means_.admission.copies_exhausted(peer) : means_.admission.keeps_exhausted(peer)) return Submit::busy;
-  std::unique_ptr<std::byte[]> room = copied ? MessageSender::room_for_long_copy(message.total) : nullptr;
+  message.counts_as_send = true;
   means_.sender.give_number(message);
   ++peer.messages_sent;
-  message.counts_as_send = true;
+}
+
+Submit MessageSubmission::send_long(Peer& peer, OutgoingMessage message, BulkHint bulk) {
+  const bool copied = is_copied(message.total + message.user_header.size());
+  if (no_room_for(peer, copied)) return Submit::busy;
+  std::unique_ptr<std::byte[]> room = copied ? MessageSender::room_for_long_copy(message.total) : nullptr;
+  begin(peer, message);
   if (!copied) message.kept_bytes = message.bytes_of_ours();
   if (!copied && means_.offers.offer(peer, message, bulk)) return Submit::accepted;
 
@@ -48,10 +56,15 @@ Submit MessageSubmission::send_layout(Peer& peer, const LayoutParts& parts, cons
     }
     parts.source->seek(0);
   }
-  const bool copied = parts.total + parts.user_header.length <= means_.config.copy_limit;
-  if (copied ? means_.admission.copies_exhausted(peer) : means_.admission.keeps_exhausted(peer)) return Submit::busy;
+  const bool copied = is_copied(parts.total + parts.user_header.length);
+  if (no_room_for(peer, copied)) return Submit::busy;
   std::unique_ptr<std::byte[]> room = copied ? MessageSender::room_for_long_copy(parts.total) : nullptr;
+  OutgoingMessage message = long_layout(parts, notice, copied);
+  begin(peer, message);
+  return send_long_layout(peer, std::move(message), std::move(room));
+}
 
+OutgoingMessage MessageSubmission::long_layout(const LayoutParts& parts, const OriginNotice& notice, bool copied) {
   OutgoingMessage message;
   message.kind = parts.kind;
   std::memcpy(message.body.data(), parts.body, message.body.size());
@@ -68,15 +81,11 @@ Submit MessageSubmission::send_layout(Peer& peer, const LayoutParts& parts, cons
   message.total = parts.total;
   message.free_counter = notice.counter;
   message.free_handler = notice.handler;
-  message.counts_as_send = true;
-  means_.sender.give_number(message);
-  message.peer = peer.index;
-  ++peer.messages_sent;
-  return send_long_layout(peer, std::move(message), std::move(room));
+  return message;
 }
 
 Submit MessageSubmission::send_long_layout(Peer& peer, OutgoingMessage message, std::unique_ptr<std::byte[]> room) {
-  const bool copied = message.total + message.user_header.size() <= means_.config.copy_limit;
+  const bool copied = is_copied(message.total + message.user_header.size());
   if (!copied && means_.offers.offer_layout(peer, message)) return Submit::accepted;
   message.submitting = true;
   OutgoingMessage& stored = means_.sender.store(std::move(message));

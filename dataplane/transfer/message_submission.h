@@ -50,6 +50,11 @@ class MessageSubmission {
   }
 
  private:
+  // `bytes`: data and user header.
+  bool is_copied(std::uint64_t bytes) const { return bytes <= means_.config.copy_limit; }
+  bool no_room_for(const Peer& peer, bool copied) const;
+  void begin(Peer& peer, OutgoingMessage& message);
+  static OutgoingMessage long_layout(const LayoutParts& parts, const OriginNotice& notice, bool copied);
   Submit send_guarded(Peer& peer, const LayoutRecord& record, std::uint64_t data_bytes, const OriginNotice& notice);
   Submit send_long_layout(Peer& peer, OutgoingMessage message, std::unique_ptr<std::byte[]> room);
   void sent_for_the_origin(Peer& peer, OutgoingMessage& message);
