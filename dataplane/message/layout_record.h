@@ -14,16 +14,16 @@ namespace openlapi {
 
 // The parts of a record. A put has a destination; otherwise the target decides where the data goes.
 struct LayoutParts {
-  wire::RecordKind kind;      // put, active_message or get_data
-  const std::byte* body;      // PutBody, ActiveMessageBody or GetDataBody
-  LayoutCursor* source;       // at `offset`
-  LayoutCursor* destination;  // at `offset`; null: no put
-  ConstBuffer user_header;    // of an active message's first record
-  std::uint64_t total;        // bytes of the message's data
-  std::uint64_t offset;       // of the record's first byte
-  std::uint32_t message_id;   // 0: the record is to be the whole message
-  bool first;                 // record of the message
-  bool vector;                // as in OutgoingMessage
+  wire::RecordKind kind;                // put, active_message or get_data
+  const std::byte* body;                // PutBody, ActiveMessageBody or GetDataBody
+  LayoutCursor* source;                 // at `offset`
+  LayoutCursor* destination = nullptr;  // at `offset`; null: no put
+  ConstBuffer user_header{};            // of an active message's first record
+  std::uint64_t total;                  // bytes of the message's data
+  std::uint64_t offset = 0;             // of the record's first byte
+  std::uint32_t message_id = 0;         // 0: the record is to be the whole message
+  bool first = true;                    // record of the message
+  bool vector = false;                  // as in OutgoingMessage
 
   std::uint64_t left() const { return total - offset; }
 };

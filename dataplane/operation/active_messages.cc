@@ -79,12 +79,8 @@ Submit ActiveMessages::send(Peer& peer, const LayoutMessageRequest& request) {
   const LayoutParts parts{.kind = RecordKind::active_message,
                           .body = reinterpret_cast<const std::byte*>(&body),
                           .source = request.source,
-                          .destination = nullptr,
                           .user_header = {request.user_header, request.user_header_length},
                           .total = request.source->total_bytes(),
-                          .offset = 0,
-                          .message_id = 0,
-                          .first = true,
                           .vector = request.vector};
   return MessageSubmission::owe(
       peer, request.completion_counter,

@@ -71,12 +71,7 @@ Submit Puts::put(Peer& peer, const LayoutPutRequest& request) {
                           .body = reinterpret_cast<const std::byte*>(&body),
                           .source = request.source,
                           .destination = request.destination,
-                          .user_header = {},
-                          .total = std::min(request.source->total_bytes(), request.destination->total_bytes()),
-                          .offset = 0,
-                          .message_id = 0,
-                          .first = true,
-                          .vector = false};
+                          .total = std::min(request.source->total_bytes(), request.destination->total_bytes())};
   return MessageSubmission::owe(
       peer, request.completion_counter,
       means_.submission.send_layout(peer, parts, {request.origin_counter, request.send_handler}));
