@@ -12,23 +12,22 @@ namespace openlapi {
 
 namespace {
 
-// The one place that tells an operation on a peer from one of the task on itself. to_peer(peer), to_self().
-template <typename Request, typename ToPeer, typename ToSelf>
-[[gnu::always_inline]] inline Submit begin(EndpointParts& parts, const Request& request, ToPeer to_peer,
-                                           ToSelf to_self) {
+// The one place that tells an operation on a peer from one of the task on itself.
+template <typename Operation, typename Request>
+[[gnu::always_inline]] inline Submit begin(EndpointParts& parts, Operation& operation, const Request& request) {
   if (parts.peers.is_self(request.target)) {
     if (kWordIs32Bits && !is_for_own_memory(request)) return parts.narrow.refuse_own(request);
-    return to_self();
+    return operation.begin_at_self(request);
   }
   Peer* const peer = parts.peers.contact(request.target);
-  return peer != nullptr ? to_peer(*peer) : parts.peers.refusal(request.target);
+  return peer != nullptr ? operation.begin(*peer, request) : parts.peers.refusal(request.target);
 }
 
 // The same for an operation that may have a send completion handler, which runs at the end of the call.
-template <typename Request, typename ToPeer, typename ToSelf>
-[[gnu::always_inline]] inline Submit begin_and_run_handlers(EndpointParts& parts, const Request& request,
-                                                            ToPeer to_peer, ToSelf to_self) {
-  const Submit result = begin(parts, request, to_peer, to_self);
+template <typename Operation, typename Request>
+[[gnu::always_inline]] inline Submit begin_and_run_handlers(EndpointParts& parts, Operation& operation,
+                                                            const Request& request) {
+  const Submit result = begin(parts, operation, request);
   parts.origins.call_ends();
   return result;
 }
@@ -99,31 +98,16 @@ Endpoint::Endpoint(const EndpointConfig& config, std::span<Transport* const> tra
     : parts_(std::make_unique<EndpointParts>(config, transports, clock, resolver, host)) {}
 Endpoint::~Endpoint() = default;
 
-Submit Endpoint::put(const PutRequest& request) {
-  Puts& puts = parts_->puts;
-  return begin_and_run_handlers(
-      *parts_, request, [&](Peer& peer) { return puts.put(peer, request); }, [&] { return puts.put_to_self(request); });
-}
+Submit Endpoint::put(const PutRequest& request) { return begin_and_run_handlers(*parts_, parts_->puts, request); }
 
-Submit Endpoint::get(const GetRequest& request) {
-  Gets& gets = parts_->gets;
-  return begin(
-      *parts_, request, [&](Peer& peer) { return gets.get(peer, request); },
-      [&] { return gets.get_from_self(request); });
-}
+Submit Endpoint::get(const GetRequest& request) { return begin(*parts_, parts_->gets, request); }
 
 Submit Endpoint::active_message(const ActiveMessageRequest& request) {
-  ActiveMessages& messages = parts_->messages;
-  return begin_and_run_handlers(
-      *parts_, request, [&](Peer& peer) { return messages.send(peer, request); },
-      [&] { return messages.send_to_self(request); });
+  return begin_and_run_handlers(*parts_, parts_->messages, request);
 }
 
 Submit Endpoint::read_modify_write(const RmwRequest& request) {
-  ReadModifyWrites& rmws = parts_->rmws;
-  return begin_and_run_handlers(
-      *parts_, request, [&](Peer& peer) { return rmws.begin(peer, request); },
-      [&] { return rmws.apply_to_self(request); });
+  return begin_and_run_handlers(*parts_, parts_->rmws, request);
 }
 
 Submit Endpoint::put_layout(const LayoutPutRequest& request) {
@@ -138,9 +122,7 @@ Submit Endpoint::put_layout(const LayoutPutRequest& request) {
                 .origin_counter = request.origin_counter,
                 .completion_counter = request.completion_counter});
   }
-  Puts& puts = parts_->puts;
-  return begin_and_run_handlers(
-      *parts_, request, [&](Peer& peer) { return puts.put(peer, request); }, [&] { return puts.put_to_self(request); });
+  return begin_and_run_handlers(*parts_, parts_->puts, request);
 }
 
 Submit Endpoint::get_layout(const LayoutGetRequest& request) {
@@ -155,18 +137,12 @@ Submit Endpoint::get_layout(const LayoutGetRequest& request) {
                 .origin_counter = request.origin_counter,
                 .completion_handler = request.completion_handler});
   }
-  Gets& gets = parts_->gets;
-  return begin(
-      *parts_, request, [&](Peer& peer) { return gets.get(peer, request); },
-      [&] { return gets.get_from_self(request); });
+  return begin(*parts_, parts_->gets, request);
 }
 
 Submit Endpoint::layout_message(const LayoutMessageRequest& request) {
   request.source->seek(0);
-  ActiveMessages& messages = parts_->messages;
-  return begin_and_run_handlers(
-      *parts_, request, [&](Peer& peer) { return messages.send(peer, request); },
-      [&] { return messages.send_to_self(request); });
+  return begin_and_run_handlers(*parts_, parts_->messages, request);
 }
 
 void Endpoint::enter_handler() { parts_->admission.enter_guest(); }

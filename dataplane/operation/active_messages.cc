@@ -44,7 +44,7 @@ WholeMessage whole_of(Peer& from, const wire::Record& record) {
 
 // The origin sends.
 
-Submit ActiveMessages::send(Peer& peer, const ActiveMessageRequest& request) {
+Submit ActiveMessages::begin(Peer& peer, const ActiveMessageRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
     return Submit::busy;
   const wire::ActiveMessageBody body = wire_body(request);
@@ -73,7 +73,7 @@ Submit ActiveMessages::send(Peer& peer, const ActiveMessageRequest& request) {
                                 means_.submission.send_long(peer, std::move(message), request.bulk));
 }
 
-Submit ActiveMessages::send(Peer& peer, const LayoutMessageRequest& request) {
+Submit ActiveMessages::begin(Peer& peer, const LayoutMessageRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) return Submit::busy;
   const wire::ActiveMessageBody body = wire_body(request);
   const LayoutParts parts{.kind = RecordKind::active_message,
@@ -209,7 +209,7 @@ bool ActiveMessages::refuse_long(Peer& from, const wire::Record& record, const W
 
 // To oneself. Target and origin are the same task.
 
-Submit ActiveMessages::send_to_self(const ActiveMessageRequest& request) {
+Submit ActiveMessages::begin_at_self(const ActiveMessageRequest& request) {
   if (means_.admission.own_exhausted()) return Submit::busy;
   const WholeMessage message{.source = means_.self,
                              .body = wire_body(request),
@@ -223,7 +223,7 @@ Submit ActiveMessages::send_to_self(const ActiveMessageRequest& request) {
 }
 
 // The header handler sees the data only if it is contiguous; otherwise it goes from pieces to pieces.
-Submit ActiveMessages::send_to_self(const LayoutMessageRequest& request) {
+Submit ActiveMessages::begin_at_self(const LayoutMessageRequest& request) {
   if (means_.admission.own_exhausted()) return Submit::busy;
   // The header handler would have run before the copy finds out.
   const bool guarded = means_.guard.is_guarded(*request.source);

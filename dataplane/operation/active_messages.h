@@ -33,10 +33,10 @@ class ActiveMessages {
   explicit ActiveMessages(const Means& means) : means_(means) {}
 
   // To a peer, or to this task itself. A layout is at its beginning.
-  Submit send(Peer& peer, const ActiveMessageRequest& request);
-  Submit send(Peer& peer, const LayoutMessageRequest& request);
-  Submit send_to_self(const ActiveMessageRequest& request);
-  Submit send_to_self(const LayoutMessageRequest& request);
+  Submit begin(Peer& peer, const ActiveMessageRequest& request);
+  Submit begin(Peer& peer, const LayoutMessageRequest& request);
+  Submit begin_at_self(const ActiveMessageRequest& request);
+  Submit begin_at_self(const LayoutMessageRequest& request);
 
   void on_message(Peer& from, const wire::Record& record);
 

@@ -19,7 +19,7 @@ using wire::RecordKind;
 
 // The origin asks.
 
-Submit Gets::get(Peer& peer, const GetRequest& request) {
+Submit Gets::begin(Peer& peer, const GetRequest& request) {
   if (means_.admission.requests_exhausted(peer)) return Submit::busy;
   const std::uint32_t id = means_.requests.add(peer, {.peer = request.target,
                                                       .buffer = request.buffer,
@@ -55,7 +55,7 @@ void Gets::ask(Peer& peer, std::uint32_t id, std::uint64_t address, std::uint64_
   means_.outbox.post(peer, {&piece, 1}, fixed.length());
 }
 
-Submit Gets::get(Peer& peer, const LayoutGetRequest& request) {
+Submit Gets::begin(Peer& peer, const LayoutGetRequest& request) {
   if (means_.admission.requests_exhausted(peer) || means_.admission.keeps_exhausted(peer)) return Submit::busy;
   const std::uint64_t total = request.source->total_bytes();
   PendingRequest pending{.peer = request.target,
@@ -248,7 +248,7 @@ void Gets::on_key(Peer& from, const wire::Record& record) {
 
 // From oneself: a local copy.
 
-Submit Gets::get_from_self(const GetRequest& request) {
+Submit Gets::begin_at_self(const GetRequest& request) {
   if (request.length != 0) {
     std::memmove(request.buffer, reinterpret_cast<const void*>(request.target_address), request.length);
   }
@@ -256,7 +256,7 @@ Submit Gets::get_from_self(const GetRequest& request) {
   return Submit::accepted;
 }
 
-Submit Gets::get_from_self(const LayoutGetRequest& request) {
+Submit Gets::begin_at_self(const LayoutGetRequest& request) {
   if (!means_.guard.copy(*request.source, *request.destination)) {
     const bool readable = is_readable(*request.source, request.source->total_bytes());
     return readable ? Submit::origin_memory : Submit::target_memory;

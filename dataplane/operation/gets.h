@@ -35,11 +35,11 @@ class Gets final : public GetFallback {
   explicit Gets(const Means& means) : means_(means) {}
 
   // From a peer, or from this task itself.
-  Submit get(Peer& peer, const GetRequest& request);
-  Submit get_from_self(const GetRequest& request);
+  Submit begin(Peer& peer, const GetRequest& request);
+  Submit begin_at_self(const GetRequest& request);
   // Between layouts; the source is not empty, and both are at their beginnings.
-  Submit get(Peer& peer, const LayoutGetRequest& request);
-  Submit get_from_self(const LayoutGetRequest& request);
+  Submit begin(Peer& peer, const LayoutGetRequest& request);
+  Submit begin_at_self(const LayoutGetRequest& request);
 
   // Requests of peers.
   void on_request(Peer& from, const wire::Record& record);

@@ -37,7 +37,7 @@ CompletionRun run_of(const Peer& from, const auto& put) {
 
 // The origin asks.
 
-Submit Puts::put(Peer& peer, const PutRequest& request) {
+Submit Puts::begin(Peer& peer, const PutRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) [[unlikely]]
     return Submit::busy;
   const wire::PutBody body{.target_address = request.target_address,
@@ -63,7 +63,7 @@ Submit Puts::put(Peer& peer, const PutRequest& request) {
                                 means_.submission.send_long(peer, std::move(message), request.bulk));
 }
 
-Submit Puts::put(Peer& peer, const LayoutPutRequest& request) {
+Submit Puts::begin(Peer& peer, const LayoutPutRequest& request) {
   if (means_.admission.owes_too_much(peer, request.completion_counter)) return Submit::busy;
   const wire::PutBody body{
       .target_address = 0, .target_counter = request.target_counter, .completion_counter = request.completion_counter};
@@ -147,7 +147,7 @@ void Puts::place(Peer& from, const PutFragment& put, LayoutCursor& layout, std::
 
 // To oneself: a local copy. Target and origin are the same task, so all counters are here.
 
-Submit Puts::put_to_self(const PutRequest& request) {
+Submit Puts::begin_at_self(const PutRequest& request) {
   if (request.length != 0) {
     std::memmove(reinterpret_cast<void*>(request.target_address), request.data, request.length);
   }
@@ -156,7 +156,7 @@ Submit Puts::put_to_self(const PutRequest& request) {
   return Submit::accepted;
 }
 
-Submit Puts::put_to_self(const LayoutPutRequest& request) {
+Submit Puts::begin_at_self(const LayoutPutRequest& request) {
   if (!means_.guard.copy(*request.source, *request.destination)) {
     const bool readable = is_readable(*request.source, request.source->total_bytes());
     return readable ? Submit::target_memory : Submit::origin_memory;

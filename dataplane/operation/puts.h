@@ -28,11 +28,11 @@ class Puts {
   explicit Puts(const Means& means) : means_(means) {}
 
   // To a peer, or to this task itself.
-  Submit put(Peer& peer, const PutRequest& request);
-  Submit put_to_self(const PutRequest& request);
+  Submit begin(Peer& peer, const PutRequest& request);
+  Submit begin_at_self(const PutRequest& request);
   // Between layouts; neither is empty, and both are at their beginnings.
-  Submit put(Peer& peer, const LayoutPutRequest& request);
-  Submit put_to_self(const LayoutPutRequest& request);
+  Submit begin(Peer& peer, const LayoutPutRequest& request);
+  Submit begin_at_self(const LayoutPutRequest& request);
 
   // Records of peers' puts.
   void on_put(Peer& from, const wire::Record& record);

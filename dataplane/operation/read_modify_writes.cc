@@ -43,7 +43,7 @@ void ReadModifyWrites::on_reply(Peer& from, const wire::Record& record) {
   means_.requests.complete(body.request_id, from);
 }
 
-Submit ReadModifyWrites::apply_to_self(const RmwRequest& request) {
+Submit ReadModifyWrites::begin_at_self(const RmwRequest& request) {
   const std::uint64_t previous =
       apply_rmw(request.operation, request.width, request.target_address, request.input, request.swap_value);
   if (request.previous != nullptr) std::memcpy(request.previous, &previous, request.width);

@@ -21,7 +21,7 @@ class ReadModifyWrites {
   explicit ReadModifyWrites(const Means& means) : means_(means) {}
 
   Submit begin(Peer& peer, const RmwRequest& request);
-  Submit apply_to_self(const RmwRequest& request);
+  Submit begin_at_self(const RmwRequest& request);
 
   void on_request(Peer& from, const wire::Record& record);
   void on_reply(Peer& from, const wire::Record& record);
