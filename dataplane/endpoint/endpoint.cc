@@ -120,7 +120,8 @@ Submit Endpoint::put_layout(const LayoutPutRequest& request) {
                 .length = 0,
                 .target_counter = request.target_counter,
                 .origin_counter = request.origin_counter,
-                .completion_counter = request.completion_counter});
+                .completion_counter = request.completion_counter,
+                .send_handler = request.send_handler});
   }
   return begin_and_run_handlers(*parts_, parts_->puts, request);
 }

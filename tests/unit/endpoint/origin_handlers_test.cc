@@ -133,6 +133,17 @@ INSTANTIATE_TEST_SUITE_P(Ways, OriginHandlersOf,
                                          Way{"read_fails", false, true, 2}, Way{"acknowledged", true, false, 0}),
                          [](const auto& info) { return info.param.name; });
 
+TEST_F(OriginHandlers, OfAPutBetweenEmptyLayoutsRunToo) {
+  job_.start();
+  count_sends_of(0);
+  for (const PeerIndex target : {0u, 1u}) {
+    StridedCursor from(0, 0), to(0, 0);
+    ASSERT_EQ(job_[0].put_layout({target, &from, &to, 0, address(&origin_), 0, handler()}), Submit::accepted);
+    EXPECT_EQ(sent_, static_cast<int>(target) + 1);
+    EXPECT_EQ(origin_, sent_);
+  }
+}
+
 TEST_F(OriginHandlers, OfAMessageTellsThatTheUserHeaderIsFreeToo) {
   job_.start();
   char header[] = "abcdefg", data[] = "hijklmn", seen[17] = {};
