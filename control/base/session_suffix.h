@@ -2,21 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
-#include <initializer_list>
 #include <string>
 #include <utility>
 
-namespace openlapi {
+#include "control/base/environment_value.h"
 
-// The first of these variables that is set and not empty.
-inline std::string environment_value(std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return value;
-  }
-  return "";
-}
+namespace openlapi {
 
 // As LAM's inside a batch job, so that two jobs of a user on one machine do not meet. Batch systems may put a server's
 // name behind the number: without - and / nobody takes it for the end of a further daemon's folder (-nNUMBER), and it

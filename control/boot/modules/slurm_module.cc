@@ -81,8 +81,7 @@ int Module::parse_options(OPT* args, int bhost_schema_args) {
 // This machine is added when it is not of the allocation, as a login node is: the universe is run from here, but no
 // tasks.
 void Module::add_login_node(std::vector<HostEntry>& hosts) {
-  NodeArray nodes(hosts.size());
-  for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(nodes[n], static_cast<int>(n), hosts[n]);
+  NodeArray nodes(hosts);
   int bad = 0;
   if (lamnet_findhosts(&nodes[0], nodes.count(), &bad) != 0) {
     throw BootError("a node of the allocation has no address");
@@ -97,9 +96,7 @@ int Module::allocate_nodes(lamnode** nodes, int* nnodes, int* origin) {
   return catch_errors(LAMERROR, [&] {
     std::vector<HostEntry> hosts = slurm_hosts();
     add_login_node(hosts);
-    NodeArray array(hosts.size());
-    for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(array[n], static_cast<int>(n), hosts[n]);
-    *nodes = array.release(nnodes);
+    *nodes = NodeArray(hosts).release(nnodes);
     *origin = 0;  // verify_nodes finds out
     return 0;
   });

@@ -53,6 +53,10 @@ NodeArray::NodeArray(std::size_t count)
   if (nodes_ == nullptr) throw std::bad_alloc();
 }
 
+NodeArray::NodeArray(const std::vector<HostEntry>& hosts) : NodeArray(hosts.size()) {
+  for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(nodes_[n], static_cast<int>(n), hosts[n]);
+}
+
 NodeArray::~NodeArray() { lam_deallocate_nodes(&nodes_, &count_); }
 
 lamnode* NodeArray::release(int* count) {
@@ -121,9 +125,7 @@ int bhostparse(const char* filename, lamnode** nodes, int* nnodes) {
   return catch_errors(LAMERROR, [&] {
     if (filename == nullptr || nodes == nullptr || nnodes == nullptr) throw BootError("bhostparse: NULL argument");
     const std::vector<HostEntry> hosts = parse_host_schema(read_schema_file(filename), filename);
-    NodeArray array(hosts.size());
-    for (std::size_t n = 0; n < hosts.size(); ++n) describe_node(array[n], static_cast<int>(n), hosts[n]);
-    *nodes = array.release(nnodes);
+    *nodes = NodeArray(hosts).release(nnodes);
     return 0;
   });
 }

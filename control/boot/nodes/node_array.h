@@ -14,6 +14,8 @@ namespace openlapi::boot {
 class NodeArray {
  public:
   explicit NodeArray(std::size_t count);
+  // With these nodes, numbered from 0.
+  explicit NodeArray(const std::vector<HostEntry>& hosts);
   ~NodeArray();
   NodeArray(const NodeArray&) = delete;
   NodeArray& operator=(const NodeArray&) = delete;

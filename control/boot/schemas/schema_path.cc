@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "control/base/environment_value.h"
 #include "control/base/installed_programs.h"
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
@@ -16,11 +17,6 @@ namespace openlapi::boot {
 namespace {
 
 constexpr char kDefaultBootSchema[] = "lam-bhost.def";
-
-std::string environment_value(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Empty: it can be read; else why not.
 std::string why_unreadable(const std::string& path) {
@@ -40,7 +36,7 @@ std::vector<std::string> candidates(const std::string& name) {
     return paths;
   }
   for (const char* variable : {"TROLLIUSHOME", "LAMHOME"}) {
-    const std::string home = environment_value(variable);
+    const std::string home = environment_value({variable});
     if (!home.empty()) paths.insert(paths.end(), {home + "/etc/" + name, home + "/etc/openlapi/" + name});
   }
   const std::string own = own_settings();
@@ -57,7 +53,7 @@ std::string boot_schema_name(OPT* options) {
   }
   if (!words.empty()) return words.front();
   for (const char* variable : {"LAMBHOST", "TROLLIUSBHOST"}) {
-    const std::string name = environment_value(variable);
+    const std::string name = environment_value({variable});
     if (!name.empty()) return name;
   }
   return kDefaultBootSchema;

@@ -1,28 +1,20 @@
 #include "control/daemon/service/network_server.h"
-
-#include <sys/random.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 
 #include "control/base/socket_peer.h"
+#include "dataplane/base/random_number.h"
 
 namespace openlapi::daemon {
 namespace {
 
 constexpr std::size_t kMostTasks = 2 * kMostTableWindows;  // connections
 
-std::uint64_t random_number() {
+std::uint64_t random_identity() {
   std::uint64_t number = 0;
-  while (number == 0) {
-    if (getrandom(&number, sizeof number, 0) != sizeof number && errno != EINTR) {
-      throw std::runtime_error("the system gives no random numbers");
-    }
-  }
+  while (number == 0) number = random_number<std::uint64_t>();
   return number;
 }
 
@@ -47,7 +39,7 @@ NetworkServer::NetworkServer(const UniverseTable& universe, PeerLinks& links, Jo
                  {.ask = [this](const std::vector<std::uint32_t>& nodes, std::uint32_t number,
                                 const NetworkAction& action) { send(nodes, number, action); },
                   .answer = [&tools](std::uint64_t tool, const TablesMessage& message) { tools.answer(tool, message); },
-                  .random = random_number}) {}
+                  .random = random_identity}) {}
 
 void NetworkServer::send(const std::vector<std::uint32_t>& nodes, std::uint32_t number, const NetworkAction& action) {
   forwarder_.forward({universe_.here(), number, nodes, encode_action(action)});
