@@ -31,6 +31,17 @@ bool file_size_allowed(std::uint64_t size, ShmSetupError& error) {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
+// POSIX record locks, not flock or open-file-description locks: they belong to the process, so a child of fork() does
+// not keep a dead task alive, and the tasks share one open file description anyway.
+struct flock life_lock_of(std::uint32_t index) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = index;
+  lock.l_len = 1;
+  return lock;
+}
+
 }  // namespace
 
 GroupMemory::GroupMemory(GroupMemory&& other) noexcept
@@ -130,25 +141,15 @@ SegmentView GroupMemory::segment(std::uint32_t index) const {
           start + layout_.rooms_offset()};
 }
 
-// POSIX record locks, not flock or open-file-description locks: they belong to the process, so a child of fork() does
-// not keep a dead task alive, and the tasks share one open file description anyway.
 bool GroupMemory::hold_life_lock(std::uint32_t index, std::string& error) const {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = index;
-  lock.l_len = 1;
+  struct flock lock = life_lock_of(index);
   if (fcntl(file_.get(), F_SETLK, &lock) == 0) return true;
   error = std::string("cannot lock the task's byte of the shared memory: ") + std::strerror(errno);
   return false;
 }
 
 bool GroupMemory::life_lock_held(std::uint32_t index) const {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = index;
-  lock.l_len = 1;
+  struct flock lock = life_lock_of(index);
   if (fcntl(file_.get(), F_GETLK, &lock) != 0) return true;  // cannot tell: never call a living task dead
   return lock.l_type != F_UNLCK;
 }

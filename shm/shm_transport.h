@@ -108,7 +108,6 @@ class ShmTransport final : public Transport,
   // The address that add_peer() takes for a task of the group. Tasks that meet in one memory have proved who they are,
   // so nothing has to be exchanged. length 0: not in this group.
   PeerAddress address_of(PeerIndex peer) const;
-  std::uint32_t local_task_count() const { return group_->size(); }
 
  private:
   struct alignas(shm::kCacheLine) Peer {

@@ -23,7 +23,6 @@ struct VectorView {
   explicit VectorView(const lapi_vec_t* vector);
   explicit VectorView(const lapi_lvec_t* vector);
 
-  bool is_list() const { return type == LAPI_GEN_GENERIC || type == LAPI_GEN_IOVECTOR; }
   bool is_strided() const { return type == LAPI_GEN_STRIDED_XFER; }
   PieceList pieces() const { return PieceList::of_arrays(info, len, word_bytes, count); }
   wire::StridedLayout blocks() const;

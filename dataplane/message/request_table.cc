@@ -57,11 +57,4 @@ void RequestTable::remove(std::uint32_t id) {
 
 std::uint64_t RequestTable::oldest_serial() const { return oldest_ == kNone ? UINT64_MAX : slots_[oldest_].serial; }
 
-bool RequestTable::any_to(PeerIndex peer) const {
-  for (std::uint32_t index = oldest_; index != kNone; index = slots_[index].younger) {
-    if (slots_[index].request.peer == peer) return true;
-  }
-  return false;
-}
-
 }  // namespace openlapi

@@ -52,7 +52,6 @@ class RequestTable {
       unlink(index);
     }
   }
-  bool any_to(PeerIndex peer) const;
 
  private:
   static constexpr std::uint32_t kIndexBits = 20;  // 1 Mi requests outstanding, 4096 generations

@@ -145,7 +145,6 @@ class Poller {
   // polling mode. The caller rings the returned bell, if any, right after it has released the lock: a thread woken
   // earlier, on the caller's core, would only find the lock taken. The bell may outlive the poller.
   [[nodiscard]] std::shared_ptr<Bell> set_interrupt_mode(bool on);
-  bool interrupt_mode() const { return interrupt_; }
 
   // Starts the dataplane thread. Returns 0 or an errno value.
   int start(const ThreadStart& how);
