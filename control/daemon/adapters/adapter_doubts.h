@@ -1,5 +1,5 @@
-// Adapters of this node that the kernel takes for good and somebody doubts: each is tried out, and one that nobody
-// answers over is tried again until somebody does.
+// Adapters of this node that are up by the kernel's word although somebody has found that nothing comes through. Each
+// is probed, and one over which nobody answers is probed again until somebody does.
 #pragma once
 
 #include <chrono>
@@ -19,13 +19,13 @@ namespace openlapi::daemon {
 class AdapterDoubts {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // What was found out about an adapter of this node.
+  // The result of probing an adapter of this node.
   using Told = std::function<void(const std::string& adapter, bool is_reachable)>;
 
   AdapterDoubts(const UniverseTable& universe, const AdapterTable& table, Told told)
       : universe_(universe), table_(table), told_(std::move(told)) {}
 
-  // Nothing comes through between this address here and that of a peer.
+  // Somebody says that nothing comes through between this address here and that address of a peer.
   void doubt(const MessageBytes& here, const MessageBytes& there, Time now);
 
   void watch(PollSet& poll_set);

@@ -1,8 +1,8 @@
 // The network availability matrix as one daemon knows it: a row for each node of the universe, with all its adapters.
 //
-// Only the daemon of a node says what its row is, and says it anew, whole and with a later generation, when anything
-// changes; all others pass on what is news to them. So it does not matter in which order, how often and over which
-// links a row comes. Rows of nodes that are none, or were another daemon's, are nothing. Passive.
+// Only a node's own daemon writes its row. When anything changes it sends the whole row again with a later generation,
+// and the others pass on what is new to them. So it does not matter in which order, how often or over which links a row
+// arrives. Rows of nodes that do not exist, or of a node's earlier daemon, are ignored. Passive.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ class AdapterTable {
   AdapterTable(const UniverseTable& universe, std::function<std::uint64_t()> clock)
       : universe_(universe), clock_(std::move(clock)) {}
 
-  // The adapters here. True: that is news, and own_row() is to be told.
+  // The adapters of this node. True: something has changed, and own_row() has to be sent to the others.
   bool set_own(std::vector<AdapterStatus> adapters);
-  // As it is now: a daemon that joins learns only with its first link which stamp it has.
+  // With the present stamp, which a daemon that joins learns only with its first link.
   const NodeAdapters& own_row();
-  // What a neighbour says. True: that is news, to be passed on.
+  // A row that a neighbour has sent. True: it is new here, and has to be passed on.
   bool apply(const NodeAdapters& row);
-  // The universe has another opinion of this node.
+  // The node has another state in the universe now.
   void node_changed(std::uint32_t node);
 
   const std::map<std::uint32_t, NodeAdapters>& rows() const { return rows_; }
-  // Whose address it is; the node here is the last to be named. Nothing: nobody's.
+  // The node that has this address; this node only if no other one has it. Nothing: none has.
   std::optional<std::uint32_t> node_of(const MessageBytes& address) const;
   const std::deque<AdapterChange>& changes() const { return changes_; }
   // Grows with each change; from 1 on.

@@ -8,12 +8,12 @@ namespace openlapi::daemon {
 class LookTimes {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // An adapter that flaps is told of three times in this at most.
+  // At most three changes of a flapping adapter are told in this time.
   static constexpr std::chrono::milliseconds kFlapPause{10};
 
-  // There was a look, as the kernel had told of something or as it was time; the next one comes after `quiet` if
-  // nothing is told. What a notice follows on the heels of another, as an interface that is up gets its carrier, is
-  // seen at once; then what happens is seen by one look after a pause.
+  // The daemon has just looked: `was_told` when the kernel had sent a notice, otherwise because it was time. Without
+  // notices the next look comes after `quiet`. A second notice right behind the first (an interface comes up, then gets
+  // its carrier) is looked at immediately, too; further ones wait for one look after a pause.
   void looked(Time now, bool was_told, std::chrono::milliseconds quiet) {
     pauses_ = was_told && now - told_ < kFlapPause;
     next_ = now + (pauses_ ? kFlapPause : quiet);

@@ -11,7 +11,7 @@
 
 namespace openlapi::daemon {
 
-// An adapter whose device is gone, is forgotten after this time.
+// An adapter whose device is gone is forgotten after this time.
 inline constexpr std::chrono::hours kForgetTime{1};
 
 // What the kernel says of an adapter.
@@ -32,13 +32,13 @@ std::vector<SeenAdapter> read_interfaces(const LinkTable& table);
 // networks.
 std::vector<SeenAdapter> read_ports(const std::string& folder, const std::vector<SeenAdapter>& interfaces);
 
-// Whether anybody answers over one that the kernel takes for good.
+// The same adapters, with the one of this name marked by whether anybody answers over it.
 std::vector<AdapterStatus> marked(std::vector<AdapterStatus> adapters, const std::string& name, bool is_reachable,
                                   std::uint64_t now);
 
-// What becomes of the adapters `before` by what is seen `now` (milliseconds since 1970). Only what has, or had, an
-// address or is an RDMA port counts as an adapter, of bridges only what was up once: programs make them in advance. One
-// whose address another has now is none any more.
+// The adapters after a look at time `now` (milliseconds since 1970) that has `seen` these; `before`: those of the last
+// look. Each RDMA port counts as an adapter, and an interface when it has, or had, an address; a bridge only once it
+// has been up, because programs create bridges in advance. One whose address has moved to another no longer counts.
 std::vector<AdapterStatus> updated(const std::vector<AdapterStatus>& before, const std::vector<SeenAdapter>& seen,
                                    std::uint64_t now);
 

@@ -1,5 +1,5 @@
 // Whether anybody answers over an adapter of this machine: others on its network are asked for a connection to a port
-// where nobody listens. That they refuse it is an answer, and costs them nothing.
+// where nobody listens. A refusal is an answer, too, and costs them nothing.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class ReachProbe {
   void watch(PollSet& poll_set);
   // Somebody has answered, or the time for it is over.
   bool is_over(Time now) const { return answered_ || now >= until_; }
-  // Also where nobody could be asked: then nothing is known against it.
+  // Also true if there was nobody to ask: then nothing speaks against the adapter.
   bool is_reachable() const { return answered_; }
   Time deadline() const { return until_; }
 
