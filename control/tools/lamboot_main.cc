@@ -89,6 +89,28 @@ void check_suffix(const std::string& suffix) {
                               ", which the folders of a universe's further daemons and tasks have");
 }
 
+// Starts the daemons, which stay once they are linked.
+int boot_universe(BootOptions& options, const std::string& folder) {
+  setenv(kCleanUp, "1", 0);
+  BootDescendants descendants;
+  if (std::getenv(kCleanUp) == std::string_view("0")) descendants.let_stay();
+  BootSequence boot(options);
+  if (!boot.start(LAM_SSI_BOOT_PROC_LAMD)) {
+    const auto failed = boot.failed_hosts();
+    throw std::runtime_error("the universe is not booted; daemons that were started are ended again" +
+                             (failed.empty() ? "" : ". Not booted: " + named(failed, boot.count())));
+  }
+  try {
+    if (await_links(folder, options.has("v") || options.has("d"))) {
+      descendants.let_stay();
+      return 0;
+    }
+  } catch (const std::runtime_error& wrong) {
+    take_back(boot, wrong.what());
+  }
+  take_back(boot, "some daemons do not belong to the universe");
+}
+
 int run(BootOptions& options) {
   if (options.has("V")) {
     std::puts("openlapi " OPENLAPI_VERSION);
@@ -112,24 +134,7 @@ int run(BootOptions& options) {
   check_process_schema(options);
   if (!options.has("H")) std::puts("openlapi " OPENLAPI_VERSION);
   std::fflush(stdout);
-  setenv(kCleanUp, "1", 0);
-  BootDescendants descendants;
-  if (std::getenv(kCleanUp) == std::string_view("0")) descendants.let_stay();
-  BootSequence boot(options);
-  if (!boot.start(LAM_SSI_BOOT_PROC_LAMD)) {
-    const auto failed = boot.failed_hosts();
-    throw std::runtime_error("the universe is not booted; daemons that were started are ended again" +
-                             (failed.empty() ? "" : ". Not booted: " + named(failed, boot.count())));
-  }
-  try {
-    if (await_links(folder, options.has("v") || options.has("d"))) {
-      descendants.let_stay();
-      return 0;
-    }
-  } catch (const std::runtime_error& wrong) {
-    take_back(boot, wrong.what());
-  }
-  take_back(boot, "some daemons do not belong to the universe");
+  return boot_universe(options, folder);
 }
 
 }  // namespace
