@@ -1,5 +1,6 @@
-// What the simulated tasks are told of their adapters' links, from outside of the traffic: that they were cut and are
-// whole again, some of it late, some of it wrong, and some not at all.
+// What the simulated tasks are told of links, from outside of the traffic: of their own adapters, and in the network
+// availability matrix of those of all. That they were cut and are whole again, some of it late, some of it wrong, and
+// some not at all; in the matrix some rows are never followed by a newer one.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,14 @@ class LinkWords {
 
  private:
   void tell_after(Nanoseconds pause, PeerIndex task, std::uint32_t adapter, bool up);
+  void cut_in_matrix(PeerIndex task, std::uint32_t adapter, Nanoseconds length);
+  void row_after(Nanoseconds pause, PeerIndex task, std::uint32_t adapter, bool up);
 
   const Scenario& scenario_;
   VirtualTime& time_;
   SimulatedNetwork& network_;
   SeededRandom random_;
+  SeededRandom matrix_random_;
   std::uint64_t told_ = 0;
 };
 

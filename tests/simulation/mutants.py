@@ -133,6 +133,10 @@ MUTANTS = {
     "word_believed_for_ever": (
         "dataplane/paths/path_watch.cc", "a path whose link is said to be down is not used, although it answers",
         [("  if ((links_down_ & ~asked_) >> path & 1) return false;\n", "  if (links_down_ >> path & 1) return false;\n")]),
+    "old_row_believed_anew": (
+        "dataplane/paths/path_watch.cc", "what the matrix says of an adapter counts again with each change of another one",
+        [("  if ((links_down_ >> path & 1) != 0) return false;\n  links_down_ |= 1u << path;\n",
+          "  links_down_ |= 1u << path;\n")]),
     "round_trip_of_sent_again": (
         "dataplane/reliability/send_window.cc", "a packet that was sent again over another path measures that one",
         [("  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);\n",

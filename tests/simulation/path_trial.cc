@@ -47,7 +47,7 @@ void PathTrial::run() {
   using Stage = void (PathTrial::*)();
   for (const Stage stage :
        {&PathTrial::all_serve, &PathTrial::each_serves_alone, &PathTrial::one_goes_silent, &PathTrial::it_comes_back,
-        &PathTrial::false_word, &PathTrial::true_word, &PathTrial::all_go_silent}) {
+        &PathTrial::false_word, &PathTrial::true_word, &PathTrial::old_row, &PathTrial::all_go_silent}) {
     if (!simulation_.checker().failed()) (this->*stage)();
   }
 }
@@ -356,6 +356,25 @@ void PathTrial::true_word() {
   for (unsigned side = 0; side != 2; ++side) tell(side, true);
   work(50 * kMillisecond, kMillisecond);
   expect_all_serve("after true word");
+}
+
+// Of the other side's adapter the matrix says for good that it is down. That is found out, and not believed anew when
+// the matrix says something else of others.
+void PathTrial::old_row() {
+  const auto side = static_cast<unsigned>(random_.below(2));
+  const PeerIndex other = sides_[1 - side].task;
+  chosen_ = network_used_by(side);
+  SimulatedNetwork& network = simulation_.network();
+  network.tell_in_matrix(other, chosen_, false);
+  work(10 * tuning::kFirstProbePause, kMillisecond);
+  expect_all_serve("after an old row of the matrix");
+  for (unsigned n = 0; n != 10 && !simulation_.checker().failed(); ++n) {
+    network.tell_in_matrix(other, scenario_.networks, n % 2 != 0);  // which it does not use
+    work(2 * kMillisecond, kMillisecond);
+    expect_all_serve("after news of another adapter in the matrix");
+  }
+  network.tell_in_matrix(other, chosen_, true);
+  work(10 * kMillisecond, kMillisecond);
 }
 
 void PathTrial::all_go_silent() {

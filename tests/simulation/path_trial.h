@@ -89,6 +89,7 @@ class PathTrial {
   void it_comes_back();
   void false_word();
   void true_word();
+  void old_row();
   void all_go_silent();
 
   Simulation& simulation_;

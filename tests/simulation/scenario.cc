@@ -114,6 +114,7 @@ void Scenario::choose_networks() {
   adapters_die = one_switch && !lying_task && random.chance(0.7);
   if (adapters_die) longest_cut = 20 * kMillisecond;
   one_is_narrow = several && !adapters_die && random.chance(0.5);
+  has_matrix = several && random.chance(0.5);
 }
 
 void Scenario::choose_disturbers() {
@@ -195,8 +196,8 @@ std::string Scenario::describe() const {
          (one_switch ? ", on one switch" : "") + (adapters_die ? ", adapters die" : "") +
          (one_is_narrow ? ", one passes no long packets" : "") +
          (links_told ? links_told_wrong ? " that are told, some wrongly" : " that are told" : "") +
-         (new_ports ? ", new ports" : "") + (lying_task ? ", one task lies" : "") +
-         (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +
+         (has_matrix ? ", in a matrix" : "") + (new_ports ? ", new ports" : "") +
+         (lying_task ? ", one task lies" : "") + (pauses != 0 ? ", " + std::to_string(pauses) + " pauses" : "") +
          (long_stop ? ", one of them for longer than the time-out" : "") +
          (long_stop && stop_ends_in_death ? " until its death" : "") +
          (bulk_adapters ? ", adapters read " + std::to_string(bulk_longest_read) + " bytes from " +

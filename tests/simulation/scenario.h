@@ -78,6 +78,7 @@ struct Scenario {
   bool one_is_narrow;
   bool links_told;        // tasks are told of most cuts of their own adapters (link_words.h),
   bool links_told_wrong;  // sometimes late, and of some that are none
+  bool has_matrix;        // and in a matrix of most cuts of all adapters, some of it old
 
   // Faults.
   double roughness;  // 0: a calm network, 1: the worst

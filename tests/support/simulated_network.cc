@@ -122,6 +122,19 @@ bool SimulatedTransport::read_ranges(PeerIndex peer, std::span<const MemoryRange
   return copy_ranges(remote, local);
 }
 
+void SimulatedTransport::look() {
+  const bool has_other_link = std::exchange(link_up_, link_told_up_) != link_told_up_;
+  const bool has_other_matrix = matrix_.generation() != network_.matrix_.generation();
+  if (has_other_matrix) matrix_ = network_.matrix_;
+  if (has_other_link || has_other_matrix) ++link_changes_;
+}
+
+bool SimulatedTransport::reaches(PeerIndex peer) const {
+  const auto there = destinations_.find(peer);
+  return link_up_ && !matrix_.is_down(config_.address) &&
+         (there == destinations_.end() || !matrix_.is_down(there->second));
+}
+
 void SimulatedTransport::arrive(Packet packet) {
   if (!config_.limits.reliable && queue_.size() + held_.size() >= config_.queue_packets) {
     ++network_.counters_.overflowed;
@@ -152,6 +165,13 @@ void SimulatedNetwork::tell_of_link(PeerIndex task, std::uint32_t adapter, bool 
     if (address.task != task || address.adapter != adapter || port->config_.limits.reliable) continue;
     port->link_told_up_ = up;
     if (port->on_arrival_) port->on_arrival_();
+  }
+}
+
+void SimulatedNetwork::tell_in_matrix(PeerIndex task, std::uint32_t adapter, bool up) {
+  matrix_.set(task, adapter, up);
+  for (const auto& [address, port] : ports_) {
+    if (!port->config_.limits.reliable && port->on_arrival_) port->on_arrival_();
   }
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,25 @@ struct PortConfig {
 };
 
 class SimulatedNetwork;
+
+// The adapters that a network availability matrix has as down.
+class MatrixOfAdapters {
+ public:
+  void set(PeerIndex task, std::uint32_t adapter, bool up) {
+    ++generation_;
+    if (up) {
+      down_.erase({task, adapter});
+    } else {
+      down_.insert({task, adapter});
+    }
+  }
+  bool is_down(const PortAddress& port) const { return down_.contains({port.task, port.adapter}); }
+  std::uint64_t generation() const { return generation_; }
+
+ private:
+  std::set<std::pair<PeerIndex, std::uint32_t>> down_;
+  std::uint64_t generation_ = 0;
+};
 
 // One port. What it held and what is on its way to it is lost when it is destroyed; another may open at the same
 // address.
@@ -114,10 +134,8 @@ class SimulatedTransport final : public Transport,
   TransportCounters counters() const override { return counters_; }
 
   const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
-  void look() override {
-    if (std::exchange(link_up_, link_told_up_) != link_told_up_) ++link_changes_;
-  }
-  bool reaches(PeerIndex) const override { return link_up_; }
+  void look() override;
+  bool reaches(PeerIndex peer) const override;
   void path_failed(PeerIndex) override {}
 
   bool reachable(PeerIndex peer) override;
@@ -152,6 +170,7 @@ class SimulatedTransport final : public Transport,
   std::uint64_t taken_ = 0;                          // packets, from everybody
   PairEras eras_;                                    // reliable
   bool link_up_ = true, link_told_up_ = true;        // as look() has found it; as it was told since
+  MatrixOfAdapters matrix_;                          // as look() has found it
   std::atomic<std::uint32_t> link_changes_ = 0;
   std::map<PeerIndex, Nanoseconds> newest_arrival_;  // reliable: keeps the order towards each peer
   TransportCounters counters_;
@@ -197,6 +216,8 @@ class SimulatedNetwork {
 
   // A task hears, in all its contexts, that the link of an adapter is up or down, whatever it is.
   void tell_of_link(PeerIndex task, std::uint32_t adapter, bool up);
+  // All tasks read in the matrix that an adapter of the task is up or down, whatever it is; the task need not have it.
+  void tell_in_matrix(PeerIndex task, std::uint32_t adapter, bool up);
 
   // Bytes from a stranger, to whoever is at the address.
   void inject(const PortAddress& to, std::span<const std::byte> bytes);
@@ -227,6 +248,7 @@ class SimulatedNetwork {
   NetworkFaults faults_;
   std::vector<std::uint8_t> groups_;
   std::map<Cut, std::uint32_t> cuts_;
+  MatrixOfAdapters matrix_;
   DepartureListener on_departure_;
   std::map<std::pair<PeerIndex, std::uint32_t>, std::uint32_t> longest_;  // bytes, by task and adapter
   std::map<PortAddress, SimulatedTransport*> ports_;
