@@ -57,6 +57,12 @@ void PathWatch::leads_home(unsigned path) {
   find_next_probe();
 }
 
+void PathWatch::leads_over(unsigned path, bool link_down) {
+  const std::uint32_t bit = 1u << path;
+  links_down_ = link_down ? links_down_ | bit : links_down_ & ~bit;
+  asked_ |= bit;
+}
+
 bool PathWatch::carried_data(unsigned path) {
   if (is_silent(path) && (links_down_ >> path & 1) != 0) return false;
   if ((elsewhere_ >> path & 1) == 0) paths_[path].pause = 0;

@@ -46,6 +46,9 @@ class PathWatch {
   // whether the path is silent or not.
   void leads_elsewhere(unsigned path, Nanoseconds now);
   void leads_home(unsigned path);
+  // What is said of the link to where the path leads now, which is no news: packets that have come from there tell
+  // more, so that the path is not silent for this, and any answer ends its silence.
+  void leads_over(unsigned path, bool link_down);
 
   // The path has answered a probe; since its link is down, if that is said, it has to be one that was due since then.
   // True: it was silent.
@@ -72,7 +75,7 @@ class PathWatch {
 
   std::vector<Probing> paths_;
   std::uint32_t silent_ = 0;      // a bit for each
-  std::uint32_t links_down_ = 0;  // as it was last said; likewise
+  std::uint32_t links_down_ = 0;  // as it was last said of where the path leads; likewise
   std::uint32_t asked_ = 0;       // were probed since their links are down
   std::uint32_t elsewhere_ = 0;   // lead elsewhere; likewise
   unsigned preferred_ = 0;

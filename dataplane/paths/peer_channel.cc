@@ -464,9 +464,9 @@ void PeerChannel::reset() {
   drop_open_packet();
   answers_ = 0;
   if (several_ != nullptr) {
+    for (unsigned number = 0; number != reliable_.paths(); ++number) several_->lead(number, PathEnds::kHome, 0);
     several_->watch = PathWatch(reliable_.paths());
     several_->teller.forget();
-    for (unsigned number = 0; number != reliable_.paths(); ++number) several_->lead(number, PathEnds::kHome, 0);
     use_best();
   }
   reliable_.abandon();

@@ -61,6 +61,8 @@ void SeveralPaths::lead(unsigned path, unsigned end, Nanoseconds now) {
   } else {
     watch.leads_elsewhere(path, now);
   }
+  const LinkStatus* const link = paths[path].capabilities->link_status;
+  watch.leads_over(path, link != nullptr && !link->reaches(paths[path].end));
 }
 
 }  // namespace openlapi

@@ -9,6 +9,7 @@
 
 #include "dataplane/base/epoch.h"
 #include "dataplane/paths/channel_set.h"
+#include "dataplane/tuning.h"
 #include "tests/support/quiet_listener.h"
 #include "tests/support/simulated_network.h"
 
@@ -190,6 +191,22 @@ TEST_F(Crossing, EndsWhenAnotherPairServesAgain) {
   for (PeerIndex task = 0; task != kTasks; ++task) {
     for (const PathStatus& path : tasks_[task]->paths()) EXPECT_EQ(path.end, 1 - task);
   }
+}
+
+// The adapters of one end change places, and both are told of before a time-out would run out.
+TEST_F(Crossing, WordOfAnAdapterIsOfNoOther) {
+  begin();
+  EXPECT_TRUE(brings(0, 8, kMillisecond));
+  network_.narrow(0, 1, kNothing);
+  network_.narrow(1, 0, kNothing);
+  network_.tell_in_matrix(1, 0, false);
+  EXPECT_TRUE(brings(0, 8, kSecond));
+  for (int i = 0; i != 100; ++i) EXPECT_TRUE(brings(0, 8, kMillisecond));
+  network_.narrow(1, 0, kAll);
+  network_.tell_in_matrix(1, 0, true);
+  network_.narrow(1, 1, kNothing);
+  network_.tell_in_matrix(1, 1, false);
+  EXPECT_TRUE(brings(0, 8, tuning::kFirstProbePause + 2 * tuning::kLinkLookPause));
 }
 
 TEST_F(Crossing, APathThatLosesLongPacketsIsLeft) {

@@ -5,8 +5,9 @@
     mutants.py --list                         names and files, as meson.build has them
 
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
-test endpoint/lying_peer, SHARES by simulation/striping. A change whose text is
-not found exactly once in the source is an error: mutants must follow the product.
+test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
+daemon/adapter_table. A change whose text is not found exactly once in the source is an error: mutants must follow the
+product.
 """
 import pathlib
 import sys
@@ -244,6 +245,20 @@ SHARES = {
           "  return arrived_behind >= tuning::kReorderPackets;\n")]),
 }
 
+# What is said of adapters: of one that a path has led to, and in rows of the matrix that a newer one has followed.
+WORDS = {
+    "word_of_another_end": (
+        "dataplane/paths/several_paths.cc", "what was said of an adapter stays when its path leads to another one",
+        [("  watch.leads_over(path, link != nullptr && !link->reaches(paths[path].end));\n", "  (void)link;\n")]),
+    "older_row_believed": (
+        "control/daemon/adapters/adapter_table.cc", "a row that comes late takes the place of a newer one",
+        [("known.generation >= row.generation", "known.generation == row.generation")]),
+    "row_of_former_daemon": (
+        "control/daemon/adapters/adapter_table.cc", "a row of a daemon that is no more is believed",
+        [("  if (row.stamp != universe_.nodes()[row.node].stamp || row.generation == 0) return false;\n",
+          "  if (row.generation == 0) return false;\n")]),
+}
+
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
 BOUNDS = {
     "answers_unbounded": (
@@ -301,7 +316,7 @@ BOUNDS = {
           "")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **BOUNDS}
+ALL = {**MUTANTS, **SHARES, **WORDS, **BOUNDS}
 
 
 def write(name, source, output):

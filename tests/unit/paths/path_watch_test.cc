@@ -175,6 +175,29 @@ TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
   EXPECT_EQ(watch.next_probe(), UINT64_MAX);
 }
 
+// What is said of the adapter that it has led to says nothing of the one that it leads to now.
+TEST(PathWatch, WordOfALinkIsOfWhereThePathLeads) {
+  PathWatch watch(2);
+  EXPECT_TRUE(watch.link_is_down(1, 0));
+  watch.leads_elsewhere(1, 10);
+  watch.leads_over(1, false);
+  EXPECT_FALSE(watch.is_link_down(1));
+  EXPECT_TRUE(watch.carried_data(1)) << "over the link that is up";
+  EXPECT_TRUE(watch.link_is_down(1, 20)) << "of that link it is news";
+  EXPECT_TRUE(watch.is_silent(1));
+}
+
+TEST(PathWatch, APathThatWasLedOverALinkThatIsSaidToBeDownIsBelieved) {
+  PathWatch watch(2);
+  watch.leads_elsewhere(1, 10);
+  watch.leads_over(1, true);
+  EXPECT_FALSE(watch.is_silent(1));
+  EXPECT_FALSE(watch.link_is_down(1, 20)) << "it was known";
+  EXPECT_FALSE(watch.is_silent(1));
+  watch.went_silent(1, 30);
+  EXPECT_TRUE(watch.answered(1));
+}
+
 TEST(PathWatch, ThatAllAreSilentIsSeen) {
   PathWatch watch(2);
   watch.went_silent(0, 0);
