@@ -61,8 +61,8 @@ bool BulkShares::is_first(const BulkPull::Path& path, std::uint64_t bytes) const
 
 Nanoseconds BulkShares::patience(const BulkPull::Path& path) const {
   const BulkPath& of_peer = peer_.bulk_paths[path.number];
-  if (peer_.is_link_down(of_peer)) return 0;
-  return peer_.serves(of_peer) ? tuning::kBulkPatience : tuning::kBulkPatienceInSilence;
+  if (peer_.serves(of_peer)) return tuning::kBulkPatience;  // whatever is said of its link
+  return peer_.is_link_down(of_peer) ? 0 : tuning::kBulkPatienceInSilence;
 }
 
 bool BulkShares::are_held_up(Nanoseconds now) const {

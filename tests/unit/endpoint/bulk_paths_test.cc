@@ -226,6 +226,23 @@ TEST_F(BulkPaths, ALinkThatIsDownHoldsNobodyUp) {
   expect_arrived(1, 0);
 }
 
+TEST_F(BulkPaths, ALinkThatIsWronglySaidToBeDownIsWaitedFor) {
+  transport(kTarget, 0).say_of_link(false);
+  put();
+  expect_arrived(1, 0);
+  for (int n = 0; n < 100; ++n) pass(kMillisecond);  // it answers a probe
+  hold_endings();
+  put();
+  ASSERT_FALSE(reader(0).under_way.empty());
+  let_bring(1);
+  pass(tuning::kBulkPatience / 2);
+  EXPECT_EQ(reader(0).stops, 0u);
+  end_all(0);
+  settle();
+  let_bring(1);
+  expect_arrived(2, 0);
+}
+
 TEST_F(BulkPaths, WhatOnlyOneReadsComesInPacketsWhenItsLinkIsDown) {
   set_length(200'000);
   hold_endings();
