@@ -68,14 +68,17 @@ class Links:
         self.hardware = {}
 
     def lay(self, link):
-        subprocess.run(["ip", "link", "add", f"link{link}", "netns", str(self.hosts[0].holder.pid), "type", "veth",
-                        "peer", "name", f"link{link}", "netns", str(self.hosts[1].holder.pid)], check=True)
+        self.connect(link)
         for host in self.hosts:
             host.ip("address", "add", f"{self.address(link, host.number)}/24", "dev", f"link{link}")
             host.ip("link", "set", f"link{link}", "up")
 
     def tear_out(self, link):
         self.hosts[0].ip("link", "delete", f"link{link}")
+
+    def connect(self, link):
+        subprocess.run(["ip", "link", "add", f"link{link}", "netns", str(self.hosts[0].holder.pid), "type", "veth",
+                        "peer", "name", f"link{link}", "netns", str(self.hosts[1].holder.pid)], check=True)
 
     def __enter__(self):
         return self
@@ -121,6 +124,33 @@ class Links:
         if hosts == 2:
             expect_equal(tasks[0].stdout.readline(), "begun 0\n", "of task 0")
         return tasks
+
+
+class Switch(Links):
+    """Two hosts with so many adapters on one network."""
+
+    def __init__(self, count):
+        self.middle = Host(2)
+        self.middle.ip("link", "add", "switch", "type", "bridge")
+        self.middle.ip("link", "set", "switch", "up")
+        super().__init__(count)
+
+    def connect(self, link):
+        for host in self.hosts:
+            port = f"port{host.number}{link}"
+            subprocess.run(["ip", "link", "add", f"link{link}", "netns", str(host.holder.pid), "type", "veth",
+                            "peer", "name", port, "netns", str(self.middle.holder.pid)], check=True)
+            self.middle.ip("link", "set", port, "master", "switch", "up")
+            for name in ("arp_ignore=1", "arp_announce=2"):  # each answers for its own address only
+                subprocess.run(host.inside("sysctl", "-qw", f"net.ipv4.conf.all.{name}"), check=True)
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.middle.end()
+
+    @staticmethod
+    def address(link, host):
+        return f"10.77.0.{1 + host + 10 * link}"
 
 
 def need_namespaces():
@@ -396,6 +426,21 @@ def test_a_first_contact_finds_the_link_that_serves(jobs):
         links.set(0, "down", 1)
         results = finish(jobs, links.start(jobs, seconds=1, MP_INFOLEVEL="2"))
         expect(packets(results[0], links.address(1, 0))[1] > 100, results[0])
+
+
+def test_the_last_adapters_of_each_end_reach_each_other(jobs):
+    """Of three on one network, whose numbers differ."""
+    need_namespaces()
+    for here, there in ((0, 1), (0, 2), (1, 0), (2, 1)):
+        with Switch(3) as links:
+            tasks = links.start(jobs, seconds=3, API_PATHS_TIMEOUT="10", MP_INFOLEVEL="2")
+            time.sleep(0.5)
+            for link in range(3):
+                for host, left in enumerate((here, there)):
+                    if link != left:
+                        links.set(link, "down", host)
+            for host, result in enumerate(finish(jobs, tasks)):
+                expect(packets(result, links.address((here, there)[host], host))[1] > 20, result)
 
 
 def test_links_that_flap_lose_nothing(jobs):
