@@ -29,8 +29,11 @@ class LayoutCursor {
   std::uint64_t bytes_left() const { return total_bytes_ - position_; }
 
   // Moves to any position up to total_bytes(). Must be cheap for the present position and for those up to a packet
-  // ahead.
+  // ahead; after expect_any_order(), for all.
   virtual void seek(std::uint64_t position) = 0;
+
+  // False: data that is scattered must come in order, since more than its place matters, or there is no memory.
+  virtual bool expect_any_order() { return only_copies(); }
 
   // Stores the next contiguous pieces, none of them empty and together at most `bytes` long, in `pieces`, moves behind
   // them, and returns their number. 0: the end, or `pieces` is empty.

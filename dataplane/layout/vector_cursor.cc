@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "dataplane/base/copy_bytes.h"
@@ -46,14 +47,36 @@ LayoutPiece PieceList::operator[](std::uint64_t index) const {
 
 ListCursor::ListCursor(const PieceList& list) : LayoutCursor(total_of(list)), list_(list) {}
 
-// From where it stands, in both directions: packets come in order, or nearly.
+// From where it stands, in both directions, unless there are marks.
 void ListCursor::seek(std::uint64_t position) {
   if (position == position_) return;
   position_ -= inside_;
+  if (!marks_.empty()) go_to_mark(position);
   while (position < position_) position_ -= list_[--index_].length;
-  while (index_ < list_.count && position - position_ >= list_[index_].length) position_ += list_[index_++].length;
+  while (index_ < list_.count && position - position_ >= list_[index_].length) {
+    position_ += list_[index_++].length;
+    if (index_ == marks_.size() * kMarkInterval && marks_.size() < marks_.capacity()) marks_.push_back(position_);
+  }
   inside_ = position - position_;
   position_ = position;
+}
+
+// To the last mark before, from which seek() goes on and makes further ones.
+void ListCursor::go_to_mark(std::uint64_t position) {
+  const auto mark = std::ranges::upper_bound(marks_, position) - 1;
+  index_ = static_cast<std::uint64_t>(mark - marks_.begin()) * kMarkInterval;
+  position_ = *mark;
+}
+
+bool ListCursor::expect_any_order() {
+  if (list_.count <= kMarkInterval || !marks_.empty()) return true;
+  try {
+    marks_.reserve(static_cast<std::size_t>(list_.count / kMarkInterval + 1));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  marks_.push_back(0);
+  return true;
 }
 
 std::size_t ListCursor::next_pieces(std::span<LayoutPiece> pieces, std::uint64_t bytes) {

@@ -40,6 +40,7 @@ class ListCursor final : public LayoutCursor {
   ListCursor(const ListCursor&) = default;
 
   void seek(std::uint64_t position) override;
+  bool expect_any_order() override;
   std::size_t next_pieces(std::span<LayoutPiece> pieces, std::uint64_t bytes) override;
   std::uint64_t piece_count() const override { return list_.count; }
   std::uint64_t list_bytes() const override { return own_list_ != nullptr ? list_.count * sizeof(LayoutPiece) : 0; }
@@ -47,10 +48,16 @@ class ListCursor final : public LayoutCursor {
   std::unique_ptr<LayoutCursor> detached() const override;
 
  private:
+  static constexpr std::uint64_t kMarkInterval = 64;  // pieces
+
+  void go_to_mark(std::uint64_t position);
+
   PieceList list_;
   std::uint64_t index_ = 0;   // of the present piece
   std::uint64_t inside_ = 0;  // bytes of it that are before the position
   std::shared_ptr<const std::byte[]> own_list_;
+  // Where every 64th piece begins, as far as seek() has come: it does not allocate, there may be a guard.
+  std::vector<std::uint64_t> marks_;
 };
 
 class StridedCursor final : public LayoutCursor {

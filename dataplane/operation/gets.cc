@@ -228,8 +228,9 @@ void Gets::on_data(Peer& from, const wire::Record& record) {
 
 bool Gets::awaits_data(const Peer& from, std::uint32_t request_id) const {
   const PendingRequest* const request = means_.requests.find(request_id);
-  return request != nullptr && request->is_get && request->peer == from.index && request->pull == 0 && !request->read &&
-         request->layout == nullptr;
+  if (request == nullptr || !request->is_get || request->peer != from.index) return false;
+  if (request->pull != 0 || request->read) return false;
+  return request->layout == nullptr || request->layout->expect_any_order();
 }
 
 void Gets::on_key(Peer& from, const wire::Record& record) {

@@ -49,7 +49,7 @@ class Gets final : public GetFallback {
 
   // Answers of peers.
   void on_data(Peer& from, const wire::Record& record);
-  // It is an answer that data in any order may belong to; where a layout is followed data waits for its turn.
+  // There is such a request, and its answer may come in any order.
   bool awaits_data(const Peer& from, std::uint32_t request_id) const;
   void on_key(Peer& from, const wire::Record& record);
 

@@ -61,7 +61,8 @@ void IncomingMessages::on_data(Peer& from, const wire::Record& record) {
 
 bool IncomingMessages::awaits_data(Peer& from, std::uint32_t id) {
   IncomingMessage* const message = find(from, id);
-  return message != nullptr && !message->elsewhere && message->layout == nullptr && message->refused() == nullptr;
+  if (message == nullptr || message->elsewhere || message->refused() != nullptr) return false;
+  return message->layout == nullptr || message->layout->expect_any_order();
 }
 
 void IncomingMessages::arrived(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t bytes) {

@@ -47,8 +47,7 @@ class IncomingMessages {
   IncomingMessage* add(Peer& from, std::uint32_t id, IncomingMessage message);
 
   void on_data(Peer& from, const wire::Record& record);
-  // The message has begun, and its data may come in any order. Where a layout is followed that is slow: data waits for
-  // its turn then.
+  // The message has begun, it is known where its data goes, and that may come in any order.
   static bool awaits_data(Peer& from, std::uint32_t id);
   // `bytes` more of the message are in place; with the last of them it is complete.
   void arrived(Peer& from, std::uint32_t id, IncomingMessage& message, std::uint64_t bytes);

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <vector>
 
+#include "dataplane/layout/vector_cursor.h"
 #include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
@@ -12,6 +15,28 @@ namespace openlapi {
 namespace {
 
 using Bytes = std::vector<unsigned char>;
+
+// Hands data on as a program with CONTROL does, to a function that may count what it sees.
+class OrderedCursor final : public LayoutCursor {
+ public:
+  explicit OrderedCursor(Bytes& memory) : LayoutCursor(memory.size()), memory_(memory) {}
+  void seek(std::uint64_t position) override {
+    EXPECT_EQ(position, position_);
+    position_ = position;
+  }
+  std::size_t next_pieces(std::span<LayoutPiece>, std::uint64_t) override { return 0; }
+  void scatter(const std::byte* from, std::uint64_t bytes) override {
+    std::memcpy(memory_.data() + position_, from, bytes);
+    position_ += bytes;
+  }
+  bool only_copies() const override { return false; }
+  std::uint64_t piece_count() const override { return 1; }
+  std::unique_ptr<LayoutCursor> clone() const override { return std::make_unique<OrderedCursor>(memory_); }
+  std::unique_ptr<LayoutCursor> detached() const override { return clone(); }
+
+ private:
+  Bytes& memory_;
+};
 
 class EarlyDataTest : public testing::Test {
  protected:
@@ -38,6 +63,25 @@ class EarlyDataTest : public testing::Test {
     job_.task(to).transport.put_back(packets);
     while (job_.task(to).transport.waiting() != 0) job_[to].progress();
   }
+  // All of `memory`, in many pieces.
+  std::unique_ptr<LayoutCursor> pieces_of(const Bytes& memory) {
+    constexpr std::size_t kPiece = 16;
+    pieces_.clear();
+    for (std::size_t at = 0; at != memory.size(); at += kPiece)
+      pieces_.push_back({address(memory.data() + at), kPiece});
+    return std::make_unique<ListCursor>(PieceList::of_pieces(pieces_.data(), pieces_.size()));
+  }
+  // The packets of a message whose data its header handler sends to `layout`.
+  MemoryTransport::Copies message_to(const LayoutCursor& layout, int& target) {
+    job_.task(1).host.on_header = [&layout](const ArrivedMessage&) {
+      HeaderVerdict verdict;
+      verdict.layout = layout.clone();
+      return verdict;
+    };
+    EXPECT_EQ(job_[0].active_message({1, 5, nullptr, 0, source_.data(), source_.size(), address(&target), 0, 0}),
+              Submit::accepted);
+    return packets_of(0);
+  }
   // How many bytes from the end on are in place.
   std::size_t end_in_place() const {
     const auto [there, wanted] = std::mismatch(sink_.rbegin(), sink_.rend(), source_.rbegin());
@@ -55,6 +99,7 @@ class EarlyDataTest : public testing::Test {
   Job job_;
   const Bytes source_ = Bytes(8000, 0x5a);
   Bytes sink_ = Bytes(8000);
+  std::vector<LayoutPiece> pieces_;
 };
 
 TEST_F(EarlyDataTest, OfAPutIsPlacedAtOnce) {
@@ -86,6 +131,44 @@ TEST_F(EarlyDataTest, OfAGetIsPlacedAtOnce) {
   bring(1, {packets[1]});
   EXPECT_EQ(sink_, source_);
   EXPECT_EQ(origin, 1);
+}
+
+TEST_F(EarlyDataTest, OfAGetIntoALayoutIsPlacedAtOnce) {
+  int origin = 0;
+  StridedCursor source(address(source_.data()), source_.size());
+  const std::unique_ptr<LayoutCursor> destination = pieces_of(sink_);
+  ASSERT_EQ(job_[1].get_layout({0, &source, destination.get(), 0, address(&origin)}), Submit::accepted);
+  job_[1].progress();
+  const MemoryTransport::Copies packets = packets_of(0);
+  bring_all_but_the_second(1, packets);
+  EXPECT_GT(end_in_place(), source_.size() - 2 * 1024);
+  EXPECT_EQ(origin, 0);
+  bring(1, {packets[1]});
+  EXPECT_EQ(sink_, source_);
+  EXPECT_EQ(origin, 1);
+}
+
+TEST_F(EarlyDataTest, OfAMessageToALayoutIsPlacedAtOnce) {
+  int target = 0;
+  const std::unique_ptr<LayoutCursor> layout = pieces_of(sink_);
+  const MemoryTransport::Copies packets = message_to(*layout, target);
+  bring_all_but_the_second(1, packets);
+  EXPECT_GT(end_in_place(), source_.size() - 2 * 1024);
+  EXPECT_EQ(target, 0);
+  bring(1, {packets[1]});
+  EXPECT_EQ(sink_, source_);
+  EXPECT_EQ(target, 1);
+}
+
+TEST_F(EarlyDataTest, WaitsForItsTurnWhereAProgramSeesIt) {
+  int target = 0;
+  const OrderedCursor layout(sink_);
+  const MemoryTransport::Copies packets = message_to(layout, target);
+  bring_all_but_the_second(1, packets);
+  EXPECT_EQ(end_in_place(), 0u);
+  bring(1, {packets[1]});
+  EXPECT_EQ(sink_, source_);
+  EXPECT_EQ(target, 1);
 }
 
 // Nobody knows yet where it goes.

@@ -161,6 +161,7 @@ TEST(ProgramCursor, every_block_goes_to_the_function_while_a_control_is_in_force
   const auto compiled = GatherScatterProgram::compile(program.described());
   ProgramCursor cursor(compiled, bits(memory.data()), 32, record);
   EXPECT_FALSE(cursor.only_copies());
+  EXPECT_FALSE(cursor.expect_any_order());
   EXPECT_EQ(cursor.atom_size(), 4U);
   calls.clear();
   cursor.scatter(data.data(), 6);

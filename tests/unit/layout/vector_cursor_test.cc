@@ -129,6 +129,25 @@ TEST(ListCursor, NamesEveryByteOnceHoweverItIsCut) {
   }
 }
 
+// Also lists that are so long that it remembers where pieces begin.
+TEST(ListCursor, FindsEveryByteInAnyOrder) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<std::byte> memory(40'000);
+    const std::size_t pieces[] = {0, 63, 64, 65, 128, 129, 1000, 5000};
+    const Vector vector = random_vector(memory, random, pieces[round % 8], 1 + round % 9);
+    const auto bytes = bytes_of(vector);
+    ListCursor cursor(vector.list());
+    EXPECT_TRUE(cursor.expect_any_order());
+    expect_same(cursor, bytes, random);
+    EXPECT_TRUE(cursor.expect_any_order());
+    expect_gathers_and_scatters(cursor, bytes, memory, random);
+    expect_same(*cursor.clone(), bytes, random);
+    ListCursor copy(cursor);
+    expect_same(copy, bytes, random);
+  }
+}
+
 TEST(StridedCursor, NamesEveryByteOnceHoweverItIsCut) {
   std::mt19937 random(2);
   for (int round = 0; round < 60; ++round) {
