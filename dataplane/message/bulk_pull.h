@@ -105,6 +105,7 @@ struct BulkPull {
     std::uint32_t reads = 0;      // begun and not ended
     std::uint64_t under_way = 0;  // bytes of these
     Nanoseconds latest = 0;       // when one of them began to be the only one, or one ended
+    bool brought = false;         // one of them has ended well
     bool failed = false;          // no more reads begin
     bool stopped = false;         // those that were under way write no more
   };

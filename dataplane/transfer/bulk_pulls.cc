@@ -130,6 +130,7 @@ void BulkPulls::read_ended(const BulkMemory& memory, const BulkMemory::Ending& e
   if (!ending.done) path_failed(path, from, true);
   BulkPath& of_peer = from.bulk_paths[path.number];
   if (ending.done) of_peer.read += chunk.length;
+  path.brought = path.brought || ending.done;
   if (!pull.watched) return;
   path.latest = means_.clock.now();
   if (pull.path_count != 1) of_peer.read_ended(ending.done ? chunk.length : 0, path.latest);
@@ -213,7 +214,7 @@ void BulkPulls::end_pull(std::uint32_t id, const BulkPull& pull) {
   if (message != nullptr) message->elsewhere = false;
   if (pull.failed) return means_.offers.fell_back(peer);
   for (const BulkPull::Path& path : pull.paths()) {
-    if (!path.failed) peer.bulk_paths[path.number].succeeded();
+    if (path.brought && !path.failed) peer.bulk_paths[path.number].succeeded();
   }
   ++means_.statistics.of(peer).packets_received;
   ++means_.statistics.of(peer).bulk_received;

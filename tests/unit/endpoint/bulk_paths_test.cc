@@ -302,6 +302,27 @@ TEST_F(BulkPaths, OneThatHasFailedIsUsedAgainLater) {
   EXPECT_GT(reader(0).begun, begun);
 }
 
+// It rests for longer each time; a message of which it has read nothing says nothing of it.
+TEST_F(BulkPaths, OneThatHasReadNothingHasNotSucceeded) {
+  const auto put_messages = [&](unsigned messages) {
+    for (unsigned n = 0; n != messages; ++n) put();
+  };
+  reader(0).begins_until_failure = 0;
+  put_messages(1 + 1 + 1 + 3);  // fails, rests for one, fails, rests for three
+  reader(0).begins_until_failure = SIZE_MAX;
+  reader(0).room = 0;
+  put();
+  reader(0).room = SIZE_MAX;
+  reader(0).begins_until_failure = 0;
+  put();
+  reader(0).begins_until_failure = SIZE_MAX;
+  put_messages(7);
+  EXPECT_EQ(reader(0).begun, 0u);
+  put();
+  EXPECT_GT(reader(0).begun, 0u);
+  expect_arrived(16, 0);
+}
+
 // As where memory cannot be pinned: packets pass as before.
 TEST_F(BulkPaths, MemoryThatAnAdapterCannotReadIntoIsNoReasonToDoubtThePath) {
   reader(0).begins_until_failure = 0;
