@@ -165,6 +165,7 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
     return pair_adapters(here, there, bootstrap_->rank() < peer);
   }
   std::erase_if(pairs, [&](const AdapterPair& pair) { return pair.there >= first.adapters; });
+  if (pairs.empty()) reason = none.empty() ? "the task has no adapter of the same number" : none;
   return pairs;
 }
 

@@ -244,6 +244,23 @@ TEST(ContextRoutes, WaitForNoAdapterThatTheOtherTaskDoesNotHave) {
   }
 }
 
+// This task has its second adapter only.
+std::string reason_without_first(std::vector<std::byte> published) {
+  TwoAdapters adapters;
+  adapters.networks.erase(adapters.networks.begin());
+  adapters.tasks->published[adapters.networks[0].keys + "0"] = std::move(published);
+  const Route route = adapters.resolve();
+  EXPECT_EQ(route.count, 0u);
+  EXPECT_EQ(adapters.tasks->waits, 0);
+  return route.reason;
+}
+
+TEST(ContextRoutes, SayWhyNoPairIsFound) {
+  EXPECT_EQ(reason_without_first(std::vector<std::byte>(3)), "recording: the task published an address of 3 bytes");
+  EXPECT_EQ(reason_without_first(published_address("only", false, 1)),
+            "recording: the task has no adapter of the same number");
+}
+
 TEST(ContextRoutes, LeadToTheSecondAdapterOfATaskWhoseFirstOneDoesNotOpen) {
   TwoAdapters adapters;
   adapters.publish({"", "second"}, false);
