@@ -54,7 +54,7 @@ struct NetworkRequest {
   std::uint64_t epoch;                 // see PublishedAddress
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // null: the bootstrap can exchange, or UDP is not used
-  bool tags = false;                   // packets carry tags, on transports that cannot prove whom packets are from
+  bool tags = false;                   // packets carry tags, over each network: a pair of tasks may use any
   bool spare = false;                  // for tasks that replace others; nobody is reached over it until then
   TellNotice tell = nullptr;
 };

@@ -234,7 +234,7 @@ bool Opening::run() {
   generation_ = process().generations[request_.instance]++;
   result_.epoch = next_epoch();
   if (!open_paths()) return false;
-  result_.packet_tags = is_over_udp() ? wants_tags() : !result_.networks.empty() && result_.networks.front().tags;
+  result_.packet_tags = wants_tags();
   return true;
 }
 

@@ -44,9 +44,6 @@ class UserSpace {
   std::string keys_of(const Candidate& candidate) const {
     return address_keys(request_.instance, request_.generation) + candidate.name + ".";
   }
-  bool tags_with(const Candidate& candidate) const {
-    return request_.tags && candidate.module != nullptr && candidate.module->needs_tags();
-  }
   int info_level() const { return request_.settings.info_level; }
   void say_what_is_missing() const;
   std::string tried() const;
@@ -154,7 +151,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
        .addresses = {},
        .device = opened.device,
        .adapter = opened.device.substr(0, std::min(opened.device.find(','), opened.device.find(" ("))),
-       .tags = tags_with(candidate),
+       .tags = request_.tags,
        .followed = is_followed,
        .has_link = [module, own] { return module->has_link(*own); },
        .chosen = device.place});
@@ -173,7 +170,7 @@ void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string
     const PeerAddress address = candidate.module != nullptr ? open_one(candidate, request, device) : PeerAddress{};
     if (address.length == 0 && named.empty()) continue;
     if (address.length != 0) result_.networks.back().is_last_resort = named.empty();
-    candidate.addresses.push_back({.epoch = request_.epoch, .address = address, .tags = tags_with(candidate)});
+    candidate.addresses.push_back({.epoch = request_.epoch, .address = address, .tags = request_.tags});
     if (device.place) candidate.chosen.push_back(*device.place);
   }
 }

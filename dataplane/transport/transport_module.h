@@ -15,7 +15,7 @@
 namespace openlapi {
 
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 10;
+inline constexpr std::uint32_t kTransportModuleVersion = 11;
 
 // A device that the module found on this machine: for people, and for the choice among several.
 struct ModuleDevice {
@@ -62,10 +62,6 @@ struct ModuleTransport {
 class TransportModule {
  public:
   virtual std::string_view name() const = 0;  // of the module and of its transports
-
-  // Whether strangers can send packets to its transports, so that tags have to prove whom packets are from
-  // (EndpointConfig::packet_tags).
-  virtual bool needs_tags() const = 0;
 
   // As the context finds them that `request` is of, whatever device it names. May take some 100 ms. Empty: there is
   // none, and `reason` says why.

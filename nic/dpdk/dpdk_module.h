@@ -29,7 +29,6 @@ std::vector<ModuleDevice> list_devices(const ModuleRequest& request, const std::
 class DpdkModule final : public TransportModule {
  public:
   std::string_view name() const override { return "dpdk"; }
-  bool needs_tags() const override { return true; }
   std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
   bool has_link(const Transport& transport) override;

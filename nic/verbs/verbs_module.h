@@ -18,7 +18,6 @@ ModuleDevice describe(const PortReport& report);
 class VerbsModule final : public TransportModule {
  public:
   std::string_view name() const override { return "verbs"; }
-  bool needs_tags() const override { return false; }  // queue pairs have keys
   std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
   bool has_link(const Transport& transport) override;

@@ -385,10 +385,13 @@ def test_user_space_mode_chooses_for_each_pair(jobs):
     # Task 2 has the second module only, the others have both.
     program = jobs.program("api_init_probe")
     script = f"if [ $PMIX_RANK = 2 ]; then export MP_EUIDEVICE=second; fi; exec {program} "
-    result = user_space(jobs, 3, None, "first,second", words=["/bin/sh", "-c", script], MP_INFOLEVEL="2")
-    expect_equal(result.status, 0, result)
-    expect(over([(0, 1)], "udp", "first") <= ways(result), result)
-    expect(over([(0, 2), (1, 2), (2, 0)], "udp", "second") <= ways(result), result)
+    for authentication, with_tags in (("auto", 0), ("yes", 3)):
+        result = user_space(jobs, 3, None, "first,second", words=["/bin/sh", "-c", script], MP_INFOLEVEL="2",
+                            OPENLAPI_PACKET_AUTH=authentication)
+        expect_equal(result.status, 0, result)
+        expect(over([(0, 1)], "udp", "first") <= ways(result), result)
+        expect(over([(0, 2), (1, 2), (2, 0)], "udp", "second") <= ways(result), result)
+        expect_equal(result.err.count("packets carry tags"), with_tags, result)
 
 
 def opened(result):

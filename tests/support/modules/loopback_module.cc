@@ -26,8 +26,6 @@ class LoopbackModule final : public TransportModule {
  public:
   std::string_view name() const override { return MODULE_NAME; }
 
-  bool needs_tags() const override { return false; }
-
   std::vector<ModuleDevice> devices(const ModuleRequest&, std::string& reason) override {
     reason.clear();
     std::vector<ModuleDevice> all = {{.name = MODULE_NAME, .state = "always up", .reason = {}, .chosen = true},

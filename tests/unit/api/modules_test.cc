@@ -48,7 +48,6 @@ TEST(LoadModule, TakesTheFirstThatIsThere) {
   TransportModule* const first = load_module("first", {"/nowhere", built_modules()}, reason);
   ASSERT_NE(first, nullptr) << reason;
   EXPECT_EQ(first->name(), "first");
-  EXPECT_FALSE(first->needs_tags());
   EXPECT_EQ(load_module("first", {built_modules()}, reason), first) << "one object for the process";
   TransportModule* const second = load_module("second", {built_modules()}, reason);
   ASSERT_NE(second, nullptr) << reason;
