@@ -46,6 +46,7 @@ class PathWatch {
   // whether the path is silent or not.
   void leads_elsewhere(unsigned path, Nanoseconds now);
   void leads_home(unsigned path);
+  bool is_elsewhere(unsigned path) const { return (elsewhere_ >> path & 1) != 0; }
   // What is said of the link to where the path leads now, which is no news: packets that have come from there tell
   // more, so that the path is not silent for this, and any answer ends its silence.
   void leads_over(unsigned path, bool link_down);

@@ -101,6 +101,11 @@ struct Peer {
     const PathWatch* const watch = watch_of(path);
     return watch == nullptr || watch->may_serve(path.in_channel);
   }
+  // Only adapters that belong together read from each other, and packets go to another one while one of them is dead.
+  bool reads_over(const BulkPath& path) const {
+    const PathWatch* const watch = watch_of(path);
+    return (watch == nullptr || !watch->is_elsewhere(path.in_channel)) && path.memory->reachable(index);
+  }
   bool is_link_down(const BulkPath& path) const {
     const PathWatch* const watch = watch_of(path);
     return watch != nullptr && watch->is_link_down(path.in_channel);

@@ -72,7 +72,7 @@ void BulkPulls::choose_paths(Peer& from, BulkPull& pull, const MemoryKeys& keys)
     BulkPath& path = from.bulk_paths[number];
     const auto of_peer = [&](const MemoryKey& key) { return path.memory->leads_to(from.index, key); };
     const auto key = std::ranges::find_if(keys.all(), of_peer);
-    if (key == keys.all().end() || path.memory->longest_read() == 0 || !path.memory->reachable(from.index)) continue;
+    if (key == keys.all().end() || path.memory->longest_read() == 0 || !from.reads_over(path)) continue;
     const BulkPull::Path found{.memory = path.memory, .key = *key, .number = number};
     if (path.pause == 0 && from.serves(path)) {
       pull.all_paths[pull.path_count++] = found;

@@ -25,7 +25,7 @@ std::uint32_t MemoryOffers::paths_to_try(Peer& peer) {
     BulkPath& path = peer.bulk_paths[number];
     if (path.pause != 0) {
       --path.pause;
-    } else if (path.memory->reachable(peer.index)) {
+    } else if (peer.reads_over(path)) {
       paths |= 1u << number;
       if (peer.serves(path)) serving |= 1u << number;
     }

@@ -26,6 +26,7 @@ Route Task::resolve(PeerIndex peer) {
     other->add_peer(peer, {}, error);
     route.paths[route.count++] = other.get();
   }
+  route.other_ends = other_ends;
   route.epoch = epoch_of_peers;
   return route;
 }

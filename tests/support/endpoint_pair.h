@@ -50,6 +50,7 @@ struct Task final : RouteResolver {
 
   MemoryTransport transport;
   std::vector<std::unique_ptr<MemoryTransport>> others;  // further paths to the same tasks
+  std::vector<OtherEnd> other_ends{};                    // of these paths
   std::uint64_t epoch_of_peers = 0;  // what this task is told at first contact
   PeerIndex out_of_reach = kUnknownPeer;
   ScriptedHost host;

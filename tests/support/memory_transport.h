@@ -52,6 +52,11 @@ class MemoryTransport final : public Transport,
     origin_of_peers_ = of_peers;
     origin_of_packets_ = of_packets;
   }
+  // Under this number packets go there as well, and are from there if they say so.
+  void add_end(PeerIndex number, MemoryTransport& to, std::uint64_t origin) {
+    peers_[number] = &to;
+    origins_of_ends_[number] = origin;
+  }
   // What waits comes in datagrams of so many packets from now on, the last one of as many as are left.
   void come_together(std::size_t packets) { datagram_ = packets, in_datagram_ = 0; }
   std::size_t skipped() const { return skipped_; }  // packets of datagrams that were not believed
@@ -91,7 +96,10 @@ class MemoryTransport final : public Transport,
   }
 
   std::uint32_t max_packet_to(PeerIndex peer) const override;
-  std::uint64_t origin_of(PeerIndex) const override { return origin_of_peers_; }
+  std::uint64_t origin_of(PeerIndex peer) const override {
+    const auto end = origins_of_ends_.find(peer);
+    return end == origins_of_ends_.end() ? origin_of_peers_ : end->second;
+  }
 
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   void send_abandoned(PeerIndex) override { ++abandoned_; }
@@ -171,6 +179,7 @@ class MemoryTransport final : public Transport,
   PeerIndex self_;
   std::map<PeerIndex, MemoryTransport*> peers_;
   std::map<PeerIndex, std::uint32_t> limits_of_peers_;
+  std::map<PeerIndex, std::uint64_t> origins_of_ends_{};
   std::deque<Packet> queue_;
   std::deque<Packet> held_;
   std::atomic<std::uint64_t> arrivals_ = 0;

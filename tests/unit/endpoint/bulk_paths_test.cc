@@ -81,6 +81,14 @@ class BulkPaths : public testing::Test {
       }
     }
   }
+  // At this task packets of the first path come from another adapter than reads from the other task do, and go there.
+  void lead_elsewhere(PeerIndex task) {
+    constexpr PeerIndex kOtherEnd = 5;
+    constexpr std::uint64_t kItsOrigin = 77;
+    transport(task, 0).add_end(kOtherEnd, transport(kOrigin + kTarget - task, 0), kItsOrigin);
+    job_.task(task).other_ends = {{&transport(task, 0), kOtherEnd}};
+    transport(task, 0).set_origins(0, kItsOrigin);
+  }
   void end_all(unsigned path, bool done = true) {
     while (!reader(path).under_way.empty()) reader(path).end(0, done);
   }
@@ -321,6 +329,25 @@ TEST_F(BulkPaths, OneThatHasReadNothingHasNotSucceeded) {
   put();
   EXPECT_GT(reader(0).begun, 0u);
   expect_arrived(16, 0);
+}
+
+TEST_F(BulkPaths, OneThatLeadsElsewhereIsNotOffered) {
+  lead_elsewhere(kOrigin);
+  put();
+  const auto exposures = of(kOrigin, 0).exposures;
+  put();
+  expect_arrived(2, 0);
+  EXPECT_EQ(of(kOrigin, 0).exposures, exposures);
+  EXPECT_EQ(of(kOrigin, 1).exposures, 2u);
+}
+
+TEST_F(BulkPaths, NothingIsReadOverOneThatLeadsElsewhere) {
+  lead_elsewhere(kTarget);
+  put();
+  expect_arrived(1, 0);
+  EXPECT_EQ(of(kOrigin, 0).exposures, 1u);
+  EXPECT_EQ(reader(0).begun, 0u);
+  EXPECT_GT(reader(1).begun, 0u);
 }
 
 // As where memory cannot be pinned: packets pass as before.

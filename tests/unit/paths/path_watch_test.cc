@@ -163,6 +163,7 @@ TEST(PathWatch, WhoOnlyAnswersIsProbedEverMoreRarely) {
 TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
   PathWatch watch(2);
   watch.leads_elsewhere(1, 100);
+  EXPECT_TRUE(watch.is_elsewhere(1) && !watch.is_elsewhere(0));
   EXPECT_EQ(watch.next_probe(), 100 + kFirst);
   EXPECT_EQ(watch.take_due(100 + kFirst), 2u);
   EXPECT_FALSE(watch.carried_data(1));
@@ -172,6 +173,7 @@ TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
   EXPECT_TRUE(watch.answered(1));
   EXPECT_NE(watch.next_probe(), UINT64_MAX);
   watch.leads_home(1);
+  EXPECT_FALSE(watch.is_elsewhere(1));
   EXPECT_EQ(watch.next_probe(), UINT64_MAX);
 }
 
