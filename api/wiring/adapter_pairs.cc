@@ -12,10 +12,6 @@ namespace {
 
 static_assert(sizeof(ChosenAdapter) == 20, "bytes in the order of the network, so it is its own encoding");
 
-bool share_network(const ChosenAdapter& one, const ChosenAdapter& other) {
-  return one.network == other.network && is_within(one.address, other) && is_within(other.address, one);
-}
-
 // Takes for each of the first ones the next of the second ones that suits it.
 template <typename Suits>
 void pair_up(std::vector<std::size_t>& first, std::vector<std::size_t>& second, std::vector<AdapterPair>& pairs,
@@ -39,6 +35,16 @@ std::vector<std::size_t> numbers_of(std::span<const ChosenAdapter> adapters) {
 
 bool is_within(in_addr address, const ChosenAdapter& adapter) {
   return ((address.s_addr ^ adapter.address.s_addr) & adapter.mask.s_addr) == 0;
+}
+
+bool share_network(const ChosenAdapter& one, const ChosenAdapter& other) {
+  return one.network == other.network && is_within(one.address, other) && is_within(other.address, one);
+}
+
+ChosenAdapter place_of_ipv4(const PeerAddress& address) {
+  ChosenAdapter place{};
+  std::memcpy(&place.address, address.bytes.data(), sizeof(place.address));
+  return place;
 }
 
 std::size_t count_networks(std::span<const ChosenAdapter> adapters) {

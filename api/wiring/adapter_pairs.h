@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/transport/transport.h"
 #include "nic/udp/udp_adapters.h"
 
 namespace openlapi {
@@ -22,7 +23,12 @@ struct ChosenAdapter {
 // Whether the address is on the adapter's network.
 bool is_within(in_addr address, const ChosenAdapter& adapter);
 
-// How a task tells the others of its chosen adapters, in the order of their numbers.
+// Whether both are on one network, as far as each tells.
+bool share_network(const ChosenAdapter& one, const ChosenAdapter& other);
+// What a transport's address tells that begins with an IPv4 address.
+ChosenAdapter place_of_ipv4(const PeerAddress& address);
+
+// How a task tells the others where its adapters are, in the order of their numbers.
 std::vector<std::byte> encode(std::span<const ChosenAdapter> adapters);
 // False: these bytes tell of none, or of more than a task opens.
 bool decode(std::span<const std::byte> bytes, std::vector<ChosenAdapter>& adapters, std::string& reason);

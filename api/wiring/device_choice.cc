@@ -10,17 +10,6 @@
 namespace openlapi {
 namespace {
 
-// The kernel's subnet of its address, or of its interface.
-ChosenAdapter place_of(const ModuleDevice& device, const std::vector<LocalAdapter>& adapters) {
-  const in_addr own{htonl(device.address)};
-  const auto found = std::ranges::find_if(adapters, [&](const LocalAdapter& adapter) {
-    return device.address != 0 ? adapter.address.s_addr == own.s_addr
-                               : interface_of(adapter.name) == device.kernel_name;
-  });
-  if (found == adapters.end()) return {own, {}, device.network};
-  return {found->address, found->mask, device.network};
-}
-
 // Without hardware it is one of its own.
 std::string card_or_name(const ModuleDevice& device) {
   if (!device.kernel_name.empty()) {
@@ -40,6 +29,16 @@ bool is_far(const ModuleDevice& device, const std::vector<int>& allowed) {
 }
 
 }  // namespace
+
+ChosenAdapter place_of(const ModuleDevice& device, const std::vector<LocalAdapter>& adapters) {
+  const in_addr own{htonl(device.address)};
+  const auto found = std::ranges::find_if(adapters, [&](const LocalAdapter& adapter) {
+    return device.address != 0 ? adapter.address.s_addr == own.s_addr
+                               : interface_of(adapter.name) == device.kernel_name;
+  });
+  if (found == adapters.end()) return {own, {}, device.network};
+  return {found->address, found->mask, device.network};
+}
 
 std::vector<ChosenDevice> choose_devices(const std::vector<ModuleDevice>& devices,
                                          const std::vector<LocalAdapter>& adapters, const DeviceRequest& request) {

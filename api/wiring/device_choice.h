@@ -26,6 +26,9 @@ struct ChosenDevice {
   std::optional<ChosenAdapter> place;  // none: it is not known which device that is
 };
 
+// The kernel's subnet of its address, or of its interface. `adapters`: the kernel's.
+ChosenAdapter place_of(const ModuleDevice& device, const std::vector<LocalAdapter>& adapters);
+
 // Of those that are eligible, as choose_among() has it. Tasks of one node take different ones, unless each device
 // serves one context anyway: then the module chooses where one is wanted. It also does where none is eligible.
 // `adapters`: the kernel's.

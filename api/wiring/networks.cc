@@ -230,7 +230,8 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
                              .followed = tidings.adapters != nullptr,
                              .has_link = [opened] { return udp_adapter_has_link(*opened); },
                              .address_text = udp_address_text,
-                             .own = adapter_at(address)});
+                             .own = adapter_at(address),
+                             .place_of = place_of_ipv4});
   return true;
 }
 
@@ -282,7 +283,7 @@ bool open_and_publish(const NetworkRequest& request, const Choice& choice, OpenN
     if (!publish(request, keys + std::to_string(adapter), encode(published), failure)) return false;
   }
   result.published = true;
-  return choice.chosen.empty() || publish(request, chosen_key(keys), encode(choice.chosen), failure);
+  return choice.chosen.empty() || publish(request, places_key(keys), encode(choice.chosen), failure);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -21,7 +20,7 @@ constexpr unsigned kAddressSeconds = 10;
 
 constexpr std::size_t kEpochBytes = sizeof(PublishedAddress::epoch);
 constexpr std::size_t kBytesBefore = kEpochBytes + 1;  // the address; the last of them has flags and the adapters
-constexpr std::byte kTags{1}, kChosen{2};              // the flags
+constexpr std::byte kTags{1}, kChosen{2}, kPlaced{4};  // the flags
 constexpr unsigned kAdaptersShift = 4;                 // the adapters are above them
 
 // Several contexts may ask at the same time, the bootstrap takes one call at a time.
@@ -43,7 +42,7 @@ std::string address_keys(std::uint32_t instance, std::uint32_t generation) {
   return "openlapi." + std::to_string(instance) + "." + std::to_string(generation) + ".";
 }
 
-std::string chosen_key(const std::string& address_keys) { return address_keys + "chosen"; }
+std::string places_key(const std::string& address_keys) { return address_keys + "places"; }
 
 std::vector<std::byte> encode(const PublishedAddress& published) {
   const std::span<const std::byte> address = published.address.view();
@@ -51,6 +50,7 @@ std::vector<std::byte> encode(const PublishedAddress& published) {
   for (std::size_t i = 0; i < kEpochBytes; ++i) bytes[i] = static_cast<std::byte>(published.epoch >> 8 * i);
   OPENLAPI_CHECK(published.adapters <= kMostAdapters);
   bytes[kEpochBytes] = (published.tags ? kTags : std::byte{}) | (published.chosen ? kChosen : std::byte{}) |
+                       (published.placed ? kPlaced : std::byte{}) |
                        static_cast<std::byte>(published.adapters << kAdaptersShift);
   std::copy(address.begin(), address.end(), bytes.begin() + kBytesBefore);
   return bytes;
@@ -62,7 +62,7 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
     return false;
   }
   const auto adapters = std::to_integer<std::uint8_t>(bytes[kEpochBytes] >> kAdaptersShift);
-  const std::byte others = bytes[kEpochBytes] & std::byte{(1 << kAdaptersShift) - 1} & ~(kTags | kChosen);
+  const std::byte others = bytes[kEpochBytes] & std::byte{(1 << kAdaptersShift) - 1} & ~(kTags | kChosen | kPlaced);
   if (others != std::byte{} || adapters > kMostAdapters) {
     reason = "the task published an address of another version";
     return false;
@@ -71,6 +71,7 @@ bool decode(std::span<const std::byte> bytes, PublishedAddress& published, std::
   for (std::size_t i = 0; i < kEpochBytes; ++i) published.epoch |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
   published.tags = (bytes[kEpochBytes] & kTags) != std::byte{};
   published.chosen = (bytes[kEpochBytes] & kChosen) != std::byte{};
+  published.placed = (bytes[kEpochBytes] & kPlaced) != std::byte{};
   published.adapters = adapters;
   const std::span<const std::byte> address = bytes.subspan(kBytesBefore);
   std::copy(address.begin(), address.end(), published.address.bytes.begin());
@@ -136,18 +137,26 @@ Route ContextRoutes::find_paths(PeerIndex peer) {
 
 void ContextRoutes::add_group(Group group, PeerIndex peer, Route& route) {
   std::string reason;
+  Places places;
   std::vector<End> ends;
-  for (const AdapterPair& pair : pairs_with(group, peer, reason)) {
+  for (const AdapterPair& pair : pairs_with(group, peer, places, reason)) {
     if (route.count != route.paths.size()) add_network(group[pair.here], pair.there, peer, route, ends);
+  }
+  for (End& end : ends) {
+    if (end.network->place_of != nullptr) {
+      end.place = end.network->place_of(end.address);
+    } else if (end.there < places.size()) {
+      end.place = places[end.there];
+    }
   }
   if (ends.size() > 1) add_other_ends(ends, peer, route);
   if (!reason.empty()) append(route.reason, group.front().transport->name(), reason);
 }
 
 // Those of the same numbers, unless both tasks have told where their adapters are.
-std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, std::string& reason) {
+std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason) {
   std::vector<AdapterPair> pairs;
-  std::vector<ChosenAdapter> here, there;
+  Places here;
   for (const Network& network : group) {
     pairs.push_back({pairs.size(), network.number});
     if (network.chosen) here.push_back(*network.chosen);
@@ -160,9 +169,10 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   if (!get(peer, group.front().keys + "0", published, reason)) return {};
   static_cast<void>(decode(published, first, none));
   if (is_first && first.adapters == 1) return pairs;
-  if (!here.empty() && first.chosen) {
-    if (!get(peer, chosen_key(group.front().keys), published, reason) || !decode(published, there, reason)) return {};
-    return pair_adapters(here, there, bootstrap_->rank() < peer);
+  const bool both_chosen = !here.empty() && first.chosen;
+  if (both_chosen || (first.placed && group.size() > 1)) {
+    if (!get(peer, places_key(group.front().keys), published, reason) || !decode(published, there, reason)) return {};
+    if (both_chosen) return pair_adapters(here, there, bootstrap_->rank() < peer);
   }
   std::erase_if(pairs, [&](const AdapterPair& pair) { return pair.there >= first.adapters; });
   if (pairs.empty()) reason = none.empty() ? "the task has no adapter of the same number" : none;
@@ -171,17 +181,12 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
 
 // Of an adapter that reaches its pair through a router, all the others as well.
 void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route) {
-  const auto is_near = [](const PeerAddress& address, const ChosenAdapter& own) {
-    in_addr ipv4{};
-    std::memcpy(&ipv4, address.bytes.data(), sizeof(ipv4));
-    return is_within(ipv4, own);
-  };
   for (const End& home : ends) {
     const Network& network = *home.network;
-    if (!network.own) continue;
+    if (!network.own || !home.place) continue;
     for (const End& other : ends) {
-      if (&other == &home) continue;
-      if (is_near(home.address, *network.own) && !is_near(other.address, *network.own)) continue;
+      if (&other == &home || !other.place) continue;
+      if (share_network(*network.own, *home.place) && !share_network(*network.own, *other.place)) continue;
       const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
       std::string ignored;
       if (!network.transport->add_peer(number, other.address, ignored)) continue;
@@ -208,7 +213,7 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
     if (networks_.size() > 1 && network.address_text != nullptr) addresses_[{peer, network.transport}] = found.address;
     route.paths[route.count++] = network.transport;
     route.epoch = found.epoch;
-    ends.push_back({&network, there, found.address});
+    ends.push_back({&network, there, found.address, {}});
   } else {
     append(route.reason, network.transport->name(), error);
   }
@@ -234,7 +239,11 @@ std::string ContextRoutes::name_of(const Transport& path, PeerIndex end) const {
   if (network == networks_.end()) return text_of(path);
   std::string text = "adapter " + std::to_string(network - networks_.begin()) + " (" + text_of(path);
   const auto address = addresses_.find({end, &path});
-  if (address != addresses_.end()) text += " to " + network->address_text(address->second);
+  if (address != addresses_.end()) {
+    text += " to " + network->address_text(address->second);
+  } else if (end >= bootstrap_->size()) {
+    text += " to adapter " + std::to_string(end / bootstrap_->size() - 1) + " there";
+  }
   return text + ")";
 }
 

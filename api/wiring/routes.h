@@ -26,8 +26,8 @@ namespace openlapi {
 // adapter follows. `generation` counts how often the task has opened that instance, so that an address of a former
 // generation is never taken for a present one.
 std::string address_keys(std::uint32_t instance, std::uint32_t generation);
-// The name under which it publishes which adapters the library has chosen, if it has.
-std::string chosen_key(const std::string& address_keys);
+// The name under which it publishes where its adapters are, if it does.
+std::string places_key(const std::string& address_keys);
 
 // What is published there: the address, the incarnation that listens to it, and whether its packets carry tags. An
 // address of length 0 means that the task has none.
@@ -35,7 +35,8 @@ struct PublishedAddress {
   std::uint64_t epoch = 0;  // EndpointConfig::epoch
   PeerAddress address;
   bool tags = false;          // EndpointConfig::packet_tags
-  bool chosen = false;        // the library has chosen the adapters: chosen_key() has them
+  bool chosen = false;        // the library has chosen the adapters: places_key() has them
+  bool placed = false;        // places_key() has them, and all are on networks where others may be reached as well
   std::uint8_t adapters = 1;  // that the task has there
 };
 std::vector<std::byte> encode(const PublishedAddress& published);
@@ -58,9 +59,10 @@ class ContextRoutes final : public RouteResolver {
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
     // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds.
     std::optional<ChosenAdapter> chosen = {};
-    // The adapter itself, if addresses begin with an IPv4 address: its paths can lead to each adapter of a task that is
-    // on its network. Empty: only to that of its pair.
+    // The adapter itself: its paths can lead to each adapter of a task that is on its network. Empty: only to that of
+    // its pair.
     std::optional<ChosenAdapter> own = {};
+    ChosenAdapter (*place_of)(const PeerAddress&) = nullptr;  // of an address; null: the peer publishes it
   };
 
   struct SharedMemory {
@@ -105,9 +107,11 @@ class ContextRoutes final : public RouteResolver {
     const Network* network;
     std::size_t there;
     PeerAddress address;
+    std::optional<ChosenAdapter> place;  // none: it is not known
   };
+  using Places = std::vector<ChosenAdapter>;  // of a peer's adapters, by number
   void add_group(Group group, PeerIndex peer, Route& route);
-  std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, std::string& reason);
+  std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason);
   bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
   void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);
   bool address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,

@@ -22,7 +22,8 @@ struct Candidate {
   std::string reason;       // why it does not serve
   std::size_t devices = 0;  // that it was to open
   std::vector<PublishedAddress> addresses{};
-  std::vector<ChosenAdapter> chosen{};
+  bool chosen = false;                  // by the library
+  std::vector<ChosenAdapter> places{};  // of the adapters; empty: they are not known of all
 };
 
 class UserSpace {
@@ -39,6 +40,7 @@ class UserSpace {
   ModuleRequest module_request(const Candidate& candidate) const;
   void open_devices(Candidate& candidate, const std::vector<std::string>& named);
   PeerAddress open_one(Candidate& candidate, const ModuleRequest& request, const ChosenDevice& device);
+  void find_places(Candidate& candidate) const;
   bool publish(const Candidate& candidate, OpenFailure& failure) const;
   bool put(const std::string& key, const std::vector<std::byte>& value, OpenFailure& failure) const;
   std::string keys_of(const Candidate& candidate) const {
@@ -143,6 +145,8 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
       std::move(opened.transport), request.link_status ? adapters_ : nullptr, wakes,
       [module](const PeerAddress& peer, PacketAddress& found) { return module->adapter_address(peer, found); });
   const bool is_followed = transport.get() != own;
+  ModuleDevice described;
+  const bool is_on_network = request.link_status && module->network_of(*own, described);
   result_.transports.push_back(traced(std::move(transport)));
   result_.networks.push_back(
       {.transport = result_.transports.back().get(),
@@ -154,7 +158,8 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
        .tags = request_.tags,
        .followed = is_followed,
        .has_link = [module, own] { return module->has_link(*own); },
-       .chosen = device.place});
+       .chosen = device.place,
+       .own = is_on_network ? std::optional(place_of(described, list_adapters())) : std::nullopt});
   return address;
 }
 
@@ -171,7 +176,21 @@ void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string
     if (address.length == 0 && named.empty()) continue;
     if (address.length != 0) result_.networks.back().is_last_resort = named.empty();
     candidate.addresses.push_back({.epoch = request_.epoch, .address = address, .tags = request_.tags});
-    if (device.place) candidate.chosen.push_back(*device.place);
+    if (device.place) {
+      candidate.chosen = true;
+      candidate.places.push_back(*device.place);
+    }
+  }
+  if (request.link_status && !candidate.chosen) find_places(candidate);
+}
+
+// Where the devices are that the user has named, if that is known of all that are open.
+void UserSpace::find_places(Candidate& candidate) const {
+  candidate.places.resize(candidate.addresses.size());
+  for (const ContextRoutes::Network& network : result_.networks) {
+    if (network.keys != keys_of(candidate)) continue;
+    if (!network.own) return candidate.places.clear();
+    candidate.places[network.number] = *network.own;
   }
 }
 
@@ -186,11 +205,12 @@ bool UserSpace::publish(const Candidate& candidate, OpenFailure& failure) const 
   std::vector<PublishedAddress> addresses = candidate.addresses;
   if (addresses.empty()) addresses.push_back({.epoch = request_.epoch, .address = {}});
   for (std::size_t number = 0; number != addresses.size(); ++number) {
-    addresses[number].chosen = !candidate.chosen.empty();
+    addresses[number].chosen = candidate.chosen;
+    addresses[number].placed = addresses.size() > 1 && !candidate.places.empty();
     addresses[number].adapters = static_cast<std::uint8_t>(addresses.size());
     if (!put(keys_of(candidate) + std::to_string(number), encode(addresses[number]), failure)) return false;
   }
-  return candidate.chosen.empty() || put(chosen_key(keys_of(candidate)), encode(candidate.chosen), failure);
+  return candidate.places.empty() || put(places_key(keys_of(candidate)), encode(candidate.places), failure);
 }
 
 std::string UserSpace::tried() const {

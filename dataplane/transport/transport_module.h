@@ -15,7 +15,7 @@
 namespace openlapi {
 
 // Increased with every change of this file or of the declarations in transport.h.
-inline constexpr std::uint32_t kTransportModuleVersion = 11;
+inline constexpr std::uint32_t kTransportModuleVersion = 12;
 
 // A device that the module found on this machine: for people, and for the choice among several.
 struct ModuleDevice {
@@ -73,9 +73,12 @@ class TransportModule {
   // Whether the adapter of a transport that this module has opened has a link. May ask the system.
   virtual bool has_link(const Transport& transport) = 0;
 
+  // What ModuleDevice has of networks (kernel_name, address, network), of the adapter of a transport that this module
+  // has opened. False: of those that peers have there it reaches one alone.
+  virtual bool network_of(const Transport& transport, ModuleDevice& device) = 0;
+
   // What the system knows the adapter by that has a transport's address: its IPv6 address or GID, or its IPv4 address
-  // as
-  // ::ffff:a.b.c.d. False: nothing.
+  // as ::ffff:a.b.c.d. False: nothing.
   virtual bool adapter_address(const PeerAddress& address, std::array<std::uint8_t, 16>& found) = 0;
 
  protected:

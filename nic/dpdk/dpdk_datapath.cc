@@ -20,10 +20,11 @@ constexpr unsigned kMostUselessBursts = 16;
 }  // namespace
 
 std::size_t DpdkTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
-  OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].added);
+  Remote* const found = remotes_.find(peer);
+  OPENLAPI_CHECK(found != nullptr && found->added);
   if (!dpdk::have_thread_data()) [[unlikely]]
     return refuse();
-  Remote& remote = remotes_[peer];
+  Remote& remote = *found;
   if (remote.port == nullptr || remote.port->full || !remote.port->ethernet.up()) [[unlikely]] {
     return send_hindered(remote, packets);
   }

@@ -37,11 +37,19 @@ bool DpdkModule::has_link(const Transport& transport) {
   return static_cast<const DpdkTransport&>(transport).has_link();
 }
 
+bool DpdkModule::network_of(const Transport& transport, ModuleDevice& device) {
+  const auto& own = static_cast<const DpdkTransport&>(transport);
+  if (own.ports() != 1 || own.port(0).in_memory()) return false;
+  device.kernel_name = own.port(0).network_interface();
+  return true;
+}
+
 ModuleTransport DpdkModule::open(const ModuleRequest& request) {
   ModuleTransport result;
   DpdkConfig config;
   if (!choose_devices(request, list_pci_adapters(kPciDevices), config, result.reason)) return result;
   config.link_status = request.link_status;
+  config.tasks = request.tasks;
   DpdkSetupError error;
   auto transport = open_dpdk_transport(config, error);
   if (transport == nullptr) {

@@ -32,6 +32,7 @@ class DpdkModule final : public TransportModule {
   std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
   bool has_link(const Transport& transport) override;
+  bool network_of(const Transport& transport, ModuleDevice& device) override;
   // Its addresses are its own.
   bool adapter_address(const PeerAddress&, std::array<std::uint8_t, 16>&) override { return false; }
 };

@@ -195,8 +195,7 @@ void DpdkTransport::wait_for_links() {
 bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::string& error) {
   dpdk::Address address;
   if (!dpdk::decode(bytes, address, error)) return false;
-  if (peer >= remotes_.size()) remotes_.resize(peer + 1);
-  Remote& remote = remotes_[peer];
+  Remote& remote = remotes_.make(peer);
   if (remote.added && remote.port == nullptr) --without_port_;
   remote = {.added = true,
             .address = address,
@@ -210,11 +209,13 @@ bool DpdkTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::stri
 }
 
 std::uint32_t DpdkTransport::max_packet_to(PeerIndex peer) const {
-  return peer < remotes_.size() && remotes_[peer].added ? remotes_[peer].max_packet : limits_.max_packet;
+  const Remote* const remote = remotes_.find(peer);
+  return remote != nullptr && remote->added ? remote->max_packet : limits_.max_packet;
 }
 
 std::uint64_t DpdkTransport::origin_of(PeerIndex peer) const {
-  return peer < remotes_.size() && remotes_[peer].added ? dpdk::origin_of(remotes_[peer].address.end.address) : 0;
+  const Remote* const remote = remotes_.find(peer);
+  return remote != nullptr && remote->added ? dpdk::origin_of(remote->address.end.address) : 0;
 }
 
 DpdkCounters DpdkTransport::dpdk_counters() const {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/transport/remote_table.h"
 #include "dataplane/transport/transport.h"
 #include "nic/dpdk/arp_message.h"
 #include "nic/dpdk/arrival_wake.h"
@@ -38,6 +39,7 @@ struct DpdkConfig {
   std::uint16_t send_descriptors = 512;
   std::uint32_t held_packets = 1024;    // that the engine may hold at a time; a power of two
   bool link_status = false;             // tell when links go down or come up
+  std::uint32_t tasks = UINT32_MAX;     // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
   std::uint32_t link_patience = 3'000;  // milliseconds to wait for links: when opening, and once more when sending
 };
 
@@ -118,7 +120,7 @@ class DpdkTransport final : public Transport,
     std::uint64_t origin;
   };
 
-  explicit DpdkTransport(const DpdkConfig& config) : config_(config) {}
+  explicit DpdkTransport(const DpdkConfig& config) : config_(config), remotes_(config.tasks) {}
 
   // dpdk_setup.cc
   // A thread for which there is no memory yet neither sends nor receives until there is.
@@ -163,7 +165,7 @@ class DpdkTransport final : public Transport,
   dpdk::Address local_;
   dpdk::HeldPort held_port_;  // the UDP port of local_, held as long as the transport exists
   std::vector<std::unique_ptr<Port>> ports_;
-  std::vector<Remote> remotes_;   // by peer
+  RemoteTable<Remote> remotes_;   // by peer
   std::size_t without_port_ = 0;  // peers of which it is not known which port leads there
   std::size_t next_port_ = 0;     // the next one to poll
   std::uint64_t upkeep_at_ = 0;   // ticks of the processor's clock

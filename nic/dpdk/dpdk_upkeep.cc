@@ -70,7 +70,7 @@ void DpdkTransport::look() {
 
 // A link that was never up yet may be waited for.
 bool DpdkTransport::reaches(PeerIndex peer) const {
-  const Port* const port = remotes_[peer].port;
+  const Port* const port = remotes_.find(peer)->port;
   return port == nullptr || port->ethernet.up() || !port->ethernet.was_up();
 }
 
@@ -82,7 +82,7 @@ bool DpdkTransport::has_link() const {
 }
 
 bool DpdkTransport::peer_gone(PeerIndex peer) {
-  const Remote& remote = remotes_[peer];
+  const Remote& remote = *remotes_.find(peer);
   return remote.port != nullptr && remote.port->ethernet.ends() != remote.ends;
 }
 
@@ -107,11 +107,11 @@ void DpdkTransport::take_arp(Port& port, std::span<const std::byte> frame) {
     ++own_counters_.arp_answers;
   }
   if (without_port_ == 0) return;
-  for (Remote& remote : remotes_) {
+  remotes_.for_each([&](Remote& remote) {
     if (remote.added && remote.port == nullptr && remote.address.end.address == message.sender_address) {
       set_port(remote, port, message.sender_mac);
     }
-  }
+  });
 }
 
 void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac) {
@@ -124,14 +124,14 @@ void DpdkTransport::set_port(Remote& remote, Port& port, const dpdk::MacAddress&
 }
 
 void DpdkTransport::ask_for_peers() {
-  for (const Remote& remote : remotes_) {
-    if (!remote.added || remote.port != nullptr) continue;
+  remotes_.for_each([&](const Remote& remote) {
+    if (!remote.added || remote.port != nullptr) return;
     for (const auto& port : ports_) {
       if (!port->ethernet.up()) continue;
       send_arp(*port, dpdk::make_arp_question(port->own, remote.address.end.address));
       ++own_counters_.arp_questions;
     }
-  }
+  });
 }
 
 // Lost when the port has no room: who asked asks again.

@@ -49,6 +49,8 @@ class EthernetPort {
   std::uint32_t mtu() const { return mtu_; }
   // The kernel's interface that af_packet works on; empty: it is another driver.
   const std::string& interface() const { return interface_; }
+  // The kernel's interface on the same adapter or, of af_packet, below it; empty: there is none.
+  const std::string& network_interface() const { return interface_.empty() ? kernel_interface_ : interface_; }
   // Its receive queue was set up to interrupt; whether the driver can is another question.
   bool interrupts() const { return interrupts_; }
   rte_mempool* send_pool() const { return send_pool_; }

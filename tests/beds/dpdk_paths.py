@@ -14,6 +14,7 @@ import time
 sys.dont_write_bytecode = True
 from tap import check, finish  # noqa: E402
 
+OUTAGE = 4  # seconds; nothing else takes half of that
 BUILD = os.path.abspath(sys.argv[1])
 KIND = os.environ["DPDK_PORTS_KIND"]
 
@@ -95,6 +96,24 @@ def test_both_ports_carry_data(**variables):
               re.search(r"adapter 0 \(dpdk, [^\n]* serves again", err), seen)
 
 
+def test_different_ports_are_dead_at_the_two_ends():
+    """Task 0 keeps dpdk2, its second one, and task 1 dpdk1, its first one."""
+    process = job("tests/system/api_paths_probe", "polling", str(OUTAGE + 5), MP_INSTANCES="2")
+    begun = process.stdout.readline()
+    time.sleep(1)
+    for port in (0, 3):
+        ip(f"link set dpdk{port} down")
+    time.sleep(OUTAGE)
+    for port in (0, 3):
+        ip(f"link set dpdk{port} up")
+    out, err = process.communicate(timeout=200)
+    seen = f"{process.returncode}\n{begun}{out}{err}"
+    check("nothing is lost when different ports fail at the two ends", begun == "begun 0\n" and process.returncode == 0 and
+          "wrong 0" in out.splitlines(), seen)
+    slowest = re.search(r"^slowest ([0-9]+)$", out, re.MULTILINE)
+    check("the ports that are left reach each other", slowest and int(slowest[1]) < OUTAGE * 1e6 / 2, seen)
+
+
 def test_a_task_without_any_link_says_so():
     process = job("tests/system/api_paths_probe", "polling", "60", MP_EUIDEVICE="sn_all", API_PATHS_TIMEOUT="10")
     begun = process.stdout.readline()
@@ -111,6 +130,7 @@ if __name__ == "__main__":
     if KIND == "memif":
         test_both_ports_carry_data()
     else:
+        test_different_ports_are_dead_at_the_two_ends()
         test_ports_are_chosen()
         test_both_ports_carry_data(MP_EUIDEVICE="sn_all")
         test_a_task_without_any_link_says_so()

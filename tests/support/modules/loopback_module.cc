@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "dataplane/transport/transport_module.h"
@@ -37,6 +38,14 @@ class LoopbackModule final : public TransportModule {
   }
 
   bool has_link(const Transport&) override { return true; }
+
+  bool network_of(const Transport& transport, ModuleDevice& device) override {
+    const PeerAddress own = transport.local_address();
+    in_addr address{};
+    std::memcpy(&address, own.bytes.data(), sizeof(address));
+    device = device_at(inet_ntoa(address));
+    return true;
+  }
 
   bool adapter_address(const PeerAddress&, std::array<std::uint8_t, 16>&) override { return false; }
 

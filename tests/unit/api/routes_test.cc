@@ -124,8 +124,9 @@ class RecordingTransport final : public Transport {
   TransportLimits limits_{1024, 1, false, false};
 };
 
-std::vector<std::byte> published_address(const std::string& text, bool chosen, std::uint8_t adapters) {
-  PublishedAddress published{.epoch = 1, .address = {}, .chosen = chosen, .adapters = adapters};
+std::vector<std::byte> published_address(const std::string& text, bool chosen, std::uint8_t adapters,
+                                         bool placed = false) {
+  PublishedAddress published{.epoch = 1, .address = {}, .chosen = chosen, .placed = placed, .adapters = adapters};
   std::memcpy(published.address.bytes.data(), text.data(), text.size());
   published.address.length = static_cast<std::uint32_t>(text.size());
   return encode(published);
@@ -144,10 +145,10 @@ class TwoAdapters {
     }
   }
 
-  void publish(const std::vector<std::string>& addresses, bool chosen) {
+  void publish(const std::vector<std::string>& addresses, bool chosen, bool placed = false) {
     for (std::size_t n = 0; n != addresses.size(); ++n) {
       tasks->published[networks[0].keys + std::to_string(n)] =
-          published_address(addresses[n], chosen, static_cast<std::uint8_t>(addresses.size()));
+          published_address(addresses[n], chosen, static_cast<std::uint8_t>(addresses.size()), placed);
     }
   }
 
@@ -164,7 +165,7 @@ std::array<RecordingTransport, 2> resolved(bool other_has_chosen) {
   TwoAdapters adapters;
   adapters.publish({"first", "second"}, other_has_chosen);
   if (other_has_chosen) {
-    adapters.tasks->published[chosen_key(address_keys(1, 0))] =
+    adapters.tasks->published[places_key(address_keys(1, 0))] =
         encode(std::vector{chosen("10.0.1.2"), chosen("10.0.2.2")});
   }
   adapters.networks[0].chosen = chosen("10.0.0.1");
@@ -202,7 +203,10 @@ struct Ends {
 Ends ends_of(const std::array<const char*, 2>& here, const std::array<const char*, 2>& there) {
   TwoAdapters adapters;
   adapters.publish({at(there[0]), at(there[1])}, false);
-  for (std::size_t n = 0; n != 2; ++n) adapters.networks[n].own = chosen(here[n]);
+  for (std::size_t n = 0; n != 2; ++n) {
+    adapters.networks[n].own = chosen(here[n]);
+    adapters.networks[n].place_of = place_of_ipv4;
+  }
   const Route route = adapters.resolve();
   EXPECT_EQ(route.count, 2u);
   Ends ends{.transports = adapters.transports};
@@ -220,6 +224,31 @@ TEST(ContextRoutes, CanLeadToEachAdapterOfOneNetwork) {
     EXPECT_EQ(ends.transports[adapter].addresses.at(number), at(adapter == 0 ? "10.0.0.4" : "10.0.0.3"));
     EXPECT_EQ(ends.transports[adapter].addresses.at(1), at(adapter == 0 ? "10.0.0.3" : "10.0.0.4"));
   }
+}
+
+// Where the addresses do not tell where adapters are, the other task does.
+std::size_t other_ends(bool placed, const std::array<const char*, 2>& there) {
+  TwoAdapters adapters;
+  adapters.publish({"first", "second"}, false, placed);
+  adapters.tasks->published[places_key(address_keys(1, 0))] = encode(std::vector{chosen(there[0]), chosen(there[1])});
+  for (std::size_t n = 0; n != 2; ++n) adapters.networks[n].own = chosen(n == 0 ? "10.0.0.1" : "10.0.0.2");
+  const Route route = adapters.resolve();
+  EXPECT_EQ(route.count, 2u);
+  EXPECT_EQ(adapters.transports[0].addresses.at(1), "first") << "whatever else is told";
+  return route.other_ends.size();
+}
+
+TEST(ContextRoutes, CanLeadToEachAdapterOfWhichThePeerTellsThatItIsNear) {
+  EXPECT_EQ(other_ends(true, {"10.0.0.3", "10.0.0.4"}), 2u);
+  EXPECT_EQ(other_ends(true, {"10.0.0.3", "10.0.1.3"}), 1u);
+  EXPECT_EQ(other_ends(false, {"10.0.0.3", "10.0.0.4"}), 0u);
+}
+
+TEST(ContextRoutes, SayToWhichAdapterAPathLeads) {
+  TwoAdapters adapters;
+  const ContextRoutes routes(adapters.tasks, {}, {}, adapters.networks, 0);
+  EXPECT_EQ(routes.name_of(adapters.transports[1], 1), "adapter 1 (recording)");
+  EXPECT_EQ(routes.name_of(adapters.transports[1], 1 + 2), "adapter 1 (recording to adapter 0 there)");
 }
 
 TEST(ContextRoutes, DoNotLeadIntoAnotherNetwork) {
