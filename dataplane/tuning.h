@@ -59,6 +59,8 @@ inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 // time (a packet a second for each peer with a silent path).
 inline constexpr std::uint64_t kFirstProbePause = 5'000'000;
 inline constexpr std::uint64_t kLongestProbePause = 1'000'000'000;
+// So often a peer that nothing waits for is told that an address here has changed, after such pauses: some 9 s.
+inline constexpr unsigned kMostAddressTries = 16;
 // Between two lines on the paths to one peer, ns, so that a path which comes and goes does not flood the user.
 inline constexpr std::uint64_t kPathChangePause = 1'000'000'000;
 // Between looks for what links tell of themselves, which may be a system call for each (0.2 us), while something is

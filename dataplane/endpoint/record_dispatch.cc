@@ -201,6 +201,17 @@ void RecordDispatch::channel_path_changed(PeerIndex index, const PathChange& cha
   means_.host.path_changed(index, change);
 }
 
+void RecordDispatch::channel_own_address_changed(const Transport& transport, const ChangedAddress& change) {
+  means_.peers.tell_addresses(transport);
+  means_.host.address_changed({.transport = &transport, .before = change.published, .now = change.present});
+}
+
+bool RecordDispatch::channel_peer_moved(PeerIndex index, const ChangedAddress& change) {
+  if (!means_.peers.address_changed(index, change.published, change.present)) return false;
+  means_.host.address_changed({.peer = index, .before = change.published, .now = change.present});
+  return true;
+}
+
 void RecordDispatch::channel_has_other_version(PeerIndex index, std::uint8_t version) {
   means_.host.name_other_version(index, version);
   means_.losses.lose(means_.peers.at(index), Fault::other_version);

@@ -60,6 +60,8 @@ class RecordDispatch final : public ChannelListener, public MessageEnd, public M
   void channel_timed_out(PeerIndex peer) override;
   void channel_has_other_key(PeerIndex peer, bool for_long) override;
   void channel_path_changed(PeerIndex peer, const PathChange& change) override;
+  void channel_own_address_changed(const Transport& transport, const ChangedAddress& change) override;
+  bool channel_peer_moved(PeerIndex peer, const ChangedAddress& change) override;
   void channel_has_other_version(PeerIndex peer, std::uint8_t version) override;
 
   // MessageDirectory

@@ -128,6 +128,9 @@ class HandlerHost {
   // Of several paths to `peer` one has failed or serves again. Called at most once a second for a peer.
   virtual void path_changed(PeerIndex peer, const PathChange& change) { (void)peer, (void)change; }
 
+  // For people, as the last.
+  virtual void address_changed(const AddressChange& change) { (void)change; }
+
   // Something went wrong asynchronously with `peer` (kUnknownPeer: no particular one). All that was outstanding to a
   // lost peer has been given up before this call. The host may terminate the context after the present call.
   virtual void report_fault(Fault fault, PeerIndex peer) = 0;

@@ -5,10 +5,9 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/transport/packet.h"
+#include "dataplane/transport/transport.h"
 
 namespace openlapi {
-
-class Transport;
 
 enum class PathCause : std::uint8_t {
   no_answer,     // its probes stayed unanswered while the peer answered those of another path
@@ -30,6 +29,13 @@ struct PathChange {
   std::uint32_t untold = 0;  // changes of the peer's paths since the one that was told before
 
   bool failed() const { return cause == PathCause::no_answer || cause == PathCause::link_down; }
+};
+
+// An adapter has another address.
+struct AddressChange {
+  const Transport* transport = nullptr;  // of this task; null: of the peer
+  PeerIndex peer = kUnknownPeer;         // with `transport`: none
+  PeerAddress before, now;               // of the peer's: what was published, and what it is now
 };
 
 // One path to a peer. What it was given to carry counts from the first contact on.

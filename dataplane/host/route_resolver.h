@@ -34,6 +34,11 @@ class RouteResolver {
   virtual ~RouteResolver() = default;
   // Adds `peer` to the transports that can serve it.
   virtual Route resolve(PeerIndex peer) = 0;
+  // An adapter of `peer`, with which there are paths, is not where it was published to be. True: the transports that
+  // lead there have been told.
+  virtual bool address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) {
+    return (void)peer, (void)published, (void)present, false;
+  }
 };
 
 }  // namespace openlapi

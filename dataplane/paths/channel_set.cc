@@ -52,7 +52,8 @@ ChannelSet::ChannelSet(const EndpointConfig& config, std::span<Transport* const>
     if (!transport->limits().checked && !config.packet_tags) context_.checksum = true;
     instances_.push_back(std::make_unique<Instance>(*transport));
     LinkStatus* const link = instances_.back()->capabilities.link_status;
-    if (link != nullptr && transports.size() > 1) notices_.add(*link);
+    if (link != nullptr) notices_.add(*link);
+    own_.add(*transport);
   }
 }
 
@@ -67,7 +68,9 @@ std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<
     OPENLAPI_CHECK(instance != instances_.end());
     paths.push_back({.transport = transport, .capabilities = &(*instance)->capabilities, .end = peer});
   }
-  return std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs, other_ends);
+  auto channel = std::make_unique<PeerChannel>(*this, context_, peer, std::move(paths), epochs, other_ends);
+  tell_addresses_anew(*channel);
+  return channel;
 }
 
 unsigned ChannelSet::receive() {
@@ -97,7 +100,7 @@ unsigned ChannelSet::receive() {
     ++counters.ghosts;
     return false;
   }
-  if (channel->comes_from(instance.transport, packet.origin)) return true;
+  if (channel->comes_from(instance.transport, packet.origin) || header.tells_addresses()) return true;
   ++counters.wrong_address;
   return false;
 }
@@ -217,6 +220,8 @@ void ChannelSet::take_early(PeerChannel& channel, Sequence sequence, std::span<s
   const std::span<std::byte> payload = std::span(packet.data, packet.length).subspan(header.size());
   const ReceiveOutcome outcome = reliable.receive(header, payload, now);
   report_completed(channel);
+  if (outcome.has_news || outcome.peer_restarted) [[unlikely]]
+    take_addresses(channel, outcome, payload, now);
   channel.look_at_paths(outcome, now);
   if (outcome.peer_restarted) listener_.channel_restarted(channel.peer_, outcome.nothing_taken);
   if (outcome.deliver) {
@@ -298,6 +303,7 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
 unsigned ChannelSet::look_at_links(Nanoseconds now) {
   if (!notices_.any_new(now)) [[likely]]
     return 0;
+  look_at_own_addresses();
   unsigned sent = 0;
   for (PeerChannel* channel : active_) {
     if (channel->look_at_links(now) && channel->reliable().last_heard() != 0) channel->send_acknowledgement(now);
@@ -329,7 +335,7 @@ std::size_t ChannelSet::not_acknowledged() const {
 }
 
 Nanoseconds ChannelSet::deadline() const {
-  Nanoseconds earliest = UINT64_MAX;
+  Nanoseconds earliest = notices_.is_behind() ? 0 : UINT64_MAX;
   for (const PeerChannel* channel : active_) earliest = std::min(earliest, channel->next_deadline());
   return earliest;
 }

@@ -12,6 +12,7 @@
 #include "dataplane/host/message_statistics.h"
 #include "dataplane/host/path_status.h"
 #include "dataplane/host/route_resolver.h"
+#include "dataplane/paths/address_exchange.h"
 #include "dataplane/paths/link_notices.h"
 #include "dataplane/paths/peer_channel.h"
 #include "dataplane/reliability/channel_context.h"
@@ -44,6 +45,14 @@ class ChannelListener {
   virtual void channel_has_other_key(PeerIndex peer, bool for_long) { (void)peer, (void)for_long; }
   // A path to the peer has failed or serves again. Called in the middle of a step: to be told to people, no more.
   virtual void channel_path_changed(PeerIndex peer, const PathChange& change) { (void)peer, (void)change; }
+  // A transport has another address, which peers are to be told (ChannelSet::tell_addresses()).
+  virtual void channel_own_address_changed(const Transport& transport, const ChangedAddress& change) {
+    (void)transport, (void)change;
+  }
+  // An adapter of the peer is not where it was published to be. True: a path leads to the new place now.
+  virtual bool channel_peer_moved(PeerIndex peer, const ChangedAddress& change) {
+    return (void)peer, (void)change, false;
+  }
   // The peer is alive, was never heard before, and has another wire version.
   virtual void channel_has_other_version(PeerIndex peer, std::uint8_t version) { (void)peer, (void)version; }
 
@@ -63,6 +72,9 @@ class ChannelSet {
   std::unique_ptr<PeerChannel> make_channel(PeerIndex peer, std::span<Transport* const> transports,
                                             ChannelEpochs epochs, std::span<const OtherEnd> other_ends = {});
 
+  // The peer learns what the addresses here are now; paths over the one that has changed do not serve until it knows.
+  void tell_addresses(PeerChannel& channel, const Transport& changed);
+
   unsigned receive();                    // takes in what has arrived on all transports
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
@@ -71,7 +83,8 @@ class ChannelSet {
 
   bool has_work() const;                                 // transmit() would send packets
   bool must_send() const;                                // the same, or there are acknowledgements that may not wait
-  bool needs_clock() const { return !active_.empty(); }  // something is outstanding that has a timer
+  // Something is outstanding that has a timer, or links have to be looked at.
+  bool needs_clock() const { return !active_.empty() || notices_.is_behind(); }
   bool settled() const;                                  // everything that a peer can still acknowledge is acknowledged
   std::size_t not_acknowledged() const;                  // packets that a peer can still acknowledge
   Nanoseconds deadline() const;
@@ -89,6 +102,8 @@ class ChannelSet {
     if (channel.notices_seen_ != notices_.number()) [[unlikely]]
       channel.look_at_links(now());
   }
+  unsigned send_addresses(PeerChannel& channel, Nanoseconds now);
+  void tell_addresses_anew(PeerChannel& channel);
   void forget(PeerChannel& channel) { std::erase(active_, &channel); }
   void tell_path_change(PeerIndex peer, const PathChange& change) { listener_.channel_path_changed(peer, change); }
   void look_at_told_links(Nanoseconds now) {
@@ -126,6 +141,10 @@ class ChannelSet {
                      Nanoseconds now);
   void report_completed(PeerChannel& channel);
   unsigned look_at_links(Nanoseconds now);
+  void look_at_own_addresses();
+  static AddressExchange& exchange_with(PeerChannel& channel);
+  [[gnu::noinline, gnu::cold]] void take_addresses(PeerChannel& channel, const ReceiveOutcome& outcome,
+                                                   std::span<const std::byte> payload, Nanoseconds now);
 
   const EndpointConfig& config_;
   Clock& clock_;
@@ -133,7 +152,8 @@ class ChannelSet {
   PacketPool pool_;
   ChannelContext context_;  // of all channels
   std::vector<std::unique_ptr<Instance>> instances_;
-  LinkNotices notices_;               // of the links of several instances; of one they would be of no use
+  LinkNotices notices_;
+  OwnAddresses own_;
   std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   bool receiving_ = false;
   bool other_key_said_ = false;

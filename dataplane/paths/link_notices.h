@@ -18,6 +18,7 @@ class LinkNotices {
   void add(LinkStatus& link) {
     links_.push_back(&link);
     if (std::ranges::find(words_, &link.changes()) == words_.end()) words_.push_back(&link.changes());
+    seen_ = number();
   }
   bool empty() const { return words_.empty(); }
 
@@ -28,9 +29,12 @@ class LinkNotices {
     return sum;
   }
 
-  // True: something has changed since the last call. Lets the links look for it now and then.
+  // Somebody has taken in a change since the last any_new().
+  bool is_behind() const { return number() != seen_; }
+  // True: something has changed since the last call. Lets the links look for it now and then, and when one of those
+  // that share a word has found a change.
   bool any_new(Nanoseconds now) {
-    if (now >= next_look_) {
+    if (now >= next_look_ || is_behind()) {
       next_look_ = now + tuning::kLinkLookPause;
       for (LinkStatus* link : links_) link->look();
     }

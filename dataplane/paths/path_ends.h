@@ -31,6 +31,11 @@ class PathEnds {
     }
     return kHome;
   }
+  // The peer has other addresses.
+  template <typename OriginOf>
+  void renew(OriginOf origin_of) {
+    for (End& other : others_) other.origin = origin_of(other.number);
+  }
   // Of the others, each in turn, the next one whose number suits, or the next one if none does; kHome: there are none.
   template <typename Suits>
   unsigned next(Suits suits) {

@@ -37,6 +37,13 @@ void PathWatch::link_is_up(unsigned path, Nanoseconds now) {
   find_next_probe();
 }
 
+void PathWatch::probe_silent(Nanoseconds now) {
+  for (unsigned path = 0; path != paths_.size(); ++path) {
+    if (is_silent(path)) paths_[path] = {.at = now, .pause = tuning::kFirstProbePause / 2};
+  }
+  find_next_probe();
+}
+
 bool PathWatch::answered(unsigned path) {
   if ((links_down_ & ~asked_) >> path & 1) return false;
   return end_silence(path);

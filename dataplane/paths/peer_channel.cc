@@ -188,6 +188,7 @@ void PeerChannel::use_best() {
 // What a silent path has not brought to the peer leaves at once over another one.
 void PeerChannel::run_timers(Nanoseconds now) {
   std::uint32_t silent = reliable_.run_timers(now);
+  if (silent != 0 && addresses_ != nullptr) addresses_->go_on(now);
   if (several_ == nullptr) return;
   if (now >= several_->teller.due()) tell_change(now);
   if (silent == 0) return;
@@ -204,7 +205,9 @@ void PeerChannel::run_timers(Nanoseconds now) {
 // The peer sends over another path than we do, and over ours no more. It may have found before us that ours does not
 // serve: if so, nothing of what is on its way there will be acknowledged. If not, the next acknowledgement says so.
 void PeerChannel::consider_following(const ReceiveOutcome& outcome, Nanoseconds now) {
-  if (outcome.path_probed || outcome.path_answered || several_->watch.is_silent(several_->arrived_over)) return;
+  if (outcome.path_probed || outcome.path_answered || outcome.has_news ||
+      several_->watch.is_silent(several_->arrived_over))
+    return;
   const unsigned best = several_->watch.best();
   const Nanoseconds silence = std::max(4 * reliable_.round_trip(best).smoothed(), tuning::kPathSilence);
   if (now - several_->heard_over_best > silence) reliable_.doubt_path(best, now);
@@ -349,6 +352,8 @@ unsigned PeerChannel::transmit(Nanoseconds now) {
   if (answers_ != 0) [[unlikely]]
     sent += answer_probes(now);
   if (several_ != nullptr && now >= several_->watch.next_probe()) sent += probe_silent(now);
+  if (addresses_ != nullptr && now >= addresses_->due()) [[unlikely]]
+    sent += set_.send_addresses(*this, now);
   if (reliable_.ack_due(now) && send_acknowledgement(now)) ++sent;
   return sent;
 }
@@ -471,6 +476,7 @@ void PeerChannel::reset() {
   }
   reliable_.abandon();
   if (several_ != nullptr) look_at_links(set_.now());
+  set_.tell_addresses_anew(*this);
   CompletedPacket forgotten;
   while (reliable_.take_completed(forgotten)) {
   }

@@ -14,6 +14,7 @@
 
 #include "dataplane/base/clock.h"
 #include "dataplane/host/route_resolver.h"
+#include "dataplane/paths/address_exchange.h"
 #include "dataplane/paths/peer_path.h"
 #include "dataplane/paths/several_paths.h"
 #include "dataplane/reliability/reliable_channel.h"
@@ -88,7 +89,7 @@ class PeerChannel {
     return open_ == nullptr && reliable_.all_acknowledged() && answers_ == 0 && next_deadline() == UINT64_MAX;
   }
   Nanoseconds next_deadline() const {
-    const Nanoseconds of_channel = reliable_.next_deadline();
+    const Nanoseconds of_channel = std::min(reliable_.next_deadline(), addresses_ ? addresses_->due() : UINT64_MAX);
     if (several_ == nullptr) return of_channel;
     return std::min({of_channel, several_->watch.next_probe(), several_->teller.due()});
   }
@@ -179,6 +180,8 @@ class PeerChannel {
   std::uint32_t answers_ = 0;      // paths, as bits, whose probes are to be answered
   std::uint32_t notices_seen_ = 0;    // LinkNotices::number(), of the links
   std::unique_ptr<SeveralPaths> several_;  // null: there is one path
+  std::unique_ptr<AddressExchange>
+      addresses_;  // null: they are those that the paths were made with, as far as is known
 };
 
 }  // namespace openlapi

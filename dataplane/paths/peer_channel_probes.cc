@@ -5,22 +5,10 @@
 #include <utility>
 
 #include "dataplane/paths/channel_set.h"
+#include "dataplane/paths/path_packet.h"
 #include "dataplane/paths/peer_channel.h"
 
 namespace openlapi {
-
-namespace {
-
-// Returns the number of packets. One that finds no room is not sent again: the next probe asks anew.
-unsigned send_for_path(ReliableChannel& reliable, const PeerPath& path, PeerIndex end, std::span<std::byte> bytes,
-                       std::uint8_t flag, Nanoseconds now) {
-  reliable.encode_for_path(bytes, flag, now);
-  const ConstBuffer piece{bytes.data(), bytes.size()};
-  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  return static_cast<unsigned>(path.transport->send_burst(end, {&packet, 1}));
-}
-
-}  // namespace
 
 // The path that serves is asked as well: whether the peer answers at all tells whether the others have failed.
 unsigned PeerChannel::probe_silent(Nanoseconds now) {

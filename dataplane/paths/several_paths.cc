@@ -53,6 +53,14 @@ bool SeveralPaths::go_home(Nanoseconds now) {
   return any;
 }
 
+void SeveralPaths::peer_moved(Nanoseconds now) {
+  for (std::size_t number = 0; number != paths.size(); ++number) {
+    const PacketOrigins* const origins = paths[number].capabilities->packet_origins;
+    if (origins != nullptr) ends[number].renew([&](PeerIndex end) { return origins->origin_of(end); });
+  }
+  watch.probe_silent(now);
+}
+
 void SeveralPaths::lead(unsigned path, unsigned end, Nanoseconds now) {
   ends[path].use(end);
   paths[path].end = ends[path].number_of(end);

@@ -31,6 +31,8 @@ struct SeveralPaths {
   // The path that has brought the latest packet serves. If it leads home those that lead elsewhere go home, and are
   // silent. True: there were such.
   [[gnu::noinline, gnu::cold]] bool go_home(Nanoseconds now);
+  // The peer is elsewhere, over some of the paths.
+  void peer_moved(Nanoseconds now);
   // The ends of a path, as bits, that are to be probed.
   std::uint32_t ends_to_probe(unsigned path);
   // The latest packet is a probe, which is answered to where it has come from. Returns its path.

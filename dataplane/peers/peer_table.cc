@@ -123,6 +123,12 @@ std::vector<PathStatus> PeerTable::paths_to(PeerIndex index) const {
   return statuses;
 }
 
+void PeerTable::tell_addresses(const Transport& changed) {
+  for (const Peer* peer : contacted_) {
+    if (peer->channel != nullptr) channels_->tell_addresses(*peer->channel, changed);
+  }
+}
+
 std::unique_ptr<Peer> PeerTable::take(PeerIndex index) {
   std::unique_ptr<Peer> peer = std::move(peers_[index]);
   if (peer != nullptr) std::erase(contacted_, peer.get());

@@ -58,6 +58,13 @@ class PeerTable {
   // The path to the peer is made at the next contact, under the new epoch. False: it is not purged.
   bool resume(PeerIndex index, std::uint64_t epoch);
 
+  // The transport has another address: all peers are told.
+  void tell_addresses(const Transport& changed);
+  // RouteResolver::address_changed()
+  bool address_changed(PeerIndex index, const PeerAddress& published, const PeerAddress& present) {
+    return resolver_.address_changed(index, published, present);
+  }
+
   // Keeps nothing of the peer but the number of its incarnations here. Null: it was not talked to.
   std::unique_ptr<Peer> take(PeerIndex index);
   void keep_incarnation(const Peer& peer) { former_.at(peer.index).incarnation = peer.incarnation; }

@@ -352,6 +352,8 @@ ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::s
   const bool ack_wanted = (header.flags & wire::kPacketAckWanted) != 0;
   if (!has_data) {
     if (ack_wanted) answer_ = peer_epoch_;
+    outcome.has_news = header.tells_addresses();
+    if (outcome.has_news) return outcome;
     outcome.path_probed = (header.flags & wire::kPacketPathProbe) != 0;
     outcome.path_answered = (header.flags & wire::kPacketPathAnswer) != 0;
     return outcome;

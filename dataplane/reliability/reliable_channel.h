@@ -80,6 +80,7 @@ struct ReceiveOutcome {
   bool has_data = false;       // it is a packet of records, whether they came before or not
   bool path_probed = false;    // the path is to be answered over
   bool path_answered = false;  // the path on which this has come carries packets in both directions
+  bool has_news = false;       // the payload tells of addresses (paths/address_exchange.h)
 };
 
 struct ChannelEpochs {

@@ -5,6 +5,7 @@
 // descriptor of WakeSource::descriptor() may be used by another thread (to sleep on it).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,7 @@ struct PeerAddress {
   std::uint32_t length = 0;
 
   std::span<const std::byte> view() const { return {bytes.data(), length}; }
+  bool operator==(const PeerAddress& other) const { return std::ranges::equal(view(), other.view()); }
 };
 
 // What a transport promises; does not change after construction.
@@ -48,6 +50,7 @@ class Transport {
 
   virtual std::string_view name() const = 0;  // "shm", "udp", ...
   virtual const TransportLimits& limits() const = 0;
+  // Changes only in LinkStatus::look(), if at all.
   virtual PeerAddress local_address() const = 0;
 
   // Makes `peer` reachable; may be called again with another address (the peer came back elsewhere). May block for

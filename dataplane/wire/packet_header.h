@@ -27,6 +27,7 @@ inline constexpr std::uint8_t kPacketSawDuplicate = 8;  // a packet came again s
 inline constexpr std::uint8_t kPacketHasChecksum = 16;  // `checksum` covers header and payload
 inline constexpr std::uint8_t kPacketPathProbe = 32;    // no data: answer over the path on which this has come
 inline constexpr std::uint8_t kPacketPathAnswer = 64;   // no data: the answer
+inline constexpr std::uint8_t kPacketAddressNews = kPacketPathProbe | kPacketPathAnswer;  // neither of the two
 inline constexpr std::uint8_t kPacketShort = 128;       // the short header, of a packet with data
 inline constexpr std::uint8_t kLongHeaderFlags = 127;   // that a long header can have
 
@@ -49,6 +50,7 @@ struct PacketHeader {
   std::uint32_t& wraps() { return checksum; }  // with tags, which make a checksum unnecessary: wraps of `sequence`
   std::uint32_t wraps() const { return checksum; }
 
+  bool tells_addresses() const { return (flags & kPacketAddressNews) == kPacketAddressNews; }
   bool is_short() const { return (flags & kPacketShort) != 0; }
   std::size_t size() const { return is_short() ? kShortHeaderSize : kPacketHeaderSize; }
 };

@@ -20,6 +20,15 @@ MUTANTS = {
     "window_off_by_one": (
         "dataplane/reliability/receive_window.cc", "a packet one beyond the ring takes the next one's place",
         [("  if (steps < capacity_) return true;\n", "  if (steps <= capacity_) return true;\n")]),
+    "moved_adapter_untold": (
+        "dataplane/paths/channel_set_addresses.cc", "peers are not told that an adapter has another address",
+        [("  exchange_with(channel).tell(now());\n  for (unsigned number", "  for (unsigned number")]),
+    "moved_adapter_unheard": (
+        "dataplane/paths/channel_set.cc", "what tells of a new address is taken from the former one only",
+        [(" || header.tells_addresses()) return true;", ") return true;")]),
+    "moved_adapter_unasked": (
+        "dataplane/paths/several_paths.cc", "a silent path is not asked at once when the peer has another address",
+        [("  watch.probe_silent(now);\n", "")]),
     "counter_early": (
         "dataplane/operation/completions.cc", "counters move before the completion handler has returned",
         [("  const bool now = style ==", "  move_counters(run);\n  const bool now = style =="),

@@ -47,7 +47,8 @@ void PathTrial::run() {
   using Stage = void (PathTrial::*)();
   for (const Stage stage :
        {&PathTrial::all_serve, &PathTrial::each_serves_alone, &PathTrial::one_goes_silent, &PathTrial::it_comes_back,
-        &PathTrial::false_word, &PathTrial::true_word, &PathTrial::old_row, &PathTrial::all_go_silent}) {
+        &PathTrial::false_word, &PathTrial::true_word, &PathTrial::old_row, &PathTrial::all_go_silent,
+        &PathTrial::one_moves, &PathTrial::both_move, &PathTrial::all_of_one_move}) {
     if (!simulation_.checker().failed()) (this->*stage)();
   }
 }
@@ -395,6 +396,44 @@ void PathTrial::all_go_silent() {
   bound_ = kSilence + tuning::kLongestRetransmitTimeout;
   work(kBackIn, 20 * kMillisecond);
   expect_all_serve("after all were silent");
+}
+
+// ---- addresses ----
+
+void PathTrial::move(unsigned side, std::uint32_t network) {
+  simulation_.trace("task %u is elsewhere on network %u", sides_[side].task, network);
+  simulation_.network().move(sides_[side].task, network);
+}
+
+void PathTrial::one_moves() {
+  for (unsigned side = 0; side != 2 && !simulation_.checker().failed(); ++side) {
+    work(kSamples * kStep, kStep);
+    bound_ = kSilence;
+    move(side, network_used_by(side));
+    work(50 * kMillisecond, kMillisecond);
+    expect_all_serve("after an adapter has moved");
+  }
+}
+
+// Each learns over the other network where the other one is.
+void PathTrial::both_move() {
+  const auto first = static_cast<std::uint32_t>(random_.below(scenario_.networks));
+  bound_ = kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;
+  for (unsigned side = 0; side != 2; ++side) move(side, (first + side) % scenario_.networks);
+  work(kBackIn, 20 * kMillisecond);
+  expect_all_serve("after an adapter of each has moved");
+}
+
+// Nothing but what comes from there tells the other side. Meanwhile the other one has nothing to send, or sends in
+// vain.
+void PathTrial::all_of_one_move() {
+  const auto side = static_cast<unsigned>(random_.below(2));
+  bound_ = kBackIn + 2 * scenario_.networks * tuning::kLongestRetransmitTimeout;
+  if (random_.chance(0.5)) wait(kBackIn);
+  for (std::uint32_t network = 0; network != scenario_.networks; ++network) move(side, network);
+  if (random_.chance(0.5)) wait(kBackIn);
+  work(kBackIn, 20 * kMillisecond);
+  expect_all_serve("after all adapters of a task have moved");
 }
 
 }  // namespace openlapi::simulation

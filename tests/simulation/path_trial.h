@@ -6,6 +6,8 @@
 //  - nothing but probes leaves over a path that is dead, whatever comes over it, and no round trip is measured there;
 //  - a path that serves again is used again within the longest pause between probes, and one that was left because of
 //    false word within a few of the shortest;
+//  - an adapter that gets another address is used again within that time, whichever of a task's it is, and if it is
+//  all;
 //  - when all were dead and one comes back, everything that waits goes on over it;
 //  - each path serves alone, also after it has lost what was in flight over it; and each read-modify-write is carried
 //    out once, whatever happens.
@@ -79,6 +81,7 @@ class PathTrial {
   void cut(std::uint32_t network, unsigned from);
   void cut(std::uint32_t network);
   void tell(unsigned side, bool up);
+  void move(unsigned side, std::uint32_t network);
   void expect_all_serve(const char* when);
 
   // ---- stages ----
@@ -91,6 +94,9 @@ class PathTrial {
   void true_word();
   void old_row();
   void all_go_silent();
+  void one_moves();
+  void both_move();
+  void all_of_one_move();
 
   Simulation& simulation_;
   const Scenario& scenario_;

@@ -105,6 +105,22 @@ void SimulatedEngine::add_other_ends(PeerIndex peer, Route& route) {
   }
 }
 
+bool SimulatedEngine::address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) {
+  bool any = false;
+  for (const auto& transport : transports_) {
+    if (transport->limits().reliable) continue;
+    for (std::uint32_t network = 0; network != scenario_.networks; ++network) {
+      const bool home = network == transport->network();
+      if (!home && !scenario_.one_switch) continue;
+      if (SimulatedTransport::encode(simulation_.address_of(peer, context_, network)) != published) continue;
+      std::string error;
+      transport->add_peer(home ? peer : peer + (network + 1) * scenario_.all_tasks(), present, error);
+      any = true;
+    }
+  }
+  return any;
+}
+
 void SimulatedEngine::add_quota(std::uint32_t operations) {
   quota_left_ += operations;
   step_within(scenario_.issue_gap);

@@ -57,6 +57,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
 
   // RouteResolver
   Route resolve(PeerIndex peer) override;
+  bool address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) override;
 
   void add_other_ends(PeerIndex peer, Route& route);
   void open_transports();

@@ -12,14 +12,18 @@ namespace {
 // What the memory of a packet is overwritten with once it was given back: whoever still looks at it sees this.
 constexpr int kReleasedByte = 0xd5;
 
+// A port that has moved has a number so much larger.
+constexpr std::uint32_t kPortsBetweenMoves = 1 << 20;
+
 std::uint64_t origin_of(const PortAddress& address) {
-  return std::uint64_t{1} << 63 | std::uint64_t{address.task} << 16 | address.adapter;
+  const std::uint64_t moves = address.port / kPortsBetweenMoves;
+  return std::uint64_t{1} << 63 | moves << 48 | std::uint64_t{address.task} << 16 | address.adapter;
 }
 
 }  // namespace
 
 SimulatedTransport::SimulatedTransport(SimulatedNetwork& network, const PortConfig& config)
-    : network_(network), config_(config), serial_(network.next_serial_++) {
+    : network_(network), config_(config), known_address_(config.address), serial_(network.next_serial_++) {
   network_.open(*this);
 }
 
@@ -126,7 +130,8 @@ void SimulatedTransport::look() {
   const bool has_other_link = std::exchange(link_up_, link_told_up_) != link_told_up_;
   const bool has_other_matrix = matrix_.generation() != network_.matrix_.generation();
   if (has_other_matrix) matrix_ = network_.matrix_;
-  if (has_other_link || has_other_matrix) ++link_changes_;
+  const bool has_moved = std::exchange(known_address_, config_.address) != config_.address;
+  if (has_other_link || has_other_matrix || has_moved) ++link_changes_;
 }
 
 bool SimulatedTransport::reaches(PeerIndex peer) const {
@@ -172,6 +177,19 @@ void SimulatedNetwork::tell_in_matrix(PeerIndex task, std::uint32_t adapter, boo
   matrix_.set(task, adapter, up);
   for (const auto& [address, port] : ports_) {
     if (!port->config_.limits.reliable && port->on_arrival_) port->on_arrival_();
+  }
+}
+
+void SimulatedNetwork::move(PeerIndex task, std::uint32_t adapter) {
+  std::vector<SimulatedTransport*> moved;
+  for (const auto& [address, port] : ports_) {
+    if (address.task == task && address.adapter == adapter && !port->config_.limits.reliable) moved.push_back(port);
+  }
+  for (SimulatedTransport* port : moved) {
+    close(*port);
+    port->config_.address.port += kPortsBetweenMoves;
+    open(*port);
+    if (port->on_arrival_) port->on_arrival_();
   }
 }
 

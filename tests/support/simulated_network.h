@@ -97,10 +97,10 @@ class SimulatedTransport final : public Transport,
   std::string_view name() const override { return config_.limits.reliable ? "simulated-shm" : "simulated-net"; }
   const TransportLimits& limits() const override { return config_.limits; }
   static PeerAddress encode(const PortAddress& address);
-  PeerAddress local_address() const override { return encode(config_.address); }
+  PeerAddress local_address() const override { return encode(known_address_); }
   std::uint32_t network() const { return config_.address.adapter; }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
-  // Of an adapter of a task, in all its incarnations.
+  // Of an adapter of a task, in all its incarnations; another one when it has moved.
   std::uint64_t origin_of(PeerIndex peer) const override;
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
@@ -159,6 +159,7 @@ class SimulatedTransport final : public Transport,
 
   SimulatedNetwork& network_;
   PortConfig config_;
+  PortAddress known_address_;  // to the engine: what it was at the last look()
   BulkMemory* bulk_memory_ = nullptr;
   std::uint64_t serial_;  // tells apart ports that had the same address one after the other
   std::function<void()> on_arrival_;
@@ -218,6 +219,10 @@ class SimulatedNetwork {
   void tell_of_link(PeerIndex task, std::uint32_t adapter, bool up);
   // All tasks read in the matrix that an adapter of the task is up or down, whatever it is; the task need not have it.
   void tell_in_matrix(PeerIndex task, std::uint32_t adapter, bool up);
+
+  // The adapter of a task has another address from now on, in all the task's contexts, which hear of it. What is sent
+  // to the former one is lost.
+  void move(PeerIndex task, std::uint32_t adapter);
 
   // Bytes from a stranger, to whoever is at the address.
   void inject(const PortAddress& to, std::span<const std::byte> bytes);

@@ -1,0 +1,23 @@
+// Packets that say something of the paths themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/paths/peer_path.h"
+#include "dataplane/reliability/reliable_channel.h"
+
+namespace openlapi {
+
+// What follows the header is in `bytes`. Returns the number of packets: one that finds no room is not sent again, the
+// next one asks anew.
+inline unsigned send_for_path(ReliableChannel& reliable, const PeerPath& path, PeerIndex end,
+                              std::span<std::byte> bytes, std::uint8_t flags, Nanoseconds now) {
+  reliable.encode_for_path(bytes, flags, now);
+  const ConstBuffer piece{bytes.data(), bytes.size()};
+  const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
+  return static_cast<unsigned>(path.transport->send_burst(end, {&packet, 1}));
+}
+
+}  // namespace openlapi
