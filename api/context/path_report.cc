@@ -92,6 +92,14 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
   }
 }
 
+std::string describe(const AddressChange& change, const ContextRoutes& routes) {
+  std::string text = change.transport != nullptr
+                         ? ": " + routes.name_of(*change.transport, kUnknownPeer) + " has another address"
+                         : ": an adapter of task " + std::to_string(change.peer) + " has another address";
+  const std::string now = routes.text_of(change.now);
+  return now.empty() ? text : text + ": " + now + ", before " + routes.text_of(change.before);
+}
+
 std::string describe(const PathChange& change, const ContextRoutes& routes) {
   std::string text = routes.name_of(*change.path, change.end) + (change.failed() ? " has failed: " : " serves again: ");
   text += cause_of(change);

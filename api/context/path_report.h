@@ -30,5 +30,7 @@ void print_paths(const Endpoint& endpoint, const ContextRoutes& routes, const Bo
 
 // "adapter 1 (...) has failed: no answer for 15.2 ms; ..."
 std::string describe(const PathChange& change, const ContextRoutes& routes);
+// Behind "task 0": ": adapter 1 (udp, 10.0.1.9) has another address: 10.0.1.9 port 40000, before 10.0.1.1 port 40000"
+std::string describe(const AddressChange& change, const ContextRoutes& routes);
 
 }  // namespace openlapi

@@ -266,6 +266,14 @@ void UserHandlers::path_changed(PeerIndex peer, const PathChange& change) {
                describe(change, *resources.routes).c_str());
 }
 
+void UserHandlers::address_changed(const AddressChange& change) {
+  const ContextResources& resources = context().resources();
+  if (change.transport != nullptr) resources.routes->own_address_changed(*change.transport);
+  if (resources.settings.info_level < kLevelInformation) return;
+  std::fprintf(stderr, "openlapi: task %u%s\n", resources.bootstrap->rank(),
+               describe(change, *resources.routes).c_str());
+}
+
 void UserHandlers::report_fault(Fault fault, PeerIndex peer) {
   if (fault == Fault::timeout || fault == Fault::adapters_down || fault == Fault::no_connectivity ||
       fault == Fault::too_much_kept || fault == Fault::lost_for_good || fault == Fault::other_secret ||

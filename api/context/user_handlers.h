@@ -39,6 +39,7 @@ class UserHandlers final : public HandlerHost, private ContextPart {
   void name_other_version(PeerIndex peer, unsigned version) override;
   bool adapters_down(PeerIndex peer) override;
   void path_changed(PeerIndex peer, const PathChange& change) override;
+  void address_changed(const AddressChange& change) override;
   void report_fault(Fault fault, PeerIndex peer) override;
 
  private:

@@ -70,6 +70,7 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   void look() override {
     if (link_ != nullptr) link_->look();
     adapters_->look();
+    address_of_(inner_->local_address(), own_);  // it may have another one now
     count_changes();
   }
   bool reaches(PeerIndex peer) const override {
@@ -104,7 +105,7 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   WakeSource* const wake_;
   const std::shared_ptr<PeerAdapters> adapters_;
   const AdapterAddressOf address_of_;
-  const PacketAddress own_;
+  PacketAddress own_;
   BothDescriptors both_{};
   const bool wakes_;
   bool hears_news_ = true;  // its daemon lives, as far as is known

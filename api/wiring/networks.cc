@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "api/wiring/adapter_choice.h"
 #include "api/wiring/followed_transport.h"
@@ -181,9 +182,10 @@ bool check_ports(const std::vector<UdpAddress>& list, OpenFailure& failure) {
   return true;
 }
 
-// Of one adapter there is nothing to tell that would help.
-std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::size_t adapters) {
-  if (adapters < 2) return nullptr;
+// The address of a loopback stays, and its link.
+std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::span<const in_addr> addresses) {
+  const auto is_loopback = [](in_addr address) { return ntohl(address.s_addr) >> 24 == 127; };
+  if (addresses.size() < 2 && std::ranges::all_of(addresses, is_loopback)) return nullptr;
   auto links = std::make_shared<udp::LocalLinks>();
   std::string reason;
   if (links->open(reason)) return links;
@@ -195,10 +197,12 @@ std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::
 struct Tidings {
   std::shared_ptr<udp::LocalLinks> links;    // the kernel
   std::shared_ptr<PeerAdapters> adapters{};  // the daemon of this node
+  bool of_several = false;                   // adapters
 };
 
-Tidings open_tidings(const NetworkRequest& request, std::size_t adapters) {
-  return {open_links(request, adapters), adapters < 2 ? nullptr : open_peer_adapters()};
+Tidings open_tidings(const NetworkRequest& request, std::span<const in_addr> addresses) {
+  const bool of_several = addresses.size() > 1;
+  return {open_links(request, addresses), of_several ? open_peer_adapters() : nullptr, of_several};
 }
 
 bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, std::uint16_t port,
@@ -208,6 +212,7 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
   config.port = port;
   config.spare = request.spare;
   config.links = tidings.links;
+  config.one_of_several = tidings.of_several;
   config.packet_size = static_cast<std::uint32_t>(request.settings.udp_packet_size);
   if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;
@@ -230,6 +235,7 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
                              .followed = tidings.adapters != nullptr,
                              .has_link = [opened] { return udp_adapter_has_link(*opened); },
                              .address_text = udp_address_text,
+                             .own_text = udp_host_text,
                              .own = adapter_at(address),
                              .place_of = place_of_ipv4});
   return true;
@@ -240,7 +246,7 @@ bool open_with_given_addresses(const NetworkRequest& request, const std::vector<
   const std::uint32_t tasks = request.bootstrap.size();
   const std::size_t adapters = request.addresses->for_each_adapter(tasks, locals.size()) ? locals.size() : 1;
   const std::uint32_t self = request.bootstrap.rank();
-  const Tidings tidings = open_tidings(request, adapters);
+  const Tidings tidings = open_tidings(request, std::span(locals).first(adapters));
   for (std::size_t adapter = 0; adapter < adapters; ++adapter) {
     std::vector<UdpAddress> list;
     const AddressSource::LocalPlace place{.address = locals[adapter],
@@ -267,7 +273,7 @@ bool publish(const NetworkRequest& request, const std::string& key, const std::v
 
 bool open_and_publish(const NetworkRequest& request, const Choice& choice, OpenNetworks& result, OpenFailure& failure) {
   const std::string keys = address_keys(request.instance, request.generation);
-  const Tidings tidings = open_tidings(request, choice.addresses.size());
+  const Tidings tidings = open_tidings(request, choice.addresses);
   for (std::size_t adapter = 0; adapter < choice.addresses.size(); ++adapter) {
     if (!open_one(request, tidings, choice.addresses[adapter], 0, result, failure)) return false;
     ContextRoutes::Network& network = result.networks.back();

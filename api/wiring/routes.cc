@@ -190,7 +190,8 @@ void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer,
       const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
       std::string ignored;
       if (!network.transport->add_peer(number, other.address, ignored)) continue;
-      if (network.address_text != nullptr) addresses_[{number, network.transport}] = other.address;
+      addresses_[{number, network.transport}] = other.address;
+      moved_.erase({number, network.transport});
       route.other_ends.push_back({network.transport, number});
     }
   }
@@ -210,7 +211,8 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
     }
   }
   if (added) {
-    if (networks_.size() > 1 && network.address_text != nullptr) addresses_[{peer, network.transport}] = found.address;
+    addresses_[{peer, network.transport}] = found.address;
+    moved_.erase({peer, network.transport});
     route.paths[route.count++] = network.transport;
     route.epoch = found.epoch;
     ends.push_back({&network, there, found.address, {}});
@@ -218,6 +220,40 @@ bool ContextRoutes::add_network(const Network& network, std::size_t there, PeerI
     append(route.reason, network.transport->name(), error);
   }
   return added;
+}
+
+// The path itself is known under the task's number, those to its other adapters under others (add_other_ends()).
+bool ContextRoutes::address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) {
+  bool any = false;
+  for (const Network& network : networks_) {
+    for (std::size_t adapter = 0; adapter <= kMostAdapters; ++adapter) {
+      const auto number = static_cast<PeerIndex>(peer + adapter * bootstrap_->size());
+      const auto known = addresses_.find({number, network.transport});
+      if (known == addresses_.end()) continue;
+      const auto moved = moved_.find(known->first);
+      if ((moved != moved_.end() ? moved->second : known->second) != published || known->second == present) continue;
+      std::string ignored;
+      if (!network.transport->add_peer(number, present, ignored)) continue;
+      moved_[known->first] = published;
+      known->second = present;
+      any = true;
+    }
+  }
+  return any;
+}
+
+void ContextRoutes::own_address_changed(const Transport& path) {
+  for (Network& network : networks_) {
+    if (network.transport != &path || network.own_text == nullptr) continue;
+    network.device = network.own_text(path.local_address());
+  }
+}
+
+std::string ContextRoutes::text_of(const PeerAddress& address) const {
+  for (const Network& network : networks_) {
+    if (network.address_text != nullptr) return network.address_text(address);
+  }
+  return {};
 }
 
 std::string ContextRoutes::text_of(const Transport& path) const {
@@ -239,9 +275,9 @@ std::string ContextRoutes::name_of(const Transport& path, PeerIndex end) const {
   if (network == networks_.end()) return text_of(path);
   std::string text = "adapter " + std::to_string(network - networks_.begin()) + " (" + text_of(path);
   const auto address = addresses_.find({end, &path});
-  if (address != addresses_.end()) {
+  if (networks_.size() > 1 && address != addresses_.end() && network->address_text != nullptr) {
     text += " to " + network->address_text(address->second);
-  } else if (end >= bootstrap_->size()) {
+  } else if (end != kUnknownPeer && end >= bootstrap_->size()) {
     text += " to adapter " + std::to_string(end / bootstrap_->size() - 1) + " there";
   }
   return text + ")";
@@ -276,6 +312,7 @@ bool ContextRoutes::change_address(PeerIndex peer, std::size_t network, const Pe
   if (!networks_[network].transport->add_peer(peer, address, reason)) return false;
   if (const auto known = addresses_.find({peer, networks_[network].transport}); known != addresses_.end()) {
     known->second = address;
+    moved_.erase(known->first);
   }
   networks_[network].addresses[peer] = address;
   if (peer < shm_numbers_.size()) shm_numbers_[peer] = -1;

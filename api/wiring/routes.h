@@ -57,6 +57,8 @@ class ContextRoutes final : public RouteResolver {
     bool followed = false;               // a daemon says which of the peers' adapters are down
     std::function<bool()> has_link = {};                        // asks the system; empty: it cannot tell
     std::string (*address_text)(const PeerAddress&) = nullptr;  // for people; null: its addresses mean nothing to them
+    // Of the adapter's own address, that `device` is; null: that is something else.
+    std::string (*own_text)(const PeerAddress&) = nullptr;
     // Where the library has chosen the adapters. This one then leads to that which pair_adapters() finds.
     std::optional<ChosenAdapter> chosen = {};
     // The adapter itself: its paths can lead to each adapter of a task that is on its network. Empty: only to that of
@@ -79,6 +81,12 @@ class ContextRoutes final : public RouteResolver {
 
   // If there is no path, the reason is printed on standard error, once per peer.
   Route resolve(PeerIndex peer) override;
+  bool address_changed(PeerIndex peer, const PeerAddress& published, const PeerAddress& present) override;
+
+  // For people: an adapter here has another address now.
+  void own_address_changed(const Transport& path);
+  // The text of an address of the networks'.
+  std::string text_of(const PeerAddress& address) const;
 
   // For people: the path that would be taken to a task now. Empty: there is none, and `reason` says why.
   std::string describe(PeerIndex peer, std::string& reason);
@@ -126,8 +134,10 @@ class ContextRoutes final : public RouteResolver {
   std::vector<Network> networks_;
   int info_level_;
   TellNotice tell_;
-  // Where the others are, if there is more than one network: for people.
+  // Where the others are, by the number under which the transport knows them.
   std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> addresses_;
+  // Where those of them that are elsewhere now were when they published it.
+  std::map<std::pair<PeerIndex, const Transport*>, PeerAddress> moved_;
   std::set<PeerIndex> without_path_;  // those that the user was told about
 };
 

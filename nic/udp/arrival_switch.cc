@@ -16,6 +16,15 @@ bool ArrivalSwitch::open(int socket) {
   return descriptor_ >= 0 && epoll_ctl(descriptor_, EPOLL_CTL_ADD, socket_, &nothing) == 0;
 }
 
+bool ArrivalSwitch::replace(int socket) {
+  epoll_event events{};
+  if (on_) events.events = EPOLLIN;
+  if (epoll_ctl(descriptor_, EPOLL_CTL_ADD, socket, &events) != 0) return false;
+  epoll_ctl(descriptor_, EPOLL_CTL_DEL, socket_, nullptr);
+  socket_ = socket;
+  return true;
+}
+
 bool ArrivalSwitch::always_watch(int descriptor) {
   epoll_event news{};
   news.events = EPOLLIN;
@@ -25,11 +34,13 @@ bool ArrivalSwitch::always_watch(int descriptor) {
 void ArrivalSwitch::switch_on() {
   epoll_event arrival{};
   arrival.events = EPOLLIN;
+  on_ = true;
   epoll_ctl(descriptor_, EPOLL_CTL_MOD, socket_, &arrival);
 }
 
 void ArrivalSwitch::switch_off() {
   epoll_event nothing{};
+  on_ = false;
   epoll_ctl(descriptor_, EPOLL_CTL_MOD, socket_, &nothing);
 }
 

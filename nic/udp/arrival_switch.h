@@ -17,6 +17,9 @@ class ArrivalSwitch {
   bool open(int socket);
   int descriptor() const { return descriptor_; }
 
+  // Another socket takes its place, switched on if that one was. False: errno says why, and nothing has changed.
+  bool replace(int socket);
+
   // Readable also when that one is, on or off; it outlives this, too. False: errno says why.
   bool always_watch(int descriptor);
 
@@ -27,6 +30,7 @@ class ArrivalSwitch {
  private:
   int descriptor_ = -1;  // an epoll set
   int socket_ = -1;
+  bool on_ = false;
 };
 
 }  // namespace openlapi::udp

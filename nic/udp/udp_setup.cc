@@ -9,7 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "dataplane/base/file_descriptor.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/udp_transport.h"
 
@@ -74,7 +76,7 @@ bool UdpTransport::open(UdpSetupError& error) {
     return false;
   }
   if (!choose_packet_size(error)) return false;
-  if (config_.links != nullptr) look_at_network();
+  if (config_.links != nullptr && config_.one_of_several) look_at_network();
   if (crowded_ && crowded_->interface == 0) crowded_.reset();
   const bool wakes_for_links = config_.links != nullptr && config_.links->take_waking();
   if (!arrival_.open(receiver_) || (wakes_for_links && !arrival_.always_watch(config_.links->descriptor()))) {
@@ -102,6 +104,35 @@ bool UdpTransport::bind_receiver(UdpSetupError& error) {
     error = describe(config_, "bind", errno);
     return false;
   }
+  return true;
+}
+
+// Under the same port, if that is free there. What waits at the former address is lost.
+bool UdpTransport::move_to(in_addr address) {
+  const UdpConfig former_config = config_;
+  const sockaddr_in former = local_;
+  FileDescriptor former_receiver(receiver_);
+  config_.address = address;
+  UdpSetupError ignored;
+  for (const std::uint16_t wanted : {port(), std::uint16_t{0}}) {
+    config_.port = wanted;
+    if (bind_receiver(ignored)) break;
+    if (receiver_ >= 0) close(std::exchange(receiver_, -1));
+  }
+  if (receiver_ < 0 || !arrival_.replace(receiver_)) {
+    if (receiver_ >= 0) close(receiver_);
+    receiver_ = former_receiver.release();
+    config_ = former_config;
+    local_ = former;
+    return false;
+  }
+  for (udp::WriteSocket& writer : writers_) {
+    if (writer.is_open()) writer.open_anew(address, static_cast<int>(config_.send_buffer));
+  }
+  size_receive_buffer();
+  turn_strangers_away();
+  coalesce();
+  if (crowded_) look_at_network();
   return true;
 }
 
@@ -158,10 +189,14 @@ TransportCounters UdpTransport::counters() const {
   return counters;
 }
 
+void UdpTransport::coalesce() {
+  const int on = 1;
+  if (config_.offload) coalescing_ = setsockopt(receiver_, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)) == 0;
+}
+
 void UdpTransport::probe_offload() {
   if (!config_.offload) return;
-  const int on = 1;
-  coalescing_ = setsockopt(receiver_, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)) == 0;
+  coalesce();
   int segment = 0;
   socklen_t length = sizeof(segment);
   segmentation_ = getsockopt(writers_[0].descriptor(), IPPROTO_UDP, UDP_SEGMENT, &segment, &length) == 0;
@@ -194,6 +229,12 @@ std::string udp_address_text(const PeerAddress& address) {
   std::memcpy(&ip, address.bytes.data(), sizeof(ip));
   std::memcpy(&network_port, address.bytes.data() + sizeof(ip), sizeof(network_port));
   return to_text(ip) + " port " + std::to_string(ntohs(network_port));
+}
+
+std::string udp_host_text(const PeerAddress& address) {
+  in_addr ip{};
+  std::memcpy(&ip, address.bytes.data(), sizeof(ip));
+  return to_text(ip);
 }
 
 PeerAddress UdpTransport::local_address() const { return make_udp_address(local_.sin_addr, port()); }

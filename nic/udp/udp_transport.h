@@ -33,9 +33,10 @@ struct UdpConfig {
   std::uint32_t receive_buffer = 4 << 20;  // bytes of the kernel's buffer; less when the system allows less
   std::uint32_t send_buffer = 256 << 10;   // bytes; below the usual queue limits: a full link refuses, not drops
   bool spare = false;             // receives nothing, and wakes nobody, before the first add_peer()
-  // Tells when the adapter's link goes down or comes up; the other transports of the context have the same. Null:
-  // nobody tells.
+  // Tells when the adapter's link goes down or comes up, or its address changes; the other transports of the context
+  // have the same. Null: nobody tells.
   std::shared_ptr<udp::LocalLinks> links;
+  bool one_of_several = false;    // of the context's adapters: packets leave over the one that has their address
   bool offload = true;            // use segmentation and coalescing where the kernel has them
 };
 
@@ -93,15 +94,18 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   static constexpr std::uint32_t kMaxBurst = 64;
 
   explicit UdpTransport(const UdpConfig& config) : config_(config), asleep_(config.spare) {
-    if (config.links != nullptr) link_.emplace(config.links, config.address);
+    if (config.links != nullptr)
+      link_.emplace(config.links, config.address, [this](in_addr now) { return move_to(now); });
   }
 
   // udp_setup.cc
   bool open(UdpSetupError& error);
   bool bind_receiver(UdpSetupError& error);
+  bool move_to(in_addr address);
   bool choose_packet_size(UdpSetupError& error);
   void size_receive_buffer();
   void turn_strangers_away();
+  void coalesce();
   void probe_offload();
 
   // udp_datapath.cc
@@ -153,5 +157,8 @@ bool udp_adapter_has_link(const Transport& transport);
 
 // "10.0.0.1 port 40000", for an address that add_peer() has taken.
 std::string udp_address_text(const PeerAddress& address);
+
+// "10.0.0.1"
+std::string udp_host_text(const PeerAddress& address);
 
 }  // namespace openlapi

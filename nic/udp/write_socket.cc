@@ -14,6 +14,14 @@ WriteSocket::~WriteSocket() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+bool WriteSocket::open_anew(in_addr local, int send_buffer) {
+  close(descriptor_);
+  descriptor_ = -1;
+  peer_ = candidate_ = kUnknownPeer;
+  interface_ = 0;
+  return open(local, send_buffer);
+}
+
 bool WriteSocket::open(in_addr local, int send_buffer) {
   const int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return false;

@@ -31,6 +31,8 @@ class WriteSocket {
 
   // Opens it, bound to `local` and a free port. False: errno says why.
   bool open(in_addr local, int send_buffer);
+  // The same with another address and socket; if it fails it is not open.
+  bool open_anew(in_addr local, int send_buffer);
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
 

@@ -101,6 +101,7 @@ class Job {
       std::string reason;
       const bool changed = routes_->change_address(task, choice / 64, address, reason);
       OPENLAPI_CHECK(changed || !reason.empty());
+      routes_->address_changed(task, address, address);
     }
   }
 

@@ -159,6 +159,30 @@ class TwoAdapters {
   std::vector<ContextRoutes::Network> networks{2};
 };
 
+PeerAddress address_of(const std::string& text) {
+  PeerAddress address;
+  std::memcpy(address.bytes.data(), text.data(), text.size());
+  address.length = static_cast<std::uint32_t>(text.size());
+  return address;
+}
+
+TEST(ContextRoutes, AnAddressThatHasChangedIsKnownByThatWhichWasPublished) {
+  TwoAdapters adapters;
+  adapters.publish({"first", "second"}, false);
+  ContextRoutes routes(adapters.tasks, {}, {}, adapters.networks, 0);
+  EXPECT_FALSE(routes.address_changed(1, address_of("second"), address_of("third"))) << "it was not talked to";
+  EXPECT_EQ(routes.resolve(1).count, 2u);
+  for (const std::string present : {"third", "fourth", "second", "fifth"}) {
+    EXPECT_TRUE(routes.address_changed(1, address_of("second"), address_of(present)));
+    EXPECT_EQ(adapters.transports[1].addresses[1], present);
+  }
+  EXPECT_FALSE(routes.address_changed(1, address_of("fourth"), address_of("sixth")));
+  EXPECT_EQ(adapters.transports[0].addresses[1], "first");
+  EXPECT_EQ(routes.resolve(1).count, 2u);
+  EXPECT_EQ(adapters.transports[1].addresses[1], "second") << "as it is published";
+  EXPECT_TRUE(routes.address_changed(1, address_of("second"), address_of("third")));
+}
+
 // The transports of this task's adapters on the networks 10.0.0 and 10.0.1, after it has looked for task 1, whose first
 // adapter is on 10.0.1 and whose second one on 10.0.2.
 std::array<RecordingTransport, 2> resolved(bool other_has_chosen) {

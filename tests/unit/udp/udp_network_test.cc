@@ -32,6 +32,7 @@ class UdpNetwork : public testing::Test {
     const auto links = std::make_shared<udp::LocalLinks>();
     UdpConfig config;
     config.links = links;
+    config.one_of_several = true;
     std::string error;
     EXPECT_TRUE(network_.create(1500, error)) << error;
     EXPECT_TRUE(network_.command(0,
@@ -165,6 +166,48 @@ TEST_F(UdpNetwork, PacketsFollowTheirAddressToAnotherAdapter) {
   ASSERT_TRUE(network_.command(0, "ip addr del 10.77.0.1/24 dev other && ip addr add 10.77.0.1/24 dev veth0"));
   ASSERT_TRUE(network_.run_in(0, [&] { EXPECT_TRUE(links->look()); }));
   exchange(1000);
+}
+
+// Under the same port, and by whoever sleeps or not.
+TEST_F(UdpNetwork, AnAdapterThatGetsAnotherAddressIsFollowed) {
+  std::string error;
+  ASSERT_TRUE(network_.create(1500, error)) << error;
+  UdpConfig config;
+  config.links = std::make_shared<udp::LocalLinks>();
+  ASSERT_TRUE(network_.run_in(0, [&] {
+    EXPECT_TRUE(config.links->open(error)) << error;
+    left_ = open_at(NetworkNamespaces::address(0), config);
+  }));
+  ASSERT_TRUE(network_.run_in(1, [&] { right_ = open_at(NetworkNamespaces::address(1)); }));
+  introduce(*left_, 1, *right_);
+  introduce(*right_, 0, *left_);
+  exchange(1000);
+  const std::string port = " port " + std::to_string(left_->port());
+  LinkStatus& link = *left_->capabilities().link_status;
+  const auto becomes = [&](const std::string& address) {
+    return network_.run_in(0, [&] {
+      EXPECT_TRUE(poll_until([&] {
+        link.look();
+        return udp_address_text(left_->local_address()) == address + port;
+      })) << udp_address_text(left_->local_address())
+          << " instead of " << address;
+    });
+  };
+  ASSERT_TRUE(network_.command(0, "ip address add 10.99.0.1/24 dev veth0"));
+  ASSERT_TRUE(becomes("10.77.0.1")) << "nothing is wrong with it";
+  ASSERT_TRUE(network_.command(0, "ip address del 10.77.0.1/24 dev veth0"));
+  ASSERT_TRUE(becomes("10.99.0.1")) << "the only one that is left";
+  ASSERT_TRUE(network_.command(0, "ip address add 10.77.0.9/24 dev veth0"));
+  ASSERT_TRUE(becomes("10.77.0.9")) << "of its network";
+  EXPECT_TRUE(link.reaches(1));
+  introduce(*right_, 0, *left_);
+  exchange(1000);
+  EXPECT_TRUE(send_all(*right_, 0, {packet_bytes(1, 100)}));
+  EXPECT_EQ(receive_copies(*left_, 1).size(), 1u);
+  EXPECT_TRUE(left_->capabilities().wake_source->arm());
+  EXPECT_TRUE(send_all(*right_, 0, {packet_bytes(2, 100)}));
+  pollfd sleeping{left_->capabilities().wake_source->descriptor(), POLLIN, 0};
+  EXPECT_EQ(poll(&sleeping, 1, 20'000), 1);
 }
 
 // Whoever sleeps is woken by the kernel's word, once, and finds the change.
