@@ -32,7 +32,7 @@ class PeerLimits {
 class PacketOrigins {
  public:
   // Where packets of `peer` come from, in the form of IncomingPacket::origin: a number for its address, without meaning
-  // to anybody else. 0: it is not known where the peer is. Changes only with the peer's address.
+  // to anybody else. 0: it is not known, or is told of other ends alone. Changes only with the peer's address.
   virtual std::uint64_t origin_of(PeerIndex peer) const = 0;
 
  protected:

@@ -37,9 +37,10 @@ std::size_t VerbsTransport::append(verbs::SendRing& ring, const verbs::Destinati
 }
 
 std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
-  OPENLAPI_CHECK(peer < remotes_.size() && remotes_[peer].handle);
-  const verbs::Destination& destination = remotes_[peer].destination;
-  if (connections_ && !packets.empty()) {
+  const Remote* const remote = remotes_.find(peer);
+  OPENLAPI_CHECK(remote != nullptr && remote->handle);
+  const verbs::Destination& destination = remote->destination;
+  if (connections_ && remotes_.is_task(peer) && !packets.empty()) {
     auto* const connection = connections_->connection_to(peer, packets.size());
     if (connection != nullptr) return send_connected(*connection, destination, packets);
   }
@@ -163,7 +164,9 @@ bool VerbsTransport::take_datagram(const ibv_wc& arrival, IncomingPacket& packet
   }
   receives_.take(slot);
   held_.push(slot);
-  packet = {receives_.packet_of(slot), arrival.byte_len - verbs::ReceiveRing::kRouteHeader, kUnknownPeer, false, 0};
+  std::byte* const data = receives_.packet_of(slot);
+  packet = {data, arrival.byte_len - verbs::ReceiveRing::kRouteHeader, kUnknownPeer, false,
+            origins_.find(local_, arrival, data - verbs::ReceiveRing::kRouteHeader)};
   return true;
 }
 
@@ -236,7 +239,8 @@ void VerbsTransport::forget_events() {
 // What connections need of the datagrams: to carry their messages.
 
 const verbs::Address* VerbsTransport::address_of(PeerIndex peer) const {
-  return peer < remotes_.size() && remotes_[peer].handle ? &remotes_[peer].address : nullptr;
+  const Remote* const remote = remotes_.find(peer);
+  return remote != nullptr && remote->handle ? &remote->address : nullptr;
 }
 
 PeerIndex VerbsTransport::find_peer(const verbs::Address& address) const {
@@ -245,8 +249,9 @@ PeerIndex VerbsTransport::find_peer(const verbs::Address& address) const {
     return remote.handle && one.queue_pair == address.queue_pair && one.qkey == address.qkey &&
            one.lid == address.lid && one.gid == address.gid;
   };
-  const auto found = std::find_if(remotes_.begin(), remotes_.end(), same);
-  return found != remotes_.end() ? static_cast<PeerIndex>(found - remotes_.begin()) : kUnknownPeer;
+  const std::vector<Remote>& all = remotes_.of_tasks();
+  const auto found = std::find_if(all.begin(), all.end(), same);
+  return found != all.end() ? static_cast<PeerIndex>(found - all.begin()) : kUnknownPeer;
 }
 
 void VerbsTransport::send_message(PeerIndex peer, const verbs::ConnectionMessage& message) {
@@ -256,7 +261,7 @@ void VerbsTransport::send_message(PeerIndex peer, const verbs::ConnectionMessage
   const auto bytes = verbs::encode(message);
   const ConstBuffer piece{bytes.data(), bytes.size()};
   const OutgoingPacket packet{{&piece, 1}, static_cast<std::uint32_t>(bytes.size())};
-  sends_.append(packet, remotes_[peer].destination, verbs::kConnectionImmediate);
+  sends_.append(packet, remotes_.find(peer)->destination, verbs::kConnectionImmediate);
   if (sends_.post(*queue_pair_) != 0) broken_ = true;
 }
 

@@ -18,11 +18,10 @@ std::string place(const std::string& device, std::uint32_t port, std::uint32_t g
 }
 
 // Of RoCE the kernel knows the subnet of an IPv4 address. Of other addresses the first half names the network.
-void add_network(const PortReport& report, ModuleDevice& device) {
-  const Gid& gid = report.gid->gid;
-  device.network[8] = static_cast<std::uint8_t>(report.gid->fabric);
-  device.network[9] = static_cast<std::uint8_t>(report.facts.partition >> 8);
-  device.network[10] = static_cast<std::uint8_t>(report.facts.partition);
+void add_network(Fabric fabric, const Gid& gid, std::uint16_t partition, ModuleDevice& device) {
+  device.network[8] = static_cast<std::uint8_t>(fabric);
+  device.network[9] = static_cast<std::uint8_t>(partition >> 8);
+  device.network[10] = static_cast<std::uint8_t>(partition);
   if (is_ipv4(gid)) {
     for (std::size_t i = 12; i != gid.size(); ++i) device.address = device.address << 8 | gid[i];
   } else {
@@ -51,7 +50,7 @@ ModuleDevice describe(const PortReport& report) {
                     " (" + to_text(report.gid->gid) + ")";
     device.eligible = true;
     device.kernel_name = port.device;
-    add_network(report, device);
+    add_network(report.gid->fabric, report.gid->gid, port.partition, device);
   }
   return device;
 }
@@ -94,6 +93,7 @@ ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
   config.connections = request.packet_service != PacketService::datagrams;
   config.link_status = request.link_status;
+  config.tasks = request.tasks;
   if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
   if (!parse_preference(request.device, config.port, result.reason)) return result;
   VerbsSetupError error;
@@ -112,6 +112,13 @@ bool VerbsModule::adapter_address(const PeerAddress& address, std::array<std::ui
   std::string ignored;
   if (!decode(address, decoded, ignored) || is_zero(decoded.gid)) return false;
   found = decoded.gid;
+  return true;
+}
+
+bool VerbsModule::network_of(const Transport& transport, ModuleDevice& device) {
+  const auto& own = static_cast<const VerbsTransport&>(transport);
+  device.kernel_name = own.device();
+  add_network(own.address().fabric, own.address().gid, own.partition(), device);
   return true;
 }
 

@@ -21,7 +21,7 @@ class VerbsModule final : public TransportModule {
   std::vector<ModuleDevice> devices(const ModuleRequest& request, std::string& reason) override;
   ModuleTransport open(const ModuleRequest& request) override;
   bool has_link(const Transport& transport) override;
-  bool network_of(const Transport&, ModuleDevice&) override { return false; }
+  bool network_of(const Transport& transport, ModuleDevice& device) override;
   bool adapter_address(const PeerAddress& address, std::array<std::uint8_t, 16>& found) override;
 };
 

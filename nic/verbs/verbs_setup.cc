@@ -84,6 +84,7 @@ bool VerbsTransport::choose(VerbsSetupError& error) {
   device_ = port.device;
   port_ = port.port;
   gid_index_ = choice->gid.index;
+  partition_ = port.partition;
   local_ = {.fabric = choice->gid.fabric,
             .mtu = round_down_mtu(config_.mtu == 0 ? port.mtu : std::min(config_.mtu, port.mtu)),
             .queue_pair = 0,
@@ -216,8 +217,11 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
     return false;
   }
   std::erase_if(retired_, [&](const RetiredHandle& old) { return sends_.is_done(old.last_send); });
-  if (peer >= remotes_.size()) remotes_.resize(peer + 1);
-  Remote& remote = remotes_[peer];
+  Remote& remote = remotes_.make(peer);
+  if (!remotes_.is_task(peer)) {
+    if (remote.handle) origins_.remove(verbs::DatagramOrigins::number_of(local_, remote.address));
+    origins_.add(verbs::DatagramOrigins::number_of(local_, address));
+  }
   if (remote.handle && sends_.next() != 0) retired_.push_back({std::move(remote.handle), sends_.next() - 1});
   remote.handle = std::move(handle);
   remote.destination = {.handle = remote.handle.get(),
@@ -225,13 +229,20 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
                         .qkey = address.qkey,
                         .max_packet = std::min(local_.mtu, address.mtu)};
   remote.address = address;
+  if (!remotes_.is_task(peer)) return true;
   if (bulk_) bulk_->peer_changed(peer);
   if (connections_) connections_->peer_changed(peer);
   return true;
 }
 
 std::uint32_t VerbsTransport::max_packet_to(PeerIndex peer) const {
-  return peer < remotes_.size() && remotes_[peer].handle ? remotes_[peer].destination.max_packet : limits_.max_packet;
+  const Remote* const remote = remotes_.find(peer);
+  return remote != nullptr && remote->handle ? remote->destination.max_packet : limits_.max_packet;
+}
+
+std::uint64_t VerbsTransport::origin_of(PeerIndex peer) const {
+  const verbs::Address* const end = remotes_.is_task(peer) ? nullptr : address_of(peer);
+  return end != nullptr ? verbs::DatagramOrigins::number_of(local_, *end) : 0;
 }
 
 VerbsCounters VerbsTransport::verbs_counters() const {

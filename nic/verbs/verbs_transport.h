@@ -7,7 +7,7 @@
 // packets. While the port is down packets count as sent and are lost.
 // Peers that are sent much get their packets through reliable connections (packet_connections.h). These may be lost
 // too: with the connection. Bulk goes by RDMA READ through other connections (bulk_reads.h). Connections are negotiated
-// with datagrams of a kind of their own.
+// with datagrams of a kind of their own. To and from other ends of the tasks there are datagrams alone.
 // Reading order: verbs_datapath.cc, send_ring.h, receive_ring.h, verbs_recovery.cc, verbs_setup.cc,
 // port_choice.h, packet_connections.h, bulk_reads.h.
 #pragma once
@@ -18,8 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "dataplane/transport/remote_table.h"
 #include "dataplane/transport/transport.h"
 #include "nic/verbs/bulk_reads.h"
+#include "nic/verbs/datagram_origins.h"
 #include "nic/verbs/packet_connections.h"
 #include "nic/verbs/port_choice.h"
 #include "nic/verbs/port_status.h"
@@ -42,6 +44,7 @@ struct VerbsConfig {
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
   bool link_status = false;  // tell when the port goes down or comes up
+  std::uint32_t tasks = UINT32_MAX;  // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
 };
 
 struct VerbsSetupError {
@@ -59,7 +62,11 @@ struct VerbsCounters {
   std::uint64_t failed_recoveries = 0;  // attempts that failed; they are repeated
 };
 
-class VerbsTransport final : public Transport, public PeerLimits, private WakeSource, private verbs::ConnectionPath {
+class VerbsTransport final : public Transport,
+                             public PeerLimits,
+                             public PacketOrigins,
+                             private WakeSource,
+                             private verbs::ConnectionPath {
  public:
   ~VerbsTransport() override;
 
@@ -68,12 +75,17 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   PeerAddress local_address() const override { return verbs::encode(local_); }
   bool add_peer(PeerIndex peer, const PeerAddress& address, std::string& error) override;
   std::uint32_t max_packet_to(PeerIndex peer) const override;
+  std::uint64_t origin_of(PeerIndex peer) const override;  // of other ends alone: what is not theirs is the tasks'
   // Packets that are longer than max_packet_to(peer) are lost.
   std::size_t send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) override;
   std::size_t receive_burst(std::span<IncomingPacket> packets) override;
   void release(std::size_t count) override;
   TransportCapabilities capabilities() override {
-    return {.bulk_memory = bulk_.get(), .wake_source = this, .peer_limits = this, .link_status = port_status_.get()};
+    return {.bulk_memory = bulk_.get(),
+            .wake_source = this,
+            .peer_limits = this,
+            .packet_origins = this,
+            .link_status = port_status_.get()};
   }
   TransportCounters counters() const override { return counters_; }
 
@@ -81,6 +93,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   const std::string& device() const { return device_; }
   std::uint32_t port() const { return port_; }
   std::uint32_t gid_index() const { return gid_index_; }
+  std::uint16_t partition() const { return partition_; }
   const verbs::Address& address() const { return local_; }
   bool has_link() const;  // asks the driver
   const verbs::BulkReads* bulk() const { return bulk_.get(); }
@@ -106,7 +119,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
     std::uint64_t last_send;
   };
 
-  explicit VerbsTransport(const VerbsConfig& config) : config_(config) {}
+  explicit VerbsTransport(const VerbsConfig& config) : config_(config), remotes_(config.tasks) {}
 
   // verbs_setup.cc
   bool open(VerbsSetupError& error);
@@ -155,6 +168,7 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   std::string device_;
   std::uint32_t port_ = 0;
   std::uint32_t gid_index_ = 0;
+  std::uint16_t partition_ = 0;    // of InfiniBand
   std::uint32_t send_pieces_ = 1;  // of a request
   verbs::Address local_;
 
@@ -167,7 +181,8 @@ class VerbsTransport final : public Transport, public PeerLimits, private WakeSo
   verbs::HeldSlots held_;
   std::size_t released_ = 0;  // of the held packets: the first so many are no longer held by the engine
   verbs::SendRing sends_;
-  std::vector<Remote> remotes_;  // by peer; no handle: not added
+  RemoteTable<Remote> remotes_;  // by peer; no handle: not added
+  verbs::DatagramOrigins origins_;
   std::vector<RetiredHandle> retired_;
   verbs::QueuePair queue_pair_;
   std::unique_ptr<verbs::BulkReads> bulk_;                 // null: there is none

@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+from paths_probe import goes_on_while  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
@@ -23,7 +24,8 @@ def job(*program, script=WITH_DEVICES, **variables):
                    "OPENLAPI_LIBRARY_FOLDER": os.path.join(BUILD, "openlapi")}
     return subprocess.Popen([os.path.join(BUILD, "control/lapirun"), "-n", "2", "/bin/sh", "-c", script,
                              *(os.path.join(BUILD, word) if "/" in word else word for word in program)],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment)
 
 
 def cable(number, state):
@@ -120,9 +122,22 @@ def test_a_cable_is_pulled():
     check("the other device has carried packets", len(second) == 1 and ": 0 packets sent" not in second[0], err)
 
 
+def test_different_devices_are_dead_at_the_two_ends(how, **variables):
+    """Task 0 keeps rxe2, its second one, and task 1 rxe1, its first one."""
+    process = job("tests/system/api_paths_probe", "polling", "0", API_PATHS_TIMEOUT="60", **variables)
+    good, goes_on, err, seen = goes_on_while(process, lambda: [cable(number, "down") for number in (0, 3)])
+    for number in (0, 3):
+        cable(number, "up")
+    check(f"{how}: the devices that are left reach each other", goes_on, seen)
+    check(f"{how}: nothing is lost when different devices fail at the two ends", good, seen)
+    check(f"{how}: it is told where a path leads", re.search(r"adapter 1 \(verbs, rxe2 .* to adapter 0 there\)", err), seen)
+
+
 if __name__ == "__main__":
     test_both_devices_are_paths()
     test_a_cable_is_pulled()
+    test_different_devices_are_dead_at_the_two_ends("packets")
+    test_different_devices_are_dead_at_the_two_ends("bulk", MP_USE_BULK_XFER="yes", MP_BULK_MIN_MSG_SIZE="20000")
     test_devices_are_chosen()
     test_chosen_devices_carry_data_and_take_over()
     test_a_task_without_any_device_says_so()

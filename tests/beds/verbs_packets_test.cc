@@ -37,6 +37,54 @@ TEST(VerbsPackets, CrossTheWireAndAreNotAllocatedFor) {
   EXPECT_EQ(pair.right->counters().packets_received, 3001u);
 }
 
+VerbsPointer open_of_two_tasks(const char* device, std::int32_t gid_index) {
+  VerbsConfig config;
+  config.port = {.device = device, .port = 1, .gid_index = gid_index};
+  config.connections = true;
+  config.connection_limits.packets_before_asking = 1;
+  config.tasks = 2;
+  VerbsSetupError failure;
+  VerbsPointer transport = open_verbs_transport(config, failure);
+  EXPECT_NE(transport, nullptr) << failure.text;
+  return transport;
+}
+
+// Of the next packet.
+std::uint64_t receive_origin(VerbsTransport& at) {
+  IncomingPacket packet{};
+  if (!wait_for([&] { return at.receive_burst({&packet, 1}) == 1; }, 10)) return UINT64_MAX;
+  at.release(1);
+  return packet.origin;
+}
+
+// Both adapters of task 1 number their queue pairs alike.
+TEST(VerbsPackets, SayFromWhichOtherEndTheyCome) {
+  constexpr PeerIndex kOtherEnd = 5;
+  for (const std::int32_t gid_index : {1, 2}) {
+    const VerbsPointer here = open_of_two_tasks("rxe0", gid_index), home = open_of_two_tasks("rxe0", gid_index),
+                       other = open_of_two_tasks("rxe1", gid_index);
+    ASSERT_TRUE(here && home && other);
+    std::string error;
+    ASSERT_TRUE(here->add_peer(1, home->local_address(), error)) << error;
+    ASSERT_TRUE(here->add_peer(kOtherEnd, other->local_address(), error)) << error;
+    for (const VerbsPointer* one : {&home, &other}) {
+      ASSERT_TRUE((*one)->add_peer(0, here->local_address(), error)) << error;
+    }
+    const std::uint64_t origin = here->origin_of(kOtherEnd);
+    EXPECT_NE(origin, 0u);
+    EXPECT_EQ(here->origin_of(1), 0u);
+    for (std::uint64_t n = 1; n != 10; ++n) {
+      ASSERT_EQ(send_number(*home, 0, n), 1u);
+      EXPECT_EQ(receive_origin(*here), 0u);
+      ASSERT_EQ(send_number(*other, 0, n), 1u);
+      EXPECT_EQ(receive_origin(*here), origin);
+      ASSERT_EQ(send_number(*here, kOtherEnd, n), 1u);
+      EXPECT_EQ(receive_number(*other), n);
+    }
+    EXPECT_EQ(here->connections()->counters().packets_sent, 0u) << "to another end there are datagrams alone";
+  }
+}
+
 TEST(VerbsPackets, ThoseWithAnotherKeyNeverArrive) {
   VerbsPair pair;
   verbs::Address address = pair.right->address();
