@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "control/base/adapter_event.h"
 #include "control/daemon/messages/message_codec.h"
 #include "control/job/messages/fence_tree.h"
 
@@ -27,6 +28,7 @@ bool is_possible(const JobBody& body) {
            start->arguments.back() == 0;
   }
   if (const auto* output = std::get_if<TaskOutput>(&body)) return !output->bytes.empty();
+  if (const auto* told = std::get_if<TaskEvent>(&body)) return decode_adapter_event(told->event).has_value();
   if (const auto* signal = std::get_if<TaskSignal>(&body)) return signal->signal > 0 && signal->signal <= 64;
   return true;
 }

@@ -20,6 +20,7 @@
 //   among helpers   FenceData        all tasks here have come to this fence, and those of all nodes that report here
 //                   FenceDone        what all nodes gave for it
 //                   ModexRequest, ModexAnswer: what a task has put
+//                   TaskEvent        what a task says of its adapters (adapter_event.h)
 #pragma once
 
 #include <cstdint>
@@ -298,10 +299,21 @@ struct ModexAnswer {
   bool operator==(const ModexAnswer&) const = default;
 };
 
-using JobBody =
-    std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone, TasksStarted,
-                 TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted, InputTaken, FenceData,
-                 TasksFinished, ModexRequest, ModexAnswer, AskStandings, TaskStandings, AskPresence, Present>;
+struct TaskEvent {
+  static constexpr std::uint8_t kKind = 34;
+  std::uint32_t task = 0;
+  MessageBytes event{};  // an AdapterEvent
+  static void describe(auto& fields, auto& message) {
+    fields.number(message.task);
+    fields.bytes(message.event);
+  }
+  bool operator==(const TaskEvent&) const = default;
+};
+
+using JobBody = std::variant<StartTasks, TaskSignal, EndTasks, TaskInput, OutputTaken, OutputClosed, FenceDone,
+                             TasksStarted, TasksRefused, TaskOutput, HelperNote, TaskEnded, TaskAttended, TaskAborted,
+                             InputTaken, FenceData, TasksFinished, ModexRequest, ModexAnswer, AskStandings,
+                             TaskStandings, AskPresence, Present, TaskEvent>;
 
 MessageBytes encode(const JobBody& body);
 // Nothing: no such body. In StartTasks the nodes have each task of the job once.

@@ -61,4 +61,19 @@ void NodeExchange::take(ModexAnswer message) {
   done(static_cast<int>(message.status), std::move(message.data));
 }
 
+void NodeExchange::spread(std::uint32_t task, const AdapterEvent& event) {
+  std::vector<std::uint32_t> others;
+  for (const JobNode& node : nodes_) {
+    if (node.node != collector_->here()) others.push_back(node.node);
+  }
+  if (!others.empty()) send_(others, TaskEvent{task, encode(event)});
+}
+
+// A node speaks for its own tasks alone.
+void NodeExchange::take(const TaskEvent& message, std::uint32_t from) {
+  const auto node = std::ranges::find(nodes_, from, &JobNode::node);
+  if (node == nodes_.end() || !std::ranges::binary_search(node->tasks, message.task)) return;
+  if (const auto event = decode_adapter_event(message.event)) server_.deliver(message.task, *event);
+}
+
 }  // namespace openlapi::jobs

@@ -27,10 +27,13 @@ class NodeExchange final : public PmixPeers {
   void fence(const std::vector<std::uint32_t>& tasks, PmixBytes data, std::function<void(PmixBytes)> done) override;
   void fetch(std::uint32_t task, std::function<void(int status, PmixBytes)> done) override;
 
+  void spread(std::uint32_t task, const AdapterEvent& event) override;
+
   void take(FenceData message, std::uint32_t from);
   void take(FenceDone message);
   void take(const ModexRequest& message, std::uint32_t from);
   void take(ModexAnswer message);
+  void take(const TaskEvent& message, std::uint32_t from);
 
  private:
   void collect(std::uint32_t from, FenceData data);

@@ -138,6 +138,7 @@ void NodeService::take(const daemon::JobMessage& message) {
   if (auto* fence = std::get_if<FenceDone>(&*body)) return exchange_.take(std::move(*fence));
   if (const auto* request = std::get_if<ModexRequest>(&*body)) return exchange_.take(*request, message.from);
   if (auto* answer = std::get_if<ModexAnswer>(&*body)) return exchange_.take(std::move(*answer));
+  if (const auto* told = std::get_if<TaskEvent>(&*body)) return exchange_.take(*told, message.from);
   tasks_.take(std::move(*body));
 }
 

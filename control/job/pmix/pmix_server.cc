@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "control/base/fork_failure.h"
+#include "control/client/adapter_event_info.h"
+#include "control/job/pmix/adapter_relay.h"
 #include "control/job/pmix/peer_user.h"
 #include "control/job/pmix/pmix_job_data.h"
 #include "control/job/pmix/task_security.h"
@@ -44,6 +46,7 @@ struct Host {
   Mailbox* mailbox = nullptr;
   PmixPeers* peers = nullptr;
   PmixServer::Listener listener;
+  AdapterRelay relay{};  // libpmix's thread alone has it
 };
 
 Host& host() {
@@ -130,6 +133,18 @@ pmix_status_t abort_job(const pmix_proc_t* caller, void*, int status, const char
   return PMIX_OPERATION_SUCCEEDED;
 }
 
+// libpmix has told the tasks of this node already. Of other events nothing goes on to other nodes.
+pmix_status_t notify_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, pmix_info_t infos[],
+                           std::size_t count, pmix_op_cbfunc_t, void*) {
+  const std::optional<AdapterEvent> event = code == AdapterEvent::kCode ? adapter_event_of(infos, count) : std::nullopt;
+  if (!event || range != PMIX_RANGE_NAMESPACE) return PMIX_ERR_NOT_SUPPORTED;
+  if (host().peers == nullptr) return PMIX_OPERATION_SUCCEEDED;
+  if (const auto news = host().relay.take(source->rank, *event, AdapterRelay::Clock::now())) {
+    host().mailbox->post([rank = source->rank, news = *news] { host().peers->spread(rank, news); });
+  }
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
 pmix_server_module_t* module() {
   static pmix_server_module_t functions{};
   functions.client_connected2 = client_connected;
@@ -137,6 +152,7 @@ pmix_server_module_t* module() {
   functions.abort = abort_job;
   functions.fence_nb = fence;
   functions.direct_modex = direct_modex;
+  functions.notify_event = notify_event;
   return &functions;
 }
 
@@ -211,6 +227,19 @@ void PmixServer::fetch_here(std::uint32_t task, std::function<void(int status, P
   } else {
     fetch->done(status, {});
   }
+}
+
+void PmixServer::deliver(std::uint32_t task, const AdapterEvent& event) const {
+  if (!started_ || frozen_) return;
+  pmix_proc_t source;
+  PMIX_LOAD_PROCID(&source, job_.name_space.c_str(), task);
+  auto sent = std::make_unique<AdapterEventInfo>(event);
+  const pmix_status_t status = PMIx_Notify_event(
+      AdapterEvent::kCode, &source, PMIX_RANGE_NAMESPACE, sent->data(), sent->size(),
+      [](pmix_status_t, void* owned) { delete static_cast<AdapterEventInfo*>(owned); }, sent.get());
+  // Otherwise nobody calls back.
+  if (status != PMIX_SUCCESS) return;
+  [[maybe_unused]] const AdapterEventInfo* theirs = sent.release();
 }
 
 // A libpmix that was not started would call keep_thread() on the calling thread.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/base/adapter_event.h"
 #include "control/job/pmix/mailbox.h"
 
 namespace openlapi {
@@ -39,6 +40,8 @@ class PmixPeers {
   // All tasks here that take part (`tasks`; empty: all of the job) have come to a fence, and have put `data`. `done`:
   // with what those of all nodes have put, when all have come.
   virtual void fence(const std::vector<std::uint32_t>& tasks, PmixBytes data, std::function<void(PmixBytes)> done) = 0;
+  // What a task here says of its adapters; no more than AdapterRelay lets through.
+  virtual void spread(std::uint32_t task, const AdapterEvent& event) = 0;
   // What a task of another node has put; with the status that libpmix gave there.
   virtual void fetch(std::uint32_t task, std::function<void(int status, PmixBytes)> done) = 0;
 };
@@ -64,6 +67,9 @@ class PmixServer {
 
   // What a task of this node has put, as soon as it has; `done` is called in the loop's thread.
   void fetch_here(std::uint32_t task, std::function<void(int status, PmixBytes)> done) const;
+
+  // What a task of another node says of its adapters, to all tasks here that want to hear it.
+  void deliver(std::uint32_t task, const AdapterEvent& event) const;
 
   // Stops serving, for good: libpmix's thread handles nothing more. To be called before several tasks are ended at
   // once: libpmix 4.2 corrupts its memory when clients that wait in the same fence die together (openpmix issue 1122).

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "control/base/adapter_event.h"
+
 namespace openlapi::jobs {
 namespace {
 
@@ -34,6 +36,7 @@ TEST(JobMessage, HasTheseBytes) {
   EXPECT_EQ(encode(AskPresence{}), (MessageBytes{9}));
   EXPECT_EQ(encode(Present{}), (MessageBytes{27}));
   EXPECT_EQ(encode(ModexRequest{1, 2}), (MessageBytes{32, 1, 0, 0, 0, 2, 0, 0, 0}));
+  EXPECT_EQ(encode(TaskEvent{1, {7, 8}}), (MessageBytes{34, 1, 0, 0, 0, 2, 0, 0, 0, 7, 8}));
   EXPECT_EQ(encode(StartTasks{"n", 1, 2, 1, 0, 1, 1, "/", {'p', 0}, {}, {{2, "h", {0}, 2}}}),
             (MessageBytes{1, 1, 0, 0, 0, 'n', 1, 0, 0,   0, 0, 0, 0, 0,   2, 0, 0, 0, 0, 0, 0, 0,
                           1, 0, 1, 1, 1, 0,   0, 0, '/', 2, 0, 0, 0, 'p', 0, 0, 0, 0, 0, 1, 0, 0,
@@ -63,6 +66,7 @@ TEST(JobMessage, ComesBackAsItWas) {
                             AskStandings{},
                             AskPresence{},
                             Present{},
+                            TaskEvent{3, encode(AdapterEvent{{{{1, 2}, true}}})},
                             TaskStandings{{{1, 2, 3, "in", "why"}, {2, 3, TaskStandings::kNoTime, "out", ""}}}};
   EXPECT_EQ(std::size(bodies), std::variant_size_v<JobBody>);
   for (const JobBody& body : bodies) {
@@ -95,6 +99,7 @@ TEST(JobMessage, ImpossibleOnesAreRefused) {
   EXPECT_FALSE(decode_body(encode(TaskSignal{0})).has_value());
   EXPECT_FALSE(decode_body(encode(TaskSignal{65})).has_value());
   EXPECT_FALSE(decode_body(encode(TaskOutput{})).has_value());
+  EXPECT_FALSE(decode_body(encode(TaskEvent{3, {1, 0}})).has_value());
   EXPECT_FALSE(decode_body(MessageBytes{99}).has_value());
   EXPECT_FALSE(decode_body({}).has_value());
   EXPECT_FALSE(decode_body(MessageBytes{6, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}).has_value());
