@@ -32,7 +32,7 @@ std::string cause_of(const PathChange& change) {
     case PathCause::no_answer:
       return "no answer for " + duration(change.waited);
     case PathCause::link_down:
-      return "link down";
+      return change.told_by == nullptr ? "link down" : "link down (" + std::string(change.told_by) + ")";
     case PathCause::answered:
       return "it has answered a probe";
     case PathCause::carried_data:

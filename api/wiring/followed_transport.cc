@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -68,7 +69,7 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
  private:
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }
   void look() override {
-    if (link_ != nullptr) link_->look();
+    if (link_ != nullptr) look_at_own();
     adapters_->look();
     address_of_(inner_->local_address(), own_);  // it may have another one now
     count_changes();
@@ -77,6 +78,10 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
     if (adapters_->is_down(own_) || (link_ != nullptr && !link_->reaches(peer))) return false;
     const auto found = peers_.find(peer);
     return found == peers_.end() || !adapters_->is_down(found->second);
+  }
+  const char* told_by(PeerIndex peer) const override {
+    if (link_ != nullptr && !link_->reaches(peer)) return link_->told_by(peer);
+    return reaches(peer) ? nullptr : adapters_->source_name();
   }
   void path_failed(PeerIndex peer) override {
     if (link_ != nullptr) link_->path_failed(peer);
@@ -93,6 +98,14 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   }
   void disarm() override { wake_->disarm(); }
 
+  // An adapter that leads to nobody has no link.
+  void look_at_own() {
+    link_->look();
+    const std::uint32_t number = link_->changes().load(std::memory_order_acquire);
+    if (peers_.empty() || std::exchange(own_seen_, number) == number) return;
+    adapters_->set_own(own_, std::ranges::any_of(peers_, [this](const auto& of) { return link_->reaches(of.first); }));
+  }
+
   // Also those that others of the context have taken in.
   void count_changes() {
     std::uint32_t number = adapters_->changes().load(std::memory_order_acquire);
@@ -108,8 +121,9 @@ class FollowedTransport final : public Transport, private LinkStatus, private Wa
   PacketAddress own_;
   BothDescriptors both_{};
   const bool wakes_;
-  bool hears_news_ = true;  // its daemon lives, as far as is known
+  bool hears_news_ = true;  // whoever tells of them lives, as far as is known
   std::unordered_map<PeerIndex, PacketAddress> peers_{};
+  std::uint32_t own_seen_ = UINT32_MAX;  // of the link's changes
   std::uint32_t counted_ = 0;
   std::atomic<std::uint32_t> changes_ = 0;
 };

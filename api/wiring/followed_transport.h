@@ -1,5 +1,5 @@
-// A transport of a context with several adapters, on a node with a daemon: the engine also learns from the daemon which
-// peers are not reached (peer_adapters.h).
+// A transport of a context with several adapters where somebody tells of the peers' (peer_adapters.h): the engine also
+// learns from that which peers are not reached.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace openlapi {
 
-// What the daemons know an adapter by, taken from a transport's address. False: it has nothing that they know.
+// What an adapter is known by, taken from a transport's address. False: it has nothing that others know.
 using AdapterAddressOf = std::function<bool(const PeerAddress& address, PacketAddress& found)>;
 bool udp_adapter_address(const PeerAddress& address, PacketAddress& found);
 
 // `wakes`: whoever sleeps on this transport is woken by news; one of the context's transports is enough. Null
-// `adapters`, or an address of its own that they do not know: the transport itself.
+// `adapters`, or an address of its own that nobody knows: the transport itself.
 std::unique_ptr<Transport> followed(std::unique_ptr<Transport> transport, std::shared_ptr<PeerAdapters> adapters,
                                     bool wakes, AdapterAddressOf address_of = udp_adapter_address);
 

@@ -196,13 +196,13 @@ std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::
 // What tells of links, for all adapters of a context.
 struct Tidings {
   std::shared_ptr<udp::LocalLinks> links;    // the kernel
-  std::shared_ptr<PeerAdapters> adapters{};  // the daemon of this node
+  std::shared_ptr<PeerAdapters> adapters{};  // the daemon of this node, or other tasks
   bool of_several = false;                   // adapters
 };
 
 Tidings open_tidings(const NetworkRequest& request, std::span<const in_addr> addresses) {
   const bool of_several = addresses.size() > 1;
-  return {open_links(request, addresses), of_several ? open_peer_adapters() : nullptr, of_several};
+  return {open_links(request, addresses), of_several ? open_peer_adapters(request.bootstrap) : nullptr, of_several};
 }
 
 bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, std::uint16_t port,
@@ -232,7 +232,7 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
                              .addresses = {},
                              .device = to_text(address),
                              .adapter = name_of(address),
-                             .followed = tidings.adapters != nullptr,
+                             .followed = tidings.adapters != nullptr && tidings.adapters->knows_all(),
                              .has_link = [opened] { return udp_adapter_has_link(*opened); },
                              .address_text = udp_address_text,
                              .own_text = udp_host_text,

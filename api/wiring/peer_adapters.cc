@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "control/client/adapter_watch.h"
+
 namespace openlapi {
 namespace {
 
@@ -20,12 +22,12 @@ std::span<const std::uint8_t> bytes_of(const PacketAddress& address) {
 
 }  // namespace
 
-PeerAdapters::PeerAdapters(std::unique_ptr<AdapterWatch> watch) : watch_(std::move(watch)) { read(); }
+PeerAdapters::PeerAdapters(std::unique_ptr<AdapterSource> source) : source_(std::move(source)) { read(); }
 
 // An address may be on several networks that do not know each other.
 void PeerAdapters::read() {
   std::vector<AdapterPlace> places;
-  if (!watch_->read(places, seen_)) return;
+  if (!source_->read(places, seen_)) return;
   std::set<PacketAddress> up;
   down_.clear();
   for (const AdapterPlace& place : places) {
@@ -41,7 +43,7 @@ void PeerAdapters::read() {
 bool PeerAdapters::look() {
   if (ended_) return false;
   if (++looks_ % kLooksOfDaemon == 0 && has_now_ended()) return true;
-  if (watch_->changes().load(std::memory_order_acquire) == seen_) return false;
+  if (source_->changes().load(std::memory_order_acquire) == seen_) return false;
   const std::uint32_t before = changes_.load(std::memory_order_relaxed);
   read();
   return changes_.load(std::memory_order_relaxed) != before;
@@ -53,7 +55,7 @@ bool PeerAdapters::look_before_sleep() {
 }
 
 bool PeerAdapters::has_now_ended() {
-  ended_ = !watch_->drain();
+  ended_ = !source_->drain();
   if (!ended_) return false;
   down_.clear();
   changes_.fetch_add(1, std::memory_order_release);
@@ -61,13 +63,18 @@ bool PeerAdapters::has_now_ended() {
 }
 
 void PeerAdapters::report(PacketAddress here, PacketAddress there) {
-  if (!ended_) watch_->report(bytes_of(here), bytes_of(there));
+  if (!ended_) source_->report(bytes_of(here), bytes_of(there));
 }
 
-std::shared_ptr<PeerAdapters> open_peer_adapters() {
+void PeerAdapters::set_own(PacketAddress address, bool is_up) {
+  if (!ended_) source_->set_own(address, is_up);
+}
+
+std::shared_ptr<PeerAdapters> open_peer_adapters(Bootstrap& bootstrap) {
   std::string ignored;
-  auto watch = AdapterWatch::open({}, ignored);
-  return watch != nullptr ? std::make_shared<PeerAdapters>(std::move(watch)) : nullptr;
+  std::unique_ptr<AdapterSource> source = AdapterWatch::open({}, ignored);
+  if (source == nullptr) source = bootstrap.open_adapter_events();
+  return source != nullptr ? std::make_shared<PeerAdapters>(std::move(source)) : nullptr;
 }
 
 }  // namespace openlapi

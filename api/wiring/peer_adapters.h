@@ -1,5 +1,5 @@
-// What the daemon of this node (lamd) tells of the universe's adapters, for a context: which of the addresses that its
-// peers have are down.
+// What the daemon of this node (lamd), or else the job's other tasks, tell of the adapters of others, for a context:
+// which of the addresses that its peers have are down.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 #include <set>
 #include <string>
 
-#include "control/client/adapter_watch.h"
+#include "control/client/adapter_source.h"
+#include "control/client/bootstrap.h"
 
 namespace openlapi {
 
@@ -18,14 +19,17 @@ using PacketAddress = std::array<std::uint8_t, 16>;
 
 class PeerAdapters {
  public:
-  explicit PeerAdapters(std::unique_ptr<AdapterWatch> watch);
+  explicit PeerAdapters(std::unique_ptr<AdapterSource> source);
+
+  const char* source_name() const { return source_->name(); }
+  bool knows_all() const { return source_->knows_all(); }
 
   // Takes in what is new: by a comparison if nothing is, and now and then a system call. True: something has changed.
   bool look();
   // The same before a sleep that descriptor() ends: costs a system call.
   bool look_before_sleep();
-  int descriptor() const { return watch_->descriptor(); }
-  // The daemon: nothing is known any more, and the descriptor stays readable.
+  int descriptor() const { return source_->descriptor(); }
+  // The source: nothing is known any more, and the descriptor stays readable.
   bool has_ended() const { return ended_; }
   const std::atomic<std::uint32_t>& changes() const { return changes_; }
 
@@ -34,20 +38,23 @@ class PeerAdapters {
 
   // Nothing comes through between the two: the daemons look into it. Never blocks.
   void report(PacketAddress here, PacketAddress there);
+  // Whether an adapter of this task has a link; for those who do not see that themselves. Never blocks.
+  void set_own(PacketAddress address, bool is_up);
 
  private:
   void read();
   bool has_now_ended();
 
-  const std::unique_ptr<AdapterWatch> watch_;
+  const std::unique_ptr<AdapterSource> source_;
   std::set<PacketAddress> down_{};
-  std::uint32_t seen_ = 0;  // of the page
+  std::uint32_t seen_ = 0;  // of the source
   unsigned looks_ = 0;
   bool ended_ = false;
   std::atomic<std::uint32_t> changes_ = 0;
 };
 
-// Null: no daemon tells, which is no mistake.
-std::shared_ptr<PeerAdapters> open_peer_adapters();
+// The daemon; without one the other tasks, where the launcher has a way for that. Null: nobody tells, which is no
+// mistake.
+std::shared_ptr<PeerAdapters> open_peer_adapters(Bootstrap& bootstrap);
 
 }  // namespace openlapi

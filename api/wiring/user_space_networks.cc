@@ -53,7 +53,8 @@ class UserSpace {
   const NetworkRequest& request_;
   OpenNetworks& result_;
   std::vector<Candidate> candidates_{};
-  std::shared_ptr<PeerAdapters> adapters_{};  // what the daemon of this node says; null: there is none, or no need
+  std::shared_ptr<PeerAdapters> adapters_{};  // what others say of theirs; null: nobody does, or no need
+  bool is_one_followed_ = false;              // which wakes whoever sleeps
 };
 
 void UserSpace::load() {
@@ -140,11 +141,11 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
   tell(request_.tell, Notice::path_found, request_.settings.info_level,
        "task " + std::to_string(request.task) + ", " + candidate.name + " " + opened.device);
   const Transport* const own = opened.transport.get();
-  const bool wakes = std::ranges::none_of(result_.networks, &ContextRoutes::Network::followed);
   auto transport = followed(
-      std::move(opened.transport), request.link_status ? adapters_ : nullptr, wakes,
+      std::move(opened.transport), request.link_status ? adapters_ : nullptr, !is_one_followed_,
       [module](const PeerAddress& peer, PacketAddress& found) { return module->adapter_address(peer, found); });
   const bool is_followed = transport.get() != own;
+  is_one_followed_ |= is_followed;
   ModuleDevice described;
   const bool is_on_network = request.link_status && module->network_of(*own, described);
   result_.transports.push_back(traced(std::move(transport)));
@@ -156,7 +157,7 @@ PeerAddress UserSpace::open_one(Candidate& candidate, const ModuleRequest& reque
        .device = opened.device,
        .adapter = opened.device.substr(0, std::min(opened.device.find(','), opened.device.find(" ("))),
        .tags = request_.tags,
-       .followed = is_followed,
+       .followed = is_followed && adapters_->knows_all(),
        .has_link = [module, own] { return module->has_link(*own); },
        .chosen = device.place,
        .own = is_on_network ? std::optional(place_of(described, list_adapters())) : std::nullopt});
@@ -169,7 +170,7 @@ void UserSpace::open_devices(Candidate& candidate, const std::vector<std::string
   candidate.devices = devices.size();
   ModuleRequest request = module_request(candidate);
   request.link_status = devices.size() > 1;
-  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters();
+  if (request.link_status && adapters_ == nullptr) adapters_ = open_peer_adapters(request_.bootstrap);
   for (const ChosenDevice& device : devices) {
     request.device = device.name;
     const PeerAddress address = candidate.module != nullptr ? open_one(candidate, request, device) : PeerAddress{};

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/client/adapter_source.h"
 #include "dataplane/base/siphash.h"
 
 namespace openlapi {
@@ -57,6 +58,10 @@ class Bootstrap {
 
   // Collective: no task returns before all have come.
   virtual bool barrier(std::string& error) = 0;
+
+  // By which the job's tasks tell each other of their adapters. Null: the launcher has no way for that, or nobody is
+  // far.
+  virtual std::unique_ptr<AdapterSource> open_adapter_events() { return nullptr; }
 
   // Ends the whole job, with that exit status, as the launcher allows (PMIx_Abort; standalone: this task only). The
   // caller has printed the message, which is for the launcher.

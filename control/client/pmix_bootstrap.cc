@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "control/client/adapter_events.h"
 #include "control/client/bootstrap.h"
 #include "control/client/job_keys.h"
 #include "control/client/pmix_session.h"
@@ -108,6 +109,7 @@ class PmixBootstrap final : public Bootstrap {
   bool get(std::uint32_t rank, std::string_view key, unsigned timeout_seconds, std::vector<std::byte>& value,
            std::string& error) override;
   bool barrier(std::string& error) override { return fence(error); }
+  std::unique_ptr<AdapterSource> open_adapter_events() override;
   void abort(int status, std::string_view message) override;
 
  private:
@@ -227,6 +229,13 @@ bool PmixBootstrap::get(std::uint32_t rank, std::string_view key, unsigned timeo
   const auto* bytes = reinterpret_cast<const std::byte*>(found->data.bo.bytes);
   value.assign(bytes, bytes + found->data.bo.size);
   return true;
+}
+
+// Those of one node have the same adapters, and see them. Of other launchers' servers some pass events to no other
+// node, and some hang with the first one (control/README.md).
+std::unique_ptr<AdapterSource> PmixBootstrap::open_adapter_events() {
+  const bool is_of_use = of_lapirun_ && local_tasks_.size() < size_;
+  return is_of_use ? openlapi::open_adapter_events(identity_) : nullptr;
 }
 
 void PmixBootstrap::abort(int status, std::string_view message) {

@@ -11,7 +11,7 @@ namespace openlapi {
 
 enum class PathCause : std::uint8_t {
   no_answer,     // its probes stayed unanswered while the peer answered those of another path
-  link_down,     // the adapter here has no link any more
+  link_down,     // the adapter here, or the peer's, has no link any more
   answered,      // the peer has answered a probe
   carried_data,  // the peer has acknowledged what was sent over it
 };
@@ -24,6 +24,7 @@ struct PathChange {
   // The peer's ends of both, as their transports know them.
   PeerIndex end = kUnknownPeer, taken_end = kUnknownPeer;
   PathCause cause = PathCause::no_answer;
+  const char* told_by = nullptr;  // who says that the link is down (LinkStatus); null: the system here
   Nanoseconds waited = 0;    // since its time-out ran out
   Nanoseconds idle = 0;      // of a failure: how long nothing that was sent to the peer was acknowledged
   std::uint32_t untold = 0;  // changes of the peer's paths since the one that was told before

@@ -302,6 +302,7 @@ void PeerChannel::tell_change(Nanoseconds now) {
                                 .end = several_->paths[change->path].end,
                                 .taken_end = best_.end,
                                 .cause = change->cause,
+                                .told_by = link != nullptr ? link->told_by(several_->paths[change->path].end) : nullptr,
                                 .waited = change->waited,
                                 .idle = change->idle,
                                 .untold = change->untold});

@@ -21,6 +21,9 @@ class LinkStatus {
   // Whether packets get from here to the peer, as far as anybody has told; true where nobody has.
   virtual bool reaches(PeerIndex peer) const = 0;
 
+  // Who says that it is not, if that is somebody else than the system here; a constant text for people. Null: nobody.
+  virtual const char* told_by(PeerIndex peer) const = 0;
+
   // The traffic has shown that nothing comes through to the peer: whoever can looks into it. Never blocks.
   virtual void path_failed(PeerIndex peer) = 0;
 

@@ -33,6 +33,7 @@ class PortStatus final : public LinkStatus {
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }
   void look() override { look_for_news(); }
   bool reaches(PeerIndex) const override { return up_; }
+  const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}  // the adapter tells by itself
 
  private:

@@ -136,6 +136,7 @@ class SimulatedTransport final : public Transport,
   const std::atomic<std::uint32_t>& changes() const override { return link_changes_; }
   void look() override;
   bool reaches(PeerIndex peer) const override;
+  const char* told_by(PeerIndex) const override { return nullptr; }
   void path_failed(PeerIndex) override {}
 
   bool reachable(PeerIndex peer) override;

@@ -6,7 +6,10 @@
 
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include "control/client/adapter_watch.h"
 #include "nic/udp/udp_transport.h"
 #include "tests/unit/control/adapter_page_daemon.h"
 
@@ -172,6 +175,114 @@ TEST_F(FollowedTransportTest, WhoNeverSleepsHearsOfTheDaemonsEnd) {
   EXPECT_NE(link_->changes(), before);
   EXPECT_TRUE(wake_->arm());
   EXPECT_FALSE(is_readable()) << "whoever sleeps after all is not woken by it for ever";
+}
+
+// Of whom others hear what it is told, and the other way round.
+class TwoWaySource final : public AdapterSource {
+ public:
+  const char* name() const override { return "somebody"; }
+  bool knows_all() const override { return false; }
+  const std::atomic<std::uint32_t>& changes() const override { return changes_; }
+  bool read(std::vector<AdapterPlace>& places, std::uint32_t& seen) const override {
+    places = down_;
+    seen = changes_;
+    return true;
+  }
+  int descriptor() const override { return -1; }
+  bool drain() override { return true; }
+  void report(std::span<const std::uint8_t>, std::span<const std::uint8_t>) override {}
+  void set_own(std::span<const std::uint8_t, 16> address, bool is_up) override {
+    told.emplace_back(address.back(), is_up);
+  }
+  void say_down(PacketAddress address) {
+    AdapterPlace place;
+    place.length = 16;
+    place.address = address;
+    down_.push_back(place);
+    ++changes_;
+  }
+
+  std::vector<std::pair<int, bool>> told{};  // last byte of the address, and whether it is up
+
+ private:
+  std::vector<AdapterPlace> down_{};
+  std::atomic<std::uint32_t> changes_ = 0;
+};
+
+// Whose link can be taken away; nothing is sent.
+class LinkedTransport final : public Transport, private LinkStatus {
+ public:
+  std::string_view name() const override { return "linked"; }
+  const TransportLimits& limits() const override { return limits_; }
+  PeerAddress local_address() const override { return make_udp_address(address("127.0.0.1"), 9); }
+  TransportCapabilities capabilities() override { return {.link_status = this}; }
+  TransportCounters counters() const override { return {}; }
+  void release(std::size_t) override {}
+  bool add_peer(PeerIndex, const PeerAddress&, std::string&) override { return true; }
+  std::size_t send_burst(PeerIndex, std::span<const OutgoingPacket>) override { return 0; }
+  std::size_t receive_burst(std::span<IncomingPacket>) override { return 0; }
+  void set_up(bool is_up) {
+    is_up_ = is_up;
+    ++changes_;
+  }
+
+ private:
+  const std::atomic<std::uint32_t>& changes() const override { return changes_; }
+  void look() override {}
+  bool reaches(PeerIndex) const override { return is_up_; }
+  const char* told_by(PeerIndex) const override { return nullptr; }
+  void path_failed(PeerIndex) override {}
+
+  TransportLimits limits_{};
+  bool is_up_ = true;
+  std::atomic<std::uint32_t> changes_ = 0;
+};
+
+class TwoWayTransportTest : public testing::Test {
+ protected:
+  TwoWayTransportTest() {
+    auto source = std::make_unique<TwoWaySource>();
+    auto linked = std::make_unique<LinkedTransport>();
+    source_ = source.get();
+    linked_ = linked.get();
+    transport_ = followed(std::move(linked), std::make_shared<PeerAdapters>(std::move(source)), false);
+    link_ = transport_->capabilities().link_status;
+  }
+  void add_peer() {
+    std::string error;
+    ASSERT_TRUE(transport_->add_peer(kPeer, make_udp_address(address("127.0.0.7"), 9), error)) << error;
+  }
+
+  TwoWaySource* source_ = nullptr;
+  LinkedTransport* linked_ = nullptr;
+  std::unique_ptr<Transport> transport_{};
+  LinkStatus* link_ = nullptr;
+};
+
+TEST_F(TwoWayTransportTest, OthersAreToldOfTheAdapterHere) {
+  using Told = std::vector<std::pair<int, bool>>;
+  linked_->set_up(false);
+  link_->look();
+  EXPECT_EQ(source_->told, Told{}) << "there is nobody yet";
+  add_peer();
+  link_->look();
+  link_->look();
+  EXPECT_EQ(source_->told, (Told{{1, false}})) << "once";
+  linked_->set_up(true);
+  link_->look();
+  EXPECT_EQ(source_->told, (Told{{1, false}, {1, true}}));
+}
+
+TEST_F(TwoWayTransportTest, WhoSaysThatALinkIsDownIsKnown) {
+  add_peer();
+  link_->look();
+  EXPECT_EQ(link_->told_by(kPeer), nullptr);
+  source_->say_down({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 7});
+  link_->look();
+  EXPECT_FALSE(link_->reaches(kPeer));
+  EXPECT_STREQ(link_->told_by(kPeer), "somebody");
+  linked_->set_up(false);
+  EXPECT_EQ(link_->told_by(kPeer), nullptr) << "it is seen here";
 }
 
 TEST_F(FollowedTransportTest, WithoutADaemonItIsTheTransportItself) {
