@@ -19,7 +19,11 @@ FOLDERS = ["api", "bench", "control", "dataplane", "libtrace", "nic", "samples",
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 LIBRARIES = ["pmix", "hwloc", "gtest", "benchmark", "spdlog", "nlohmann_json", "libibverbs"]
 FOR_USERS = ["api/include/lapi.h", *("control/boot/include/" + name for name in (
-    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h", "typical.h"))]
+    "all_list.h", "all_opt.h", "boot.h", "lam-ssi-boot.h", "lam-ssi.h", "lamdebug.h", "lamnet.h", "sfh.h", "typical.h")),
+             *("api/rpi/include/" + name for name in (
+                 "app_mgmt.h", "lam-ssi-rpi.h", "lam_mpi.h", "mpisys.h", "rpisys.h"))]
+# What is installed in one folder with others, which it names without theirs.
+BESIDE = {"api/rpi": "control/boot/include"}
 NOT_ALONE = {"api/include/lapif.h"}  # Fortran's
 
 
@@ -39,6 +43,11 @@ def compile_alone(compiler, language, flags, root, header):
     command = [*compiler, "-fsyntax-only", "-x", language, *flags, "-I", str(root), "-"]
     done = subprocess.run(command, input=unit, cwd=root, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else f"{header} does not compile alone ({shlex.join(command)}):\n{done.stderr}"
+
+
+def beside(root, header):
+    """Flags for the headers that lie beside this one where it is installed."""
+    return [flag for part, folder in BESIDE.items() if header.startswith(part + "/") for flag in ("-I", str(root / folder))]
 
 
 def compiled_by_the_build(root):
@@ -63,11 +72,11 @@ def jobs(root, c_compiler, cxx_compiler):
             # Tests and samples use openlapi from outside, and name lapi.h as users do.
             as_users = ["-I", str(root / "api/include")] if folder in ("tests", "samples") else []
             if header not in not_alone:
-                yield cxx_compiler, "c++", [*cxx_flags, *as_users], root, header
+                yield cxx_compiler, "c++", [*cxx_flags, *as_users, *beside(root, header)], root, header
     for header in FOR_USERS:
         if (root / header).exists():
-            yield c_compiler, "c", ["-std=c11", *WARNINGS], root, header
-            yield cxx_compiler, "c++", ["-std=c++17", *WARNINGS], root, header
+            yield c_compiler, "c", ["-std=c11", *WARNINGS, *beside(root, header)], root, header
+            yield cxx_compiler, "c++", ["-std=c++17", *WARNINGS, *beside(root, header)], root, header
 
 
 def main():

@@ -10,8 +10,9 @@ import pathlib
 import re
 import sys
 
-# What is installed side by side: these headers name each other as users name them.
-INSTALLED = ["api/include", "control/boot/include"]
+# What is installed, and in which folders lie the headers that these headers name as users name them: side by side.
+INSTALLED = {"api/include": ["api/include"], "control/boot/include": ["control/boot/include"],
+             "api/rpi/include": ["api/rpi/include", "control/boot/include"]}
 
 # Of control/daemon: what tools and tasks use, and all that has no sockets of daemons.
 DAEMON_CLIENT = ["control/daemon/session", "control/daemon/messages", "control/daemon/universe"]
@@ -82,6 +83,8 @@ MAY_INCLUDE = {
                            *DAEMON_CLIENT, "control/base", "control/client", "dataplane/base", "control/boot/include"],
     # What users include; it stands alone.
     "api/include": [],
+    # What rpi modules include, beside what modules of all kinds include.
+    "api/rpi/include": ["control/boot/include"],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
     "api/wiring": ["nic/links", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                    "dataplane/base"],
@@ -149,9 +152,9 @@ def part_of(path):
 def check_own_include(root, path, target):
     """What is wrong with `#include "target"` in `path`; None if nothing is."""
     # Programs that use openlapi from outside name the users' headers as users do; so do these headers themselves.
-    for folder in INSTALLED:
+    for folder, named in INSTALLED.items():
         as_users = path.startswith(folder + "/") or MAY_INCLUDE.get(part_of(path), []) is None
-        if as_users and "/" not in target and (root / folder / target).is_file():
+        if as_users and "/" not in target and any((root / each / target).is_file() for each in named):
             return None
     # Samples are built where they are installed: their frame lies at the top of their folder, lapi.h elsewhere.
     if path.startswith("samples/") and target in {"lapi.h", "sample.h"}:

@@ -6,5 +6,8 @@
 #ifndef LAM_SSI_BOOT_1_1_0
 #define LAM_SSI_BOOT_1_1_0
 #endif
+#ifndef LAM_SSI_RPI_1_1_0
+#define LAM_SSI_RPI_1_1_0
+#endif
 
 #endif
