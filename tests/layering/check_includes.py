@@ -56,8 +56,10 @@ MAY_INCLUDE = {
     "control/client": ["control/base", *DAEMON_CLIENT, "dataplane/base"],
     # What boot modules include; it stands alone.
     "control/boot/include": [],
+    # What services of the System Services Interface have in common: modules, parameters, mistakes.
+    "control/ssi": ["control/base", "dataplane/base", "control/boot/include"],
     # The boot service: the inside of lam-ssi-boot.h, a library of its own.
-    "control/boot": ["control/base", "control/sealing", "dataplane/base", "control/boot/include"],
+    "control/boot": ["control/base", "control/sealing", "control/ssi", "dataplane/base", "control/boot/include"],
     # The daemons of a universe: the nodes and their tree; what daemons, tools and tasks tell each other; who is linked
     # with whom; network tables; the adapters of all nodes; how tools and tasks find a daemon; and the daemon itself, with its sockets, which uses the
     # boot service as boot modules do.

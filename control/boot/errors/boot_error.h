@@ -1,45 +1,15 @@
-// Mistakes are thrown inside the boot service. Where C code has called it they are caught, printed once, and returned
-// as LAMERROR.
+// The mistakes of the boot service are those of every service of the SSI.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <new>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include "control/boot/include/all_list.h"
+#include "control/ssi/ssi_error.h"
 
 namespace openlapi::boot {
 
-// Its text says what was wrong, where, the value, and what is allowed.
-class BootError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-// `error` as errno gives it.
-[[noreturn]] inline void fail(const std::string& what, int error) {
-  throw BootError(what + ": " + std::strerror(error));
-}
-
-// One line on standard error, behind the program's name. Thread safe.
-void print_error(std::string_view text);
-
-// For functions that C code calls: returns what `work` returns. If it throws, prints that and returns `failure`.
-template <typename Result, typename Work>
-Result catch_errors(Result failure, Work&& work) noexcept {
-  try {
-    return std::forward<Work>(work)();
-  } catch (const std::exception& error) {
-    print_error(error.what());
-    return failure;
-  }
-}
-
-// A malloc'ed copy, for C code that frees it.
-char* c_copy(std::string_view text);
+using BootError = ssi::SsiError;
+using ssi::c_copy;
+using ssi::catch_errors;
+using ssi::fail;
+using ssi::print_error;
+using ssi::shown;
 
 }  // namespace openlapi::boot

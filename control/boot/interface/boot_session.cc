@@ -1,17 +1,12 @@
 // lam_ssi_boot_open, _select, _close: the one selection of this process.
-#include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/modules/built_in_modules.h"
 #include "control/boot/modules/module_selection.h"
-#include "control/boot/schemas/schema_words.h"
 #include "control/boot/startup/dropped_connections.h"
 #include "control/boot/startup/startup_protocol.h"
-#include "dataplane/base/whole_number.h"
 
 namespace openlapi::boot {
 namespace {
@@ -23,30 +18,11 @@ constexpr int kVerboseOfD = 1000;
 
 std::unique_ptr<ModuleSelection> selection;
 
-std::string environment_value(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-
-// LAM_MPI_SSI_boot_verbose: words with commas between, "stderr" and "level:N".
-int verbose_parameter(int otherwise) {
-  const std::string text = environment_value("LAM_MPI_SSI_boot_verbose", "");
-  int level = text.empty() ? otherwise : kVerboseOfV;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
-    if (word == "stderr") continue;
-    const auto number = whole_number<int>(word.starts_with("level:") ? word.substr(6) : word);
-    if (!number) throw BootError("LAM_MPI_SSI_boot_verbose is " + shown(text) + "; allowed: stderr, level:N, or N");
-    level = *number;
-  }
-  return level;
-}
-
 void set_verbosity(OPT* options) {
   int level = kSilent;
   if (ao_taken(options, "v") != 0) level = kVerboseOfV;
   if (ao_taken(options, "d") != 0) level = kVerboseOfD;
-  lam_ssi_boot_verbose = verbose_parameter(level);
+  lam_ssi_boot_verbose = ssi::ModuleKind("boot", lam_ssi_boot_did, lam_ssi_boot_verbose).verbose_parameter(level);
   lam_ssi_boot_did = kStandardError;
 }
 
@@ -54,10 +30,8 @@ void open(OPT* options) {
   if (selection) throw BootError("the boot SSI is open already");
   set_verbosity(options);
   lam_ssi_boot_optd = options;
-  const std::string named = environment_value("LAM_MPI_SSI_boot", "");
-  const std::string path = environment_value("LAM_MPI_SSI_base_module_path", LAM_SSI_MODULE_FOLDER);
-  auto opened = std::make_unique<ModuleSelection>(named);
-  opened->open(find_modules(built_in_modules(), path, named), options);
+  auto opened = std::make_unique<ModuleSelection>();
+  opened->open(options);
   selection = std::move(opened);
 }
 

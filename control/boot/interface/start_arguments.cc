@@ -10,17 +10,17 @@
 #include "control/boot/include/laminternal.h"
 #include "control/boot/include/sfh.h"
 #include "control/boot/interface/topology_origin.h"
-#include "control/boot/modules/module_parameters.h"
 #include "control/boot/nodes/schema_nodes.h"
 #include "control/boot/startup/startup_protocol.h"
+#include "control/ssi/module_parameters.h"
 
 using openlapi::boot::BootError;
 using openlapi::boot::c_copy;
 using openlapi::boot::catch_errors;
-using openlapi::boot::integer_variable;
 using openlapi::boot::is_promiscuous;
 using openlapi::boot::topology_host;
 using openlapi::boot::value_of;
+using openlapi::ssi::integer_variable;
 
 namespace {
 

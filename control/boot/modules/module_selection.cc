@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "control/boot/errors/boot_error.h"
+#include "control/boot/modules/built_in_modules.h"
 
 namespace openlapi::boot {
 namespace {
@@ -53,27 +54,14 @@ bool has_boot_functions(const lam_ssi_boot_actions_1_1_0_t& actions) {
          actions.lsba_start_rte_procs != nullptr && actions.lsba_deallocate_nodes != nullptr;
 }
 
-void trace(const FoundModule& module, const std::string& what) {
-  if (lam_ssi_boot_verbose < 1) return;
-  lam_debug(lam_ssi_boot_did, "boot module %s (%s): %s", module.name.c_str(), module.place.c_str(), what.c_str());
-}
-
 }  // namespace
 
-void ModuleSelection::refuse(const std::string& what) const {
-  throw BootError(named_.empty() ? "no boot module can be used" : "LAM_MPI_SSI_boot is " + named_ + ", and " + what);
-}
-
-void ModuleSelection::open(std::vector<FoundModule> found, OPT* options) {
-  bool is_there = false;
-  for (FoundModule& module : found) {
-    if (!named_.empty() && module.name != named_) continue;
-    is_there = true;
-    const bool usable = module.meta->ssi_open_module == nullptr || module.meta->ssi_open_module(options) == 1;
-    trace(module, usable ? "open" : "does not want to be opened");
-    if (usable) modules_.push_back({std::move(module), false});
+void ModuleSelection::open(OPT* options) {
+  named_ = kind_.named_module();
+  for (FoundModule& module : ssi::open_modules(
+           kind_, named_, ssi::find_modules(kind_, built_in_modules(), ssi::module_search_path(), named_), options)) {
+    modules_.push_back({std::move(module), false});
   }
-  if (modules_.empty()) refuse(is_there ? "this module does not want to be opened" : "there is no such module");
 }
 
 void ModuleSelection::select(lam_ssi_boot_location_t where) {
@@ -86,10 +74,10 @@ void ModuleSelection::select(lam_ssi_boot_location_t where) {
     modules_[n].initialised = true;
     priority = std::min(priority, kHighestPriority);
     if (actions && !has_boot_functions(*actions)) {
-      print_error("boot module " + modules_[n].found.name + " is left out: it lacks functions of sections 3.4 to 3.9");
+      kind_.print_error(modules_[n].found, " is left out: it lacks functions of sections 3.4 to 3.9");
       continue;
     }
-    trace(modules_[n].found, actions ? "priority " + std::to_string(priority) : "does not want to be used");
+    kind_.trace(modules_[n].found, actions ? "priority " + std::to_string(priority) : "does not want to be used");
     if (!actions || (best != modules_.size() && priority <= best_priority)) continue;
     best = n;
     best_priority = priority;
@@ -100,13 +88,13 @@ void ModuleSelection::select(lam_ssi_boot_location_t where) {
   }
   if (best == modules_.size()) {
     modules_.clear();
-    refuse("this module does not want to be used here");
+    kind_.refuse(named_, "this module does not want to be used here");
   }
   OpenModule selected = std::move(modules_[best]);
   modules_.clear();
   name_ = selected.found.name;
   actions_ = best_actions;
-  trace(selected.found, "selected");
+  kind_.trace(selected.found, "selected");
   modules_.push_back(std::move(selected));
 }
 
@@ -120,10 +108,9 @@ void ModuleSelection::close() {
 void ModuleSelection::close_module(OpenModule& module) {
   const lam_ssi_boot_finalize_fn_t finalize = finalize_of(module.found);
   if (module.initialised && finalize != nullptr && finalize() != 0) {
-    print_error("boot module " + module.found.name + ": finalize failed");
+    kind_.print_error(module.found, ": finalize failed");
   }
-  if (module.found.meta->ssi_close_module != nullptr) module.found.meta->ssi_close_module();
-  trace(module.found, "closed");
+  ssi::close_module(kind_, module.found);
 }
 
 }  // namespace openlapi::boot

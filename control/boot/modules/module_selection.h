@@ -7,20 +7,21 @@
 #include <vector>
 
 #include "control/boot/include/lam-ssi-boot.h"
-#include "control/boot/modules/module_finder.h"
+#include "control/ssi/module_finder.h"
 
 namespace openlapi::boot {
 
+using ssi::FoundModule;
+
 class ModuleSelection {
  public:
-  // `named`: the only module that may be used, what LAM_MPI_SSI_boot says (empty: any).
-  explicit ModuleSelection(std::string named) : named_(std::move(named)) {}
+  ModuleSelection() = default;
   ~ModuleSelection() { close(); }
   ModuleSelection(const ModuleSelection&) = delete;
   ModuleSelection& operator=(const ModuleSelection&) = delete;
 
-  // Calls each module's open function; a module that does not return 1 is left out. Throws BootError: none is left.
-  void open(std::vector<FoundModule> found, OPT* options);
+  // Finds the modules and calls each one's open function. Throws BootError: none is left.
+  void open(OPT* options);
   // Initialises all that are open and keeps the one with the highest priority (above 100 counts as 100; among equals
   // the first found); finalises and closes the others. Throws BootError: none wants to be used.
   void select(lam_ssi_boot_location_t where);
@@ -36,9 +37,9 @@ class ModuleSelection {
     FoundModule found{};
     bool initialised = false;
   };
-  static void close_module(OpenModule& module);
-  [[noreturn]] void refuse(const std::string& what) const;
+  void close_module(OpenModule& module);
 
+  const ssi::ModuleKind kind_{"boot", lam_ssi_boot_did, lam_ssi_boot_verbose};
   std::string named_;
   std::vector<OpenModule> modules_{};
   std::string name_{};

@@ -1,6 +1,5 @@
 #include "control/boot/schemas/schema_words.h"
 
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -9,20 +8,11 @@
 namespace openlapi::boot {
 namespace {
 
-constexpr std::size_t kLongestShown = 80;
 constexpr std::size_t kLargestFile = 64 << 20;  // a million hosts; what is larger is no schema
 
 bool is_blank(char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; }
 
 }  // namespace
-
-std::string shown(std::string_view value) {
-  std::string text = "\"";
-  for (const char letter : value.substr(0, kLongestShown)) {
-    text += std::isprint(static_cast<unsigned char>(letter)) != 0 ? letter : '?';
-  }
-  return text + (value.size() > kLongestShown ? "...\"" : "\"");
-}
 
 std::vector<SchemaWord> split_schema_line(std::string_view text, const SchemaLine& line) {
   if (text.find('\0') != std::string_view::npos) line.refuse("the line has a zero byte; allowed: text");

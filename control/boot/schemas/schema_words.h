@@ -28,9 +28,6 @@ struct SchemaWord {
 // Words are separated by blanks; "..." may hold blanks and #. Elsewhere # begins a comment, also inside a word.
 std::vector<SchemaWord> split_schema_line(std::string_view text, const SchemaLine& line);
 
-// A value from the file as a message shows it: printable, and not longer than a line.
-std::string shown(std::string_view value);
-
 // Calls `take(words, line)` for each line that has words.
 template <typename Take>
 void for_each_schema_line(std::string_view text, std::string_view source, Take&& take) {

@@ -10,7 +10,6 @@
 #include "control/base/byte_codec.h"
 #include "control/base/fork_failure.h"
 #include "control/boot/errors/boot_error.h"
-#include "control/boot/errors/kept_errors.h"
 #include "control/boot/include/lam-ssi-boot.h"
 #include "control/boot/interface/topology_origin.h"
 #include "control/boot/modules/module_operations.h"
@@ -19,6 +18,7 @@
 #include "control/boot/startup/startup_messages.h"
 #include "control/boot/startup/startup_protocol.h"
 #include "control/boot/tree/tree_link.h"
+#include "control/ssi/kept_errors.h"
 #include "dataplane/base/file_descriptor.h"
 
 namespace openlapi::boot {
@@ -57,7 +57,7 @@ class EndWithParent {
     pollfd waits[] = {{parent.socket(), POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}};
     int ready = 0;
     while ((ready = poll(waits, 2, kSignMilliseconds)) <= 0) {
-      trim_kept_errors();
+      ssi::trim_kept_errors();
       if (ready == 0 && !parent.send_sign_of_life()) _exit(1);
     }
     if (waits[1].revents == 0) _exit(1);
@@ -119,11 +119,11 @@ void tell(TreeLink& link, TreeBoot& boot, TreeJobWithNodes& job) {
   for (const NodeReport& report : reports_of_job(job)) {
     if (could_tell && report.started) told.push_back(report.node_id);
   }
-  link.send(encode_told(told, take_kept_errors()));
+  link.send(encode_told(told, ssi::take_kept_errors()));
 }
 
 int run_helper(OPT* args) {
-  keep_errors();
+  ssi::keep_errors();
   TreeLink link = call_parent(args);
   const auto message = link.receive();
   auto job = message ? decode_job(*message) : std::nullopt;
@@ -144,7 +144,7 @@ int run_helper(OPT* args) {
   // From here on it waits for its parent itself.
   end_with_parent.reset();
   report_dropped_connections();
-  if (!link.send(encode_reports(reports_of_job(*job), take_kept_errors())) || status != 0) return LAMERROR;
+  if (!link.send(encode_reports(reports_of_job(*job), ssi::take_kept_errors())) || status != 0) return LAMERROR;
   if (job->job.startup_protocol) tell(link, *boot, *job);
   boot.reset();
   lam_ssi_boot_close();

@@ -1,4 +1,4 @@
-#include "control/boot/errors/kept_errors.h"
+#include "control/ssi/kept_errors.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string>
 
-#include "control/boot/errors/boot_error.h"
+#include "control/ssi/ssi_error.h"
 
-namespace openlapi::boot {
+namespace openlapi::ssi {
 namespace {
 
 // From here on this process keeps what it writes there; gtest's own lines go to standard output.
@@ -81,4 +81,4 @@ TEST_F(KeptErrors, OfHelpersBelowAreBoundedToo) {
 }
 
 }  // namespace
-}  // namespace openlapi::boot
+}  // namespace openlapi::ssi

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace openlapi::boot {
+namespace openlapi::ssi {
 
 // At most so many bytes are kept: the last ones, in whole lines, and a line that says what was dropped.
 inline constexpr std::size_t kMostKeptErrors = 1 << 20;
@@ -17,4 +17,4 @@ std::vector<std::string> take_kept_errors();
 // Gives back the memory of what will be dropped; to be called now and then.
 void trim_kept_errors();
 
-}  // namespace openlapi::boot
+}  // namespace openlapi::ssi

@@ -1,16 +1,15 @@
 // lam_ssi_base_param_*: what modules register and look up.
-#include "control/boot/modules/module_parameters.h"
+#include "control/ssi/module_parameters.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
 
-#include "control/boot/errors/boot_error.h"
 #include "control/boot/include/lam-ssi.h"
-#include "control/boot/schemas/schema_words.h"
+#include "control/ssi/ssi_error.h"
 #include "dataplane/base/whole_number.h"
 
-namespace openlapi::boot {
+namespace openlapi::ssi {
 namespace {
 
 struct Parameter {
@@ -30,7 +29,8 @@ std::vector<Parameter>& parameters() {
 }
 
 std::string name_of(const ParameterNames& names) {
-  if (names.type == nullptr) throw BootError("a parameter of a module was registered without a type; allowed: boot");
+  if (names.type == nullptr)
+    throw SsiError("a parameter of a module was registered without a type; allowed: boot, rpi");
   if (names.whole != nullptr && names.whole != LAM_SSI_BASE_PARAM_INFO) return names.whole;
   std::string name = names.type;
   for (const char* part : {names.module, names.parameter}) {
@@ -68,13 +68,13 @@ std::optional<int> integer_variable(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   if (value == nullptr) return {};
   const auto number = whole_number<int>(value);
-  if (!number) throw BootError(variable + " is " + shown(value) + "; allowed: an integer");
+  if (!number) throw SsiError(variable + " is " + shown(value) + "; allowed: an integer");
   return number;
 }
 
-}  // namespace openlapi::boot
+}  // namespace openlapi::ssi
 
-using namespace openlapi::boot;
+using namespace openlapi::ssi;
 
 int lam_ssi_base_param_register_int(const char* type, const char* module, const char* param, const char* ssi_param_name,
                                     int default_value) {

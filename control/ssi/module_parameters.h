@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-namespace openlapi::boot {
+namespace openlapi::ssi {
 
-// The variable's value; nothing: it is not set. Throws BootError: no integer.
+// The variable's value; nothing: it is not set. Throws SsiError: no integer.
 std::optional<int> integer_variable(const std::string& variable);
 
-}  // namespace openlapi::boot
+}  // namespace openlapi::ssi

@@ -1,4 +1,4 @@
-#include "control/boot/modules/module_parameters.h"
+#include "control/ssi/module_parameters.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "control/boot/include/lam-ssi.h"
 
-namespace openlapi::boot {
+namespace openlapi::ssi {
 namespace {
 
 std::string text_of(int index) {
@@ -64,4 +64,4 @@ TEST_F(ModuleParameters, SayWhatIsAllowed) {
 }
 
 }  // namespace
-}  // namespace openlapi::boot
+}  // namespace openlapi::ssi

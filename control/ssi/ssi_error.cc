@@ -1,4 +1,4 @@
-#include "control/boot/errors/boot_error.h"
+#include "control/ssi/ssi_error.h"
 
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -16,11 +17,13 @@
 #include <sstream>
 
 #include "control/base/host_name.h"
-#include "control/boot/errors/kept_errors.h"
+#include "control/ssi/kept_errors.h"
 #include "dataplane/base/file_descriptor.h"
 
-namespace openlapi::boot {
+namespace openlapi::ssi {
 namespace {
+
+constexpr std::size_t kLongestShown = 80;
 
 class KeptLines {
  public:
@@ -117,6 +120,14 @@ void print_error(std::string_view text) {
   std::fprintf(stderr, "%s: %.*s\n", program_invocation_short_name, static_cast<int>(text.size()), text.data());
 }
 
+std::string shown(std::string_view value) {
+  std::string text = "\"";
+  for (const char letter : value.substr(0, kLongestShown)) {
+    text += std::isprint(static_cast<unsigned char>(letter)) != 0 ? letter : '?';
+  }
+  return text + (value.size() > kLongestShown ? "...\"" : "\"");
+}
+
 char* c_copy(std::string_view text) {
   auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) throw std::bad_alloc();
@@ -125,4 +136,4 @@ char* c_copy(std::string_view text) {
   return copy;
 }
 
-}  // namespace openlapi::boot
+}  // namespace openlapi::ssi
