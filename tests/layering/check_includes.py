@@ -87,6 +87,8 @@ MAY_INCLUDE = {
     "api/include": [],
     # What rpi modules include, beside what modules of all kinds include.
     "api/rpi/include": ["control/boot/include"],
+    # The services behind it, and the life of the modules.
+    "api/rpi": ["api/rpi/include", "control/ssi", "control/boot/include", "dataplane/base"],
     # What opens transports for any face, and knows of no face. It names two; those of user space are modules.
     "api/wiring": ["nic/links", "nic/udp", "shm", "control/client", "dataplane/transport", "dataplane/endpoint", "dataplane/host", "dataplane/poller",
                    "dataplane/base"],
