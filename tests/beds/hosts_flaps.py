@@ -35,7 +35,7 @@ LEFT_OUT = {
     r".*-shm-only(-.*)?|system/api_stopped_sender-.*": "its tasks share memory: no packet leaves",
     r".*-n1": "one task",
     r"system/api_exchange-shm-no": "expects all tasks on one node",
-    r"system/api_bounds-.*": "its tasks stop each other, as processes of one host",
+    r"system/(api_bounds|api_policy)-.*": "its tasks send each other signals, as processes of one host",
     r"system/api_interrupt-.*-n2": "its two tasks tell each other by a file in /tmp, of which each host has its own",
     r"control/.*|system/(boot_.*|man_universe)": "launchers and daemons with hosts of their own: hosts_universe, hosts_nam and "
                                                  "hosts_links break the links of such",
