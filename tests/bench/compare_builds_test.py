@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bench/compare makes of what programs print.   compare_test.py COMPARE"""
+"""What bench/compare_builds makes of what programs print.   compare_builds_test.py COMPARE_BUILDS"""
 import importlib.machinery
 import importlib.util
 import json
