@@ -96,12 +96,12 @@ struct Peer {
   PeerEras* eras = nullptr;
 
   bool is_direct() const { return direct != nullptr; }
-  // As far as packets have shown.
+  // As far as packets have shown. Only adapters that belong together read from each other: packets go to another one
+  // while one of them is dead.
   bool serves(const BulkPath& path) const {
     const PathWatch* const watch = watch_of(path);
-    return watch == nullptr || watch->may_serve(path.in_channel);
+    return watch == nullptr || (watch->may_serve(path.in_channel) && !watch->is_elsewhere(path.in_channel));
   }
-  // Only adapters that belong together read from each other, and packets go to another one while one of them is dead.
   bool reads_over(const BulkPath& path) const {
     const PathWatch* const watch = watch_of(path);
     return (watch == nullptr || !watch->is_elsewhere(path.in_channel)) && path.memory->reachable(index);

@@ -18,6 +18,7 @@ constexpr std::size_t kMiB = 1 << 20;
 class BulkPaths : public testing::Test {
  protected:
   static constexpr PeerIndex kOrigin = 0, kTarget = 1;
+  static constexpr std::uint64_t kItsOrigin = 77;  // of another adapter of the other task
 
   explicit BulkPaths(bool crossed = false) : job_(2, BulkPair::config()) {
     job_.add_paths();
@@ -81,13 +82,17 @@ class BulkPaths : public testing::Test {
       }
     }
   }
-  // At this task packets of the first path come from another adapter than reads from the other task do, and go there.
-  void lead_elsewhere(PeerIndex task) {
+  // At this task packets of the first path may come from another adapter than reads from the other task do.
+  void know_other_end(PeerIndex task) {
     constexpr PeerIndex kOtherEnd = 5;
-    constexpr std::uint64_t kItsOrigin = 77;
     transport(task, 0).add_end(kOtherEnd, transport(kOrigin + kTarget - task, 0), kItsOrigin);
     job_.task(task).other_ends = {{&transport(task, 0), kOtherEnd}};
-    transport(task, 0).set_origins(0, kItsOrigin);
+  }
+  // They do, and go there.
+  void come_from_there(PeerIndex task) { transport(task, 0).set_origins(0, kItsOrigin); }
+  void lead_elsewhere(PeerIndex task) {
+    know_other_end(task);
+    come_from_there(task);
   }
   void end_all(unsigned path, bool done = true) {
     while (!reader(path).under_way.empty()) reader(path).end(0, done);
@@ -348,6 +353,27 @@ TEST_F(BulkPaths, NothingIsReadOverOneThatLeadsElsewhere) {
   EXPECT_EQ(of(kOrigin, 0).exposures, 1u);
   EXPECT_EQ(reader(0).begun, 0u);
   EXPECT_GT(reader(1).begun, 0u);
+}
+
+TEST_F(BulkPaths, OneThatComesToLeadElsewhereBringsNoMore) {
+  know_other_end(kTarget);
+  set_length(8 * kMiB);
+  hold_endings();
+  put();
+  const std::size_t begun = reader(0).begun;
+  ASSERT_GT(begun, 0u);
+  come_from_there(kTarget);
+  unsigned char small = 7, there = 0;
+  ASSERT_EQ(job_[kOrigin].put({kTarget, address(&there), &small, 1, 0, 0, 0}), Submit::accepted);
+  settle();
+  ASSERT_EQ(there, 7);
+  end_all(0);
+  settle();
+  EXPECT_EQ(reader(0).begun, begun);
+  hold_endings(false);
+  let_bring(1);
+  expect_arrived(1, 0);
+  EXPECT_EQ(reader(0).begun, begun);
 }
 
 // As where memory cannot be pinned: packets pass as before.
