@@ -171,8 +171,12 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   if (is_first && first.adapters == 1) return pairs;
   const bool both_chosen = !here.empty() && first.chosen;
   if (both_chosen || (first.placed && group.size() > 1)) {
-    if (!get(peer, places_key(group.front().keys), published, reason) || !decode(published, there, reason)) return {};
-    if (both_chosen) return pair_adapters(here, there, bootstrap_->rank() < peer);
+    const bool told = get(peer, places_key(group.front().keys), published, reason) && decode(published, there, reason);
+    if (both_chosen) return told ? pair_adapters(here, there, bootstrap_->rank() < peer) : std::vector<AdapterPair>{};
+    if (!told) {  // then it goes by numbers alone
+      there.clear();
+      reason.clear();
+    }
   }
   std::erase_if(pairs, [&](const AdapterPair& pair) { return pair.there >= first.adapters; });
   if (pairs.empty()) reason = none.empty() ? "the task has no adapter of the same number" : none;

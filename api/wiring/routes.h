@@ -36,7 +36,7 @@ struct PublishedAddress {
   PeerAddress address;
   bool tags = false;          // EndpointConfig::packet_tags
   bool chosen = false;        // the library has chosen the adapters: places_key() has them
-  bool placed = false;        // places_key() has them, and all are on networks where others may be reached as well
+  bool placed = false;        // places_key() has where they are
   std::uint8_t adapters = 1;  // that the task has there
 };
 std::vector<std::byte> encode(const PublishedAddress& published);

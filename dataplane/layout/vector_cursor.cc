@@ -100,12 +100,14 @@ std::size_t ListCursor::next_pieces(std::span<LayoutPiece> pieces, std::uint64_t
 std::unique_ptr<LayoutCursor> ListCursor::clone() const {
   auto copy = std::make_unique<ListCursor>(*this);
   copy->position_ = copy->index_ = copy->inside_ = 0;
+  copy->marks_.clear();
   return copy;
 }
 
 std::unique_ptr<LayoutCursor> ListCursor::detached() const {
   auto copy = std::make_unique<ListCursor>(*this);
   copy->position_ = copy->index_ = copy->inside_ = 0;
+  copy->marks_.clear();
   if (own_list_ != nullptr) return copy;
   std::shared_ptr<std::byte[]> bytes(new std::byte[list_.count * sizeof(LayoutPiece)]);
   for (std::uint64_t i = 0; i < list_.count; ++i) {

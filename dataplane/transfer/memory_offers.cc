@@ -49,6 +49,7 @@ bool MemoryOffers::expose(Peer& peer, OutgoingMessage& message, std::size_t most
   return message.exposure.active();
 }
 
+// Of several paths only the reader knows over which it has read.
 void MemoryOffers::bulk_ended(Peer& peer, const Exposure& exposure, bool succeeded) {
   ++(succeeded ? statistics_.of(peer).bulk_sent : statistics_.of(peer).bulk_fallbacks);
   for (BulkPath& path : peer.bulk_paths) {

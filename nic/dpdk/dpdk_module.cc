@@ -40,7 +40,7 @@ bool DpdkModule::has_link(const Transport& transport) {
 bool DpdkModule::network_of(const Transport& transport, ModuleDevice& device) {
   const auto& own = static_cast<const DpdkTransport&>(transport);
   if (own.ports() != 1 || own.port(0).in_memory()) return false;
-  device.kernel_name = own.port(0).network_interface();
+  device.kernel_name = own.port(0).network_interface();  // none: taken for one network with others of no interface
   return true;
 }
 
