@@ -98,12 +98,12 @@ void OperationSource::choose_layouts(Operation& operation, std::uint64_t room) {
 // False: there is no room.
 bool OperationSource::take_place(Operation& operation, PeerIndex task) {
   TaskMemory& memory = checker_.memory(task);
-  if (!take(memory, operation.to.extent, operation.place)) return false;
-  operation.to.place_at(operation.place.data());
-  if (!operation.to.contiguous()) memory.open_only(operation.to.runs);
-  // A byte that is as if it had arrived would tell nothing.
   const bool plain = operation.to.contiguous() && operation.length != 0;
-  if (plain && data_is_in_place(operation, memory)) overwrite_place(operation);
+  do {
+    if (!take(memory, operation.to.extent, operation.place)) return false;
+    operation.to.place_at(operation.place.data());
+  } while (plain && data_is_in_place(operation, memory));  // a byte that is as if it had arrived would tell nothing
+  if (!operation.to.contiguous()) memory.open_only(operation.to.runs);
   return true;
 }
 
