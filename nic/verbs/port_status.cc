@@ -21,8 +21,8 @@ bool watch(int set, int descriptor) {
 
 }  // namespace
 
-PortStatus::PortStatus(DeviceContext context, const Place& place, int arrivals)
-    : context_(std::move(context)), place_(place), sleepers_(epoll_create1(EPOLL_CLOEXEC)) {
+PortStatus::PortStatus(DeviceContext context, const Place& place, int arrivals, Follow follow)
+    : context_(std::move(context)), place_(place), follow_(std::move(follow)), sleepers_(epoll_create1(EPOLL_CLOEXEC)) {
   const int events = context_->async_fd;
   fcntl(events, F_SETFL, fcntl(events, F_GETFL) | O_NONBLOCK);
   if (!watch(sleepers_.get(), events) || !watch(sleepers_.get(), arrivals)) sleepers_.reset();
@@ -37,8 +37,12 @@ bool PortStatus::look_for_news() {
     any |= is_about_port(event);
     ibv_ack_async_event(&event);
   }
-  if (!any || serves() == up_) return false;
-  up_ = !up_;
+  if (!any) return false;
+  bool up = serves();
+  const bool moved = !up && !failed_ && follow_ && follow_(place_);
+  if (moved) up = serves();
+  if (!moved && up == up_) return false;
+  up_ = up;
   changes_.fetch_add(1, std::memory_order_release);
   return true;
 }

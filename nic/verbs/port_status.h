@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "dataplane/base/file_descriptor.h"
 #include "dataplane/transport/link_status.h"
@@ -20,14 +21,17 @@ class PortStatus final : public LinkStatus {
     Address address;  // that peers were told
   };
 
+  // The port does not serve as it was. True: it does in another way, which `place` has now.
+  using Follow = std::function<bool(Place& place)>;
+
   // `arrivals`: a descriptor to sleep on besides.
-  PortStatus(DeviceContext context, const Place& place, int arrivals);
+  PortStatus(DeviceContext context, const Place& place, int arrivals, Follow follow = {});
   // False: descriptors are exhausted.
   bool valid() const { return sleepers_.is_open(); }
 
   // Readable (POLLIN) when that one is, and when there is news. Constant.
   int descriptor() const { return sleepers_.get(); }
-  // True: reaches() has changed. A system call where there is no news.
+  // True: reaches() has changed, or the place. A system call where there is no news.
   bool look_for_news();
 
   const std::atomic<std::uint32_t>& changes() const override { return changes_; }
@@ -41,7 +45,8 @@ class PortStatus final : public LinkStatus {
   bool serves() const;
 
   const DeviceContext context_;
-  const Place place_;
+  Place place_;
+  const Follow follow_;
   FileDescriptor sleepers_;  // an epoll set
   bool failed_ = false;      // the adapter, for good
   bool up_ = true;

@@ -39,6 +39,8 @@ std::size_t VerbsTransport::append(verbs::SendRing& ring, const verbs::Destinati
 std::size_t VerbsTransport::send_burst(PeerIndex peer, std::span<const OutgoingPacket> packets) {
   const Remote* const remote = remotes_.find(peer);
   OPENLAPI_CHECK(remote != nullptr && remote->handle);
+  if (remote->moves != moves_) [[unlikely]]
+    renew(peer);
   const verbs::Destination& destination = remote->destination;
   if (connections_ && remotes_.is_task(peer) && !packets.empty()) {
     auto* const connection = connections_->connection_to(peer, packets.size());

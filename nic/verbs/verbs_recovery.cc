@@ -1,10 +1,14 @@
 // A queue pair gets into the error state when a send fails (on soft-RoCE: when the port is down), or by the adapter's
 // decision. It is reset and made ready again under its number. What was on its way is lost.
 #include "dataplane/base/cancellation.h"
+#include "nic/verbs/monotonic_time.h"
+#include "nic/verbs/verbs_ports.h"
 #include "nic/verbs/verbs_transport.h"
 
 namespace openlapi {
 namespace {
+
+constexpr std::uint64_t kRenewalPause = 10'000;  // ms
 
 int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int mask) {
   attributes.qp_state = state;
@@ -12,6 +16,39 @@ int modify(ibv_qp& queue_pair, ibv_qp_state state, ibv_qp_attr attributes, int m
 }
 
 }  // namespace
+
+// The port has another LID or GID, as of RoCE when its interface gets another IP address. One of another kind leads to
+// none of the peers.
+bool VerbsTransport::follow_port(verbs::PortStatus::Place& place) {
+  const CancellationOff off;
+  std::string ignored;
+  for (verbs::PortFacts& port : verbs::find_ports(device_, ignored)) {
+    if (port.port != port_ || !port.problem.empty() || !port.active) continue;
+    std::erase_if(port.gids, [&](const verbs::GidFacts& gid) {
+      std::string why;
+      return !verbs::compatible({.fabric = gid.fabric, .lid = port.lid, .gid = gid.gid}, local_, why);
+    });
+    const auto gid = verbs::choose_gid(port, config_.port.gid_index, ignored);
+    if (!gid) return false;
+    gid_index_ = gid->index;
+    local_.gid = gid->gid;
+    local_.lid = port.lid;
+    place.gid_index = gid_index_;
+    place.address = local_;
+    ++moves_;
+    return true;
+  }
+  return false;
+}
+
+// A handle says which GID its packets come from. To make one may take a second where the peer is gone: not often then.
+void VerbsTransport::renew(PeerIndex peer) {
+  Remote& remote = remotes_.make(peer);
+  const std::uint64_t now = verbs::milliseconds();
+  if (now < remote.next_renewal) return;
+  std::string ignored;
+  if (!add_peer(peer, verbs::encode(remote.address), ignored)) remote.next_renewal = now + kRenewalPause;
+}
 
 // From the reset state to one in which it sends and receives. 0, or the error number.
 int VerbsTransport::make_ready() {

@@ -185,8 +185,9 @@ void VerbsTransport::watch_port() {
   std::string ignored;
   verbs::DeviceContext context = verbs::open_device(device_, ignored);
   if (!context) return;
-  port_status_ = std::make_unique<verbs::PortStatus>(std::move(context),
-                                                     verbs::PortStatus::Place{port_, gid_index_, local_}, channel_->fd);
+  port_status_ =
+      std::make_unique<verbs::PortStatus>(std::move(context), verbs::PortStatus::Place{port_, gid_index_, local_},
+                                          channel_->fd, [this](auto& place) { return follow_port(place); });
   if (!port_status_->valid()) port_status_.reset();
 }
 
@@ -229,6 +230,7 @@ bool VerbsTransport::add_peer(PeerIndex peer, const PeerAddress& bytes, std::str
                         .qkey = address.qkey,
                         .max_packet = std::min(local_.mtu, address.mtu)};
   remote.address = address;
+  remote.moves = moves_;
   if (!remotes_.is_task(peer)) return true;
   if (bulk_) bulk_->peer_changed(peer);
   if (connections_) connections_->peer_changed(peer);

@@ -112,6 +112,8 @@ class VerbsTransport final : public Transport,
     verbs::AddressHandle handle;
     verbs::Destination destination;
     verbs::Address address;
+    std::uint32_t moves = 0;         // of ours that the handle knows
+    std::uint64_t next_renewal = 0;  // not before, ms
   };
   // An address handle must outlive the sends that use it.
   struct RetiredHandle {
@@ -150,6 +152,8 @@ class VerbsTransport final : public Transport,
   void retire();
 
   // verbs_recovery.cc
+  bool follow_port(verbs::PortStatus::Place& place);
+  [[gnu::noinline, gnu::cold]] void renew(PeerIndex peer);
   int make_ready();
   void recover();
   bool reset_queues();
@@ -192,9 +196,10 @@ class VerbsTransport final : public Transport,
   std::array<ibv_wc, kPollBatch> arrivals_;  // completions of the last poll that were not handed out yet
   int first_arrival_ = 0;
   int arrivals_end_ = 0;
-  bool broken_ = false;     // the queue pair is in the error state, or may be
-  bool port_down_ = false;  // when last asked
-  bool emptied_ = false;    // the arrivals' queue was empty since the last retire()
+  std::uint32_t moves_ = 0;  // how often the port has got another address
+  bool broken_ = false;      // the queue pair is in the error state, or may be
+  bool port_down_ = false;   // when last asked
+  bool emptied_ = false;     // the arrivals' queue was empty since the last retire()
   std::uint32_t quiet_ = 0;
   std::uint32_t busy_ = 0;
   std::uint32_t until_retry_ = 0;

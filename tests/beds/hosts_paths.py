@@ -78,6 +78,27 @@ def test_a_network_fails():
           (second, err))
 
 
+def test_addresses_change():
+    """At each host in turn, under the eyes of the daemons."""
+    process = subprocess.Popen(job(6, MP_EUIDEVICE="sn_all"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=environment())
+    begun = process.stdout.readline()
+    for number, host in list(enumerate(HOSTS, 1))[1:]:
+        on(host, f"sleep 0.5; ip address del {FIRST}.{number}/24 dev more; "
+                 f"ip address add {FIRST}.{number + 100}/24 dev more; sleep 1")
+    out, err = process.communicate(timeout=60)
+    check("the job begins", begun == "begun 0\n", (begun, out, err))
+    check("an address that changes at each host in turn loses nothing", process.returncode == 0 and
+          value(out, "wrong") == [0] and value(out, "operations")[0] > 100, (process.returncode, out, err))
+    for number in range(2, len(HOSTS) + 1):
+        told = [line for line in err.splitlines() if f" has another address: {FIRST}.{number + 100} port " in line]
+        check(f"both tasks say that {FIRST}.{number} is another one now", len(told) == 2, err)
+        used = [line for line in err.splitlines() if f"udp, {FIRST}.{number + 100}: " in line and " sent, " in line]
+        check(f"and {FIRST}.{number + 100} has carried packets", len(used) == 1 and ": 0 packets" not in used[0], err)
+    for number, host in list(enumerate(HOSTS, 1))[1:]:
+        on(host, f"ip address add {FIRST}.{number}/24 dev more; ip address del {FIRST}.{number + 100}/24 dev more")
+
+
 def test_a_network_is_down_at_one_host_from_the_beginning():
     on(HOSTS[2], "ip link set more down")
     for nodes in ("n1,2", "n2,1"):
@@ -97,6 +118,7 @@ def main():
     test_the_loopback_leads_to_no_other_host()
     test_a_network_is_down_at_one_host_from_the_beginning()
     test_a_network_fails()
+    test_addresses_change()
     check("the universe ends", Done(["lamhalt"]).status == 0)
     return finish()
 

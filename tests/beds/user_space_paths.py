@@ -133,11 +133,39 @@ def test_different_devices_are_dead_at_the_two_ends(how, **variables):
     check(f"{how}: it is told where a path leads", re.search(r"adapter 1 \(verbs, rxe2 .* to adapter 0 there\)", err), seen)
 
 
+def test_gids_change():
+    """Of the first device of each task in turn, with the address of its interface."""
+    process = job("tests/system/api_paths_probe", "polling", "12")
+    begun = process.stdout.readline()
+    for device in range(2):
+        time.sleep(2)
+        set_address(device, device + 101, device + 1)
+    out, err = process.communicate(timeout=200)
+    for device in range(2):
+        set_address(device, device + 1, device + 101)
+    check("GIDs that change lose nothing", begun == "begun 0\n" and process.returncode == 0 and
+          "wrong 0" in out.splitlines(), (process.returncode, begun, out, err))
+    for task in range(2):
+        check(f"task {task} says that its device has another address, and the other one that it knows",
+              re.search(rf"task {task}: adapter 0 \(verbs, rxe{task} [^\n]* has another address", err) and
+              f"openlapi: task {1 - task}: an adapter of task {task} has another address" in err, err)
+        paths = [line for line in err.splitlines()
+                 if line.startswith(f"openlapi: task {task} to task {1 - task}: adapter 0 (verbs, rxe{task} port 1")
+                 and " of the bytes, " in line]
+        check(f"task {task} uses it", len(paths) == 1 and ": silent " not in paths[0], err)
+
+
+def set_address(device, new, former):
+    for words in (["del", f"10.77.0.{former}/24"], ["add", f"10.77.0.{new}/24"]):
+        subprocess.run(["ip", "address", *words, "dev", f"rdma{device}"], check=True)
+
+
 if __name__ == "__main__":
     test_both_devices_are_paths()
     test_a_cable_is_pulled()
     test_different_devices_are_dead_at_the_two_ends("packets")
     test_different_devices_are_dead_at_the_two_ends("bulk", MP_USE_BULK_XFER="yes", MP_BULK_MIN_MSG_SIZE="20000")
+    test_gids_change()
     test_devices_are_chosen()
     test_chosen_devices_carry_data_and_take_over()
     test_a_task_without_any_device_says_so()

@@ -94,8 +94,8 @@ class StatusOfPort : public testing::Test {
     context->async_fd = port_.told[0];
     Address address{.fabric = fabric, .lid = port_.lid};
     std::memcpy(address.gid.data(), port_.gid.raw, address.gid.size());
-    status_ =
-        std::make_unique<PortStatus>(DeviceContext(context.release()), PortStatus::Place{1, 3, address}, arrivals_[0]);
+    status_ = std::make_unique<PortStatus>(DeviceContext(context.release()), PortStatus::Place{1, 3, address},
+                                           arrivals_[0], [this](PortStatus::Place& place) { return follows(place); });
     EXPECT_TRUE(status_->valid());
     return *status_;
   }
@@ -104,6 +104,17 @@ class StatusOfPort : public testing::Test {
     return poll(&sleeper, 1, 0) == 1;
   }
 
+  // To the GID that is there, if any is.
+  bool follows(PortStatus::Place& place) {
+    ++asked_;
+    const ibv_gid none{};
+    if (!may_follow_ || std::memcmp(&port_.gid, &none, sizeof none) == 0) return false;
+    std::memcpy(place.address.gid.data(), port_.gid.raw, place.address.gid.size());
+    return true;
+  }
+
+  bool may_follow_ = false;
+  int asked_ = 0;
   FakePort port_;
   int arrivals_[2] = {-1, -1};
   std::unique_ptr<PortStatus> status_;
@@ -139,6 +150,28 @@ TEST_F(StatusOfPort, AGidThatIsGoneAndComesBack) {
   port_.tell(IBV_EVENT_GID_CHANGE);
   EXPECT_TRUE(status.look_for_news());
   EXPECT_TRUE(status.reaches(0));
+}
+
+TEST_F(StatusOfPort, AnotherGidIsFollowed) {
+  PortStatus& status = open();
+  may_follow_ = true;
+  port_.tell(IBV_EVENT_GID_CHANGE);
+  EXPECT_FALSE(status.look_for_news());
+  EXPECT_EQ(asked_, 0) << "ours is there";
+  port_.gid = {};
+  port_.tell(IBV_EVENT_GID_CHANGE);
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_FALSE(status.reaches(0));
+  port_.gid.raw[15] = 8;
+  port_.tell(IBV_EVENT_GID_CHANGE);
+  EXPECT_TRUE(status.look_for_news());
+  EXPECT_TRUE(status.reaches(0));
+  port_.gid.raw[15] = 9;
+  port_.tell(IBV_EVENT_GID_CHANGE);
+  const std::uint32_t before = status.changes();
+  EXPECT_TRUE(status.look_for_news()) << "it was up, and is";
+  EXPECT_NE(status.changes(), before);
+  EXPECT_EQ(asked_, 3);
 }
 
 TEST_F(StatusOfPort, OverInfiniBandTheLidCounts) {
