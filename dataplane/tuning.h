@@ -203,9 +203,6 @@ inline constexpr std::uint32_t kIdleLoopsBetweenTimers = 8192;
 // The same while a channel times something, between steps that follow each other at once: a few microseconds, which
 // add nothing to what is timed (kAckDelay and more).
 inline constexpr std::uint32_t kStepsBetweenTimers = 16;
-// ns. A transport over which nothing has arrived for so long, beside one that was heard since, is looked at as seldom
-// as the clock.
-inline constexpr std::uint64_t kSilentTransport = 1'000'000;
 // ns. Between looks whether the processes of silent peers still live; a system call each.
 inline constexpr std::uint64_t kWatchPeers = 100'000'000;
 // ns. A peer that owes an answer and was not heard for this long is asked whether it lives: a packet per second.

@@ -55,12 +55,11 @@ bool retry_is_due(EndpointParts& parts) {
   return moved + parts.sender.serve_pending();
 }
 
-// The clock is looked at when a channel has something to send or to time or a transport is silent, by steps that follow
-// each other at once now and then, and otherwise once in many idle loops (timer_pacing.h).
+// The clock is looked at when a channel has something to send or to time, by steps that follow each other at once now
+// and then, and otherwise once in many idle loops (timer_pacing.h).
 bool timers_due(EndpointParts& parts, Step step) {
-  const ChannelSet* const channels = parts.channels.get();
-  if (channels == nullptr || (!channels->needs_clock() && !channels->any_silent())) return parts.pacing.is_due();
-  return step == Step::first || channels->must_send() || parts.pacing.is_due(tuning::kStepsBetweenTimers);
+  if (parts.channels == nullptr || !parts.channels->needs_clock()) return parts.pacing.is_due();
+  return step == Step::first || parts.channels->must_send() || parts.pacing.is_due(tuning::kStepsBetweenTimers);
 }
 
 unsigned run_timers(EndpointParts& parts, Nanoseconds now, bool arrivals) {
@@ -72,12 +71,7 @@ unsigned run_timers(EndpointParts& parts, Nanoseconds now, bool arrivals) {
 
 [[gnu::noinline]] unsigned move_what_time_moves(EndpointParts& parts, bool arrivals) {
   const Nanoseconds now = parts.clock.now();
-  if (parts.channels == nullptr) return run_timers(parts, now, arrivals);
-  unsigned moved = parts.channels->transmit(now);
-  if (const unsigned received = parts.arrivals_held ? 0 : parts.channels->receive_over_silent(now); received != 0) {
-    arrivals = true;
-    moved += received + parts.channels->transmit(now);
-  }
+  const unsigned moved = parts.channels != nullptr ? parts.channels->transmit(now) : 0;
   return moved + run_timers(parts, now, arrivals);
 }
 
@@ -177,8 +171,7 @@ void Endpoint::give_up_unbegun(const UnbegunOperation& operation, Submit why) {
 //     advance by one piece each, so that they share it;
 //   3. offer messages that their header handler had refused again, now that others have arrived;
 //   4. send records and long messages for which there was no room, peer by peer; arrivals may have made some;
-//   5. send half-filled packets: nothing more will join them in this step; then take in what has arrived over paths
-//      that are silent as a rule;
+//   5. send half-filled packets: nothing more will join them in this step;
 //   6. run timers, if something outstanding has one; all use the same look at the clock;
 //   7. run send completion handlers, now that the state is consistent: they may begin operations;
 //   8. report faults last: the host may end the context.

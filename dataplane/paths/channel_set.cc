@@ -76,28 +76,8 @@ std::unique_ptr<PeerChannel> ChannelSet::make_channel(PeerIndex peer, std::span<
 unsigned ChannelSet::receive() {
   unsigned received = 0;
   receiving_ = true;
-  for (const auto& instance : instances_) {
-    if (!instance->silent) [[likely]]
-      received += receive_from(*instance);
-  }
+  for (const auto& instance : instances_) received += receive_from(*instance);
   receiving_ = false;
-  return received;
-}
-
-// The one that was heard last is never silent.
-unsigned ChannelSet::look_at_silent(Nanoseconds now) {
-  unsigned received = 0;
-  receiving_ = true;
-  for (const auto& instance : instances_) {
-    if (instance->silent) received += receive_from(*instance);
-  }
-  receiving_ = false;
-  const auto latest = std::ranges::max_element(instances_, {}, [](const auto& instance) { return instance->heard; });
-  any_silent_ = false;
-  for (const auto& instance : instances_) {
-    instance->silent = instance != *latest && now > instance->heard + tuning::kSilentTransport;
-    any_silent_ = any_silent_ || instance->silent;
-  }
   return received;
 }
 
@@ -263,7 +243,6 @@ unsigned ChannelSet::receive_from(Instance& instance) {
   const std::size_t count = instance.transport.receive_burst(packets);
   if (count == 0) return 0;
   const Nanoseconds now = clock_.now();
-  instance.heard = now;
   std::size_t more = 0;
   for (std::size_t first = 0, end = 0; first < count; first = end) {
     while (++end < count && packets[end].same_datagram) {

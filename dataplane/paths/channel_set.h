@@ -75,11 +75,7 @@ class ChannelSet {
   // The peer learns what the addresses here are now; paths over the one that has changed do not serve until it knows.
   void tell_addresses(PeerChannel& channel, const Transport& changed);
 
-  unsigned receive();  // takes in what has arrived
-  // The same over transports that have been silent for a while beside others: a look at one may take longer than all
-  // the rest of a step, so they are not looked at while somebody waits for the others. Finds out which these are.
-  unsigned receive_over_silent(Nanoseconds now) { return instances_.size() == 1 ? 0 : look_at_silent(now); }
-  bool any_silent() const { return any_silent_; }
+  unsigned receive();                    // takes in what has arrived on all transports
   unsigned transmit(Nanoseconds now);    // open packets, retransmissions, acknowledgements
   unsigned run_timers(Nanoseconds now);  // retransmission and acknowledgement timers, silent peers
   void flush();                          // transmit(), with a look at the clock if there is anything to send
@@ -122,8 +118,6 @@ class ChannelSet {
   struct Instance {
     explicit Instance(Transport& transport);
     Transport& transport;
-    bool silent = false;
-    Nanoseconds heard = 0;  // when something has arrived
     // For a datagram with several packets: their headers, and those packets that no burst had room for. Memory is
     // reserved but touched only as far as a datagram of the job's has needed it.
     std::vector<wire::PacketHeader> headers;
@@ -132,7 +126,6 @@ class ChannelSet {
   };
 
   unsigned receive_from(Instance& instance);
-  [[gnu::noinline]] unsigned look_at_silent(Nanoseconds now);
   [[gnu::noinline, gnu::cold]] std::size_t take_datagram(Instance& instance, std::span<const IncomingPacket> packets,
                                                          bool may_go_on, Nanoseconds now);
   [[gnu::noinline, gnu::cold]] void look_for_other_task(Instance& instance, const IncomingPacket& packet);
@@ -163,7 +156,6 @@ class ChannelSet {
   OwnAddresses own_;
   std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
   bool receiving_ = false;
-  bool any_silent_ = false;
   bool other_key_said_ = false;
 };
 

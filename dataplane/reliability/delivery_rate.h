@@ -29,7 +29,6 @@ class DeliveryRate {
     Nanoseconds longest;      // a sample that lasts longer tells enough
   };
   bool acknowledged(const News& news, Nanoseconds now);  // true: the rate has changed
-  bool is_measuring() const { return awaited_ != 0; }    // something was acknowledged in the present sample
 
   std::uint64_t bytes_per_second() const { return rate_; }  // 0: not measured yet
 

@@ -23,8 +23,6 @@ void PathStates::measure_rates(const SendWindow& window, Nanoseconds now) {
     const PathNews& news = window.news(number);
     const bool idle = window.in_flight_bytes(number) == 0;
     if (news.bytes != 0) {
-      // A packet alone tells nothing.
-      if (idle && news.in_flight <= max_packet_ && path.took_all && !path.rate.is_measuring()) continue;
       // A short message that a late peer answers tells nothing.
       const bool queued = news.in_flight >= tuning::kUnknownPathQueue &&
                           news.round_trip > 2 * path.round_trip.shortest() + tuning::kPathQueue / 4;

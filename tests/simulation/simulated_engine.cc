@@ -167,7 +167,7 @@ void SimulatedEngine::plan_next_step(bool moved) {
     stalled_until_ = now + random_.between(kMillisecond, 8 * kMillisecond);
     return step_at(stalled_until_);
   }
-  if (moved || endpoint_->has_work() || next_kind_ == Step::again) {
+  if (moved || endpoint_->has_work()) {
     // As a task polls on; every other time as one that does something else between its calls.
     return step_at(now + random_.between(50, 1500), step_token_ % 2 == 0 ? Step::again : Step::first);
   }

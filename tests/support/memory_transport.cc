@@ -75,7 +75,6 @@ std::size_t MemoryTransport::send_burst(PeerIndex peer, std::span<const Outgoing
 }
 
 std::size_t MemoryTransport::receive_burst(std::span<IncomingPacket> packets) {
-  ++receive_calls_;
   std::size_t count = 0;
   while (turn_ == kUnknownPeer && count < packets.size() && !queue_.empty()) packets[count++] = take_next();
   return count;

@@ -78,7 +78,6 @@ class MemoryTransport final : public Transport,
 
   std::size_t waiting() const { return queue_.size(); }
   std::size_t send_calls() const { return send_calls_; }  // of send_burst(), so far
-  std::size_t receive_calls() const { return receive_calls_; }
   void forget_waiting();
   // What waits to be received, copied; put_back() lets it come (again).
   using Copies = std::vector<std::vector<std::byte>>;
@@ -206,7 +205,6 @@ class MemoryTransport final : public Transport,
   BulkMemory* bulk_memory_ = nullptr;
   std::size_t reads_until_failure_ = SIZE_MAX;
   std::size_t send_calls_ = 0;
-  std::size_t receive_calls_ = 0;
   std::size_t reads_ = 0;
   std::size_t vectored_reads_ = 0;
   std::size_t abandoned_ = 0;
