@@ -25,6 +25,7 @@ bool PathWatch::link_is_down(unsigned path, Nanoseconds now) {
   if ((links_down_ >> path & 1) != 0) return false;
   links_down_ |= 1u << path;
   asked_ &= ~(1u << path);
+  if (!is_silent(path)) paths_[path].pause = 0;
   went_silent(path, now);
   return true;
 }

@@ -37,8 +37,8 @@ class PathWatch {
   void went_silent(unsigned path, Nanoseconds now);
 
   // What is said of the path's link from outside of the traffic, perhaps not for the first time. One that is down makes
-  // the path silent, which is probed as ever: what is said may be wrong. One that is up again has it probed at once.
-  // True: it was not known to be down.
+  // the path silent, which is probed soon, however often it was before: what is said may be wrong. One that is up again
+  // has it probed at once. True: it was not known to be down.
   bool link_is_down(unsigned path, Nanoseconds now);
   void link_is_up(unsigned path, Nanoseconds now);
   // The peer is elsewhere on all paths, perhaps: those that are silent are probed at once.
@@ -68,7 +68,7 @@ class PathWatch {
   struct Probing {
     Nanoseconds at = UINT64_MAX;
     // Until the next probe. It is not reset by an answer, which is short: a path that answers and carries no data
-    // would be tried again and again.
+    // would be tried again and again. Word of the link, which is no sign of that, resets it.
     Nanoseconds pause = 0;
   };
 

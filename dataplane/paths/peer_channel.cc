@@ -217,7 +217,6 @@ bool PeerChannel::look_at_links(Nanoseconds now) {
   notices_seen_ = set_.notices().number();
   bool left_any = false;
   if (several_ == nullptr) return left_any;
-  look_for_carriers(now);
   for (unsigned number = 0; number != reliable_.paths(); ++number) {
     const LinkStatus* const link = several_->paths[number].capabilities->link_status;
     if (link == nullptr) continue;

@@ -154,9 +154,9 @@ MUTANTS = {
     "change_of_path_not_followed": (
         "dataplane/paths/peer_channel.cc", "that the peer has left a path is no reason to doubt it",
         [("  if (now - several_->heard_over_best > silence) reliable_.doubt_path(best, now);\n", "  (void)silence;\n")]),
-    "carried_data_forgotten": (
-        "dataplane/paths/peer_channel.cc", "a path that is left on word is probed as if it had carried nothing since",
-        [("  look_for_carriers(now);\n  for (unsigned number", "  for (unsigned number")]),
+    "word_found_out_late": (
+        "dataplane/paths/path_watch.cc", "a path that is left on word is probed as late as when it was last silent",
+        [("  if (!is_silent(path)) paths_[path].pause = 0;\n", "")]),
     "other_ends_untried": (
         "dataplane/paths/several_paths.cc", "where different adapters are dead at the two ends no others are tried",
         [("  if (!watch.all_silent()) return probed;\n", "  return probed;\n")]),

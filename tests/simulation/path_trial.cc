@@ -335,14 +335,17 @@ void PathTrial::it_comes_back() {
   expect_all_serve("after the longest pause between probes");
 }
 
+// Of the network that was silent before, which others may be preferred to since, and of the one in use.
 void PathTrial::false_word() {
   const auto side = static_cast<unsigned>(random_.below(2));
-  chosen_ = network_used_by(side);
-  tell(side, false);
-  work(10 * tuning::kFirstProbePause, kMillisecond);
-  expect_all_serve("after false word");
-  tell(side, true);
-  work(10 * kMillisecond, kMillisecond);
+  for (const std::uint32_t network : {chosen_, network_used_by(side)}) {
+    chosen_ = network;
+    tell(side, false);
+    work(10 * tuning::kFirstProbePause, kMillisecond);
+    expect_all_serve("after false word");
+    tell(side, true);
+    work(10 * kMillisecond, kMillisecond);
+  }
 }
 
 void PathTrial::true_word() {

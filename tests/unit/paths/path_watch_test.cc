@@ -160,6 +160,30 @@ TEST(PathWatch, WhoOnlyAnswersIsProbedEverMoreRarely) {
   EXPECT_EQ(watch.next_probe(), 201 * kFirst);
 }
 
+// A path that others are preferred to carries no data for long.
+TEST(PathWatch, WrongWordOfALinkIsFoundOutSoonHoweverLongThePathWasSilentBefore) {
+  PathWatch watch(2);
+  watch.went_silent(1, 0);
+  Nanoseconds now = 0;
+  for (int i = 0; i < 20; ++i) {
+    now = watch.next_probe();
+    watch.take_due(now);
+  }
+  EXPECT_TRUE(watch.answered(1));
+  EXPECT_TRUE(watch.link_is_down(1, now));
+  EXPECT_EQ(watch.next_probe(), now + kFirst);
+  EXPECT_EQ(watch.take_due(now + kFirst), 2u);
+  EXPECT_TRUE(watch.answered(1));
+}
+
+TEST(PathWatch, WordOfALinkLeavesTheProbesOfASilentPathAsTheyAre) {
+  PathWatch watch(2);
+  watch.went_silent(1, 0);
+  EXPECT_EQ(watch.take_due(kFirst), 2u);
+  EXPECT_TRUE(watch.link_is_down(1, kFirst + 1));
+  EXPECT_EQ(watch.next_probe(), 3 * kFirst);
+}
+
 TEST(PathWatch, OneThatLeadsElsewhereIsProbedThoughItServes) {
   PathWatch watch(2);
   watch.leads_elsewhere(1, 100);
