@@ -48,7 +48,7 @@ bool answers_within(double seconds, lapi_cntr_t& answered, int& word) {
 // Until task 1 has been stopped where it holds up task 0. `answered` is the counter of the get that waits.
 void stop_in_the_middle(lapi_cntr_t& answered, int& word) {
   std::mt19937 random(5);
-  for (int tries = 0; tries < 2000; ++tries) {
+  for (int tries = 0; tries < 10'000; ++tries) {
     answered = {};
     EXPECT_EQUAL(kill(processes[kStopped], SIGSTOP), 0);
     usleep(3000);
@@ -110,7 +110,7 @@ int main(int count, char** arguments) {
   read_words(count, arguments);
   std::snprintf(name, sizeof name, "a task that is stopped while it sends holds up nobody for long");
   number = 1;
-  limit(90);
+  limit(150);
   lapi_info_t info = cleared_info();
   info.err_hndlr = count_error;
   CALL(open_context(&handle, info));
