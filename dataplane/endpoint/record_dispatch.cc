@@ -217,11 +217,10 @@ void RecordDispatch::channel_has_other_version(PeerIndex index, std::uint8_t ver
   means_.losses.lose(means_.peers.at(index), Fault::other_version);
 }
 
-// The peer is a new process.
-void RecordDispatch::channel_restarted(PeerIndex index, bool lost) {
+void RecordDispatch::channel_restarted(PeerIndex index, bool lost, bool gave_up) {
   Peer& peer = means_.peers.at(index);
   peer.channel->drop_open_packet();
-  means_.watch.restarted(peer, lost);
+  means_.watch.restarted(peer, lost, gave_up);
 }
 
 }  // namespace openlapi

@@ -56,7 +56,7 @@ class RecordDispatch final : public ChannelListener, public MessageEnd, public M
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
   bool channel_may_deliver_early(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex peer, std::uint64_t tag) override;
-  void channel_restarted(PeerIndex peer, bool lost) override;
+  void channel_restarted(PeerIndex peer, bool lost, bool gave_up) override;
   void channel_timed_out(PeerIndex peer) override;
   void channel_has_other_key(PeerIndex peer, bool for_long) override;
   void channel_path_changed(PeerIndex peer, const PathChange& change) override;

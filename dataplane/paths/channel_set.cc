@@ -223,7 +223,9 @@ void ChannelSet::take_early(PeerChannel& channel, Sequence sequence, std::span<s
   if (outcome.has_news || outcome.peer_restarted) [[unlikely]]
     take_addresses(channel, outcome, payload, now);
   channel.look_at_paths(outcome, now);
-  if (outcome.peer_restarted) listener_.channel_restarted(channel.peer_, outcome.nothing_taken);
+  if (outcome.peer_restarted) {
+    listener_.channel_restarted(channel.peer_, outcome.nothing_taken, outcome.gave_up);
+  }
   if (outcome.deliver) {
     // The engine takes every packet, so it counts as taken first: replies that leave now acknowledge it.
     reliable.taken(now);

@@ -37,8 +37,8 @@ class ChannelListener {
   }
   virtual void channel_acknowledged(PeerIndex peer, std::uint64_t tag) = 0;  // a packet with referenced data
   // The peer has a new incarnation; nothing sent to the former one will arrive. `lost`: that one has taken nothing of
-  // it.
-  virtual void channel_restarted(PeerIndex peer, bool lost) = 0;
+  // it. `gave_up`: it is no new process, but has given this task up.
+  virtual void channel_restarted(PeerIndex peer, bool lost, bool gave_up) = 0;
   virtual void channel_timed_out(PeerIndex peer) = 0;  // not acknowledged for the whole time-out
   // All packets from the peer's address were made with another key: for some seconds (told once), or, with `for_long`,
   // until the peer timed out.

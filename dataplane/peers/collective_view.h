@@ -12,8 +12,9 @@ class CollectiveView {
   virtual PeerIndex awaited() const = 0;
   // It cannot finish, because of `lost`; it reports that to the host.
   virtual void fail(PeerIndex lost) = 0;
-  // What was in progress with the peer was given up: by a loss that is reported elsewhere, or by a purge.
-  virtual void peer_given_up(PeerIndex peer) = 0;
+  // What was in progress with a peer was given up: by a loss that is reported elsewhere, or by a purge. `missed`: as
+  // for Losses::give_up().
+  virtual void peer_given_up(PeerIndex missed) = 0;
   virtual void peer_purged() = 0;
 
   bool waits_for(PeerIndex peer) const { return active() && peer == awaited(); }

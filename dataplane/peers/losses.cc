@@ -12,11 +12,11 @@ void Losses::lose(Peer& peer, Fault fault) {
   }
   means_.reports.add(peer.index, fault);
   if (fault == Fault::timeout && peer.is_direct()) peer.eras->give_up_peer(peer.index);
-  give_up(peer, fault);
+  give_up(peer, fault, peer.index);
   if (peer.channel != nullptr) peer.channel->begin_anew();
 }
 
-void Losses::give_up(Peer& peer, Fault fault) {
+void Losses::give_up(Peer& peer, Fault fault, PeerIndex missed) {
   const CounterLoss why = fault == Fault::purged ? CounterLoss::peer_purged : CounterLoss::peer_lost;
   give_up_counters(peer, why);
   peer.silent_since = 0;
@@ -24,7 +24,7 @@ void Losses::give_up(Peer& peer, Fault fault) {
   peer.messages_sent = peer.messages_confirmed = peer.messages_begun = peer.messages_finished = 0;
   ++peer.incarnation;
   if (peer.is_direct() && !peer.closed && !peer.gone) means_.teller.tell_beginning(peer);
-  if (means_.collective.active()) means_.collective.peer_given_up(fault == Fault::purged ? kUnknownPeer : peer.index);
+  if (means_.collective.active()) means_.collective.peer_given_up(missed);
 }
 
 // Counters here that operations with the peer would still have moved.
@@ -55,7 +55,7 @@ void Losses::part_from_dropped() {
 void Losses::part_from(PeerIndex index, Fault why) {
   if (std::unique_ptr<Peer> peer = means_.peers.take(index); peer != nullptr) {
     peer->closed = true;
-    give_up(*peer, why);
+    give_up(*peer, why, why == Fault::purged ? kUnknownPeer : index);
     means_.peers.keep_incarnation(*peer);
     if (peer->channel != nullptr) peer->channel->close();
     if (stepping_) {

@@ -43,8 +43,10 @@ class Losses {
 
   // The peer is lost: everything in progress is given up; later messages to it start afresh, if they may.
   void lose(Peer& peer, Fault fault);
-  // Resets the peer to the state of first contact.
-  void give_up(Peer& peer, Fault fault);
+  // Resets the peer to the state of first contact. `missed`: without whom a present collective cannot finish, as its
+  // other tasks are told: the peer, this task if the peer has given it up, or, where one has purged the other, nobody
+  // (kUnknownPeer).
+  void give_up(Peer& peer, Fault fault, PeerIndex missed);
 
   // As Endpoint::purge(). False: there is nothing to purge.
   bool purge(PeerIndex index);

@@ -112,19 +112,22 @@ void PeerWatch::ask(Peer& peer, Nanoseconds now) {
   if (peer.direct->send_burst(peer.index, {&empty, 1}) != 0) ++means_.statistics.of(peer).packets_sent;
 }
 
-void PeerWatch::restarted(Peer& peer, bool lost) {
+// `missed`: as for Losses::give_up().
+void PeerWatch::begun_anew(Peer& peer, bool lost, PeerIndex missed) {
   const bool noticed = lost || something_outstanding(peer) || means_.collective.active();
   if (noticed) means_.reports.add(peer.index, Fault::no_connectivity);
-  means_.losses.give_up(peer, Fault::no_connectivity);
+  means_.losses.give_up(peer, Fault::no_connectivity, missed);
 }
 
 // The peer has begun a new era with this task. What comes from it is of the one before until it tells the new one.
 // Users purge each other in order when all is in place, fence or not; one that was given up learns what that may have
-// lost.
+// lost. The peer lives: others are not to take it for lost.
 bool PeerWatch::follow(Peer& peer) {
   if (!peer.eras->peer_began_anew(peer.index)) return false;
   peer.deaf = true;
-  restarted(peer, peer.eras->gave_up(peer.index) && peer.messages_sent != peer.messages_confirmed);
+  const bool gave_up = peer.eras->gave_up(peer.index);
+  const bool lost = gave_up && peer.messages_sent != peer.messages_confirmed;
+  begun_anew(peer, lost, gave_up ? means_.config.self : kUnknownPeer);
   return true;
 }
 

@@ -40,9 +40,11 @@ class PeerWatch {
   void expect_no_more(PeerIndex index);
   bool expects_any() const { return !expected_.empty(); }
 
-  // The peer is a new process: what was outstanding to the former one will never be answered. `lost`: also something
-  // that nobody waits for.
-  void restarted(Peer& peer, bool lost);
+  // The peer is a new process, or the same one, which `gave_up` this task: what was outstanding to it before will never
+  // be answered. `lost`: also something that nobody waits for.
+  void restarted(Peer& peer, bool lost, bool gave_up) {
+    begun_anew(peer, lost, gave_up ? means_.config.self : peer.index);
+  }
 
   // A peer over a reliable transport says that it begins anew, with this era.
   void on_beginning(Peer& from, std::uint32_t era);
@@ -57,6 +59,7 @@ class PeerWatch {
   void look_soon();
   bool something_outstanding(const Peer& peer) const;
   bool follow(Peer& peer);
+  void begun_anew(Peer& peer, bool lost, PeerIndex missed);
 
   const Means means_;
   std::unordered_map<PeerIndex, std::uint32_t> expected_;  // for each peer that is waited for: how many wait

@@ -326,6 +326,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
     send_.resend_all();  // what has been sent did not name this incarnation and was turned away
   } else {
     outcome.nothing_taken = last_heard_ == 0 && !all_acknowledged();
+    outcome.gave_up = known && is_same_incarnation(header.source_epoch, peer_epoch_);
     peer_restarted();
     outcome.peer_restarted = true;
   }

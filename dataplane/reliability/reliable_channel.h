@@ -77,6 +77,7 @@ struct ReceiveOutcome {
   // For a peer that has restarted and was not heard before: packets were in flight to it, and it took none of them. (If
   // it was heard, perhaps only the last acknowledgement is missing.)
   bool nothing_taken = false;
+  bool gave_up = false;        // the peer that has restarted is the same incarnation, which has given this one up
   bool has_data = false;       // it is a packet of records, whether they came before or not
   bool path_probed = false;    // the path is to be answered over
   bool path_answered = false;  // the path on which this has come carries packets in both directions

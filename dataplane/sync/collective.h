@@ -28,7 +28,8 @@ namespace openlapi {
 
 class Collective {
  public:
-  // The message contains the number of the lost task (4 bytes), or kUnknownPeer.
+  // The message contains the number of the lost task (4 bytes), or kUnknownPeer. Whom another one has given up names
+  // itself: the other one lives, and is told as well.
   static constexpr std::uint32_t kBrokenRound = UINT32_MAX;
 
   // Sends a round's message; the bytes are copied or sent before it returns.

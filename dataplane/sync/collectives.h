@@ -52,7 +52,7 @@ class Collectives final : public Collective::Outbox, public CollectiveView {
   bool active() const override { return collective_.active(); }
   PeerIndex awaited() const override { return collective_.awaited(); }
   void fail(PeerIndex lost) override;
-  void peer_given_up(PeerIndex peer) override { collective_.fail(peer, *this); }
+  void peer_given_up(PeerIndex missed) override { collective_.fail(missed, *this); }
   void peer_purged() override { purged_ |= collective_.active(); }
 
  private:

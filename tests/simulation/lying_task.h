@@ -39,7 +39,7 @@ class LyingTask final : public ChannelListener {
   PeerChannel* channel_to(PeerIndex source, bool may_be_new) override;
   void channel_delivered(PeerIndex source, std::span<std::byte> payload) override;
   void channel_acknowledged(PeerIndex, std::uint64_t) override {}
-  void channel_restarted(PeerIndex, bool) override {}
+  void channel_restarted(PeerIndex, bool, bool) override {}
   void channel_timed_out(PeerIndex peer) override;
 
   void open_ports();

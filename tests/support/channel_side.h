@@ -117,7 +117,7 @@ class ChannelSide final : public ChannelListener {
     on_delivery();
   }
   void channel_acknowledged(PeerIndex, std::uint64_t tag) override { acknowledged.push_back(tag); }
-  void channel_restarted(PeerIndex, bool) override {}
+  void channel_restarted(PeerIndex, bool, bool) override {}
   void channel_timed_out(PeerIndex peer) override { timed_out.push_back(peer); }
   void channel_has_other_key(PeerIndex, bool for_long) override { other_keys.push_back(for_long); }
   void channel_path_changed(PeerIndex, const PathChange& change) override { path_changes.push_back(change); }

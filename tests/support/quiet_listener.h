@@ -13,7 +13,7 @@ class QuietListener : public ChannelListener {
 
  private:
   void channel_acknowledged(PeerIndex, std::uint64_t) override {}
-  void channel_restarted(PeerIndex, bool) override {}
+  void channel_restarted(PeerIndex, bool, bool) override {}
   void channel_timed_out(PeerIndex) override {}
 };
 

@@ -4,6 +4,7 @@
 
 #include "dataplane/sync/collectives.h"
 #include "dataplane/tuning.h"
+#include "tests/support/address.h"
 #include "tests/support/endpoint_pair.h"
 
 namespace openlapi {
@@ -81,6 +82,90 @@ TEST_P(CollectiveLossOfPackets, IsNoticedByWhoWasGivenUpAndComesLater) {
   run(tasks_);
   EXPECT_EQ((*job_)[late].collectives().state(), CollectiveState::peer_lost);
 }
+
+// A task lives and is given up by another one, or purged and resumed, while a third one is in an exchange with it.
+class GivenUpInExchange : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr PeerIndex kSurvivor = 0, kThird = 1, kStopped = 2;
+
+  GivenUpInExchange() : job_(3, config()) {
+    for (PeerIndex i = 0; i < 3 && !GetParam(); ++i) job_.task(i).transport.make_lossy(0, 1);
+    job_.start();
+    put_to_stopped();  // so that they know each other
+    run(kSecond);
+    begin(kStopped);
+  }
+
+  static EndpointConfig config() {
+    EndpointConfig config;
+    config.job_key = {0x1234, 0};
+    config.timeout = 10 * kSecond;
+    config.idle_loops_between_timers = 1;
+    return config;
+  }
+
+  void put_to_stopped() {
+    ASSERT_EQ(job_[kSurvivor].put({kStopped, address(&there_), &value_, sizeof value_, 0, 0, address(&completion_)}),
+              Submit::accepted);
+  }
+  void begin(PeerIndex task) {
+    job_[task].collectives().begin_exchange(task);
+    run(kSecond);
+  }
+  void run(Nanoseconds time, PeerIndex stopped = kUnknownPeer) {
+    for (Nanoseconds passed = 0; passed < time; passed += 10 * kMillisecond) {
+      for (PeerIndex i = 0; i < 3; ++i) {
+        if (i != stopped) job_[i].progress();
+      }
+      job_.clock.advance(10 * kMillisecond);
+    }
+  }
+  void expect_lost_by_all() {
+    for (PeerIndex i = 0; i < 3; ++i) {
+      EXPECT_EQ(job_[i].collectives().state(), CollectiveState::peer_lost) << "task " << i;
+    }
+  }
+  auto& faults_of(PeerIndex task) { return job_.task(task).host.faults; }
+
+  Job job_;
+  std::uint64_t value_ = 7, there_ = 0;
+  int completion_ = 0;
+};
+
+// The one who has given it up is lost to nobody, and learns that the exchange is broken although it begins it later.
+TEST_P(GivenUpInExchange, ItIsTheOneWhoIsLostToTheThird) {
+  put_to_stopped();
+  run(8 * kSecond, kStopped);
+  job_[kThird].collectives().begin_exchange(kThird);
+  run(4 * kSecond, kStopped);
+  ASSERT_EQ(faults_of(kSurvivor), std::vector(1, std::pair(Fault::timeout, kStopped)));
+  ASSERT_TRUE(faults_of(kThird).empty()) << "it has not waited for so long";
+  run(4 * kSecond);
+  EXPECT_EQ(faults_of(kStopped), std::vector(1, std::pair(Fault::no_connectivity, kSurvivor)));
+  EXPECT_EQ(faults_of(kThird), std::vector(1, std::pair(Fault::no_connectivity, kStopped)));
+  begin(kSurvivor);
+  expect_lost_by_all();
+  for (const auto& [fault, peer] : faults_of(kSurvivor)) EXPECT_EQ(peer, kStopped);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, GivenUpInExchange, testing::Bool());
+
+// Its user, and nobody else's, is told of the one who has purged it.
+class PurgedInExchange : public GivenUpInExchange {};
+
+TEST_P(PurgedInExchange, NobodyIsLostToTheThird) {
+  begin(kThird);
+  job_[kSurvivor].purge(kStopped);
+  job_[kSurvivor].resume(kStopped, 100);
+  run(4 * kSecond);
+  EXPECT_EQ(faults_of(kStopped), std::vector(1, std::pair(Fault::no_connectivity, kSurvivor)));
+  EXPECT_TRUE(faults_of(kThird).empty());
+  begin(kSurvivor);
+  expect_lost_by_all();
+}
+
+// Over a network it cannot be told from a new process.
+INSTANTIATE_TEST_SUITE_P(Transports, PurgedInExchange, testing::Values(true));
 
 // Of three tasks each sends to the next one and waits for the one before, in a barrier; in an exchange the other way.
 class OutOfReach : public testing::TestWithParam<std::tuple<PeerIndex, bool>> {};

@@ -120,6 +120,7 @@ class ChannelEnd {
     note_completed();
     if (outcome.peer_restarted) {
       ++restarts_seen;
+      times_given_up += outcome.gave_up;
       delivered_before_restart += delivered.size();
     }
     if (outcome.deliver) offer(payload, now);
@@ -147,6 +148,7 @@ class ChannelEnd {
   std::vector<std::uint64_t> abandoned;
   std::function<bool(std::uint64_t)> refuse;  // by message number; null: takes everything
   unsigned restarts_seen = 0;
+  unsigned times_given_up = 0;  // by the same incarnation
   std::size_t delivered_before_restart = 0;
 
  private:

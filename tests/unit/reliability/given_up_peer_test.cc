@@ -56,6 +56,7 @@ TEST_F(GivenUpPeerTest, LearnsItWithWhatItSendsNext) {
   left_.receive_all(late, kNow);
   right_->receive_all(left_.transmit(kNow), kNow);
   EXPECT_EQ(right_->restarts_seen, 1u);
+  EXPECT_EQ(right_->times_given_up, 1u);
   EXPECT_EQ(right_->abandoned, numbers(10, 2)) << "the first one had arrived, but its acknowledgement was not due";
   right_->send(12);
   left_.send(2);
@@ -131,6 +132,7 @@ TEST_P(NewIncarnationTest, LosesNothingWhereItsFormerOneWasGivenUp) {
   expect_delivered({10, 12}, {2});
   EXPECT_EQ(left_.abandoned, numbers(1, 1)) << "it was for the former incarnation";
   EXPECT_EQ(left_.restarts_seen, 1u);
+  EXPECT_EQ(left_.times_given_up, 0u) << "it is a new process";
   EXPECT_EQ(right_->restarts_seen, 0u);
 }
 
