@@ -152,7 +152,8 @@ def test_gids_change():
         paths = [line for line in err.splitlines()
                  if line.startswith(f"openlapi: task {task} to task {1 - task}: adapter 0 (verbs, rxe{task} port 1")
                  and " of the bytes, " in line]
-        check(f"task {task} uses it", len(paths) == 1 and ": silent " not in paths[0], err)
+        # A path may be silent for some milliseconds at any time, and so at the end.
+        check(f"task {task} uses it", len(paths) == 1 and not re.search(r": silent for [0-9.]+ s,", paths[0]), err)
 
 
 def set_address(device, new, former):
