@@ -26,9 +26,6 @@ MUTANTS = {
     "moved_adapter_unheard": (
         "dataplane/paths/channel_set.cc", "what tells of a new address is taken from the former one only",
         [(" || header.tells_addresses()) return true;", ") return true;")]),
-    "moved_adapter_unasked": (
-        "dataplane/paths/several_paths.cc", "a silent path is not asked at once when the peer has another address",
-        [("  watch.probe_silent(now);\n", "")]),
     "counter_early": (
         "dataplane/operation/completions.cc", "counters move before the completion handler has returned",
         [("  const bool now = style ==", "  move_counters(run);\n  const bool now = style =="),
