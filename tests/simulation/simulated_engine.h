@@ -54,6 +54,7 @@ class SimulatedEngine final : public HandlerHost, public RouteResolver {
   bool run_completion_handler(const CompletionRun& run, bool now) override;
   void run_send_handler(const SendCompletion& completion) override;
   void report_fault(Fault fault, PeerIndex peer) override;
+  using HandlerHost::address_changed;
 
   // RouteResolver
   Route resolve(PeerIndex peer) override;
