@@ -25,9 +25,9 @@ struct PathChange {
   PeerIndex end = kUnknownPeer, taken_end = kUnknownPeer;
   PathCause cause = PathCause::no_answer;
   const char* told_by = nullptr;  // who says that the link is down (LinkStatus); null: the system here
-  Nanoseconds waited = 0;    // since its time-out ran out
-  Nanoseconds idle = 0;      // of a failure: how long nothing that was sent to the peer was acknowledged
-  std::uint32_t untold = 0;  // changes of the peer's paths since the one that was told before
+  Nanoseconds waited = 0;         // since its time-out ran out
+  Nanoseconds idle = 0;           // of a failure: how long nothing that was sent to the peer was acknowledged
+  std::uint32_t untold = 0;       // changes of the peer's paths since the one that was told before
 
   bool failed() const { return cause == PathCause::no_answer || cause == PathCause::link_down; }
 };

@@ -177,11 +177,11 @@ class PeerChannel {
     Nanoseconds since = 0, latest = 0;
     Nanoseconds asked_version = 0;  // when the peer was last asked to prove that it has another version; 0: never
   } foreign_;
-  std::uint32_t answers_ = 0;      // paths, as bits, whose probes are to be answered
-  std::uint32_t notices_seen_ = 0;    // LinkNotices::number(), of the links
+  std::uint32_t answers_ = 0;              // paths, as bits, whose probes are to be answered
+  std::uint32_t notices_seen_ = 0;         // LinkNotices::number(), of the links
   std::unique_ptr<SeveralPaths> several_;  // null: there is one path
-  std::unique_ptr<AddressExchange>
-      addresses_;  // null: they are those that the paths were made with, as far as is known
+  // Null: the addresses are those that the paths were made with, as far as is known.
+  std::unique_ptr<AddressExchange> addresses_;
 };
 
 }  // namespace openlapi

@@ -358,6 +358,8 @@ void EthernetPort::close() {
   });
 }
 
+// A burst that breaks: the driver has marked the link as down before it unmapped anything, which further bursts find,
+// and link_check(), which is due then.
 std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
   const CancellationOff off;
   const auto most = static_cast<std::uint16_t>(buffers.size());
@@ -367,7 +369,7 @@ std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
     if (count != 0) heard_ = true;
     return count;
   }
-  burst_broke();
+  next_check_ = 0;
   return 0;
 }
 
@@ -377,14 +379,8 @@ std::uint16_t EthernetPort::send(std::span<rte_mbuf*> buffers) {
   if (!unmaps_) return rte_eth_tx_burst(id_, 0, buffers.data(), count);
   std::uint16_t sent = 0;
   if (survives([&] { sent = rte_eth_tx_burst(id_, 0, buffers.data(), count); })) return sent;
-  burst_broke();
-  return count;
-}
-
-// The driver has marked the link as down before it unmapped anything: further bursts find that, and link_check().
-void EthernetPort::burst_broke() {
-  ++broken_bursts_;
   next_check_ = 0;
+  return count;
 }
 
 std::uint64_t EthernetPort::pause_of_checks() const {

@@ -76,7 +76,6 @@ class EthernetPort {
   std::uint64_t ends() const { return ends_; }
   std::uint64_t restarts() const { return restarts_; }
   std::uint64_t link_losses() const { return link_losses_; }
-  std::uint64_t broken_bursts() const { return broken_bursts_; }
 
   // A flow rule for this IPv4 address and UDP port where the port is isolated. Before the first packet. A port that
   // refuses it is no longer isolated if it is this task's alone, and cannot be used if the kernel uses it as well.
@@ -104,7 +103,6 @@ class EthernetPort {
   void start_again(std::uint64_t now);
   void stop();
   void close();
-  void burst_broke();
   template <typename Body>
   void where_it_belongs(const Body& body);
 
@@ -140,7 +138,6 @@ class EthernetPort {
   std::uint64_t link_losses_ = 0;
   bool heard_ = false;  // frames came over the link that is up
   std::uint64_t ends_ = 0;
-  std::uint64_t broken_bursts_ = 0;
   std::uint64_t owner_ = 0;
 };
 

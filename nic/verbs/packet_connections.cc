@@ -139,7 +139,6 @@ void PacketConnections::message_arrived(PeerIndex peer, const ConnectionMessage&
   if (message.kind == Kind::accept) {
     if (!connection->ready) accepted(*connection, message);
   } else if (message.kind == Kind::refuse) {
-    ++counters_.connections_refused;
     failed(*connection);
   } else {
     ++counters_.connections_closed;

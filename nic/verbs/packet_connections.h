@@ -41,7 +41,6 @@ struct PacketConnectionCounters {
   std::uint64_t connections_made = 0;
   std::uint64_t connections_broken = 0;
   std::uint64_t connections_closed = 0;  // to make room, or by the other end
-  std::uint64_t connections_refused = 0;
 };
 
 // What all queue pairs of a transport share.
