@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from hosts_programs import Done, environment, install, write_schema  # noqa: E402
+from hosts_programs import Done, environment, install, on, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
@@ -18,10 +18,6 @@ HOSTS = os.environ["HOSTS_NAMES"].split()
 NETWORK = "10.9.0"
 ADAPTERS = {"one": 0, "two": 100}  # by name: what is added to the host's number
 OUTAGE = 4  # seconds; nothing else takes half of that
-
-
-def on(host, script):
-    return Done(["ssh", host, script])
 
 
 def connect():

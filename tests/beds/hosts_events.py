@@ -12,7 +12,7 @@ import sys
 import threading
 
 sys.dont_write_bytecode = True
-from hosts_programs import Done, environment, install, write_schema  # noqa: E402
+from hosts_programs import Done, add_network, environment, install, on, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
@@ -26,18 +26,6 @@ BY_EVENT, BY_DAEMON = "link down (PMIx event)", "link down (lamd)"
 EVENTS = 5000  # a storm
 # The tasks look for the daemon of another session, which there is not.
 WITHOUT_DAEMON = {"LAM_MPI_SESSION_SUFFIX": "nobody"}
-
-
-def on(host, script):
-    return Done(["ssh", host, script])
-
-
-def connect():
-    for number, host in enumerate(HOSTS, 1):
-        parent = "bridge" if host == HOSTS[0] else "eth0"
-        done = on(host, f"ip link add name more link {parent} type macvlan mode bridge && "
-                        f"ip address add {NETWORK}.{number}/24 dev more && ip link set more up")
-        check(f"{host} has one adapter more", done.status == 0, done)
 
 
 def words_of(variables, option):
@@ -132,7 +120,7 @@ def test_storm():
 
 def main():
     install(BUILD)
-    connect()
+    add_network(NETWORK, HOSTS)
     test_without_a_universe()
     booted = Done(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
     check("the hosts are a universe", booted.status == 0, booted)

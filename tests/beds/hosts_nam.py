@@ -16,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True
 from hosts_filter import Filter  # noqa: E402
-from hosts_programs import FOLDER, LIMIT, Done, environment, install, wait_until, write_schema  # noqa: E402
+from hosts_programs import FOLDER, LIMIT, Done, add_network, environment, install, wait_until, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
@@ -34,14 +34,6 @@ BLACK_HOLE = """
 
 def on(host, script, user=None):
     return Done(["ssh", host, f"export PATH={FOLDER}/bin:$PATH; {script}"], user=user)
-
-
-def connect():
-    for number, host in enumerate([*HOSTS, NEW], 1):
-        parent = "bridge" if host == HOSTS[0] else "eth0"
-        done = on(host, f"ip link add name more link {parent} type macvlan mode bridge && "
-                        f"ip address add {SECOND}.{number}/24 dev more && ip link set more up")
-        check(f"{host} has one adapter more", done.status == 0, done)
 
 
 def adapters_of(matrix):
@@ -261,7 +253,7 @@ def test_ordinary_user():
 
 def main():
     install(BUILD)
-    connect()
+    add_network(SECOND, [*HOSTS, NEW])
     booted = Done(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], **REMOTE)
     check("the hosts are a universe", booted.status == 0, booted)
     done = Done(["namstat"])

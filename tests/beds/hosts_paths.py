@@ -9,26 +9,13 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from hosts_programs import Done, environment, install, write_schema  # noqa: E402
+from hosts_programs import Done, add_network, environment, install, on, write_schema  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD, SCHEMA = sys.argv[1], os.path.abspath(sys.argv[2])
 PROBE = os.path.join(BUILD, "tests/system/api_paths_probe")
 HOSTS = os.environ["HOSTS_NAMES"].split()
 FIRST, SECOND = "10.9.0", "10.213.77"  # networks, in the order of their numbers
-
-
-def on(host, script):
-    return Done(["ssh", host, script])
-
-
-def connect():
-    """Each host to one more network."""
-    for number, host in enumerate(HOSTS, 1):
-        parent = "bridge" if host == HOSTS[0] else "eth0"
-        done = on(host, f"ip link add name more link {parent} type macvlan mode bridge && "
-                        f"ip address add {FIRST}.{number}/24 dev more && ip link set more up")
-        check(f"{host} has one adapter more", done.status == 0, done)
 
 
 def job(seconds, **variables):
@@ -111,7 +98,7 @@ def test_a_network_is_down_at_one_host_from_the_beginning():
 
 def main():
     install(BUILD)
-    connect()
+    add_network(FIRST, HOSTS)
     booted = Done(["lamboot", "-c", SCHEMA, write_schema(HOSTS)], LAM_MPI_SSI_boot="rsh", LAM_MPI_SSI_boot_rsh_fast="1")
     check("the hosts are a universe", booted.status == 0, booted)
     test_what_is_opened()

@@ -57,6 +57,20 @@ class Done:
         return f"{self.words}: status {self.status}\n{self.out}{self.err}"
 
 
+def on(host, script):
+    return Done(["ssh", host, script])
+
+
+def add_network(network, hosts):
+    """Each of them, from the bed's first on, gets an adapter `more` on NETWORK.0/24."""
+    for number, host in enumerate(hosts, 1):
+        parent = "bridge" if number == 1 else "eth0"
+        done = on(host, f"ip link add name more link {parent} type macvlan mode bridge && "
+                        f"ip address add {network}.{number}/24 dev more && ip link set more up")
+        if done.status != 0:
+            raise RuntimeError(f"{host} got no second adapter: {done}")
+
+
 def wait_until(condition, limit=LIMIT):
     end = time.monotonic() + limit
     while not condition() and time.monotonic() < end:
