@@ -156,14 +156,16 @@ def formatting_complaints(groff, page):
         yield f"{page.name}: {line}"
 
 
-def check_ssi(headers, man):
-    """lam-ssi-boot(7) names every function and variable of the boot service's own headers."""
-    page = (man / "man7/lam-ssi-boot.7").read_text()
-    for header in ("lam-ssi-boot.h", "boot.h"):
-        for declaration in re.findall(r"^LAM_SSI_PUBLIC ([^;]*?)(?:\(|;)", (headers / header).read_text(), re.M):
-            name = re.search(r"\w+$", declaration).group()
-            if not re.search(rf"^\.BI? .*\b{name}\b", page, re.M):
-                yield f"lam-ssi-boot.7 does not describe {name} of {header}"
+def check_ssi(root, man):
+    """The page of each kind of modules names every function and variable of the kind's own headers."""
+    for page, folder, headers in (("lam-ssi-boot.7", "control/boot/include", ("lam-ssi-boot.h", "boot.h")),
+                                  ("lam-ssi-rpi.7", "api/rpi/include", ("lam-ssi-rpi.h", "mpisys.h", "rpisys.h"))):
+        text = (man / "man7" / page).read_text()
+        for header in headers:
+            for declaration in re.findall(r"^LAM_SSI_PUBLIC ([^;]*?)(?:\(|;)", (root / folder / header).read_text(), re.M):
+                name = re.search(r"\w+$", declaration).group()
+                if not re.search(rf"^\.BI? .*\b{name}\b", text, re.M):
+                    yield f"{page} does not describe {name} of {header}"
 
 
 def check(header_path, man, groff):
@@ -191,7 +193,7 @@ def check(header_path, man, groff):
             problems.append(f"P{name}.3 does not refer to {name}.3")
         if f".BR {name} (3)" not in overview_text:
             problems.append(f"lapi.7 does not name {name}")
-    problems += check_ssi(header_path.parents[2] / "control/boot/include", man)
+    problems += check_ssi(header_path.parents[2], man)
     problems += check_commands(man)
     problems += check_structures(header, man)
     problems += check_hpp(header_path, man)
@@ -228,6 +230,7 @@ def self_test(header_path, man, groff):
         ("man7/lapi.7", ".BR LAPI_Gfence (3)", ".BR LAPI_Fence (3)"),
         ("man7/lam-ssi-boot.7", "int lam_ssi_boot_close(void)", "int lam_ssi_boot_shut(void)"),
         ("man7/lam-ssi-boot.7", ".B int lam_ssi_boot_did", ".B int lam_ssi_boot"),
+        ("man7/lam-ssi-rpi.7", "int lam_nprocs(void)", "int lam_np(void)"),
     ]
     unknown_macro = ("man3/LAPI_Term.3", ".SH NOTES", ".NOSUCHMACRO\n.SH NOTES")
     if groff:
