@@ -44,7 +44,12 @@ void ChannelSet::take_addresses(PeerChannel& channel, const ReceiveOutcome& outc
     ++context_.counters.malformed;
     return;
   }
-  if (!exchange_with(channel).take(news, own_.changes(), now)) return;
+  AddressExchange& exchange = exchange_with(channel);
+  const bool waited = exchange.tells();
+  const bool is_new = exchange.take(news, own_.changes(), now);
+  // What left from the new addresses was dropped till now, so that probes may be far apart.
+  if (waited && !exchange.tells() && channel.several_ != nullptr) channel.several_->watch.probe_silent(now);
+  if (!is_new) return;
   bool any = false;
   for (const ChangedAddress& change : news.addresses) any |= listener_.channel_peer_moved(channel.peer_, change);
   if (!any) return;

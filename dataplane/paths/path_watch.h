@@ -41,7 +41,7 @@ class PathWatch {
   // has it probed at once. True: it was not known to be down.
   bool link_is_down(unsigned path, Nanoseconds now);
   void link_is_up(unsigned path, Nanoseconds now);
-  // The peer is elsewhere on all paths, perhaps: those that are silent are probed at once.
+  // The peer is elsewhere on all paths, perhaps, or has learnt that we are: those that are silent are probed at once.
   void probe_silent(Nanoseconds now);
 
   // The path leads to another adapter of the peer than at home, or does so no more. While it does its home is probed,

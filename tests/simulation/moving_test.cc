@@ -1,6 +1,7 @@
-// Two tasks with one adapter each, in virtual time: one of them gets another address.
+// Two tasks with an adapter each, or several, in virtual time: one of them gets another address.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -19,9 +20,10 @@ constexpr Epoch kEpoch = Epoch{1} << kBeginningBits;
 
 class Task final : public QuietListener {
  public:
-  Task(PeerIndex self, SimulatedNetwork& network, Clock& clock)
+  Task(PeerIndex self, SimulatedNetwork& network, Clock& clock, std::uint32_t adapters = 1)
       : self_(self),
-        port_(network, port_config(self)),
+        ports_(ports_of(self, network, adapters)),
+        transports_(transports_of(ports_)),
         config_(config_of(self)),
         set_(config_, transports_, clock, *this) {}
 
@@ -29,7 +31,10 @@ class Task final : public QuietListener {
   void meet() {
     if (channel_ != nullptr) return;
     std::string error;
-    EXPECT_TRUE(port_.add_peer(1 - self_, SimulatedTransport::encode({1 - self_, 0, 0}), error)) << error;
+    for (std::uint32_t adapter = 0; adapter != ports_.size(); ++adapter) {
+      EXPECT_TRUE(ports_[adapter]->add_peer(1 - self_, SimulatedTransport::encode({1 - self_, 0, adapter}), error))
+          << error;
+    }
     channel_ = set_.make_channel(1 - self_, transports_, {0, kEpoch});
   }
   void send() {
@@ -45,16 +50,32 @@ class Task final : public QuietListener {
   }
   bool settled() const { return set_.settled(); }
   std::size_t received() const { return received_; }
-  std::uint64_t packets() const { return port_.counters().packets_sent; }
+  std::uint64_t packets() const { return ports_[0]->counters().packets_sent; }
+  // How many of its paths serve, as far as it knows.
+  std::size_t serving() const {
+    const std::vector<PathStatus> paths = channel_->path_statuses();
+    return static_cast<std::size_t>(std::ranges::count(paths, Nanoseconds{0}, &PathStatus::silent_since));
+  }
   bool is_idle() const { return set_.deadline() == UINT64_MAX; }
   std::vector<PeerAddress> told;  // where the other one is
 
  private:
-  static PortConfig port_config(PeerIndex self) {
-    PortConfig config;
-    config.address = {self, 0, 0};
-    config.limits = {1472, 64, false, true};
-    return config;
+  using Ports = std::vector<std::unique_ptr<SimulatedTransport>>;
+
+  static Ports ports_of(PeerIndex self, SimulatedNetwork& network, std::uint32_t adapters) {
+    Ports ports;
+    for (std::uint32_t adapter = 0; adapter != adapters; ++adapter) {
+      PortConfig config;
+      config.address = {self, 0, adapter};
+      config.limits = {1472, 64, false, true};
+      ports.push_back(std::make_unique<SimulatedTransport>(network, config));
+    }
+    return ports;
+  }
+  static std::vector<Transport*> transports_of(const Ports& ports) {
+    std::vector<Transport*> transports;
+    for (const auto& port : ports) transports.push_back(port.get());
+    return transports;
   }
   static EndpointConfig config_of(PeerIndex self) {
     EndpointConfig config;
@@ -74,15 +95,19 @@ class Task final : public QuietListener {
     if (channel_ != nullptr) set_.tell_addresses(*channel_, transport);
   }
   bool channel_peer_moved(PeerIndex peer, const ChangedAddress& change) override {
-    EXPECT_EQ(change.published, SimulatedTransport::encode({peer, 0, 0}));
     told.push_back(change.present);
-    std::string error;
-    return port_.add_peer(peer, change.present, error);
+    for (std::uint32_t adapter = 0; adapter != ports_.size(); ++adapter) {
+      if (change.published != SimulatedTransport::encode({peer, 0, adapter})) continue;
+      std::string error;
+      return ports_[adapter]->add_peer(peer, change.present, error);
+    }
+    ADD_FAILURE() << "task " << peer << " has never had this address";
+    return false;
   }
 
   const PeerIndex self_;
-  SimulatedTransport port_;
-  const std::array<Transport*, 1> transports_{&port_};
+  const Ports ports_;
+  const std::vector<Transport*> transports_;
   const EndpointConfig config_;
   ChannelSet set_;
   std::unique_ptr<PeerChannel> channel_;
@@ -110,7 +135,7 @@ class Moving : public testing::Test {
   }
 
   VirtualTime time_;
-  SimulatedNetwork network_{time_, 1};
+  SimulatedNetwork network_{time_, 1}, other_network_{time_, 2};
   Task a_{0, network_, time_.clock()}, b_{1, network_, time_.clock()};
 };
 
@@ -163,6 +188,32 @@ TEST_F(Moving, NobodyIsToldForEver) {
   EXPECT_EQ(a_.packets(), packets);
   network_.mend_all();
   EXPECT_TRUE(brings(a_, b_, 2 * kSecond)) << "when there is something to send it goes on";
+}
+
+// Until then what leaves from the new addresses is dropped; probes are far apart by now.
+TEST_F(Moving, AllPathsServeAsSoonAsTheNewAddressesAreKnown) {
+  Task a(0, other_network_, time_.clock(), 3), b(1, other_network_, time_.clock(), 3);
+  const auto run_both = [&](Nanoseconds time, auto until) {
+    for (const Nanoseconds end = time_.now() + time; time_.now() < end && !until();) {
+      for (Task* task : {&a, &b}) task->step(time_.now());
+      time_.run_until(time_.now() + 10 * kMicrosecond);
+    }
+    return until();
+  };
+  const auto all_serve = [&] { return a.serving() == 3 && b.serving() == 3; };
+  a.send();
+  ASSERT_TRUE(run_both(kSecond, [&] { return b.received() == 1 && a.settled(); }));
+  for (std::uint32_t adapter = 0; adapter != 3; ++adapter) {
+    other_network_.cut({1, adapter, SimulatedNetwork::Direction::outgoing});
+    other_network_.move(0, adapter);
+  }
+  a.send();
+  run_both(5 * kSecond, [] { return false; });
+  EXPECT_EQ(a.serving(), 0u);
+  other_network_.mend({1, 2, SimulatedNetwork::Direction::outgoing});
+  ASSERT_TRUE(run_both(3 * kSecond, [&] { return a.serving() != 0; }));
+  other_network_.mend_all();
+  EXPECT_TRUE(run_both(20 * kMillisecond, all_serve)) << a.serving() << " and " << b.serving();
 }
 
 // An old packet that comes again, and one of a stranger's.
