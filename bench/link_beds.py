@@ -56,8 +56,12 @@ class Hosts:
 
     def run(self, links, words):
         own = ":".join(f"10.{77 + link}.0.$number,fast{link}" for link in range(links))
-        return started("lapirun", f"number=$(($(hostname | tr -dc 0-9) + 1)); MP_LAPI_INET_ADDR=@{links}:{own} exec {words}",
-                       self.variables)
+        # lapirun gives the first task of each host the first processor, which is the same one for all hosts of the bed.
+        processors = os.sched_getaffinity(0)
+        script = (f"number=$(($(hostname | tr -dc 0-9) + 1)); "
+                  f"[ $number = 1 ] && processor={min(processors)} || processor={max(processors)}; "
+                  f"MP_LAPI_INET_ADDR=@{links}:{own} exec taskset -c $processor {words}")
+        return started("lapirun", script, self.variables)
 
     def end(self):
         subprocess.run(["lamhalt", "-H"], env=self.variables, check=True)
