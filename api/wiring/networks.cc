@@ -197,12 +197,13 @@ std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::
 struct Tidings {
   std::shared_ptr<udp::LocalLinks> links;    // the kernel
   std::shared_ptr<PeerAdapters> adapters{};  // the daemon of this node, or other tasks
-  bool of_several = false;                   // adapters
+  std::shared_ptr<udp::SocketsOfContext> sockets{};  // null: there is one adapter
 };
 
 Tidings open_tidings(const NetworkRequest& request, std::span<const in_addr> addresses) {
-  const bool of_several = addresses.size() > 1;
-  return {open_links(request, addresses), of_several ? open_peer_adapters(request.bootstrap) : nullptr, of_several};
+  if (addresses.size() <= 1) return {open_links(request, addresses)};
+  return {open_links(request, addresses), open_peer_adapters(request.bootstrap),
+          std::make_shared<udp::SocketsOfContext>()};
 }
 
 bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr address, std::uint16_t port,
@@ -212,7 +213,7 @@ bool open_one(const NetworkRequest& request, const Tidings& tidings, in_addr add
   config.port = port;
   config.spare = request.spare;
   config.links = tidings.links;
-  config.one_of_several = tidings.of_several;
+  config.sockets = tidings.sockets;
   config.packet_size = static_cast<std::uint32_t>(request.settings.udp_packet_size);
   if (config.packet_size != 0) config.packet_size = std::max(config.packet_size, kLeastDatagram);
   UdpSetupError reason;

@@ -89,7 +89,7 @@ void UdpTransport::segment_refused(udp::WriteSocket& socket, bool connected) {
 }
 
 std::size_t UdpTransport::receive_burst(std::span<IncomingPacket> packets) {
-  if (asleep_) return 0;
+  if (asleep_ || (!looks_.is_due() && !arena_.has_unparsed())) return 0;
   unsigned reads = busy_polls_ < kBusyAfter ? 1 : kReadsPerBusyBurst;
   unsigned useless = 0;
   std::size_t count = 0;
@@ -117,6 +117,7 @@ bool UdpTransport::read_datagram() {
   const CancellationOff off;
   const ssize_t length =
       recvfrom(receiver_, room, udp::ReceiveArena::kReadRoom, 0, reinterpret_cast<sockaddr*>(&source), &source_length);
+  looks_.found(length >= 0);
   if (length < 0) return false;
   // Frames, all of them, or nobody of the job has sent it. What the kernel cut off at the end would be missing as well.
   if (length == 0 || !udp::are_frames({room, static_cast<std::size_t>(length)})) [[unlikely]] {
@@ -161,6 +162,7 @@ bool UdpTransport::arm() {
   if (link_ && link_->links().look()) return false;
   if (asleep_) return true;
   if (arena_.has_unparsed()) return false;
+  looks_.look_soon();
   const CancellationOff off;
   std::byte first;
   if (recv(receiver_, &first, sizeof(first), MSG_PEEK) >= 0) return false;

@@ -1,8 +1,8 @@
 // Packets over the kernel's UDP, one local IPv4 address per transport. datagram_frame.h says what is in a datagram.
 //
 // Unreliable: packets are lost, duplicated and overtake each other; damaged ones never arrive (UDP's checksum). Needs
-// no privilege. Reading order: udp_datapath.cc, send_batch.h, write_socket.h, receive_arena.h, arrival_switch.h,
-// udp_setup.cc.
+// no privilege. Reading order: udp_datapath.cc, send_batch.h, write_socket.h, socket_looks.h, receive_arena.h,
+// arrival_switch.h, udp_setup.cc.
 #pragma once
 
 #include <netinet/in.h>
@@ -19,6 +19,7 @@
 #include "nic/udp/local_links.h"
 #include "nic/udp/receive_arena.h"
 #include "nic/udp/send_batch.h"
+#include "nic/udp/socket_looks.h"
 #include "nic/udp/udp_adapters.h"
 #include "nic/udp/write_socket.h"
 
@@ -36,7 +37,9 @@ struct UdpConfig {
   // Tells when the adapter's link goes down or comes up, or its address changes; the other transports of the context
   // have the same. Null: nobody tells.
   std::shared_ptr<udp::LocalLinks> links;
-  bool one_of_several = false;    // of the context's adapters: packets leave over the one that has their address
+  // Of a context with several adapters, whose other transports have the same: packets leave over the one that has their
+  // address. Null: there is no other one.
+  std::shared_ptr<udp::SocketsOfContext> sockets;
   bool offload = true;            // use segmentation and coalescing where the kernel has them
 };
 
@@ -84,6 +87,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   std::uint16_t port() const { return ntohs(local_.sin_port); }
   bool segments() const { return segmentation_; }   // segmentation offload is in use
   bool coalesces() const { return coalescing_; }    // the kernel coalesces for us
+  std::uint64_t looks() const { return looks_.count(); }  // of receive_burst() at the socket, a system call each
   // Packets that were taken but that the system refused to send at all (no route, a filter).
   std::uint64_t unsendable_packets() const { return unsendable_packets_; }
 
@@ -93,7 +97,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   static constexpr std::size_t kWriteSockets = 8;
   static constexpr std::uint32_t kMaxBurst = 64;
 
-  explicit UdpTransport(const UdpConfig& config) : config_(config), asleep_(config.spare) {
+  explicit UdpTransport(const UdpConfig& config) : config_(config), asleep_(config.spare), looks_(config.sockets) {
     if (config.links != nullptr)
       link_.emplace(config.links, config.address, [this](in_addr now) { return move_to(now); });
   }
@@ -128,6 +132,7 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   bool asleep_;  // as UdpConfig::spare has it
   sockaddr_in local_{};
   int receiver_ = -1;
+  udp::SocketLooks looks_;
   udp::ArrivalSwitch arrival_;
   std::optional<udp::AdapterLink> link_;
   bool segmentation_ = false;

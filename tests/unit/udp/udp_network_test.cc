@@ -32,7 +32,7 @@ class UdpNetwork : public testing::Test {
     const auto links = std::make_shared<udp::LocalLinks>();
     UdpConfig config;
     config.links = links;
-    config.one_of_several = true;
+    config.sockets = std::make_shared<udp::SocketsOfContext>();
     std::string error;
     EXPECT_TRUE(network_.create(1500, error)) << error;
     EXPECT_TRUE(network_.command(0,
