@@ -81,6 +81,15 @@ bool parse_preference(const std::string& text, PortPreference& preference, std::
   return true;
 }
 
+bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& reason) {
+  config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
+  config.connections = request.packet_service != PacketService::datagrams;
+  config.link_status = true;  // also of the only adapter, whose address may change
+  config.tasks = request.tasks;
+  if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
+  return parse_preference(request.device, config.port, reason);
+}
+
 std::vector<ModuleDevice> VerbsModule::devices(const ModuleRequest&, std::string& reason) {
   std::vector<ModuleDevice> devices;
   for (const PortReport& report : report_ports(reason)) devices.push_back(describe(report));
@@ -90,12 +99,7 @@ std::vector<ModuleDevice> VerbsModule::devices(const ModuleRequest&, std::string
 ModuleTransport VerbsModule::open(const ModuleRequest& request) {
   ModuleTransport result;
   VerbsConfig config;
-  config.bulk = true;  // the job's switches and each transfer's hints decide when it is used
-  config.connections = request.packet_service != PacketService::datagrams;
-  config.link_status = request.link_status;
-  config.tasks = request.tasks;
-  if (request.packet_service == PacketService::connections) config.connection_limits.packets_before_asking = 1;
-  if (!parse_preference(request.device, config.port, result.reason)) return result;
+  if (!configure(request, config, result.reason)) return result;
   VerbsSetupError error;
   auto transport = open_verbs_transport(config, error);
   if (transport == nullptr) {

@@ -7,10 +7,17 @@
 #include "nic/verbs/port_choice.h"
 #include "nic/verbs/verbs_ports.h"
 
+namespace openlapi {
+struct VerbsConfig;
+}
+
 namespace openlapi::verbs {
 
 // Parses DEVICE[:PORT[:GID_INDEX]]; empty: any. False: `reason` says what is wrong.
 bool parse_preference(const std::string& text, PortPreference& preference, std::string& reason);
+
+// What a context's transport is to be. False: `reason` says what is wrong with what was asked for.
+bool configure(const ModuleRequest& request, VerbsConfig& config, std::string& reason);
 
 // A port that can be used, for the choice among several.
 ModuleDevice describe(const PortReport& report);

@@ -16,6 +16,7 @@ from paths_probe import goes_on_while  # noqa: E402
 from tap import check, finish  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
+ONE_DEVICE = 'MP_LAPI_NETWORK=@1:1,rxe$PMIX_RANK exec "$0" "$@"'
 WITH_DEVICES = 'MP_LAPI_NETWORK=@2:1,rxe$PMIX_RANK:2,rxe$((PMIX_RANK + 2)) exec "$0" "$@"'
 
 
@@ -156,6 +157,26 @@ def test_gids_change():
         check(f"task {task} uses it", len(paths) == 1 and not re.search(r": silent for [0-9.]+ s,", paths[0]), err)
 
 
+def test_the_gid_of_the_only_device_changes():
+    """Of each task in turn, with the address of its interface."""
+    process = job("tests/system/api_paths_probe", "polling", "0", script=ONE_DEVICE, API_PATHS_TIMEOUT="60")
+
+    def move():
+        for device in range(2):
+            set_address(device, device + 101, device + 1)
+            time.sleep(1.5)
+
+    good, goes_on, err, seen = goes_on_while(process, move)
+    for device in range(2):
+        set_address(device, device + 1, device + 101)
+    check("tasks whose only device has another GID go on", goes_on, seen)
+    check("GIDs of only devices that change lose nothing", good, seen)
+    for task in range(2):
+        check(f"task {task} says that its only device has another address, and the other one that it knows",
+              re.search(rf"task {task}: adapter 0 \(verbs, rxe{task} [^\n]* has another address", err) and
+              f"openlapi: task {1 - task}: an adapter of task {task} has another address" in err, err)
+
+
 def set_address(device, new, former):
     for words in (["del", f"10.77.0.{former}/24"], ["add", f"10.77.0.{new}/24"]):
         subprocess.run(["ip", "address", *words, "dev", f"rdma{device}"], check=True)
@@ -167,6 +188,7 @@ if __name__ == "__main__":
     test_different_devices_are_dead_at_the_two_ends("packets")
     test_different_devices_are_dead_at_the_two_ends("bulk", MP_USE_BULK_XFER="yes", MP_BULK_MIN_MSG_SIZE="20000")
     test_gids_change()
+    test_the_gid_of_the_only_device_changes()
     test_devices_are_chosen()
     test_chosen_devices_carry_data_and_take_over()
     test_a_task_without_any_device_says_so()

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "nic/verbs/verbs_transport.h"
+
 namespace openlapi::verbs {
 namespace {
 
@@ -45,6 +47,17 @@ TEST(VerbsModule, RefusesADeviceThatIsNotHere) {
   EXPECT_EQ(opened.transport, nullptr);
   EXPECT_NE(opened.reason, "");
   EXPECT_NE(module.open({.device = "rxe0:1:x", .arguments = {}}).reason.find("'rxe0:1:x'"), std::string::npos);
+}
+
+TEST(VerbsModule, FollowsTheAddressOfTheOnlyAdapterToo) {
+  for (const bool one_of_several : {false, true}) {
+    VerbsConfig config;
+    std::string reason;
+    ModuleRequest request{.device = "rxe0", .arguments = {}};
+    request.link_status = one_of_several;
+    ASSERT_TRUE(configure(request, config, reason)) << reason;
+    EXPECT_TRUE(config.link_status);
+  }
 }
 
 PortReport report(const std::string& device, const Gid& gid, Fabric fabric, std::uint16_t partition = 0) {
