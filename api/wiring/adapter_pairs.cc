@@ -25,6 +25,12 @@ void pair_up(std::vector<std::size_t>& first, std::vector<std::size_t>& second, 
   });
 }
 
+// What tells nothing of its network may be on any.
+bool tells_network(const ChosenAdapter& adapter) {
+  return adapter.address.s_addr != 0 ||
+         std::ranges::any_of(adapter.network, [](std::uint8_t byte) { return byte != 0; });
+}
+
 std::vector<std::size_t> numbers_of(std::span<const ChosenAdapter> adapters) {
   std::vector<std::size_t> numbers(adapters.size());
   for (std::size_t number = 0; number != numbers.size(); ++number) numbers[number] = number;
@@ -78,8 +84,9 @@ std::vector<AdapterPair> pair_adapters(std::span<const ChosenAdapter> here, std:
   const std::span<const ChosenAdapter> second = lower ? there : here;
   std::vector<std::size_t> of_first = numbers_of(first), of_second = numbers_of(second);
   std::vector<AdapterPair> pairs;
-  pair_up(of_first, of_second, pairs,
-          [&](std::size_t one, std::size_t other) { return share_network(first[one], second[other]); });
+  pair_up(of_first, of_second, pairs, [&](std::size_t one, std::size_t other) {
+    return tells_network(first[one]) && share_network(first[one], second[other]);
+  });
   pair_up(of_first, of_second, pairs, [](std::size_t, std::size_t) { return true; });
   if (!lower) {
     for (AdapterPair& pair : pairs) std::swap(pair.here, pair.there);

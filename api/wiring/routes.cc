@@ -170,7 +170,9 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   static_cast<void>(decode(published, first, none));
   if (is_first && first.adapters == 1) return pairs;
   const bool both_chosen = !here.empty() && first.chosen;
-  if (both_chosen || (first.placed && group.size() > 1)) {
+  // Both tasks tell where all of their adapters are, or only one of them would lead across.
+  const bool all_placed = std::ranges::all_of(group, [](const Network& network) { return network.own.has_value(); });
+  if (both_chosen || (first.placed && all_placed && group.size() > 1)) {
     const bool told = get(peer, places_key(group.front().keys), published, reason) && decode(published, there, reason);
     if (both_chosen) return told ? pair_adapters(here, there, bootstrap_->rank() < peer) : std::vector<AdapterPair>{};
     if (!told) {  // then it goes by numbers alone
@@ -183,14 +185,21 @@ std::vector<AdapterPair> ContextRoutes::pairs_with(Group group, PeerIndex peer, 
   return pairs;
 }
 
-// Of an adapter that reaches its pair through a router, all the others as well.
+// On one network, as far as both ends tell.
+bool ContextRoutes::reaches_directly(const End& end) {
+  return end.network->own && end.place && share_network(*end.network->own, *end.place);
+}
+
+// Of an adapter that reaches its pair through a router, all the others as well; and the other way round, so that both
+// tasks come to the same.
 void ContextRoutes::add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route) {
   for (const End& home : ends) {
     const Network& network = *home.network;
     if (!network.own || !home.place) continue;
     for (const End& other : ends) {
       if (&other == &home || !other.place) continue;
-      if (share_network(*network.own, *home.place) && !share_network(*network.own, *other.place)) continue;
+      const bool is_far = !share_network(*network.own, *other.place);
+      if (is_far && reaches_directly(home) && reaches_directly(other)) continue;
       const auto number = static_cast<PeerIndex>(peer + (other.there + 1) * bootstrap_->size());
       std::string ignored;
       if (!network.transport->add_peer(number, other.address, ignored)) continue;

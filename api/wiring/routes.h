@@ -121,6 +121,7 @@ class ContextRoutes final : public RouteResolver {
   void add_group(Group group, PeerIndex peer, Route& route);
   std::vector<AdapterPair> pairs_with(Group group, PeerIndex peer, Places& there, std::string& reason);
   bool add_network(const Network& network, std::size_t there, PeerIndex peer, Route& route, std::vector<End>& ends);
+  static bool reaches_directly(const End& end);
   void add_other_ends(const std::vector<End>& ends, PeerIndex peer, Route& route);
   bool address_of(const Network& network, std::size_t there, PeerIndex peer, PublishedAddress& found,
                   std::string& reason);

@@ -49,6 +49,15 @@ TEST(AdapterPairs, GoByOrderBetweenNetworksThatOnlyRoutersConnect) {
   EXPECT_EQ(pairs({adapter("10.0.0.1", alone)}, {adapter("10.0.0.2", alone)}), (Pairs{{0, 0}}));
 }
 
+TEST(AdapterPairs, GoByOrderBetweenAdaptersThatTellNoNetwork) {
+  const ChosenAdapter unknown{};
+  EXPECT_EQ(pairs({adapter("10.0.0.1"), unknown}, {unknown, unknown}), (Pairs{{0, 0}, {1, 1}}));
+  EXPECT_EQ(pairs({unknown, unknown}, {unknown, adapter("10.0.0.1")}), (Pairs{{0, 0}, {1, 1}}));
+  EXPECT_EQ(pairs({adapter("10.0.0.1"), unknown}, {unknown, adapter("10.0.0.2")}), (Pairs{{0, 1}, {1, 0}}));
+  const ChosenAdapter infiniband{{}, {}, {0xfe, 0x80}};
+  EXPECT_EQ(pairs({unknown, infiniband}, {infiniband, unknown}), (Pairs{{1, 0}, {0, 1}}));
+}
+
 TEST(AdapterPairs, AreTheSameForBothWhereMasksDiffer) {
   const Adapters wide = {adapter("10.0.0.1", "255.0.0.0"), adapter("10.0.1.1", "255.0.0.0")};
   EXPECT_EQ(pairs(wide, {adapter("10.0.1.2"), adapter("10.0.0.2")}), (Pairs{{0, 1}, {1, 0}}));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -251,11 +252,11 @@ TEST(ContextRoutes, CanLeadToEachAdapterOfOneNetwork) {
 }
 
 // Where the addresses do not tell where adapters are, the other task does.
-std::size_t other_ends(bool placed, const std::array<const char*, 2>& there) {
+std::size_t other_ends(bool placed, const std::array<const char*, 2>& there, std::size_t own = 2) {
   TwoAdapters adapters;
   adapters.publish({"first", "second"}, false, placed);
   adapters.tasks->published[places_key(address_keys(1, 0))] = encode(std::vector{chosen(there[0]), chosen(there[1])});
-  for (std::size_t n = 0; n != 2; ++n) adapters.networks[n].own = chosen(n == 0 ? "10.0.0.1" : "10.0.0.2");
+  for (std::size_t n = 0; n != own; ++n) adapters.networks[n].own = chosen(n == 0 ? "10.0.0.1" : "10.0.0.2");
   const Route route = adapters.resolve();
   EXPECT_EQ(route.count, 2u);
   EXPECT_EQ(adapters.transports[0].addresses.at(1), "first") << "whatever else is told";
@@ -264,8 +265,39 @@ std::size_t other_ends(bool placed, const std::array<const char*, 2>& there) {
 
 TEST(ContextRoutes, CanLeadToEachAdapterOfWhichThePeerTellsThatItIsNear) {
   EXPECT_EQ(other_ends(true, {"10.0.0.3", "10.0.0.4"}), 2u);
-  EXPECT_EQ(other_ends(true, {"10.0.0.3", "10.0.1.3"}), 1u);
   EXPECT_EQ(other_ends(false, {"10.0.0.3", "10.0.0.4"}), 0u);
+  EXPECT_EQ(other_ends(true, {"10.0.0.3", "10.0.0.4"}, 1), 0u) << "the peer is not told where those here are";
+}
+
+// Which adapters here can lead to which ones there that are not of their number.
+std::set<std::pair<std::size_t, std::size_t>> crossings(const std::array<ChosenAdapter, 2>& here,
+                                                        const std::array<ChosenAdapter, 2>& there) {
+  TwoAdapters adapters;
+  adapters.publish({"first", "second"}, false, true);
+  adapters.tasks->published[places_key(address_keys(1, 0))] = encode(there);
+  for (std::size_t n = 0; n != 2; ++n) adapters.networks[n].own = here[n];
+  std::set<std::pair<std::size_t, std::size_t>> found;
+  for (const OtherEnd& end : adapters.resolve().other_ends) {
+    found.insert({end.path == &adapters.transports[0] ? 0 : 1, end.number / 2 - 1});
+  }
+  return found;
+}
+
+TEST(ContextRoutes, LeadAcrossForBothTasksOrForNone) {
+  const ChosenAdapter unknown{};
+  const std::array<ChosenAdapter, 5> places = {unknown, chosen("10.0.0.1"), chosen("10.0.0.2"), chosen("10.0.1.1"),
+                                               chosen("10.0.1.2")};
+  for (unsigned which = 0; which != 625; ++which) {
+    const std::array<ChosenAdapter, 2> here = {places[which % 5], places[which / 5 % 5]};
+    const std::array<ChosenAdapter, 2> there = {places[which / 25 % 5], places[which / 125]};
+    const auto from_here = crossings(here, there);
+    EXPECT_EQ(crossings(there, here).size(), from_here.size()) << which;
+    for (const auto& [one, other] : from_here) {
+      EXPECT_TRUE(crossings(there, here).contains({other, one})) << which;
+    }
+  }
+  EXPECT_EQ(crossings({places[1], places[3]}, {places[2], places[4]}).size(), 0u);
+  EXPECT_EQ(crossings({places[1], unknown}, {unknown, unknown}).size(), 2u);
 }
 
 TEST(ContextRoutes, SayToWhichAdapterAPathLeads) {
