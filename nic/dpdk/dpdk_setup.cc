@@ -75,7 +75,7 @@ TransportCapabilities DpdkTransport::capabilities() {
           .packet_origins = this,
           .peer_liveness = this,
           .thread_resources = this,
-          .link_status = config_.link_status ? this : nullptr};
+          .link_status = config_.link_status || may_move() ? this : nullptr};
 }
 
 void DpdkTransport::enter_thread() { dpdk::have_thread_data(); }

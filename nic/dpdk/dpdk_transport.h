@@ -38,7 +38,7 @@ struct DpdkConfig {
   std::uint16_t receive_descriptors = 512;
   std::uint16_t send_descriptors = 512;
   std::uint32_t held_packets = 1024;    // that the engine may hold at a time; a power of two
-  bool link_status = false;             // tell when links go down or come up
+  bool link_status = false;             // tell soon when links go down or come up
   std::uint32_t tasks = UINT32_MAX;     // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
   std::uint32_t link_patience = 3'000;  // milliseconds to wait for links: when opening, and once more when sending
 };
@@ -155,6 +155,8 @@ class DpdkTransport final : public Transport,
   }
   std::size_t lose(std::size_t packets);
   void upkeep();
+  bool may_move() const { return ports_.size() == 1 && ports_[0]->ethernet.has_kernels_mac(); }
+  void follow_interface();
   void greet(Port& port);
   void take_arp(Port& port, std::span<const std::byte> frame);
   void set_port(Remote& remote, Port& port, const dpdk::MacAddress& mac);
@@ -172,6 +174,7 @@ class DpdkTransport final : public Transport,
   std::uint64_t upkeep_at_ = 0;   // ticks of the processor's clock
   std::uint64_t now_ = 0;         // nanoseconds, of the latest upkeep
   std::uint64_t question_at_ = 0;
+  std::uint64_t next_follow_ = 0;
   std::uint64_t patience_ends_ = 0;
 
   std::array<Arrival, kMaxBurst> arrivals_{};  // received but not handed to the engine yet

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dataplane/base/cancellation.h"
 #include "dataplane/base/clock.h"
 #include "nic/dpdk/dpdk_transport.h"
 #include "nic/dpdk/network_interface.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kUpkeepsPerSecond = 1000;
 constexpr std::uint64_t kBetweenQuestions = 5 * kMillisecond;
+constexpr std::uint64_t kBetweenFollows = 100 * kMillisecond;  // each asks the kernel
 
 std::uint64_t nanoseconds(std::uint64_t ticks) {
   const std::uint64_t rate = rte_get_tsc_hz();
@@ -58,10 +60,26 @@ void DpdkTransport::upkeep() {
     if (was_up != port->ethernet.up()) link_changes_.fetch_add(1, std::memory_order_release);
     if (!was_up && port->ethernet.up()) greet(*port);
   }
+  if (now_ >= next_follow_) {
+    next_follow_ = now_ + kBetweenFollows;
+    follow_interface();
+  }
   if (without_port_ != 0 && now_ >= question_at_) {
     question_at_ = now_ + kBetweenQuestions;
     ask_for_peers();
   }
+}
+
+// A new hardware address. The IPv4 address stays, whatever the interface's is: it is the transport's own. Of several
+// ports peers know the first one's address alone, and ask for the others'.
+void DpdkTransport::follow_interface() {
+  const CancellationOff off;
+  if (!may_move() || !ports_[0]->ethernet.renew_mac()) return;
+  Port& port = *ports_[0];
+  local_.end.mac = port.own.mac = port.ethernet.mac();
+  remotes_.for_each([&](Remote& remote) { remote.header.come_from(port.own.mac); });
+  link_changes_.fetch_add(1, std::memory_order_release);
+  if (port.ethernet.up()) greet(port);
 }
 
 void DpdkTransport::look() {

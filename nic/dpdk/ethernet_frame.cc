@@ -112,6 +112,8 @@ FrameHeader::FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_
   pseudo_sum_ = fold(sum_words({frame + kIpFrom, 8}) + kProtocolUdp);
 }
 
+void FrameHeader::come_from(const MacAddress& mac) { std::memcpy(bytes_.data() + kSource, mac.data(), mac.size()); }
+
 void FrameHeader::write(std::byte* frame, std::uint32_t packet) const {
   std::memcpy(frame, bytes_.data(), kHeaderLength);
   const std::uint32_t length = packet + kHeaderInDatagram;

@@ -50,6 +50,9 @@ class FrameHeader {
   // `adapter_sums`: the adapter fills in UDP's checksum and expects the pseudo header's sum in its place.
   FrameHeader(const FrameEnd& from, const FrameEnd& to, bool adapter_sums = false);
 
+  // The end that frames come from has another hardware address.
+  void come_from(const MacAddress& mac);
+
   // Writes the first kHeaderLength bytes of a frame that carries a packet of `packet` bytes.
   void write(std::byte* frame, std::uint32_t packet) const;
 

@@ -291,6 +291,7 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
   rte_ether_addr address{};
   rte_eth_macaddr_get(id_, &address);
   std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac_.begin());
+  has_kernels_mac_ = interface_mac(network_interface()) == mac_;
   if (!make_pools(preference, reason)) return PortFault::no_memory;
   std::uint16_t receives = preference.receive_descriptors, sends = preference.send_descriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receives, &sends);
@@ -381,6 +382,13 @@ std::uint16_t EthernetPort::send(std::span<rte_mbuf*> buffers) {
   if (survives([&] { sent = rte_eth_tx_burst(id_, 0, buffers.data(), count); })) return sent;
   next_check_ = 0;
   return count;
+}
+
+bool EthernetPort::renew_mac() {
+  const std::optional<MacAddress> present = has_kernels_mac_ ? interface_mac(network_interface()) : std::nullopt;
+  if (!present || *present == mac_) return false;
+  mac_ = *present;
+  return true;
 }
 
 std::uint64_t EthernetPort::pause_of_checks() const {

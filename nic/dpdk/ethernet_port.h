@@ -46,6 +46,10 @@ class EthernetPort {
   const std::string& name() const { return name_; }
   const std::string& driver() const { return driver_; }
   const MacAddress& mac() const { return mac_; }
+  // Of a port with an interface of the kernel, whose hardware address it has: whether that may change, and has. Ports
+  // without one keep the adapter's own, or what the driver has made up.
+  bool has_kernels_mac() const { return has_kernels_mac_; }
+  bool renew_mac();
   std::uint32_t mtu() const { return mtu_; }
   // The kernel's interface that af_packet works on; empty: it is another driver.
   const std::string& interface() const { return interface_; }
@@ -119,6 +123,7 @@ class EthernetPort {
   bool unmaps_ = false;  // in the middle of bursts
   bool isolated_ = false;
   bool shared_ = false;  // with the kernel
+  bool has_kernels_mac_ = false;
   bool interrupts_ = false;
   std::string name_;
   std::string driver_;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,6 +36,14 @@ bool ask(const std::string& name, unsigned long question, ifreq& answer) {
 std::uint32_t interface_mtu(const std::string& name) {
   ifreq answer{};
   return ask(name, SIOCGIFMTU, answer) ? static_cast<std::uint32_t>(answer.ifr_mtu) : 0;
+}
+
+std::optional<MacAddress> interface_mac(const std::string& name) {
+  ifreq answer{};
+  if (!ask(name, SIOCGIFHWADDR, answer) || answer.ifr_hwaddr.sa_family != ARPHRD_ETHER) return std::nullopt;
+  MacAddress mac;
+  std::memcpy(mac.data(), answer.ifr_hwaddr.sa_data, mac.size());
+  return mac;
 }
 
 bool interface_runs(const std::string& name) {

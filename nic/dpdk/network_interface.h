@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "nic/dpdk/ethernet_frame.h"
 
 namespace openlapi::dpdk {
 
 // 0: this network namespace has no such interface.
 std::uint32_t interface_mtu(const std::string& name);
+
+// Its hardware address; none: this network namespace has no such interface, or it is no Ethernet.
+std::optional<MacAddress> interface_mac(const std::string& name);
 
 // Whether it is up and has a carrier.
 bool interface_runs(const std::string& name);

@@ -2,6 +2,7 @@
 // with the port bus0 of a bridge, and dpdk1 with bus1; both transports are in this process.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -43,7 +44,6 @@ TEST(DpdkLinks, AnInterfaceThatGoesDownAndUpAndItsCable) {
   const auto here = open(0, true);
   const auto there = open(1, false);
   ASSERT_TRUE(here && there);
-  EXPECT_EQ(there->capabilities().link_status, nullptr) << "nobody has asked for it";
   LinkStatus* const link = here->capabilities().link_status;
   ASSERT_NE(link, nullptr);
   std::string error;
@@ -63,6 +63,47 @@ TEST(DpdkLinks, AnInterfaceThatGoesDownAndUpAndItsCable) {
     ip("link set " + interface + " up");
     EXPECT_TRUE(comes_to(true)) << interface;
   }
+}
+
+// Whether a packet from one arrives at the other.
+bool arrives(DpdkTransport& from, PeerIndex to, DpdkTransport& at) {
+  const std::array<std::byte, 8> bytes{};
+  const std::array<ConstBuffer, 1> pieces{{{bytes.data(), bytes.size()}}};
+  const OutgoingPacket packet{pieces, 8};
+  bool arrived = false;
+  return wait_for([&] {
+    from.send_burst(to, {&packet, 1});
+    std::array<IncomingPacket, 4> packets{};
+    const std::size_t count = at.receive_burst(packets);
+    at.release(count);
+    arrived = arrived || count != 0;
+    return arrived;
+  });
+}
+
+// Also of a port that is the only one of its task.
+TEST(DpdkLinks, AnInterfaceThatGetsAnotherHardwareAddressIsFollowed) {
+  const auto here = open(0, false);
+  const auto there = open(1, false);
+  ASSERT_TRUE(here && there);
+  std::string error;
+  ASSERT_TRUE(here->add_peer(1, there->local_address(), error)) << error;
+  ASSERT_TRUE(there->add_peer(0, here->local_address(), error)) << error;
+  EXPECT_TRUE(arrives(*here, 1, *there));
+  LinkStatus* const link = here->capabilities().link_status;
+  ASSERT_NE(link, nullptr);
+  const PeerAddress before = here->local_address();
+  const std::uint32_t changes = link->changes();
+  ip("link set dpdk0 address 02:0d:00:00:07:07");
+  EXPECT_TRUE(wait_for([&] {
+    link->look();
+    return here->local_address() != before;
+  }));
+  EXPECT_NE(link->changes(), changes);
+  EXPECT_EQ(here->address().end.mac, (dpdk::MacAddress{2, 13, 0, 0, 7, 7}));
+  EXPECT_TRUE(arrives(*here, 1, *there)) << "it sends as before";
+  ASSERT_TRUE(there->add_peer(0, here->local_address(), error)) << error;
+  EXPECT_TRUE(arrives(*there, 0, *here)) << "it receives at its new address";
 }
 
 }  // namespace

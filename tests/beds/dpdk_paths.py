@@ -107,6 +107,36 @@ def test_different_ports_are_dead_at_the_two_ends():
     check("nothing is lost when different ports fail at the two ends", good, seen)
 
 
+def set_hardware_address(port, new, former, only):
+    """`only`: no frames for other addresses arrive, as an adapter has it, which the kernel's virtual ones do not."""
+    ip(f"link set dpdk{port} address {new}")
+    state = "off" if only else "on"
+    for words in (f"link set dev bus{port} learning {state} flood {state}", f"fdb del {former} dev bus{port} master",
+                  f"fdb replace {new} dev bus{port} master static"):
+        subprocess.run(["bridge", *words.split()], check=not words.startswith("fdb del"), stderr=subprocess.DEVNULL)
+
+
+def test_hardware_addresses_change(how, **variables):
+    """Of the first port of each task in turn."""
+    former = os.environ["DPDK_PORTS_MACS"].split()
+    process = job("tests/system/api_paths_probe", "polling", "0", API_PATHS_TIMEOUT="60", **variables)
+
+    def move():
+        for port in range(2):
+            set_hardware_address(port, f"02:0d:00:00:07:0{port}", former[port], only=True)
+            time.sleep(1.5)
+
+    good, goes_on, err, seen = goes_on_while(process, move)
+    for port in range(2):
+        set_hardware_address(port, former[port], f"02:0d:00:00:07:0{port}", only=False)
+    check(f"{how}: tasks go on whose ports have other hardware addresses", goes_on, seen)
+    check(f"{how}: hardware addresses that change lose nothing", good, seen)
+    for task in range(2):
+        check(f"{how}: task {task} says that its port has another address, and the other one that it knows",
+              re.search(rf"task {task}: adapter 0 \(dpdk, [^\n]* has another address", err) and
+              f"openlapi: task {1 - task}: an adapter of task {task} has another address" in err, seen)
+
+
 def test_a_task_without_any_link_says_so():
     process = job("tests/system/api_paths_probe", "polling", "60", MP_EUIDEVICE="sn_all", API_PATHS_TIMEOUT="10")
     begun = process.stdout.readline()
@@ -126,5 +156,7 @@ if __name__ == "__main__":
         test_different_ports_are_dead_at_the_two_ends()
         test_ports_are_chosen()
         test_both_ports_carry_data(MP_EUIDEVICE="sn_all")
+        test_hardware_addresses_change("the only port", MP_EUIDEVICE="sn_single", MP_INSTANCES="max")
+        test_hardware_addresses_change("one of two ports", MP_EUIDEVICE="sn_all")
         test_a_task_without_any_link_says_so()
     sys.exit(finish())

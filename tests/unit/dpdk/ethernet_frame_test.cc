@@ -33,6 +33,17 @@ TEST(EthernetFrame, HeadersByteByByte) {
   EXPECT_EQ(make_frame(8), expected);
 }
 
+TEST(EthernetFrame, ComesFromTheHardwareAddressThatItsEndHasNow) {
+  FrameEnd moved = kFrom;
+  moved.mac = {0x02, 0x0d, 0, 0, 1, 1};
+  std::vector<std::byte> followed(kHeaderLength + 8), made(kHeaderLength + 8);
+  FrameHeader header(kFrom, kTo, true);
+  header.come_from(moved.mac);
+  header.write(followed.data(), 8);
+  FrameHeader(moved, kTo, true).write(made.data(), 8);
+  EXPECT_EQ(followed, made);
+}
+
 TEST(EthernetFrame, EveryLengthIsFoundAgain) {
   for (std::uint32_t packet = 0; packet <= 9000; packet += packet < 100 ? 1 : 89) {
     const std::vector<std::byte> frame = make_frame(packet);

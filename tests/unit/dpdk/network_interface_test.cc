@@ -42,6 +42,21 @@ TEST_F(NetworkInterface, TellsItsMtu) {
   EXPECT_EQ(absent, 0u);
 }
 
+TEST_F(NetworkInterface, TellsTheHardwareAddressThatItHasNow) {
+  const auto mac = [&](const char* name) {
+    std::optional<MacAddress> answer;
+    EXPECT_TRUE(network_.run_in(0, [&] { answer = interface_mac(name); }));
+    return answer;
+  };
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 address 02:0d:00:00:00:07"));
+  EXPECT_EQ(mac("veth0"), (MacAddress{2, 13, 0, 0, 0, 7}));
+  ASSERT_TRUE(network_.command(0, "ip link set veth0 address 02:0d:00:00:00:08"));
+  EXPECT_EQ(mac("veth0"), (MacAddress{2, 13, 0, 0, 0, 8}));
+  EXPECT_EQ(mac("veth1"), std::nullopt) << "it is elsewhere";
+  EXPECT_EQ(mac("lo"), std::nullopt);
+  EXPECT_EQ(mac(""), std::nullopt);
+}
+
 TEST_F(NetworkInterface, TellsWhetherItRuns) {
   const auto runs = [&](const char* name) {
     bool answer = false;
