@@ -116,12 +116,13 @@ class Task final : public QuietListener {
 
 class Moving : public testing::Test {
  protected:
-  void run(Nanoseconds longest, auto until) {
+  void run(std::array<Task*, 2> tasks, Nanoseconds longest, auto until) {
     for (const Nanoseconds end = time_.now() + longest; time_.now() < end && !until();) {
-      for (Task* task : {&a_, &b_}) task->step(time_.now());
+      for (Task* task : tasks) task->step(time_.now());
       time_.run_until(time_.now() + 10 * kMicrosecond);
     }
   }
+  void run(Nanoseconds longest, auto until) { run({&a_, &b_}, longest, until); }
   void run(Nanoseconds time) {
     run(time, [] { return false; });
   }
@@ -135,7 +136,7 @@ class Moving : public testing::Test {
   }
 
   VirtualTime time_;
-  SimulatedNetwork network_{time_, 1}, other_network_{time_, 2};
+  SimulatedNetwork network_{time_, 1};
   Task a_{0, network_, time_.clock()}, b_{1, network_, time_.clock()};
 };
 
@@ -192,28 +193,26 @@ TEST_F(Moving, NobodyIsToldForEver) {
 
 // Until then what leaves from the new addresses is dropped; probes are far apart by now.
 TEST_F(Moving, AllPathsServeAsSoonAsTheNewAddressesAreKnown) {
-  Task a(0, other_network_, time_.clock(), 3), b(1, other_network_, time_.clock(), 3);
-  const auto run_both = [&](Nanoseconds time, auto until) {
-    for (const Nanoseconds end = time_.now() + time; time_.now() < end && !until();) {
-      for (Task* task : {&a, &b}) task->step(time_.now());
-      time_.run_until(time_.now() + 10 * kMicrosecond);
-    }
-    return until();
+  SimulatedNetwork network(time_, 2);
+  Task a(0, network, time_.clock(), 3), b(1, network, time_.clock(), 3);
+  const auto comes = [&](Nanoseconds longest, auto condition) {
+    run({&a, &b}, longest, condition);
+    return condition();
   };
   const auto all_serve = [&] { return a.serving() == 3 && b.serving() == 3; };
   a.send();
-  ASSERT_TRUE(run_both(kSecond, [&] { return b.received() == 1 && a.settled(); }));
+  ASSERT_TRUE(comes(kSecond, [&] { return has_come(a, b, 0); }));
   for (std::uint32_t adapter = 0; adapter != 3; ++adapter) {
-    other_network_.cut({1, adapter, SimulatedNetwork::Direction::outgoing});
-    other_network_.move(0, adapter);
+    network.cut({1, adapter, SimulatedNetwork::Direction::outgoing});
+    network.move(0, adapter);
   }
   a.send();
-  run_both(5 * kSecond, [] { return false; });
+  run({&a, &b}, 5 * kSecond, [] { return false; });
   EXPECT_EQ(a.serving(), 0u);
-  other_network_.mend({1, 2, SimulatedNetwork::Direction::outgoing});
-  ASSERT_TRUE(run_both(3 * kSecond, [&] { return a.serving() != 0; }));
-  other_network_.mend_all();
-  EXPECT_TRUE(run_both(20 * kMillisecond, all_serve)) << a.serving() << " and " << b.serving();
+  network.mend({1, 2, SimulatedNetwork::Direction::outgoing});
+  ASSERT_TRUE(comes(3 * kSecond, [&] { return a.serving() != 0; }));
+  network.mend_all();
+  EXPECT_TRUE(comes(20 * kMillisecond, all_serve)) << a.serving() << " and " << b.serving();
 }
 
 // An old packet that comes again, and one of a stranger's.

@@ -93,14 +93,25 @@ TEST(LoneSocket, IsLookedAtAlways) {
   }
 }
 
-// Over real sockets: the transport that carries nothing makes a system call per pause, not per poll.
-TEST(SilentTransport, IsReadSeldomAndHeardSoon) {
-  UdpConfig config;
-  config.sockets = std::make_shared<SocketsOfContext>();
-  const auto busy = open_on_loopback(config), silent = open_on_loopback(config), sender = open_on_loopback();
-  introduce(*sender, 1, *busy);
-  introduce(*sender, 2, *silent);
+// Over real sockets: task 1 is reached at the busy one, task 2 at the silent one.
+class SilentTransport : public testing::Test {
+ protected:
+  void SetUp() override {
+    UdpConfig config;
+    config.sockets = std::make_shared<SocketsOfContext>();
+    busy = open_on_loopback(config);
+    silent = open_on_loopback(config);
+    introduce(*sender, 1, *busy);
+    introduce(*sender, 2, *silent);
+  }
+
+  std::unique_ptr<UdpTransport> busy, silent;
+  const std::unique_ptr<UdpTransport> sender = open_on_loopback();
   std::array<IncomingPacket, 1> packet;
+};
+
+// The transport that carries nothing makes a system call per pause, not per poll.
+TEST_F(SilentTransport, IsReadSeldomAndHeardSoon) {
   const MonotonicClock clock;
   std::uint64_t looks_before = 0;
   Nanoseconds began = 0;
@@ -120,13 +131,7 @@ TEST(SilentTransport, IsReadSeldomAndHeardSoon) {
 }
 
 // Who sleeps is told that something waits, and takes it in with the next poll.
-TEST(SilentTransport, IsHeardByWhoIsAboutToSleep) {
-  UdpConfig config;
-  config.sockets = std::make_shared<SocketsOfContext>();
-  const auto busy = open_on_loopback(config), silent = open_on_loopback(config), sender = open_on_loopback();
-  introduce(*sender, 1, *busy);
-  introduce(*sender, 2, *silent);
-  std::array<IncomingPacket, 1> packet;
+TEST_F(SilentTransport, IsHeardByWhoIsAboutToSleep) {
   for (unsigned i = 0; i != 2 * SocketLooks::kSilentAfter; ++i) silent->receive_burst(packet);
   ASSERT_TRUE(send_one(*sender, 1, packet_bytes(0, 8)));
   ASSERT_EQ(receive_copies(*busy, 1).size(), 1u);
