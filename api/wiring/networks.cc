@@ -193,10 +193,10 @@ std::shared_ptr<udp::LocalLinks> open_links(const NetworkRequest& request, std::
   return nullptr;
 }
 
-// What tells of links, for all adapters of a context.
+// What tells of links, for all adapters of a context, and which of their sockets is heard.
 struct Tidings {
-  std::shared_ptr<udp::LocalLinks> links;    // the kernel
-  std::shared_ptr<PeerAdapters> adapters{};  // the daemon of this node, or other tasks
+  std::shared_ptr<udp::LocalLinks> links;            // the kernel
+  std::shared_ptr<PeerAdapters> adapters{};          // the daemon of this node, or other tasks
   std::shared_ptr<udp::SocketsOfContext> sockets{};  // null: there is one adapter
 };
 

@@ -40,7 +40,7 @@ struct UdpConfig {
   // Of a context with several adapters, whose other transports have the same: packets leave over the one that has their
   // address. Null: there is no other one.
   std::shared_ptr<udp::SocketsOfContext> sockets;
-  bool offload = true;            // use segmentation and coalescing where the kernel has them
+  bool offload = true;  // use segmentation and coalescing where the kernel has them
 };
 
 struct UdpSetupError {
@@ -85,8 +85,8 @@ class UdpTransport final : public Transport, public PacketOrigins, public Packed
   TransportCounters counters() const override;
 
   std::uint16_t port() const { return ntohs(local_.sin_port); }
-  bool segments() const { return segmentation_; }   // segmentation offload is in use
-  bool coalesces() const { return coalescing_; }    // the kernel coalesces for us
+  bool segments() const { return segmentation_; }         // segmentation offload is in use
+  bool coalesces() const { return coalescing_; }          // the kernel coalesces for us
   std::uint64_t looks() const { return looks_.count(); }  // of receive_burst() at the socket, a system call each
   // Packets that were taken but that the system refused to send at all (no route, a filter).
   std::uint64_t unsendable_packets() const { return unsendable_packets_; }
