@@ -291,7 +291,7 @@ PortFault EthernetPort::configure(const PortPreference& preference, std::string&
   rte_ether_addr address{};
   rte_eth_macaddr_get(id_, &address);
   std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac_.begin());
-  has_kernels_mac_ = interface_mac(network_interface()) == mac_;
+  take_kernels_mac();
   if (!make_pools(preference, reason)) return PortFault::no_memory;
   std::uint16_t receives = preference.receive_descriptors, sends = preference.send_descriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receives, &sends);
@@ -384,8 +384,20 @@ std::uint16_t EthernetPort::send(std::span<rte_mbuf*> buffers) {
   return count;
 }
 
+// Of a port with which the kernel receives at one address. The driver may have read it long ago. An interface that the
+// driver has made (net_tap) is the other end of a link, with an address of its own.
+void EthernetPort::take_kernels_mac() {
+  const bool is_one_adapter =
+      begins(name_, "net_af_packet") || begins(name_, "net_af_xdp") || (shared_ && !is_virtual(name_));
+  if (!is_one_adapter) return;
+  interface_number_ = interface_number(network_interface());
+  renew_mac();
+}
+
+// The interface's name may be another one's by now, or that of another network namespace, where this thread is.
 bool EthernetPort::renew_mac() {
-  const std::optional<MacAddress> present = has_kernels_mac_ ? interface_mac(network_interface()) : std::nullopt;
+  if (!has_kernels_mac() || interface_number(network_interface()) != interface_number_) return false;
+  const std::optional<MacAddress> present = interface_mac(network_interface());
   if (!present || *present == mac_) return false;
   mac_ = *present;
   return true;

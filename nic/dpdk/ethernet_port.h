@@ -48,7 +48,7 @@ class EthernetPort {
   const MacAddress& mac() const { return mac_; }
   // Of a port with an interface of the kernel, whose hardware address it has: whether that may change, and has. Ports
   // without one keep the adapter's own, or what the driver has made up.
-  bool has_kernels_mac() const { return has_kernels_mac_; }
+  bool has_kernels_mac() const { return interface_number_ != 0; }
   bool renew_mac();
   std::uint32_t mtu() const { return mtu_; }
   // The kernel's interface that af_packet works on; empty: it is another driver.
@@ -95,6 +95,7 @@ class EthernetPort {
   PortFacts facts() const;
   PortFault set_up(const PortPreference& preference, std::string& reason);
   PortFault configure(const PortPreference& preference, std::string& reason);
+  void take_kernels_mac();
   bool leave_to_kernel(std::uint32_t kernel_interface, std::string& reason);
   bool make_pools(const PortPreference& preference, std::string& reason);
   void disconnect_stopped();
@@ -123,7 +124,6 @@ class EthernetPort {
   bool unmaps_ = false;  // in the middle of bursts
   bool isolated_ = false;
   bool shared_ = false;  // with the kernel
-  bool has_kernels_mac_ = false;
   bool interrupts_ = false;
   std::string name_;
   std::string driver_;
@@ -144,6 +144,7 @@ class EthernetPort {
   bool heard_ = false;  // frames came over the link that is up
   std::uint64_t ends_ = 0;
   std::uint64_t owner_ = 0;
+  unsigned interface_number_ = 0;  // of the interface whose hardware address it has; 0: none
 };
 
 }  // namespace openlapi::dpdk

@@ -38,6 +38,8 @@ std::uint32_t interface_mtu(const std::string& name) {
   return ask(name, SIOCGIFMTU, answer) ? static_cast<std::uint32_t>(answer.ifr_mtu) : 0;
 }
 
+unsigned interface_number(const std::string& name) { return if_nametoindex(name.c_str()); }
+
 std::optional<MacAddress> interface_mac(const std::string& name) {
   ifreq answer{};
   if (!ask(name, SIOCGIFHWADDR, answer) || answer.ifr_hwaddr.sa_family != ARPHRD_ETHER) return std::nullopt;

@@ -12,6 +12,9 @@ namespace openlapi::dpdk {
 // 0: this network namespace has no such interface.
 std::uint32_t interface_mtu(const std::string& name);
 
+// That the kernel gives it, whatever it is called later; 0: as above.
+unsigned interface_number(const std::string& name);
+
 // Its hardware address; none: this network namespace has no such interface, or it is no Ethernet.
 std::optional<MacAddress> interface_mac(const std::string& name);
 

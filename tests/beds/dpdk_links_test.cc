@@ -106,5 +106,21 @@ TEST(DpdkLinks, AnInterfaceThatGetsAnotherHardwareAddressIsFollowed) {
   EXPECT_TRUE(arrives(*there, 0, *here)) << "it receives at its new address";
 }
 
+// Last: the interface keeps its new name.
+TEST(DpdkLinks, AnotherInterfaceThatTakesOverTheNameIsNotFollowed) {
+  const auto here = open(0, false);
+  ASSERT_TRUE(here);
+  const PeerAddress before = here->local_address();
+  ip("link set dpdk0 down");
+  ip("link set dpdk0 name former0");
+  ip("link set former0 up");
+  ip("link add dpdk0 type veth peer name other0");
+  LinkStatus* const link = here->capabilities().link_status;
+  ASSERT_NE(link, nullptr);
+  const auto end = Clock::now() + std::chrono::milliseconds(500);  // it is looked at ten times a second
+  while (Clock::now() < end) link->look();
+  EXPECT_EQ(here->local_address(), before);
+}
+
 }  // namespace
 }  // namespace openlapi

@@ -171,6 +171,7 @@ TEST_F(DpdkShared, APortOfItsOwnGoesOnWithoutRules) {
   dpdk::EthernetPort port;
   std::string reason;
   ASSERT_EQ(port.open({.device = kAlone}, reason), PortFault::none) << reason;
+  EXPECT_FALSE(port.has_kernels_mac()) << "dtap1 is the other end";
   EXPECT_TRUE(port.isolated());
   ASSERT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
   EXPECT_EQ(port.takes_only(kAddress, kPort, reason), PortFault::none) << reason;
