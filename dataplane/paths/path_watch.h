@@ -68,7 +68,7 @@ class PathWatch {
   struct Probing {
     Nanoseconds at = UINT64_MAX;
     // Until the next probe. It is not reset by an answer, which is short: a path that answers and carries no data
-    // would be tried again and again. Word of the link, which is no sign of that, resets it.
+    // would be tried again and again. Word of the link, or of addresses, which is no sign of that, resets it.
     Nanoseconds pause = 0;
   };
 

@@ -48,7 +48,9 @@ struct ModuleRequest {
   std::uint32_t tasks = 1;
   std::uint32_t local_number = 0;  // this task's number among those of its node, 0 to local_tasks - 1
   std::uint32_t local_tasks = 1;
-  bool link_status = false;  // it is one of several adapters: the transport is to have LinkStatus, if it can
+  // It is one of several adapters: the transport is to have LinkStatus, if it can. Alone it may have it all the same,
+  // to follow its address.
+  bool link_status = false;
 };
 
 struct ModuleTransport {

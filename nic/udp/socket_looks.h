@@ -21,7 +21,7 @@ struct SocketsOfContext {
 
 class SocketLooks {
  public:
-  static constexpr unsigned kSilentAfter = 256;  // looks in vain: 50 us of polling
+  static constexpr unsigned kSilentAfter = 256;  // looks in vain: some 50 us of polling two sockets
   static constexpr Nanoseconds kPause = 32 * kMicrosecond;
 
   // `sockets` null: there is no other socket. The clock outlives it; null: its own.

@@ -43,7 +43,7 @@ struct VerbsConfig {
   verbs::BulkLimits bulk_limits;
   bool connections = false;  // send packets through connections, too, where the adapter can
   verbs::PacketConnectionLimits connection_limits;
-  bool link_status = false;  // tell when the port goes down or comes up
+  bool link_status = false;          // tell when the port goes down or comes up, and follow its address
   std::uint32_t tasks = UINT32_MAX;  // of the job; peers with larger numbers are other ends of tasks (OtherEnd)
 };
 
