@@ -1,6 +1,7 @@
 // A task that uses the Bootstrap and says what it found: run by control_lapirun_test.py under several launchers.
 #include <fcntl.h>
 #include <pmix.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,7 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <span>
+#include <thread>
 
 #include "control/client/bootstrap.h"
 
@@ -215,6 +219,37 @@ int one_of_them(const Arguments& arguments) {
   while (true) pause();
 }
 
+// Whether the process's first thread has ended while others of it go on.
+bool first_thread_has_ended(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  return text.find(") Z ") != std::string::npos;
+}
+
+// Task 1 ends the job while task 0 is as the kernel has a process that it takes away; then task 0's end comes.
+int abort_beside_exit(const Arguments& arguments) {
+  const auto bootstrap = open_or_fail();
+  std::string error;
+  const pid_t own = getpid();
+  check(bootstrap->put("probe.process", std::as_bytes(std::span(&own, 1)), error), "put: ", error);
+  exchange_or_fail(*bootstrap);
+  if (bootstrap->rank() == 0) {
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      kill(getpid(), SIGKILL);
+    }).detach();
+    pthread_exit(nullptr);
+  }
+  std::vector<std::byte> value;
+  pid_t other = 0;
+  check(bootstrap->get(0, "probe.process", 30, value, error), "get: ", error);
+  std::memcpy(&other, value.data(), sizeof other);
+  while (!first_thread_has_ended(other)) sched_yield();
+  bootstrap->abort(std::stoi(arguments.at(0)), "asked to");
+  return 0;
+}
+
 // Says that it is there and stays, deaf to the signals given.
 int stay(const Arguments& arguments) {
   for (const std::string& number : arguments) signal(std::stoi(number), SIG_IGN);
@@ -251,6 +286,7 @@ int run(const std::string& mode, const Arguments& arguments) {
                                                                {"singleton", singleton},
                                                                {"hello", hello},
                                                                {"one-of-them", one_of_them},
+                                                               {"abort-beside-exit", abort_beside_exit},
                                                                {"stay", stay},
                                                                {"no-goodbye", leave_without_goodbye},
                                                                {"fork", fork_and_go_on}};

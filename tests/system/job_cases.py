@@ -181,6 +181,11 @@ class EndCases:
         _, errors = self.run_job("-n", 3, self.PROBE, "one-of-them", "abort", 1, 7, status=7)
         self.assertIn(f"lapirun: task 1{self.PLACE} ends the job with status 7: asked to", errors)
 
+    def test_who_is_on_the_way_out_has_ended_first(self):
+        """What a task aborts over is mostly the loss of one that has died."""
+        _, errors = self.run_job("-n", 2, self.PROBE, "abort-beside-exit", 7, status=137)
+        self.assertRegex(errors, rf"task 0 \(process \d+\){re.escape(self.PLACE)} was killed by signal 9 \(Killed\)")
+
     def test_signals_are_passed_on(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             job, _ = self.start_staying(2)

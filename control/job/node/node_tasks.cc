@@ -1,5 +1,6 @@
 #include "control/job/node/node_tasks.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@ namespace openlapi::jobs {
 namespace {
 
 constexpr std::chrono::seconds kKillGrace{2};  // between SIGTERM and SIGKILL
+constexpr std::chrono::milliseconds kExitTime{500};  // the kernel's, to take a process's memory and files away
 // After the last task: how long a process that left its task's group may keep the job by holding its output open.
 constexpr std::chrono::milliseconds kStragglerTime{500};
 
@@ -107,6 +109,22 @@ void NodeTasks::end_deaf_tasks() {
 void NodeTasks::take_ended(TaskProcess& task) {
   if (!task.check_ended()) return;
   mailbox_.run_letters();  // what the task did before it ended comes before its end
+  tell_ended(task);
+}
+
+// Called before it is told that a task aborts the job: mostly for the loss of one that is on its way out, whose end
+// came first and tells more.
+void NodeTasks::tell_ended_before(std::uint32_t aborting) {
+  for (TaskProcess& task : tasks_) {
+    if (task.number() == aborting || !(task.has_ended() || task.is_exiting())) continue;
+    pollfd end{task.fd(), POLLIN, 0};
+    poll(&end, 1, static_cast<int>(kExitTime.count()));
+    if (task.check_ended()) tell_ended(task);
+  }
+}
+
+void NodeTasks::tell_ended(const TaskProcess& task) {
+  if (!told_ended_.insert(task.number()).second) return;
   --running_;
   const int status = task.exit_status();
   const int signal = task.signal() == SIGKILL && deaf_.contains(task.number()) ? first_signal_ : task.signal();

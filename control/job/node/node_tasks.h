@@ -85,6 +85,8 @@ class NodeTasks {
   // node_tasks.cc
   void take_signal(int signal);
   void take_ended(TaskProcess& task);
+  void tell_ended_before(std::uint32_t aborting);
+  void tell_ended(const TaskProcess& task);
   void take_room(std::uint32_t bytes, bool errors);
   void take_input(MessageBytes bytes);
   void write_input();
@@ -120,10 +122,11 @@ class NodeTasks {
   bool finished_ = false;  // lapirun knows
   bool ending_ = false;
   Deadline kill_at_;
-  std::set<std::uint32_t> in_pmix_{};  // tasks that are connected to the server
-  std::set<std::uint32_t> deaf_{};     // tasks that were killed since they did not take first_signal_
-  int first_signal_ = 0;               // the first that was to end the tasks
-  Deadline look_for_deaf_at_;          // when to look for tasks that have not taken it
+  std::set<std::uint32_t> in_pmix_{};     // tasks that are connected to the server
+  std::set<std::uint32_t> told_ended_{};  // tasks of whose end lapirun knows
+  std::set<std::uint32_t> deaf_{};        // tasks that were killed since they did not take first_signal_
+  int first_signal_ = 0;                  // the first that was to end the tasks
+  Deadline look_for_deaf_at_;             // when to look for tasks that have not taken it
   Deadline give_up_at_;                // when to stop reading what no task writes any more
   std::uint64_t read_before_ = 0;
 };

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "control/base/fork_failure.h"
 #include "control/job/options/job_options.h"
@@ -118,6 +119,19 @@ bool TaskProcess::is_stopped() const {
     if (word == "State:" && status >> word) return word == "T" || word == "t";
   }
   return false;
+}
+
+// The seventh number behind the name, which may hold any letter, is the kernel's flags of the first thread.
+bool TaskProcess::is_exiting() const {
+  constexpr unsigned long kExiting = 0x4;  // PF_EXITING
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string text;
+  std::getline(file, text, '\0');
+  std::istringstream behind_name(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string skipped;
+  for (int field = 0; field < 6; ++field) behind_name >> skipped;
+  unsigned long flags = 0;
+  return behind_name >> flags && (flags & kExiting) != 0;
 }
 
 void TaskProcess::send(int signal) const {
