@@ -301,7 +301,7 @@ bool wants_answer(const wire::PacketHeader& header) {
 // incarnation of the peer, and what is sent to that incarnation would be lost.
 // An incarnation of the peer that was never given up may know nothing of that: it names our first epoch, or, since it
 // was asked for its own before we knew which one it is, the present one.
-bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome) {
+bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, Nanoseconds now, ReceiveOutcome& outcome) {
   const bool known = peer_epoch_ != 0;
   if (is_too_early(header.source_epoch)) {
     ++context_.counters.ghosts;
@@ -324,6 +324,7 @@ bool ReliableChannel::admit_epochs(const wire::PacketHeader& header, ReceiveOutc
   const bool meant_for_it = !known && (given_up_ == 0 || is_same_incarnation(header.source_epoch, given_up_));
   if (meant_for_it) {
     send_.resend_all();  // what has been sent did not name this incarnation and was turned away
+    if (waiting_since_ != UINT64_MAX) waiting_since_ = now;  // nobody was there to take it
   } else {
     outcome.nothing_taken = last_heard_ == 0 && !all_acknowledged();
     outcome.gave_up = known && is_same_incarnation(header.source_epoch, peer_epoch_);
@@ -344,7 +345,7 @@ inline bool ReliableChannel::admit_short(const wire::PacketHeader& header) {
 ReceiveOutcome ReliableChannel::receive(const wire::PacketHeader& header, std::span<const std::byte> payload,
                                         Nanoseconds now) {
   ReceiveOutcome outcome;
-  if (!(header.is_short() ? admit_short(header) : admit_epochs(header, outcome))) return outcome;
+  if (!(header.is_short() ? admit_short(header) : admit_epochs(header, now, outcome))) return outcome;
   last_heard_ = now;
   const bool has_data = (header.flags & wire::kPacketHasData) != 0;
   const bool is_ack = (header.flags & (wire::kPacketHasData | wire::kPacketPathProbe)) == 0;

@@ -228,7 +228,7 @@ class ReliableChannel final : private PathTimings {
     if (!kept) ++context_.counters.dropped_early;
     return kept;
   }
-  bool admit_epochs(const wire::PacketHeader& header, ReceiveOutcome& outcome);
+  bool admit_epochs(const wire::PacketHeader& header, Nanoseconds now, ReceiveOutcome& outcome);
   [[gnu::noinline]] void peer_restarted();
   void forget_peer();
   Epoch latest_of_peer() const { return peer_epoch_ != 0 ? peer_epoch_ : given_up_; }

@@ -51,6 +51,22 @@ TEST_F(ChannelEpochsTest, FirstPacketIsAnsweredWithTheEpochAndComesAgain) {
   EXPECT_EQ(left_->counters().timeouts, 0u);
 }
 
+// What has waited for a task that was not there yet, or had died before it took anything.
+TEST_F(ChannelEpochsTest, WhatWaitsHasTheWholeTimeOutFromTheFirstAnswerOn) {
+  constexpr Nanoseconds kLater = kNow + 9 * kSecond;
+  start_left(1);
+  left_->send(0);
+  left_->transmit(kNow);
+  EXPECT_EQ(left_->channel().waiting_since(), kNow);
+  start_right(7);
+  right_->receive_all(left_->transmit(kLater), kLater);
+  left_->channel().run_timers(kLater);
+  right_->receive_all(left_->transmit(kLater), kLater);
+  left_->receive_all(right_->transmit(kLater), kLater);
+  EXPECT_EQ(left_->channel().peer_epoch(), 7u);
+  EXPECT_EQ(left_->channel().waiting_since(), kLater);
+}
+
 TEST_F(ChannelEpochsTest, KnownEpochSavesTheRoundTrip) {
   start_left(1, 7);
   start_right(7);
