@@ -47,6 +47,10 @@ class PathEnds {
     return turn_;
   }
 
+  // The ends, as bits, whose probes found no room on their way out, and are still to be sent.
+  void owe_probes(std::uint32_t ends) { owed_probes_ |= ends; }
+  std::uint32_t take_owed_probes() { return std::exchange(owed_probes_, 0); }
+
   // The ends, as bits, whose probes are to be answered.
   void was_probed_from(unsigned end) { probed_from_ |= 1u << end; }
   std::uint32_t take_probed_from() { return std::exchange(probed_from_, 0); }
@@ -61,6 +65,7 @@ class PathEnds {
   std::vector<End> others_{};
   unsigned used_ = kHome;
   unsigned turn_ = 0;
+  std::uint32_t owed_probes_ = 0;
   std::uint32_t probed_from_ = 0;
 };
 

@@ -116,6 +116,13 @@ std::uint32_t PathWatch::take_due(Nanoseconds now) {
   return due;
 }
 
+void PathWatch::probe_again(unsigned path, Nanoseconds now) {
+  Probing& probing = paths_[path];
+  probing.at = now + std::max(probing.pause / 16, tuning::kFirstProbePause);
+  probing.pause /= 2;
+  find_next_probe();
+}
+
 void PathWatch::find_next_probe() {
   next_probe_ = UINT64_MAX;
   for (const Probing& probing : paths_) next_probe_ = std::min(next_probe_, probing.at);

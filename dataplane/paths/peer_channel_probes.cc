@@ -20,9 +20,14 @@ unsigned PeerChannel::probe_silent(Nanoseconds now) {
   unsigned sent = 0;
   for (; due != 0; due &= due - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(due));
+    std::uint32_t refused = 0;
     for (std::uint32_t ends = several_->ends_to_probe(number); ends != 0; ends &= ends - 1) {
-      sent += send_long_probe(number, static_cast<unsigned>(std::countr_zero(ends)), now);
+      const auto end = static_cast<unsigned>(std::countr_zero(ends));
+      const unsigned left = send_long_probe(number, end, now);
+      sent += left;
+      if (left == 0) refused |= 1u << end;
     }
+    several_->probes_refused(number, refused, now);
   }
   if (watch.is_silent(watch.best())) return sent;
   alignas(8) std::array<std::byte, wire::kPacketHeaderSize> bytes;

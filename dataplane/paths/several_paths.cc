@@ -22,6 +22,7 @@ bool SeveralPaths::reach_over(const Transport& transport) const {
 // Other ends in turn, and only while no path serves: the peers of a task may be many. What is said of links may be
 // wrong: if all are said to be down they are tried as well.
 std::uint32_t SeveralPaths::ends_to_probe(unsigned path) {
+  if (const std::uint32_t owed = ends[path].take_owed_probes(); owed != 0) return owed;
   std::uint32_t probed = 1u << PathEnds::kHome;
   if (!watch.is_silent(path)) return probed;
   probed |= 1u << ends[path].used();
@@ -51,6 +52,13 @@ bool SeveralPaths::go_home(Nanoseconds now) {
     any = true;
   }
   return any;
+}
+
+// Or, where many peers are probed at the same times, the same ones find the port full each time.
+void SeveralPaths::probes_refused(unsigned path, std::uint32_t at_ends, Nanoseconds now) {
+  if (at_ends == 0) return;
+  ends[path].owe_probes(at_ends);
+  watch.probe_again(path, now);
 }
 
 void SeveralPaths::peer_moved(Nanoseconds now) {

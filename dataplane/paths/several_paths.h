@@ -35,6 +35,8 @@ struct SeveralPaths {
   void peer_moved(Nanoseconds now);
   // The ends of a path, as bits, that are to be probed.
   std::uint32_t ends_to_probe(unsigned path);
+  // These found the transport full: they are sent before the path's next probes are due.
+  void probes_refused(unsigned path, std::uint32_t at_ends, Nanoseconds now);
   // The latest packet is a probe, which is answered to where it has come from. Returns its path.
   unsigned was_probed() {
     ends[arrived_over].was_probed_from(arrived_from);

@@ -47,6 +47,18 @@ TEST_F(SeveralPathsTest, ASilentPathIsUsedAgainWhenItAnswersAProbe) {
   expect_next_over_the_first();
 }
 
+// As where the probes of many peers are due at the same times, each time.
+TEST_F(SeveralPathsTest, AProbeThatFindsThePathFullIsSentSoonAfterwards) {
+  lose_the_first_path();
+  for (int i = 0; i < 10; ++i) pass(tuning::kLongestProbePause);
+  silence(a_.transport, false);
+  b_.transport.set_room(0);
+  pass(tuning::kLongestProbePause);
+  b_.transport.set_room(10'000);
+  pass(tuning::kLongestProbePause / 8);
+  expect_next_over_the_first();
+}
+
 // The peer's packets come over the path, ours do not arrive there.
 TEST_F(SeveralPathsTest, APathThatIsDeadInOneDirectionDoesNotServe) {
   lose_the_first_path();
