@@ -52,6 +52,10 @@ inline constexpr std::uint64_t kLongestRetransmitTimeout = 400'000'000;
 // lost even if fewer than kReorderPackets followed it.
 inline constexpr std::uint64_t kShortestReorderTime = 1'000'000;
 
+// A task that has not looked for this long, ns, was away: longer than whoever waits for an acknowledgement ever sleeps.
+// For as long afterwards it listens before it takes anybody for lost.
+inline constexpr std::uint64_t kAbsence = 2 * kLongestRetransmitTimeout;
+
 // ---- paths ----
 
 // Pauses between probes of a path that went silent, ns: the first is as long as the shortest retransmission time-out,

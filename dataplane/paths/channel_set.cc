@@ -287,7 +287,18 @@ void ChannelSet::acknowledge_now() {
   for (PeerChannel* channel : active_) channel->acknowledge_now(now);
 }
 
+// Whoever was stopped, or computed without a call, has seen nothing of what its peers did meanwhile. It may have been
+// given up, and learns that first. Not again and again: who looks seldom gives up the dead all the same.
+inline void ChannelSet::look_for_absence(Nanoseconds now) {
+  const Nanoseconds before = std::exchange(ran_timers_, now);
+  if (now - before < tuning::kAbsence || before == 0) [[likely]]
+    return;
+  const bool again = nobody_lost_before_ != 0 && now < nobody_lost_before_ + 2 * config_.timeout;
+  if (!again) nobody_lost_before_ = now + tuning::kAbsence;
+}
+
 unsigned ChannelSet::run_timers(Nanoseconds now) {
+  look_for_absence(now);
   unsigned ran = notices_.empty() ? 0 : look_at_links(now);
   for (std::size_t i = 0; i < active_.size(); ++i) {  // grows when a loss is passed on to others
     PeerChannel* channel = active_[i];
@@ -296,7 +307,7 @@ unsigned ChannelSet::run_timers(Nanoseconds now) {
       ran += channel->transmit(now);
     }
     const Nanoseconds since = channel->reliable_.waiting_since();
-    if (since <= now && now - since >= config_.timeout) timed_out(*channel, now);
+    if (since <= now && now - since >= config_.timeout && now >= nobody_lost_before_) timed_out(*channel, now);
   }
   return ran;
 }

@@ -141,6 +141,7 @@ class ChannelSet {
                      Nanoseconds now);
   void report_completed(PeerChannel& channel);
   unsigned look_at_links(Nanoseconds now);
+  void look_for_absence(Nanoseconds now);
   void look_at_own_addresses();
   static AddressExchange& exchange_with(PeerChannel& channel);
   [[gnu::noinline, gnu::cold]] void take_addresses(PeerChannel& channel, const ReceiveOutcome& outcome,
@@ -155,6 +156,8 @@ class ChannelSet {
   LinkNotices notices_;
   OwnAddresses own_;
   std::vector<PeerChannel*> active_;  // those with something to send, to acknowledge, or to wait for
+  Nanoseconds ran_timers_ = 0;        // when they ran last
+  Nanoseconds nobody_lost_before_ = 0;  // whatever was not heard: it was not listened to
   bool receiving_ = false;
   bool other_key_said_ = false;
 };

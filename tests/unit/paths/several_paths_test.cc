@@ -168,6 +168,26 @@ TEST_F(SeveralPathsTest, APeerThatNoPathReachesTimesOut) {
   EXPECT_FALSE(a_.timed_out.empty());
 }
 
+// Stopped, or computing without a call, for longer than the time-out: what the peer has sent meanwhile comes first.
+TEST_F(SeveralPathsTest, WhoWasAwayListensBeforeItTakesAnybodyForLost) {
+  send(1);
+  expect_all_delivered();
+  silence(b_.transport);
+  send(2);
+  pass(kMillisecond);
+  silence(b_.transport, false);
+  pass(11 * kSecond);
+  EXPECT_TRUE(a_.timed_out.empty());
+  expect_all_delivered();
+}
+
+TEST_F(SeveralPathsTest, WhoLooksSeldomGivesUpTheDeadAllTheSame) {
+  for (MemoryTransport* transport : {&a_.transport, &a_.other_transport}) silence(*transport);
+  send(1);
+  for (int i = 0; i < 11; ++i) pass(kSecond);
+  EXPECT_FALSE(a_.timed_out.empty());
+}
+
 TEST_F(SeveralPathsTest, TheFirstContactFindsThePathThatServes) {
   silence(a_.transport);
   send(1);
