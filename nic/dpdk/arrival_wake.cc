@@ -18,12 +18,13 @@
 namespace openlapi::dpdk {
 
 ArrivalWake::ArrivalWake(std::vector<EthernetPort*> ports, Look look)
-    : look_(std::move(look)),
+    : ports_(std::move(ports)),
+      look_(std::move(look)),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!valid()) return;
-  events_.reserve(ports.size() + 1);
-  for (EthernetPort* port : ports) watch(*port);
+  events_.reserve(ports_.size() + 1);
+  for (EthernetPort* port : ports_) watch(*port);
   rte_epoll_event& event = events_.emplace_back();
   event.epdata.event = EPOLLIN;
   rte_epoll_ctl(descriptor_, EPOLL_CTL_ADD, timer_, &event);
@@ -67,6 +68,12 @@ void ArrivalWake::forget_wake_ups() {
   if (!interrupting_.empty()) rte_epoll_wait(descriptor_, rung.data(), rung.size(), 0);
 }
 
+// Frames that a port holds leave when it is asked for frames again.
+std::uint64_t ArrivalWake::longest_sleep() const {
+  if (std::ranges::any_of(ports_, &EthernetPort::may_hold_frames)) return kShortestSleep;
+  return timed_ports_ != 0 ? sleep_ : kBetweenUpkeeps;
+}
+
 bool ArrivalWake::arm() {
   const CancellationOff off;
   forget_wake_ups();
@@ -78,7 +85,7 @@ bool ArrivalWake::arm() {
   const std::uint64_t passed = look_.packets_passed();
   sleep_ = passed == passed_ ? std::min(2 * sleep_, kLongestSleep) : kShortestSleep;
   passed_ = passed;
-  set_timer(timed_ports_ != 0 ? sleep_ : kBetweenUpkeeps);
+  set_timer(longest_sleep());
   return true;
 }
 

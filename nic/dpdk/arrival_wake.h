@@ -42,8 +42,10 @@ class ArrivalWake final : public WakeSource {
  private:
   void watch(EthernetPort& port);
   void forget_wake_ups();
+  std::uint64_t longest_sleep() const;
   void set_timer(std::uint64_t nanoseconds);
 
+  std::vector<EthernetPort*> ports_;
   std::vector<EthernetPort*> interrupting_;
   std::vector<int> sockets_;
   std::vector<rte_epoll_event> events_;  // DPDK keeps pointers to them

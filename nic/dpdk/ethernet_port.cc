@@ -340,6 +340,7 @@ int EthernetPort::start_here() {
     error = rte_eth_dev_start(id_);
   }
   started_ = error == 0;
+  if (started_ && !interface_.empty()) ring_.find(interface_, mtu_);
   return error;
 }
 
@@ -364,6 +365,8 @@ void EthernetPort::close() {
 std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
   const CancellationOff off;
   const auto most = static_cast<std::uint16_t>(buffers.size());
+  if (ring_.may_hold_frames()) [[unlikely]]
+    ring_.push();
   if (!unmaps_) return rte_eth_rx_burst(id_, 0, buffers.data(), most);
   std::uint16_t count = 0;
   if (survives([&] { count = rte_eth_rx_burst(id_, 0, buffers.data(), most); })) {
@@ -377,8 +380,12 @@ std::uint16_t EthernetPort::receive(std::span<rte_mbuf*> buffers) {
 std::uint16_t EthernetPort::send(std::span<rte_mbuf*> buffers) {
   const CancellationOff off;
   const auto count = static_cast<std::uint16_t>(buffers.size());
-  if (!unmaps_) return rte_eth_tx_burst(id_, 0, buffers.data(), count);
   std::uint16_t sent = 0;
+  if (!unmaps_) {
+    sent = rte_eth_tx_burst(id_, 0, buffers.data(), count);
+    ring_.sent(sent);
+    return sent;
+  }
   if (survives([&] { sent = rte_eth_tx_burst(id_, 0, buffers.data(), count); })) return sent;
   next_check_ = 0;
   return count;

@@ -11,6 +11,7 @@
 
 #include "nic/dpdk/client_connection.h"
 #include "nic/dpdk/ethernet_frame.h"
+#include "nic/dpdk/packet_ring.h"
 #include "nic/dpdk/port_sharing.h"
 
 struct rte_mbuf;
@@ -69,6 +70,8 @@ class EthernetPort {
   // with the driver for good.
   std::uint16_t receive(std::span<rte_mbuf*> buffers);
   std::uint16_t send(std::span<rte_mbuf*> buffers);
+  // What was sent is on its way only when receive() has been called again, perhaps more than once.
+  bool may_hold_frames() const { return ring_.may_hold_frames(); }
   // UDP's checksum is made and checked by the adapter.
   bool sums() const { return sums_; }
   // Frames never leave this machine's memory, where nothing damages them.
@@ -139,6 +142,7 @@ class EthernetPort {
   std::uint64_t waits_since_ = 0;  // a client that was turned away, or has lost its server
   std::uint64_t start_wait_ = kFirstStartWait;
   ClientConnection connection_;
+  PacketRing ring_;
   std::uint64_t restarts_ = 0;
   std::uint64_t link_losses_ = 0;
   bool heard_ = false;  // frames came over the link that is up

@@ -1,6 +1,11 @@
 // What a DPDK transport tells of its link. Runs in dpdk-ports of the kind af_packet, whose interface dpdk0 is connected
 // with the port bus0 of a bridge, and dpdk1 with bus1; both transports are in this process.
 #include <gtest/gtest.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -11,6 +16,7 @@
 #include <thread>
 
 #include "nic/dpdk/dpdk_transport.h"
+#include "nic/dpdk/packet_ring.h"
 
 namespace openlapi {
 namespace {
@@ -63,6 +69,70 @@ TEST(DpdkLinks, AnInterfaceThatGoesDownAndUpAndItsCable) {
     ip("link set " + interface + " up");
     EXPECT_TRUE(comes_to(true)) << interface;
   }
+}
+
+// A packet socket with a ring to send from, filled as af_packet's driver fills it.
+class FullRing {
+ public:
+  static constexpr unsigned kFrames = 128;
+
+  FullRing() : socket_(socket(AF_PACKET, SOCK_RAW, 0)) {
+    const int version = TPACKET_V2, room = 32768;
+    tpacket_req rings{kFrameSize * kFrames, 1, kFrameSize, kFrames};
+    EXPECT_EQ(setsockopt(socket_, SOL_PACKET, PACKET_VERSION, &version, sizeof version), 0);
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+    EXPECT_EQ(setsockopt(socket_, SOL_PACKET, PACKET_RX_RING, &rings, sizeof rings), 0);
+    EXPECT_EQ(setsockopt(socket_, SOL_PACKET, PACKET_TX_RING, &rings, sizeof rings), 0);
+    memory_ = static_cast<std::byte*>(mmap(nullptr, 2 * kSize, PROT_READ | PROT_WRITE, MAP_SHARED, socket_, 0));
+    EXPECT_NE(memory_, MAP_FAILED);
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_ifindex = static_cast<int>(if_nametoindex("dpdk0"));
+    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    for (unsigned number = 0; number != kFrames; ++number) {
+      frame(number)->tp_len = 1400;
+      frame(number)->tp_status = TP_STATUS_SEND_REQUEST;
+    }
+    sendto(socket_, nullptr, 0, MSG_DONTWAIT, nullptr, 0);
+  }
+  ~FullRing() {
+    munmap(memory_, 2 * kSize);
+    close(socket_);
+  }
+  unsigned left() const {
+    unsigned count = 0;
+    for (unsigned number = 0; number != kFrames; ++number) count += frame(number)->tp_status == TP_STATUS_SEND_REQUEST;
+    return count;
+  }
+
+ private:
+  static constexpr unsigned kFrameSize = 2048, kSize = kFrameSize * kFrames;
+  volatile tpacket2_hdr* frame(unsigned number) const {
+    return reinterpret_cast<tpacket2_hdr*>(memory_ + kSize + number * kFrameSize);
+  }
+
+  int socket_;
+  std::byte* memory_ = nullptr;
+};
+
+// More at once than the socket may have on its way: the kernel has to be asked for the rest.
+TEST(DpdkLinks, WhatWaitsForASlowInterfaceLeaves) {
+  ASSERT_EQ(std::system("tc qdisc add dev dpdk0 root tbf rate 100mbit burst 32k limit 4m"), 0);
+  {
+    FullRing frames;
+    dpdk::PacketRing ring;
+    ring.find("dpdk0", 1500);
+    EXPECT_FALSE(ring.may_hold_frames());
+    ring.sent(FullRing::kFrames);
+    EXPECT_TRUE(ring.may_hold_frames());
+    EXPECT_GT(frames.left(), 0u);
+    EXPECT_TRUE(wait_for([&] {
+      ring.push();
+      return !ring.may_hold_frames();
+    }));
+    EXPECT_EQ(frames.left(), 0u);
+  }
+  EXPECT_EQ(std::system("tc qdisc del dev dpdk0 root"), 0);
 }
 
 // Whether a packet from one arrives at the other.

@@ -120,6 +120,7 @@ ONLY_IN = [
     (r"(infiniband|rdma)/.*", "verbs", ["nic/verbs/", "bench/", "tests/"]),
     (r"(sys/socket|sys/un|netdb|ifaddrs|net/.*|netinet/.*|arpa/inet|linux/(udp|netlink|rtnetlink|errqueue))(\.h)?",
      "sockets", ["nic/links/", "nic/udp/", "nic/dpdk/client_connection.cc", "nic/dpdk/held_port.cc", "nic/dpdk/network_interface.cc",
+                 "nic/dpdk/packet_ring.cc",
                  "control/", "shm/", "bench/", "samples/", "tests/"]),
     (r"sys/mman\.h", "memory maps", ["shm/", "nic/udp/udp_setup", "nic/dpdk/dpdk_setup", "nic/verbs/registered_memory",
                                      "nic/verbs/memory_monitor", "control/job/pmix/",

@@ -1,0 +1,44 @@
+#include "nic/dpdk/packet_ring.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "nic/dpdk/network_interface.h"
+
+namespace openlapi::dpdk {
+namespace {
+
+constexpr std::uint32_t kOverhead = 1024;  // bytes that the kernel counts for a frame beside its own, at most
+
+}  // namespace
+
+void PacketRing::find(const std::string& interface, std::uint32_t mtu) {
+  socket_ = packet_socket_on(interface);
+  socklen_t length = sizeof most_on_way_;
+  if (socket_ < 0 || getsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &most_on_way_, &length) != 0) return;
+  look_after_ = std::max(static_cast<std::uint32_t>(most_on_way_) / 2 / (mtu + kOverhead), 1u);
+}
+
+void PacketRing::look() {
+  int on_way = most_on_way_;
+  ioctl(socket_, SIOCOUTQ, &on_way);
+  if (on_way <= most_on_way_ / 2) {
+    since_look_ = 0;
+  } else {
+    may_hold_frames_ = true;
+  }
+}
+
+// 0: there was nothing left; what is on its way may still fill the socket, so that the next burst looks again. Other
+// errors, as of an interface that is down, are the driver's to meet.
+void PacketRing::push() {
+  const ssize_t bytes = sendto(socket_, nullptr, 0, MSG_DONTWAIT, nullptr, 0);
+  const bool full = bytes < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR);
+  may_hold_frames_ = bytes > 0 || full;
+}
+
+}  // namespace openlapi::dpdk
