@@ -6,7 +6,7 @@
 
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
-daemon/adapter_table. A change whose text is not found exactly once in the source is an error: mutants must follow the
+daemon/adapter_table, PATHS by the unit test paths/several_paths. A change whose text is not found exactly once in the source is an error: mutants must follow the
 product.
 """
 import pathlib
@@ -148,9 +148,6 @@ MUTANTS = {
         "dataplane/reliability/send_window.cc", "a packet that was sent again over another path measures that one",
         [("  over.news.round_trip = again ? 0 : std::max<Nanoseconds>(age, 1);\n",
           "  over.news.round_trip = std::max<Nanoseconds>(age, 1);\n")]),
-    "change_of_path_not_followed": (
-        "dataplane/paths/peer_channel.cc", "that the peer has left a path is no reason to doubt it",
-        [("  if (now - several_->heard_over_best > silence) reliable_.doubt_path(best, now);\n", "  (void)silence;\n")]),
     "word_found_out_late": (
         "dataplane/paths/path_watch.cc", "a path that is left on word is probed as late as when it was last silent",
         [("  if (!is_silent(path)) paths_[path].pause = 0;\n", "")]),
@@ -223,7 +220,7 @@ MUTANTS = {
           "         !may_take(peer.requests_waiting, requests_.size(), tuning::kMostRequests);\n", ";\n")]),
     "stopped_task_given_up": (
         "dataplane/paths/channel_set.cc", "a task that is stopped for a part of the time-out is called lost",
-        [("now - since >= config_.timeout)", "now - since >= config_.timeout * 3 / 4)")]),
+        [("now - since >= config_.timeout &&", "now - since >= config_.timeout * 3 / 4 &&")]),
     "purge_keeps_era": (
         "dataplane/peers/losses.cc", "over shared memory what was sent before a purge arrives after it",
         [("  for (const DirectTransport& direct : means_.transports.direct) direct.has.peer_eras->purge_peer(index);\n",
@@ -263,6 +260,19 @@ WORDS = {
         "control/daemon/adapters/adapter_table.cc", "a row of a daemon that is no more is believed",
         [("  if (row.stamp != universe_.nodes()[row.node].stamp || row.generation == 0) return false;\n",
           "  if (row.generation == 0) return false;\n")]),
+}
+
+# What few seeds show: who has left a path, probes that found no room, a task that was away.
+PATHS = {
+    "change_of_path_not_followed": (
+        "dataplane/paths/peer_channel.cc", "that the peer has left a path is no reason to doubt it",
+        [("  if (now - several_->heard_over_best > silence) reliable_.doubt_path(best, now);\n", "  (void)silence;\n")]),
+    "refused_probe_forgotten": (
+        "dataplane/paths/several_paths.cc", "a probe that a full transport has refused counts as sent",
+        [("  watch.probe_again(path, now);\n", "")]),
+    "absence_called_silence": (
+        "dataplane/paths/channel_set.cc", "who was away takes peers for lost that it has not listened to",
+        [("  if (!again) nobody_lost_before_ = now + tuning::kAbsence;\n", "  (void)again;\n")]),
 }
 
 # What a peer may make a task keep: of each place that takes something, the bound removed, and its share not counted.
@@ -322,7 +332,7 @@ BOUNDS = {
           "")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **WORDS, **BOUNDS}
+ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS}
 
 
 def write(name, source, output):
