@@ -148,7 +148,7 @@ struct lam_ssi_rpi_cbuf_msg {
 extern "C" {
 #endif
 
-/* ---- Messages that nobody has asked for yet [3.5.2]; not thread safe ---- */
+/* ---- Messages that nobody has asked for yet [3.5.2]; thread safe with MPI_THREAD_MULTIPLE only ---- */
 /* Before the first and after the last; called for modules. 0, or LAMERROR: no memory. */
 LAM_SSI_PUBLIC int lam_ssi_rpi_cbuf_init(void);
 LAM_SSI_PUBLIC void lam_ssi_rpi_cbuf_end(void);
@@ -157,14 +157,22 @@ LAM_SSI_PUBLIC void lam_ssi_rpi_cbuf_end(void);
 LAM_SSI_PUBLIC struct lam_ssi_rpi_cbuf_msg* lam_ssi_rpi_cbuf_find(struct lam_ssi_rpi_envl* rqenv);
 /* Keeps a copy of `*msg` and returns it; it stays where it is. NULL: no memory, or not between init and end. */
 LAM_SSI_PUBLIC struct lam_ssi_rpi_cbuf_msg* lam_ssi_rpi_cbuf_append(struct lam_ssi_rpi_cbuf_msg* msg);
-/* A message that find or append returned. Frees cm_buf unless cm_dont_delete says not to. */
+/* A message that find, append or find_and_remove returned. Frees cm_buf unless cm_dont_delete says not to. */
 LAM_SSI_PUBLIC void lam_ssi_rpi_cbuf_delete(struct lam_ssi_rpi_cbuf_msg* msg);
+/* Finds as lam_ssi_rpi_cbuf_find does and takes the message out of the queue in one step, so that nobody else finds it
+ * [5.2]; it is the caller's until lam_ssi_rpi_cbuf_delete. Not in LAM: modules for both do without. */
+LAM_SSI_PUBLIC struct lam_ssi_rpi_cbuf_msg* lam_ssi_rpi_cbuf_find_and_remove(struct lam_ssi_rpi_envl* rqenv);
 
 /* ---- As in LAM 7.1, whose modules use them ---- */
 /* 0: the envelope `message` is what `request`, which may have wildcards, asks for; else 1. */
 LAM_SSI_PUBLIC int lam_ssi_rpi_envl_cmp(struct lam_ssi_rpi_envl* message, struct lam_ssi_rpi_envl* request);
 /* rq_status of a received message. */
 LAM_SSI_PUBLIC void lam_ssi_rpi_fill_mpi_status(MPI_Request req, int source, int tag, int length);
+/* Somebody in the request's communicator is dead: it is done, its MPI_ERROR is MPI_ERR_LOCALDEAD or
+ * MPI_ERR_REMOTEDEAD. Returns 1. */
+LAM_SSI_PUBLIC int lam_ssi_rpi_comm_dead(MPI_Request req);
+/* A node has died: marks the communicators that have processes there (LAM_CLDEAD, LAM_CRDEAD). */
+LAM_SSI_PUBLIC void lam_ssi_rpi_commfault(int node);
 
 /* ---- For modules whose memory is nothing special [3.5.3] ---- */
 /* `baseptr` is the address of a pointer. 0, or LAMERROR: no memory, or `size` is below 0. */

@@ -62,7 +62,7 @@ lam_ssi_rpi_cbuf_msg* UnexpectedMessages::find(const lam_ssi_rpi_envl& request) 
   return place == nullptr ? nullptr : &place->kept->message;
 }
 
-void UnexpectedMessages::remove(lam_ssi_rpi_cbuf_msg& message) {
+void UnexpectedMessages::take_out(lam_ssi_rpi_cbuf_msg& message) {
   Kept* kept = reinterpret_cast<Kept*>(&message);
   for (Place& place : kept->places) {
     const auto found = lists_.find(place.pattern);
@@ -70,6 +70,12 @@ void UnexpectedMessages::remove(lam_ssi_rpi_cbuf_msg& message) {
     if (found->second.empty()) lists_.erase(found);
   }
   all_.remove(*kept);
+  kept->is_in = false;
+}
+
+void UnexpectedMessages::remove(lam_ssi_rpi_cbuf_msg& message) {
+  Kept* kept = reinterpret_cast<Kept*>(&message);
+  if (kept->is_in) take_out(message);
   free(kept);
 }
 

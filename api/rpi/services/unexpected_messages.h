@@ -27,11 +27,15 @@ class UnexpectedMessages {
   UnexpectedMessages(const UnexpectedMessages&) = delete;
   UnexpectedMessages& operator=(const UnexpectedMessages&) = delete;
 
+  static std::size_t hash(const Pattern& pattern) { return Hash()(pattern); }
+
   // Keeps a copy, which stays where it is. Throws std::bad_alloc, and SsiError: its rank or tag is a wildcard.
   lam_ssi_rpi_cbuf_msg& append(const lam_ssi_rpi_cbuf_msg& message);
   // The oldest match, or nullptr.
   lam_ssi_rpi_cbuf_msg* find(const lam_ssi_rpi_envl& request);
-  // Of a message that is kept here. Frees its data unless it says not to.
+  // Nobody finds a message that is kept here any more; it is the caller's, until remove().
+  void take_out(lam_ssi_rpi_cbuf_msg& message);
+  // Of a message that is kept here or was taken out. Frees its data unless it says not to.
   void remove(lam_ssi_rpi_cbuf_msg& message);
 
  private:
@@ -47,6 +51,7 @@ class UnexpectedMessages {
     lam_ssi_rpi_cbuf_msg message;  // first: it is what callers have
     ListLinks<Kept> links{};
     std::array<Place, 4> places{};
+    bool is_in = true;  // in the lists
   };
   struct Hash {
     std::size_t operator()(const Pattern& pattern) const;

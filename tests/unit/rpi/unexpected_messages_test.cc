@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <random>
+#include <thread>
 #include <vector>
+
+#include "api/rpi/services/optional_lock.h"
 
 namespace openlapi::rpi {
 namespace {
@@ -149,6 +153,53 @@ TEST(MessageBuffering, KeepsCopiesBetweenInitAndEnd) {
             std::string::npos);
   lam_ssi_rpi_cbuf_end();
   EXPECT_EQ(lam_ssi_rpi_cbuf_find(&request), nullptr);
+}
+
+TEST(MessageBuffering, WhatIsTakenOutIsFoundByNobody) {
+  ASSERT_EQ(lam_ssi_rpi_cbuf_init(), 0);
+  lam_ssi_rpi_envl request = asked(1, MPI_ANY_SOURCE, MPI_ANY_TAG);
+  EXPECT_EQ(lam_ssi_rpi_cbuf_find_and_remove(&request), nullptr);
+  for (int number = 1; number <= 2; ++number) {
+    lam_ssi_rpi_cbuf_msg message = message_of(1, 2, 3, number);
+    message.cm_buf = static_cast<char*>(std::malloc(8));
+    ASSERT_NE(lam_ssi_rpi_cbuf_append(&message), nullptr);
+  }
+  lam_ssi_rpi_cbuf_msg* taken = lam_ssi_rpi_cbuf_find_and_remove(&request);
+  EXPECT_EQ(number_of(taken), 1);
+  EXPECT_EQ(number_of(lam_ssi_rpi_cbuf_find(&request)), 2);
+  lam_ssi_rpi_cbuf_delete(taken);
+  EXPECT_EQ(number_of(lam_ssi_rpi_cbuf_find_and_remove(nullptr)), -1);
+  lam_ssi_rpi_cbuf_end();  // and the other one
+}
+
+// Each message goes to one thread; a search and a removal in two steps would give some to two.
+TEST(MessageBuffering, ThreadsTakeEachMessageOnce) {
+  share_unexpected_messages(true);
+  ASSERT_EQ(lam_ssi_rpi_cbuf_init(), 0);
+  constexpr int kMessages = 20'000, kThreads = 4;
+  std::vector<std::atomic<int>> taken(kMessages);
+  std::atomic<int> left = kMessages;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int number = thread; number < kMessages; number += kThreads) {
+        lam_ssi_rpi_cbuf_msg message = message_of(1, number % 3, number % 5, number);
+        lam_ssi_rpi_cbuf_append(&message);
+      }
+      lam_ssi_rpi_envl request = asked(1, MPI_ANY_SOURCE, MPI_ANY_TAG);
+      while (left > 0) {
+        lam_ssi_rpi_cbuf_msg* message = lam_ssi_rpi_cbuf_find_and_remove(&request);
+        if (message == nullptr) continue;
+        ++taken[static_cast<std::size_t>(number_of(message))];
+        --left;
+        lam_ssi_rpi_cbuf_delete(message);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& times : taken) EXPECT_EQ(times, 1);
+  lam_ssi_rpi_cbuf_end();
+  share_unexpected_messages(false);
 }
 
 TEST(MessageBuffering, MemoryOfNoSpecialKind) {
