@@ -6,7 +6,8 @@
 
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
-daemon/adapter_table, PATHS by the unit test paths/several_paths. A change whose text is not found exactly once in the source is an error: mutants must follow the
+daemon/adapter_table, PATHS by the unit test paths/several_paths, LIFECYCLES by the seeds of rpi/lifecycle. A change
+whose text is not found exactly once in the source is an error: mutants must follow the
 product.
 """
 import pathlib
@@ -332,7 +333,63 @@ BOUNDS = {
           "")]),
 }
 
-ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS}
+# What the host of rpi modules does to requests: rpi/lifecycle finds each of these.
+LIFECYCLES = {
+    "later_receive_first": (
+        "api/rpi/host/self_matching.cc", "of several receives the one has a message that was started last",
+        [("each->order < first->order)", "each->order > first->order)")]),
+    "truncation_unsaid": (
+        "api/rpi/host/self_matching.cc", "nobody is told that a message was longer than the room for it",
+        [("  if (length < envelope.ce_len) receive->rq_flags |= LAM_RQFTRUNC;\n", "")]),
+    "whole_length_of_a_part": (
+        "api/rpi/host/self_matching.cc", "a truncated message has its whole length in the status",
+        [("envelope.ce_rank, envelope.ce_tag, length);", "envelope.ce_rank, envelope.ce_tag, envelope.ce_len);")]),
+    "cancelled_send_received": (
+        "api/rpi/host/self_matching.cc", "a message is received although its send was cancelled",
+        [("message == nullptr || !is_cancelled(*message)) return", "message == nullptr || message != nullptr) return"),
+         ("bool is_cancelled(", "[[maybe_unused]] bool is_cancelled(")]),
+    "cancelled_receive_fed": (
+        "api/rpi/host/self_matching.cc", "a receive that was cancelled has a message",
+        [("each != nullptr && !each->is_open()) {", "each != nullptr && false) {")]),
+    "synchronous_send_early": (
+        "api/rpi/host/self_matching.cc", "a synchronous send does not wait until it is received",
+        [("request.rq_type != LAM_RQISSEND && ", "")]),
+    "probe_unanswered": (
+        "api/rpi/host/self_matching.cc", "a probe that waits does not see a message that comes",
+        [("  keep(send);\n  answer_probes();\n", "  keep(send);\n")]),
+    "message_outlives_its_send": (
+        "api/rpi/host/self_matching.cc", "the message of a send that was cancelled stays when its request is gone",
+        [("  if (request.message != nullptr) delete_message(request.message);\n", "")]),
+    "match_not_withdrawn": (
+        "api/rpi/host/host_progress.cc", "a request that one module has matched stays with the others",
+        [("  std::erase(whole.parts, nullptr);\n  end_parts(whole);\n",
+          "  static std::vector<std::unique_ptr<HostRequest>> others;\n  std::erase(whole.parts, nullptr);\n"
+          "  for (auto& part : whole.parts) others.push_back(std::move(part));\n  whole.parts.clear();\n")]),
+    "others_queue_searched": (
+        "api/rpi/host/host_progress.cc", "a module takes what another one's peer has sent",
+        [("while (lam_ssi_rpi_cbuf_msg* message = lam_ssi_rpi_cbuf_find(&wanted)) {",
+          "while (lam_ssi_rpi_cbuf_msg* message = wanted.ce_len == 0 ? nullptr : lam_ssi_rpi_cbuf_find(&wanted)) {")]),
+    "cancelled_in_one_place": (
+        "api/rpi/host/host.cc", "a request for anybody that was cancelled stays with the modules",
+        [("  request.rq_state = LAM_RQSDONE;\n  end_parts(request);\n", "  request.rq_state = LAM_RQSDONE;\n")]),
+    "flags_of_former_start": (
+        "api/rpi/host/host.cc", "a persistent request keeps its flags from start to start",
+        [("  request.rq_flags = 0;\n", "")]),
+    "orphan_not_unpacked": (
+        "api/rpi/host/host.cc", "the data of an orphan are not put into its buffer",
+        [("    if (!orphan->is_send()) orphan->unpack();\n", "")]),
+    "block_filled_up": (
+        "api/rpi/host/host_request.cc", "behind the end of a message its last block is overwritten",
+        [("static_cast<std::size_t>(std::min(left, layout.block)));", "static_cast<std::size_t>(layout.block));")]),
+    "truncation_of_part_lost": (
+        "api/rpi/host/host_request.cc", "a request for anybody does not say that its message was longer",
+        [("  rq_flags |= part.rq_flags & LAM_RQFTRUNC;\n", "")]),
+    "contexts_mixed": (
+        "api/rpi/services/unexpected_messages.cc", "a receive with both wildcards has messages of other contexts",
+        [("{context, MPI_ANY_SOURCE, tag}, {context}};", "{context, MPI_ANY_SOURCE, tag}, {0}};")]),
+}
+
+ALL = {**MUTANTS, **SHARES, **WORDS, **PATHS, **BOUNDS, **LIFECYCLES}
 
 
 def write(name, source, output):
