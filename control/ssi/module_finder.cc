@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "control/ssi/module_dependencies.h"
 #include "control/ssi/ssi_error.h"
 
 namespace openlapi::ssi {
@@ -49,11 +50,15 @@ void check_meta(const std::string& kind, const lam_ssi_1_0_0_t& meta, const std:
   if (own_name != name) throw SsiError("it calls itself \"" + own_name + "\"; allowed: " + name);
 }
 
-FoundModule load(const std::string& kind, const fs::path& path, const std::string& name) {
+FoundModule load(const std::string& kind, const fs::path& path, const std::string& name,
+                 DependencyLoader& dependencies) {
+  auto needed = dependencies.load({kind, name}, path);
   // RTLD_LOCAL: two modules may use one name for different things.
   void* object = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) throw SsiError(dlerror());
-  FoundModule module{name, path, nullptr, std::shared_ptr<void>(object, dlclose)};
+  FoundModule module{name, path, nullptr, {}};
+  // It goes before what it needs.
+  module.object = {object, [needed = std::move(needed)](void* loaded) { dlclose(loaded); }};
   const std::string symbol = "lam_ssi_" + kind + "_" + name + "_module";
   module.meta = static_cast<const lam_ssi_1_0_0_t*>(dlsym(object, symbol.c_str()));
   if (module.meta == nullptr) throw SsiError("it does not export " + symbol);
@@ -117,6 +122,11 @@ std::string module_search_path() {
 std::vector<FoundModule> find_modules(const ModuleKind& kind, std::span<const lam_ssi_1_0_0_t* const> built_in,
                                       const std::string& search_path, const std::string& only) {
   FoundModules modules(kind.name());
+  DependencyLoader dependencies(search_path, [&](const ModuleName& needed) {
+    return needed.kind == kind.name() && std::ranges::any_of(built_in, [&](const auto* meta) {
+             return text_of(meta->ssi_module_name) == needed.name;
+           });
+  });
   const auto wanted = [&](const std::string& name) { return !name.empty() && (only.empty() || name == only); };
   for (const lam_ssi_1_0_0_t* meta : built_in) {
     const std::string name = text_of(meta->ssi_module_name);
@@ -132,7 +142,7 @@ std::vector<FoundModule> find_modules(const ModuleKind& kind, std::span<const la
     for (const fs::path& file : files_of(folder)) {
       const std::string name = module_name_of(kind.name(), file.filename());
       if (!wanted(name) || modules.has_object(name)) continue;
-      modules.try_module(name, file, [&] { return load(kind.name(), file, name); });
+      modules.try_module(name, file, [&] { return load(kind.name(), file, name, dependencies); });
     }
   }
   return modules.take();
