@@ -54,4 +54,10 @@ std::optional<lam_ssi_rpi_actions_1_1_0_t> initialise(const ssi::FoundModule& mo
   return actions == nullptr ? std::nullopt : std::optional(converted(*actions));
 }
 
+bool has_functions(const lam_ssi_rpi_actions_1_1_0_t& actions) {
+  return actions.lsra_addprocs != nullptr && actions.lsra_finalize != nullptr && actions.lsra_build != nullptr &&
+         actions.lsra_start != nullptr && actions.lsra_advance != nullptr && actions.lsra_destroy != nullptr &&
+         actions.lsra_iprobe != nullptr && actions.lsra_alloc_mem != nullptr && actions.lsra_free_mem != nullptr;
+}
+
 }  // namespace openlapi::rpi

@@ -18,12 +18,6 @@ namespace {
 constexpr int kStandardError = 2;
 constexpr int kSilent = -1;
 
-bool has_functions(const lam_ssi_rpi_actions_1_1_0_t& actions) {
-  return actions.lsra_addprocs != nullptr && actions.lsra_finalize != nullptr && actions.lsra_build != nullptr &&
-         actions.lsra_start != nullptr && actions.lsra_advance != nullptr && actions.lsra_destroy != nullptr &&
-         actions.lsra_iprobe != nullptr && actions.lsra_alloc_mem != nullptr && actions.lsra_free_mem != nullptr;
-}
-
 void drop_half_a_checkpoint(lam_ssi_rpi_actions_1_1_0_t& actions) {
   if (actions.lsra_checkpoint != nullptr && actions.lsra_continue != nullptr && actions.lsra_restart != nullptr) return;
   actions.lsra_checkpoint = nullptr;

@@ -64,5 +64,7 @@ class RpiModules {
 // What init() of a module of either interface returns, as actions of 1.1.0; nothing: it failed.
 std::optional<lam_ssi_rpi_actions_1_1_0_t> initialise(const ssi::FoundModule& module, std::span<_proc* const> processes,
                                                       MessageLimits& limits);
+// All those of sections 4.5 to 4.15 that are not optional.
+bool has_functions(const lam_ssi_rpi_actions_1_1_0_t& actions);
 
 }  // namespace openlapi::rpi

@@ -1,6 +1,6 @@
 /* An rpi module as others write them, of all functions and with the services that modules have: C89, interface 1.0.0.
  * rpi_module_cxx98.cc compiles it as C++98 with interface 1.1.0. It keeps every message it is to send, and receives
- * from what it keeps: a process that talks to itself. */
+ * from what it keeps: a process that talks to itself, or hears an echo from its peers. */
 #include <lam-ssi-rpi.h>
 #include <lam-ssi.h>
 #include <stdlib.h>
@@ -75,15 +75,14 @@ static int build(MPI_Request req) {
 static int send_message(MPI_Request req) {
   struct lam_ssi_rpi_cbuf_msg message;
   memset(&message, 0, sizeof message);
-  message.cm_proc = lam_myproc;
+  message.cm_proc = req->rq_proc != NULL ? req->rq_proc : lam_myproc;
   message.cm_env = req->rq_rpi->envelope;
-  message.cm_env.ce_rank = lam_myproc->p_gps.gps_grank;
   message.cm_env.ce_seq = req->rq_seq;
   message.cm_buf = (char*)malloc((size_t)req->rq_packsize + 1);
   if (message.cm_buf == NULL) return LAMERROR;
   lam_memcpy(message.cm_buf, req->rq_packbuf, (size_t)req->rq_packsize);
   if (lam_ssi_rpi_cbuf_append(&message) == NULL) return LAMERROR;
-  ++lam_myproc->p_rpi->messages;
+  ++message.cm_proc->p_rpi->messages;
   req->rq_state = LAM_RQSDONE;
   return 0;
 }
