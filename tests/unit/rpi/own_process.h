@@ -36,6 +36,7 @@ class OwnProcess {
   OwnProcess& operator=(const OwnProcess&) = delete;
 
   Host& host() { return *host_; }
+  const lam_ssi_rpi_actions_1_1_0_t& actions() const { return *modules_.actions(); }
   MPI_Comm comm(int number = 0) { return communicators_[static_cast<std::size_t>(number)]->handle(); }
 
  private:
