@@ -7,8 +7,7 @@
 MUTANTS are found by the seeds of the simulation (those of paths by its trial of them, path_trial.h), BOUNDS by the unit
 test endpoint/lying_peer, SHARES by simulation/striping, WORDS by simulation/crossing and the unit test
 daemon/adapter_table, PATHS by the unit test paths/several_paths, LIFECYCLES by the seeds of rpi/lifecycle. A change
-whose text is not found exactly once in the source is an error: mutants must follow the
-product.
+whose text is not found exactly once in the source is an error: mutants must follow the product.
 """
 import pathlib
 import sys
