@@ -63,6 +63,7 @@ void Host::start(MPI_Request handle) {
   if (request.is_started) throw ssi::SsiError("a request is started that is active");
   request.rq_flags = 0;
   request.rq_status = kInactive;
+  if (request.rq_rank == MPI_ANY_SOURCE) request.rq_proc = nullptr;  // a module may have set it
   if (request.is_send()) {
     request.rq_seq = next_number_++;
     request.pack();

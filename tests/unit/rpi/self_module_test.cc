@@ -127,6 +127,11 @@ TEST_F(SelfModuleTest, PersistentRequestsStartAgain) {
     EXPECT_EQ(in, out);
     EXPECT_TRUE(host().test(sending));  // inactive
   }
+  EXPECT_EQ(receiving->rq_proc, lam_myproc);
+  host().start(receiving);
+  EXPECT_EQ(receiving->rq_proc, nullptr);  // it may be from anybody again
+  host().cancel(receiving);
+  host().wait(receiving);
   host().free(sending);
   host().free(receiving);
   EXPECT_EQ(host().orphans(), 0U);
