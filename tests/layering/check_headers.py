@@ -23,7 +23,7 @@ FOR_USERS = ["api/include/lapi.h", *("control/boot/include/" + name for name in 
              *("api/rpi/include/" + name for name in (
                  "app_mgmt.h", "lam-ssi-rpi.h", "lam_mpi.h", "mpisys.h", "rpisys.h"))]
 # What is installed in one folder with others, which it names without theirs.
-BESIDE = {"api/rpi": "control/boot/include"}
+BESIDE = {"api/rpi": "control/boot/include", "tests/unit/rpi": "control/boot/include"}
 NOT_ALONE = {"api/include/lapif.h"}  # Fortran's
 
 
