@@ -18,6 +18,7 @@
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
 #include "api/context/program_addresses.h"
+#include "api/wiring/job.h"
 #include "api/wiring/job_paths.h"
 #include "api/wiring/open_transports.h"
 #include "api/wiring/thread_plan.h"
@@ -65,12 +66,15 @@ class Opening {
 bool Opening::open_transports() {
   std::optional<ProgramAddresses> addresses;
   if (gives_addresses(info_)) addresses.emplace(*info_.add_info);
-  const TransportsRequest request{.instance = info_.instance_no,
+  OpenFailure failure;
+  Job& job = job_of_process();
+  if (!join_job(settings(), job, failure)) return fail(error_, failure);
+  const TransportsRequest request{.job = job,
+                                  .instance = info_.instance_no,
                                   .adapter_name = adapter_name(),
                                   .addresses = addresses ? &*addresses : nullptr,
                                   .how_to_give_addresses = "set udp_hndlr or add_udp_addrs in add_info",
                                   .tell = print_notice};
-  OpenFailure failure;
   if (!openlapi::open_transports(request, resources_->settings, opened_, failure)) return fail(error_, failure);
   resources_->bootstrap = opened_.bootstrap;
   resources_->transports = std::move(opened_.transports);

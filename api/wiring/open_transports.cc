@@ -1,16 +1,12 @@
 #include "api/wiring/open_transports.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "api/wiring/libraries.h"
 #include "api/wiring/mistyped_variables.h"
-#include "api/wiring/mpi_library.h"
 #include "api/wiring/next_epoch.h"
 #include "api/wiring/shared_memory.h"
 #include "api/wiring/task_texts.h"
@@ -21,60 +17,15 @@ namespace openlapi {
 
 namespace {
 
-const char* read_environment(const char* name) { return std::getenv(name); }
-
-// What the process keeps from one opening to the next; guarded by opening_turn().
-struct ProcessState {
-  std::shared_ptr<Bootstrap> launcher;
-  bool cookie_known = false;
-  bool libraries_compared = false;
-  std::optional<std::vector<std::string>> unknown_variables;             // not set: nobody has looked
-  std::array<std::uint32_t, Settings::kMaxInstances + 1> generations{};  // by instance: times it was opened
-  shm::Acquaintances acquaintances;
-};
-
-ProcessState& process() {
-  static ProcessState* state = new ProcessState;  // never destroyed, as the contexts
-  return *state;
-}
-
-// Who sends packets needs a secret that strangers do not know. Shared memory alone is kept from other users by the
-// kernel, and in user space mode the daemon's network table comes with a random cookie.
-std::optional<SecretPlace> secret_place(const Settings& settings) {
-  const bool over_udp =
-      settings.library == CommunicationLibrary::kIp && settings.shared_memory != SharedMemoryUse::kOnly;
-  if (!over_udp || settings.secret == SecretSource::kPartition) return std::nullopt;
-  return SecretPlace{settings.secret_file};
-}
-
-bool find_bootstrap(const Settings& settings, std::shared_ptr<Bootstrap>& bootstrap, OpenFailure& failure) {
-  ProcessState& state = process();
-  std::string reason;
-  if (state.launcher == nullptr) state.launcher = open_pmix_bootstrap(reason);
-  bootstrap = state.launcher;
-  if (bootstrap != nullptr) return true;
-  if (settings.message_api == MessageApi::kUnset) {
-    return fail(failure, FailureKind::message_interfaces,
-                "MP_MSG_API is not set and no launcher is there (" + reason +
-                    "); without a launcher it must be lapi, 'lapi,mpi', 'mpi,lapi' or mpi_lapi");
-  }
-  bool missing = false;
-  bootstrap = open_standalone_bootstrap(read_environment, secret_place(settings), reason, missing);
-  const FailureKind kind =
-      reason.starts_with("MP_COMMON_TASKS") ? FailureKind::shared_memory : FailureKind::task_numbers;
-  return bootstrap != nullptr || fail(failure, kind, reason);
-}
-
 // One open_transports() at work.
 class Opening {
  public:
   Opening(const TransportsRequest& request, Settings& settings, OpenTransports& result, OpenFailure& failure)
-      : request_(request), settings_(settings), result_(result), failure_(failure) {}
+      : request_(request), job_(request.job), settings_(settings), result_(result), failure_(failure) {}
 
   bool run();
 
  private:
-  bool join_job();
   bool open_paths();
   bool meet_others();
   bool exchange(const char* what_fails);
@@ -88,29 +39,12 @@ class Opening {
   Bootstrap& bootstrap() const { return *result_.bootstrap; }
 
   const TransportsRequest& request_;
+  Job& job_;
   Settings& settings_;
   OpenTransports& result_;
   OpenFailure& failure_;
   std::uint32_t generation_ = 0;  // times this instance was opened before
 };
-
-bool Opening::join_job() {
-  const bool found = find_bootstrap(settings_, result_.bootstrap, failure_);
-  ProcessState& state = process();
-  if (!state.unknown_variables) {
-    state.unknown_variables = look_at_variables(!found || bootstrap().rank() == 0 || state.launcher == nullptr);
-  }
-  if (!found) return false;
-  std::string reason;
-  if (!mpi_is_in_the_job(mpi_library(), bootstrap(), read_environment, reason)) {
-    return fail(failure_, FailureKind::message_interfaces, reason);
-  }
-  if (settings_.shared_memory == SharedMemoryUse::kByLauncher) {
-    settings_.shared_memory = state.launcher != nullptr ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
-  }
-  start_tracing(settings_.trace_level, bootstrap().rank());
-  return true;
-}
 
 // Tasks of several nodes come to one exchange, that of their addresses. Those of one node wait for each other before
 // they set up shared memory, which does not wait for long, and exchange addresses only where that fails or is not
@@ -149,34 +83,31 @@ void Opening::open_spare_network() {
 
 // Launchers that do not hand out a cookie have task 0 make it; the first exchange brings it.
 bool Opening::meet_others() {
-  ProcessState& state = process();
-  if (state.launcher == nullptr || state.cookie_known) return true;
-  state.cookie_known = exchange("the tasks could not agree on the job's cookie: ");
-  return state.cookie_known;
+  if (!job_.has_launcher || job_.cookie_known) return true;
+  job_.cookie_known = exchange("the tasks could not agree on the job's cookie: ");
+  return job_.cookie_known;
 }
 
 // The first one of a process also brings what the others' libraries and mistyped variables are.
 bool Opening::exchange(const char* what_fails) {
-  ProcessState& state = process();
-  const bool compare = state.launcher != nullptr && !state.libraries_compared;
+  const bool compare = job_.has_launcher && !job_.libraries_compared;
   std::string reason;
-  if (compare && !publish_texts(bootstrap(), {own_library(), checksum_of(*state.unknown_variables)}, reason)) {
+  if (compare && !publish_texts(bootstrap(), {own_library(), checksum_of(*job_.unknown_variables)}, reason)) {
     return fail(failure_, FailureKind::exchange, what_fails + reason);
   }
   if (!bootstrap().exchange(reason)) return fail(failure_, FailureKind::exchange, what_fails + reason);
   if (compare && !compare_libraries(bootstrap(), settings_.info_level, reason)) {
     return fail(failure_, FailureKind::exchange, reason);
   }
-  if (compare) compare_unknown_variables(bootstrap(), *state.unknown_variables);
-  state.libraries_compared = state.libraries_compared || compare;
+  if (compare) compare_unknown_variables(bootstrap(), *job_.unknown_variables);
+  job_.libraries_compared = job_.libraries_compared || compare;
   return true;
 }
 
 bool Opening::share_memory() {
   OpenSharedMemory opened;
-  if (!open_shared_memory(
-          {settings_, bootstrap(), request_.instance, generation_, process().acquaintances, request_.tell}, opened,
-          failure_)) {
+  if (!open_shared_memory({settings_, bootstrap(), request_.instance, generation_, job_.acquaintances, request_.tell},
+                          opened, failure_)) {
     return false;
   }
   if (opened.transport == nullptr) return true;
@@ -205,7 +136,7 @@ bool Opening::open_network() {
     forget_windows();
     return false;
   }
-  process().cookie_known |= opened.published;
+  job_.cookie_known |= opened.published;
   return true;
 }
 
@@ -230,8 +161,12 @@ NetworkRequest Opening::network_request() const {
 }
 
 bool Opening::run() {
-  if (!join_job()) return false;
-  generation_ = process().generations[request_.instance]++;
+  result_.bootstrap = job_.bootstrap;
+  if (settings_.shared_memory == SharedMemoryUse::kByLauncher) {
+    settings_.shared_memory = job_.has_launcher ? SharedMemoryUse::kYes : SharedMemoryUse::kNo;
+  }
+  start_tracing(settings_.trace_level, bootstrap().rank());
+  generation_ = job_.generations[request_.instance]++;
   result_.epoch = next_epoch();
   if (!open_paths()) return false;
   result_.packet_tags = wants_tags();

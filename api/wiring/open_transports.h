@@ -1,5 +1,5 @@
-// Opens everything that carries a context's packets, for any face: the job that the task belongs to, shared memory with
-// its neighbours, networks to the others, and the exchange in which the tasks tell each other their addresses.
+// Opens everything that carries a context's packets, for any face: shared memory with the task's neighbours, networks
+// to the other tasks of its job, and the exchange in which they tell each other their addresses.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "api/wiring/environment.h"
 #include "api/wiring/failure.h"
 #include "api/wiring/info_level.h"
+#include "api/wiring/job.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/routes.h"
 #include "control/client/bootstrap.h"
@@ -20,6 +21,7 @@ namespace openlapi {
 
 // What a face asks for.
 struct TransportsRequest {
+  Job& job;                            // has been joined
   std::uint32_t instance;              // of the context in its task, 1 to 16
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // what the program knows about where the tasks are; null: nothing
@@ -39,7 +41,7 @@ struct OpenTransports {
   bool packet_tags = false;  // EndpointConfig::packet_tags
 };
 
-// Held while a face opens a context: the process has only one job.
+// Held while a face joins a job and opens a context.
 std::mutex& opening_turn();
 
 // `settings`: the result of read_settings(); defaults are filled in. False: see `failure`.
