@@ -1,0 +1,54 @@
+// What our messages say beside their data: the header of each message of a World. Little-endian, at fixed offsets:
+//
+//   0  version      8 bits    kEnvelopeVersion
+//   1  kind         8 bits    EnvelopeKind
+//   2  zero        16 bits
+//   4  sequence    32 bits    of the messages between a pair of processes; 0 in answers
+//   then, of messages                            then, of answers
+//   8  context     32 bits                        8  request  64 bits  which one is answered
+//  12  tag         32 bits
+//  16  rank        32 bits
+//  20  number      32 bits
+//  24  request     64 bits    of synchronous and long ones
+//  32  address     64 bits    of long ones
+//  40  length      64 bits    of long ones
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace openlapi::rpi {
+
+inline constexpr std::uint8_t kEnvelopeVersion = 1;
+inline constexpr std::size_t kMostEnvelope = 48;
+
+enum class EnvelopeKind : std::uint8_t {
+  short_message = 1,  // the data come with it
+  synchronous,        // likewise, and the sender waits for `matched`
+  long_message,       // no data: they are `length` bytes at `address` of the sender, who waits for `fetched`
+  matched,            // answer: a synchronous message has met its receive
+  fetched,            // answer: the receiver has what it wants of a long message
+};
+
+struct Envelope {
+  EnvelopeKind kind = EnvelopeKind::short_message;
+  std::uint32_t sequence = 0;
+  std::int32_t context = 0, tag = 0;
+  std::int32_t rank = 0;      // of the sender, in its group of the communicator
+  std::int32_t number = 0;    // rq_seq of the sender
+  std::uint64_t request = 0;  // the sender's name of what waits for the answer; never 0 there
+  std::uint64_t address = 0, length = 0;
+
+  bool is_answer() const { return kind == EnvelopeKind::matched || kind == EnvelopeKind::fetched; }
+  bool operator==(const Envelope&) const = default;
+};
+
+// The part of `room` that the envelope takes. Members that its kind does not have are left out.
+std::span<const std::byte> encode(const Envelope& envelope, std::span<std::byte, kMostEnvelope> room);
+// Nothing: it is no envelope of this version, or says what none can: a negative rank, a wildcard as the tag, a length
+// that MPI cannot have.
+std::optional<Envelope> decode_envelope(std::span<const std::byte> header);
+
+}  // namespace openlapi::rpi
