@@ -18,8 +18,9 @@
 #include "api/context/context_resources.h"
 #include "api/context/memory_reserve.h"
 #include "api/context/program_addresses.h"
-#include "api/wiring/job.h"
+#include "api/wiring/endpoint_settings.h"
 #include "api/wiring/job_paths.h"
+#include "api/wiring/joined_job.h"
 #include "api/wiring/open_transports.h"
 #include "api/wiring/thread_plan.h"
 #include "api/wiring/trace.h"
@@ -48,7 +49,6 @@ class Opening {
   JobPaths paths() const;
   void say_what_fails_over() const;
   lapi_dev_t protocol() const;
-  EndpointConfig endpoint_config() const;
   void make_engine(Context& context);
   bool start_threads(Context& context, lapi_handle_t& handle);
   const char* adapter_name() const { return static_cast<const char*>(info_.adapter_name); }
@@ -67,7 +67,7 @@ bool Opening::open_transports() {
   std::optional<ProgramAddresses> addresses;
   if (gives_addresses(info_)) addresses.emplace(*info_.add_info);
   OpenFailure failure;
-  Job& job = job_of_process();
+  JoinedJob& job = job_of_process();
   if (!join_job(settings(), job, failure)) return fail(error_, failure);
   const TransportsRequest request{.job = job,
                                   .instance = info_.instance_no,
@@ -83,25 +83,6 @@ bool Opening::open_transports() {
     resources_->shm_tasks = static_cast<int>(bootstrap().local_tasks().size());
   }
   return true;
-}
-
-EndpointConfig Opening::endpoint_config() const {
-  EndpointConfig config;
-  config.self = bootstrap().rank();
-  config.tasks = bootstrap().size();
-  config.job_key = bootstrap().packet_key();
-  config.packet_tags = opened_.packet_tags;
-  config.key_may_differ = is_over_udp() && !bootstrap().can_exchange();
-  config.instance = info_.instance_no;
-  config.epoch = opened_.epoch;
-  config.copy_limit = static_cast<std::uint32_t>(settings().retransmit_buffer_size);
-  config.copy_buffers = static_cast<std::uint32_t>(settings().retransmit_buffer_count);
-  config.ack_threshold = static_cast<std::uint32_t>(settings().ack_threshold);
-  config.idle_loops_between_timers = static_cast<std::uint32_t>(settings().retransmit_interval);
-  config.bulk = settings().use_bulk;
-  config.bulk_minimum = static_cast<std::uint64_t>(settings().bulk_minimum);
-  config.timeout = settings().never_time_out ? UINT64_MAX : resources_->timeout_seconds * kSecond;
-  return config;
 }
 
 void Opening::make_engine(Context& context) {
@@ -120,8 +101,9 @@ void Opening::make_engine(Context& context) {
   for (const std::unique_ptr<Transport>& transport : resources.transports) transports.push_back(transport.get());
   resources.traced_host = traced(context.handlers());
   HandlerHost* host = resources.traced_host != nullptr ? resources.traced_host.get() : &context.handlers();
-  resources.endpoint =
-      std::make_unique<Endpoint>(endpoint_config(), transports, resources.clock, *resources.routes, *host);
+  const EndpointConfig config =
+      endpoint_config(settings(), opened_, info_.instance_no, resources.timeout_seconds * kSecond);
+  resources.endpoint = std::make_unique<Endpoint>(config, transports, resources.clock, *resources.routes, *host);
   resources.completions = std::make_unique<CompletionThreads>(context);
 }
 

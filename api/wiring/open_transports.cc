@@ -39,7 +39,7 @@ class Opening {
   Bootstrap& bootstrap() const { return *result_.bootstrap; }
 
   const TransportsRequest& request_;
-  Job& job_;
+  JoinedJob& job_;
   Settings& settings_;
   OpenTransports& result_;
   OpenFailure& failure_;

@@ -11,7 +11,7 @@
 #include "api/wiring/environment.h"
 #include "api/wiring/failure.h"
 #include "api/wiring/info_level.h"
-#include "api/wiring/job.h"
+#include "api/wiring/joined_job.h"
 #include "api/wiring/networks.h"
 #include "api/wiring/routes.h"
 #include "control/client/bootstrap.h"
@@ -21,7 +21,7 @@ namespace openlapi {
 
 // What a face asks for.
 struct TransportsRequest {
-  Job& job;                            // has been joined
+  JoinedJob& job;                      // has been joined
   std::uint32_t instance;              // of the context in its task, 1 to 16
   const char* adapter_name = nullptr;  // the one that the program names; null: it names none
   AddressSource* addresses = nullptr;  // what the program knows about where the tasks are; null: nothing

@@ -37,7 +37,7 @@ class OpenTransportsAlone : public testing::Test {
     Settings settings;
     SettingError wrong;
     EXPECT_TRUE(read_settings([](const char* name) -> const char* { return std::getenv(name); }, settings, wrong));
-    Job& job = job_of_process();
+    JoinedJob& job = job_of_process();
     if (!join_job(settings, job, failure_)) return false;
     const TransportsRequest request{
         .job = job, .instance = 1, .how_to_give_addresses = "ask somebody", .tell = keep_notice};

@@ -16,7 +16,7 @@
 namespace openlapi {
 
 // What a process knows of a job, and keeps from one opening to the next. Guarded by opening_turn().
-struct Job {
+struct JoinedJob {
   std::shared_ptr<Bootstrap> bootstrap;
   bool has_launcher = false;  // the bootstrap tells who is near, and brings what tasks publish
   // So far:
@@ -28,10 +28,10 @@ struct Job {
 };
 
 // The one that this process was started in.
-Job& job_of_process();
+JoinedJob& job_of_process();
 
 // Its bootstrap: the launcher's, or that of the standalone environment, which is read anew each time. False: there is
 // none, or the program's MPI library disagrees about the job.
-bool join_job(const Settings& settings, Job& job, OpenFailure& failure);
+bool join_job(const Settings& settings, JoinedJob& job, OpenFailure& failure);
 
 }  // namespace openlapi

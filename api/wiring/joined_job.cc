@@ -1,4 +1,4 @@
-#include "api/wiring/job.h"
+#include "api/wiring/joined_job.h"
 
 #include <cstdlib>
 
@@ -20,7 +20,7 @@ std::optional<SecretPlace> secret_place(const Settings& settings) {
   return SecretPlace{settings.secret_file};
 }
 
-bool find_bootstrap(const Settings& settings, Job& job, OpenFailure& failure) {
+bool find_bootstrap(const Settings& settings, JoinedJob& job, OpenFailure& failure) {
   if (job.has_launcher) return true;
   std::string reason;
   job.bootstrap = open_pmix_bootstrap(reason);
@@ -40,12 +40,12 @@ bool find_bootstrap(const Settings& settings, Job& job, OpenFailure& failure) {
 
 }  // namespace
 
-Job& job_of_process() {
-  static Job* job = new Job;  // never destroyed, as the contexts
+JoinedJob& job_of_process() {
+  static JoinedJob* job = new JoinedJob;  // never destroyed, as the contexts
   return *job;
 }
 
-bool join_job(const Settings& settings, Job& job, OpenFailure& failure) {
+bool join_job(const Settings& settings, JoinedJob& job, OpenFailure& failure) {
   const bool found = find_bootstrap(settings, job, failure);
   if (!job.unknown_variables) {
     job.unknown_variables = look_at_variables(!found || job.bootstrap->rank() == 0 || !job.has_launcher);
