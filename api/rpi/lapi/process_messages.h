@@ -1,0 +1,31 @@
+// Messages between processes before there are transports.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace openlapi::rpi {
+
+// Processes have ranks, in an order that is the same in all of them. Messages from one of them come in the order in
+// which it sent them.
+class ProcessMessages {
+ public:
+  virtual ~ProcessMessages() = default;
+
+  virtual std::uint32_t rank() const = 0;
+  virtual std::uint32_t size() const = 0;
+  // Itself included, ascending.
+  virtual const std::vector<std::uint32_t>& on_this_node() const = 0;
+  // A number that these very processes have, in their order, and others hardly.
+  virtual std::uint64_t identity() const = 0;
+
+  // False: `error` says why.
+  virtual bool send(std::uint32_t to, std::span<const std::byte> bytes, std::string& error) = 0;
+  // The next message from that process. Ends, with false, if it has died, and if nothing comes for very long.
+  virtual bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) = 0;
+};
+
+}  // namespace openlapi::rpi

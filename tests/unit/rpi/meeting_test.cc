@@ -1,0 +1,174 @@
+// Processes that meet: what they publish comes to all, with the job's key, and whoever is of another meeting or version
+// is refused.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/rpi/lapi/meeting_bootstrap.h"
+#include "api/rpi/lapi/meeting_message.h"
+
+namespace openlapi::rpi {
+namespace {
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Carries messages between threads.
+class Post {
+ public:
+  void send(std::uint32_t from, std::uint32_t to, std::span<const std::byte> bytes) {
+    const std::scoped_lock turn(mutex_);
+    boxes_[{from, to}].emplace_back(bytes.begin(), bytes.end());
+    arrived_.notify_all();
+  }
+  // Of a process that sends nothing more: false.
+  bool receive(std::uint32_t from, std::uint32_t to, std::vector<std::byte>& bytes) {
+    std::unique_lock turn(mutex_);
+    auto& box = boxes_[{from, to}];
+    arrived_.wait(turn, [&] { return !box.empty() || dead_[from]; });
+    if (box.empty()) return false;
+    bytes = std::move(box.front());
+    box.pop_front();
+    return true;
+  }
+  void die(std::uint32_t process) {
+    const std::scoped_lock turn(mutex_);
+    dead_[process] = true;
+    arrived_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<std::vector<std::byte>>> boxes_;
+  std::map<std::uint32_t, bool> dead_;
+};
+
+class PostedMessages final : public ProcessMessages {
+ public:
+  PostedMessages(Post& post, std::uint32_t rank, std::uint32_t size, std::uint64_t identity = 7)
+      : post_(post), rank_(rank), size_(size), identity_(identity), near_{rank} {}
+
+  std::uint32_t rank() const override { return rank_; }
+  std::uint32_t size() const override { return size_; }
+  const std::vector<std::uint32_t>& on_this_node() const override { return near_; }
+  std::uint64_t identity() const override { return identity_; }
+  bool send(std::uint32_t to, std::span<const std::byte> bytes, std::string&) override {
+    post_.send(rank_, to, bytes);
+    return true;
+  }
+  bool receive(std::uint32_t from, std::vector<std::byte>& bytes, std::string& error) override {
+    if (post_.receive(from, rank_, bytes)) return true;
+    error = "process " + std::to_string(from) + " has ended";
+    return false;
+  }
+
+ private:
+  Post& post_;
+  const std::uint32_t rank_, size_;
+  const std::uint64_t identity_;
+  const std::vector<std::uint32_t> near_;
+};
+
+std::shared_ptr<Bootstrap> open(Post& post, std::uint32_t rank, std::uint32_t size, std::uint64_t identity = 7) {
+  return open_meeting_bootstrap(std::make_unique<PostedMessages>(post, rank, size, identity));
+}
+
+// One after the other: the first process is the last to come.
+void publish_and_read(Bootstrap& own, std::uint32_t round) {
+  std::string error;
+  const std::string mine = std::to_string(own.rank()) + " in " + std::to_string(round);
+  ASSERT_TRUE(own.put("name", std::as_bytes(std::span(mine)), error)) << error;
+  ASSERT_TRUE(own.exchange(error)) << error;
+  for (std::uint32_t other = 0; other < own.size(); ++other) {
+    std::vector<std::byte> value;
+    ASSERT_TRUE(own.get(other, "name", 0, value, error)) << error;
+    EXPECT_EQ(value, bytes_of(std::to_string(other) + " in " + std::to_string(round)));
+  }
+}
+
+TEST(Meeting, BringsToAllWhatEachPublishesInEveryRound) {
+  constexpr std::uint32_t kProcesses = 5;
+  Post post;
+  std::vector<std::shared_ptr<Bootstrap>> all;
+  for (std::uint32_t rank = 0; rank < kProcesses; ++rank) all.push_back(open(post, rank, kProcesses));
+  EXPECT_NE(all[0]->job_cookie(), 0u);
+  EXPECT_EQ(all[1]->job_cookie(), 0u);
+  std::vector<std::thread> threads;
+  for (const auto& own : all) {
+    threads.emplace_back([&own] {
+      for (std::uint32_t round = 0; round < 3; ++round) publish_and_read(*own, round);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& own : all) {
+    EXPECT_EQ(own->job_cookie(), all[0]->job_cookie());
+    EXPECT_EQ(own->packet_key().high, all[0]->packet_key().high);
+  }
+}
+
+TEST(Meeting, SaysWhatWasNotPublished) {
+  Post post;
+  const auto alone = open(post, 0, 1);
+  std::string error;
+  std::vector<std::byte> value;
+  ASSERT_TRUE(alone->exchange(error)) << error;
+  EXPECT_FALSE(alone->get(0, "nothing", 0, value, error));
+  EXPECT_EQ(error, "process 0 has not published 'nothing'");
+  EXPECT_FALSE(alone->put("", {}, error));
+  EXPECT_FALSE(alone->put(std::string(256, 'k'), {}, error));
+}
+
+TEST(Meeting, EndsWithTheFirstProcessThatEnds) {
+  Post post;
+  post.die(1);
+  std::string error;
+  EXPECT_FALSE(open(post, 0, 2)->exchange(error));
+  EXPECT_EQ(error, "process 1 has ended");
+}
+
+TEST(Meeting, RefusesOthers) {
+  Post post;
+  std::string error;
+  post.send(1, 0, encode({.group = 8, .sender = 1}));
+  EXPECT_FALSE(open(post, 0, 2)->exchange(error));
+  EXPECT_NE(error.find("other processes"), std::string::npos) << error;
+  post.send(1, 0, encode({.group = 7, .sender = 1, .round = 4}));
+  EXPECT_FALSE(open(post, 0, 2)->exchange(error));
+  EXPECT_NE(error.find("round 4 of these processes, and round 0 is due"), std::string::npos) << error;
+  post.send(1, 0, encode({.group = 7, .sender = 1, .entries = {{.rank = 0, .key = "name"}}}));
+  EXPECT_FALSE(open(post, 0, 2)->exchange(error));
+  EXPECT_EQ(error, "process 1 publishes in the name of 0");
+}
+
+TEST(MeetingMessage, IsOfOneVersion) {
+  const MeetingMessage message{.group = 1, .sender = 2, .round = 3, .entries = {{2, "key", bytes_of("value")}}};
+  std::vector<std::byte> bytes = encode(message);
+  MeetingMessage again;
+  std::string reason;
+  ASSERT_TRUE(decode(bytes, again, reason)) << reason;
+  EXPECT_EQ(again, message);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const bool whole_entries = length == 24;
+    EXPECT_EQ(decode(std::span(bytes).first(length), again, reason), whole_entries) << length;
+  }
+  bytes[4] = std::byte{9};
+  EXPECT_FALSE(decode(bytes, again, reason));
+  EXPECT_NE(reason.find("version 9"), std::string::npos) << reason;
+  bytes[0] = std::byte{0};
+  EXPECT_FALSE(decode(bytes, again, reason));
+  EXPECT_EQ(reason, "it is no message of the rpi module 'lapi'");
+}
+
+}  // namespace
+}  // namespace openlapi::rpi
